@@ -18,8 +18,13 @@ type view struct {
 	container string // the name of the only control group, of the container that it asks for
 	instances bool   // the request is for instances or their labels
 
-	trees []*cgroupTree // the hierarchies of control groups that the request has read
+	members    []entry       // the processes of the only control group, by ascending ID
+	membersErr error         // why they are not known
+	trees      []*cgroupTree // the hierarchies of control groups that the request has read
 }
+
+// ofGroup reports whether the client sees the processes of one control group alone.
+func (v *view) ofGroup() bool { return v.container != "" || v.cgroup != "" }
 
 type viewKey struct{}
 
@@ -81,6 +86,9 @@ func (h handler) as(ctx context.Context, r *pmda.Request, instances bool, f func
 	}
 	defer v.release()
 	v.instances = instances
+	if v.ofGroup() {
+		v.members, v.membersErr = h.p.groupMembers(ctx, v)
+	}
 	ctx = context.WithValue(ctx, viewKey{}, v)
 	if !v.switches {
 		return f(ctx)

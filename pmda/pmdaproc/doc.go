@@ -26,7 +26,8 @@
 //
 // One fetch reads processes at a time, and another one waits for it. A file of a process that
 // the kernel does not let read at once, such as the maps of one that waits for a dead file server,
-// holds up those too.
+// holds up those too. Which processes a control group has that a client has named is read before that:
+// a file system that does not answer has that client alone wait, for a second, and then get pdu.ErrAgain.
 //
 // # Who may see what
 //
@@ -140,7 +141,8 @@
 // psinfo.oom_score), smaps.go (smaps, io), process_cgroup.go (psinfo.cgroups, id.container),
 // small_files.go (fd, autogroup, psinfo.exe, psinfo.cwd, psinfo.labels). A row makes a metric of proc
 // and its twin of hotproc. runq.go has proc.runq, control.go proc.control, hotproc.go what else
-// is below hotproc: hotproc_predicate.go parses conditions and hotproc_sampler.go evaluates them.
+// is below hotproc: hotproc_parse.go parses conditions, hotproc_predicate.go has what they mean, and
+// hotproc_sampler.go evaluates them.
 // The files cgroup_*.go have the metrics of control groups by subject: overview (in cgroup_mounts.go),
 // unified (version 2), io, cpu, memory, blkio. cgroup.go lists groups and reads their files,
 // cgroup_walk.go finds and names them, cgroup_devices.go names block devices. acct.go has acct,

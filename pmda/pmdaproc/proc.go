@@ -69,6 +69,7 @@ func newProc(o *Options) *proc {
 		Agent:   &pmda.Agent{Name: "proc", Domain: Domain, ClientAttributes: true},
 		Options: o,
 	}
+	p.groups.list = p.listGroup
 	p.Use(func(next pmda.Handler) pmda.Handler { return handler{next, p} })
 	p.OnEndClient(p.clients.end)
 	return p
@@ -99,6 +100,7 @@ type proc struct {
 	users    nameCache // of users and groups
 	ttys     ttyNames
 	keptOpen atomic.Int64 // files of processes that stay open
+	groups   groupReads
 
 	processes *table // of all processes
 	hot       *table // of those that hotList has

@@ -157,26 +157,23 @@ func (t *table) find(v *view) error {
 	if err == nil && v.threads {
 		t.addThreads()
 	}
-	if err == nil && !t.isHot && (v.container != "" || v.cgroup != "") {
-		t.keepGroup(v)
+	if err == nil && !t.isHot && v.ofGroup() {
+		err = t.keepGroup(v)
 	}
 	return err
 }
 
 // keepGroup leaves of what was found the processes of the control group of a view: what a file says that a client has named
 // need not be so.
-func (t *table) keepGroup(v *view) {
-	var members []entry
-	if v.container != "" {
-		members = t.p.containerProcesses(nil, v)
-	} else {
-		members = cgroupProcesses(nil, t.p.path(v.cgroup), v.threads)
+func (t *table) keepGroup(v *view) error {
+	if v.membersErr != nil {
+		return v.membersErr
 	}
-	slices.SortFunc(members, byID)
 	t.found = slices.DeleteFunc(t.found, func(e entry) bool {
-		_, is := slices.BinarySearchFunc(members, e, byID)
+		_, is := slices.BinarySearchFunc(v.members, e, byID)
 		return !is
 	})
+	return nil
 }
 
 // addThreads adds the threads of the processes found.

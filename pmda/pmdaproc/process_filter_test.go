@@ -1,0 +1,100 @@
+package pmdaproc
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// TestHangingGroup: a control group on a file system that does not answer keeps no other client waiting, and the one that
+// has named it not for long.
+func TestHangingGroup(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"proc/10", "proc/11"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newProc(&Options{Root: root, NoAccessChecks: true})
+		p.add()
+		answer := make(chan struct{})
+		p.groups.list = func(v *view) []entry {
+			if v.cgroup != "/fine" {
+				<-answer
+			}
+			return []entry{{id: 11}, {id: 12}, {id: 10}}
+		}
+		client := func(cgroup string) *pmda.Client {
+			c := pmda.NewClient(1, uint64(len(cgroup)))
+			p.clients.change(c, func(s *settings) { s.cgroup = cgroup })
+			return c
+		}
+		nprocs := pdu.MakePMID(Domain, 8, 99)
+		processes := func(c *pmda.Client) (int, error) {
+			var w pdu.ResultWriter
+			if err := p.Fetch(t.Context(), &pmda.Request{Client: c}, []pdu.PMID{nprocs}, &w); err != nil {
+				return 0, err
+			}
+			r, err := w.Result()
+			if err != nil {
+				return 0, err
+			}
+			for _, set := range r.All() {
+				if set.Err() != nil {
+					return 0, set.Err()
+				}
+				n, err := pdu.As[uint32](set.Atom(0, pdu.TypeU32))
+				return int(n), err
+			}
+			return 0, errors.New("no set")
+		}
+		await := func(c *pmda.Client, want int, wantErr error) {
+			t.Helper()
+			if n, err := processes(c); n != want || !errors.Is(err, wantErr) {
+				t.Errorf("%d processes, %v, want %d, %v", n, err, want, wantErr)
+			}
+		}
+
+		hanging := client("/hanging")
+		done := make(chan error)
+		go func() {
+			_, err := processes(hanging)
+			done <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		await(client(""), 2, nil)
+		await(client("/fine"), 2, nil)
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("others have waited for %v", waited)
+		}
+		if err := <-done; !errors.Is(err, pdu.ErrAgain) || time.Since(began) != groupReadTime {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		began = time.Now()
+		await(hanging, 0, pdu.ErrAgain)
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("the next time it waits for %v", waited)
+		}
+		for i := range maxHanging {
+			await(client("/hanging/"+"xxxxxxxxxx"[:i]), 0, pdu.ErrAgain)
+		}
+		if n := len(p.groups.hanging); n != maxHanging {
+			t.Errorf("%d groups hang", n)
+		}
+		await(client("/fine"), 0, pdu.ErrAgain) // the user has too many that hang
+		close(answer)
+		synctest.Wait()
+		await(hanging, 2, nil)
+		if len(p.groups.hanging) != 0 {
+			t.Error(p.groups.hanging)
+		}
+	})
+}
