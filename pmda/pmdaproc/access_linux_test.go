@@ -190,16 +190,6 @@ func TestUnprivileged(t *testing.T) {
 
 // TestStores: who may set what.
 func TestStores(t *testing.T) {
-	store := func(a directAgent, r *pmda.Request, name string, v pdu.Atom) error {
-		var w pdu.ResultWriter
-		w.Begin(a.id(name))
-		w.Atom(pdu.NoInst, v)
-		result, err := w.Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a.Store(t.Context(), r, result)
-	}
 	const all, threads, cgroups = "proc.control.all.threads", "proc.control.perclient.threads", "proc.control.perclient.cgroups"
 	for _, c := range []struct {
 		name  string
@@ -225,7 +215,7 @@ func TestStores(t *testing.T) {
 		{name: "proc.nprocs", r: self(), value: pdu.Uint32(1), err: pdu.ErrPermission},
 	} {
 		a := newAgent(t, &pmdaproc.Options{NoAccessChecks: c.open})
-		if err := store(a, c.r, c.name, c.value); c.err == 0 && err != nil || c.err != 0 && !errors.Is(err, c.err) {
+		if err := a.store(c.r, c.name, c.value); c.err == 0 && err != nil || c.err != 0 && !errors.Is(err, c.err) {
 			t.Errorf("%s = %v of %+v: %v, want %v", c.name, c.value, c.r.Client, err, c.err)
 		}
 	}
