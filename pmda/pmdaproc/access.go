@@ -84,7 +84,7 @@ func (h handler) as(ctx context.Context, r *pmda.Request, instances bool, f func
 	if err != nil {
 		return err
 	}
-	defer v.release()
+	defer h.p.trees.release(v)
 	v.instances = instances
 	if v.ofGroup() {
 		v.members, v.membersErr = h.p.groupMembers(ctx, v)

@@ -88,7 +88,7 @@ func (l *cgroupList) refresh(ctx context.Context) error {
 	if at >= 0 {
 		l.unified = mounts[at].unified
 		v := viewOf(ctx)
-		tree := v.cgroupTree(l.c.p.path(mounts[at].dir))
+		tree := l.c.p.trees.of(v, l.c.p.path(mounts[at].dir))
 		for rest := tree.paths; len(rest) > 0; {
 			var path []byte
 			path, rest, _ = bytes.Cut(rest, nul)

@@ -34,27 +34,48 @@ type cgroupTree struct {
 	paths []byte // below the root, each with a NUL; that of the root is empty
 }
 
-var cgroupTrees = sync.Pool{New: func() any { return new(cgroupTree) }}
+// cgroupTrees are those that no request needs, whose memory is used again.
+type cgroupTrees struct {
+	mu   sync.Mutex
+	free []*cgroupTree
+}
 
-// cgroupTree is the hierarchy below a directory. There are no groups if that cannot be read.
-func (v *view) cgroupTree(root string) *cgroupTree {
+// maxFreeTrees is how many there are at most: a request needs one for each hierarchy.
+const maxFreeTrees = 16
+
+// of is the hierarchy below a directory, for a request. There are no groups if that cannot be read.
+func (c *cgroupTrees) of(v *view, root string) *cgroupTree {
 	for _, t := range v.trees {
 		if t.root == root {
 			return t
 		}
 	}
-	t := cgroupTrees.Get().(*cgroupTree)
+	t := c.get()
 	t.root, t.paths = root, t.paths[:0]
 	t.walk.run(root, func() { t.paths = append(append(t.paths, t.walk.path[len(root):]...), 0) })
 	v.trees = append(v.trees, t)
 	return t
 }
 
-// release gives back what the request has found.
-func (v *view) release() {
+func (c *cgroupTrees) get() *cgroupTree {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.free)
+	if n == 0 {
+		return new(cgroupTree)
+	}
+	t := c.free[n-1]
+	c.free = c.free[:n-1]
+	return t
+}
+
+// release gives back what a request has found.
+func (c *cgroupTrees) release(v *view) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, t := range v.trees {
-		if cap(t.paths) <= keptBuffer {
-			cgroupTrees.Put(t)
+		if cap(t.paths) <= keptBuffer && len(c.free) < maxFreeTrees {
+			c.free = append(c.free, t)
 		}
 	}
 	v.trees = nil

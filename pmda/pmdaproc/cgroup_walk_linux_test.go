@@ -16,23 +16,24 @@ func TestCgroupTree(t *testing.T) {
 		}
 	}
 	mkdir("a")
+	var trees cgroupTrees
 	first, second := new(view), new(view)
 	for range 2 {
-		if got := string(first.cgroupTree(root).paths); got != "\x00/a\x00" {
+		if got := string(trees.of(first, root).paths); got != "\x00/a\x00" {
 			t.Errorf("%q", got)
 		}
 		if _, err := os.Stat(filepath.Join(root, "a", "b")); err != nil {
 			mkdir("a/b")
 		}
 	}
-	if got := string(second.cgroupTree(root).paths); got != "\x00/a\x00/a/b\x00" {
+	if got := string(trees.of(second, root).paths); got != "\x00/a\x00/a/b\x00" {
 		t.Errorf("%q", got)
 	}
-	if got := second.cgroupTree(filepath.Join(root, "none")).paths; len(got) != 0 || len(second.trees) != 2 {
+	if got := trees.of(second, filepath.Join(root, "none")).paths; len(got) != 0 || len(second.trees) != 2 {
 		t.Errorf("%q", got)
 	}
-	first.release()
-	if second.release(); len(first.trees)+len(second.trees) != 0 {
+	trees.release(first)
+	if trees.release(second); len(first.trees)+len(second.trees) != 0 {
 		t.Error("trees are kept")
 	}
 }

@@ -101,6 +101,7 @@ type proc struct {
 	ttys     ttyNames
 	keptOpen atomic.Int64 // files of processes that stay open
 	groups   groupReads
+	trees    cgroupTrees
 
 	processes *table // of all processes
 	hot       *table // of those that hotList has
