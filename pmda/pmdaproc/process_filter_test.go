@@ -12,6 +12,26 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
+// nprocs is the number of processes that a client gets.
+func nprocs(t *testing.T, p *proc, c *pmda.Client) (int, error) {
+	var w pdu.ResultWriter
+	if err := p.Fetch(t.Context(), &pmda.Request{Client: c}, []pdu.PMID{pdu.MakePMID(Domain, 8, 99)}, &w); err != nil {
+		return 0, err
+	}
+	r, err := w.Result()
+	if err != nil {
+		return 0, err
+	}
+	for _, set := range r.All() {
+		if set.Err() != nil {
+			return 0, set.Err()
+		}
+		n, err := pdu.As[uint32](set.Atom(0, pdu.TypeU32))
+		return int(n), err
+	}
+	return 0, errors.New("no set")
+}
+
 // TestHangingGroup: a control group on a file system that does not answer keeps no other client waiting, and the one that
 // has named it not for long.
 func TestHangingGroup(t *testing.T) {
@@ -36,28 +56,9 @@ func TestHangingGroup(t *testing.T) {
 			p.clients.change(c, func(s *settings) { s.cgroup = cgroup })
 			return c
 		}
-		nprocs := pdu.MakePMID(Domain, 8, 99)
-		processes := func(c *pmda.Client) (int, error) {
-			var w pdu.ResultWriter
-			if err := p.Fetch(t.Context(), &pmda.Request{Client: c}, []pdu.PMID{nprocs}, &w); err != nil {
-				return 0, err
-			}
-			r, err := w.Result()
-			if err != nil {
-				return 0, err
-			}
-			for _, set := range r.All() {
-				if set.Err() != nil {
-					return 0, set.Err()
-				}
-				n, err := pdu.As[uint32](set.Atom(0, pdu.TypeU32))
-				return int(n), err
-			}
-			return 0, errors.New("no set")
-		}
 		await := func(c *pmda.Client, want int, wantErr error) {
 			t.Helper()
-			if n, err := processes(c); n != want || !errors.Is(err, wantErr) {
+			if n, err := nprocs(t, p, c); n != want || !errors.Is(err, wantErr) {
 				t.Errorf("%d processes, %v, want %d, %v", n, err, want, wantErr)
 			}
 		}
@@ -65,7 +66,7 @@ func TestHangingGroup(t *testing.T) {
 		hanging := client("/hanging")
 		done := make(chan error)
 		go func() {
-			_, err := processes(hanging)
+			_, err := nprocs(t, p, hanging)
 			done <- err
 		}()
 		synctest.Wait()
