@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -34,9 +35,9 @@ func newPMCDAgent(s *Server) *pmda.Agent {
 type pmcdView struct{ s *Server }
 
 // HostnameFor asks pmdaroot for the name of a client's container. One that it does not know has that of the host, as with PCP's pmcd.
-func (v pmcdView) HostnameFor(c *pmda.Client) string {
-	if r := v.s.rootAgent.Load(); r != nil && c != nil && c.Container != "" {
-		if name, err := r.hostname(c.Container); err == nil && name != "" {
+func (v pmcdView) HostnameFor(ctx context.Context, c *pmda.Client) string {
+	if r := v.s.containers.Load(); r != nil && c != nil && c.Container != "" {
+		if name, err := r.Hostname(ctx, c.Container); err == nil && name != "" {
 			return name
 		}
 	}

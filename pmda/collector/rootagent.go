@@ -1,8 +1,10 @@
 package collector
 
 import (
+	"context"
 	"log/slog"
 
+	"github.com/pcp-go/pcp/internal/pmdaroot"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/remote"
 )
@@ -11,7 +13,8 @@ import (
 const rootDomain pdu.Domain = 1
 
 // connectRootAgent connects to pmdaroot, which has just started as an agent. Only a
-// collector that has root's privileges still can do that.
+// collector that has root's privileges still can do that. There are two connections, so that
+// agents can be started while a request for a container has no reply yet.
 func (s *Server) connectRootAgent() {
 	if s.RootSocket == "" || !s.isRoot() {
 		return
@@ -23,6 +26,23 @@ func (s *Server) connectRootAgent() {
 	}
 	if old := s.rootAgent.Swap(r); old != nil {
 		old.close()
+	}
+	containers := pmdaroot.NewClient(s.RootSocket)
+	if err := containers.Connect(context.Background()); err != nil {
+		s.log.Warn("the names of containers as hosts will not be known", slog.Any("err", err))
+	}
+	if old := s.containers.Swap(containers); old != nil {
+		old.Close()
+	}
+}
+
+// closeRootAgent closes the connections to pmdaroot.
+func (s *Server) closeRootAgent() {
+	if r := s.rootAgent.Swap(nil); r != nil {
+		r.close()
+	}
+	if c := s.containers.Swap(nil); c != nil {
+		c.Close()
 	}
 }
 

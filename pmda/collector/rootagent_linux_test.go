@@ -61,6 +61,12 @@ func newFakeRoot(t *testing.T) *fakeRoot {
 	return f
 }
 
+// withLength sets the length in the header of a PDU.
+func withLength(b []byte) []byte {
+	binary.NativeEndian.PutUint32(b[4:], uint32(len(b)))
+	return b
+}
+
 func rootPDU(kind, status uint32, body ...uint32) []byte {
 	b := make([]byte, 0, 128)
 	for _, w := range append([]uint32{kind, uint32(16 + 4*len(body)), status, 2}, body...) {
@@ -120,7 +126,7 @@ func hostnameReply(container string) []byte {
 	default:
 		return rootPDU(0x9002, notFound, 0, 0)
 	}
-	return append(reply, "conthost1"...)
+	return withLength(append(reply, "conthost1"...))
 }
 
 func (f *fakeRoot) start(label string, argv []string) (reply []byte, fds []int) {
@@ -142,7 +148,7 @@ func (f *fakeRoot) start(label string, argv []string) (reply []byte, fds []int) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.started, f.labels = append(f.started, cmd), append(f.labels, label)
-	return append(rootPDU(0x9008, 0, uint32(cmd.Process.Pid), 0, 0, 2, uint32(len(label)), 0), make([]byte, 64)...), []int{in[1], out[0]}
+	return withLength(append(rootPDU(0x9008, 0, uint32(cmd.Process.Pid), 0, 0, 2, uint32(len(label)), 0), make([]byte, 64)...)), []int{in[1], out[0]}
 }
 
 func (f *fakeRoot) signal(pid int, kill bool) {
@@ -223,11 +229,11 @@ func TestContainerHostname(t *testing.T) {
 	s, _ := serverUnderRoot(t, newFakeRoot(t))
 	v := pmcdView{s: s}
 	for name, want := range map[string]string{"web": "conthost1", "": v.Hostname(), "none": v.Hostname(), "short": v.Hostname(), strings.Repeat("n", 4000): v.Hostname()} {
-		if got := v.HostnameFor(&pmda.Client{Container: name}); got != want {
+		if got := v.HostnameFor(t.Context(), &pmda.Client{Container: name}); got != want {
 			t.Errorf("%.10q: %q, want %q", name, got, want)
 		}
 	}
-	if got := v.HostnameFor(nil); got != v.Hostname() {
+	if got := v.HostnameFor(t.Context(), nil); got != v.Hostname() {
 		t.Errorf("no client: %q", got)
 	}
 }
@@ -351,9 +357,9 @@ func TestStartByRootFails(t *testing.T) {
 		{"refused", "status -12345", nil, func([]byte, []int) ([]byte, []int) {
 			return rootPDU(0x9008, 0xffffcfc7, make([]uint32, 22)...), nil
 		}},
-		{"short", "has sent 40 bytes", nil, func(b []byte, fds []int) ([]byte, []int) { return b[:40], fds }},
+		{"short", "has sent 40 bytes", nil, func(b []byte, fds []int) ([]byte, []int) { return withLength(b[:40]), fds }},
 		{"another type", "want type 0x9008", nil, func(_ []byte, fds []int) ([]byte, []int) { return rootPDU(0x900a, 0, 1, 1, 1, 1), fds }},
-		{"newer version", "want type 0x9008", nil, func(b []byte, fds []int) ([]byte, []int) { b[12] = 3; return b, fds }},
+		{"newer version", "has version 3", nil, func(b []byte, fds []int) ([]byte, []int) { b[12] = 3; return b, fds }},
 		{"one descriptor", "has sent 1 descriptors", nil, func(b []byte, fds []int) ([]byte, []int) { return b, fds[:1] }},
 		{"no process", "has started process -1", nil, func(b []byte, fds []int) ([]byte, []int) {
 			binary.NativeEndian.PutUint32(b[16:], 0xffffffff)

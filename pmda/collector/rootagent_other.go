@@ -27,5 +27,3 @@ type rootChild struct {
 func (*rootChild) signal(os.Signal) {}
 
 func (*rootChild) forget() {}
-
-func (*rootAgent) hostname(string) (string, error) { return "", errors.ErrUnsupported }

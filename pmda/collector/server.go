@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/internal/pmdaroot"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmda"
@@ -217,8 +218,9 @@ type Server struct {
 	debug     debugOutput
 	resetting resetting
 
-	isRoot    func() bool               // whether the process has root's privileges; tests have their own
-	rootAgent atomic.Pointer[rootAgent] // the connection to pmdaroot, nil if there is none
+	isRoot     func() bool                     // whether the process has root's privileges; tests have their own
+	rootAgent  atomic.Pointer[rootAgent]       // the connection to pmdaroot that starts agents, nil if there is none
+	containers atomic.Pointer[pmdaroot.Client] // asks pmdaroot for containers, nil if there is none
 
 	dialAgent   dialFunc   // connects to agents with a socket; tests have their own
 	configuring sync.Mutex // held by Configure
@@ -543,9 +545,7 @@ func (s *Server) stopAgents(agents []*agent) []error {
 			stop(i, a)
 		}
 	}
-	if r := s.rootAgent.Swap(nil); r != nil {
-		r.close()
-	}
+	s.closeRootAgent()
 	return errs
 }
 

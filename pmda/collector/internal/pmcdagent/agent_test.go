@@ -1,6 +1,7 @@
 package pmcdagent
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,24 +40,24 @@ func (c *fakeCollector) called(format string, args ...any) {
 	c.calls = append(c.calls, fmt.Sprintf(format, args...))
 }
 
-func (c *fakeCollector) Hostname() string                { return "here.example" }
-func (c *fakeCollector) LocalOnly() bool                 { return c.local }
-func (c *fakeCollector) Secure() bool                    { return c.tls }
-func (c *fakeCollector) CertRequired() bool              { return c.tls }
-func (c *fakeCollector) Authentication() bool            { return c.logins }
-func (c *fakeCollector) CredsRequired() bool             { return c.logins }
-func (c *fakeCollector) Labels() (string, error)         { return `{"role":"test"}`, nil }
-func (c *fakeCollector) Agents() []Agent                 { return c.agents }
-func (c *fakeCollector) NumAgents() int                  { return len(c.agents) }
-func (c *fakeCollector) Timeout() time.Duration          { return c.timeout }
-func (c *fakeCollector) SetTimeout(t time.Duration)      { c.timeout = t }
-func (c *fakeCollector) SeqNum() uint32                  { return c.seqnum }
-func (c *fakeCollector) IncSeqNum()                      { c.seqnum++ }
-func (c *fakeCollector) Resets() uint32                  { return 0 }
-func (c *fakeCollector) Reset()                          { c.called("reset") }
-func (c *fakeCollector) LogClients()                     { c.called("log clients") }
-func (c *fakeCollector) HasClient(k *pmda.Client) bool   { return c.index(k) >= 0 }
-func (c *fakeCollector) HostnameFor(*pmda.Client) string { return "here.example" }
+func (c *fakeCollector) Hostname() string                                 { return "here.example" }
+func (c *fakeCollector) LocalOnly() bool                                  { return c.local }
+func (c *fakeCollector) Secure() bool                                     { return c.tls }
+func (c *fakeCollector) CertRequired() bool                               { return c.tls }
+func (c *fakeCollector) Authentication() bool                             { return c.logins }
+func (c *fakeCollector) CredsRequired() bool                              { return c.logins }
+func (c *fakeCollector) Labels() (string, error)                          { return `{"role":"test"}`, nil }
+func (c *fakeCollector) Agents() []Agent                                  { return c.agents }
+func (c *fakeCollector) NumAgents() int                                   { return len(c.agents) }
+func (c *fakeCollector) Timeout() time.Duration                           { return c.timeout }
+func (c *fakeCollector) SetTimeout(t time.Duration)                       { c.timeout = t }
+func (c *fakeCollector) SeqNum() uint32                                   { return c.seqnum }
+func (c *fakeCollector) IncSeqNum()                                       { c.seqnum++ }
+func (c *fakeCollector) Resets() uint32                                   { return 0 }
+func (c *fakeCollector) Reset()                                           { c.called("reset") }
+func (c *fakeCollector) LogClients()                                      { c.called("log clients") }
+func (c *fakeCollector) HasClient(k *pmda.Client) bool                    { return c.index(k) >= 0 }
+func (c *fakeCollector) HostnameFor(context.Context, *pmda.Client) string { return "here.example" }
 
 func (c *fakeCollector) Agent(d pdu.Domain) (Agent, bool) {
 	for _, a := range c.agents {

@@ -1,6 +1,7 @@
 package pmcdagent
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -18,7 +19,7 @@ const Domain pdu.Domain = 2
 type Collector interface {
 	// Hostname is the value of pmcd.hostname for clients that want no container; HostnameFor is that for any.
 	Hostname() string
-	HostnameFor(c *pmda.Client) string
+	HostnameFor(ctx context.Context, c *pmda.Client) string
 	// Labels is the value of pmcd.labels.
 	Labels() (string, error)
 

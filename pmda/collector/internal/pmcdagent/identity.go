@@ -54,8 +54,8 @@ to have open.`,
 		Name: "pmcd.hostname", ID: pmda.Item(0, 21), Sem: pdu.SemDiscrete, Text: "Name of the collector's host",
 		Help: `The name that the collector was told to use, or that of the host; for a client
 that wants the metrics of a container its name as a host, if pmdaroot knows it.`,
-		Value: func(_ context.Context, r *pmda.Request, _ pdu.Instance) (string, error) {
-			return p.Collector.HostnameFor(r.Client), nil
+		Value: func(ctx context.Context, r *pmda.Request, _ pdu.Instance) (string, error) {
+			return p.Collector.HostnameFor(ctx, r.Client), nil
 		},
 	})
 }

@@ -1,4 +1,4 @@
-package collector
+package pmdaroot
 
 import (
 	"bytes"
@@ -9,15 +9,15 @@ import (
 )
 
 // The bodies are those that PCP's programs exchange.
-func TestRootContainer(t *testing.T) {
+func TestContainer(t *testing.T) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("the bytes are those of a little-endian machine")
 	}
-	if b, err := rootContainerBody("web"); err != nil || hex.EncodeToString(b) != "000000000400000077656200" {
+	if b, err := containerBody("web"); err != nil || hex.EncodeToString(b) != "000000000400000077656200" {
 		t.Errorf("request %x, %v", b, err)
 	}
 	for _, name := range []string{"", "a\x00b", strings.Repeat("n", 256)} {
-		if b, err := rootContainerBody(name); err == nil {
+		if b, err := containerBody(name); err == nil {
 			t.Errorf("%.10q: %x", name, b)
 		}
 	}
@@ -39,24 +39,24 @@ func TestRootContainer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pid, text, err := parseRootContainer(body); pid != tt.pid || text != tt.text || (err == nil) != tt.ok {
+		if pid, text, err := parseContainer(body); pid != tt.pid || text != tt.text || (err == nil) != tt.ok {
 			t.Errorf("%s: %d, %q, %v", tt.body, pid, text, err)
 		}
 	}
 }
 
-func FuzzRootContainer(f *testing.F) {
+func FuzzContainer(f *testing.F) {
 	f.Add([]byte("\x0f\x00\x00\x00\x04\x00\x00\x00web\x00"), "web")
 	f.Add([]byte{}, "")
 	f.Fuzz(func(t *testing.T, body []byte, name string) {
-		if _, text, err := parseRootContainer(body); err == nil && !bytes.Contains(body, []byte(text)) {
+		if _, text, err := parseContainer(body); err == nil && !bytes.Contains(body, []byte(text)) {
 			t.Errorf("%q is not in %x", text, body)
 		}
-		b, err := rootContainerBody(name)
+		b, err := containerBody(name)
 		if err != nil {
 			return
 		}
-		if pid, text, err := parseRootContainer(b); pid != 0 || text != name || err != nil {
+		if pid, text, err := parseContainer(b); pid != 0 || text != name || err != nil {
 			t.Errorf("%q came back as %q, %d, %v", name, text, pid, err)
 		}
 	})
