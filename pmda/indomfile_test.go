@@ -238,3 +238,52 @@ func TestInDomFileUnreadable(t *testing.T) {
 		t.Errorf("it was replaced: %v, %v", st, err)
 	}
 }
+
+// TestNameID: a name that is no instance has an ID all the same, the same whenever it is seen.
+func TestNameID(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "251.0")
+	d, log := filed(t, path)
+	ids := func(names ...string) (list []pdu.InstID) {
+		t.Helper()
+		for _, name := range names {
+			id, err := d.NameID(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, id)
+		}
+		return list
+	}
+	if got := ids("lo", "eth0", "lo"); !gocmp.Equal(got, []pdu.InstID{0, 1, 0}) || len(d.Instances()) != 0 {
+		t.Errorf("%v, instances %v", got, d.Instances())
+	}
+	got, err := d.SetNames("lo", "eth1", "a b")
+	if err != nil || !gocmp.Equal(got, []pdu.InstID{0, 2, 3}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got := ids("eth0", "eth1", "eth2"); !gocmp.Equal(got, []pdu.InstID{1, 2, 4}) || len(d.Instances()) != 3 {
+		t.Errorf("%v, instances %v", got, d.Instances())
+	}
+	for _, name := range []string{"", "a c", "\x01"} {
+		if id, err := d.NameID(name); err == nil {
+			t.Errorf("%q: %d", name, id)
+		}
+	}
+	if d.SetNames(); len(d.Instances()) != 0 {
+		t.Errorf("instances %v", d.Instances())
+	}
+	if got := ids("a c", "eth2"); !gocmp.Equal(got, []pdu.InstID{5, 4}) {
+		t.Errorf("%v: a name that is gone gives way", got)
+	}
+	d, _ = filed(t, path)
+	if got := ids("eth2", "eth1", "a c", "new"); !gocmp.Equal(got, []pdu.InstID{4, 2, 5, 6}) {
+		t.Errorf("%v after a restart", got)
+	}
+	if log.Len() > 0 {
+		t.Error(log)
+	}
+	d = &pmda.InDom{Cache: new(pmda.Cache[int])}
+	if _, err := d.NameID("a"); err == nil {
+		t.Error("an instance domain with a Cache has IDs of its own")
+	}
+}

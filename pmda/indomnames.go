@@ -3,6 +3,7 @@ package pmda
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"slices"
@@ -57,12 +58,7 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 	if d.names != nil && slices.Equal(names, d.names) {
 		return d.nameIDs, nil
 	}
-	if d.cache == nil {
-		d.newCache()
-	}
-	if d.File != "" && !d.loaded {
-		d.load()
-	}
+	d.prepare()
 	ids, err := d.cache.setNames(names, time.Now().Unix())
 	if err != nil {
 		return nil, err
@@ -74,11 +70,52 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 	if d.names == nil {
 		d.names = []string{}
 	}
+	d.saveNames()
+	return ids, nil
+}
+
+// NameID returns the ID that SetNames gives a name, without making it an instance: for a name that
+// is none here and one elsewhere, such as a network interface of a container, which shall have the
+// same ID whenever it is seen. A new name gets the next ID, and is remembered as one that is gone.
+// Errors: those of SetNames, and a name that is the same as that of an instance up to the first space.
+func (d *InDom) NameID(name string) (pdu.InstID, error) {
+	id, err := d.nameID(name)
+	if err != nil {
+		return 0, d.opError(err)
+	}
+	return id, nil
+}
+
+func (d *InDom) nameID(name string) (pdu.InstID, error) {
+	if d.Cache != nil {
+		return 0, errHasCache
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.prepare()
+	id, err := d.cache.nameID(name, time.Now().Unix())
+	if err == nil {
+		d.saveNames()
+	}
+	return id, err
+}
+
+// prepare makes the cache, with the names in the file.
+func (d *InDom) prepare() {
+	if d.cache == nil {
+		d.newCache()
+	}
+	if d.File != "" && !d.loaded {
+		d.load()
+	}
+}
+
+// saveNames writes the file if there is a new name.
+func (d *InDom) saveNames() {
 	if d.loaded && d.cache.changed && d.cache.foreign == nil {
 		_, err := d.cache.save(d.File, false)
 		d.logFileError(err, "instance file cannot be written")
 	}
-	return ids, nil
 }
 
 // newCache makes a cache of the present instances.
@@ -123,13 +160,44 @@ func (t *cacheTable) setNames(names []string, now int64) ([]pdu.InstID, error) {
 	for i, slot := range slots {
 		ids[i] = t.entries[slot].id
 	}
+	t.forgetGone()
+	return ids, nil
+}
+
+// nameID returns the ID of a name, which becomes an inactive one if it is new.
+func (t *cacheTable) nameID(name string, now int64) (pdu.InstID, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.checkName(name); err != nil {
+		return 0, fmt.Errorf("instance %q: %w", name, err)
+	}
+	if slot, ok := t.findName(name); ok {
+		e := &t.entries[slot]
+		switch {
+		case e.name == name:
+			return e.id, nil
+		case e.state == cacheActive:
+			return 0, sameShortName(e.name, name)
+		}
+		t.setState(slot, cacheCulled)
+	}
+	id, err := t.newID()
+	if err != nil {
+		return 0, err
+	}
+	t.insert(cacheEntry{id: id, name: name, state: cacheInactive, stamp: now}, "")
+	t.forgetGone()
+	return id, nil
+}
+
+// forgetGone forgets names if too many are gone.
+func (t *cacheTable) forgetGone() {
 	if most := max(MaxGoneNames, t.active); t.inactive > most {
 		t.forget(t.inactive - most*3/4)
 	}
 	if t.overdue() {
 		t.reorg(func(int, int) {})
 	}
-	return ids, nil
 }
 
 // forget culls the n entries that have been inactive for longest.

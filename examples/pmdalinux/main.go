@@ -10,6 +10,9 @@
 // the like are kept where PCP's agent keeps them, so that they stay the same when
 // one of the two takes the place of the other. Of files that only the root user may
 // read, clients that are this user see what there is, and others with the option -A.
+//
+// A client that asks for a container gets the network, the file systems and the host name of that. Which
+// process it is PCP's agent pmdaroot says.
 package main
 
 import (
@@ -18,6 +21,7 @@ import (
 	"path/filepath"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/pmdaroot"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
@@ -48,5 +52,7 @@ func linux(trusts func(*pmda.Client) bool) (*pmda.Agent, error) {
 		Root:     os.Getenv("LINUX_STATSPATH"),
 		StateDir: filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmda"),
 		Trusts:   trusts,
+
+		ContainerProcess: pmdaroot.NewClient(filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket")).ProcessID,
 	})
 }

@@ -8,6 +8,9 @@
 // the root user; others serve their own user. Clients of whom the user is not known, such as those
 // on other hosts, see sums alone. With the option -A all see what the agent sees.
 //
+// A client that asks for a container gets that one's processes and control groups. Its control group is what
+// PCP's agent pmdaroot says; without that, and for containers that it does not know, there are no values.
+//
 // The condition for hotproc is in the file hotproc.conf in PCP's directory for the agent.
 //
 // The environment:
@@ -26,6 +29,7 @@ import (
 	"strconv"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/pmdaroot"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
@@ -46,6 +50,8 @@ func main() {
 
 		AccountingFile:    conf.Get("PCP_PACCT_SYSTEM_PATH"),
 		PrivateAccounting: filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "pacct"),
+
+		ContainerCgroup: pmdaroot.NewClient(filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket")).CgroupName,
 	}
 	a, err := pmdaproc.New(o)
 	if err != nil {

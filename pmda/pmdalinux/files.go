@@ -65,7 +65,7 @@ func recordOf(name string) int {
 
 // file makes a File of a file below the root directory.
 func (l *linux) file(name string) *procfile.File {
-	f := &procfile.File{Path: l.path(name), Record: recordOf(name)}
+	f := &procfile.File{Path: l.path(name), Record: recordOf(name), Reopen: l.view != nil}
 	for _, prefix := range reopened {
 		f.Reopen = f.Reopen || strings.HasPrefix(name, prefix)
 	}

@@ -75,7 +75,7 @@ func (l *linux) addFilesystems() {
 func (m *mounts) attach(indom *pmda.InDom) {
 	indom.Group = m.l.fileGroup("proc/self/mounts", m.parse)
 	m.usage = m.l.Group(m.statfs)
-	m.rows.indom = indom
+	m.rows.indom, m.rows.id = indom, m.l.sharedIDs(indom)
 	m.l.Attach(indom)
 }
 
@@ -240,7 +240,7 @@ func (m *mounts) addRow(name []byte) *mount {
 func (f *mount) update(l *linux, dir, options []byte) {
 	if f.escaped != string(dir) {
 		*f = mount{escaped: string(dir), dir: unescape(string(dir))}
-		f.path = append([]byte(l.path(f.dir)), 0)
+		f.path = append([]byte(l.mountPath(f.dir)), 0)
 	}
 	f.readOnly = false
 	for len(options) > 0 {

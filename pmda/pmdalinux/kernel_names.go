@@ -71,8 +71,24 @@ const machineName = len(kernelNames{}) - 1
 
 // addNames adds the names of the kernel, the machine and the distribution.
 func (l *linux) addNames() {
+	l.addUnames()
+	pmda.Register(l.Agent, pmda.Metric[string]{
+		Name: "pmda.version", ID: pmda.Item(12, 6), Sem: pdu.SemDiscrete,
+		Text:  "Release of PCP whose Linux agent has the same metrics",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return pcpVersion, nil },
+	})
+	d := distribution{l: l}
+	pmda.Register(l.Agent, pmda.Metric[string]{
+		Name: "kernel.uname.distro", ID: pmda.Item(12, 7), Group: l.Group(nil), Sem: pdu.SemDiscrete,
+		Text:  "Name and release of the distribution of Linux, from a file in /etc",
+		Value: d.value,
+	})
+}
+
+// addUnames adds what uname(2) tells, of which a container has a host name of its own.
+func (l *linux) addUnames() {
 	names, groups := new(kernelNames), [len(kernelNames{})]*pmda.Group{}
-	if l.root == "/" {
+	if l.isMachine() || l.view != nil && l.view.host.isMachine() {
 		l.addUname(names, &groups)
 	} else {
 		l.addUnameFiles(names, &groups)
@@ -87,24 +103,18 @@ func (l *linux) addNames() {
 		Text:  "Architecture of the machine, the same as kernel.uname.machine",
 		Value: names[machineName].value,
 	})
-	pmda.Register(l.Agent, pmda.Metric[string]{
-		Name: "pmda.version", ID: pmda.Item(12, 6), Sem: pdu.SemDiscrete,
-		Text:  "Release of PCP whose Linux agent has the same metrics",
-		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return pcpVersion, nil },
-	})
-	d := distribution{l: l}
-	pmda.Register(l.Agent, pmda.Metric[string]{
-		Name: "kernel.uname.distro", ID: pmda.Item(12, 7), Group: l.Group(nil), Sem: pdu.SemDiscrete,
-		Text:  "Name and release of the distribution of Linux, from a file in /etc",
-		Value: d.value,
-	})
 }
 
 // addUname makes the group of the names of this machine, from uname(2).
 func (l *linux) addUname(names *kernelNames, groups *[len(kernelNames{})]*pmda.Group) {
-	read, all := newUname(), new(joined)
+	uname, all := newUname(), new(joined)
+	read := func() error { return uname(names) }
 	g := l.Group(func(context.Context, *pmda.Request) error {
-		if err := read(names); err != nil {
+		if l.view == nil {
+			if err := read(); err != nil {
+				return err
+			}
+		} else if err := l.view.inNamespace("uts", read); err != nil {
 			return err
 		}
 		all.join(names)

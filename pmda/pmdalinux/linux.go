@@ -31,6 +31,10 @@ type Options struct {
 	// come from files that only the root user may read; others see no values of them.
 	// If it is nil, clients on this machine with the user ID 0 may.
 	Trusts func(*pmda.Client) bool
+	// ContainerProcess returns a process of a container for clients that ask for one, and
+	// one that is not greater than 0 if the container does not run. Nil means that no
+	// container is known: the error is pdu.ErrNoContainer.
+	ContainerProcess func(ctx context.Context, name string) (pid int, err error)
 }
 
 // trustsRoot is the Trusts of Options without one.
@@ -47,6 +51,7 @@ func New(o Options) (*pmda.Agent, error) {
 	}
 	l := newLinux(o)
 	l.add()
+	l.addContainers(o.ContainerProcess)
 	return l.Agent, l.Err()
 }
 
@@ -55,8 +60,9 @@ func newLinux(o Options) *linux {
 		o.Trusts = trustsRoot
 	}
 	return &linux{
-		Agent: &pmda.Agent{Name: "linux", Domain: Domain},
-		root:  o.Root, stateDir: o.StateDir, trusts: o.Trusts, statfs: (*usage).statfs,
+		Agent:   &pmda.Agent{Name: "linux", Domain: Domain, ClientAttributes: o.ContainerProcess != nil},
+		domains: map[int]*pmda.InDom{},
+		root:    o.Root, stateDir: o.StateDir, trusts: o.Trusts, statfs: (*usage).statfs,
 	}
 }
 
@@ -91,6 +97,9 @@ type linux struct {
 	// The instance domains that subjects share; addProcessors makes them.
 	cpus  *pmda.InDom // of processors: the ID is the kernel's number
 	nodes *pmda.InDom // of nodes
+
+	domains map[int]*pmda.InDom // all, by their serials
+	view    *containerView      // whose files are read, nil for the machine's
 }
 
 // keptIDs are the serials of the instance domains whose IDs the C agent keeps.
@@ -101,11 +110,22 @@ func (l *linux) Attach(d *pmda.InDom) error {
 	if l.stateDir != "" && slices.Contains(keptIDs, d.Serial.Number()) {
 		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, d.Serial.Number()))
 	}
+	l.domains[d.Serial.Number()] = d
 	return l.Agent.Attach(d)
 }
 
 // path is the path of a file that is at "/"+name if the root is "/".
-func (l *linux) path(name string) string { return filepath.Join(l.root, filepath.FromSlash(name)) }
+func (l *linux) path(name string) string {
+	if l.view != nil {
+		name = l.view.path(name)
+	}
+	return filepath.Join(l.root, filepath.FromSlash(name))
+}
+
+// isMachine reports whether system calls tell of what the files are about.
+func (l *linux) isMachine() bool {
+	return l.view == nil && filepath.Join(l.root) == string(filepath.Separator)
+}
 
 // fileGroup makes a group that reads a file and parses it. The text is valid until
 // parse returns. If the file is not there, its metrics are not supported.

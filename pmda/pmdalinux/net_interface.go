@@ -34,6 +34,14 @@ var virtualNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virb
 
 // addInterfaces adds the metrics of network interfaces.
 func (l *linux) addInterfaces() {
+	l.addNetwork()
+	l.addSoftnet()
+	l.addVFS()
+	l.addIPC()
+}
+
+// addNetwork adds those that a container has of its own.
+func (l *linux) addNetwork() {
 	dev := &netDev{}
 	g := l.fileGroup("proc/net/dev", dev.parse)
 	dev.rows.indom = &pmda.InDom{Serial: pmda.InDomSerial(3), Name: "interface", Group: g,
@@ -43,16 +51,14 @@ func (l *linux) addInterfaces() {
 			return pmda.LabelJSON(map[string]any{"interface": i.Name})
 		},
 	}
+	dev.rows.id = l.sharedIDs(dev.rows.indom)
 	l.Attach(dev.rows.indom)
 	l.addTraffic(dev)
 	l.addTrafficSums(dev, g)
 	l.addInterfaceAttributes(dev)
-	l.addInterfaceAddresses()
 	l.addProtocols()
 	l.addSockets()
-	l.addSoftnet()
-	l.addVFS()
-	l.addIPC()
+	l.addInterfaceAddresses() // after network.sockstat.total, in which its own socket would count
 }
 
 // netDev is /proc/net/dev.

@@ -2,11 +2,13 @@ package pmdalinux
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"io/fs"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -33,14 +35,19 @@ type netAddrs struct {
 	names []string
 	at    map[string]int // in both
 	indom *pmda.InDom
+	id    func(name string) (pdu.InstID, bool) // of instances; nil for those of SetNames
 }
 
 // addInterfaceAddresses adds the metrics of addresses. They have an instance domain of
 // their own, as labels of addresses need not be names of interfaces.
 func (l *linux) addInterfaceAddresses() {
 	a := &netAddrs{dir: l.path(netDir), inet6: l.file("proc/net/if_inet6"), at: map[string]int{}}
-	if l.root == "/" {
+	if l.isMachine() {
 		a.inet4 = inet4Addrs
+	} else if l.view != nil && l.view.host.isMachine() {
+		a.inet4 = func(found func(string, netip.Addr)) error {
+			return l.view.inNamespace("net", func() error { return inet4Addrs(found) })
+		}
 	}
 	a.indom = &pmda.InDom{Serial: pmda.InDomSerial(17), Name: "interface address",
 		Text:   "Network interfaces, and labels of their addresses",
@@ -48,6 +55,7 @@ func (l *linux) addInterfaceAddresses() {
 	}
 	a.indom.Group = l.Group(func(context.Context, *pmda.Request) error { return a.refresh() })
 	a.hw = newDeviceFiles(l, a.indom, parseHardware, netDir, "address")
+	a.id = l.sharedIDs(a.indom)
 	l.Attach(a.indom)
 	for item, m := range []struct {
 		name, text, help string
@@ -94,8 +102,25 @@ func (a *netAddrs) refresh() error {
 	if text, err := a.inet6.Read(); err == nil {
 		a.parseInet6(text)
 	}
-	_, err := a.indom.SetNames(a.names...)
+	err := a.setInstances()
 	a.hw.startReading()
+	return err
+}
+
+// setInstances makes the names those of the instance domain.
+func (a *netAddrs) setInstances() error {
+	if a.id == nil {
+		_, err := a.indom.SetNames(a.names...)
+		return err
+	}
+	var list []pdu.Instance
+	for _, name := range a.names {
+		if id, ok := a.id(name); ok {
+			list = append(list, pdu.Instance{ID: id, Name: name})
+		}
+	}
+	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	_, err := a.indom.SetInstances(list...)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/simple"
 	"github.com/pcp-go/pcp/examples/internal/trivial"
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/pmdaroot"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/helptext"
@@ -21,6 +22,7 @@ import (
 
 // Agents are the agents by the names of the initialisation routines that PCP's have. The domain 0 is the agent's own.
 func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler, error) {
+	root := pmdaroot.NewClient(filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket"))
 	return map[string]func(domain pdu.Domain) (pmda.Handler, error){
 		"simple_init": func(domain pdu.Domain) (pmda.Handler, error) {
 			dir := filepath.Join(conf.Get("PCP_PMDAS_DIR"), "simple")
@@ -40,6 +42,8 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 			a, err := pmdalinux.New(pmdalinux.Options{
 				Root:     os.Getenv("LINUX_STATSPATH"),
 				StateDir: filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmda"),
+
+				ContainerProcess: root.ProcessID,
 			})
 			if err != nil {
 				return nil, err
@@ -53,6 +57,7 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 
 				AccountingFile:    conf.Get("PCP_PACCT_SYSTEM_PATH"),
 				PrivateAccounting: filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "pacct"),
+				ContainerCgroup:   root.CgroupName,
 			})
 			if err != nil {
 				return nil, err

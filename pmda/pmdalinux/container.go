@@ -1,0 +1,226 @@
+package pmdalinux
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
+)
+
+// maxContainers is of how many containers is kept what has been read last. They take some hundred
+// kilobytes each.
+const maxContainers = 64
+
+// containers is the handler of requests of clients that want those of a container.
+type containers struct {
+	pmda.Handler // of the machine
+	l            *linux
+	find         func(ctx context.Context, name string) (pid int, err error)
+
+	mu    sync.Mutex
+	uses  uint64
+	known map[containerView]*container
+}
+
+// A container is an agent with the metrics that a container has of its own: of its network, its file
+// systems and its host name.
+type container struct {
+	*linux
+	used uint64
+}
+
+// A containerView says where the files of a container are. The zero containerView is of none.
+type containerView struct {
+	host *linux
+	pid  int
+	sys  bool // /sys of the container is what the kernel has there
+}
+
+// addContainers has clients that ask for a container get its metrics.
+func (l *linux) addContainers(find func(context.Context, string) (int, error)) {
+	l.Use(func(next pmda.Handler) pmda.Handler {
+		return &containers{Handler: next, l: l, find: find, known: map[containerView]*container{}}
+	})
+}
+
+// newContainer makes the agent of a container. It keeps no file open, since an open one would keep
+// the network or the file system of a container that has ended.
+func newContainer(v containerView) *container {
+	l := newLinux(Options{Root: v.host.root, Trusts: v.host.trusts})
+	l.Domain, l.Logger, l.statfs, l.view = v.host.Domain, v.host.Log(), v.host.statfs, &v
+	l.openFiles.Store(maxOpenFiles)
+	l.addFilesystems()
+	l.addNetwork()
+	l.addUnames()
+	return &container{linux: l}
+}
+
+// Unwrap is for pmda.As.
+func (h *containers) Unwrap() pmda.Handler { return h.Handler }
+
+// process is a process of the container that a client wants, if it wants one.
+func (h *containers) process(ctx context.Context, r *pmda.Request) (pid int, wanted bool, err error) {
+	if r.Client == nil || r.Client.Container == "" {
+		return 0, false, nil
+	}
+	if h.find == nil {
+		return 0, true, pdu.ErrNoContainer
+	}
+	pid, err = h.find(ctx, r.Client.Container)
+	return pid, true, err
+}
+
+// open returns the agent of a container. The error is that of PCP's agent if its namespaces cannot
+// be entered.
+func (h *containers) open(pid int) (*container, error) {
+	v, err := h.l.viewOf(pid)
+	if err != nil {
+		return nil, err
+	}
+	return h.of(v), nil
+}
+
+func (h *containers) of(v containerView) *container {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.uses++
+	c := h.known[v]
+	if c == nil {
+		if len(h.known) >= maxContainers {
+			h.forget()
+		}
+		c = newContainer(v)
+		h.known[v] = c
+	}
+	c.used = h.uses
+	return c
+}
+
+// forget forgets the container that nobody has wanted for longest.
+func (h *containers) forget() {
+	var oldest *container
+	for _, c := range h.known {
+		if oldest == nil || c.used < oldest.used {
+			oldest = c
+		}
+	}
+	delete(h.known, *oldest.view)
+}
+
+// sample is an agent of no container, for which metrics one has.
+func (h *containers) sample() *container { return h.of(containerView{host: h.l}) }
+
+// has reports whether a container has a metric of its own.
+func (c *container) has(id pdu.PMID) bool {
+	_, err := c.Desc(context.Background(), &pmda.Request{}, id)
+	return err == nil
+}
+
+// hasInDom reports whether a container has an instance domain of its own.
+func (c *container) hasInDom(d pdu.InDom) bool { return c.domains[d.Serial()] != nil }
+
+// Fetch is Fetch of the tables, for the container of the client.
+func (h *containers) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+	pid, wanted, err := h.process(ctx, r)
+	if err != nil {
+		return err
+	}
+	if !wanted {
+		return h.Handler.Fetch(ctx, r, ids, w)
+	}
+	for sample, c := h.sample(), (*container)(nil); len(ids) > 0; {
+		own, n := sample.has(ids[0]), 1
+		for n < len(ids) && sample.has(ids[n]) == own {
+			n++
+		}
+		from := h.Handler
+		if own {
+			if c == nil {
+				if c, err = h.open(pid); err != nil {
+					return err
+				}
+			}
+			from = c.Agent
+		}
+		if err := from.Fetch(ctx, r, ids[:n], w); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// handlerOf is what has the instances of a domain for a client.
+func (h *containers) handlerOf(ctx context.Context, r *pmda.Request, d pdu.InDom) (pmda.Handler, error) {
+	pid, wanted, err := h.process(ctx, r)
+	if err != nil || !wanted || !h.sample().hasInDom(d) {
+		return h.Handler, err
+	}
+	c, err := h.open(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Agent, nil
+}
+
+// Instances is Instances of the tables, for the container of the client.
+func (h *containers) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	from, err := h.handlerOf(ctx, r, d)
+	if err != nil {
+		return nil, err
+	}
+	return from.Instances(ctx, r, d, inst, name)
+}
+
+// Labels is Labels of the tables; those of instances are for the container of the client.
+func (h *containers) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+	if of.Class != pdu.LabelInstances {
+		return h.Handler.Labels(ctx, r, of)
+	}
+	from, err := h.handlerOf(ctx, r, of.InDom())
+	if err != nil {
+		return nil, err
+	}
+	return from.Labels(ctx, r, of)
+}
+
+// path is the name of the file in which a container has what the machine has in a file.
+func (v *containerView) path(name string) string {
+	of := func(rest string) string { return fmt.Sprintf("proc/%d/%s", v.pid, rest) }
+	switch {
+	case name == "proc/self/mounts":
+		return of("mounts")
+	case len(name) > len("proc/net/") && name[:len("proc/net/")] == "proc/net/":
+		return of(name[len("proc/"):])
+	case len(name) > len("sys/") && name[:len("sys/")] == "sys/":
+		if !v.sys { // what the container has there may be anything
+			return of("none")
+		}
+		return of("root/" + name)
+	}
+	return name
+}
+
+// mountPath is the path of a directory that /proc/self/mounts has.
+func (l *linux) mountPath(dir string) string {
+	if l.view != nil {
+		return l.path(fmt.Sprintf("proc/%d/root", l.view.pid) + dir)
+	}
+	return l.path(dir)
+}
+
+// sharedIDs is the function that gives the IDs of the machine's instances to those of a container,
+// with new ones for other names; nil for the machine itself. So instances keep their IDs when what is
+// known of a container has been forgotten.
+func (l *linux) sharedIDs(d *pmda.InDom) func(name string) (pdu.InstID, bool) {
+	if l.view == nil {
+		return nil
+	}
+	shared := l.view.host.domains[d.Serial.Number()]
+	return func(name string) (pdu.InstID, bool) {
+		id, err := shared.NameID(name)
+		return id, err == nil
+	}
+}
