@@ -238,6 +238,47 @@ func TestContainerHostname(t *testing.T) {
 	}
 }
 
+// A slow reply about a container does not keep agents from being started by pmdaroot, and does not end the
+// connection.
+func TestSlowContainerHostname(t *testing.T) {
+	t.Parallel()
+	f := newFakeRoot(t)
+	s, _ := serverUnderRoot(t, f)
+	asked, reply := make(chan bool), make(chan bool)
+	f.mu.Lock()
+	f.distorts = func(b []byte, fds []int) ([]byte, []int) {
+		if binary.NativeEndian.Uint32(b) == 0x9002 {
+			asked <- true
+			<-reply
+		}
+		return b, fds
+	}
+	f.mu.Unlock()
+	v, web := pmcdView{s: s}, &pmda.Client{Container: "web"}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if got := v.HostnameFor(ctx, web); got != v.Hostname() {
+		t.Errorf("%q before the reply", got)
+	}
+	if err := s.StartAgent(programLine("good")); err != nil {
+		t.Fatal(err)
+	}
+	if labels, _ := f.seen(); !slices.Equal(labels, []string{"program"}) {
+		t.Errorf("started by pmdaroot: %q", labels)
+	}
+	reply <- true
+	go func() {
+		<-asked
+		reply <- true
+	}()
+	if got := v.HostnameFor(t.Context(), web); got != "conthost1" {
+		t.Errorf("%q after the reply", got)
+	}
+}
+
 // An agent that does not end gets its signals from pmdaroot.
 func TestEndByRoot(t *testing.T) {
 	t.Parallel()

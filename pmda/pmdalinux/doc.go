@@ -44,6 +44,19 @@
 // wants. File systems of other machines are not listed, as they may not reply. Where one
 // of a disk does not, fetches of filesys have to wait, and no others.
 //
+// # Containers
+//
+// A client that asks for a container gets that one's network (but softnet), filesys, tmpfs,
+// kernel.uname (but distro), pmda.uname, hinv.ninterface, hinv.nfilesys and hinv.machine; all others
+// are the machine's. [Options].ContainerProcess tells a process of the container, and below /proc/PID
+// are its network, mounts and root directory. The host name and IPv4 addresses come from a thread that
+// is in the container's namespace for that. An interface or file system has the ID that the machine's
+// of the same name has, or would have. No file of a container stays open, and its /sys is read only if
+// it is the kernel's. If the container does not run, or if the agent has not the rights to look into
+// it, the error of a fetch that has such metrics is EPERM, as with the C agent. Unlike that one, tmpfs
+// and filesys have the space of the container's file systems, and not of those that the machine has at
+// the same directories.
+//
 // # What it does not do
 //
 // It runs no programs. Whether arrays of disks work, for which the C agent runs mdadm,
@@ -164,7 +177,8 @@
 //
 //	tty                                             tty_serial.go
 //
-// The other files: linux.go makes the agent and the groups that read files, files.go says
+// The other files: linux.go makes the agent and the groups that read files, container.go and
+// container_linux.go serve clients that ask for a container, files.go says
 // how files are read, instances.go makes rows of a file the instances of a domain,
 // device_files.go reads the small files that each device has, device_directory.go lists
 // the devices of a directory below /sys, disk_stats.go parses /proc/diskstats, number.go

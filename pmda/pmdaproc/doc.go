@@ -110,6 +110,8 @@
 //	in conditions
 //	a table of its own for each of proc, hotproc and the evaluation; it mixes them up
 //	PMIDs of hotproc are known from the start
+//	the processes of a container are those of its control group; it has only those of podman's, whose
+//	group has a directory container
 //	proc.control.perclient.cgroups and -r name the directory with cgroup.procs; it needs a directory
 //	container there, where this one also looks
 //	only root, or the agent's own user, changes proc.control.all.threads; it lets every local user
