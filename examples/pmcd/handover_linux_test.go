@@ -39,11 +39,19 @@ type relay struct {
 // newRelay starts the collector as a service with an agent, a pid file and a service manager.
 func newRelay(t *testing.T, args ...string) *relay {
 	t.Helper()
+	return startRelay(t, nil, func(r *relay) {
+		r.write("conf", "simple 253 pipe binary "+pcptest.Build(t, "./examples/simple")+" -d 253 -l "+filepath.Join(r.dir, "simple.log")+"\n")
+		r.write("names", "root {\n simple\n}\nsimple {\n color 253:0:1\n}\n")
+	}, args...)
+}
+
+// startRelay starts the collector with the files that configure writes.
+func startRelay(t *testing.T, env []string, configure func(*relay), args ...string) *relay {
+	t.Helper()
 	dir := pcptest.ShortDir(t)
 	r := &relay{t: t, dir: dir, log: filepath.Join(dir, "log"), socket: filepath.Join(dir, "s"), configuration: filepath.Join(dir, "conf")}
 	r.tcp = "localhost:" + strconv.Itoa(pcptest.FreePort(t))
-	r.write("conf", "simple 253 pipe binary "+pcptest.Build(t, "./examples/simple")+" -d 253 -l "+filepath.Join(dir, "simple.log")+"\n")
-	r.write("names", "root {\n simple\n}\nsimple {\n color 253:0:1\n}\n")
+	configure(r)
 	var err error
 	if r.manager, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "n"), Net: "unixgram"}); err != nil {
 		t.Fatal(err)
@@ -53,7 +61,7 @@ func newRelay(t *testing.T, args ...string) *relay {
 	r.first = exec.Command(pcptest.Build(t, "./examples/pmcd"), append([]string{"-F", "-c", "conf", "-n", "names", "-l", "log", "-i", "127.0.0.1",
 		"-p", port, "-s", r.socket, "-H", "thehost", "-q", "60", "-t", "60"}, args...)...)
 	r.first.Dir = dir
-	r.first.Env = append(pcptest.Env(), "NOTIFY_SOCKET="+r.manager.LocalAddr().String(), "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir, "PMCD_ROOT_AGENT=0")
+	r.first.Env = append(append(pcptest.Env(), env...), "NOTIFY_SOCKET="+r.manager.LocalAddr().String(), "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir, "PMCD_ROOT_AGENT=0")
 	if err := r.first.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -226,9 +234,16 @@ func once() context.Context {
 
 // checkColors checks what the agents of any process say.
 func checkColors(res *pdu.Result) error {
-	colors, host := res.At(0), res.At(1)
-	if colors.Len() != 3 || host.Len() != 1 {
-		return fmt.Errorf("fetched %d colours and %d names of hosts: %v, %v", colors.Len(), host.Len(), colors.Err(), host.Err())
+	if err := res.At(0).Err(); err != nil {
+		return err
+	}
+	return errors.Join(checkSteps(res.At(0)), checkHost(res.At(1)))
+}
+
+// checkSteps checks values of simple.color, which depend on the first of them.
+func checkSteps(colors pdu.ValueSet) error {
+	if colors.Len() != 3 {
+		return fmt.Errorf("fetched %d colours: %v", colors.Len(), colors.Err())
 	}
 	first, err := strconv.Atoi(colors.Atom(0, pdu.Type32).String())
 	for i := range 3 {
@@ -236,8 +251,13 @@ func checkColors(res *pdu.Result) error {
 			return fmt.Errorf("color %d is %s, the first one %d: %v", i, text, first, err)
 		}
 	}
-	if s := host.Atom(0, pdu.TypeString).String(); s != `"thehost"` {
-		return fmt.Errorf("pmcd.hostname is %s", s)
+	return nil
+}
+
+// checkHost checks a value of pmcd.hostname.
+func checkHost(host pdu.ValueSet) error {
+	if host.Len() != 1 || host.Atom(0, pdu.TypeString).String() != `"thehost"` {
+		return fmt.Errorf("pmcd.hostname has %d values: %v", host.Len(), host.Err())
 	}
 	return nil
 }
