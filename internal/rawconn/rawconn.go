@@ -9,7 +9,9 @@ package rawconn
 
 import (
 	"io"
+	"net"
 	"os"
+	"time"
 )
 
 // New returns a faster stream over the same file if rw is, on Linux, a
@@ -17,7 +19,37 @@ import (
 // Deadlines are set on rw, and errors are those that rw would return. One
 // goroutine at a time may read, and one at the same time may write. If rw is an
 // io.Closer, so is the result.
-func New(rw io.ReadWriter) io.ReadWriter { return newStream(rw) }
+func New(rw io.ReadWriter) io.ReadWriter {
+	if s := newStream(rw, nil); s != nil {
+		return s
+	}
+	return rw
+}
+
+// NewWatched is New of a connection, and calls waited after each write that had to wait for the other end, which had left what was
+// written before: with the time that it has waited until all was written, or the write has failed. Writes that need not wait cost no
+// more than with New. Where New returns its argument, a write that takes a millisecond counts as one that has waited.
+func NewWatched(conn net.Conn, waited func(time.Duration)) io.ReadWriter {
+	if s := newStream(conn, waited); s != nil {
+		return s
+	}
+	return timed{conn, waited}
+}
+
+// timed is a connection whose writes are timed.
+type timed struct {
+	net.Conn
+	waited func(time.Duration)
+}
+
+func (t timed) Write(p []byte) (int, error) {
+	began := time.Now()
+	n, err := t.Conn.Write(p)
+	if d := time.Since(began); d >= time.Millisecond {
+		t.waited(d)
+	}
+	return n, err
+}
 
 // NewWriterAt returns a faster writer of f on Linux, where addresses have 64 bits; else it returns f. Unlike the calls that New makes these may
 // block, while the disk is slow: all goroutines wait then which the thread would run, so it is for programs that have nothing else to

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,9 @@ type stream struct {
 	raw syscall.RawConn
 	in  half
 	out half
+
+	waited func(time.Duration) // nil, or what is told of writes that had to wait
+	began  time.Time           // when the write in progress had to; else zero
 }
 
 // A half is one direction of a stream. The function that RawConn calls is made
@@ -30,19 +34,20 @@ type half struct {
 	fail syscall.Errno
 }
 
-func newStream(rw io.ReadWriter) io.ReadWriter {
+// newStream is nil for what it does not know.
+func newStream(rw io.ReadWriter, waited func(time.Duration)) io.ReadWriter {
 	// Other types may have a meaning of their own for Read and Write, though they
 	// have a socket inside.
 	switch rw.(type) {
 	case *net.TCPConn, *net.UnixConn, *os.File:
 	default:
-		return rw
+		return nil
 	}
 	raw, err := rw.(syscall.Conn).SyscallConn()
 	if err != nil || blocks(raw) {
-		return rw
+		return nil
 	}
-	s := &stream{rw: rw, raw: raw, in: half{trap: unix.SYS_READ}, out: half{trap: unix.SYS_WRITE}}
+	s := &stream{rw: rw, raw: raw, waited: waited, in: half{trap: unix.SYS_READ}, out: half{trap: unix.SYS_WRITE}}
 	if _, file := rw.(*os.File); !file {
 		s.in.sock, s.out.sock = unix.SYS_RECVFROM, unix.SYS_SENDTO
 	}
@@ -76,6 +81,10 @@ func (s *stream) Read(p []byte) (int, error) {
 // Write writes all of p.
 func (s *stream) Write(p []byte) (int, error) {
 	n, err := s.out.run(p, s.raw.Write)
+	if !s.began.IsZero() {
+		s.waited(time.Since(s.began))
+		s.began = time.Time{}
+	}
 	return n, wrap(s.rw, "write", err)
 }
 
@@ -103,6 +112,9 @@ func (s *stream) tryRead(fd uintptr) bool {
 func (s *stream) tryWrite(fd uintptr) bool {
 	for s.out.n < len(s.out.b) && s.out.fail == 0 {
 		if s.out.call(fd) {
+			if s.waited != nil && s.began.IsZero() {
+				s.began = time.Now()
+			}
 			return false
 		}
 	}

@@ -5,8 +5,9 @@ package rawconn
 import (
 	"io"
 	"os"
+	"time"
 )
 
-func newStream(rw io.ReadWriter) io.ReadWriter { return rw }
+func newStream(io.ReadWriter, func(time.Duration)) io.ReadWriter { return nil }
 
 func newWriterAt(f *os.File) io.WriterAt { return f }

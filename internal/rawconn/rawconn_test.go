@@ -323,3 +323,35 @@ func BenchmarkPingPong(b *testing.B) {
 		}
 	}
 }
+
+// TestNewWatched: writes that have to wait are told of, with their time, and no others; also those that fail.
+func TestNewWatched(t *testing.T) {
+	for _, p := range pairs(t) {
+		t.Run(p.name, func(t *testing.T) {
+			var waits []time.Duration
+			s := NewWatched(p.near.(net.Conn), func(d time.Duration) { waits = append(waits, d) })
+			if runtime.GOOS == "linux" { // elsewhere a write on a busy machine may take a millisecond
+				for range 100 {
+					if _, err := s.Write([]byte("there")); err != nil || len(waits) != 0 {
+						t.Fatalf("short writes: waits %v, %v", waits, err)
+					}
+				}
+			}
+			long := make([]byte, 16<<20) // than the buffers on the way are, and the deadline may pass before the write begins
+			for len(waits) == 0 {
+				p.near.(net.Conn).SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+				if _, err := s.Write(long); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Fatalf("a long write: %v", err)
+				}
+			}
+			if len(waits) != 1 || waits[0] <= 0 {
+				t.Fatalf("a long write: waits %v", waits)
+			}
+			p.near.(net.Conn).SetWriteDeadline(time.Time{})
+			go io.Copy(io.Discard, p.far)
+			if n, err := s.Write(make([]byte, 8<<20)); n != 8<<20 || err != nil || len(waits) != 2 {
+				t.Errorf("a write that is read: %d bytes, waits %v, %v", n, waits, err)
+			}
+		})
+	}
+}

@@ -64,7 +64,12 @@ type client struct {
 }
 
 func newClient(s *Server, conn net.Conn) *client {
-	c := &client{s: s, conn: conn, pdus: pdu.NewConn(rawconn.New(conn)), since: time.Now()}
+	c := &client{s: s, conn: conn, since: time.Now()}
+	if _, local := conn.(inProcess); local {
+		c.pdus = pdu.NewConn(conn)
+	} else {
+		c.pdus = pdu.NewConn(rawconn.NewWatched(conn, s.waits.Add))
+	}
 	c.memory.ledger, c.profileMemory.ledger = s.ledger, s.profiles
 	c.newContext()
 	c.pdus.Admit = c.admitRequest
@@ -238,6 +243,9 @@ func (c *client) closeConn(err error) {
 	c.cancelCalls()
 	c.releaseMemory()
 	c.s.removeClient(c)
+	if w, ok := errors.AsType[*pdu.OpError](err); ok && w.Op == "write" && errors.Is(err, os.ErrDeadlineExceeded) {
+		c.s.slow.Add(1)
+	}
 	if err != nil && !wanted {
 		c.s.log.LogAttrs(context.Background(), slog.LevelInfo, "client closed", slog.Any("addr", c.conn.RemoteAddr()),
 			slog.Uint64("client", c.info.Load().Seq), slog.Any("err", err))

@@ -105,7 +105,9 @@
 // # Latencies
 //
 // pmcd.agent.latency.count, total, max, p50, p90 and p99 show, for each agent, how many
-// calls it has had and how long they have taken, which C pmcd does not.
+// calls it has had and how long they have taken, which C pmcd does not. Those of
+// pmcd.client.latency show how many replies had to wait for clients that are slow to take them,
+// and how long; pmcd.client.latency.stopped counts the clients that were disconnected for that.
 //
 // # Clients in this process
 //

@@ -184,6 +184,7 @@ func (s *Server) dropUnread(short *shortage) bool {
 		}
 		s.log.Warn("client dropped, since it does not read its replies and memory is short", slog.Any("addr", u.c.conn.RemoteAddr()),
 			slog.Uint64("client", u.c.info.Load().Seq), slog.Duration("for", time.Duration(now-u.since)), slog.Int64("bytes", held))
+		s.slow.Add(1)
 		u.c.conn.Close()
 		missing -= 2 * s.ledger.beyond(held) // it does not hold them any more, so that others may hold as much more
 		dropped = true

@@ -125,6 +125,9 @@ func (v pmcdView) Clients() []pmcdagent.Client {
 	return list
 }
 
+func (v pmcdView) ReplyWaits() *pmcdagent.Latencies { return &v.s.waits }
+func (v pmcdView) SlowClients() uint64              { return v.s.slow.Load() }
+
 func (v pmcdView) HasClient(c *pmda.Client) bool { return v.s.clientOf(c) != nil }
 
 func (v pmcdView) SetContainer(of *pmda.Client, name string) {

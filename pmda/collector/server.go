@@ -213,7 +213,9 @@ type Server struct {
 
 	remotely atomic.Bool // a listener of Serve can be reached from other hosts
 
-	counters  pdu.Counters // PDUs of clients and agents
+	counters  pdu.Counters        // PDUs of clients and agents
+	waits     pmcdagent.Latencies // how long replies had to wait for clients
+	slow      atomic.Uint64       // clients disconnected since they did not take replies
 	trace     eventtrace.Trace
 	debug     debugOutput
 	resetting resetting

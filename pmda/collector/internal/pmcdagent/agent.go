@@ -49,6 +49,7 @@ func New(c Config) *pmda.Agent {
 	p.addEngines()
 	p.addBuffers()
 	p.addClients()
+	p.addReplyWaits()
 	p.addCPU()
 	p.addFeatures()
 	p.addProcess()

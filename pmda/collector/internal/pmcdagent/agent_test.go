@@ -29,8 +29,9 @@ type fakeCollector struct {
 	timeout time.Duration
 	seqnum  uint32
 	local   bool
-	tls     bool     // encrypted, with certificates
-	logins  bool     // there are, and have to be
+	tls     bool // encrypted, with certificates
+	logins  bool // there are, and have to be
+	waits   Latencies
 	calls   []string // that change something else
 }
 
@@ -53,6 +54,8 @@ func (c *fakeCollector) Timeout() time.Duration                           { retu
 func (c *fakeCollector) SetTimeout(t time.Duration)                       { c.timeout = t }
 func (c *fakeCollector) SeqNum() uint32                                   { return c.seqnum }
 func (c *fakeCollector) IncSeqNum()                                       { c.seqnum++ }
+func (c *fakeCollector) ReplyWaits() *Latencies                           { return &c.waits }
+func (c *fakeCollector) SlowClients() uint64                              { return 3 }
 func (c *fakeCollector) Resets() uint32                                   { return 0 }
 func (c *fakeCollector) Reset()                                           { c.called("reset") }
 func (c *fakeCollector) LogClients()                                      { c.called("log clients") }
@@ -152,8 +155,8 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s has the values %q", name, got)
 		}
 	}
-	if n != 114 {
-		t.Errorf("%d metrics, want 114", n)
+	if n != 121 {
+		t.Errorf("%d metrics, want 121", n)
 	}
 	for serial := 1; serial <= 6; serial++ {
 		d := pdu.MakeInDom(Domain, serial)

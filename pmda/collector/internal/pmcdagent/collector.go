@@ -46,6 +46,11 @@ type Collector interface {
 
 	// Clients are the connected clients in the order in which they have come.
 	Clients() []Client
+	// ReplyWaits are how long replies had to wait for clients that had not taken what was sent before. SlowClients counts
+	// those that were disconnected since they did not take a reply.
+	ReplyWaits() *Latencies
+	SlowClients() uint64
+
 	// HasClient reports whether a client is connected.
 	HasClient(c *pmda.Client) bool
 	// SetContainer sets the container that a client wants, and tells the agents. It

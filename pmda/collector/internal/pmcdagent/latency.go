@@ -16,7 +16,7 @@ const (
 	latencyBuckets = 32*latencySteps + 1
 )
 
-// Latencies are how long the calls of an agent have taken. The zero value has none. Safe for concurrent use.
+// Latencies are how long the calls of an agent, or the waits of replies, have taken. The zero value has none. Safe for concurrent use.
 type Latencies struct {
 	total   atomic.Int64 // nanoseconds
 	max     atomic.Int64
@@ -95,36 +95,65 @@ another process.`
 
 // addLatencies registers pmcd.agent.latency.
 func (p *pmcd) addLatencies() {
+	texts := latencyTexts{count: "Calls of agents", total: "Time that agents have taken for all calls", mean: "time of a call",
+		max: "Longest time that agents have taken for a call", part: "of the calls of agents", all: "calls", help: latencyHelp}
+	texts.each("pmcd.agent.latency.", func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64) {
+		m.ID, m.InDom = pmda.Item(4, latencyItem+item), p.agents
+		m.Value = ofAgent(p, func(a Agent) (uint64, bool) {
+			if a.Latencies == nil {
+				return 0, false
+			}
+			return value(a.Latencies), true
+		})
+		register(p, m)
+	})
+}
+
+// waitHelp is the end of the help texts of pmcd.client.latency.
+const waitHelp = `A reply waits if the client has not taken what was sent before, so that the
+buffers between it and the collector are full, until all of the reply is in
+them or the client is disconnected. Most replies need not wait and do not
+count. Clients in the collector's process do not count either.`
+
+// addReplyWaits registers pmcd.client.latency.
+func (p *pmcd) addReplyWaits() {
+	texts := latencyTexts{count: "Replies that had to wait for clients", total: "Time that replies have waited for clients", mean: "wait",
+		max: "Longest time that a reply has waited for a client", part: "of the waits of replies for clients", all: "waits", help: waitHelp}
+	texts.each("pmcd.client.latency.", func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64) {
+		m.ID = pmda.Item(6, latencyItem+item)
+		m.Value = always(func() uint64 { return value(p.Collector.ReplyWaits()) })
+		register(p, m)
+	})
+	register(p, pmda.Metric[uint64]{
+		Name: "pmcd.client.latency.stopped", ID: pmda.Item(6, latencyItem+6), Sem: pdu.SemCounter, Units: pdu.UnitCount,
+		Text: "Clients that were disconnected for being slow",
+		Help: `Those that have not taken a reply for 30 seconds, or as long as the collector
+was told; and those that have not for some seconds when memory was short.`,
+		Value: always(p.Collector.SlowClients),
+	})
+}
+
+// latencyTexts are the words of the help texts of metrics of latencies.
+type latencyTexts struct{ count, total, mean, max, part, all, help string }
+
+// each calls add for each of the metrics, with a number from 0 on.
+func (t latencyTexts) each(prefix string, add func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64)) {
+	metric := func(name string, item int, sem pdu.Sem, units pdu.Units, text, help string, value func(*Latencies) uint64) {
+		add(item, pmda.Metric[uint64]{Name: prefix + name, Sem: sem, Units: units, Text: text, Help: help + t.help}, value)
+	}
 	const micros = pdu.TimeUSec
-	p.latency("pmcd.agent.latency.count", 0, pdu.SemCounter, pdu.UnitCount, "Calls of agents", latencyHelp, (*Latencies).Count)
-	p.latency("pmcd.agent.latency.total", 1, pdu.SemCounter, micros, "Time that agents have taken for all calls",
-		"Its rate by that of pmcd.agent.latency.count is the mean time of a call.\n"+latencyHelp,
+	metric("count", 0, pdu.SemCounter, pdu.UnitCount, t.count, "", (*Latencies).Count)
+	metric("total", 1, pdu.SemCounter, micros, t.total, "Its rate by that of "+prefix+"count is the mean "+t.mean+".\n",
 		func(l *Latencies) uint64 { return microseconds(l.Total()) })
-	p.latency("pmcd.agent.latency.max", 2, pdu.SemInstant, micros, "Longest time that agents have taken for a call", latencyHelp,
-		func(l *Latencies) uint64 { return microseconds(l.Max()) })
+	metric("max", 2, pdu.SemInstant, micros, t.max, "", func(l *Latencies) uint64 { return microseconds(l.Max()) })
 	for i, q := range []struct {
 		name, words string
 		part        float64
-	}{
-		{"pmcd.agent.latency.p50", "half", 0.5}, {"pmcd.agent.latency.p90", "90 %", 0.9}, {"pmcd.agent.latency.p99", "99 %", 0.99},
-	} {
-		p.latency(q.name, 3+i, pdu.SemInstant, micros, "Time that "+q.words+" of the calls of agents do not exceed",
-			"It is of all calls since the collector began, and up to a quarter too long.\n"+latencyHelp,
+	}{{"p50", "half", 0.5}, {"p90", "90 %", 0.9}, {"p99", "99 %", 0.99}} {
+		metric(q.name, 3+i, pdu.SemInstant, micros, "Time that "+q.words+" "+t.part+" do not exceed",
+			"It is of all "+t.all+" since the collector began, and up to a quarter too long.\n",
 			func(l *Latencies) uint64 { return microseconds(l.Quantile(q.part)) })
 	}
 }
 
 func microseconds(d time.Duration) uint64 { return uint64(d / time.Microsecond) }
-
-// latency registers a metric of latencies.
-func (p *pmcd) latency(name string, item int, sem pdu.Sem, units pdu.Units, text, help string, value func(*Latencies) uint64) {
-	register(p, pmda.Metric[uint64]{
-		Name: name, ID: pmda.Item(4, latencyItem+item), Sem: sem, Units: units, InDom: p.agents, Text: text, Help: help,
-		Value: ofAgent(p, func(a Agent) (uint64, bool) {
-			if a.Latencies == nil {
-				return 0, false
-			}
-			return value(a.Latencies), true
-		}),
-	})
-}
