@@ -176,7 +176,7 @@ func (t *Tables) remove(n *nameNode) {
 		for _, o := range m.names {
 			t.removeName(o)
 		}
-		t.items = t.items.with(m.item.number(), nil)
+		t.items.set(m.item.number(), nil)
 		if m.indom != nil {
 			if t.users[m.indom]--; t.users[m.indom] == 0 {
 				delete(t.users, m.indom)

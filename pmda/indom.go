@@ -177,7 +177,7 @@ func (t *Tables) attach(d *InDom) error {
 		return errors.New("it is attached to another agent just now")
 	}
 	t.agent.numbers.noteSerial(home.serial, d.Serial == 0)
-	t.indoms = t.indoms.with(uint32(home.serial), d)
+	t.indoms.set(uint32(home.serial), d)
 	return nil
 }
 

@@ -234,7 +234,7 @@ func (t *Tables) add(m *metric) error {
 	}
 	name.metric, m.names = m, []*nameNode{name}
 	t.noteName(name)
-	t.items = t.items.with(m.item.number(), m)
+	t.items.set(m.item.number(), m)
 	if m.indom != nil {
 		if t.users == nil {
 			t.users = map[*InDom]int{}

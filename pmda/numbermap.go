@@ -3,15 +3,28 @@ package pmda
 import "iter"
 
 // A numberMap maps numbers of 22 bits, those of metrics and of instance domains, to what
-// has them. It never changes: with returns another one, which shares most of its memory
-// with the first. So a snapshot of it costs nothing, and a change costs the same however
-// many entries there are.
-type numberMap[T any] struct{ root *numberRoot[T] }
+// has them. A copy by the method snapshot never changes, and shares most of its memory
+// with the map. So a snapshot costs nothing, and a change costs the same however many
+// entries there are: what a snapshot may have is copied before the first change after that.
+type numberMap[T any] struct {
+	root  *numberRoot[T]
+	owner *numberOwner // of the parts that no snapshot has; nil after a snapshot
+}
 
 type (
-	numberRoot[T any] [256]*numberPage[T]
-	numberPage[T any] [256]*numberLeaf[T]
-	numberLeaf[T any] [64]*T
+	numberRoot[T any] struct {
+		of    [256]*numberPage[T]
+		owner *numberOwner
+	}
+	numberPage[T any] struct {
+		of    [256]*numberLeaf[T]
+		owner *numberOwner
+	}
+	numberLeaf[T any] struct {
+		of    [64]*T
+		owner *numberOwner
+	}
+	numberOwner struct{ _ byte } // has a size, so that each has its own address
 )
 
 // numberBits are the bits of a number.
@@ -22,33 +35,53 @@ func (m numberMap[T]) get(n uint32) *T {
 	if m.root == nil {
 		return nil
 	}
-	p := m.root[uint8(n>>14)]
+	p := m.root.of[uint8(n>>14)]
 	if p == nil {
 		return nil
 	}
-	l := p[uint8(n>>6)]
+	l := p.of[uint8(n>>6)]
 	if l == nil {
 		return nil
 	}
-	return l[n&63]
+	return l.of[n&63]
 }
 
-// with returns a map in which a number has another entry, or none if that is nil.
-func (m numberMap[T]) with(n uint32, v *T) numberMap[T] {
-	root, page, leaf := new(numberRoot[T]), new(numberPage[T]), new(numberLeaf[T])
-	if m.root != nil {
-		*root = *m.root
+// snapshot returns a copy of the map that never changes.
+func (m *numberMap[T]) snapshot() numberMap[T] {
+	m.owner = nil
+	return *m
+}
+
+// set gives a number an entry, or none if that is nil.
+func (m *numberMap[T]) set(n uint32, v *T) {
+	if m.owner == nil {
+		m.owner = new(numberOwner)
 	}
-	if p := root[uint8(n>>14)]; p != nil {
-		*page = *p
+	root := m.root
+	if root == nil {
+		root = &numberRoot[T]{owner: m.owner}
+	} else if root.owner != m.owner {
+		c := *root
+		root, c.owner = &c, m.owner
 	}
-	if l := page[uint8(n>>6)]; l != nil {
-		*leaf = *l
+	page := root.of[uint8(n>>14)]
+	if page == nil {
+		page = &numberPage[T]{owner: m.owner}
+	} else if page.owner != m.owner {
+		c := *page
+		page, c.owner = &c, m.owner
 	}
-	leaf[n&63] = v
-	page[uint8(n>>6)] = leaf
-	root[uint8(n>>14)] = page
-	return numberMap[T]{root}
+	leaf := page.of[uint8(n>>6)]
+	if leaf == nil {
+		leaf = &numberLeaf[T]{owner: m.owner}
+	} else if leaf.owner != m.owner {
+		c := *leaf
+		leaf, c.owner = &c, m.owner
+	}
+	leaf.of[n&63] = v
+	page.of[uint8(n>>6)] = leaf
+	root.of[uint8(n>>14)] = page
+	m.root = root
 }
 
 // all yields the numbers that have an entry, in ascending order.
@@ -57,15 +90,15 @@ func (m numberMap[T]) all() iter.Seq2[uint32, *T] {
 		if m.root == nil {
 			return
 		}
-		for i, p := range m.root {
+		for i, p := range &m.root.of {
 			if p == nil {
 				continue
 			}
-			for j, l := range p {
+			for j, l := range &p.of {
 				if l == nil {
 					continue
 				}
-				for k, v := range l {
+				for k, v := range &l.of {
 					if v != nil && !yield(uint32(i<<14|j<<6|k), v) {
 						return
 					}

@@ -23,23 +23,23 @@ func TestAllNumbersUsed(t *testing.T) {
 	var page numberPage[metric]
 	var root numberRoot[metric]
 	other := &metric{name: "other"}
-	for i := range leaf {
-		leaf[i] = other
+	for i := range leaf.of {
+		leaf.of[i] = other
 	}
-	for i := range page {
-		page[i] = &leaf
+	for i := range page.of {
+		page.of[i] = &leaf
 	}
-	for i := range root {
-		root[i] = &page
+	for i := range root.of {
+		root.of[i] = &page
 	}
-	a.currentLocked().items = numberMap[metric]{&root}
+	a.currentLocked().items = numberMap[metric]{root: &root}
 	for range 2 {
 		if err := Register(a, numberedMetric("a.x")); err == nil || err.Error() != `pmda: agent a: register "a.x": all 4194304 numbers are in use` {
 			t.Fatalf("Register: %v", err)
 		}
 	}
 	free := Item(2000, 7)
-	a.current.items = a.current.items.with(free.number(), nil)
+	a.current.items.set(free.number(), nil)
 	if err := Register(a, numberedMetric("a.x")); err != nil {
 		t.Fatal(err)
 	}
@@ -65,29 +65,31 @@ func TestNumbersForgotten(t *testing.T) {
 	}
 }
 
-// TestNumberMap compares a numberMap with a map, and earlier states with what they were.
+// TestNumberMap compares a numberMap with a map, and its snapshots with what it was.
 func TestNumberMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type state struct {
 			m    numberMap[int]
 			want map[uint32]int
 		}
-		states := []state{{want: map[uint32]int{}}}
+		var m numberMap[int]
+		want := map[uint32]int{}
+		var states []state
 		numbers := rapid.OneOf(rapid.Uint32Range(0, 200), rapid.Uint32Range(0, numberBits))
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
-			last := states[len(states)-1]
 			n, v := numbers.Draw(t, "number"), rapid.IntRange(0, 3).Draw(t, "value")
-			next := state{want: maps.Clone(last.want)}
 			if v == 0 {
-				next.m = last.m.with(n, nil)
-				delete(next.want, n)
+				m.set(n, nil)
+				delete(want, n)
 			} else {
-				next.m = last.m.with(n, &v)
-				next.want[n] = v
+				m.set(n, &v)
+				want[n] = v
 			}
-			states = append(states, next)
+			if rapid.Bool().Draw(t, "snapshot") {
+				states = append(states, state{m.snapshot(), maps.Clone(want)})
+			}
 		}
-		for _, s := range states {
+		for _, s := range append(states, state{m, want}) {
 			got, before := map[uint32]int{}, -1
 			for n, v := range s.m.all() {
 				if int(n) <= before || s.m.get(n) != v {

@@ -85,7 +85,7 @@ func (a *Agent) detachLocked(d *InDom) error {
 			}
 		}
 	}
-	t.indoms = t.indoms.with(uint32(d.home.Load().serial), nil)
+	t.indoms.set(uint32(d.home.Load().serial), nil)
 	a.changedLocked(0)
 	return nil
 }
@@ -183,7 +183,7 @@ func (a *Agent) snapshot() *snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.currentLocked()
-	s := &snapshot{domain: a.Domain, metrics: t.items, indoms: t.indoms}
+	s := &snapshot{domain: a.Domain, metrics: t.items.snapshot(), indoms: t.indoms.snapshot()}
 	last := lastNames{domain: a.Domain, of: t, version: t.version}
 	switch before := a.last; {
 	case before.domain == last.domain && before.of == t && before.version == last.version:
