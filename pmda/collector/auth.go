@@ -25,6 +25,9 @@ const (
 	// mostLogin is the length of the longest message of a login.
 	mostLogin = 2047
 
+	// mostFailedLogins is how many logins may fail on a connection, which then ends.
+	mostFailedLogins = 5
+
 	// mostContainer is the length of the longest name of a container that a client may ask for.
 	mostContainer = 255
 )
@@ -87,6 +90,9 @@ func (c *client) logIn() error {
 		c.forgetAccount()
 		c.setIdentity("")
 		c.logFailure(err)
+		if c.failedLogins++; c.failedLogins >= mostFailedLogins {
+			c.disconnect(0) // after the error
+		}
 		return err
 	}
 	c.s.log.Info(fmt.Sprintf("Successful authentication for user %q", user), slog.Any("addr", c.conn.RemoteAddr()))

@@ -501,6 +501,59 @@ func TestAccountRules(t *testing.T) {
 	}
 }
 
+// usersHook are users of a login that calls a function in its midst.
+type usersHook struct {
+	sasl.Users
+	hook func()
+}
+
+func (u usersHook) Verifier(name string) (sasl.Verifier, error) {
+	u.hook()
+	return u.Users.Verifier(name)
+}
+
+// Rules about accounts that come while a client logs in hold for the user who it becomes, not for who it was.
+func TestAccessChangesInLogin(t *testing.T) {
+	for user, want := range map[string]pdu.Error{"root": 0, "pcp": pdu.ErrPermission} {
+		s := &collector.Server{Logger: slog.New(slog.DiscardHandler), LookupAccount: lookupAccount}
+		s.Users = usersHook{loginUsers(), func() { s.SetAccess(accountRules(t, "disallow user * : all; allow user root : all;")) }}
+		collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
+		g := collectortest.DialTCP(t, collectortest.ServeTCP(t, s))
+		g.Receive()
+		if got := logIn(t, g, "SCRAM-SHA-256", user, "secret"); got != "" {
+			t.Fatalf("%s: %s", user, got)
+		}
+		if got := g.Code(describe); got != want { // as pcp that of the CREDS
+			t.Errorf("%s: %v, want %v", user, got, want)
+		}
+	}
+}
+
+// A client may fail to log in a few times, and is then disconnected.
+func TestFailedLogins(t *testing.T) {
+	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler)})
+	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
+	addr := collectortest.ServeTCP(t, s)
+	g := collectortest.DialTCP(t, addr)
+	g.Receive()
+	for range 5 {
+		if got := logIn(t, g, "SCRAM-SHA-256", "root", "bad"); got != sasl.ErrAuth.Error() {
+			t.Fatal(got)
+		}
+	}
+	if _, _, err := g.Read(); !errors.Is(err, io.EOF) {
+		t.Errorf("after 5 failures: %v", err)
+	}
+	other := collectortest.DialTCP(t, addr) // nobody else is locked out
+	other.Receive()
+	if got := logIn(t, other, "SCRAM-SHA-256", "root", "secret"); got != "" {
+		t.Error(got)
+	}
+	if got := other.Code(describe); got != 0 {
+		t.Error(got)
+	}
+}
+
 // A connection counts for the user who has logged in, as long as it lasts and as the login does.
 func TestAccountLimits(t *testing.T) {
 	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler), Access: accountRules(t, "allow user * : all; allow group daemon : maximum 1 connections;")})

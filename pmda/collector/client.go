@@ -39,6 +39,7 @@ type client struct {
 	requestMemory int  // what the request in progress was charged for when it came
 	wide          bool // the last result was long
 	seen          seenChanges
+	failedLogins  int
 	rates         rates
 	ctx           *callContext // of calls of agents; after one is abandoned there is another
 	secured       *tls.Conn    // nil without TLS

@@ -111,7 +111,7 @@ type Server struct {
 	Limits pmcdconf.Limits
 	// Users, if not nil, may log in, by the mechanisms of package sasl. Those of them with a password in the clear are for
 	// encrypted connections, unix sockets and clients in this process. A client that has failed to log in may do
-	// nothing until it succeeds.
+	// nothing until it succeeds, and is disconnected when it has failed 5 times.
 	Users sasl.Users
 	// Mechanisms are the names of the mechanisms that clients may log in with; nil for all of package sasl.
 	Mechanisms []string
