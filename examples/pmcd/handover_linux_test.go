@@ -351,6 +351,39 @@ func TestInteropHandover(t *testing.T) {
 	r.end()
 }
 
+// TestInteropHandoverRoot: the socket of PCP's pmdaroot, which removes it at its end, is that of the new process's one.
+func TestInteropHandoverRoot(t *testing.T) {
+	program := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "root", "pmdaroot")
+	pcptest.Need(t, program)
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	t.Parallel()
+	var socket string
+	r := startRelay(t, nil, func(r *relay) {
+		socket = filepath.Join(r.dir, "root.socket")
+		r.write("conf", fmt.Sprintf("root 1 pipe binary %s -d 1 -l %s -s %s\n", program, filepath.Join(r.dir, "root.log"), socket))
+		r.write("names", "root {\n pmcd\n}\npmcd {\n hostname 2:0:21\n}\n")
+	})
+	for range 2 {
+		before, _ := r.handOver()
+		r.ended(before)
+		c, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetReadDeadline(time.Now().Add(time.Minute))
+		if n, err := c.Read(make([]byte, 100)); n != 24 || err != nil {
+			t.Errorf("pmdaroot has sent %d bytes: %v", n, err)
+		}
+		c.Close()
+	}
+	r.end()
+	if _, err := os.Stat(socket); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the socket of pmdaroot is left: %v", err)
+	}
+}
+
 // TestHandoverFails: a collector whose successor does not start serves on, says why, and can try again.
 func TestHandoverFails(t *testing.T) {
 	t.Parallel()

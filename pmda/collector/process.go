@@ -487,6 +487,9 @@ func (s *Server) endProcess(a *agent) error {
 	if p == nil {
 		return nil
 	}
+	if a.domain() == rootDomain && p.cmd != nil && s.isDraining() {
+		p.cmd.Process.Kill() // it would remove root.socket at its end, which is by now that of the pmdaroot of the process that takes this one's place
+	}
 	err := p.end(s.limits.grace / 3)
 	attrs := a.attrs(slog.Bool("shutdown", s.hasEnded()))
 	if err == nil && p.cmd != nil {

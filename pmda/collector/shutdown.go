@@ -72,6 +72,16 @@ func (c *client) progress() (requests uint64, idle bool) {
 	return c.requests, !c.busy
 }
 
+// isDraining reports whether Shutdown was called.
+func (s *Server) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
+
 // awaitDrain waits, if Shutdown was called, until it has disconnected the clients, or ctx ends.
 func (s *Server) awaitDrain(ctx context.Context) {
 	select {
