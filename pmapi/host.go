@@ -113,6 +113,8 @@ func (h *host) end(ctx context.Context, l *link, err error) error {
 		h.lose(l, lost)
 	} else if errors.Is(err, os.ErrDeadlineExceeded) && h.known != nil && l.silent() {
 		h.lose(l, lostError{l.addr, errSilent})
+	} else if l.unsent {
+		h.lose(l, lostError{l.addr, err}) // now, so that the next request need not find it out
 	}
 	if h.isClosed() {
 		return pdu.ErrNoContext

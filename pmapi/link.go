@@ -34,6 +34,7 @@ type link struct {
 	features pdu.Features
 	pid      int32
 	secured  *tls.Conn // nil without TLS
+	unsent   bool      // TLS sends nothing more: a deadline has passed while it did
 
 	pending int          // replies that have not been read
 	changes pdu.Change   // in the collector, which no fetch has reported yet
@@ -134,8 +135,12 @@ func (l *link) queue(p pdu.PDU) error {
 	return nil
 }
 
-// send sends what is queued. What it leaves at a deadline goes with the next.
-func (l *link) send() error { return broken(l.pdus.Flush()) }
+// send sends what is queued. What it leaves at a deadline goes with the next; but TLS sends nothing more after that.
+func (l *link) send() error {
+	err := broken(l.pdus.Flush())
+	l.unsent = err != nil && l.secured != nil
+	return err
+}
 
 // broken marks an error of the stream: one after which it cannot be used. That is
 // any but a deadline.

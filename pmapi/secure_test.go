@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -264,5 +265,65 @@ func TestSecureCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
+	}
+}
+
+// A stuckConn sends nothing any more while stuck is not nil, until that ends; then it says that a deadline has passed.
+type stuckConn struct {
+	net.Conn
+	stuck *context.Context
+}
+
+func (c stuckConn) Write(p []byte) (int, error) {
+	if *c.stuck == nil {
+		return c.Conn.Write(p)
+	}
+	<-(*c.stuck).Done()
+	return 0, &net.OpError{Op: "write", Net: "tcp", Err: os.ErrDeadlineExceeded}
+}
+
+// TestSecureWriteDeadline: TLS sends nothing more when a deadline has passed while it did. The request fails with its deadline, and the
+// next one has another connection, or fails as without one.
+func TestSecureWriteDeadline(t *testing.T) {
+	ca := tlstest.NewCA(t, "ca")
+	addr, _ := securely(t, func(s *collector.Server) { s.TLS = serverTLS(t, ca, tlstest.Leaf{}) })
+	for _, auto := range []bool{true, false} {
+		var stuck context.Context
+		d := &pmapi.Dialer{TLS: &tls.Config{RootCAs: ca.Pool()}, AutoReconnect: auto, Logger: slog.New(slog.DiscardHandler)}
+		d.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, addr)
+			return stuckConn{c, &stuck}, err
+		}
+		c, err := d.Dial(t.Context(), "pcps://"+addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		look := func(ctx context.Context) error {
+			_, err := c.Lookup(ctx, []string{"pmcd.hostname"})
+			return err
+		}
+		if err := look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		stuck = ctx
+		if err := look(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("automatic %v: stuck: %v", auto, err)
+		}
+		stuck = nil
+		switch err := look(t.Context()); {
+		case auto && err != nil:
+			t.Errorf("after that: %v", err)
+		case !auto && !errors.Is(err, pdu.ErrIPC):
+			t.Errorf("after that, without another connection: %v", err)
+		}
+		if err := c.Reconnect(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := look(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }

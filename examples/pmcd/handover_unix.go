@@ -48,7 +48,8 @@ type successor struct {
 func (d *daemon) handOver(ctx context.Context, listeners []net.Listener, log *slog.Logger) bool {
 	log.Info("pmcd caught SIGUSR2: starting another process in its place")
 	if d.wasRoot && os.Geteuid() != 0 {
-		log.Error("no process takes the place of this one: it has given up root's privileges, with which agents are to start")
+		log.Error("no process takes the place of this one: it has given up root's privileges, with which agents are to start; restart it, or start it as the user who it is to be",
+			slog.String("user", d.user))
 		return false
 	}
 	alive, pid, err := d.startSuccessor(ctx, listeners)
