@@ -8,7 +8,6 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/pmdago"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 	"github.com/pcp-go/pcp/pmda/pmdammv"
@@ -21,9 +20,6 @@ func (f *configFile) addAgents(srv *collector.Server) error {
 		return addEmbedded(srv)
 	}
 	for _, a := range f.conf.Agents {
-		if a.Kind == pmcdconf.KindDSO && a.Entry == "pmcd_init" {
-			continue // it is built in
-		}
 		srv.StartAgent(a) // logs why it does not start
 	}
 	return nil

@@ -92,6 +92,7 @@ type daemon struct {
 
 	cfg         configFile
 	out         io.Writer // the log
+	lines       *pmcdText // what pmcd says in it, nil without a configuration file
 	tls         *tlsconf.File
 	logFile     *daemonfile.Log // nil for standard error
 	startStderr io.WriteCloser  // standard error until the collector has started, for errors

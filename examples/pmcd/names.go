@@ -34,10 +34,10 @@ func (n *nameFile) load(wanted bool) (*pmns.Tree, error) {
 	return tree, nil
 }
 
-// pmcdError is an error of load as pmcd has it.
-func (n *nameFile) pmcdError(err error) error {
+// pmcdError is an error of load as pmcd has it: what the parser says, and what that means.
+func (n *nameFile) pmcdError(err error) (text, failure string) {
 	reason := error(pdu.ErrPMNS)
-	text := strings.TrimRight(cmp.Or(errors.Unwrap(err), err).Error(), "\n")
+	text = strings.TrimRight(cmp.Or(errors.Unwrap(err), err).Error(), "\n")
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		reason, text = pdu.FromError(path.Err), fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open %q", n.file())
 	}
@@ -45,7 +45,7 @@ func (n *nameFile) pmcdError(err error) error {
 	if n.loader.Unique {
 		duplicates = 0
 	}
-	return plainError(fmt.Sprintf("%s\nError: pmLoadASCIINameSpace(%s, %d): %v", text, cmp.Or(n.path, "DEFAULT"), duplicates, reason))
+	return text, fmt.Sprintf("pmLoadASCIINameSpace(%s, %d): %v", cmp.Or(n.path, "DEFAULT"), duplicates, reason)
 }
 
 func (n *nameFile) file() string {
@@ -59,9 +59,6 @@ func (n *nameFile) file() string {
 func (n *nameFile) reload(wanted bool) (*pmns.Tree, error) {
 	if n.path == "" && !wanted {
 		return nil, nil
-	}
-	if _, err := os.Stat(n.file()); err != nil {
-		return nil, errors.Join(errors.New("cannot load the name space"), err)
 	}
 	if n.read.FileInfo != nil && n.read.same(versionOf(n.file())) {
 		return nil, nil

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
 // reload reads the configuration and the name space anew, as pmcd does on SIGHUP, and logs it in its words.
 func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger) {
+	d.lines.reset()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n\npmcd RESTARTED at %s\n\n\nCurrent PMCD clients ...\n", time.Now().Format(time.ANSIC))
 	_ = srv.WriteClients(&b) // a Buffer takes all
@@ -23,17 +26,32 @@ func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger
 	} else {
 		b.Reset()
 		d.reconfigure(&b, srv, log)
-		d.out.Write(b.Bytes()) // a log that takes no more cannot say so
-		srv.WriteAgents(d.out)
-		srv.WriteAccess(d.out)
+		d.out.Write(b.Bytes())                   // a log that takes no more cannot say so
+		if versionOf(d.config).FileInfo != nil { // else there was nothing to do
+			srv.WriteAgents(d.out)
+			srv.WriteAccess(d.out)
+		}
 	}
 	d.reloadTLS(srv, log)
+	d.reloadNames(srv, names, log)
+}
+
+// reloadNames reads the name space anew if its file is another one.
+func (d *daemon) reloadNames(srv *collector.Server, names *nameFile, log *slog.Logger) {
 	file := cmp.Or(names.path, "DEFAULT")
-	switch tree, err := names.reload(d.config != ""); {
+	tree, err := names.reload(d.config != "")
+	if err != nil || tree != nil {
+		log.Info(fmt.Sprintf("Reloading PMNS %q", file))
+	}
+	switch {
+	case err != nil && d.installed:
+		text, failure := names.pmcdError(err)
+		fmt.Fprintln(d.out, text)
+		log.Error(failure)
+		fmt.Fprintln(d.out, "PMNS left unchanged") // without names, as C pmcd is then, nobody would be helped
 	case err != nil:
 		log.Error("the name space is left unchanged", slog.Any("err", err))
 	case tree != nil:
-		log.Info(fmt.Sprintf("Reloading PMNS %q", file))
 		srv.SetNames(tree)
 	case d.config != "":
 		log.Info(fmt.Sprintf("PMNS file %q is unchanged", file))
@@ -60,6 +78,9 @@ func (d *daemon) reconfigure(w io.Writer, srv *collector.Server, log *slog.Logge
 		case errors.Is(err, errNoAgents):
 			fmt.Fprintf(w, "Configuration file '%s' has no valid agents\n", d.config)
 		case versions[0].FileInfo == nil:
+			if _, gone := os.Stat(d.config); d.installed && gone != nil {
+				err = fmt.Errorf("ParseRestartAgents: stat %s: %w", d.config, pdu.FromError(gone))
+			}
 			fmt.Fprintln(w, err)
 		default:
 			fmt.Fprintf(w, "%v\nConfiguration file '%s' has errors\n", err, d.config)

@@ -28,7 +28,8 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 	if err == nil && d.installed {
 		err = d.cfg.load(d.options)
 	} else if d.installed {
-		err = names.pmcdError(err)
+		text, failure := names.pmcdError(err)
+		err = plainError(text + "\nError: " + failure)
 	}
 	if err != nil {
 		closeAll(listeners)

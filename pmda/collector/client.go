@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -235,7 +234,11 @@ func (c *client) serve() {
 
 // closeConn ends the connection of a client. err is nil if the client has closed it.
 func (c *client) closeConn(err error) {
-	wanted := c.sendCloseCode()
+	wanted, fd := c.sendCloseCode(), -1
+	refused, ok := errors.AsType[*refusal](err)
+	if ok {
+		fd = rawconn.Descriptor(c.conn)
+	}
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
 	c.s.debugEnd(c, err)
@@ -247,7 +250,11 @@ func (c *client) closeConn(err error) {
 	if w, ok := errors.AsType[*pdu.OpError](err); ok && w.Op == "write" && errors.Is(err, os.ErrDeadlineExceeded) {
 		c.s.slow.Add(1)
 	}
-	if err != nil && !wanted {
+	switch {
+	case refused != nil:
+		c.s.log.LogAttrs(context.Background(), slog.LevelInfo, "client refused", slog.Any("addr", c.conn.RemoteAddr()),
+			slog.Uint64("client", c.info.Load().Seq), slog.Int("slot", int(c.info.Load().ID)), slog.Int("fd", fd), slog.Any("err", refused.error))
+	case err != nil && !wanted:
 		c.s.log.LogAttrs(context.Background(), slog.LevelInfo, "client closed", slog.Any("addr", c.conn.RemoteAddr()),
 			slog.Uint64("client", c.info.Load().Seq), slog.Any("err", err))
 	}
@@ -336,6 +343,11 @@ func (c *client) releaseMemory() {
 // port probe.
 var errGone = errors.New("client gone before the challenge")
 
+// A refusal ends the connection of a client that the access rules do not let in.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
+
 // admit checks the peer and sends the challenge.
 func (c *client) admit() error {
 	refused := c.checkHost()
@@ -347,7 +359,7 @@ func (c *client) admit() error {
 	err := c.pdus.Write(0, p)
 	switch {
 	case refused != nil:
-		return fmt.Errorf("refused: %w", refused)
+		return &refusal{refused}
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrClosedPipe):
 		return errGone
 	case err != nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 	"github.com/pcp-go/pcp/pmda/remote"
 )
@@ -70,13 +71,17 @@ type process struct {
 // -d DOMAIN -l NAME.log for sample_init in pmda_sample.so. An agent that cannot be
 // started counts as one that has died: RestartAgents tries again. The error, which is
 // logged as well, says why it could not be started. Clients are told that an agent was
-// added.
+// added. The line of pmcd_init gives the Server's own agent its name and its place among the others.
 func (s *Server) StartAgent(conf pmcdconf.Agent) error {
 	s.init()
 	return opError("start", conf.Name, s.startAgent(conf))
 }
 
 func (s *Server) startAgent(conf pmcdconf.Agent) error {
+	if conf.Kind == pmcdconf.KindDSO && conf.Domain == pmcdagent.Domain && conf.Entry == "pmcd_init" {
+		s.placeOwnAgent(conf)
+		return nil
+	}
 	if conf.Kind == pmcdconf.KindDSO && s.DSO[conf.Entry] != nil {
 		return s.startDSO(conf)
 	}
@@ -95,6 +100,17 @@ func (s *Server) startAgent(conf pmcdconf.Agent) error {
 	}
 	_, err := s.launch(a)
 	return err
+}
+
+// placeOwnAgent gives the Server's own agent the place and the name that its line in the configuration has.
+func (s *Server) placeOwnAgent(conf pmcdconf.Agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.agents.Load()
+	a := t.get(pmcdagent.Domain)
+	a.setName(conf.Name)
+	s.pmcdLine.Store(&conf)
+	s.agents.Store(t.without(a).with(a))
 }
 
 func (a *agent) attrs(more ...any) []any {

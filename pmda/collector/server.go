@@ -200,6 +200,7 @@ type Server struct {
 
 	// What may change while the Server runs.
 	agents       atomic.Pointer[agentTable]
+	pmcdLine     atomic.Pointer[pmcdconf.Agent] // of the Server's own agent, nil if the configuration has none
 	names        atomic.Pointer[nameSpace]
 	files        atomic.Pointer[pmns.Tree] // the names from files
 	access       atomic.Pointer[access.Control]

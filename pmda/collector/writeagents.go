@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // WriteAgents writes a table of the agents that are connected, in the layout of pmcd's
-// log and with an empty line before it. An agent in this process has the word "in-process"
-// where pmcd says which interface of its library a shared object uses. The process identifier
+// log and with an empty line before it. An agent in this process that a "dso" line names has the line of that shared object, but for
+// its address; others have the word "in-process". The process identifier
 // of a socket agent that the Server has not started is -1.
 func (s *Server) WriteAgents(w io.Writer) error {
 	s.init()
@@ -24,7 +25,7 @@ func (s *Server) WriteAgents(w io.Writer) error {
 		p := a.remote.Load()
 		switch {
 		case a.local != nil:
-			fmt.Fprintf(&b, "%-12s %3d %5s %3s %3s %3d dso in-process%s\n", a.name(), a.domain(), "", "", "", pdu.ProtocolVersion, objectOf(a.conf))
+			fmt.Fprintf(&b, "%-12s %3d %5s %3s %3s %3d dso %s\n", a.name(), a.domain(), "", "", "", pdu.ProtocolVersion, s.objectOf(a))
 		case p != nil:
 			fmt.Fprintf(&b, "%-12s %3d %5d %3d %3d %3d bin %s\n", a.name(), a.domain(), p.childPID(), p.in, p.out, pdu.ProtocolVersion, a.parameters())
 		}
@@ -33,12 +34,19 @@ func (s *Server) WriteAgents(w io.Writer) error {
 	return err
 }
 
-// objectOf names the shared object of a "dso" line, empty without one.
-func objectOf(conf pmcdconf.Agent) string {
-	if conf.Entry == "" {
-		return ""
+// objectOf names the shared object in whose place an agent in this process stands, and its interface.
+func (s *Server) objectOf(a *agent) string {
+	conf, version := &a.conf, 7
+	if a.domain() == pmcdagent.Domain {
+		version = 6 // without labels of its own
+		if conf = s.pmcdLine.Load(); conf == nil {
+			conf = &a.conf
+		}
 	}
-	return " lib=" + conf.Path + " entry=" + conf.Entry
+	if conf.Entry == "" {
+		return "in-process"
+	}
+	return fmt.Sprintf("i:%d  lib=%s entry=%s", version, conf.Path, conf.Entry)
 }
 
 // childPID is the process identifier, -1 for a socket agent that ran already.

@@ -54,8 +54,15 @@ func TestWriteAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent"}})
 	var b strings.Builder
+	if err := s.WriteAgents(&b); err != nil || !strings.Contains(b.String(), "=\npmcd           2                 2 dso in-process\n") {
+		t.Errorf("the Server's own agent without a line: %v\n%s", err, &b)
+	}
+	b.Reset()
+	if err := s.StartAgent(pmcdconf.Agent{Name: "collector", Domain: 2, Kind: pmcdconf.KindDSO, Entry: "pmcd_init", Path: "/lib/pmda_pmcd.so"}); err != nil {
+		t.Error(err)
+	}
+	s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent"}})
 	if err := s.WriteAgents(&b); err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +71,10 @@ func TestWriteAgents(t *testing.T) {
 	want := `
 active agent dom   pid  in out ver protocol parameters
 ============ === ===== === === === ======== ==========
-pmcd           2                 2 dso in-process
 program       30   PID  IN OUT   2 bin pipe cmd=` + strings.Join(programArgv("good"), " ") + `
 averylongname 400    -1  IN OUT   2 bin sock dom=unix port=` + path + `
-own            9                 2 dso in-process lib=/lib/pmda_own.so entry=own_init
+own            9                 2 dso i:7  lib=/lib/pmda_own.so entry=own_init
+collector      2                 2 dso i:6  lib=/lib/pmda_pmcd.so entry=pmcd_init
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
