@@ -165,6 +165,10 @@ var loggedCourses = []loggedCourse{
 		r.await("is unchanged", 1)
 		r.client("pminfo", "-f", "sample.bin")
 	}},
+	{name: "denied unix socket", conf: "PMCD\nSAMPLE\n[access]\ndisallow \"unix:\" : all;", do: func(r *logRun) {
+		r.local("pminfo", "-f", "sample.bin")
+		r.client("pminfo", "-f", "sample.bin")
+	}},
 	{name: "limited host", conf: "PMCD\nSAMPLE\n[access]\nallow 127.0.0.1 : all, maximum 1 connections;", do: func(r *logRun) {
 		c, err := net.Dial("tcp", r.host)
 		if err != nil {

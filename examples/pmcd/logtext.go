@@ -125,12 +125,11 @@ const maxRefused = 1000
 
 // clientRefused says that the access rules do not let a host in, once until the next reset.
 func (h *pmcdLines) clientRefused(attrs map[string]slog.Value) bool {
-	addr, _ := attrs["addr"].Any().(*net.TCPAddr)
 	slot, new := attrs["slot"]
-	if addr == nil || !new {
+	if !new { // it was let in before
 		return false
 	}
-	if host := addr.IP.String(); !h.refused[host] && len(h.refused) < maxRefused {
+	if host := attrs["host"].String(); !h.refused[host] && len(h.refused) < maxRefused {
 		h.refused[host] = true
 		err, _ := attrs["err"].Any().(error)
 		code := pdu.FromError(err)

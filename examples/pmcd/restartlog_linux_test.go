@@ -67,7 +67,7 @@ func TestPMCDLinesAlone(t *testing.T) {
 	var b bytes.Buffer
 	d := &daemon{options: &options{config: "x", installed: true}}
 	log := d.logger(&b, slog.LevelInfo)
-	refused := []any{slog.Any("addr", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 9}), slog.Int("slot", 3), slog.Int("fd", 9), slog.Any("err", pdu.ErrPermission)}
+	refused := []any{slog.String("host", "192.0.2.1"), slog.Int("slot", 3), slog.Int("fd", 9), slog.Any("err", pdu.ErrPermission)}
 	const violation = "access violation from host 192.0.2.1\nendclient client[3]: (fd 9) No permission to perform requested operation (-12387)\n"
 	for _, tt := range []struct {
 		message string

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-var all = flag.Bool("all", false, "compare all metrics of PCP's own pmcd.conf, and not only some")
+var all = flag.Bool("all", false, "compare all metrics of PCP's own pmcd.conf and of further agents, and all courses of events, and not only some")
 
 // someMetrics is how many metrics are compared without -all.
 const someMetrics = 250
@@ -51,7 +51,12 @@ func runShippedConf(t *testing.T) (c, ours string) {
 		t.Skip("the agents of PCP's pmcd.conf need root")
 	}
 	names := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "pmns", "root")
-	theirs := pcptest.StartPMCD(t, pcptest.Config{Agents: []string{shippedConf(t, pcptest.ShortDir(t))}, PMNS: names})
+	var more string
+	var env []string
+	if *all {
+		more, names, env = furtherAgents(t, names)
+	}
+	theirs := pcptest.StartPMCD(t, pcptest.Config{Agents: []string{shippedConf(t, pcptest.ShortDir(t)), more}, PMNS: names, Env: env})
 	dir := pcptest.ShortDir(t)
 	conf := filepath.Join(dir, "pmcd.conf")
 	for _, sub := range []string{"run", "log/pmcd", "tmp/mmv"} {
@@ -59,13 +64,44 @@ func runShippedConf(t *testing.T) (c, ours string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(conf, []byte(shippedConf(t, dir)), 0o644); err != nil {
+	if err := os.WriteFile(conf, []byte(shippedConf(t, dir)+more), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"PCP_RUN_DIR=" + filepath.Join(dir, "run"), "PCP_LOG_DIR=" + filepath.Join(dir, "log"),
-		"PCP_TMP_DIR=" + filepath.Join(dir, "tmp"), "PMCD_ROOT_AGENT=0"}
+	env = append(env, "PCP_RUN_DIR="+filepath.Join(dir, "run"), "PCP_LOG_DIR="+filepath.Join(dir, "log"),
+		"PCP_TMP_DIR="+filepath.Join(dir, "tmp"), "PMCD_ROOT_AGENT=0")
 	_, ours, _ = start(t, env, "-f", "-l", "-", "-i", "INADDR_LOOPBACK", "-c", conf, "-n", names)
 	return theirs.Host(), ours
+}
+
+// furtherAgents are lines of agents that PCP ships and does not configure, programs in C and one in Python, a name space that has
+// theirs besides that of names, and what they need of the environment.
+func furtherAgents(t *testing.T, names string) (conf, merged string, env []string) {
+	t.Helper()
+	set := pcptest.Agents(t, "sample", "trivial", "txmon")
+	dir, pmdas := t.TempDir(), pcptest.Conf("PCP_PMDAS_DIR")
+	sources := []string{names, filepath.Join(dir, "set")}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("set", set.PMNS)
+	conf = set.Conf
+	for domain, name := range map[int]string{121: "cifs", 115: "gfs2", 72: "mounts", 15: "sendmail", 120: "nvidia", 93: "lustrecomm", 150: "smart", 112: "bash"} {
+		program := filepath.Join(pmdas, name, "pmda"+name)
+		pcptest.Need(t, program)
+		write(name, fmt.Sprintf("#include <stdpmid>\nroot { %s }\n#include %q\n", name, filepath.Join(pmdas, name, "pmns")))
+		sources = append(sources, filepath.Join(dir, name))
+		conf += fmt.Sprintf("%s %d pipe binary %s -d %d -l %s.log\n", name, domain, program, domain, filepath.Join(dir, name))
+	}
+	script := filepath.Join(pmdas, "simple", "pmdasimple.python")
+	pcptest.Need(t, script)
+	write("simple", tool(t, "env", "PCP_PYTHON_PMNS=root", "/usr/bin/python3", script))
+	sources = append(sources, filepath.Join(dir, "simple"))
+	conf += "simple 253 pipe binary /usr/bin/python3 " + script + "\n"
+	merged = filepath.Join(dir, "merged")
+	tool(t, append(append([]string{"pmnsmerge", "-a"}, sources...), merged)...)
+	return conf, merged, set.Env
 }
 
 // ofMetrics is what pminfo prints with options, by metric.
@@ -110,6 +146,7 @@ func TestInteropShippedConf(t *testing.T) {
 		}
 		return cmp.Diff(names, namesAt(ours))
 	})
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "sample.bad.unknown" }) // its agent knows no such metric
 	if !*all {
 		// The collector's own first, of which there is no other test.
 		mine := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, "pmcd.") })

@@ -252,7 +252,7 @@ func (c *client) closeConn(err error) {
 	}
 	switch {
 	case refused != nil:
-		c.s.log.LogAttrs(context.Background(), slog.LevelInfo, "client refused", slog.Any("addr", c.conn.RemoteAddr()),
+		c.s.log.LogAttrs(context.Background(), slog.LevelInfo, "client refused", slog.Any("addr", c.conn.RemoteAddr()), slog.String("host", peerName(c.conn)),
 			slog.Uint64("client", c.info.Load().Seq), slog.Int("slot", int(c.info.Load().ID)), slog.Int("fd", fd), slog.Any("err", refused.error))
 	case err != nil && !wanted:
 		c.s.log.LogAttrs(context.Background(), slog.LevelInfo, "client closed", slog.Any("addr", c.conn.RemoteAddr()),
