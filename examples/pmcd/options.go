@@ -95,7 +95,8 @@ func (o *options) set() *getopt.Set {
 		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file" + byDefault("", " [default: embedded agents]"), Set: text(&o.config)},
 		{Short: 'C', Long: "maxctx", Arg: "NCTX", Help: "maximum number of contexts of a client [default 64]",
 			Set: func(v string) (err error) { o.maxContext, err = positive(v, "-C"); return err }},
-		{Short: 'L', Long: "maxbytes", Arg: "BYTES", Help: "maximum size for PDUs from clients [default 65536]", Set: o.setMaxPDU},
+		{Short: 'L', Long: "maxbytes", Arg: "BYTES", Help: "maximum size for PDUs from clients [default 65536]",
+			Set: func(v string) (err error) { o.maxPDU, err = positive(v, "-L"); return err }},
 		{Short: 'M', Long: "maxmetric", Arg: "N", Help: "maximum number of metrics of a fetch [default 32768]",
 			Set: func(v string) (err error) { o.maxMetrics, err = positive(v, "-M"); return err }},
 		{Short: 'q', Arg: "TIME", Help: "PMDA initial negotiation timeout (seconds) [default 3]", Set: o.setHello},
@@ -124,15 +125,6 @@ func (o *options) setDebug(v string) error {
 		o.debug = map[string]bool{}
 	}
 	maps.Copy(o.debug, pmlog.DebugOn(names))
-	return nil
-}
-
-func (o *options) setMaxPDU(v string) error {
-	n, err := strconv.ParseInt(v, 10, 32)
-	if err != nil || n <= 0 {
-		return fmt.Errorf("-L requires a positive value")
-	}
-	o.maxPDU = int(n)
 	return nil
 }
 
