@@ -120,6 +120,7 @@ func (c Conf) Server() (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert},
 		DynamicRecordSizingDisabled: true, // or a long reply is many short writes
+		SessionTicketsDisabled:      true, // clients stay connected and do not come back with one
 	}
 	if config.ClientCAs, err = c.authorities("client CA list"); err != nil {
 		return nil, err

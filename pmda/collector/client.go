@@ -242,7 +242,7 @@ func (c *client) closeConn(err error) {
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
 	c.s.debugEnd(c, err)
-	c.closeTLS()
+	c.closeTLS(err == nil && !wanted)
 	c.conn.Close()
 	c.cancelCalls()
 	c.releaseMemory()

@@ -53,6 +53,7 @@ func (s *Server) newTLSSetup(config *tls.Config) *tlsSetup {
 	complete := func(c *tls.Config) *tls.Config {
 		c = c.Clone()
 		c.DynamicRecordSizingDisabled = true // or a long reply is many short writes
+		c.SessionTicketsDisabled = true      // clients stay connected and do not come back with one: it would be a write more for each
 		if t.require {
 			c.ClientAuth = tls.RequireAndVerifyClientCert
 			if c.ClientCAs == nil {
@@ -188,9 +189,9 @@ func (s *tlsStream) SetWriteDeadline(time.Time) error {
 	return s.Conn.SetWriteDeadline(time.Now().Add(closeNotifyTime))
 }
 
-// closeTLS tells the client that the connection ends, as TLS has it, and closes it.
-func (c *client) closeTLS() {
-	if c.secured != nil && c.secured.ConnectionState().HandshakeComplete {
+// closeTLS tells a client that has not closed the connection itself that it ends, as TLS has it, and closes it.
+func (c *client) closeTLS(gone bool) {
+	if c.secured != nil && !gone && c.secured.ConnectionState().HandshakeComplete {
 		c.secured.Close()
 	}
 }

@@ -113,6 +113,7 @@ func TestSecure(t *testing.T) {
 		for _, f := range []pdu.Features{pdu.FeatureSecure, secureAck, secureAck | pdu.FeatureCertRequired} {
 			config := s.client()
 			config.MaxVersion = version
+			config.ClientSessionCache = noTickets{t, nil}
 			g, c, err := upgrade(collectortest.DialTCP(t, s.addr), f, config)
 			if err != nil {
 				t.Errorf("%s, %#x: %v", tls.VersionName(version), int(f), err)
@@ -134,6 +135,19 @@ func TestSecure(t *testing.T) {
 	}
 	if got := g.Request(aDesc); got != aDescribed {
 		t.Errorf("in this process: %s", got)
+	}
+}
+
+// noTickets is the cache of a client that expects no ticket, which would be a write more in each handshake.
+type noTickets struct {
+	t *testing.T
+	tls.ClientSessionCache
+}
+
+func (noTickets) Get(string) (*tls.ClientSessionState, bool) { return nil, false }
+func (n noTickets) Put(_ string, s *tls.ClientSessionState) {
+	if s != nil {
+		n.t.Error("a ticket")
 	}
 }
 
