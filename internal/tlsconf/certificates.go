@@ -3,6 +3,7 @@ package tlsconf
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"os"
@@ -82,6 +83,34 @@ func (c Conf) authorities(name string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// netscapeUse is the extension that says what a certificate is for in the manner of Netscape, which OpenSSL still minds: a bit string.
+var netscapeUse = asn1.ObjectIdentifier{2, 16, 840, 1, 113730, 1, 1}
+
+// Its bits for the ends of a connection.
+const (
+	netscapeClient = 0
+	netscapeServer = 1
+)
+
+var errNetscapeUse = errors.New("the certificate is not for this end of a connection, by its Netscape Cert Type")
+
+// checkNetscape is why a certificate, if there is one, is not for an end of a connection. Those without the extension are for any.
+func checkNetscape(certs []*x509.Certificate, end int) error {
+	if len(certs) == 0 {
+		return nil
+	}
+	for _, e := range certs[0].Extensions {
+		var bits asn1.BitString
+		if !e.Id.Equal(netscapeUse) {
+			continue
+		}
+		if _, err := asn1.Unmarshal(e.Value, &bits); err != nil || bits.At(end) == 0 {
+			return errNetscapeUse
+		}
+	}
+	return nil
+}
+
 // verifyChain checks that authorities vouch for a server, whatever its name; nil are those of the system.
 func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error {
@@ -92,7 +121,9 @@ func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 		for _, c := range s.PeerCertificates[1:] {
 			opts.Intermediates.AddCert(c)
 		}
-		_, err := s.PeerCertificates[0].Verify(opts)
-		return err
+		if _, err := s.PeerCertificates[0].Verify(opts); err != nil {
+			return err
+		}
+		return checkNetscape(s.PeerCertificates, netscapeServer)
 	}
 }

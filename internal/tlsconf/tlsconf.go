@@ -127,6 +127,7 @@ func (c Conf) Server() (*tls.Config, error) {
 	}
 	if config.ClientCAs != nil {
 		config.ClientAuth = tls.VerifyClientCertIfGiven
+		config.VerifyConnection = func(s tls.ConnectionState) error { return checkNetscape(s.PeerCertificates, netscapeClient) }
 	}
 	return config, c.setCiphers(config)
 }

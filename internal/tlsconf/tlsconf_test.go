@@ -182,6 +182,7 @@ func TestVerify(t *testing.T) {
 	self := tlstest.SelfSigned(t, "self", tlstest.Leaf{})
 	bySelf := Conf{CertFile: self.CertFile, KeyFile: self.KeyFile}
 	mine, foreign := ca.Issue(t, "mine", tlstest.Leaf{}), stranger.Issue(t, "foreign", tlstest.Leaf{})
+	forServers, forBoth := ca.Issue(t, "s", tlstest.Leaf{Netscape: 0x40}), ca.Issue(t, "b", tlstest.Leaf{Netscape: 0xc0})
 	for i, test := range []struct {
 		server, client Conf
 		ok             bool
@@ -201,6 +202,11 @@ func TestVerify(t *testing.T) {
 		{usual, Conf{ClientCertFile: mine.CertFile, ClientKeyFile: mine.KeyFile, CertFile: foreign.CertFile, KeyFile: foreign.KeyFile}, true},
 		{usual, Conf{CertFile: foreign.CertFile, KeyFile: foreign.KeyFile}, false},
 		{bySelf, Conf{CertFile: foreign.CertFile, KeyFile: foreign.KeyFile}, true}, // it asks for none
+		{server(tlstest.Leaf{Netscape: 0x80}), Conf{VerifyClients: "true", CAFile: ca.CertFile}, false},
+		{server(tlstest.Leaf{Netscape: 0x80}), Conf{}, true},
+		{server(tlstest.Leaf{Netscape: 0x40}), Conf{VerifyClients: "true", CAFile: ca.CertFile}, true},
+		{usual, Conf{CertFile: forServers.CertFile, KeyFile: forServers.KeyFile}, false},
+		{usual, Conf{CertFile: forBoth.CertFile, KeyFile: forBoth.KeyFile}, true},
 		{with13(usual), Conf{Ciphers: "AES128-SHA"}, true},
 	} {
 		s, err := test.server.Server()

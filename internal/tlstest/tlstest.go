@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -24,7 +25,9 @@ type Leaf struct {
 	Hosts   []string           // names and addresses
 	Usages  []x509.ExtKeyUsage // nil: the certificate does not say
 	Expired bool
-	RSA     bool // a key of 2048 bits in place of one of P-256
+	// Netscape is the use in the manner of Netscape: bits of a first byte, 0x80 for clients, 0x40 for servers; 0: the certificate does not say.
+	Netscape byte
+	RSA      bool // a key of 2048 bits in place of one of P-256
 }
 
 // A Cert is a certificate with its key, and files of both.
@@ -81,6 +84,10 @@ func make1(t testing.TB, dir, name string, l Leaf, by *Cert, isCA bool) *Cert {
 		c.KeyUsage |= x509.KeyUsageCertSign
 	} else {
 		addHosts(c, l.Hosts)
+	}
+	if l.Netscape != 0 {
+		c.ExtraExtensions = append(c.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{2, 16, 840, 1, 113730, 1, 1},
+			Value: []byte{asn1.TagBitString, 2, 0, l.Netscape}})
 	}
 	if l.Expired {
 		c.NotAfter = now.Add(-24 * time.Hour)

@@ -82,7 +82,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	}
 	if bad, ok := errors.AsType[*tlsconf.Error](err); ok {
 		var text strings.Builder
-		pmlog.New(&text, c.Name, slog.LevelInfo).Error(bad.Error())
+		pmlog.New(&text, c.Name, slog.LevelInfo).Error(bad.Text) // in the words of C alone, as scripts compare them
 		e.Message += text.String()
 	}
 	e.Message += fmt.Sprintf("%s: Cannot connect to PMCD on host \"%s\": %v\n", c.Name, host, pdu.FromError(err))
