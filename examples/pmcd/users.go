@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
@@ -35,8 +36,33 @@ func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
 		c = found
 		break
 	}
-	if c.Check != "" && c.Check != "auxprop" {
-		srv.Logger.Warn(fmt.Sprintf("pwcheck_method: %s: only auxprop is supported", c.Check))
+	for _, text := range unsupported(c) {
+		srv.Logger.Warn(text)
 	}
 	srv.Users, srv.Mechanisms = c.Users(), c.Mechanisms
+}
+
+// unsupported says what of a configuration there is not here, and what to do: passwords that a saslauthd checks, and mechanisms
+// of tickets such as GSSAPI, are not.
+func unsupported(c sasl.Config) (texts []string) {
+	const none = "nobody can log in"
+	if c.Check != "" && c.Check != "auxprop" {
+		effect := none
+		if slices.Contains(strings.Fields(c.Check), "auxprop") {
+			effect = "the others are left out"
+		}
+		texts = append(texts, fmt.Sprintf("pwcheck_method: %s: only auxprop is supported, so %s; users of auxprop are made by saslpasswd2 -a pmcd", c.Check, effect))
+	}
+	unknown := slices.DeleteFunc(slices.Clone(c.Mechanisms), func(name string) bool {
+		_, known := sasl.Find(name)
+		return known
+	})
+	if len(unknown) > 0 {
+		effect := "they are left out"
+		if len(unknown) == len(c.Mechanisms) {
+			effect = none
+		}
+		texts = append(texts, fmt.Sprintf("mech_list: %s: only scram-sha-256, plain and login are supported, so %s", strings.Join(unknown, " "), effect))
+	}
+	return texts
 }
