@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -14,11 +15,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A hostDebug prints what debug options show of a connection to a collector: pdu the PDUs, context how it is made, and
-// profile which instances are asked for. It is for one connection.
+// A hostDebug prints what debug options show of a connection to a collector: pdu the PDUs, context how it is made,
+// profile which instances are asked for, and what a pduDebug prints. It is for one connection.
 type hostDebug struct {
 	w                      io.Writer
 	pdus, context, profile bool
+
+	about pduDebug
+	quiet bool // while names are looked up for what is printed
 
 	spec, host, ports string // of the collector; the host may be the path of a socket
 	network, addr     string // of the latest attempt
@@ -31,7 +35,8 @@ const debugFD = 3
 func (c *Command) newHostDebug(spec string, d *pmapi.Dialer) *hostDebug {
 	on := pmlog.DebugOn(c.Debug)
 	h := &hostDebug{w: c.stderr(), pdus: on["pdu"], context: on["context"], profile: on["profile"], spec: spec}
-	if !h.pdus && !h.context && !h.profile {
+	h.about = pduDebug{w: h.w, pmns: on["pmns"], indom: on["indom"], labels: on["labels"], attr: on["attr"]}
+	if !h.pdus && !h.context && !h.profile && !h.about.any() {
 		return nil
 	}
 	h.setHost(d)
@@ -84,11 +89,22 @@ func (h *hostDebug) contextf(format string, args ...any) {
 
 // trace prints a PDU, and what the C library says about it.
 func (h *hostDebug) trace(out bool, head pdu.Header, body []byte) {
+	if h.quiet {
+		return
+	}
 	if out {
 		h.sending(head.Kind, body)
+		h.about.sending(head.Kind, body)
 	}
 	if h.pdus {
-		io.WriteString(h.w, pmlog.DumpPDU(out, debugFD, head, body))
+		shown := body
+		if out && head.Kind == pdu.KindAttr {
+			shown = nil // it may have a password, which PCP prints
+		}
+		io.WriteString(h.w, pmlog.DumpPDU(out, debugFD, head, shown))
+	}
+	if !out {
+		h.about.received(head.Kind, body)
 	}
 	switch {
 	case !out && head.Kind == pdu.KindError:
@@ -147,7 +163,7 @@ func (h *hostDebug) dialed(err error) {
 		h.contextf("__pmConnectPMCD(%s): pmcd connection port=%s failed: %v\n", h.host, h.ports, pdu.FromError(err))
 		io.WriteString(h.w, h.failed(err))
 	case h.context:
-		h.contextf("pmNewContext(1, %s) -> 0\nDump Contexts: current -> contexts[0] handle 0\n", h.spec)
+		h.contextf("pmNewContext(1, %s) -> 0\nDump Contexts: current -> contexts[0] handle 0\n", maskPassword(h.spec))
 		h.contextf("contexts[0] handle 0: host %s: pmcd=CONNECTED profile=NOT_SENT fd=%d origin=0.000000000 delta=0.000000000\n", h.host, debugFD)
 		printProfile(h.w, new(pdu.Profile))
 	}
@@ -158,8 +174,13 @@ func (h *hostDebug) failed(err error) string {
 	if h == nil || !h.context {
 		return ""
 	}
-	return fmt.Sprintf("pmNewContext(1, %s) -> %d, curr_handle=-1\n", h.spec, pdu.FromError(err))
+	return fmt.Sprintf("pmNewContext(1, %s) -> %d, curr_handle=-1\n", maskPassword(h.spec), pdu.FromError(err))
 }
+
+var passwordInSpec = regexp.MustCompile(`([?&]pass(?:word)?=)[^&]*`)
+
+// maskPassword hides the password in a host specification, which PCP prints.
+func maskPassword(spec string) string { return passwordInSpec.ReplaceAllString(spec, "${1}***") }
 
 // printProfile prints a profile as the C library does.
 func printProfile(w io.Writer, p *pdu.Profile) {
@@ -173,7 +194,11 @@ func printProfile(w io.Writer, p *pdu.Profile) {
 	for i, d := range p.InDoms {
 		fmt.Fprintf(w, "\tProfile [%d] indom=%d [%v] state=%s %d instances\n", i, d.InDom, d.InDom, state(d.Exclude), len(d.Insts))
 		if len(d.Insts) > 0 {
-			fmt.Fprintf(w, "\t\tInstances: %v\n", d.Insts)
+			io.WriteString(w, "\t\tInstances:")
+			for _, inst := range d.Insts {
+				fmt.Fprintf(w, " [%d]", inst)
+			}
+			io.WriteString(w, "\n")
 		}
 	}
 }

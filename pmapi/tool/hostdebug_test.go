@@ -65,7 +65,7 @@ Dump Instance Profile state=INCLUDE, 0 profiles
 pmFetch: calling __pmSendProfile, context: 0 slot: 0
 Dump Instance Profile state=INCLUDE, 1 profiles
 	Profile [0] indom=125829122 [30.2] state=EXCLUDE 2 instances
-		Instances: [100 300]
+		Instances: [100] [300]
 `
 	if diff := cmp.Diff(want, got); diff != "" || features == "0" {
 		t.Errorf("output (-want +got)\n%s", diff)

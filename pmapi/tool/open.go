@@ -49,6 +49,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	o.Names, o.Derived = c.Names(), c.Derived()
 	c.opened = name
 	pc, err := o.Open(ctx, name)
+	c.archiveDebug(name, pc, err)
 	if err != nil {
 		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, pdu.FromError(err))
 		return nil, &ExitError{Status: 1, Message: message, Err: err}
@@ -74,6 +75,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	pc, err := d.Dial(ctx, host)
 	debug.dialed(err)
 	if err == nil {
+		c.fetchDebug(pc, debug)
 		return pc, nil
 	}
 	e := &ExitError{Status: 1, Err: err}
