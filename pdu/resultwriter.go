@@ -428,7 +428,14 @@ func (w *ResultWriter) copyFitting(from *ResultWriter, i, j int, a setSpan) {
 
 // rebase adds delta to the block index of every value of one set.
 func rebase(set []byte, delta uint32) {
-	for v := set[setHeadLen+4:]; len(v) >= valueLen; v = v[valueLen:] {
+	v := set[setHeadLen+4:]
+	for ; len(v) >= 4*valueLen; v = v[4*valueLen:] { // at once, so that the bounds are checked once
+		p := (*[4 * valueLen]byte)(v)
+		for k := range 4 {
+			binary.BigEndian.PutUint32(p[k*valueLen+4:], binary.BigEndian.Uint32(p[k*valueLen+4:])+delta)
+		}
+	}
+	for ; len(v) >= valueLen; v = v[valueLen:] {
 		w := v[4:8]
 		binary.BigEndian.PutUint32(w, binary.BigEndian.Uint32(w)+delta)
 	}

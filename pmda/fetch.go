@@ -328,10 +328,14 @@ func (s *set) failed(id pdu.InstID, err error) {
 // fetchEach calls value for every instance that is wanted. The error is that of
 // the last one without a value, as in the C library.
 func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *setBox) error {
+	fetchMany := fetchColumn(value)
+	if fetchMany == nil {
+		fetchMany = func(ctx context.Context, r *Request, s *set) error { return fetchInstances(ctx, r, s, value) }
+	}
 	return func(ctx context.Context, r *Request, box *setBox) error {
 		s := &box.set
 		if s.indom {
-			return fetchInstances(ctx, r, s, value)
+			return fetchMany(ctx, r, s)
 		}
 		v, err := value(ctx, r, pdu.Instance{ID: pdu.NoInst})
 		if err != nil {
@@ -343,60 +347,22 @@ func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance)
 	}
 }
 
-// manyValues is how many values are collected to be written at once, which takes
-// less time. They are on the stack of a client's goroutine: with more of them that
-// would have to grow, for each of thousands of clients.
-const manyValues = 32
-
-// fetchInstances calls value for instances.
+// fetchInstances calls value for instances, and writes each value by itself.
 func fetchInstances[T pdu.Scalar](ctx context.Context, r *Request, s *set, value func(context.Context, *Request, pdu.Instance) (T, error)) error {
-	var ids [manyValues]pdu.InstID
-	var values [len(ids)]T
-	n := 0
 	var last error
-	all := s.rule.All()
-	list := s.list // a local copy, since the loop then needs no bounds checks
-	for k := range list {
-		i := &list[k]
-		if !all && !s.rule.Includes(i.ID) {
+	for _, i := range s.list {
+		if !s.rule.Includes(i.ID) {
 			continue
 		}
-		v, err := value(ctx, r, *i)
+		v, err := value(ctx, r, i)
 		if err != nil {
 			s.failed(i.ID, err)
 			last = err
 			continue
 		}
-		ids[n], values[n] = i.ID, v
-		if n++; n == len(ids) {
-			putAll(s, ids[:], values[:])
-			n = 0
-		}
+		put(s, i.ID, v)
 	}
-	putAll(s, ids[:n], values[:n])
 	return last
-}
-
-// putAll writes values of instances.
-func putAll[T pdu.Scalar](s *set, ids []pdu.InstID, values []T) {
-	switch vs := any(values).(type) {
-	case []uint64:
-		s.w.Uint64s(ids, vs)
-	case []int64:
-		s.w.Int64s(ids, vs)
-	case []uint32:
-		s.w.Uint32s(ids, vs)
-	case []int32:
-		s.w.Int32s(ids, vs)
-	case []float64:
-		s.w.Float64s(ids, vs)
-	default:
-		for i, v := range values {
-			put(s, ids[i], v)
-		}
-		return
-	}
-	s.n += len(ids)
 }
 
 // put writes one value. The cases keep common types clear of reflection, which

@@ -1,0 +1,96 @@
+package pmda
+
+import (
+	"context"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A column is where the numbers of instances are collected, to be written at once: that takes less
+// time. It is not on the stack of a client's goroutine, which would have to grow for each of
+// thousands of clients.
+type column[T any] struct {
+	ids    [columnLen]pdu.InstID
+	values [columnLen]T
+}
+
+// columnLen is how many values are written at once: so few that they are in the processor's cache still.
+const columnLen = 256
+
+// A columnType is what there is for columns of one type.
+type columnType[T any] struct {
+	pool  sync.Pool // of *column[T]
+	write func(w *pdu.ResultWriter, ids []pdu.InstID, values []T)
+}
+
+func newColumnType[T any](write func(*pdu.ResultWriter, []pdu.InstID, []T)) *columnType[T] {
+	return &columnType[T]{pool: sync.Pool{New: func() any { return new(column[T]) }}, write: write}
+}
+
+var (
+	columnsU64    = newColumnType((*pdu.ResultWriter).Uint64s)
+	columns64     = newColumnType((*pdu.ResultWriter).Int64s)
+	columnsU32    = newColumnType((*pdu.ResultWriter).Uint32s)
+	columns32     = newColumnType((*pdu.ResultWriter).Int32s)
+	columnsDouble = newColumnType((*pdu.ResultWriter).Float64s)
+)
+
+// fetchColumn returns what calls value, a function of a metric whose values are numbers, for
+// every instance that is wanted. It is nil for other types.
+func fetchColumn[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *set) error {
+	switch f := any(value).(type) {
+	case func(context.Context, *Request, pdu.Instance) (uint64, error):
+		return columnsU64.fetch(f)
+	case func(context.Context, *Request, pdu.Instance) (int64, error):
+		return columns64.fetch(f)
+	case func(context.Context, *Request, pdu.Instance) (uint32, error):
+		return columnsU32.fetch(f)
+	case func(context.Context, *Request, pdu.Instance) (int32, error):
+		return columns32.fetch(f)
+	case func(context.Context, *Request, pdu.Instance) (float64, error):
+		return columnsDouble.fetch(f)
+	}
+	return nil
+}
+
+func (t *columnType[T]) fetch(value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *set) error {
+	return func(ctx context.Context, r *Request, s *set) error {
+		c := t.pool.Get().(*column[T])
+		var last error
+		for list := s.list; len(list) > 0; {
+			part := list[:min(len(list), columnLen)]
+			list = list[len(part):]
+			n, err := c.fill(ctx, r, s, part, value)
+			if err != nil {
+				last = err
+			}
+			t.write(s.w, c.ids[:n], c.values[:n])
+			s.n += n
+		}
+		t.pool.Put(c)
+		return last
+	}
+}
+
+// fill collects the values of at most columnLen instances, and returns how many there are. The error is that
+// of the last one without a value.
+func (c *column[T]) fill(ctx context.Context, r *Request, s *set, list []pdu.Instance, value func(context.Context, *Request, pdu.Instance) (T, error)) (n int, last error) {
+	all := s.rule.All()
+	for k := range list {
+		i := &list[k]
+		if !all && !s.rule.Includes(i.ID) {
+			continue
+		}
+		v, err := value(ctx, r, *i)
+		if err != nil {
+			s.failed(i.ID, err)
+			last = err
+			continue
+		}
+		at := n % columnLen // is n; it spares the checks of the indexes
+		c.ids[at], c.values[at] = i.ID, v
+		n++
+	}
+	return n, last
+}
