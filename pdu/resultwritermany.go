@@ -104,22 +104,11 @@ func addEights[T int64 | uint64](w *ResultWriter, t Type, insts []InstID, vs []T
 		}
 		return
 	}
-	head := uint32(t)<<24 | each
-	for ; len(vs) >= 4; insts, vs = insts[4:], vs[4:] { // at once, so that the bounds are checked once
-		s, b := (*[4 * valueLen]byte)(sets), (*[4 * each]byte)(blocks)
-		for k, v := range (*[4]T)(vs) {
-			binary.BigEndian.PutUint64(s[k*valueLen:], uint64(uint32((*[4]InstID)(insts)[k]))<<32|uint64(index))
-			index += each / 4
-			binary.BigEndian.PutUint32(b[k*each:], head)
-			binary.BigEndian.PutUint64(b[k*each+blockHeadLen:], uint64(v))
-		}
-		sets, blocks = sets[len(s):], blocks[len(b):]
-	}
 	for i, v := range vs {
 		binary.BigEndian.PutUint64(sets, uint64(uint32(insts[i]))<<32|uint64(index))
 		index += each / 4
 		b := (*[each]byte)(blocks)
-		binary.BigEndian.PutUint32(b[:], head)
+		binary.BigEndian.PutUint32(b[:], uint32(t)<<24|each)
 		binary.BigEndian.PutUint64(b[blockHeadLen:], uint64(v))
 		sets, blocks = sets[valueLen:], blocks[each:]
 	}

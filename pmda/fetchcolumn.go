@@ -77,20 +77,37 @@ func (t *columnType[T]) fetch(value func(context.Context, *Request, pdu.Instance
 // of the last one without a value.
 func (c *column[T]) fill(ctx context.Context, r *Request, s *set, list []pdu.Instance, value func(context.Context, *Request, pdu.Instance) (T, error)) (n int, last error) {
 	all := s.rule.All()
-	for k := range list {
-		i := &list[k]
-		if !all && !s.rule.Includes(i.ID) {
-			continue
+	for len(list) > 0 {
+		part := list
+		if !all {
+			part = list[:1]
+			if !s.rule.Includes(list[0].ID) {
+				list = list[1:]
+				continue
+			}
 		}
-		v, err := value(ctx, r, *i)
+		done, err := collect(ctx, r, part, c.ids[n:], c.values[n:], value)
+		n += done
 		if err != nil {
-			s.failed(i.ID, err)
+			s.failed(part[done].ID, err)
 			last = err
-			continue
+			done++
 		}
-		at := n % columnLen // is n; it spares the checks of the indexes
-		c.ids[at], c.values[at] = i.ID, v
-		n++
+		list = list[done:]
 	}
 	return n, last
+}
+
+// collect calls value for instances, of which there are no more than there is room, up to the first error,
+// and returns how many have a value. What is not for each instance is not here, so that the loop has few variables.
+func collect[T any](ctx context.Context, r *Request, list []pdu.Instance, ids []pdu.InstID, values []T, value func(context.Context, *Request, pdu.Instance) (T, error)) (int, error) {
+	ids, values = ids[:len(list)], values[:len(list)]
+	for k := range list {
+		v, err := value(ctx, r, list[k])
+		if err != nil {
+			return k, err
+		}
+		ids[k], values[k] = list[k].ID, v
+	}
+	return len(list), nil
 }
