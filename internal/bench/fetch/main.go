@@ -20,8 +20,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/pcp-go/pcp/internal/bench/process"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -82,11 +80,11 @@ func (l *load) run(ctx context.Context, list, prefix string, n int) error {
 		})
 	}
 	ready.Wait()
-	before, start := serverCPU(l.pid), time.Now()
+	before, start := process.CPUOf(l.pid), time.Now()
 	close(begin)
 	time.Sleep(l.lasts)
 	stop.Store(true)
-	elapsed, server := time.Since(start), serverCPU(l.pid)-before
+	elapsed, server := time.Since(start), process.CPUOf(l.pid)-before
 	done.Wait()
 	own := process.CPU() // what follows is not the client's
 	l.print(workers, int(failed.Load()), elapsed, own, server)
@@ -149,16 +147,4 @@ func (l *load) print(workers []worker, failed int, elapsed, own, server time.Dur
 		fmt.Printf(" srv_us=%.1f", us(server)/fetches)
 	}
 	fmt.Println()
-}
-
-// serverCPU is the CPU time of a process, 0 for none.
-func serverCPU(pid int) time.Duration {
-	if pid == 0 {
-		return 0
-	}
-	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil { // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
-		log.Fatal(err)
-	}
-	return time.Duration(t.Nano())
 }

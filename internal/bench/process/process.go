@@ -55,3 +55,15 @@ func Profile(path string) (stop func()) {
 		}
 	}
 }
+
+// CPUOf is the CPU time of another process, 0 for none.
+func CPUOf(pid int) time.Duration {
+	if pid == 0 {
+		return 0
+	}
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil { // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+		log.Fatal(err)
+	}
+	return time.Duration(t.Nano())
+}
