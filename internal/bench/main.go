@@ -37,7 +37,7 @@ func main() {
 	port := flag.String("p", "44321", "TCP port on the loopback interface")
 	socket := flag.String("s", "", "unix socket")
 	names := flag.String("n", "", "name space")
-	conf := flag.String("c", "", "configuration; dso lines are ignored")
+	conf := flag.String("c", "", "configuration with agents, of which dso lines are ignored, and access rules")
 	timeout := flag.Duration("t", 0, "time that an agent has for a request")
 	profile := flag.String("pprof", "", "address of a profiler")
 	flag.Parse()
@@ -57,19 +57,20 @@ func run(port, socket, names, conf string, timeout time.Duration) error {
 			return err
 		}
 	}
+	cfg := &pmcdconf.Config{}
+	if conf != "" {
+		if cfg, err = pmcdconf.Load(conf); err != nil {
+			return err
+		}
+		srv.Access = cfg.Access
+	}
 	if err := srv.Add(agent(250)); err != nil {
 		return err
 	}
-	if conf != "" {
-		cfg, err := pmcdconf.Load(conf)
-		if err != nil {
-			return err
-		}
-		for _, a := range cfg.Agents {
-			if a.Kind != pmcdconf.KindDSO {
-				if err := srv.StartAgent(a); err != nil {
-					return err
-				}
+	for _, a := range cfg.Agents {
+		if a.Kind != pmcdconf.KindDSO {
+			if err := srv.StartAgent(a); err != nil {
+				return err
 			}
 		}
 	}
