@@ -95,9 +95,10 @@ another process.`
 
 // addLatencies registers pmcd.agent.latency.
 func (p *pmcd) addLatencies() {
-	texts := latencyTexts{count: "Calls of agents", total: "Time that agents have taken for all calls", mean: "time of a call",
+	texts := latencyTexts{names: [...]string{"pmcd.agent.latency.count", "pmcd.agent.latency.total", "pmcd.agent.latency.max",
+		"pmcd.agent.latency.p50", "pmcd.agent.latency.p90", "pmcd.agent.latency.p99"}, count: "Calls of agents", total: "Time that agents have taken for all calls", mean: "time of a call",
 		max: "Longest time that agents have taken for a call", part: "of the calls of agents", all: "calls", help: latencyHelp}
-	texts.each("pmcd.agent.latency.", func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64) {
+	texts.each(func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64) {
 		m.ID, m.InDom = pmda.Item(4, latencyItem+item), p.agents
 		m.Value = ofAgent(p, func(a Agent) (uint64, bool) {
 			if a.Latencies == nil {
@@ -117,9 +118,10 @@ count. Clients in the collector's process do not count either.`
 
 // addReplyWaits registers pmcd.client.latency.
 func (p *pmcd) addReplyWaits() {
-	texts := latencyTexts{count: "Replies that had to wait for clients", total: "Time that replies have waited for clients", mean: "wait",
+	texts := latencyTexts{names: [...]string{"pmcd.client.latency.count", "pmcd.client.latency.total", "pmcd.client.latency.max",
+		"pmcd.client.latency.p50", "pmcd.client.latency.p90", "pmcd.client.latency.p99"}, count: "Replies that had to wait for clients", total: "Time that replies have waited for clients", mean: "wait",
 		max: "Longest time that a reply has waited for a client", part: "of the waits of replies for clients", all: "waits", help: waitHelp}
-	texts.each("pmcd.client.latency.", func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64) {
+	texts.each(func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64) {
 		m.ID = pmda.Item(6, latencyItem+item)
 		m.Value = always(func() uint64 { return value(p.Collector.ReplyWaits()) })
 		register(p, m)
@@ -133,24 +135,27 @@ was told; and those that have not for some seconds when memory was short.`,
 	})
 }
 
-// latencyTexts are the words of the help texts of metrics of latencies.
-type latencyTexts struct{ count, total, mean, max, part, all, help string }
+// latencyTexts are the names of metrics of latencies, in full, and the words of their help texts.
+type latencyTexts struct {
+	names                                    [6]string
+	count, total, mean, max, part, all, help string
+}
 
 // each calls add for each of the metrics, with a number from 0 on.
-func (t latencyTexts) each(prefix string, add func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64)) {
-	metric := func(name string, item int, sem pdu.Sem, units pdu.Units, text, help string, value func(*Latencies) uint64) {
-		add(item, pmda.Metric[uint64]{Name: prefix + name, Sem: sem, Units: units, Text: text, Help: help + t.help}, value)
+func (t latencyTexts) each(add func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64)) {
+	metric := func(item int, sem pdu.Sem, units pdu.Units, text, help string, value func(*Latencies) uint64) {
+		add(item, pmda.Metric[uint64]{Name: t.names[item], Sem: sem, Units: units, Text: text, Help: help + t.help}, value)
 	}
 	const micros = pdu.TimeUSec
-	metric("count", 0, pdu.SemCounter, pdu.UnitCount, t.count, "", (*Latencies).Count)
-	metric("total", 1, pdu.SemCounter, micros, t.total, "Its rate by that of "+prefix+"count is the mean "+t.mean+".\n",
+	metric(0, pdu.SemCounter, pdu.UnitCount, t.count, "", (*Latencies).Count)
+	metric(1, pdu.SemCounter, micros, t.total, "Its rate by that of "+t.names[0]+" is the mean "+t.mean+".\n",
 		func(l *Latencies) uint64 { return microseconds(l.Total()) })
-	metric("max", 2, pdu.SemInstant, micros, t.max, "", func(l *Latencies) uint64 { return microseconds(l.Max()) })
+	metric(2, pdu.SemInstant, micros, t.max, "", func(l *Latencies) uint64 { return microseconds(l.Max()) })
 	for i, q := range []struct {
-		name, words string
-		part        float64
-	}{{"p50", "half", 0.5}, {"p90", "90 %", 0.9}, {"p99", "99 %", 0.99}} {
-		metric(q.name, 3+i, pdu.SemInstant, micros, "Time that "+q.words+" "+t.part+" do not exceed",
+		words string
+		part  float64
+	}{{"half", 0.5}, {"90 %", 0.9}, {"99 %", 0.99}} {
+		metric(3+i, pdu.SemInstant, micros, "Time that "+q.words+" "+t.part+" do not exceed",
 			"It is of all "+t.all+" since the collector began, and up to a quarter too long.\n",
 			func(l *Latencies) uint64 { return microseconds(l.Quantile(q.part)) })
 	}
