@@ -10,6 +10,7 @@
 //	pmapi/pmapitest          made-up sources of metrics, for tests of clients
 //	pmapi/tool               standard options and printing, for command-line tools
 //	pmapi/tool/report        reports of metrics in columns, as pmrep writes them
+//	pmapi/webapi             metrics over HTTP: the REST interface of pmproxy, for Grafana and scripts
 //	pmda                     agents: tables of metrics, handlers, Main
 //	pmda/pmdatest            a conformance test for agents
 //	pmda/helptext            help texts in files, their source and compiled

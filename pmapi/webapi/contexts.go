@@ -1,0 +1,132 @@
+package webapi
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// contexts are the contexts that clients have opened.
+type contexts struct {
+	limits Limits
+
+	mu        sync.Mutex
+	byID      map[uint32]*session
+	perClient map[netip.Addr]int
+	sweeper   *time.Timer // runs while there are contexts
+	closed    bool
+}
+
+// reserve makes a session of a client, which counts from now on, without a context yet.
+func (t *contexts) reserve(client netip.Addr, poll time.Duration) (*session, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		return nil, &failure{http.StatusServiceUnavailable, "the gateway is shutting down"}
+	case len(t.byID) >= t.limits.MaxContexts:
+		return nil, &failure{http.StatusServiceUnavailable, "too many contexts"}
+	case t.perClient[client] >= t.limits.MaxContextsPerClient:
+		return nil, &failure{http.StatusTooManyRequests, "too many contexts of this client"}
+	case t.byID == nil:
+		t.byID, t.perClient = map[uint32]*session{}, map[netip.Addr]int{}
+	}
+	s := &session{turn: ctxlock.New(), client: client, poll: poll, users: 1}
+	for s.id == 0 || t.byID[s.id] != nil {
+		var b [4]byte
+		_, _ = rand.Read(b[:]) // which never fails
+		s.id = binary.BigEndian.Uint32(b[:]) &^ (1 << 31)
+	}
+	t.byID[s.id] = s
+	t.perClient[client]++
+	if t.sweeper == nil {
+		t.sweeper = time.AfterFunc(sweepEvery, t.sweep)
+	}
+	return s, nil
+}
+
+// drop forgets a session. The caller has the lock.
+func (t *contexts) drop(s *session) {
+	if t.byID[s.id] != s {
+		return
+	}
+	delete(t.byID, s.id)
+	if t.perClient[s.client]--; t.perClient[s.client] == 0 {
+		delete(t.perClient, s.client)
+	}
+	if s.c != nil {
+		_ = s.c.Close()
+	}
+}
+
+// find finds a context for a request, which ends with release.
+func (t *contexts) find(id uint32) (s *session, expired bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s = t.byID[id]
+	switch {
+	case s == nil || s.c == nil:
+		return nil, false
+	case s.isOver(time.Now()):
+		t.drop(s)
+		return nil, true
+	}
+	s.users++
+	return s, false
+}
+
+// release ends a request.
+func (t *contexts) release(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.users--
+	s.expires = time.Now().Add(s.poll)
+	if s.temporary || s.c == nil { // nobody can ask for it
+		t.drop(s)
+	}
+}
+
+// opened gives a session its context, or closes that if the gateway is closed.
+func (t *contexts) opened(s *session, c *pmapi.Context) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.c = c
+	if t.closed {
+		_ = c.Close()
+	}
+}
+
+// sweep closes the contexts that have expired.
+func (t *contexts) sweep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	for _, s := range t.byID {
+		if s.isOver(now) {
+			t.drop(s)
+		}
+	}
+	t.sweeper = nil
+	if len(t.byID) > 0 && !t.closed {
+		t.sweeper = time.AfterFunc(sweepEvery, t.sweep)
+	}
+}
+
+// close closes all contexts.
+func (t *contexts) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	if t.sweeper != nil {
+		t.sweeper.Stop()
+	}
+	for _, s := range t.byID {
+		t.drop(s)
+	}
+}

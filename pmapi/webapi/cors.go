@@ -1,0 +1,73 @@
+package webapi
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+var (
+	anyOrigin      = []string{"*"}
+	allowedHeaders = []string{"Accept, Accept-Language, Content-Language, Content-Type, Authorization, X-Grafana-Device-ID"}
+	maxAge         = []string{"86400"}
+	isTrue         = []string{"true"}
+	varyOrigin     = []string{"Origin"}
+)
+
+// addOrigin says which pages of other origins may read the reply: all, but a user and a password come only from those of Origins.
+func (q *query) addOrigin() {
+	h := q.w.Header()
+	h["Access-Control-Allow-Headers"] = allowedHeaders
+	h["Access-Control-Max-Age"] = maxAge
+	h["Access-Control-Allow-Origin"] = anyOrigin
+	if len(q.g.Origins) == 0 {
+		return
+	}
+	h["Vary"] = varyOrigin
+	if origin := q.r.Header.Get("Origin"); slices.Contains(q.g.Origins, origin) {
+		h["Access-Control-Allow-Origin"] = []string{origin}
+		h["Access-Control-Allow-Credentials"] = isTrue
+	}
+}
+
+// preflight replies to OPTIONS. It does not look at parameters: a browser asks before it sends them.
+func (q *query) preflight(e endpoint) {
+	h := q.w.Header()
+	h["Content-Length"] = []string{"0"}
+	h["Allow"] = []string{e.methods()}
+	if m := q.r.Header.Get("Access-Control-Request-Method"); m != "" && !e.allows(m) {
+		for _, name := range []string{"Access-Control-Allow-Headers", "Access-Control-Max-Age", "Access-Control-Allow-Origin"} {
+			delete(h, name)
+		}
+		q.w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	h["Access-Control-Allow-Methods"] = h["Allow"]
+	if origin := q.r.Header.Get("Origin"); origin != "" {
+		h["Access-Control-Allow-Origin"] = []string{origin}
+		h["Vary"] = varyOrigin
+	}
+	q.w.WriteHeader(http.StatusOK)
+}
+
+// fromElsewhere reports whether a browser makes the request for a page of another origin that is not one of Origins: such a page
+// could store values at a collector that trusts the browser's computer.
+func (q *query) fromElsewhere() bool {
+	origin := q.r.Header.Get("Origin")
+	if slices.Contains(q.g.Origins, origin) {
+		return false
+	}
+	switch q.r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return false
+	case "":
+	default:
+		return true
+	}
+	if origin == "" {
+		return false // no browser
+	}
+	u, err := url.Parse(origin)
+	return err != nil || !strings.EqualFold(u.Host, q.r.Host)
+}

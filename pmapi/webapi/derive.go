@@ -1,0 +1,104 @@
+package webapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// derive defines metrics for the context: one of a name and an expression, or those of lines as of a configuration file.
+func (q *query) derive() error {
+	name, named := q.params.get("name")
+	expr, given := q.params.get("expr")
+	if !given && q.r.Method == http.MethodPost {
+		b, err := q.body()
+		if err != nil {
+			return err
+		}
+		expr, given = string(b), len(b) > 0
+	}
+	if !given {
+		return badRequest("invalid derive parameters")
+	}
+	err := q.open()
+	switch {
+	case err != nil:
+	case named:
+		err = q.define(name, expr)
+	default:
+		err = q.defineLines(expr)
+	}
+	if err != nil {
+		return err
+	}
+	return q.succeed()
+}
+
+// lineEnds has what ends a line of definitions.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "&", "\n", ";", "\n")
+
+// defineLines defines the metrics of lines. Those before one that is wrong stay defined.
+func (q *query) defineLines(lines string) error {
+	n := 0
+	for line := range strings.SplitSeq(lineEnds.Replace(lines), "\n") {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, expr, _ := strings.Cut(line, "=")
+		name, expr = strings.TrimSpace(name), strings.TrimSpace(expr)
+		if name == "" || expr == "" {
+			return badRequest(fmt.Sprintf("failed to parse derived metric \"%s\" on line %d - incomplete expression\n", name, n))
+		}
+		if err := q.define(name, expr); err != nil {
+			if f, ok := errors.AsType[*failure](err); ok {
+				err = badRequest(fmt.Sprintf("failed to create derived metric \"%s\" on line %d from: %s\n%s", name, n, expr, f.message))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// define defines a metric. A metric of the source would hide it: then it fails.
+func (q *query) define(name, expr string) error {
+	ids, err := q.s.c.Lookup(q.ctx, []string{name})
+	if err != nil && isFatal(err) {
+		return err
+	}
+	if len(ids) == 1 && ids[0] != pdu.NoPMID && ids[0].Domain() != derivedDomain {
+		return badRequest(fmt.Sprintf("Error: pmAddDerivedMetric(\"%s\", ...): there is a metric of this name\n", name))
+	}
+	err = q.s.c.Derive(q.ctx, name, expr)
+	clear(q.s.plans)
+	if e, ok := errors.AsType[*pmapi.DerivedError](err); ok {
+		return badRequest(derivedText(e))
+	}
+	return err
+}
+
+// derivedDomain is that of the PMIDs of derived metrics.
+const derivedDomain = 511
+
+// derivedText is what the C library says of a definition, in lines.
+func derivedText(e *pmapi.DerivedError) string {
+	const duplicate = "Duplicate per-context derived metric name"
+	call := fmt.Sprintf("pmAddDerivedMetric(\"%s\", ...)", e.Name)
+	if e.Message == duplicate {
+		return fmt.Sprintf("Error: %s: returns %d\n%s\n", call, int(pdu.ErrBadDerive), duplicate)
+	}
+	kind := "Syntax"
+	if e.Part != "" {
+		kind = "Semantic"
+	}
+	message := strings.TrimSuffix(e.Message, "\n")
+	if message != "" {
+		message += "\n"
+	}
+	return fmt.Sprintf("%s Error: %s\n%s\n%s^\n%s", kind, call, e.Expr, strings.Repeat(" ", max(e.Offset, 0)), message)
+}

@@ -1,0 +1,36 @@
+// Package webapi serves metrics over HTTP: the REST interface of PCP's pmproxy, as PMWEBAPI(3) has it, for Grafana and for scripts.
+// A Gateway is an http.Handler that a program serves by itself or beside pages of its own:
+//
+//	gw := &webapi.Gateway{Local: func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) }}
+//	defer gw.Close()
+//	mux.Handle("/pcp/", http.StripPrefix("/pcp", gw))
+//
+// # Requests
+//
+//	/pmapi/context    opens a context on a source of metrics, whose number further requests have in their path or in context=
+//	/pmapi/metric     metadata of metrics
+//	/pmapi/fetch      values
+//	/pmapi/indom      the instances of a domain
+//	/pmapi/children   the name space
+//	/pmapi/profile    selects instances for fetch
+//	/pmapi/store      stores a value
+//	/pmapi/derive     defines derived metrics for the context
+//
+// An underscore before the last word, as in /pmapi/_fetch, is for clients of an older interface, which has numbers in the place of
+// dotted identifiers. Answers and errors are those of pmproxy of PCP 6.0.3, whose texts clients look at, except where those are not
+// valid JSON, wrong or dangerous:
+//
+//   - a request has one reply, and a path is matched as a whole;
+//   - a value that is not there is not there: no zero or earlier value stands for it; numbers that JSON does not have are null;
+//   - texts are UTF-8, times have nine digits after the point, and numbers are read back as what they were;
+//   - fetch has the names that were asked for, indom has the labels of instances;
+//   - store leaves the profile alone, and an instance that there is not is an error;
+//   - contexts are limited in number and time, and requests of one are served one after the other.
+//
+// # Security
+//
+// A client can make the gateway connect only to the collectors of Allow, by default the one of this computer. A user and a password,
+// by HTTP basic authentication or in a hostspec, are those of the collector, which decides. The number of a context is a secret of the
+// client that has opened it. Pages of other origins may read, if the collector needs no password; they store nothing and log in
+// nowhere unless Origins has them. TLS is that of the http.Server, whose ReadHeaderTimeout should be set.
+package webapi

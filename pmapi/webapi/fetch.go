@@ -1,0 +1,219 @@
+package webapi
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A plan is what a list of metrics in a request stands for.
+type plan struct {
+	ids   []pdu.PMID // of items with a descriptor, in their order
+	items []planItem
+}
+
+// A planItem is one metric of a plan.
+type planItem struct {
+	head  []byte // of its values in the reply
+	typ   pdu.Type
+	fetch bool // it has a descriptor
+}
+
+// A planKey tells plans apart.
+type planKey struct {
+	parameter, list string
+	compat          bool
+}
+
+// fetch replies with values. Names that are unknown are left out; but in the parameters for a single one they are errors.
+func (q *query) fetch() error {
+	key := planKey{compat: q.compat}
+	var ok bool
+	if key.parameter, key.list, ok = q.params.first("names", "name", "pmids", "pmid"); !ok {
+		return badRequest("required parameter is missing: names")
+	}
+	if err := q.open(); err != nil {
+		return err
+	}
+	p, err := q.s.plan(q, key)
+	if err != nil {
+		return err
+	}
+	if err := q.fetchPlan(p); err != nil {
+		return err
+	}
+	if q.s.result.Changed&(pdu.ChangeNames|pdu.ChangeAddAgent|pdu.ChangeDropAgent|pdu.ChangeRestartAgent) != 0 {
+		clear(q.s.plans) // names may stand for other metrics now
+		if p, err = q.s.plan(q, key); err == nil {
+			err = q.fetchPlan(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	q.beginFetch()
+	return q.appendValues(p)
+}
+
+func (q *query) fetchPlan(p *plan) error {
+	if len(p.ids) == 0 { // the reply has a time all the same
+		_, now, _ := q.s.c.Mode()
+		if now.IsZero() {
+			now = time.Now()
+		}
+		q.s.result = pdu.Result{Time: now}
+		return nil
+	}
+	return q.s.c.Fetch(q.ctx, p.ids, &q.s.result)
+}
+
+func (q *query) beginFetch() {
+	t := q.s.result.Time
+	if q.compat {
+		q.out = strconv.AppendInt(append(q.out, `{"timestamp":{"s":`...), t.Unix(), 10)
+		q.out = strconv.AppendInt(append(q.out, `,"us":`...), int64(t.Nanosecond()/1000), 10)
+		q.out = append(q.out, `},"values":[`...)
+		return
+	}
+	q.begin()
+	q.out = strconv.AppendInt(append(q.out, `,"timestamp":`...), t.Unix(), 10)
+	q.out = appendNanos(append(q.out, '.'), t.Nanosecond())
+	q.out = append(q.out, `,"values":[`...)
+}
+
+// appendNanos appends nine digits.
+func appendNanos(b []byte, n int) []byte {
+	b = append(b, "000000000"...)
+	for i := len(b) - 1; n > 0; i-- {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return b
+}
+
+// appendValues appends the values of a plan, which have been fetched.
+func (q *query) appendValues(p *plan) error {
+	next := 0
+	for i := range p.items {
+		if i > 0 {
+			q.out = append(q.out, ',')
+		}
+		item := &p.items[i]
+		q.out = append(q.out, item.head...)
+		if !item.fetch {
+			q.out = append(q.out, "]}"...)
+			continue
+		}
+		set := q.s.result.At(next)
+		next++
+		for j := range set.Len() {
+			if j > 0 {
+				q.out = append(q.out, ',')
+			}
+			q.out = q.appendInst(append(q.out, `{"instance":`...), set.Inst(j))
+			q.out = append(appendAtom(append(q.out, `,"value":`...), set.Atom(j, item.typ)), '}')
+		}
+		q.out = append(q.out, ']')
+		if err := set.Err(); err != nil {
+			q.out = appendString(append(q.out, `,"error":`...), text(err))
+		}
+		q.out = append(q.out, '}')
+		if err := q.checkSize(); err != nil {
+			return err
+		}
+	}
+	q.out = append(q.out, "]}"...)
+	return nil
+}
+
+// plan is the plan of a request, which is remembered if all metrics are known.
+func (s *session) plan(q *query, key planKey) (*plan, error) {
+	if p := s.plans[key]; p != nil {
+		return p, nil
+	}
+	if key.list == "" {
+		return nil, badRequest(pdu.ErrTooSmall.Error())
+	}
+	infos, unknown, err := q.planned(key)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{items: make([]planItem, 0, len(infos))}
+	for _, m := range infos {
+		item := planItem{typ: m.desc.Type, fetch: m.err == nil}
+		item.head = q.appendPMID([]byte(`{"pmid":`), m.id)
+		item.head = append(appendString(append(item.head, `,"name":`...), m.name), `,"instances":[`...)
+		if item.fetch {
+			p.ids = append(p.ids, m.id)
+		} else {
+			unknown = true
+		}
+		p.items = append(p.items, item)
+	}
+	if !unknown {
+		if s.plans == nil || len(s.plans) >= maxPlans {
+			s.plans = map[planKey]*plan{}
+		}
+		key.parameter, key.list = strings.Clone(key.parameter), strings.Clone(key.list)
+		s.plans[key] = p
+	}
+	return p, nil
+}
+
+// planned are the metrics of a list, without those that are unknown. One without a descriptor has an error.
+func (q *query) planned(key planKey) (infos []metricInfo, unknown bool, err error) {
+	single := key.parameter == "name" || key.parameter == "pmid"
+	if strings.Count(key.list, ",") >= q.g.limits.MaxNames {
+		return nil, false, errTooMany
+	}
+	byID := key.parameter == "pmids" || key.parameter == "pmid"
+	if byID {
+		infos, err = q.metricsByID(key.list)
+	} else {
+		for name := range strings.SplitSeq(key.list, ",") {
+			infos = append(infos, metricInfo{name: name})
+		}
+	}
+	if err == nil {
+		err = q.lookUp(infos)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	known := infos[:0]
+	for _, m := range infos {
+		if m.id == pdu.NoPMID {
+			unknown = true
+			continue
+		}
+		known = append(known, m)
+	}
+	if unknown && single {
+		return nil, false, badRequest("bad parameters passed")
+	}
+	return known, unknown, nil
+}
+
+// parsePMID reads a PMID: dotted, or a number of 32 bits.
+func parsePMID(s string) (pdu.PMID, error) {
+	if strings.IndexByte(s, '.') >= 0 {
+		return pdu.ParsePMID(s)
+	}
+	n, err := parseNumber(s)
+	return pdu.PMID(n), err
+}
+
+// parseNumber reads a decimal or hexadecimal number of 32 bits.
+func parseNumber(s string) (uint32, error) {
+	base := 10
+	if digits, ok := strings.CutPrefix(s, "0x"); ok {
+		s, base = digits, 16
+	}
+	n, err := strconv.ParseUint(s, base, 32)
+	if err != nil {
+		return 0, pdu.ErrArg
+	}
+	return uint32(n), nil
+}

@@ -1,0 +1,63 @@
+package webapi
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// A Gateway is an http.Handler for metrics. Its zero value serves those of the collector of this computer. It is safe for concurrent
+// use after its fields are set, and must not be copied.
+type Gateway struct {
+	// Local, if not nil, opens a context where a request names no host, or localhost with the default port: on a collector in this
+	// process, say. A user and a password are then not looked at: that is for the handler around this one.
+	Local func(ctx context.Context) (*pmapi.Context, error)
+	// Sources opens contexts by other names, which a request has as its hostspec: on archives, say, of which each fetch has the
+	// next record.
+	Sources map[string]func(ctx context.Context) (*pmapi.Context, error)
+	// Allow has the collectors that a request may name in a hostspec beside those, each in the form of "web1", "web1:44322",
+	// "web1:*" or "*.example.com:44321", where "*" is any text without a dot in a host's name, any port, or as the whole name any
+	// host; without a port it is the default one. Other ways to a collector, "unix://run/pmcd.socket" or "web1@proxy", stand there
+	// as a whole, without attributes. Nil means the collector of this computer, on the default port.
+	Allow []string
+	// Dialer has the options of connections to collectors; nil means the defaults.
+	Dialer *pmapi.Dialer
+	// Origins are those of other web pages ("https://grafana.example.com") that may store, and send a user and a password.
+	Origins []string
+	// Limits has what clients are granted.
+	Limits Limits
+
+	setUp    sync.Once
+	limits   Limits
+	dialer   pmapi.Dialer
+	contexts contexts
+}
+
+// prepare completes the options.
+func (g *Gateway) prepare() {
+	g.limits = g.Limits.complete()
+	if g.Dialer != nil {
+		g.dialer = *g.Dialer
+	}
+	g.dialer.AutoReconnect = false // a context's session connects again, and says so
+	if g.dialer.Backoff == nil {
+		g.dialer.Backoff = backoff
+	}
+	g.contexts.limits = g.limits
+}
+
+// Close closes all contexts. Requests that need one fail from then on. It always returns nil.
+func (g *Gateway) Close() error {
+	g.contexts.close()
+	return nil
+}
+
+// ServeHTTP serves a request.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.setUp.Do(g.prepare)
+	q := newQuery(g, w, r)
+	defer q.free()
+	q.serve()
+}

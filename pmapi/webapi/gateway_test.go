@@ -1,0 +1,344 @@
+package webapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+	"github.com/pcp-go/pcp/pmapi/webapi"
+)
+
+// newSource makes metrics with what is difficult.
+func newSource() *pmapitest.Source {
+	s := &pmapitest.Source{Host: "made.up", Labels: `{"hostname":"made.up"}`, Start: time.Unix(1700000000, 1433126)}
+	colours := s.InDom("red", "a b", `ü"\`)
+	pmapitest.Add(s, pmapitest.Metric[float64]{Name: "t.double", Text: "a \"text\"\nof two lines"}).Set(0.1)
+	pmapitest.Add(s, pmapitest.Metric[float64]{Name: "t.nan"}).Set(math.NaN())
+	pmapitest.Add(s, pmapitest.Metric[float64]{Name: "t.inf"}).Set(math.Inf(-1))
+	pmapitest.Add(s, pmapitest.Metric[float32]{Name: "t.float"}).Set(3.58)
+	pmapitest.Add(s, pmapitest.Metric[uint64]{Name: "t.max", Sem: pdu.SemCounter, Units: pdu.SpaceKByte}).Set(math.MaxUint64)
+	pmapitest.Add(s, pmapitest.Metric[int64]{Name: "t.min"}).Set(math.MinInt64)
+	pmapitest.Add(s, pmapitest.Metric[string]{Name: "t.text"}).Set("grüße\t\xff\x7f\n\"\\")
+	pmapitest.Add(s, pmapitest.Metric[[]byte]{Name: "t.bytes"}).Set([]byte("a\x00b\x00"))
+	pmapitest.Add(s, pmapitest.Metric[int32]{Name: "t.none"})
+	pmapitest.Add(s, pmapitest.Metric[int32]{Name: "t.colour", InDom: colours}).Set(1, 2, 3)
+	pmapitest.Add(s, pmapitest.Metric[int32]{Name: "t.wrong"}).Fail(pdu.ErrPermission)
+	pmapitest.Add(s, pmapitest.Metric[uint32]{Name: "t.write_me"}).Set(7)
+	return s
+}
+
+// newGateway serves metrics of newSource.
+func newGateway(t testing.TB, options ...func(*webapi.Gateway)) server {
+	src := newSource()
+	g := &webapi.Gateway{Local: sourceOf(src.Context)}
+	for _, o := range options {
+		o(g)
+	}
+	return serve(t, g)
+}
+
+// Values as JSON has them.
+func TestValues(t *testing.T) {
+	s := newGateway(t)
+	id := s.open(t, "polltimeout=60")
+	for name, want := range map[string]string{
+		"t.double": `[{"instance":null,"value":0.1}]}`,
+		"t.nan":    `[{"instance":null,"value":null}]}`,
+		"t.inf":    `[{"instance":null,"value":null}]}`,
+		"t.float":  `[{"instance":null,"value":3.58}]}`,
+		"t.max":    `[{"instance":null,"value":18446744073709551615}]}`,
+		"t.min":    `[{"instance":null,"value":-9223372036854775808}]}`,
+		"t.text":   `[{"instance":null,"value":"grüße\u0009\uFFFD\u007F\u000A\u0022\u005C"}]}`,
+		"t.bytes":  `[{"instance":null,"value":"a\u0000b\u0000"}]}`,
+		"t.none":   `[]}`,
+		"t.wrong":  `[],"error":"No permission to perform requested operation"}`,
+		"t.colour": `[{"instance":0,"value":1},{"instance":1,"value":2},{"instance":2,"value":3}]}`,
+	} {
+		r := s.get(t, "/pmapi/"+id+"/fetch?names="+name)
+		_, got, _ := strings.Cut(r.body, `"name":"`+name+`","instances":`)
+		if got != want+"]}\r\n" || !json.Valid([]byte(r.body)) {
+			t.Errorf("%s: %s, want %s", name, r.body, want)
+		}
+		if !strings.Contains(r.body, `"timestamp":1700000000.001433126,`) {
+			t.Errorf("%s: %s: the time", name, r.body)
+		}
+	}
+	// A7 of the checklist, and nothing of an empty element.
+	r := s.get(t, "/pmapi/"+id+"/fetch?names=t.max,t.max,,t.max")
+	if n := strings.Count(r.body, `{"pmid":"400.0.4","name":"t.max","instances":[{"instance":null,"value":18446744073709551615}]}`); n != 3 || !json.Valid([]byte(r.body)) {
+		t.Errorf("%s", r.body)
+	}
+}
+
+// A value is one that a parameter with "=" has, or the body of more than one segment.
+func TestParameters(t *testing.T) {
+	s := newGateway(t)
+	id := s.open(t, "polltimeout=60")
+	for _, c := range []struct{ method, path, body, want string }{
+		{"GET", "/derive?expr=x.y%20=%20t.write_me%0A", "", `"success":true`},
+		{"GET", "/fetch?names=x.y", "", `"value":7`},
+		{"POST", "/derive", "a.b t.max\n", "incomplete expression"},
+		{"GET", "/derive?name=t.max&expr=t.min", "", "there is a metric of this name"},
+		{"GET", "/derive?name=1x&expr=t.min", "", "Syntax Error"},
+		{"GET", "/fetch?names=t.m%ZZ", "", "invalid encoding"},
+		{"GET", "/fetch?" + strings.Repeat("a&", 100), "", "too many parameters"},
+		{"GET", "/indom?name=t.colour&iname=%C3%BC%22%5C", "", `"name":"ü\u0022\u005C"`},
+		{"GET", "/indom?name=t.colour&iname=a+b&client=x+y", "", `"client":"x y"`},
+		{"GET", "/indom?name=t.colour&iname=(&match=regex", "", "invalid regular expression"},
+		{"GET", "/indom?name=t.colour&iname=[&match=glob", "", `"instances":[]`},
+		{"GET", "/indom?name=t.colour&iname=[!a]?d&match=glob", "", `"name":"red"`},
+		{"GET", "/indom?name=t.colour&iname=" + strings.Repeat("a", 2000) + "&match=glob", "", "pattern too long"},
+		{"GET", "/indom?name=t.colour&instance=x", "", "invalid 'instance'"},
+		{"POST", "/store", "name=a&value=1", "bad parameters passed"},
+		{"GET", "/store?name=t.colour&value=1&iname=puce", "", "failed to store value to metric t.colour: Unknown or illegal instance identifier"},
+		{"GET", "/store?name=t.write_me&value=99999999999", "", "Numerical result out of range"},
+		{"GET", "/store?name=t.write_me&value=-1", "", "Numerical result out of range"},
+		{"GET", "/store?name=t.write_me", "", "required parameter is missing"},
+		{"GET", "/store?name=t.write_me&value=5", "", `"success":true`},
+		{"GET", "/fetch?name=t.write_me", "", `"value":5`},
+		{"POST", "/store?pmid=400.0.11", "6", `"success":true`},
+		{"GET", "/store?name=t.colour&value=9&iname=a+b", "", `"success":true`},
+		{"GET", "/fetch?names=t.colour", "", `"instances":[{"instance":0,"value":1},{"instance":2,"value":3},{"instance":1,"value":9}]`},
+		{"POST", "/store?name=t.text", strings.Repeat("x", 2<<20), "request body too long"},
+		{"GET", "/metric?names=,t.max", "", `"metrics":[{"name":"t.max"`},
+		{"GET", "/metric?pmid=400.0.4", "", `"metrics":[{"name":"t.max"`},
+		{"GET", "/metric?pmids=400.0.4,1.2.3", "", `{"name":"1.2.3","message":"failed to lookup metric name","success":false}`},
+		{"GET", "/children?prefix=t.", "", "child traversal failed - "},
+		{"GET", "/fetch?context=abc&names=t.max", "", `{"message":"invalid context identifier: abc","success":false}`},
+	} {
+		r := s.do(t, c.method, "/pmapi/"+id+c.path, c.body)
+		if !strings.Contains(r.body, c.want) || !json.Valid([]byte(r.body)) {
+			t.Errorf("%s %.100s: %s, want %s", c.method, c.path, r.body, c.want)
+		}
+	}
+}
+
+// Requests that end pmproxy, and others that it does not serve.
+func TestTransport(t *testing.T) {
+	s := newGateway(t)
+	for _, c := range []struct {
+		method, path string
+		status       int
+		want         string
+	}{
+		{"DELETE", "/pmapi/context", 405, "method not allowed"},
+		{"TRACE", "/pmapi/context", 405, "method not allowed"},
+		{"POST", "/pmapi/fetch?names=t.max", 405, "method not allowed"},
+		{"GET", "/pmapi/contextXYZ", 404, "no handler for URL"},
+		{"GET", "/pmapi/", 404, "no handler for URL"},
+		{"GET", "/pmapi/x/fetch?names=t.max", 404, "no handler for URL"},
+		{"GET", "/pmapi/1/2/fetch?names=t.max", 404, "no handler for URL"},
+		{"HEAD", "/nosuch", 404, ""},
+		{"GET", "/series/query?expr=x", 400, `{"success":false}`},
+		{"POST", "/search/text", 400, `{"success":false}`},
+		{"OPTIONS", "/pmapi/derive", 200, ""},
+		{"GET", "/pmapi/%63ontext", 200, `"context":`},
+	} {
+		r := s.do(t, c.method, c.path, "")
+		if r.status != c.status || !strings.Contains(r.body, c.want) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, r.status, r.body)
+		}
+		if c.status == 405 && r.header.Get("Allow") != "GET, HEAD, OPTIONS" {
+			t.Errorf("%s %s: %v", c.method, c.path, r.header)
+		}
+	}
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	read := func(want string) {
+		t.Helper()
+		r, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		b, err := io.ReadAll(r.Body)
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%v: %s, want %s", err, b, want)
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("GET /pmapi/fetch HTTP/1.1\r\nHost: x\r\n\r\nGET /pmapi/fetch?names=t.max HTTP/1.1\r\nHost: x\r\n\r\n")
+	read("names")
+	read("t.max")
+	write("GET /pmapi/fetch?na")
+	write("mes=t.min HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	read("t.min")
+	if _, err := in.ReadByte(); err != io.EOF {
+		t.Errorf("after Connection: close: %v", err)
+	}
+}
+
+// Contexts are limited for each client and in all, and expire.
+func TestContexts(t *testing.T) {
+	s := newGateway(t, func(g *webapi.Gateway) { g.Limits = webapi.Limits{MaxContextsPerClient: 3} })
+	var ids []string
+	for range 3 {
+		ids = append(ids, s.open(t, "polltimeout=60"))
+	}
+	if r := s.get(t, "/pmapi/context"); r.status != http.StatusTooManyRequests {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for _, id := range ids {
+		if r := s.get(t, "/pmapi/"+id+"/fetch?names=t.max"); r.status != http.StatusOK {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	s = newGateway(t, func(g *webapi.Gateway) { g.Limits = webapi.Limits{MaxContexts: 2} })
+	id := s.open(t, "polltimeout=0")
+	s.open(t, "polltimeout=1e300")
+	if r := s.get(t, "/pmapi/context"); r.status != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for _, why := range []string{"expired", "unknown"} {
+		if r := s.get(t, "/pmapi/"+id+"/fetch?names=t.max"); r.status != http.StatusBadRequest || !strings.Contains(r.body, why+" context identifier: "+id) {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	if id2 := s.open(t, "polltimeout=+1"); id2 == id {
+		t.Errorf("the number %s again", id)
+	}
+	for _, bad := range []string{"-1", "nan", "1s", ""} {
+		if r := s.get(t, "/pmapi/context?polltimeout="+bad); !strings.Contains(r.body, "invalid timeout") {
+			t.Errorf("%s: %s", bad, r.body)
+		}
+	}
+}
+
+// Many requests of one context have each its reply.
+func TestConcurrent(t *testing.T) {
+	s := newGateway(t)
+	id := s.open(t, "polltimeout=60")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		name := []string{"t.max", "t.min", "t.colour", "t.text"}[i%4]
+		wg.Go(func() {
+			for range 50 {
+				r, err := http.Get(s.url + "/pmapi/" + id + "/fetch?names=" + name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				b, err := io.ReadAll(r.Body)
+				r.Body.Close()
+				if err != nil || strings.Count(string(b), `"pmid"`) != 1 || !strings.Contains(string(b), name) || !json.Valid(b) {
+					t.Errorf("%v: %s", err, b)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// Clients connect the gateway only to what is allowed, by no other way either.
+func TestAllow(t *testing.T) {
+	dialled := ""
+	dialer := &pmapi.Dialer{DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
+		dialled = addr
+		return nil, &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("refused for the test")}
+	}}
+	for _, c := range []struct {
+		allow []string
+		specs string
+		want  bool
+	}{
+		{nil, "localhost 127.0.0.1 pcp://localhost:44321 pcps://[::1] localhost?container=x", true},
+		{nil, "localhost:44322 web1 unix: unix:///tmp/s local: localhost@proxy:1 localhost,web1 127.0.0.1.evil.com [::1]:1 localhost:44321,22 ?x", false},
+		{[]string{"web1", "*.example.com:44321", "db:*", "[::2]:7", "unix://run/s", "a@b"}, "web1 WEB1 x.example.com db:22 [::2]:7 unix:///run/s a@b web1:44321", true},
+		{[]string{"web1", "*.example.com:44321", "[::2]:7", "unix://run/s", "a@b"}, "localhost web1:22 x.y.example.com example.com web2 10.0.0.1 [::2] unix:///run/t a@c web1@b a", false},
+		{[]string{"*:*"}, "10.0.0.1 x.y.z:1 [::1]:22", true},
+		{[]string{"*:*"}, "unix:///run/s a@b", false},
+	} {
+		s := serve(t, &webapi.Gateway{Allow: c.allow, Dialer: dialer})
+		for spec := range strings.FieldsSeq(c.specs) {
+			dialled = ""
+			r := s.get(t, "/pmapi/context?hostspec="+strings.NewReplacer("?", "%3F", "[", "%5B", "]", "%5D").Replace(spec))
+			if refused := r.status == http.StatusForbidden || r.status == http.StatusBadRequest && strings.Contains(r.body, "^"); refused == c.want || refused && dialled != "" {
+				t.Errorf("%v, %s: %d %s, dialled %q", c.allow, spec, r.status, r.body, dialled)
+			}
+		}
+	}
+}
+
+// A page of another origin does not store unless it is listed.
+func TestOrigins(t *testing.T) {
+	s := newGateway(t, func(g *webapi.Gateway) { g.Origins = []string{"https://grafana"} })
+	id := s.open(t, "polltimeout=60")
+	for _, c := range []struct {
+		header, value, origin string
+		status                int
+	}{
+		{"Origin", "https://evil", "*", 403},
+		{"Sec-Fetch-Site", "cross-site", "*", 403},
+		{"Sec-Fetch-Site", "same-origin", "*", 200},
+		{"Origin", "https://grafana", "https://grafana", 200},
+		{"Origin", "http://" + s.addr, "*", 200},
+	} {
+		r := s.do(t, "GET", "/pmapi/"+id+"/store?name=t.write_me&value=1", "", c.header, c.value)
+		if r.status != c.status || r.header.Get("Access-Control-Allow-Origin") != c.origin {
+			t.Errorf("%v: %d %v", c, r.status, r.header)
+		}
+		if with := r.header.Get("Access-Control-Allow-Credentials"); (with != "") != (c.origin != "*") {
+			t.Errorf("%v: credentials %q", c, with)
+		}
+	}
+}
+
+// A context that has lost its collector connects again, with its profile and its derived metrics.
+func TestReconnect(t *testing.T) {
+	src := newSource()
+	s := serve(t, &webapi.Gateway{Local: sourceOf(src.Context)})
+	id := s.open(t, "polltimeout=60")
+	want := func(path, re string) {
+		t.Helper()
+		if r := s.get(t, "/pmapi/"+id+path); !regexp.MustCompile(re).MatchString(r.body) {
+			t.Errorf("%s: %s, want %s", path, r.body, re)
+		}
+	}
+	want("/derive?name=x.y&expr=t.write_me*2", `"success":true`)
+	want("/profile?expr=del&name=t.colour&iname=red", `"success":true`)
+	want("/profile?expr=add&name=t.colour&iname=a+b", `"success":true`)
+	want("/fetch?names=x.y,t.colour", `"value":14.*\[\{"instance":1,"value":2\}\]`)
+	src.Break(pdu.ErrIPC)
+	want("/fetch?names=x.y", `IPC protocol failure`)
+	want("/fetch?names=x.y", `cannot reconnect context: `)
+	src.Restore()
+	want("/fetch?names=x.y,t.colour", `"value":14.*\[\{"instance":1,"value":2\}\]`)
+}
+
+// A handler below a path of another server, in five lines.
+func Example() {
+	src := newSource()
+	gw := &webapi.Gateway{Local: sourceOf(src.Context)}
+	defer gw.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/pcp/", http.StripPrefix("/pcp", gw))
+
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/pcp/pmapi/_fetch?names=t.max", nil))
+	fmt.Println(w.Body)
+	// Output: {"timestamp":{"s":1700000000,"us":1433},"values":[{"pmid":1677721604,"name":"t.max","instances":[{"instance":-1,"value":18446744073709551615}]}]}
+}

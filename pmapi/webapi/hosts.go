@@ -1,0 +1,146 @@
+package webapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// An opener opens a context on a source.
+type opener func(ctx context.Context) (*pmapi.Context, error)
+
+func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
+
+// source finds the source that the request names, which it may name, and who uses it.
+func (q *query) source() (opener, login, error) {
+	_, spec, given := q.params.first("hostspec", "hostname")
+	if !given {
+		spec = "localhost"
+	}
+	if open := q.g.Sources[spec]; open != nil {
+		return opener(open), login{}, nil
+	}
+	h, err := pmapi.ParseHost(spec)
+	if err != nil {
+		return nil, login{}, badRequest("cannot connect to PMCD: " + err.Error())
+	}
+	if q.g.Local != nil && q.g.isLocal(h) {
+		return q.g.Local, login{}, nil
+	}
+	if !q.g.mayConnect(h) {
+		return nil, login{}, &failure{http.StatusForbidden, "host is not allowed: " + withoutAttrs(h)}
+	}
+	l, err := q.loginAs(h)
+	if err != nil {
+		return nil, login{}, err
+	}
+	h.Attrs = passedOn(h.Attrs, l)
+	target := h.String()
+	return func(ctx context.Context) (*pmapi.Context, error) {
+		d := q.g.dialer
+		return d.Dial(ctx, target)
+	}, l, nil
+}
+
+// passedOn are the attributes of a host specification that concern the collector, with a login.
+func passedOn(attrs []pmapi.HostAttr, l login) []pmapi.HostAttr {
+	attrs = slices.DeleteFunc(slices.Clone(attrs), func(a pmapi.HostAttr) bool {
+		return a.Name != "container" && a.Name != "method" && a.Name != "secure"
+	})
+	if l.user != "" {
+		attrs = append(attrs, pmapi.HostAttr{Name: "username", Value: l.user}, pmapi.HostAttr{Name: "password", Value: l.password})
+	}
+	return attrs
+}
+
+func withoutAttrs(h pmapi.HostSpec) string {
+	h.Attrs = nil
+	return h.String()
+}
+
+// isLocal reports whether a specification names the collector of this computer on the default port, without a way of its own there.
+func (g *Gateway) isLocal(h pmapi.HostSpec) bool {
+	switch {
+	case len(h.Proxies) > 0 || h.Path != "":
+		return false
+	case h.Protocol == pmapi.ProtocolLocal:
+		return true
+	case h.Protocol != pmapi.ProtocolPCP && h.Protocol != pmapi.ProtocolPCPS:
+		return false
+	}
+	for _, port := range h.Host.Ports {
+		if !slices.Contains(g.defaultPorts(), port) {
+			return false
+		}
+	}
+	return isLoopback(h.Host.Name)
+}
+
+func isLoopback(name string) bool {
+	addr, err := netip.ParseAddr(name)
+	return equalFold(name, "localhost") || err == nil && addr.IsLoopback()
+}
+
+func (g *Gateway) defaultPorts() []int {
+	if len(g.dialer.Ports) > 0 {
+		return g.dialer.Ports
+	}
+	return []int{pmapi.DefaultPort}
+}
+
+// mayConnect reports whether clients may name a host.
+func (g *Gateway) mayConnect(h pmapi.HostSpec) bool {
+	if g.Allow == nil {
+		return h.Protocol != pmapi.ProtocolLocal && g.isLocal(h)
+	}
+	if h.Protocol == pmapi.ProtocolUnix || h.Protocol == pmapi.ProtocolLocal || len(h.Proxies) > 0 {
+		return slices.Contains(g.Allow, withoutAttrs(h))
+	}
+	ports := h.Host.Ports
+	if len(ports) == 0 {
+		ports = g.defaultPorts()
+	}
+	for _, port := range ports { // it may connect to each of them
+		if h.Host.Name == "" || !slices.ContainsFunc(g.Allow, func(allowed string) bool { return g.allows(allowed, h.Host.Name, port) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// allows reports whether an entry of Allow stands for a host and a port.
+func (g *Gateway) allows(allowed, host string, port int) bool {
+	name, ports := allowed, ""
+	if i := strings.LastIndexByte(allowed, ':'); i >= 0 && !strings.HasSuffix(allowed, "]") && (strings.Count(allowed, ":") == 1 || strings.HasPrefix(allowed, "[")) {
+		name, ports = allowed[:i], allowed[i+1:]
+	}
+	switch {
+	case ports == "" && !slices.Contains(g.defaultPorts(), port):
+		return false
+	case ports != "" && ports != "*" && ports != strconv.Itoa(port):
+		return false
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	return matchHost(strings.ToLower(name), strings.ToLower(strings.TrimSuffix(host, ".")))
+}
+
+// matchHost reports whether a pattern of a host's name stands for a name, component by component. An address has no components.
+func matchHost(pattern, name string) bool {
+	if _, err := netip.ParseAddr(name); err == nil || pattern == "*" {
+		return pattern == "*" || pattern == name
+	}
+	want, have := strings.Split(pattern, "."), strings.Split(name, ".")
+	return slices.EqualFunc(want, have, func(p, c string) bool {
+		before, after, star := strings.Cut(p, "*")
+		return p == c || star && c != "" && len(c) >= len(before)+len(after) && strings.HasPrefix(c, before) && strings.HasSuffix(c, after)
+	})
+}
+
+// hostName is the name of a context's host.
+func (q *query) hostName() string { return cmp.Or(q.s.c.HostName(q.ctx), "localhost") }

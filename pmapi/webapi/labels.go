@@ -1,0 +1,109 @@
+package webapi
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A labeller has the labels of a context while a request needs them, and requests each set once.
+type labeller struct {
+	q        *query
+	context  pdu.LabelSet
+	domains  map[pdu.Domain]pdu.LabelSet
+	indoms   map[pdu.InDom]pdu.LabelSet
+	clusters map[pdu.PMID]pdu.LabelSet
+}
+
+// newLabeller fetches the labels of the context. What a source has no labels of has none; the context has its host's name then.
+func (q *query) newLabeller() (*labeller, error) {
+	l := &labeller{q: q, domains: map[pdu.Domain]pdu.LabelSet{}, indoms: map[pdu.InDom]pdu.LabelSet{}, clusters: map[pdu.PMID]pdu.LabelSet{}}
+	var err error
+	if l.context, err = q.s.c.ContextLabels(q.ctx); err != nil && isFatal(err) {
+		return nil, err
+	}
+	if len(l.context.Labels) == 0 {
+		l.context, err = pdu.MakeLabels(pdu.LabelContext, map[string]string{"hostname": q.hostName()}, false)
+	}
+	return l, err
+}
+
+// isFatal reports whether an error is one of the whole context, not of what was asked for: then the request fails.
+func isFatal(err error) bool {
+	code := pdu.FromError(err)
+	return code == pdu.ErrIPC || code == pdu.ErrTimeout || code == pdu.ErrNoContext || code > pdu.ErrGeneric
+}
+
+// known is a set that is fetched once.
+func known[K comparable](sets map[K]pdu.LabelSet, key K, fetch func() (pdu.LabelSet, error)) (pdu.LabelSet, error) {
+	if set, ok := sets[key]; ok {
+		return set, nil
+	}
+	set, err := fetch()
+	if err != nil && isFatal(err) {
+		return set, err
+	}
+	sets[key] = set
+	return set, nil
+}
+
+func (l *labeller) domain(d pdu.Domain) (pdu.LabelSet, error) {
+	return known(l.domains, d, func() (pdu.LabelSet, error) { return l.q.s.c.DomainLabels(l.q.ctx, d) })
+}
+
+func (l *labeller) indom(d pdu.InDom) (pdu.LabelSet, error) {
+	return known(l.indoms, d, func() (pdu.LabelSet, error) { return l.q.s.c.InDomLabels(l.q.ctx, d) })
+}
+
+func (l *labeller) cluster(id pdu.PMID) (pdu.LabelSet, error) {
+	key := pdu.MakePMID(id.Domain(), id.Cluster(), 0)
+	return known(l.clusters, key, func() (pdu.LabelSet, error) { return l.q.s.c.ClusterLabels(l.q.ctx, id) })
+}
+
+// ofMetric are the labels of a metric, of which item has its own.
+func (l *labeller) ofMetric(d pdu.Desc, item pdu.LabelSet) ([]byte, error) {
+	sets := []pdu.LabelSet{l.context}
+	set, err := l.domain(d.PMID.Domain())
+	if err != nil {
+		return nil, err
+	}
+	sets = append(sets, set)
+	if d.InDom != pdu.NoInDom {
+		if set, err = l.indom(d.InDom); err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	if set, err = l.cluster(d.PMID); err != nil {
+		return nil, err
+	}
+	return mergeLabels(append(sets, set, item)...), nil
+}
+
+// ofInDom are the sets of an instance domain, without those of its instances.
+func (l *labeller) ofInDom(d pdu.InDom) ([]pdu.LabelSet, error) {
+	domain, err := l.domain(d.Domain())
+	if err != nil {
+		return nil, err
+	}
+	indom, err := l.indom(d)
+	return []pdu.LabelSet{l.context, domain, indom}, err
+}
+
+// isIntrinsic reports whether a label is a part of the identity of what it labels: replies have no others.
+func isIntrinsic(l pdu.NamedLabel) bool { return l.Flags&pdu.LabelOptional == 0 }
+
+// mergeLabels is a JSON object of labels, with sorted names; "{}" if there are none or if a source has given what is no JSON.
+func mergeLabels(sets ...pdu.LabelSet) []byte {
+	merged, err := pdu.MergeLabels(isIntrinsic, sets...)
+	if err != nil || len(merged.JSON) == 0 {
+		return noLabels
+	}
+	if !utf8.Valid(merged.JSON) {
+		return bytes.ToValidUTF8(merged.JSON, []byte("\uFFFD"))
+	}
+	return merged.JSON
+}
+
+var noLabels = []byte("{}")

@@ -1,0 +1,58 @@
+package webapi
+
+import (
+	"cmp"
+	"time"
+)
+
+// Defaults of Limits.
+const (
+	DefaultMaxContexts          = 1000
+	DefaultMaxContextsPerClient = 250
+	DefaultMaxNames             = 100_000
+	DefaultMaxURL               = 64 << 10
+	DefaultMaxBody              = 1 << 20
+	DefaultMaxReply             = 64 << 20
+	DefaultPollTimeout          = 5 * time.Second
+	DefaultMaxPollTimeout       = time.Hour
+	DefaultRequestTimeout       = 5 * time.Second
+)
+
+// Limits that have no field in Limits.
+const (
+	maxPattern = 1 << 10 // bytes of one glob pattern or regular expression
+	maxPlans   = 16      // lists of metrics that a context remembers for fetch
+	keepBuffer = 1 << 20 // a buffer that has grown beyond that is not used again
+	sweepEvery = 2 * time.Second
+)
+
+// Limits are what a Gateway grants to its clients. A field that is 0 has the default of its name.
+type Limits struct {
+	// MaxContexts and MaxContextsPerClient limit the contexts that are open at a time: of all clients, with the status 503 for
+	// one more, and of those with one IP address, with 429.
+	MaxContexts, MaxContextsPerClient int
+	// MaxNames limits the metrics of one request, of which it names some or a whole subtree.
+	MaxNames int
+	// MaxURL and MaxBody limit a request, in bytes: 414 and 413.
+	MaxURL, MaxBody int
+	// MaxReply limits a reply, in bytes.
+	MaxReply int
+	// PollTimeout is how long an idle context lives for which the client does not say it, and MaxPollTimeout how long it can ask for.
+	PollTimeout, MaxPollTimeout time.Duration
+	// RequestTimeout is how long a request may take.
+	RequestTimeout time.Duration
+}
+
+// complete is l with all defaults.
+func (l Limits) complete() Limits {
+	l.MaxContexts = cmp.Or(l.MaxContexts, DefaultMaxContexts)
+	l.MaxContextsPerClient = cmp.Or(l.MaxContextsPerClient, DefaultMaxContextsPerClient)
+	l.MaxNames = cmp.Or(l.MaxNames, DefaultMaxNames)
+	l.MaxURL = cmp.Or(l.MaxURL, DefaultMaxURL)
+	l.MaxBody = cmp.Or(l.MaxBody, DefaultMaxBody)
+	l.MaxReply = cmp.Or(l.MaxReply, DefaultMaxReply)
+	l.PollTimeout = cmp.Or(l.PollTimeout, DefaultPollTimeout)
+	l.MaxPollTimeout = cmp.Or(l.MaxPollTimeout, DefaultMaxPollTimeout)
+	l.RequestTimeout = cmp.Or(l.RequestTimeout, DefaultRequestTimeout)
+	return l
+}

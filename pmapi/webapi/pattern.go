@@ -1,0 +1,126 @@
+package webapi
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A matcher reports whether a name is one that a request selects.
+type matcher func(name string) bool
+
+// matcher is what a list of names, and the parameter match, select.
+func (q *query) matcher(list string) (matcher, error) {
+	how, ok := q.params.get("match")
+	if !ok {
+		how = "exact"
+	}
+	var all []matcher
+	names := strings.Split(list, ",")
+	switch how {
+	case "exact":
+		set := make(map[string]bool, len(names))
+		for _, name := range names {
+			set[name] = true
+		}
+		return func(name string) bool { return set[name] }, nil
+	case "glob", "regex":
+		if len(list) > maxPattern {
+			return nil, badRequest("pattern too long")
+		}
+	default:
+		return nil, badRequest(how + " - invalid 'match' parameter value")
+	}
+	for _, pattern := range names {
+		re, err := compile(how, pattern)
+		if err != nil {
+			return nil, badRequest(pattern + " - invalid regular expression")
+		}
+		all = append(all, re.MatchString)
+	}
+	return func(name string) bool {
+		for _, matches := range all {
+			if matches(name) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// compile makes a regular expression of a pattern. Matching takes time in proportion to the name, whatever the pattern is.
+func compile(how, pattern string) (*regexp.Regexp, error) {
+	if how == "regex" {
+		return regexp.CompilePOSIX(pattern)
+	}
+	return regexp.Compile(`(?s)\A(?:` + globExpr(pattern) + `)\z`)
+}
+
+// globExpr is a regular expression for a pattern of fnmatch(3) without flags: "*" stands for slashes too.
+func globExpr(pattern string) string {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; c {
+		case '*':
+			b.WriteString(".*")
+		case '?':
+			b.WriteByte('.')
+		case '\\':
+			if i+1 < len(pattern) {
+				i++
+			}
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		case '[':
+			set, n := bracketExpr(pattern[i:])
+			b.WriteString(set)
+			i += n - 1
+		default:
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		}
+	}
+	return b.String()
+}
+
+// bracketExpr is a regular expression for the bracket at the beginning of a pattern, and how long that is. A bracket that does not
+// end is itself.
+func bracketExpr(pattern string) (expr string, n int) {
+	i := 1
+	negated := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')
+	if negated {
+		i++
+	}
+	start := i
+	var b strings.Builder
+	for ; i < len(pattern); i++ {
+		c := pattern[i]
+		switch {
+		case c == ']' && i > start:
+			if negated {
+				return "[^" + b.String() + "]", i + 1
+			}
+			return "[" + b.String() + "]", i + 1
+		case c == '[' && strings.HasPrefix(pattern[i:], "[:"):
+			if end := strings.Index(pattern[i:], ":]"); end > 0 {
+				b.WriteString(pattern[i : i+end+2])
+				i += end + 1
+				continue
+			}
+			b.WriteString(`\[`)
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			writeQuoted(&b, pattern[i])
+		case c == '-' && i > start && i+1 < len(pattern) && pattern[i+1] != ']':
+			b.WriteByte('-')
+		default:
+			writeQuoted(&b, c)
+		}
+	}
+	return `\[`, 1
+}
+
+// writeQuoted writes a byte that stands for itself in a bracket.
+func writeQuoted(b *strings.Builder, c byte) {
+	if strings.IndexByte(`\[]^-`, c) >= 0 {
+		b.WriteByte('\\')
+	}
+	b.WriteByte(c)
+}

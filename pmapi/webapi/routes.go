@@ -1,0 +1,82 @@
+package webapi
+
+import (
+	"net/http"
+	"strings"
+)
+
+// An endpoint is what a path leads to.
+type endpoint struct {
+	post  bool // POST is a method of it, beside GET
+	serve func(*query) error
+}
+
+// endpoints are those below /pmapi/, with a number of a context between or not, and with an underscore before their name or not.
+var endpoints = map[string]endpoint{
+	"context":  {serve: (*query).context},
+	"metric":   {serve: (*query).metric},
+	"fetch":    {serve: (*query).fetch},
+	"indom":    {serve: (*query).indom},
+	"children": {serve: (*query).children},
+	"profile":  {serve: (*query).profile},
+	"store":    {post: true, serve: (*query).store},
+	"derive":   {post: true, serve: (*query).derive},
+}
+
+// pages are other paths; those that end in a slash are for all paths that begin so.
+var pages = map[string]endpoint{
+	"/series/": {post: true, serve: (*query).absent},
+	"/search/": {post: true, serve: (*query).absent},
+}
+
+// route finds the endpoint of a path, and what the path says of the request.
+func (q *query) route(path string) (e endpoint, ok bool) {
+	rest, isAPI := strings.CutPrefix(path, "/pmapi/")
+	if !isAPI {
+		if e, ok = pages[path]; ok {
+			return e, true
+		}
+		if i := strings.IndexByte(strings.TrimPrefix(path, "/"), '/'); i >= 0 {
+			e, ok = pages[path[:i+2]]
+		}
+		return e, ok
+	}
+	if number, name, found := strings.Cut(rest, "/"); found {
+		if !isNumber(number) {
+			return e, false
+		}
+		q.pathID, rest = number, name
+	}
+	rest, q.compat = strings.CutPrefix(rest, "_")
+	e, ok = endpoints[rest]
+	q.isContext = rest == "context"
+	return e, ok
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// methods are those of an endpoint, as in the header Allow.
+func (e endpoint) methods() string {
+	if e.post {
+		return "GET, HEAD, POST, OPTIONS"
+	}
+	return "GET, HEAD, OPTIONS"
+}
+
+// allows reports whether a method is one of an endpoint.
+func (e endpoint) allows(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return true
+	case http.MethodPost:
+		return e.post
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package webapi
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// backoff is how long a collector that cannot be reached is left alone.
+var backoff = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
+
+// A session is a context of a client.
+type session struct {
+	id        uint32
+	client    netip.Addr
+	poll      time.Duration // idle for so long, it expires
+	temporary bool          // it is for one request
+	login     login         // of the client who has opened it
+	c         *pmapi.Context
+
+	// The lock of contexts guards these.
+	users   int // requests in progress
+	expires time.Time
+
+	// Who has the turn uses these.
+	turn   ctxlock.Mutex
+	lost   bool // the connection
+	result pdu.Result
+	plans  map[planKey]*plan
+}
+
+// isOver reports whether the session has expired.
+func (s *session) isOver(now time.Time) bool { return s.users == 0 && now.After(s.expires) }
+
+// open finds the context of the request, or opens one, and waits for its turn. The end of the request gives it back.
+func (q *query) open() error {
+	id, given := q.params.get("context")
+	switch {
+	case given && !isNumber(id):
+		return badRequest("invalid context identifier: " + id)
+	case !given && q.pathID == "":
+		return q.openNew()
+	case !given:
+		id = q.pathID
+	}
+	shown := strings.TrimLeft(id, "0")
+	if shown == "" || len(shown) > 20 {
+		shown = "0"
+	}
+	if !q.isContext {
+		q.shownID = shown
+	}
+	var s *session
+	expired := false
+	if n, err := strconv.ParseUint(id, 10, 32); err == nil {
+		s, expired = q.g.contexts.find(uint32(n))
+	}
+	switch {
+	case expired:
+		return badRequest("expired context identifier: " + id)
+	case s == nil:
+		return badRequest("unknown context identifier: " + id)
+	}
+	q.shownID = shown
+	if err := q.mayUse(s); err != nil {
+		q.g.contexts.release(s)
+		return err
+	}
+	return q.take(s)
+}
+
+// take waits for the turn of a session, and connects it again if its connection is lost.
+func (q *query) take(s *session) error {
+	if err := s.turn.Lock(q.ctx); err != nil {
+		q.g.contexts.release(s)
+		return err
+	}
+	q.s = s
+	if !s.lost {
+		return nil
+	}
+	if err := s.c.Reconnect(q.ctx); err != nil {
+		return badRequest("cannot reconnect context: " + text(err))
+	}
+	s.lost = false
+	clear(s.plans)
+	return nil
+}
+
+// end ends a request that has the turn.
+func (s *session) end(q *query, err error) {
+	if errors.Is(err, pdu.ErrIPC) && !errors.Is(err, pdu.ErrNoContext) {
+		s.lost = true
+	}
+	s.turn.Unlock()
+	q.g.contexts.release(s)
+}
+
+// openNew opens a context for this request and those that follow, or with temporary for this one alone.
+func (q *query) openNew() error { return q.openSession(false) }
+
+func (q *query) openSession(temporary bool) error {
+	poll, err := q.pollTimeout()
+	if err != nil {
+		return err
+	}
+	open, l, err := q.source()
+	if err != nil {
+		return err
+	}
+	s, err := q.g.contexts.reserve(q.clientAddr(), poll)
+	if err != nil {
+		return err
+	}
+	s.temporary, s.login = temporary, l
+	c, err := open(q.ctx)
+	if err != nil {
+		q.g.contexts.release(s)
+		return badRequest("cannot connect to PMCD: " + text(err))
+	}
+	q.g.contexts.opened(s, c)
+	q.shownID = strconv.FormatUint(uint64(s.id), 10)
+	return q.take(s)
+}
+
+// clientAddr is the client's IP address; that of others, as on a unix socket, is not valid.
+func (q *query) clientAddr() netip.Addr {
+	addr, _ := netip.ParseAddrPort(q.r.RemoteAddr)
+	return addr.Addr().Unmap().WithZone("")
+}
+
+// pollTimeout is how long the context that the request opens lives when idle.
+func (q *query) pollTimeout() (time.Duration, error) {
+	text, ok := q.params.get("polltimeout")
+	if !ok {
+		return q.g.limits.PollTimeout, nil
+	}
+	v, err := strconv.ParseFloat(strings.TrimLeft(text, " \t"), 64)
+	if err != nil && !math.IsInf(v, 0) || math.IsNaN(v) || v < 0 {
+		return 0, badRequest("invalid timeout requested in polltime")
+	}
+	longest := q.g.limits.MaxPollTimeout
+	if v >= longest.Seconds() {
+		return longest, nil
+	}
+	return time.Duration(v * float64(time.Second)), nil
+}
+
+// mayUse is an error if the client has not logged in as the one who has opened a context.
+func (q *query) mayUse(s *session) error {
+	if s.login.user == "" {
+		return nil
+	}
+	l, err := q.login()
+	switch {
+	case err != nil:
+		return err
+	case l.user == "":
+		return errNeedLogin
+	case !l.equal(s.login):
+		return &failure{http.StatusForbidden, "authentication failed"}
+	}
+	return nil
+}
