@@ -34,9 +34,14 @@ func (q *query) fetch() error {
 	if key.parameter, key.list, ok = q.params.first("names", "name", "pmids", "pmid"); !ok {
 		return badRequest("required parameter is missing: names")
 	}
-	if err := q.open(); err != nil {
+	if err := q.find(); err != nil {
 		return err
 	}
+	return q.shared(q.s, key, func() error { return q.fetchValues(key) })
+}
+
+// fetchValues fetches values and appends them, after the begin of the reply.
+func (q *query) fetchValues(key planKey) error {
 	p, err := q.s.plan(q, key)
 	if err != nil {
 		return err
@@ -53,7 +58,7 @@ func (q *query) fetch() error {
 			return err
 		}
 	}
-	q.beginFetch()
+	q.appendTime(q.s.result.Time)
 	return q.appendValues(p)
 }
 
@@ -69,17 +74,26 @@ func (q *query) fetchPlan(p *plan) error {
 	return q.s.c.Fetch(q.ctx, p.ids, &q.s.result)
 }
 
+// beginFetch begins the reply, with what differs between requests for the same.
 func (q *query) beginFetch() {
-	t := q.s.result.Time
 	if q.compat {
-		q.out = strconv.AppendInt(append(q.out, `{"timestamp":{"s":`...), t.Unix(), 10)
-		q.out = strconv.AppendInt(append(q.out, `,"us":`...), int64(t.Nanosecond()/1000), 10)
-		q.out = append(q.out, `},"values":[`...)
+		q.out = append(q.out, '{')
 		return
 	}
 	q.begin()
-	q.out = strconv.AppendInt(append(q.out, `,"timestamp":`...), t.Unix(), 10)
-	q.out = appendNanos(append(q.out, '.'), t.Nanosecond())
+	q.out = append(q.out, ',')
+}
+
+func (q *query) appendTime(t time.Time) {
+	q.out = append(q.out, `"timestamp":`...)
+	if q.compat {
+		q.out = strconv.AppendInt(append(q.out, `{"s":`...), t.Unix(), 10)
+		q.out = strconv.AppendInt(append(q.out, `,"us":`...), int64(t.Nanosecond()/1000), 10)
+		q.out = append(q.out, '}')
+	} else {
+		q.out = strconv.AppendInt(q.out, t.Unix(), 10)
+		q.out = appendNanos(append(q.out, '.'), t.Nanosecond())
+	}
 	q.out = append(q.out, `,"values":[`...)
 }
 

@@ -19,6 +19,7 @@ type query struct {
 	pathID    string // the number of a context in the path, or ""
 	shownID   string // of the context, in errors; "" if there is none
 	s         *session
+	hasTurn   bool   // of s
 	out       []byte // the reply
 	text      string // its content type, if it is not JSON
 }
@@ -72,10 +73,7 @@ func (q *query) run(e endpoint) (status int) {
 	if err == nil {
 		err = e.serve(q)
 	}
-	if q.s != nil {
-		q.s.end(q, err)
-		q.s = nil
-	}
+	q.leave(err)
 	if err != nil {
 		return q.failed(err)
 	}

@@ -35,6 +35,8 @@ type session struct {
 	lost   bool // the connection
 	result pdu.Result
 	plans  map[planKey]*plan
+
+	flights flights
 }
 
 // isOver reports whether the session has expired.
@@ -42,12 +44,20 @@ func (s *session) isOver(now time.Time) bool { return s.users == 0 && now.After(
 
 // open finds the context of the request, or opens one, and waits for its turn. The end of the request gives it back.
 func (q *query) open() error {
+	if err := q.find(); err != nil {
+		return err
+	}
+	return q.take()
+}
+
+// find finds the context of the request, or opens one.
+func (q *query) find() error {
 	id, given := q.params.get("context")
 	switch {
 	case given && !isNumber(id):
 		return badRequest("invalid context identifier: " + id)
 	case !given && q.pathID == "":
-		return q.openNew()
+		return q.openNew(false)
 	case !given:
 		id = q.pathID
 	}
@@ -74,16 +84,17 @@ func (q *query) open() error {
 		q.g.contexts.release(s)
 		return err
 	}
-	return q.take(s)
+	q.s = s
+	return nil
 }
 
-// take waits for the turn of a session, and connects it again if its connection is lost.
-func (q *query) take(s *session) error {
+// take waits for the turn of the session, and connects it again if its connection is lost.
+func (q *query) take() error {
+	s := q.s
 	if err := s.turn.Lock(q.ctx); err != nil {
-		q.g.contexts.release(s)
 		return err
 	}
-	q.s = s
+	q.hasTurn = true
 	if !s.lost {
 		return nil
 	}
@@ -95,19 +106,23 @@ func (q *query) take(s *session) error {
 	return nil
 }
 
-// end ends a request that has the turn.
-func (s *session) end(q *query, err error) {
-	if errors.Is(err, pdu.ErrIPC) && !errors.Is(err, pdu.ErrNoContext) {
-		s.lost = true
+// leave ends the use of the session.
+func (q *query) leave(err error) {
+	if q.s == nil {
+		return
 	}
-	s.turn.Unlock()
-	q.g.contexts.release(s)
+	if q.hasTurn {
+		if errors.Is(err, pdu.ErrIPC) && !errors.Is(err, pdu.ErrNoContext) {
+			q.s.lost = true
+		}
+		q.s.turn.Unlock()
+	}
+	q.g.contexts.release(q.s)
+	q.s, q.hasTurn = nil, false
 }
 
 // openNew opens a context for this request and those that follow, or with temporary for this one alone.
-func (q *query) openNew() error { return q.openSession(false) }
-
-func (q *query) openSession(temporary bool) error {
+func (q *query) openNew(temporary bool) error {
 	poll, err := q.pollTimeout()
 	if err != nil {
 		return err
@@ -128,7 +143,8 @@ func (q *query) openSession(temporary bool) error {
 	}
 	q.g.contexts.opened(s, c)
 	q.shownID = strconv.FormatUint(uint64(s.id), 10)
-	return q.take(s)
+	q.s = s
+	return nil
 }
 
 // clientAddr is the client's IP address; that of others, as on a unix socket, is not valid.
