@@ -1,0 +1,176 @@
+// Pmproxy serves the metrics of collectors and archives over HTTP, as Grafana's data source for PCP and scripts request them: the REST
+// interface of PCP's pmproxy, whose options it takes as far as they concern that.
+//
+//	go run ./examples/pmproxy -p 44322
+//	curl 'localhost:44322/pmapi/fetch?names=kernel.all.load'
+//
+// It runs in the foreground, on the loopback interface unless -i says otherwise, and connects to the collector of this computer alone
+// unless --allow names others. With a certificate in tls.conf (PCP_TLSCONF_PATH) it serves HTTPS.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/daemonfile"
+	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/tlsconf"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/webapi"
+)
+
+// Limits of the HTTP server: how long a client may take to send a request and to receive a reply, and how long it may send nothing.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = time.Minute
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 96 << 10
+	defaultPort   = "44322"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stderr))
+}
+
+// run returns the exit status.
+func run(ctx context.Context, args []string, stderr io.Writer) int {
+	o := new(options)
+	set := o.set()
+	operands, errs := set.Parse(args)
+	if len(operands) > 0 {
+		errs = append(errs, fmt.Errorf("unexpected argument %q", operands[0]))
+	}
+	if set.Report(stderr, errs) {
+		if slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, getopt.ErrUsage) }) {
+			return 0
+		}
+		return 1
+	}
+	if err := o.serve(ctx); err != nil {
+		fmt.Fprintf(stderr, "pmproxy: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// serve serves until ctx ends.
+func (o *options) serve(ctx context.Context) error {
+	if o.log != "" {
+		l, err := daemonfile.OpenLog(o.log, "pmproxy")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = l.Finish() }()
+		slog.SetDefault(slog.New(slog.NewTextHandler(l, nil)))
+	}
+	if o.seconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(o.seconds)*time.Second)
+		defer cancel()
+	}
+	gw, err := o.gateway()
+	if err != nil {
+		return err
+	}
+	defer gw.Close()
+	srv := &http.Server{Handler: gw, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn)}
+	secure := tlsconf.NewServer(os.Getenv("PCP_TLSCONF_PATH"), nil)
+	if err := secure.Reload(); err != nil {
+		return err
+	}
+	srv.TLSConfig = secure.Serving()
+	listeners, err := o.listen()
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, len(listeners))
+	for _, l := range listeners {
+		slog.Info("listening", slog.String("addr", l.Addr().String()), slog.Bool("tls", srv.TLSConfig != nil))
+		go func() {
+			if srv.TLSConfig != nil && l.Addr().Network() != "unix" {
+				ended <- srv.ServeTLS(l, "", "")
+			} else {
+				ended <- srv.Serve(l)
+			}
+		}()
+	}
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), headerTimeout)
+	defer cancel()
+	return errors.Join(err, srv.Shutdown(stopping))
+}
+
+// gateway makes the handler.
+func (o *options) gateway() (*webapi.Gateway, error) {
+	d, err := pmapi.DialerFromEnv()
+	if err != nil {
+		slog.Warn("environment", slog.Any("err", err))
+	}
+	gw := &webapi.Gateway{Dialer: d, Origins: o.origins, Sources: map[string]func(context.Context) (*pmapi.Context, error){}}
+	if o.allow != nil {
+		gw.Allow = append([]string{"localhost", "127.0.0.1", "[::1]"}, o.allow...)
+	}
+	for _, a := range o.archives {
+		name, path, _ := strings.Cut(a, "=")
+		c, err := pmapi.Open(context.Background(), path)
+		if err != nil {
+			return nil, err
+		}
+		_ = c.Close()
+		gw.Sources[name] = func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Open(ctx, path) }
+	}
+	return gw, nil
+}
+
+// listen listens on all ports of all interfaces, and on the socket.
+func (o *options) listen() (all []net.Listener, err error) {
+	if len(o.ports) == 0 {
+		o.ports = []string{defaultPort}
+	}
+	if len(o.interfaces) == 0 {
+		o.interfaces = []string{"localhost"}
+	}
+	for _, host := range o.interfaces {
+		for _, port := range o.ports {
+			l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+			if err != nil {
+				return nil, errors.Join(err, closeAll(all))
+			}
+			all = append(all, l)
+		}
+	}
+	if o.socket != "" {
+		l, _, err := daemonfile.Socket{Path: o.socket, Mode: 0o666}.Listen()
+		if err != nil {
+			return nil, errors.Join(err, closeAll(all))
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func closeAll(all []net.Listener) error {
+	var errs []error
+	for _, l := range all {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
