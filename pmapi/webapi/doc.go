@@ -15,6 +15,7 @@
 //	/pmapi/profile    selects instances for fetch
 //	/pmapi/store      stores a value
 //	/pmapi/derive     defines derived metrics for the context
+//	/metrics          values of numeric metrics as text for Prometheus, as pmproxy names them; /pmapi/metrics in a context
 //
 // An underscore before the last word, as in /pmapi/_fetch, is for clients of an older interface, which has numbers in the place of
 // dotted identifiers. Answers and errors are those of pmproxy of PCP 6.0.3, whose texts clients look at, except where those are not

@@ -342,3 +342,45 @@ func Example() {
 	fmt.Println(w.Body)
 	// Output: {"timestamp":{"s":1700000000,"us":1433},"values":[{"pmid":1677721604,"name":"t.max","instances":[{"instance":-1,"value":18446744073709551615}]}]}
 }
+
+// Text for Prometheus: sorted labels, valid escapes, families once and under names of their own.
+func TestMetrics(t *testing.T) {
+	src := newSource()
+	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a.b", Labels: `{"k":"a\"b","n":{"x":[1,2]},"z":null,"u":"ü"}`}).Set(1)
+	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a_b"}).Set(2)
+	s := serve(t, &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{MaxContexts: 1}})
+	for range 3 { // a scrape leaves no context behind
+		r := s.get(t, "/metrics?names=t.a,t.a_b,t.a.b,no.such,t.colour,t.nan,t.inf,t.float,t.text,t.none,t.double,t.max&times=true")
+		const want = `# PCP5 t.a.b 400.0.12 32 PM_INDOM_NULL instant none
+# TYPE t_a_b gauge
+t_a_b{hostname="made.up",k="a\"b",n_x="[1,2]",u="ü"} 1 1700000000001
+# PCP5 t.a_b 400.0.13 32 PM_INDOM_NULL instant none
+# TYPE U__t_2E_a__b gauge
+U__t_2E_a__b{hostname="made.up"} 2 1700000000001
+# PCP5 t.colour 400.0.9 32 400.1 instant none
+# TYPE t_colour gauge
+t_colour{hostname="made.up",instid="0",instname="red"} 1 1700000000001
+t_colour{hostname="made.up",instid="1",instname="a b"} 2 1700000000001
+t_colour{hostname="made.up",instid="2",instname="ü\"\\"} 3 1700000000001
+# PCP5 t.nan 400.0.1 double PM_INDOM_NULL instant none
+# TYPE t_nan gauge
+t_nan{hostname="made.up"} NaN 1700000000001
+# PCP5 t.inf 400.0.2 double PM_INDOM_NULL instant none
+# TYPE t_inf gauge
+t_inf{hostname="made.up"} -Inf 1700000000001
+# PCP5 t.float 400.0.3 float PM_INDOM_NULL instant none
+# TYPE t_float gauge
+t_float{hostname="made.up"} 3.58 1700000000001
+# PCP5 t.double 400.0.0 double PM_INDOM_NULL instant none
+# HELP t_double a "text"\nof two lines
+# TYPE t_double gauge
+t_double{hostname="made.up"} 0.1 1700000000001
+# PCP5 t.max 400.0.4 u64 PM_INDOM_NULL counter Kbyte
+# TYPE t_max counter
+t_max{hostname="made.up"} 18446744073709551615 1700000000001
+`
+		if r.body != want || r.header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" {
+			t.Fatalf("%v\n%s\nwant\n%s", r.header, r.body, want)
+		}
+	}
+}

@@ -34,8 +34,7 @@ func TestInteropGrafana(t *testing.T) {
 	}
 	const derived = "derived_9e107d9d372bb6826bd81d3542a419d6"
 	for range 2 { // the context expires in between
-		c := open()
-		c = strconv.FormatFloat(ask("/pmapi/context?hostspec="+spec+"&polltimeout=11", 200, "labels")["context"].(float64), 'f', 0, 64)
+		c := strconv.FormatFloat(ask("/pmapi/context?hostspec="+spec+"&polltimeout=11", 200, "labels")["context"].(float64), 'f', 0, 64)
 		ask("/pmapi/metric?context="+c+"&names=sample.colour,no.such", 200,
 			`"name":"sample.colour","series":"[0-9a-f]{40}","pmid":"29.0.5","indom":"29.1","type":"32","sem":"instant","units":"none","labels":\{.*"name":"no.such","message":"Unknown metric name","success":false`)
 		ask("/pmapi/metric?context="+c+"&names=no.such", 400, "Unknown metric name")

@@ -21,10 +21,12 @@ var endpoints = map[string]endpoint{
 	"profile":  {serve: (*query).profile},
 	"store":    {post: true, serve: (*query).store},
 	"derive":   {post: true, serve: (*query).derive},
+	"metrics":  {serve: (*query).metrics},
 }
 
 // pages are other paths; those that end in a slash are for all paths that begin so.
 var pages = map[string]endpoint{
+	"/metrics": {serve: (*query).metrics},
 	"/series/": {post: true, serve: (*query).absent},
 	"/search/": {post: true, serve: (*query).absent},
 }
