@@ -66,6 +66,7 @@ func (q *query) shared(s *session, key planKey, fetch func() error) error {
 // lead makes a flight.
 func (q *query) lead(s *session, key planKey, f *flight, fetch func() error) error {
 	defer close(f.done)
+	f.again = true // if something panics
 	err := q.take()
 	isShared := s.flights.depart(key, f)
 	if err == nil {

@@ -69,15 +69,19 @@ func (q *query) run(e endpoint) (status int) {
 	ctx, cancel := context.WithTimeout(q.r.Context(), q.g.limits.RequestTimeout)
 	defer cancel()
 	q.ctx = ctx
-	err := q.params.parse(q.r.URL.RawQuery)
-	if err == nil {
-		err = e.serve(q)
-	}
-	q.leave(err)
-	if err != nil {
+	if err := q.execute(e); err != nil {
 		return q.failed(err)
 	}
 	return http.StatusOK
+}
+
+// execute executes a request. Its context is given back even if that panics, for the requests that wait for it.
+func (q *query) execute(e endpoint) (err error) {
+	defer func() { q.leave(err) }()
+	if err := q.params.parse(q.r.URL.RawQuery); err != nil {
+		return err
+	}
+	return e.serve(q)
 }
 
 var (

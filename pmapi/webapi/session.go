@@ -40,7 +40,7 @@ type session struct {
 }
 
 // isOver reports whether the session has expired.
-func (s *session) isOver(now time.Time) bool { return s.users == 0 && now.After(s.expires) }
+func (s *session) isOver(now time.Time) bool { return s.users == 0 && !now.Before(s.expires) }
 
 // open finds the context of the request, or opens one, and waits for its turn. The end of the request gives it back.
 func (q *query) open() error {
