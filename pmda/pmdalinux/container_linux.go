@@ -2,8 +2,10 @@ package pmdalinux
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +18,6 @@ func (l *linux) viewOf(pid int) (containerView, error) {
 		return v, unix.EPERM
 	}
 	if !l.isMachine() {
-		v.sys = true
 		if _, err := os.Stat(l.path(fmt.Sprint("proc/", pid))); err != nil {
 			return v, unix.EPERM
 		}
@@ -29,20 +30,33 @@ func (l *linux) viewOf(pid int) (containerView, error) {
 		}
 		unix.Close(fd)
 	}
-	v.sys = isSysfs(fmt.Sprintf("/proc/%d/root/sys", pid))
 	return v, nil
 }
 
-// isSysfs reports whether a directory is the kernel's, rather than files that are a container's, which
-// may be links to anywhere or pipes.
-func isSysfs(dir string) bool {
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
+// openSys opens a file below /sys of the container, whose path is that of path. All of the way there has to be the kernel's, since
+// what the container has put over it may be links to anywhere, or pipes.
+func (v *containerView) openSys(path string) (*os.File, error) {
+	dir := fmt.Sprintf("/proc/%d/root/sys", v.pid)
+	rest, ok := strings.CutPrefix(path, dir+"/")
+	if !ok || !v.host.isMachine() {
+		return os.Open(path)
 	}
-	defer unix.Close(fd)
+	at, err := unix.Open(dir, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(at)
 	var s unix.Statfs_t
-	return unix.Fstatfs(fd, &s) == nil && uint32(s.Type) == unix.SYSFS_MAGIC
+	if err := unix.Fstatfs(at, &s); err != nil || uint32(s.Type) != unix.SYSFS_MAGIC {
+		return nil, fs.ErrNotExist
+	}
+	fd, err := unix.Openat2(at, rest, &unix.OpenHow{
+		Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil { // kernels before 5.6 cannot do it
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 func (v *containerView) namespace(name string) string {

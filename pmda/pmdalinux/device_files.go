@@ -3,6 +3,7 @@ package pmdalinux
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -155,6 +156,9 @@ func (a *deviceFiles[T]) load(device string, f *deviceFile[T]) (text []byte, err
 
 // loadPath is load for one path. The file stays open if it can, and not too many are.
 func (a *deviceFiles[T]) loadPath(path string, f *deviceFile[T]) (text []byte, err error) {
+	if a.l.view != nil {
+		return a.loadSys(path)
+	}
 	if a.parse == nil {
 		opened, err := procfile.OpenSmall(path)
 		opened.Close()
@@ -175,6 +179,24 @@ func (a *deviceFiles[T]) loadPath(path string, f *deviceFile[T]) (text []byte, e
 	}
 	a.l.openFiles.Add(-1)
 	return text, err
+}
+
+// loadSys is load for a path of a container.
+func (a *deviceFiles[T]) loadSys(path string) ([]byte, error) {
+	f, err := a.l.view.openSys(path)
+	if err != nil || a.parse == nil {
+		f.Close()
+		return nil, err
+	}
+	defer f.Close()
+	n, err := f.Read(a.buffer())
+	switch {
+	case err == io.EOF:
+		err = nil
+	case err == nil && n > procfile.MaxSmall:
+		err = procfile.ErrTooLong
+	}
+	return a.buf[:n], err
 }
 
 // text reads an open file. The text is valid until the next one is read.

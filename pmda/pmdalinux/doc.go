@@ -51,8 +51,8 @@
 // are the machine's. [Options].ContainerProcess tells a process of the container, and below /proc/PID
 // are its network, mounts and root directory. The host name and IPv4 addresses come from a thread that
 // is in the container's namespace for that. An interface or file system has the ID that the machine's
-// of the same name has, or would have. No file of a container stays open, and its /sys is read only if
-// it is the kernel's. If the container does not run, or if the agent has not the rights to look into
+// of the same name has, or would have. No file of a container stays open, and of its /sys only
+// what is the kernel's is read. If the container does not run, or if the agent has not the rights to look into
 // it, the error of a fetch that has such metrics is EPERM, as with the C agent. Unlike that one, tmpfs
 // and filesys have the space of the container's file systems, and not of those that the machine has at
 // the same directories.

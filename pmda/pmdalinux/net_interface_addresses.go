@@ -140,7 +140,11 @@ func (a *netAddrs) row(name string) *addresses {
 
 // readHardware reads the hardware addresses, in the order of the directory.
 func (a *netAddrs) readHardware() {
-	dir, err := os.Open(a.dir)
+	open := os.Open
+	if v := a.hw.l.view; v != nil {
+		open = v.openSys
+	}
+	dir, err := open(a.dir)
 	if err != nil {
 		return
 	}
