@@ -1,0 +1,276 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// metadata is what a source says of its metrics, at one time.
+type metadata struct {
+	context pdu.LabelSet
+	metrics []*Metric
+	ids     []pdu.PMID // of the metrics
+	indoms  map[pdu.InDom]*InDom
+	fetches uint64 // for which instances were named
+	errs    []error
+}
+
+// readMetadata asks for what a Reader is to read. Its error is that of the source as a whole; errors of single metrics are kept.
+func readMetadata(ctx context.Context, r *Reader) (*metadata, error) {
+	m := &metadata{indoms: map[pdu.InDom]*InDom{}}
+	names, err := m.names(ctx, r)
+	if err != nil || len(names) == 0 {
+		return m, err
+	}
+	if err := m.describe(ctx, r, names); err != nil || len(m.ids) == 0 {
+		return m, err
+	}
+	if err := m.texts(ctx, r.Context); err != nil {
+		return nil, err
+	}
+	return m, m.labels(ctx, r.Context)
+}
+
+// names are the names of all metrics below those of the Reader, each once.
+func (m *metadata) names(ctx context.Context, r *Reader) ([]string, error) {
+	roots := r.Names
+	if len(roots) == 0 {
+		roots = []string{""}
+	}
+	var names []string
+	seen := map[string]bool{}
+	for _, root := range roots {
+		below, err := r.Context.Traverse(ctx, root)
+		if err != nil && !ofTheItem(err) {
+			return nil, err
+		}
+		if err != nil {
+			m.errs = append(m.errs, err)
+		}
+		for _, name := range below {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, strings.Clone(name)) // which may share the memory of a whole reply
+			}
+		}
+	}
+	return names, nil
+}
+
+// ofTheItem is whether an error is about one name or metric, not about the source.
+func ofTheItem(err error) bool {
+	var bulk *pmapi.BulkError
+	if errors.As(err, &bulk) {
+		return true
+	}
+	for _, code := range []pdu.Error{pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrNoAgent, pdu.ErrInDom, pdu.ErrText, pdu.ErrNoLabels, pdu.ErrAgain, pdu.ErrTimeout} {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return false
+}
+
+// keep notes the errors of items, and returns that of the source.
+func (m *metadata) keep(err error) error {
+	if err == nil {
+		return nil
+	}
+	if !ofTheItem(err) {
+		return err
+	}
+	var bulk *pmapi.BulkError
+	if !errors.As(err, &bulk) {
+		m.errs = append(m.errs, err)
+		return nil
+	}
+	for _, err := range bulk.Errs {
+		if err != nil && !errors.Is(err, pdu.ErrText) {
+			m.errs = append(m.errs, err)
+		}
+	}
+	return nil
+}
+
+// describe looks names up and describes their metrics, each under its first name.
+func (m *metadata) describe(ctx context.Context, r *Reader, names []string) error {
+	all, err := r.Context.Lookup(ctx, names)
+	if err := m.keep(err); err != nil {
+		return err
+	}
+	first := make(map[pdu.PMID]string, len(all))
+	var ids []pdu.PMID
+	for i, id := range all {
+		if _, known := first[id]; !known && id != pdu.NoPMID {
+			first[id] = names[i]
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	descs, err := r.Context.Descs(ctx, ids)
+	if err := m.keep(err); err != nil {
+		return err
+	}
+	for i, desc := range descs {
+		name := first[ids[i]]
+		if ids[i] == pdu.EventFlagsPMID || ids[i] == pdu.EventMissedPMID {
+			continue // they stand for parts of event records, and never have values
+		}
+		if desc.PMID == pdu.NoPMID || r.Keep != nil && !r.Keep(name, desc) {
+			continue
+		}
+		m.metrics = append(m.metrics, &Metric{Name: name, Desc: desc, InDom: m.indom(desc.InDom)})
+		m.ids = append(m.ids, desc.PMID)
+	}
+	return nil
+}
+
+func (m *metadata) indom(id pdu.InDom) *InDom {
+	if id == pdu.NoInDom {
+		return nil
+	}
+	d := m.indoms[id]
+	if d == nil {
+		d = &InDom{ID: id}
+		m.indoms[id] = d
+	}
+	return d
+}
+
+func (m *metadata) texts(ctx context.Context, c *pmapi.Context) error {
+	lines, err := c.Texts(ctx, m.ids, pdu.TextOneLine)
+	if err := m.keep(err); err != nil {
+		return err
+	}
+	help, err := c.Texts(ctx, m.ids, pdu.TextHelp)
+	if err := m.keep(err); err != nil {
+		return err
+	}
+	for i, metric := range m.metrics {
+		metric.Line, metric.Help = lines[i], help[i]
+	}
+	return nil
+}
+
+// labels asks once for the labels of each domain, instance domain and cluster, and then for those of all metrics.
+func (m *metadata) labels(ctx context.Context, c *pmapi.Context) error {
+	var err error
+	if m.context, err = c.ContextLabels(ctx); errors.Is(err, pdu.ErrNoLabels) {
+		return nil
+	} else if err := m.keep(err); err != nil {
+		return err
+	}
+	levels := map[any]pdu.LabelSet{} // by domain, instance domain, and a PMID with item 0 for the cluster
+	level := func(key any, ask func() (pdu.LabelSet, error)) (pdu.LabelSet, error) {
+		if set, known := levels[key]; known {
+			return set, nil
+		}
+		set, err := ask()
+		levels[key] = set
+		return set, m.keep(err)
+	}
+	var own []*Metric // but for derived metrics, which have no labels
+	var ids []pdu.PMID
+	for i, metric := range m.metrics {
+		if m.ids[i].Domain() != pdu.DynamicDomain {
+			own, ids = append(own, metric), append(ids, m.ids[i])
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	items, err := c.ItemLabelSets(ctx, ids)
+	if err := m.keep(err); err != nil {
+		return err
+	}
+	for i, metric := range own {
+		id := metric.Desc.PMID
+		domain, err := level(id.Domain(), func() (pdu.LabelSet, error) { return c.DomainLabels(ctx, id.Domain()) })
+		if err != nil {
+			return err
+		}
+		var indom pdu.LabelSet
+		if d := metric.InDom; d != nil {
+			if indom, err = level(d.ID, func() (pdu.LabelSet, error) { return c.InDomLabels(ctx, d.ID) }); err != nil {
+				return err
+			}
+		}
+		cluster := pdu.MakePMID(id.Domain(), id.Cluster(), 0)
+		ofCluster, err := level(cluster, func() (pdu.LabelSet, error) { return c.ClusterLabels(ctx, id) })
+		if err != nil {
+			return err
+		}
+		if metric.Labels, err = pdu.MergeLabels(nil, domain, indom, ofCluster, items[i]); err != nil {
+			m.errs = append(m.errs, fmt.Errorf("labels of %s: %w", metric.Name, err))
+		}
+	}
+	return nil
+}
+
+// nameInstances asks for the names and labels of instances of those domains of which a value's instance is not known yet.
+func (m *metadata) nameInstances(ctx context.Context, c *pmapi.Context, s *Snapshot) error {
+	m.fetches++
+	for metric, values := range s.All() {
+		d := metric.InDom
+		if d == nil || d.readFor == m.fetches {
+			continue
+		}
+		for i := range values.Len() {
+			if d.instances[values.Inst(i)] != nil {
+				continue
+			}
+			if err := m.readInstances(ctx, c, d); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// readInstances reads a domain. What has stayed as it was stays the same *Instance.
+func (m *metadata) readInstances(ctx context.Context, c *pmapi.Context, d *InDom) error {
+	d.readFor = m.fetches
+	list, err := c.Instances(ctx, d.ID)
+	if err != nil {
+		return ignoreItem(err) // instances without names have their numbers
+	}
+	labels := map[pdu.InstID]pdu.LabelSet{}
+	sets, err := c.InstanceLabels(ctx, d.ID)
+	if err := ignoreItem(err); err != nil {
+		return err
+	}
+	for _, set := range sets {
+		labels[set.Inst] = set
+	}
+	now := make(map[pdu.InstID]*Instance, len(list))
+	for _, inst := range list {
+		set, ok := labels[inst.ID]
+		if !ok {
+			set.Inst = inst.ID
+		}
+		old := d.instances[inst.ID]
+		if old != nil && old.Name == inst.Name && slices.Equal(old.Labels.JSON, set.JSON) {
+			now[inst.ID] = old
+			continue
+		}
+		now[inst.ID] = &Instance{ID: inst.ID, Name: strings.Clone(inst.Name), Labels: set}
+	}
+	d.instances = now
+	return nil
+}
+
+func ignoreItem(err error) error {
+	if err != nil && !ofTheItem(err) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// DefaultRefresh is the Refresh of a Reader that has none.
+const DefaultRefresh = 5 * time.Minute
+
+// A Reader reads metrics from one context. It is for one goroutine at a time; the context may be used by others as well, but for
+// its profile, which limits what is read here too.
+type Reader struct {
+	Context *pmapi.Context // required
+
+	// Names are metrics, or names above them in the name space. None means all metrics that there are.
+	Names []string
+
+	// Keep, if it is not nil, selects metrics by their names and descriptors. It is asked when metadata is read, not for each Read.
+	Keep func(name string, desc pdu.Desc) bool
+
+	// Refresh is how long names and metadata are used without asking for them again, though the source does not say that they
+	// have changed: agents may add names silently. 0 means DefaultRefresh, and a negative duration for ever.
+	Refresh time.Duration
+
+	meta   *metadata // nil before the first Read, and after a change
+	readAt time.Time // of meta, by this computer's clock
+	snap   Snapshot
+}
+
+// A Snapshot is the values of all metrics of a Reader at one time. It is valid until the Reader's next Read.
+type Snapshot struct {
+	Time time.Time // of the values, by the clock of the source
+
+	// Context has the labels of the source as a whole, such as its host name. They are not among those of metrics.
+	Context pdu.LabelSet
+
+	// Generation changes whenever metrics have been described anew: what was kept for a *Metric before is void then. It is not 0.
+	Generation uint64
+
+	// Errs are what is wrong with metrics that are left out since they could not be described, with labels and texts that are
+	// missing, and with Names that do not exist.
+	Errs []error
+
+	metrics []*Metric
+	result  pdu.Result
+}
+
+// All yields the metrics in the order of the name space, or that of Reader.Names, each with its values. A metric of several names
+// stands under the first one alone. The set of a metric that has failed has an Err.
+func (s *Snapshot) All() iter.Seq2[*Metric, pdu.ValueSet] {
+	return func(yield func(*Metric, pdu.ValueSet) bool) {
+		for i, m := range s.metrics {
+			if !yield(m, s.result.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Len is how many metrics All yields.
+func (s *Snapshot) Len() int { return len(s.metrics) }
+
+// Read fetches the values of all metrics, in one request if they are not more than pmapi.Context.Fetch sends in one. If the source
+// has none of the metrics, the Snapshot is empty, and its Errs say why. Errors are those of pmapi.Context.Fetch and of the
+// requests for metadata; the next Read begins anew.
+func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
+	if err := r.read(ctx); err != nil {
+		r.meta = nil
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return &r.snap, nil
+}
+
+func (r *Reader) read(ctx context.Context) error {
+	if r.expired() {
+		r.meta = nil
+	}
+	changed, err := r.fetch(ctx)
+	if changed {
+		// Metadata that changes with every fetch must not keep a Read for ever: this time, values are taken as they are.
+		r.meta = nil
+		_, err = r.fetch(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return r.meta.nameInstances(ctx, r.Context, &r.snap)
+}
+
+func (r *Reader) expired() bool {
+	refresh := r.Refresh
+	if refresh == 0 {
+		refresh = DefaultRefresh
+	}
+	return refresh > 0 && time.Since(r.readAt) >= refresh
+}
+
+// fetch fetches the values, after the metadata if there is none. With changed, names or metadata may be others than those that were read.
+func (r *Reader) fetch(ctx context.Context) (changed bool, err error) {
+	s := &r.snap
+	if r.meta == nil {
+		if r.meta, err = readMetadata(ctx, r); err != nil {
+			return false, err
+		}
+		r.readAt = time.Now()
+		s.Generation++
+		s.Context, s.Errs, s.metrics = r.meta.context, r.meta.errs, r.meta.metrics
+	}
+	if len(s.metrics) == 0 {
+		s.Time, s.result = time.Now(), pdu.Result{}
+		return false, nil
+	}
+	if err := r.Context.Fetch(ctx, r.meta.ids, &s.result); err != nil {
+		var gap *pmapi.Gap
+		return errors.As(err, &gap), err
+	}
+	s.Time = s.result.Time
+	return s.result.Changed != 0, nil
+}
