@@ -1,0 +1,312 @@
+package openmetrics
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export"
+)
+
+// A Format is what a page is written in.
+type Format int
+
+const (
+	OpenMetrics Format = iota // OpenMetrics 1.0.0
+	Prometheus                // the text format of Prometheus, version 0.0.4 or, with another Escaping than Underscores, 1.0.0
+	PCP                       // text 0.0.4 as PCP's pmproxy writes it: units and names as they are in PCP, all labels on each sample
+)
+
+// DefaultMaxSeries is the MaxSeries of an Encoder that has none.
+const DefaultMaxSeries = 200_000
+
+// MaxText is how many bytes of a string's value a label has.
+const MaxText = 128
+
+// An Encoder writes the metrics of one export.Reader as pages of one format. It is for one goroutine at a time. Its fields are not
+// changed once it has written.
+type Encoder struct {
+	Format   Format
+	Escaping Escaping // of names; in PCP always Underscores
+	Times    bool     // write the time of the values, which a scraper otherwise has itself
+	Strings  bool     // write the values of strings that are not discrete, too: each new value is another series
+	Drop     []string // labels that are left out; nil means DefaultDrop
+
+	// MaxSeries is how many samples a page has at most; the rest is left out, which pcp_gateway_truncated tells. 0 means DefaultMaxSeries.
+	MaxSeries int
+
+	// Collisions are metrics whose names would be those of others once they are written in this format. They have the names of
+	// Escaping Values instead.
+	Collisions []string
+
+	generation uint64
+	families   map[*export.Metric]*family
+	noBuckets  map[pdu.PMID]bool // metrics that look like histograms, and are not
+	target     []byte            // the lines of target_info
+	host       []label           // in PCP, those of the source
+	page       uint64            // the number of this page
+	written    int               // samples of this page
+	dropped    uint64            // samples of all pages that could not be written
+	failed     int               // metrics of this page
+	truncated  bool
+}
+
+// Append adds a page to b. Equal snapshots make equal pages. If b has space enough, and no metric or instance is new, it allocates
+// nothing.
+func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
+	start := len(b)
+	for range 1 + s.Len() { // each turn but the last takes one metric for no histogram
+		e.prepare(s)
+		var ok bool
+		if b, ok = e.appendPage(b[:start], s); ok {
+			break
+		}
+		e.generation = 0
+	}
+	return b
+}
+
+// prepare makes the families of metrics that have been described anew.
+func (e *Encoder) prepare(s *export.Snapshot) {
+	if e.generation == s.Generation {
+		return
+	}
+	if e.Format == PCP {
+		e.Escaping = Underscores
+	}
+	e.families, e.Collisions = make(map[*export.Metric]*family, s.Len()), nil
+	taken := map[string]bool{"target_info": true, "target": true}
+	for _, own := range gatewayMetrics {
+		taken[own.name] = true
+	}
+	byName := make(map[string]*export.Metric, s.Len())
+	for m := range s.All() {
+		byName[m.Name] = m
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) { // of metrics with one name, the first in this order has it
+		if f := e.family(byName[name], taken); f != nil {
+			e.families[byName[name]] = f
+		}
+	}
+	e.host, e.target = nil, nil
+	if host := sorted(e.labelsOf(s.Context)); e.Format == PCP {
+		e.host = host
+	} else if len(host) > 0 {
+		e.target = e.appendTarget(nil, host)
+	}
+	e.generation = s.Generation
+}
+
+func (e *Encoder) appendTarget(b []byte, host []label) []byte {
+	if e.Format == OpenMetrics {
+		b = append(b, "# TYPE target info\n# HELP target The host that the metrics are of\n"...)
+	} else {
+		b = append(b, "# HELP target_info The host that the metrics are of\n# TYPE target_info gauge\n"...)
+	}
+	return append(e.appendSeries(b, "target_info", host), " 1\n"...)
+}
+
+// appendPage writes a page; ok is false if a metric has turned out to be no histogram, and the page is to be begun anew.
+func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
+	e.page++
+	e.written, e.failed, e.truncated = 0, 0, false
+	b = append(b, e.target...)
+	for m, values := range s.All() {
+		if values.Err() != nil {
+			e.failed++
+			continue
+		}
+		f := e.families[m]
+		if f == nil || values.Len() == 0 {
+			continue
+		}
+		if e.full() {
+			e.truncated = true
+			break
+		}
+		header := len(b)
+		b = append(b, f.header...)
+		if f.bucket != nil {
+			if b, ok = e.appendHistograms(b, f, values, e.sums(s)); !ok {
+				if e.noBuckets == nil {
+					e.noBuckets = map[pdu.PMID]bool{}
+				}
+				e.noBuckets[m.Desc.PMID] = true
+				return b, false
+			}
+			continue
+		}
+		first := len(b)
+		if b = e.appendSamples(b, f, values, s.Time); len(b) == first {
+			b = b[:header]
+		}
+	}
+	b = e.appendGateway(b)
+	if e.Format == OpenMetrics {
+		b = append(b, "# EOF\n"...)
+	}
+	return b, true
+}
+
+func (e *Encoder) full() bool {
+	limit := e.MaxSeries
+	if limit == 0 {
+		limit = DefaultMaxSeries
+	}
+	return e.written >= limit
+}
+
+// sums finds the values of single metrics by their names.
+func (e *Encoder) sums(s *export.Snapshot) func(name string) (number, bool) {
+	return func(name string) (number, bool) {
+		if name == "" {
+			return number{}, false
+		}
+		for m, values := range s.All() {
+			if m.Name != name {
+				continue
+			}
+			if m.InDom != nil || values.Len() != 1 {
+				return number{}, false
+			}
+			n, ok := numberOf(values.Atom(0, m.Desc.Type))
+			c, _ := toBase(m.Desc.Units)
+			return c.apply(n), ok
+		}
+		return number{}, false
+	}
+}
+
+// appendSamples writes the values of a family in the order of the instances' numbers.
+func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet, at time.Time) []byte {
+	for i := range values.Len() {
+		if e.full() {
+			e.truncated = true
+			break
+		}
+		inst, a := values.Inst(i), values.Atom(i, f.metric.Desc.Type)
+		if f.kind == info {
+			b = e.appendInfo(b, f, inst, a)
+			continue
+		}
+		n, ok := numberOf(a)
+		if !ok || f.kind == counter && e.Format != PCP && (n.neg || math.IsNaN(n.float)) {
+			e.dropped++
+			continue
+		}
+		b = append(b, e.seriesOf(f, inst).text...)
+		b = f.conv.apply(n).append(b)
+		if e.Times {
+			b = e.appendTime(b, at)
+		}
+		b = append(b, '\n')
+		e.written++
+	}
+	e.forget(f, values.Len())
+	return b
+}
+
+// appendInfo writes a string as a label.
+func (e *Encoder) appendInfo(b []byte, f *family, id pdu.InstID, a pdu.Atom) []byte {
+	text, err := pdu.As[string](a)
+	if err != nil {
+		e.dropped++
+		return b
+	}
+	if len(text) > MaxText {
+		text = text[:MaxText]
+	}
+	labels := slices.Clone(f.labels)
+	if inst := f.metric.InDom.Instance(id); inst != nil {
+		labels = e.instanceLabels(e.labelsOf(f.metric.Labels, inst.Labels), inst)
+	}
+	labels = slices.DeleteFunc(labels, func(l label) bool { return l.name == "value" })
+	labels = sorted(append(labels, label{"value", text, "value"}))
+	e.written++
+	return append(e.appendSeries(b, f.sample, labels), " 1\n"...)
+}
+
+// seriesOf is the series of an instance, made when it is first seen and when it has changed.
+func (e *Encoder) seriesOf(f *family, id pdu.InstID) *series {
+	old := f.series[id]
+	var inst *export.Instance
+	if f.metric.InDom != nil {
+		inst = f.metric.InDom.Instance(id)
+	}
+	if old == nil || old.inst != inst {
+		labels := slices.Clone(f.labels)
+		if inst != nil {
+			labels = e.instanceLabels(e.labelsOf(f.metric.Labels, inst.Labels), inst)
+		}
+		labels = e.withHost(labels)
+		old = &series{inst: inst, text: append(e.appendSeries(nil, f.sample, sorted(labels)), ' ')}
+		f.series[id] = old
+	}
+	old.used = e.page
+	return old
+}
+
+// withHost adds the labels of the host that the series does not have itself.
+func (e *Encoder) withHost(labels []label) []label {
+	for _, l := range e.host {
+		if !slices.ContainsFunc(labels, func(own label) bool { return own.name == l.name }) {
+			labels = append(labels, l)
+		}
+	}
+	return labels
+}
+
+// forget drops the series of instances that have gone, when they are more than those that are there.
+func (e *Encoder) forget(f *family, present int) {
+	if len(f.series) <= 2*present+8 {
+		return
+	}
+	maps.DeleteFunc(f.series, func(_ pdu.InstID, s *series) bool { return s.used != e.page })
+}
+
+func (e *Encoder) appendTime(b []byte, at time.Time) []byte {
+	b = append(b, ' ')
+	ms := at.UnixMilli()
+	if e.Format != OpenMetrics {
+		return strconv.AppendInt(b, ms, 10)
+	}
+	return strconv.AppendFloat(b, float64(ms)/1e3, 'f', 3, 64)
+}
+
+// gatewayMetrics are what a page says of itself.
+var gatewayMetrics = [...]struct {
+	name, help string
+	counter    bool
+	value      func(e *Encoder) uint64
+}{
+	{"pcp_gateway_metrics_failed", "Metrics that had an error in place of values", false, func(e *Encoder) uint64 { return uint64(e.failed) }},
+	{"pcp_gateway_dropped_samples", "Values that this format cannot have, such as negative ones of counters", true, func(e *Encoder) uint64 { return e.dropped }},
+	{"pcp_gateway_truncated", "1 if the page has not all samples, for there are too many", false, func(e *Encoder) uint64 {
+		if e.truncated {
+			return 1
+		}
+		return 0
+	}},
+}
+
+func (e *Encoder) appendGateway(b []byte) []byte {
+	if e.Format == PCP {
+		return b
+	}
+	for _, own := range gatewayMetrics {
+		name, word := own.name, "gauge"
+		sample := name
+		if own.counter {
+			sample, word = name+"_total", "counter"
+			if e.Format == Prometheus {
+				name = sample
+			}
+		}
+		b = append(b, "# TYPE "+name+" "+word+"\n# HELP "+name+" "+own.help+"\n"+sample+" "...)
+		b = append(strconv.AppendUint(b, own.value(e), 10), '\n')
+	}
+	return b
+}

@@ -1,0 +1,203 @@
+package openmetrics
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export"
+)
+
+// A kind is what a family is in OpenMetrics.
+type kind int
+
+const (
+	counter kind = iota
+	gauge
+	info
+	histogram
+	gaugeHistogram
+)
+
+// A family is a metric as it is written. It is made once, and used until metrics are described anew.
+type family struct {
+	metric *export.Metric
+	kind   kind
+	conv   conversion
+	name   string // in TYPE
+	sample string // of its samples, but for histograms
+	header []byte // the lines before the samples
+	labels []label
+	series map[pdu.InstID]*series
+	bucket *buckets // of histograms
+}
+
+// A series is one instance of a family.
+type series struct {
+	inst *export.Instance // nil for a metric of a single value
+	text []byte           // name and labels, and a space
+	used uint64           // the number of the page that it was last written to
+}
+
+// family makes the family of a metric; nil if there is none in this format. names are those that are taken.
+func (e *Encoder) family(m *export.Metric, names map[string]bool) *family {
+	f := &family{metric: m, conv: same, series: map[pdu.InstID]*series{}}
+	switch m.Desc.Type {
+	case pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble:
+		f.kind = gauge
+		if m.Desc.Sem == pdu.SemCounter {
+			f.kind = counter
+		}
+	case pdu.TypeString:
+		if e.Format == PCP || m.Desc.Sem != pdu.SemDiscrete && !e.Strings {
+			return nil
+		}
+		f.kind = info
+	default:
+		return nil
+	}
+	base := false
+	if e.Format != PCP && f.kind != info {
+		f.conv, base = toBase(m.Desc.Units)
+		if f.conv.sub != 0 && f.kind == counter {
+			f.conv, base = same, false
+		}
+		if !e.noBuckets[m.Desc.PMID] {
+			f.findBuckets()
+		}
+	}
+	f.setName(e, m.Name, names)
+	f.labels = e.labelsOf(m.Labels)
+	f.header = e.appendHeader(nil, f, base)
+	return f
+}
+
+// setName gives the family its name, or one that nobody else has if another has that.
+func (f *family) setName(e *Encoder, pcp string, taken map[string]bool) {
+	f.nameOf(e, e.Escaping.escape(pcp))
+	if slices.ContainsFunc(f.names(e), func(n string) bool { return taken[n] }) {
+		f.nameOf(e, valuesEscape(pcp))
+		e.Collisions = append(e.Collisions, pcp)
+	}
+	for _, n := range f.names(e) {
+		taken[n] = true
+	}
+}
+
+// nameOf makes the names of one that has no suffixes yet.
+func (f *family) nameOf(e *Encoder, name string) {
+	if e.Format == PCP {
+		f.name, f.sample = name, name
+		return
+	}
+	if f.kind == counter {
+		name = strings.TrimSuffix(name, "_total")
+	}
+	if f.kind == info {
+		name = strings.TrimSuffix(name, "_info")
+	}
+	if f.conv.suffix != "" && !strings.HasSuffix(name, "_"+f.conv.suffix) {
+		name += "_" + f.conv.suffix
+	}
+	f.name, f.sample = name, name
+	switch f.kind {
+	case counter:
+		f.sample += "_total"
+	case info:
+		f.sample += "_info"
+	}
+	if e.Format == Prometheus {
+		f.name = f.sample // whose TYPE has the name of the samples
+	}
+}
+
+// names are all that a family takes: those of its samples, and in OpenMetrics those that it could have.
+func (f *family) names(e *Encoder) []string {
+	switch f.kind {
+	case counter:
+		if e.Format == OpenMetrics {
+			return []string{f.name, f.sample, f.name + "_created"}
+		}
+	case info:
+		return []string{f.name, f.sample}
+	case histogram:
+		return []string{f.name, f.name + "_bucket", f.name + "_count", f.name + "_sum", f.name + "_created"}
+	case gaugeHistogram:
+		return []string{f.name, f.name + "_bucket", f.name + "_gcount", f.name + "_gsum"}
+	}
+	return []string{f.sample}
+}
+
+// typeText is the word after TYPE.
+func (f *family) typeText(format Format) string {
+	switch f.kind {
+	case counter:
+		return "counter"
+	case histogram:
+		return "histogram"
+	case info:
+		if format == OpenMetrics {
+			return "info"
+		}
+	case gaugeHistogram:
+		if format == OpenMetrics {
+			return "gaugehistogram"
+		}
+	}
+	return "gauge"
+}
+
+// appendHeader writes the lines that describe a family.
+func (e *Encoder) appendHeader(b []byte, f *family, base bool) []byte {
+	m, help := f.metric, f.metric.Line
+	if e.Format == PCP {
+		b = appendPCP5(b, m)
+	} else if !base && f.kind != info && m.Desc.Units != 0 {
+		help = strings.TrimSpace(help + " (" + m.Desc.Units.String() + ")")
+	}
+	name := []byte(f.name)
+	if e.Escaping.quoted(f.name) {
+		name = appendQuoted(nil, f.name)
+	}
+	line := func(word string) {
+		b = append(b, "# "...)
+		b = append(b, word...)
+		b = append(b, ' ')
+		b = append(b, name...)
+		b = append(b, ' ')
+	}
+	if e.Format != OpenMetrics && help != "" {
+		line("HELP")
+		b = append(appendEscaped(b, help, false), '\n')
+	}
+	line("TYPE")
+	b = append(append(b, f.typeText(e.Format)...), '\n')
+	if e.Format != OpenMetrics {
+		return b
+	}
+	if f.conv.unit != "" && strings.HasSuffix(f.name, "_"+f.conv.unit) {
+		line("UNIT")
+		b = append(append(b, f.conv.unit...), '\n')
+	}
+	if help != "" {
+		line("HELP")
+		b = append(appendEscaped(b, help, true), '\n')
+	}
+	return b
+}
+
+// appendPCP5 writes the comment with which pmproxy says what the metric is.
+func appendPCP5(b []byte, m *export.Metric) []byte {
+	indom, units := "PM_INDOM_NULL", m.Desc.Units.String()
+	if m.InDom != nil {
+		indom = m.InDom.ID.String()
+	}
+	if units == "" {
+		units = "none"
+	}
+	for _, word := range []string{"# PCP5", m.Name, m.Desc.PMID.String(), strings.ToLower(m.Desc.Type.String()), indom, m.Desc.Sem.String(), units} {
+		b = append(append(b, word...), ' ')
+	}
+	b[len(b)-1] = '\n'
+	return b
+}

@@ -1,0 +1,109 @@
+package openmetrics
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export"
+)
+
+// A label is one of a sample, with its name as it is written.
+type label struct{ name, value, pcp string }
+
+// DefaultDrop are the labels that an Encoder leaves out if it has no others: they differ from host to host and say little.
+var DefaultDrop = []string{"groupid", "machineid", "userid"}
+
+// labelsOf are the labels of sets of PCP's, later ones taking precedence, sorted by name. Notes, which are optional, are left out.
+func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
+	drop := e.Drop
+	if drop == nil {
+		drop = DefaultDrop
+	}
+	var all []label
+	for _, set := range sets {
+		for l := range set.All() {
+			all = slices.DeleteFunc(all, func(old label) bool { return old.pcp == l.Name })
+			text := l.Text()
+			if l.Flags&pdu.LabelOptional != 0 || l.Value == "null" || text == "" || slices.Contains(drop, l.Name) {
+				continue
+			}
+			all = append(all, label{e.labelName(l.Name), text, l.Name})
+		}
+	}
+	return all
+}
+
+// labelName is the name of a label of PCP's as it is written.
+func (e *Encoder) labelName(name string) string {
+	escaped := e.Escaping.escape(name)
+	switch {
+	case escaped == "le" || escaped == "quantile":
+		return "pcp_" + escaped // they mean something in histograms and summaries
+	case strings.HasPrefix(escaped, "__"):
+		return "pcp" + escaped
+	}
+	return escaped
+}
+
+// instanceLabels adds what tells instances apart.
+func (e *Encoder) instanceLabels(all []label, inst *export.Instance) []label {
+	has := func(name string) bool {
+		return slices.ContainsFunc(all, func(l label) bool { return l.name == name })
+	}
+	if !has("instname") {
+		all = append(all, label{"instname", inst.Name, "instname"})
+	}
+	if e.Format != OpenMetrics && !has("instid") {
+		all = append(all, label{"instid", strconv.FormatUint(uint64(uint32(inst.ID)), 10), "instid"})
+	}
+	return all
+}
+
+// sorted sorts labels by name. Several names of PCP's that are written alike become one, with all values.
+func sorted(all []label) []label {
+	slices.SortFunc(all, func(a, b label) int {
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.pcp, b.pcp)
+	})
+	var out []label
+	for _, l := range all {
+		if n := len(out); n > 0 && out[n-1].name == l.name {
+			out[n-1].value += ";" + l.value
+			continue
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// appendSeries writes a sample's name and labels.
+func (e *Encoder) appendSeries(b []byte, name string, labels []label) []byte {
+	quoted := e.Escaping.quoted(name)
+	if !quoted {
+		b = append(b, name...)
+		if len(labels) == 0 {
+			return b
+		}
+	}
+	b = append(b, '{')
+	if quoted {
+		b = appendQuoted(b, name)
+	}
+	for i, l := range labels {
+		if i > 0 || quoted {
+			b = append(b, ',')
+		}
+		if e.Escaping.quoted(l.name) {
+			b = appendQuoted(b, l.name)
+		} else {
+			b = append(b, l.name...)
+		}
+		b = append(b, '=')
+		b = appendQuoted(b, l.value)
+	}
+	return append(b, '}')
+}

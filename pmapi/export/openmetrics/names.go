@@ -1,0 +1,111 @@
+package openmetrics
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// An Escaping is how names are written that have other characters than letters, digits and "_", such as the dots of all PCP names.
+// Prometheus 3 asks for one with its parameter "escaping".
+type Escaping int
+
+const (
+	Underscores Escaping = iota // disk.dev.rd_x is disk_dev_rd_x
+	Dots                        // disk_dot_dev_dot_rd__x
+	Values                      // U__disk_2e_dev_2e_rd__x
+	UTF8                        // {"disk.dev.rd_x"}
+)
+
+var escapingNames = [...]string{"underscores", "dots", "values", "allow-utf-8"}
+
+// String is the word of the parameter.
+func (e Escaping) String() string { return escapingNames[e] }
+
+func isNameByte(c byte, first bool) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || !first && c >= '0' && c <= '9'
+}
+
+func isPlainName(name string) bool {
+	for i := range len(name) {
+		if !isNameByte(name[i], i == 0) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// escape writes a name, of a metric or a label, in a scheme. In UTF8 it stays as it is.
+func (e Escaping) escape(name string) string {
+	switch {
+	case e == UTF8:
+		return strings.ToValidUTF8(name, "\uFFFD")
+	case e == Values:
+		if isPlainName(name) {
+			return name
+		}
+		return valuesEscape(name)
+	}
+	var b strings.Builder
+	for i, r := range name {
+		switch {
+		case e == Dots && r == '.':
+			b.WriteString("_dot_")
+		case e == Dots && r == '_':
+			b.WriteString("__")
+		case r < utf8.RuneSelf && isNameByte(byte(r), i == 0):
+			b.WriteByte(byte(r))
+		case i == 0 && r >= '0' && r <= '9':
+			b.WriteByte('_')
+			b.WriteRune(r)
+		default:
+			b.WriteByte('_')
+		}
+	}
+	return b.String()
+}
+
+// valuesEscape writes all that is not plain by its number, so that no two names are written alike.
+func valuesEscape(name string) string {
+	var b strings.Builder
+	b.WriteString("U__")
+	for _, r := range name {
+		switch {
+		case r == '_':
+			b.WriteString("__")
+		case r < utf8.RuneSelf && isNameByte(byte(r), false):
+			b.WriteByte(byte(r))
+		default:
+			fmt.Fprintf(&b, "_%x_", r)
+		}
+	}
+	return b.String()
+}
+
+// quoted is whether a name stands in quotes, which only UTF8 has.
+func (e Escaping) quoted(name string) bool { return e == UTF8 && !isPlainName(name) }
+
+// appendQuoted writes a label's value, or a name in quotes.
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
+	b = appendEscaped(b, s, true)
+	return append(b, '"')
+}
+
+// appendEscaped writes a text of one line; quotes are escaped where the format wants it.
+func appendEscaped(b []byte, s string, quotes bool) []byte {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\\':
+			b = append(b, `\\`...)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '"' && quotes:
+			b = append(b, `\"`...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
+}
