@@ -1,11 +1,14 @@
 package openmetrics
 
 import (
+	"bytes"
+	"cmp"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
@@ -39,7 +42,7 @@ type Encoder struct {
 	MaxSeries int
 
 	// Collisions are metrics whose names would be those of others once they are written in this format. They have the names of
-	// Escaping Values instead.
+	// Escaping Values instead; a metric whose name is taken even then is left out.
 	Collisions []string
 
 	generation uint64
@@ -48,39 +51,44 @@ type Encoder struct {
 	target     []byte            // the lines of target_info
 	host       []label           // in PCP, those of the source
 	page       uint64            // the number of this page
+	at         time.Time         // of its values
+	order      []int             // of the values of one metric
 	written    int               // samples of this page
 	dropped    uint64            // samples of all pages that could not be written
 	failed     int               // metrics of this page
 	truncated  bool
 }
 
-// Append adds a page to b. Equal snapshots make equal pages. If b has space enough, and no metric or instance is new, it allocates
-// nothing.
+// Append adds a page to b. Equal snapshots make equal pages. If b has space enough, and no metric, instance or string is new, it allocates
+// nothing but for histograms.
 func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 	start := len(b)
-	for range 1 + s.Len() { // each turn but the last takes one metric for no histogram
+	if e.generation != s.Generation {
+		e.noBuckets = map[pdu.PMID]bool{}
 		e.prepare(s)
-		var ok bool
-		if b, ok = e.appendPage(b[:start], s); ok {
-			break
-		}
-		e.generation = 0
 	}
-	return b
+	for dropped := e.dropped; ; {
+		var ok bool
+		e.dropped = dropped
+		if b, ok = e.appendPage(b[:start], s); ok {
+			return b
+		}
+		e.prepare(s) // one metric more is no histogram
+	}
 }
 
-// prepare makes the families of metrics that have been described anew.
+// prepare makes the families of the metrics.
 func (e *Encoder) prepare(s *export.Snapshot) {
-	if e.generation == s.Generation {
-		return
-	}
 	if e.Format == PCP {
 		e.Escaping = Underscores
 	}
 	e.families, e.Collisions = make(map[*export.Metric]*family, s.Len()), nil
-	taken := map[string]bool{"target_info": true, "target": true}
-	for _, own := range gatewayMetrics {
-		taken[own.name] = true
+	taken := map[string]bool{}
+	if e.Format != PCP {
+		taken["target"], taken["target_info"], taken[durationName] = true, true, true
+		for _, own := range gatewayMetrics {
+			taken[own.name], taken[own.name+"_total"], taken[own.name+"_created"] = true, true, true
+		}
 	}
 	byName := make(map[string]*export.Metric, s.Len())
 	for m := range s.All() {
@@ -112,7 +120,7 @@ func (e *Encoder) appendTarget(b []byte, host []label) []byte {
 // appendPage writes a page; ok is false if a metric has turned out to be no histogram, and the page is to be begun anew.
 func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 	e.page++
-	e.written, e.failed, e.truncated = 0, 0, false
+	e.at, e.written, e.failed, e.truncated = s.Time, 0, 0, false
 	b = append(b, e.target...)
 	for m, values := range s.All() {
 		if values.Err() != nil {
@@ -129,18 +137,14 @@ func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 		}
 		header := len(b)
 		b = append(b, f.header...)
-		if f.bucket != nil {
-			if b, ok = e.appendHistograms(b, f, values, e.sums(s)); !ok {
-				if e.noBuckets == nil {
-					e.noBuckets = map[pdu.PMID]bool{}
-				}
-				e.noBuckets[m.Desc.PMID] = true
-				return b, false
-			}
-			continue
-		}
 		first := len(b)
-		if b = e.appendSamples(b, f, values, s.Time); len(b) == first {
+		if f.bucket == nil {
+			b = e.appendSamples(b, f, values)
+		} else if b, ok = e.appendHistograms(b, f, values, e.sums(s)); !ok {
+			e.noBuckets[m.Desc.PMID] = true
+			return b, false
+		}
+		if len(b) == first {
 			b = b[:header]
 		}
 	}
@@ -151,13 +155,14 @@ func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 	return b, true
 }
 
-func (e *Encoder) full() bool {
-	limit := e.MaxSeries
-	if limit == 0 {
-		limit = DefaultMaxSeries
+func (e *Encoder) limit() int {
+	if e.MaxSeries > 0 {
+		return e.MaxSeries
 	}
-	return e.written >= limit
+	return DefaultMaxSeries
 }
+
+func (e *Encoder) full() bool { return e.written >= e.limit() }
 
 // sums finds the values of single metrics by their names.
 func (e *Encoder) sums(s *export.Snapshot) func(name string) (number, bool) {
@@ -181,72 +186,88 @@ func (e *Encoder) sums(s *export.Snapshot) func(name string) (number, bool) {
 }
 
 // appendSamples writes the values of a family in the order of the instances' numbers.
-func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet, at time.Time) []byte {
-	for i := range values.Len() {
+func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet) []byte {
+	for _, i := range e.inOrder(values) {
 		if e.full() {
 			e.truncated = true
 			break
 		}
-		inst, a := values.Inst(i), values.Atom(i, f.metric.Desc.Type)
-		if f.kind == info {
-			b = e.appendInfo(b, f, inst, a)
-			continue
-		}
-		n, ok := numberOf(a)
+		a := values.Atom(i, f.metric.Desc.Type)
+		n, text, ok := f.valueOf(a)
 		if !ok || f.kind == counter && e.Format != PCP && (n.neg || math.IsNaN(n.float)) {
 			e.dropped++
 			continue
 		}
-		b = append(b, e.seriesOf(f, inst).text...)
-		b = f.conv.apply(n).append(b)
-		if e.Times {
-			b = e.appendTime(b, at)
+		l := e.lineOf(f, values.Inst(i), text)
+		if l.page == e.page { // instances that differ in nothing that is written: only one can be
+			e.dropped++
+			continue
 		}
-		b = append(b, '\n')
-		e.written++
+		l.page = e.page
+		b = append(b, l.text...)
+		b = e.endSample(b, f.conv.apply(n))
 	}
-	e.forget(f, values.Len())
+	f.forget(e.page, values.Len())
 	return b
 }
 
-// appendInfo writes a string as a label.
-func (e *Encoder) appendInfo(b []byte, f *family, id pdu.InstID, a pdu.Atom) []byte {
-	text, err := pdu.As[string](a)
-	if err != nil {
-		e.dropped++
-		return b
+// inOrder has the indices of values by the numbers of their instances.
+func (e *Encoder) inOrder(values pdu.ValueSet) []int {
+	e.order = e.order[:0]
+	rising := true
+	for i := range values.Len() {
+		e.order = append(e.order, i)
+		rising = rising && (i == 0 || values.Inst(i-1) <= values.Inst(i))
 	}
-	if len(text) > MaxText {
-		text = text[:MaxText]
+	if !rising {
+		slices.SortStableFunc(e.order, func(i, j int) int { return cmp.Compare(values.Inst(i), values.Inst(j)) })
 	}
-	labels := slices.Clone(f.labels)
-	if inst := f.metric.InDom.Instance(id); inst != nil {
-		labels = e.instanceLabels(e.labelsOf(f.metric.Labels, inst.Labels), inst)
-	}
-	labels = slices.DeleteFunc(labels, func(l label) bool { return l.name == "value" })
-	labels = sorted(append(labels, label{"value", text, "value"}))
-	e.written++
-	return append(e.appendSeries(b, f.sample, labels), " 1\n"...)
+	return e.order
 }
 
-// seriesOf is the series of an instance, made when it is first seen and when it has changed.
-func (e *Encoder) seriesOf(f *family, id pdu.InstID) *series {
-	old := f.series[id]
-	var inst *export.Instance
-	if f.metric.InDom != nil {
-		inst = f.metric.InDom.Instance(id)
+// valueOf is what is written of a value: a number and, of a string, the bytes for the label. ok is false for what arrived malformed.
+func (f *family) valueOf(a pdu.Atom) (n number, text []byte, ok bool) {
+	if f.kind != info {
+		n, ok = numberOf(a)
+		return n, nil, ok
 	}
-	if old == nil || old.inst != inst {
-		labels := slices.Clone(f.labels)
-		if inst != nil {
-			labels = e.instanceLabels(e.labelsOf(f.metric.Labels, inst.Labels), inst)
+	text, _, _ = bytes.Cut(a.Bytes(), []byte{0})
+	if len(text) > MaxText {
+		end := MaxText
+		for end > MaxText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+			end--
 		}
-		labels = e.withHost(labels)
-		old = &series{inst: inst, text: append(e.appendSeries(nil, f.sample, sorted(labels)), ' ')}
-		f.series[id] = old
+		text = text[:end]
 	}
-	old.used = e.page
-	return old
+	return number{float: 1, integer: 1, isInt: true}, text, a.Type == pdu.TypeString
+}
+
+// lineOf is the line of an instance, made when it is first seen and when it has changed.
+func (e *Encoder) lineOf(f *family, id pdu.InstID, value []byte) *line {
+	s, known := f.series[id]
+	inst := f.metric.InDom.Instance(id)
+	if known && s.inst == inst && s.value == string(value) {
+		return s.line
+	}
+	labels := slices.Clone(f.labels)
+	if inst != nil {
+		labels = e.instanceLabels(e.labelsOf(f.metric.Labels, inst.Labels), inst)
+	}
+	labels = e.withHost(labels)
+	if f.kind == info {
+		labels = slices.DeleteFunc(labels, func(l label) bool { return l.name == "value" })
+		if len(value) > 0 { // an empty label is the same as none
+			labels = append(labels, label{"value", string(value), "value"})
+		}
+	}
+	text := append(e.appendSeries(nil, f.sample, sorted(labels)), ' ')
+	l := f.lines[string(text)]
+	if l == nil {
+		l = &line{text: text}
+		f.lines[string(text)] = l
+	}
+	f.series[id] = series{inst: inst, value: string(value), line: l}
+	return l
 }
 
 // withHost adds the labels of the host that the series does not have itself.
@@ -259,21 +280,29 @@ func (e *Encoder) withHost(labels []label) []label {
 	return labels
 }
 
-// forget drops the series of instances that have gone, when they are more than those that are there.
-func (e *Encoder) forget(f *family, present int) {
-	if len(f.series) <= 2*present+8 {
+// forget drops the lines of instances that have gone, when they are more than those that are there.
+func (f *family) forget(page uint64, present int) {
+	if len(f.series) <= 2*present+8 && len(f.lines) <= 2*present+8 {
 		return
 	}
-	maps.DeleteFunc(f.series, func(_ pdu.InstID, s *series) bool { return s.used != e.page })
+	maps.DeleteFunc(f.series, func(_ pdu.InstID, s series) bool { return s.line.page != page })
+	maps.DeleteFunc(f.lines, func(_ string, l *line) bool { return l.page != page })
 }
 
-func (e *Encoder) appendTime(b []byte, at time.Time) []byte {
-	b = append(b, ' ')
-	ms := at.UnixMilli()
-	if e.Format != OpenMetrics {
-		return strconv.AppendInt(b, ms, 10)
+// endSample writes what follows a sample's name and labels.
+func (e *Encoder) endSample(b []byte, n number) []byte {
+	b = n.append(b)
+	if e.Times {
+		b = append(b, ' ')
+		ms := e.at.UnixMilli()
+		if e.Format == OpenMetrics {
+			b = strconv.AppendFloat(b, float64(ms)/1e3, 'f', 3, 64)
+		} else {
+			b = strconv.AppendInt(b, ms, 10)
+		}
 	}
-	return strconv.AppendFloat(b, float64(ms)/1e3, 'f', 3, 64)
+	e.written++
+	return append(b, '\n')
 }
 
 // gatewayMetrics are what a page says of itself.

@@ -28,20 +28,27 @@ type family struct {
 	sample string // of its samples, but for histograms
 	header []byte // the lines before the samples
 	labels []label
-	series map[pdu.InstID]*series
-	bucket *buckets // of histograms
+	series map[pdu.InstID]series
+	lines  map[string]*line // by their text
+	bucket *buckets         // of histograms
 }
 
-// A series is one instance of a family.
+// A series is one instance of a family, as it was when it was last written.
 type series struct {
-	inst *export.Instance // nil for a metric of a single value
-	text []byte           // name and labels, and a space
-	used uint64           // the number of the page that it was last written to
+	inst  *export.Instance // nil for a metric of a single value
+	value string           // of a string
+	line  *line
+}
+
+// A line is what is before the value of a sample: name and labels, and a space.
+type line struct {
+	text []byte
+	page uint64 // the number of the page that it was last written to
 }
 
 // family makes the family of a metric; nil if there is none in this format. names are those that are taken.
 func (e *Encoder) family(m *export.Metric, names map[string]bool) *family {
-	f := &family{metric: m, conv: same, series: map[pdu.InstID]*series{}}
+	f := &family{metric: m, conv: same, series: map[pdu.InstID]series{}, lines: map[string]*line{}}
 	switch m.Desc.Type {
 	case pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble:
 		f.kind = gauge
@@ -66,49 +73,63 @@ func (e *Encoder) family(m *export.Metric, names map[string]bool) *family {
 			f.findBuckets()
 		}
 	}
-	f.setName(e, m.Name, names)
+	if !f.setName(e, m.Name, names) {
+		return nil
+	}
 	f.labels = e.labelsOf(m.Labels)
 	f.header = e.appendHeader(nil, f, base)
 	return f
 }
 
-// setName gives the family its name, or one that nobody else has if another has that.
-func (f *family) setName(e *Encoder, pcp string, taken map[string]bool) {
-	f.nameOf(e, e.Escaping.escape(pcp))
-	if slices.ContainsFunc(f.names(e), func(n string) bool { return taken[n] }) {
-		f.nameOf(e, valuesEscape(pcp))
+// setName gives the family its name, or one that nobody else has if another has that; ok is false if that is taken, too.
+func (f *family) setName(e *Encoder, pcp string, taken map[string]bool) (ok bool) {
+	isTaken := func() bool {
+		return pcp == "" || slices.ContainsFunc(f.names(e), func(n string) bool { return taken[n] })
+	}
+	f.nameOf(e.Format, pcp, e.Escaping.escape)
+	if isTaken() {
 		e.Collisions = append(e.Collisions, pcp)
+		if f.nameOf(e.Format, pcp, valuesEscape); isTaken() {
+			return false
+		}
 	}
 	for _, n := range f.names(e) {
 		taken[n] = true
 	}
+	return true
 }
 
-// nameOf makes the names of one that has no suffixes yet.
-func (f *family) nameOf(e *Encoder, name string) {
-	if e.Format == PCP {
-		f.name, f.sample = name, name
+// nameOf makes the names, of which the unit and the suffixes are parts when they are escaped.
+func (f *family) nameOf(format Format, name string, escape func(string) string) {
+	if format == PCP {
+		f.name = escape(name)
+		f.sample = f.name
 		return
 	}
-	if f.kind == counter {
-		name = strings.TrimSuffix(name, "_total")
-	}
-	if f.kind == info {
-		name = strings.TrimSuffix(name, "_info")
-	}
-	if f.conv.suffix != "" && !strings.HasSuffix(name, "_"+f.conv.suffix) {
-		name += "_" + f.conv.suffix
-	}
-	f.name, f.sample = name, name
+	suffix := ""
 	switch f.kind {
 	case counter:
-		f.sample += "_total"
+		suffix = "_total"
 	case info:
-		f.sample += "_info"
+		suffix = "_info"
 	}
-	if e.Format == Prometheus {
+	name = withoutSuffix(name, suffix)
+	if unit := f.conv.suffix; unit != "" {
+		name = withoutSuffix(name, "_"+unit) + "_" + unit
+	}
+	f.sample = escape(name + suffix)
+	f.name = strings.TrimSuffix(f.sample, suffix)
+	if format == Prometheus {
 		f.name = f.sample // whose TYPE has the name of the samples
 	}
+}
+
+// withoutSuffix takes a suffix away that the name of a metric has already, be it "_total" or ".total", but for one that is all of it.
+func withoutSuffix(name, suffix string) string {
+	if n := len(name) - len(suffix); suffix != "" && n > 0 && name[n+1:] == suffix[1:] && (name[n] == '_' || name[n] == '.') {
+		return name[:n]
+	}
+	return name
 }
 
 // names are all that a family takes: those of its samples, and in OpenMetrics those that it could have.

@@ -109,13 +109,15 @@ func (h *Handler) scrape(ctx context.Context, kind pageKind) ([]byte, error) {
 	return appendDuration(bytes.Clone(h.page), kind.format, time.Since(begin)), nil
 }
 
+const durationName = "pcp_gateway_scrape_duration_seconds"
+
 // appendDuration adds what is not of the snapshot, and so not of an Encoder: how long the scrape has taken.
 func appendDuration(page []byte, f Format, d time.Duration) []byte {
 	if f == PCP {
 		return page
 	}
 	page = bytes.TrimSuffix(page, []byte("# EOF\n"))
-	const name = "pcp_gateway_scrape_duration_seconds"
+	const name = durationName
 	page = fmt.Appendf(page, "# TYPE %s gauge\n", name)
 	if f == OpenMetrics {
 		page = fmt.Appendf(page, "# UNIT %s seconds\n", name)
@@ -127,7 +129,13 @@ func appendDuration(page []byte, f Format, d time.Duration) []byte {
 	return page
 }
 
-var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+var gzipWriters = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is one
+	}
+	return z
+}}
 
 func compressed(page []byte) []byte {
 	var b bytes.Buffer

@@ -1,6 +1,7 @@
 package openmetrics
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -24,14 +25,16 @@ func (f *family) findBuckets() {
 	if m.InDom == nil || how != "cumulative" && how != "disjoint" {
 		return
 	}
-	f.bucket = &buckets{cumulative: how == "cumulative", bound: same}
-	f.bucket.sum, _ = m.Labels.Lookup("sum_metric")
 	units := m.Desc.Units
 	if text, ok := m.Labels.Lookup("le_unit"); ok {
-		if u, mult, err := pdu.ParseUnits(text); err == nil && mult == 1 {
-			units = u
+		u, mult, err := pdu.ParseUnits(text)
+		if err != nil || mult != 1 {
+			return
 		}
+		units = u
 	}
+	f.bucket = &buckets{cumulative: how == "cumulative", bound: same}
+	f.bucket.sum, _ = m.Labels.Lookup("sum_metric")
 	if c, ok := toBase(units); ok {
 		f.bucket.bound = c
 	}
@@ -41,7 +44,7 @@ func (f *family) findBuckets() {
 		f.kind = gaugeHistogram
 	}
 	// A histogram counts; its name has the unit of what is observed.
-	f.conv = conversion{suffix: f.bucket.bound.suffix, unit: f.bucket.bound.unit, mul: f.conv.mul, div: f.conv.div}
+	f.conv = f.bucket.bound
 }
 
 // A bucket is one instance of a histogram.
@@ -66,16 +69,19 @@ func (b *buckets) boundOf(inst *export.Instance) (le float64, ok bool) {
 // A group of buckets is one histogram: those whose other labels are equal.
 type group struct {
 	labels  []label
-	key     string
+	key     string // the labels as they are written
 	buckets []bucket
 }
 
-// appendHistograms writes the histograms of a metric; ok is false if its instances are no buckets after all. sums are the values of
-// all metrics by name.
+// appendHistograms writes the histograms of a metric; ok is false if its instances are no buckets after all. sum finds the values of
+// other metrics by name.
 func (e *Encoder) appendHistograms(b []byte, f *family, values pdu.ValueSet, sum func(name string) (number, bool)) (_ []byte, ok bool) {
 	groups, ok := e.groups(f, values)
 	if !ok {
 		return b, false
+	}
+	if len(groups) > 1 {
+		sum = func(string) (number, bool) { return number{}, false } // which is that of all of them
 	}
 	for _, g := range groups {
 		if b, ok = e.appendHistogram(b, f, g, sum); !ok {
@@ -91,20 +97,17 @@ func (e *Encoder) groups(f *family, values pdu.ValueSet) (groups []*group, ok bo
 		inst := f.metric.InDom.Instance(id)
 		le, hasBound := f.bucket.boundOf(inst)
 		n, isNumber := numberOf(a)
-		if !hasBound || !isNumber || n.neg || math.IsNaN(n.float) {
+		if !hasBound || !isNumber || n.neg || !n.isInt && (math.IsInf(n.float, 1) || n.float != math.Trunc(n.float)) {
 			return nil, false
 		}
-		own, err := pdu.MergeLabels(func(l pdu.NamedLabel) bool { return l.Name != "le" }, inst.Labels)
-		if err != nil {
-			return nil, false
-		}
-		g := byKey[own.String()]
+		labels := sorted(slices.DeleteFunc(e.labelsOf(f.metric.Labels, inst.Labels), func(l label) bool {
+			return l.pcp == "le" || l.pcp == "buckets" || l.pcp == "le_unit" || l.pcp == "sum_metric"
+		}))
+		key := string(e.appendSeries(nil, "", labels))
+		g := byKey[key]
 		if g == nil {
-			labels := slices.DeleteFunc(e.labelsOf(f.metric.Labels, own), func(l label) bool {
-				return l.pcp == "buckets" || l.pcp == "le_unit" || l.pcp == "sum_metric"
-			})
-			g = &group{labels: sorted(labels), key: own.String()}
-			byKey[g.key] = g
+			g = &group{labels: labels, key: key}
+			byKey[key] = g
 			groups = append(groups, g)
 		}
 		g.buckets = append(g.buckets, bucket{le, n})
@@ -113,59 +116,59 @@ func (e *Encoder) groups(f *family, values pdu.ValueSet) (groups []*group, ok bo
 	return groups, true
 }
 
-// appendHistogram writes one; ok is false if two buckets have one bound, or counts fall that must not.
-func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name string) (number, bool)) (_ []byte, ok bool) {
-	slices.SortFunc(g.buckets, func(a, b bucket) int {
-		switch {
-		case a.le < b.le:
-			return -1
-		case a.le > b.le:
-			return 1
-		}
-		return 0
-	})
-	total := number{isInt: true}
+// cumulate sorts the buckets of a group and makes their counts cumulative, with one for +Inf; ok is false if two have one bound, or
+// counts fall that must not.
+func (g *group) cumulate(are bool) (total number, ok bool) {
+	slices.SortFunc(g.buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
+	total = number{isInt: true}
 	for i := range g.buckets {
 		this := &g.buckets[i]
 		if i > 0 && this.le == g.buckets[i-1].le {
-			return b, false
+			return total, false
 		}
-		if f.bucket.cumulative {
-			if this.count.float < total.float {
-				return b, false
-			}
-			total = this.count
-			continue
+		if !are {
+			this.count = total.plus(this.count)
+		} else if this.count.float < total.float {
+			return total, false
 		}
-		total = total.plus(this.count)
-		this.count = total
+		total = this.count
 	}
-	if n := len(g.buckets); n == 0 || !math.IsInf(g.buckets[n-1].le, 1) {
+	if !math.IsInf(g.buckets[len(g.buckets)-1].le, 1) {
 		g.buckets = append(g.buckets, bucket{math.Inf(1), total})
 	}
-	count, summed := "_count", "_sum"
-	if f.kind == gaugeHistogram {
-		count, summed = "_gcount", "_gsum"
+	return total, true
+}
+
+// appendHistogram writes one; ok is false if it is none.
+func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name string) (number, bool)) (_ []byte, ok bool) {
+	total, ok := g.cumulate(f.bucket.cumulative)
+	if !ok {
+		return b, false
 	}
-	sample := f.name + "_bucket"
-	plainGauge := f.kind == gaugeHistogram && e.Format != OpenMetrics
-	if plainGauge {
-		sample = f.name
+	if e.written+len(g.buckets)+2 > e.limit() { // a part of one would be another one
+		e.truncated = true
+		return b, true
+	}
+	bucketName, count, summed := f.name+"_bucket", "_count", "_sum"
+	switch {
+	case f.kind == gaugeHistogram && e.Format != OpenMetrics:
+		bucketName, count = f.name, ""
+	case f.kind == gaugeHistogram:
+		count, summed = "_gcount", "_gsum"
 	}
 	for _, this := range g.buckets {
 		labels := sorted(append(slices.Clone(g.labels), label{"le", e.boundText(this.le), "le"}))
-		b = append(e.appendSeries(b, sample, labels), ' ')
-		b = append(this.count.append(b), '\n')
-		e.written++
+		b = append(e.appendSeries(b, bucketName, labels), ' ')
+		b = e.endSample(b, this.count)
 	}
-	if plainGauge {
+	if count == "" {
 		return b, true
 	}
 	b = append(e.appendSeries(b, f.name+count, g.labels), ' ')
-	b = append(total.append(b), '\n')
-	if v, found := sum(f.bucket.sum); found && g.buckets[0].le >= 0 {
+	b = e.endSample(b, total)
+	if v, found := sum(f.bucket.sum); found && !v.neg && !math.IsNaN(v.float) && g.buckets[0].le >= 0 {
 		b = append(e.appendSeries(b, f.name+summed, g.labels), ' ')
-		b = append(v.append(b), '\n')
+		b = e.endSample(b, v)
 	}
 	return b, true
 }

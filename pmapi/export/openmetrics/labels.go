@@ -26,7 +26,7 @@ func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
 		for l := range set.All() {
 			all = slices.DeleteFunc(all, func(old label) bool { return old.pcp == l.Name })
 			text := l.Text()
-			if l.Flags&pdu.LabelOptional != 0 || l.Value == "null" || text == "" || slices.Contains(drop, l.Name) {
+			if l.Flags&pdu.LabelOptional != 0 || l.Name == "" || l.Value == "null" || text == "" || slices.Contains(drop, l.Name) {
 				continue
 			}
 			all = append(all, label{e.labelName(l.Name), text, l.Name})
