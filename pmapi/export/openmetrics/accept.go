@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A page is what a scraper asks for: a format and how names are escaped.
+// A pageKind is what a scraper asks for: a format and how names are escaped.
 type pageKind struct {
 	format   Format
 	escaping Escaping

@@ -326,16 +326,30 @@ func (e *Encoder) appendGateway(b []byte) []byte {
 		return b
 	}
 	for _, own := range gatewayMetrics {
-		name, word := own.name, "gauge"
-		sample := name
-		if own.counter {
-			sample, word = name+"_total", "counter"
-			if e.Format == Prometheus {
-				name = sample
-			}
-		}
-		b = append(b, "# TYPE "+name+" "+word+"\n# HELP "+name+" "+own.help+"\n"+sample+" "...)
+		b = appendOwnHeader(b, e.Format, own.name, own.help, "", own.counter)
 		b = append(strconv.AppendUint(b, own.value(e), 10), '\n')
 	}
+	return b
+}
+
+// appendOwnHeader writes what is before the value of a metric of the page itself.
+func appendOwnHeader(b []byte, f Format, name, help, unit string, isCounter bool) []byte {
+	kind, suffix, inType := "gauge", "", ""
+	if isCounter {
+		kind, suffix = "counter", "_total"
+	}
+	if f != OpenMetrics {
+		inType = suffix
+	}
+	line := func(parts ...string) {
+		for _, part := range parts {
+			b = append(b, part...)
+		}
+	}
+	line("# TYPE ", name, inType, " ", kind, "\n")
+	if f == OpenMetrics && unit != "" {
+		line("# UNIT ", name, " ", unit, "\n")
+	}
+	line("# HELP ", name, inType, " ", help, "\n", name, suffix, " ")
 	return b
 }

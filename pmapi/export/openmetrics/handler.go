@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,8 +14,9 @@ import (
 )
 
 // A Handler serves the metrics of a Reader. A scraper gets the format that its header Accept asks for, compressed with gzip if it
-// likes that; the parameter "format" (openmetrics, prometheus or pcp) has precedence. One scrape is made at a time; others wait. If the source
-// fails, the status is 503, so that "up" is 0.
+// likes that; the parameter "format" (openmetrics, prometheus or pcp) has precedence. One scrape is made at a time; others wait. What has begun
+// is read to its end, or up to the time limit of the Reader's context, though the scraper goes away. If the source fails, the status is 503,
+// so that "up" is 0.
 type Handler struct {
 	Reader *export.Reader // required; for the Handler alone
 
@@ -96,7 +96,7 @@ func (h *Handler) scrape(ctx context.Context, kind pageKind) ([]byte, error) {
 		return nil, context.Cause(ctx)
 	}
 	begin := time.Now()
-	s, err := h.Reader.Read(ctx)
+	s, err := h.Reader.Read(context.WithoutCancel(ctx)) // for a Reader that is interrupted begins with all metadata again
 	if err != nil {
 		return nil, err
 	}
@@ -117,12 +117,8 @@ func appendDuration(page []byte, f Format, d time.Duration) []byte {
 		return page
 	}
 	page = bytes.TrimSuffix(page, []byte("# EOF\n"))
-	const name = durationName
-	page = fmt.Appendf(page, "# TYPE %s gauge\n", name)
-	if f == OpenMetrics {
-		page = fmt.Appendf(page, "# UNIT %s seconds\n", name)
-	}
-	page = fmt.Appendf(page, "# HELP %s How long it took to read the metrics\n%s %g\n", name, name, d.Seconds())
+	page = appendOwnHeader(page, f, durationName, "How long it took to read the metrics", "seconds", false)
+	page = append(strconv.AppendFloat(page, d.Seconds(), 'g', -1, 64), '\n')
 	if f == OpenMetrics {
 		page = append(page, "# EOF\n"...)
 	}

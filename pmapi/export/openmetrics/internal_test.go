@@ -1,0 +1,95 @@
+package openmetrics
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Whatever a scraper sends, it gets a format that there is.
+func FuzzNegotiate(f *testing.F) {
+	for _, header := range []string{"", "*/*", "text/plain;version=0.0.4;q=0.2", "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain", ";;,=;q=x,\"", "text/*;q=NaN"} {
+		f.Add(header)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		for _, plain := range []Format{Prometheus, PCP} {
+			kind := negotiate(header, plain)
+			if kind.format != OpenMetrics && kind.format != Prometheus && kind.format != plain {
+				t.Errorf("format %d", kind.format)
+			}
+			if !kind.named && kind.escaping != Underscores || kind.named && kind.format == PCP {
+				t.Errorf("escaping %v, named %v, in format %d", kind.escaping, kind.named, kind.format)
+			}
+			// What is chosen is what is chosen when it is all that is asked for.
+			if again := negotiate(kind.contentType(), plain); again != kind && kind.format != PCP {
+				t.Errorf("%v is taken for %v", kind, again)
+			}
+		}
+	})
+}
+
+// unescapeValues undoes the escaping "values", as Prometheus does.
+func unescapeValues(s string) (string, bool) {
+	rest, ok := strings.CutPrefix(s, "U__")
+	if !ok {
+		return s, true
+	}
+	var b strings.Builder
+	for rest != "" {
+		if rest[0] != '_' {
+			b.WriteByte(rest[0])
+			rest = rest[1:]
+			continue
+		}
+		hex, after, ok := strings.Cut(rest[1:], "_")
+		if rest = after; hex == "" && ok {
+			b.WriteByte('_')
+			continue
+		}
+		r, err := strconv.ParseUint(hex, 16, 32)
+		if err != nil || !ok || !utf8.ValidRune(rune(r)) {
+			return "", false
+		}
+		b.WriteRune(rune(r))
+	}
+	return b.String(), true
+}
+
+// Escaped names are names, and those of the scheme "values" can be unescaped.
+func FuzzEscape(f *testing.F) {
+	for _, name := range []string{"disk.dev.read", "a_b", "9", "ü", "\xff", "U__a", "U__x_2e_", "a b", "__", "a\x00b"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if name == "" {
+			return
+		}
+		for e := Underscores; e < UTF8; e++ {
+			if got := e.escape(name); !isPlainName(got) {
+				t.Errorf("%v of %q is %q, which is no name", e, name, got)
+			}
+		}
+		got := valuesEscape(name)
+		if !isPlainName(got) {
+			t.Errorf("%q is %q, which is no name", name, got)
+		}
+		if back, ok := unescapeValues(got); !ok || back != string([]rune(name)) {
+			t.Errorf("%q is %q and back %q", name, got, back)
+		}
+	})
+}
+
+// Texts are escaped so that they can be read again, in one line.
+func FuzzQuoted(f *testing.F) {
+	for _, text := range []string{"", "a\nb", `\n"`, "ü\xff", `\\`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		quoted := string(appendQuoted(nil, text))
+		inner, back := quoted[1:len(quoted)-1], strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\"`, `"`)
+		if strings.Contains(inner, "\n") || back.Replace(inner) != strings.ToValidUTF8(text, "\uFFFD") {
+			t.Errorf("%q is %s", text, quoted)
+		}
+	})
+}
