@@ -13,6 +13,7 @@ type environment struct {
 	envPorts   string // PMCD_PORT
 	local      bool   // PMCD_LOCAL
 	maxPending string // PMCD_MAXPENDING
+	pending    bool   // which is set
 	badTimeout string // PMCD_CREDS_TIMEOUT, if it is no time
 }
 
@@ -30,7 +31,7 @@ func (o *options) fromEnv() error {
 		o.local = true
 		o.interfaces = append(o.interfaces, "INADDR_LOOPBACK")
 	}
-	o.maxPending = os.Getenv("PMCD_MAXPENDING")
+	o.maxPending, o.pending = os.LookupEnv("PMCD_MAXPENDING")
 	if t := os.Getenv("PMCD_CREDS_TIMEOUT"); t != "" && o.hello == 0 {
 		if n, err := strconv.Atoi(t); err == nil && n > 0 {
 			o.hello = time.Duration(n) * time.Second
@@ -62,8 +63,9 @@ func (o *options) writeEnv(w io.Writer) {
 	if o.local {
 		fmt.Fprintf(w, "Warning: localhost only from PMCD_LOCAL=%s in environment\n", os.Getenv("PMCD_LOCAL"))
 	}
-	if o.maxPending != "" {
-		fmt.Fprintf(w, "Warning: maxpending=%d from PMCD_MAXPENDING=%s in environment\n", o.backlog(), o.maxPending)
+	if o.pending {
+		n, _ := strconv.Atoi(o.maxPending)
+		fmt.Fprintf(w, "Warning: maxpending=%d from PMCD_MAXPENDING=%s in environment\n", n, o.maxPending)
 	}
 	if o.badTimeout != "" {
 		fmt.Fprintf(w, "Warning: ignored bad value from PMCD_CREDS_TIMEOUT=%s in environment\n", o.badTimeout)

@@ -32,7 +32,11 @@ type requestPort struct {
 // enough if any does, as for pmcd. The errors are those of the others.
 func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error) {
 	for _, p := range o.requestPorts() {
-		l, err := net.Listen(p.network, p.address())
+		var l net.Listener
+		err := error(&net.DNSError{Err: "no address", IsNotFound: true}) // not all addresses, as net.Listen has it
+		if p.name != "" {
+			l, err = net.Listen(p.network, p.address())
+		}
 		if n := o.backlog(); err == nil && n > 0 {
 			setBacklog(l, n)
 		}

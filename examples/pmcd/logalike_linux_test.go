@@ -225,9 +225,14 @@ func (l loggedCourse) run(t *testing.T, program string, env []string) string {
 		l.do(r)
 	}
 	r.Process.Stop()
-	text := stamp.ReplaceAllString(r.log(), "TIME")
+	return maskLog(r.log(), dir, strconv.Itoa(port))
+}
+
+// maskLog has words for what differs between the logs of two runs of the same.
+func maskLog(text, dir, port string) string {
+	text = stamp.ReplaceAllString(text, "TIME")
 	text = strings.ReplaceAll(text, dir, "DIR")
-	text = strings.ReplaceAll(text, strconv.Itoa(port), " PORT")
+	text = strings.ReplaceAll(text, port, " PORT")
 	for _, m := range []struct{ pattern, with string }{
 		{`pmcd\(\d+\)`, "pmcd(PID)"},
 		{`PID = \d+`, "PID = N"},

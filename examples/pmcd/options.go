@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -46,13 +48,19 @@ type options struct {
 // addPorts adds a comma list of port numbers.
 func (o *options) addPorts(list, what string) error {
 	for p := range strings.SplitSeq(list, ",") {
-		n, err := strconv.ParseUint(p, 10, 16)
-		if err != nil {
+		n, err := number(p)
+		if err != nil || n < 0 || n > math.MaxUint16 {
 			return fmt.Errorf("%s requires a positive numeric argument (%s)", what, list)
 		}
-		o.ports = append(o.ports, strconv.FormatUint(n, 10))
+		o.ports = append(o.ports, strconv.Itoa(n))
 	}
 	return nil
+}
+
+// number is an integer as C reads it, in any base, after blanks.
+func number(v string) (int, error) {
+	n, err := strconv.ParseInt(strings.TrimLeft(v, " \t"), 0, 32)
+	return int(n), err
 }
 
 func seconds(v, what string) (time.Duration, error) {
@@ -80,9 +88,9 @@ func (o *options) set() *getopt.Set {
 	}
 	return &getopt.Set{Program: "pmcd", Synopsis: "[options]", InOrder: true, Options: []getopt.Option{
 		{Heading: "General options"},
-		{Short: 'n', Long: "namespace", Arg: "FILE", Help: "use an alternative PMNS", Set: text(&o.names)},
+		{Short: 'n', Long: "namespace", Arg: "FILE", Help: "use an alternative PMNS", Set: o.setNames},
 		{Short: 'N', Long: "uniqnames", Arg: "FILE", Help: "like -n but only one name allowed for each PMID",
-			Set: func(v string) error { o.names, o.unique = v, true; return nil }},
+			Set: func(v string) error { o.unique = true; return o.setNames(v) }},
 		{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
 		{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
 		{Heading: "Service options"},
@@ -128,13 +136,21 @@ func (o *options) setDebug(v string) error {
 	return nil
 }
 
+// setNames takes no empty name, since that of PCP's file is not meant.
+func (o *options) setNames(v string) error {
+	if o.names = v; v == "" {
+		return errors.New("cannot load the name space: no file named")
+	}
+	return nil
+}
+
 // positive is the value of an option that takes a number in any base of C.
 func positive(v, option string) (int, error) {
-	n, err := strconv.ParseInt(v, 0, 32)
+	n, err := number(v)
 	if err != nil || n <= 0 {
 		return 0, fmt.Errorf("%s requires a positive value", option)
 	}
-	return int(n), nil
+	return n, nil
 }
 
 func (o *options) setHello(v string) (err error) {
