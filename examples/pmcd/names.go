@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -64,4 +65,24 @@ func (n *nameFile) reload(wanted bool) (*pmns.Tree, error) {
 		return nil, nil
 	}
 	return n.load(wanted)
+}
+
+// An unnamed agent has the names alone that a file gives it.
+type unnamed struct{ pmda.Handler }
+
+func (u unnamed) Namespace() *pmns.Tree { return nil }
+func (u unnamed) Unwrap() pmda.Handler  { return u.Handler }
+
+// withoutNames makes the agents of "dso" lines unnamed, as they are in pmcd.
+func withoutNames(agents map[string]func(pdu.Domain) (pmda.Handler, error)) map[string]func(pdu.Domain) (pmda.Handler, error) {
+	for entry, start := range agents {
+		agents[entry] = func(domain pdu.Domain) (pmda.Handler, error) {
+			h, err := start(domain)
+			if err != nil {
+				return nil, err
+			}
+			return unnamed{h}, nil
+		}
+	}
+	return agents
 }

@@ -92,9 +92,13 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	if len(d.debug) > 0 {
 		level = slog.LevelDebug
 	}
+	agents := dso.Agents(d.conf)
+	if d.names != "" { // else there are agents in no file of PCP's
+		agents = withoutNames(agents)
+	}
 	srv := &collector.Server{
 		Logger: d.logger(out, level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
-		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, Debug: d.debug, DebugWriter: out, DSO: dso.Agents(d.conf),
+		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, Debug: d.debug, DebugWriter: out, DSO: agents,
 	}
 	srv.CredsRequired, srv.RequireClientCert = d.reqAuth, d.remoteCert
 	if d.cfg.conf != nil {
