@@ -9,6 +9,7 @@
 //	pmapi/local              contexts on agents in the same process, without a collector
 //	pmapi/pmapitest          made-up sources of metrics, for tests of clients
 //	pmapi/export             whole trees of metrics with all that is known of them, to pass on
+//	pmapi/export/otlp        metrics sent to OpenTelemetry's receivers
 //	pmapi/tool               standard options and printing, for command-line tools
 //	pmapi/tool/report        reports of metrics in columns, as pmrep writes them
 //	pmapi/webapi             metrics over HTTP: the REST interface of pmproxy, for Grafana and scripts

@@ -1,0 +1,187 @@
+package otlp
+
+import (
+	"runtime/debug"
+	"strconv"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export"
+)
+
+// ScopeName is the name of the instrumentation scope of all metrics.
+const ScopeName = "github.com/pcp-go/pcp"
+
+// An Attribute is one of a resource.
+type Attribute struct{ Key, Value string }
+
+// An Encoder writes snapshots of one Reader as messages. It remembers the series of the last one: their start times, and which
+// have to be ended. The zero value is ready; fields are not changed after the first Append. It is for one goroutine at a time.
+type Encoder struct {
+	// Resource are attributes of the resource, which have precedence over the labels of the host. Without a service.name there,
+	// it is "pcp". Of a key that is there twice, the last one is taken.
+	Resource []Attribute
+
+	// Strings makes gauges of discrete strings.
+	Strings bool
+
+	head       []byte // up to the first metric
+	generation uint64
+	metrics    map[string]*metric
+	order      []*metric // of the snapshot, with nil for what is left out
+	round      uint64
+	points     int
+	now        int64
+	first      bool // no metric has been written yet
+}
+
+// Points is how many data points the last message has. A message without is of no use.
+func (e *Encoder) Points() int { return e.points }
+
+// Append appends an ExportMetricsServiceRequest in JSON. It does not keep b nor the snapshot.
+func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
+	e.round++
+	e.points, e.first, e.now = 0, true, s.Time.UnixNano()
+	if e.generation != s.Generation {
+		e.describe(s)
+		b = append(b, e.head...)
+		b = e.appendEnded(b)
+	} else {
+		b = append(b, e.head...)
+	}
+	i := 0
+	for _, values := range s.All() {
+		if m := e.order[i]; m != nil {
+			b = e.appendMetric(b, m, values)
+		}
+		i++
+	}
+	return append(b, "]}]}]}"...)
+}
+
+// describe takes the metrics of a new generation. Those that stay what they were keep their series.
+func (e *Encoder) describe(s *export.Snapshot) {
+	e.generation = s.Generation
+	e.head = e.appendHead(e.head[:0], s.Context)
+	if e.metrics == nil {
+		e.metrics = map[string]*metric{}
+	}
+	e.order = e.order[:0]
+	for m := range s.All() {
+		kind := e.kindOf(m)
+		if kind == 0 {
+			e.order = append(e.order, nil)
+			continue
+		}
+		old := e.metrics[m.Name]
+		now := newMetric(m, kind)
+		if old != nil && old.kind == kind && old.source.Desc == m.Desc {
+			now.points, now.double = old.points, old.double
+			now.histograms.groups = old.histograms.groups // laid out anew, since labels may be others
+			now.live = old.live
+		}
+		now.described = e.generation
+		e.metrics[m.Name] = now
+		e.order = append(e.order, now)
+	}
+}
+
+// appendEnded ends the series of metrics that are there no more.
+func (e *Encoder) appendEnded(b []byte) []byte {
+	for name, m := range e.metrics {
+		if m.described != e.generation {
+			b = e.appendMetric(b, m, pdu.ValueSet{})
+			delete(e.metrics, name)
+		}
+	}
+	return b
+}
+
+// appendHead writes the beginning of a message, with the resource.
+func (e *Encoder) appendHead(b []byte, labels pdu.LabelSet) []byte {
+	b = append(b, `{"resourceMetrics":[{"resource":{"attributes":[`...)
+	set := map[string]bool{}
+	for i := len(e.Resource) - 1; i >= 0; i-- {
+		if a := e.Resource[i]; a.Key != "" && !set[a.Key] {
+			set[a.Key] = true
+			b = appendStringAttribute(b, a.Key, a.Value)
+		}
+	}
+	if !set["service.name"] {
+		set["service.name"] = true
+		b = appendStringAttribute(b, "service.name", "pcp")
+	}
+	for l := range labels.All() {
+		key := resourceKey(l.Name)
+		if set[key] {
+			continue
+		}
+		set[key] = true
+		b = appendLabel(b, key, l)
+	}
+	b = append(b, `]},"scopeMetrics":[{"scope":{"name":"`+ScopeName+`"`...)
+	if v := moduleVersion(); v != "" {
+		b = appendString(append(b, `,"version":`...), v)
+	}
+	return append(b, `},"metrics":[`...)
+}
+
+func resourceKey(label string) string {
+	switch label {
+	case "hostname":
+		return "host.name"
+	case "machineid":
+		return "host.id"
+	case "container":
+		return "container.id"
+	}
+	return label
+}
+
+// moduleVersion is the version of this module, if it was built as one.
+var moduleVersion = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == ScopeName && m.Version != "(devel)" {
+			return m.Version
+		}
+	}
+	return ""
+})
+
+// appendMetric writes a metric, if it has points.
+func (e *Encoder) appendMetric(b []byte, m *metric, values pdu.ValueSet) []byte {
+	begin, points := len(b), e.points
+	if !e.first {
+		b = append(b, ',')
+	}
+	b = append(b, m.head...)
+	if m.isHistogram(values) {
+		b = e.appendHistograms(append(b, `"histogram":{"aggregationTemporality":2,"dataPoints":[`...), m)
+	} else {
+		b = e.appendPoints(append(b, m.open...), m, values)
+	}
+	if e.points == points {
+		return b[:begin]
+	}
+	e.first = false
+	return append(b, "]}}"...)
+}
+
+// appendPoint begins a data point; its value follows.
+func (e *Encoder) appendPoint(b []byte, attributes []byte, start int64) []byte {
+	if b[len(b)-1] == '}' {
+		b = append(b, ',')
+	}
+	b = append(append(b, '{'), attributes...)
+	if start != 0 {
+		b = strconv.AppendInt(append(b, `"startTimeUnixNano":"`...), min(start, e.now), 10)
+		b = append(b, `",`...)
+	}
+	b = strconv.AppendInt(append(b, `"timeUnixNano":"`...), e.now, 10)
+	e.points++
+	return append(b, '"', ',')
+}

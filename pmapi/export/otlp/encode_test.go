@@ -1,0 +1,165 @@
+package otlp_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/otlp"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+)
+
+// A bench encodes snapshots of a source, whose time goes on by a second each.
+type bench struct {
+	t   testing.TB
+	src *pmapitest.Source
+	r   *export.Reader
+	e   otlp.Encoder
+}
+
+var start = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func newBench(t testing.TB) *bench {
+	src := &pmapitest.Source{Start: start}
+	t.Cleanup(func() { src.Close() })
+	return &bench{t: t, src: src}
+}
+
+// read is the next message.
+func (b *bench) read() *request {
+	b.t.Helper()
+	if b.r == nil {
+		b.r = &export.Reader{Context: b.src.Context()}
+	}
+	b.src.Advance(time.Second)
+	s, err := b.r.Read(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	body := b.e.Append(nil, s)
+	r, err := decode(body)
+	if err != nil {
+		b.t.Fatalf("%v\n%s", err, body)
+	}
+	if len(r.points) != b.e.Points() {
+		b.t.Errorf("%d points, Points is %d", len(r.points), b.e.Points())
+	}
+	return r
+}
+
+// shown is the points as text, times as seconds since the start.
+func shown(r *request) string {
+	var b strings.Builder
+	for _, p := range r.points {
+		fmt.Fprintf(&b, "%s = %v", p.id(), p.value)
+		if p.start != 0 {
+			fmt.Fprintf(&b, " since %v", time.Duration(p.start-start.UnixNano()))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func want(t testing.TB, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestMapping(t *testing.T) {
+	b := newBench(t)
+	b.src.Labels = `{"hostname":"web1","machineid":"abc","up":true}`
+	d := b.src.InDom("sda", `s"d`+"\xff")
+	d.SetLabels("", func(i pdu.Instance) string {
+		return `{"n":1.5,"list":[1,"a",null,{"k":true}],"none":null,"kind":"own"}`
+	})
+	reads := pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "disk.dev.read", InDom: d, Sem: pdu.SemCounter, Units: pdu.SpaceKByte | pdu.PerSec, Text: "reads\n"})
+	reads.SetLabels(`{"kind":"read","instid":"x"}`)
+	reads.Set(1, 2)
+	pmapitest.Add(b.src, pmapitest.Metric[float64]{Name: "load"}).Set(math.NaN())
+	pmapitest.Add(b.src, pmapitest.Metric[int64]{Name: "low"}).Set(math.MinInt64)
+	pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "high"}).Set(math.MaxUint64)
+	pmapitest.Add(b.src, pmapitest.Metric[uint32]{Name: "packets", Units: pdu.MakeUnits(0, 0, 1, 0, 0, 3)}).Set(7)
+	version := pmapitest.Add(b.src, pmapitest.Metric[string]{Name: "version", Sem: pdu.SemDiscrete})
+	version.Set("6.0")
+	b.e = otlp.Encoder{Strings: true, Resource: []otlp.Attribute{{"host.name", "a"}, {"host.name", "b"}}}
+
+	r := b.read()
+	want(t, r.resource, ` host.id="abc" host.name="b" service.name="pcp" up=true`)
+	want(t, r.units["disk.dev.read"]+r.texts["disk.dev.read"]+r.units["packets"]+r.units["load"], "KiBy/sreads\n{count}1")
+	attributes := ` kind="own" list=[1 "a" "" map[k:true]] n=1.5.`
+	want(t, shown(r), `disk.dev.read sum instid=0 instname="sda"`+attributes+` = 1 since 1s
+disk.dev.read sum instid=1 instname="s\"d`+"�"+`"`+attributes+` = 2 since 1s
+load gauge = NaN
+low gauge = -9223372036854775808
+high gauge = 1.8446744073709552e+19
+packets gauge = 7000
+version gauge value="6.0" = 1
+`)
+	version.Set("6.1")
+	if got := shown(b.read()); !strings.HasSuffix(got, `version gauge value="6.0" = <nil>`+"\n"+`version gauge value="6.1" = 1`+"\n") {
+		t.Error("after another string:", got)
+	}
+}
+
+// Counters start where they are seen first, and after a reset where they were before it. What has gone is ended once.
+func TestStartTimes(t *testing.T) {
+	b := newBench(t)
+	d := b.src.InDom("a", "b")
+	m := pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "c", InDom: d, Sem: pdu.SemCounter})
+	line := func(inst string, id int, value string) string {
+		return fmt.Sprintf("c sum instid=%d instname=%q = %s\n", id, inst, value)
+	}
+	step := func(what, text string) {
+		t.Helper()
+		if got := shown(b.read()); got != text {
+			t.Errorf("%s: got\n%s\nwant\n%s", what, got, text)
+		}
+	}
+	m.Set(10, 20)
+	step("first", line("a", 0, "10 since 1s")+line("b", 1, "20 since 1s"))
+	m.Set(11, 5)
+	step("reset of one", line("a", 0, "11 since 1s")+line("b", 1, "5 since 1s"))
+	m.Fail(pdu.ErrAgain)
+	if r := b.read(); len(r.points) != 2 || r.points[0].value != nil || r.points[1].value != nil {
+		t.Error("when the agent is away:", shown(r))
+	}
+	step("still away", "")
+	m.Fail(nil)
+	m.Set(12, 6)
+	step("agent back", line("a", 0, "12 since 1s")+line("b", 1, "6 since 1s"))
+	m.Fail(pdu.ErrAgain)
+	b.read()
+	m.Fail(nil)
+	m.Set(1, 7)
+	step("agent back with a reset", line("a", 0, "1 since 5s")+line("b", 1, "7 since 1s"))
+	b.src.Notify(pdu.ChangeNames)
+	m.Set(2, 8)
+	step("described anew", line("a", 0, "2 since 5s")+line("b", 1, "8 since 1s"))
+	d.SetNames("a")
+	m.Set(3)
+	step("instance gone", line("a", 0, "3 since 5s")+line("b", 1, "<nil> since 1s"))
+	step("after that", line("a", 0, "3 since 5s"))
+}
+
+func TestHistogram(t *testing.T) {
+	b := newBench(t)
+	d := b.src.InDom("fast", "slow", "any")
+	d.SetLabels(`{"buckets":"cumulative"}`, func(i pdu.Instance) string { return []string{`{"le":0.5}`, `{"le":2}`, `{"le":"+Inf"}`}[i.ID] })
+	m := pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "h", InDom: d, Sem: pdu.SemCounter})
+	m.Set(1, 3, 10)
+	want(t, shown(b.read()), "h histogram = [1 2 7] since 1s\n")
+	m.Set(1, 4, 11)
+	want(t, shown(b.read()), "h histogram = [1 3 7] since 1s\n")
+	m.Set(0, 1, 1)
+	want(t, shown(b.read()), "h histogram = [0 1 0] since 2s\n")
+	m.Set(5, 1, 1) // no buckets
+	if r := b.read(); len(r.points) != 3 || r.points[0].kind != "sum" {
+		t.Error("counts that fall:", shown(r))
+	}
+}

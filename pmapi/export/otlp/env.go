@@ -1,0 +1,196 @@
+package otlp
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FromEnv makes an Exporter, still without a Reader, as the environment says, as programs with OpenTelemetry have it. A variable
+// that is empty counts as not set, and of the first eight the form with METRICS has precedence:
+//
+//	OTEL_EXPORTER_OTLP[_METRICS]_ENDPOINT            with METRICS used as it is, without the base of v1/metrics
+//	OTEL_EXPORTER_OTLP[_METRICS]_PROTOCOL            http/json or http/protobuf, in whose place JSON is sent; grpc is an error
+//	OTEL_EXPORTER_OTLP[_METRICS]_HEADERS             k1=v1,k2=v2 with values percent-encoded
+//	OTEL_EXPORTER_OTLP[_METRICS]_COMPRESSION         gzip or none
+//	OTEL_EXPORTER_OTLP[_METRICS]_TIMEOUT             milliseconds
+//	OTEL_EXPORTER_OTLP[_METRICS]_CERTIFICATE         a file of PEM: who the receiver is to be certified by
+//	OTEL_EXPORTER_OTLP[_METRICS]_CLIENT_CERTIFICATE  and CLIENT_KEY: files of PEM
+//	OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE  cumulative; others are errors
+//	OTEL_METRIC_EXPORT_INTERVAL                      milliseconds
+//	OTEL_RESOURCE_ATTRIBUTES                         k1=v1,k2=v2
+//	OTEL_SERVICE_NAME                                service.name
+//	OTEL_SDK_DISABLED                                true makes Run return at once
+//
+// The error names all variables that cannot be used.
+func FromEnv() (*Exporter, error) {
+	e := &Exporter{Disabled: strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true")}
+	var errs []error
+	for _, set := range []func(*Exporter) error{endpointFromEnv, protocolFromEnv, headersFromEnv, compressionFromEnv, timesFromEnv, resourceFromEnv, tlsFromEnv} {
+		errs = append(errs, set(e))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// variable is the value of a variable with METRICS or without, and its name.
+func variable(what string) (value, name string) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_METRICS_" + what, "OTEL_EXPORTER_OTLP_" + what} {
+		if v := strings.TrimSpace(os.Getenv(name)); v != "" {
+			return v, name
+		}
+	}
+	return "", ""
+}
+
+func endpointFromEnv(e *Exporter) error {
+	v, name := variable("ENDPOINT")
+	if v == "" {
+		return nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%s: want a URL of http or https", name)
+	}
+	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+		u = u.JoinPath("v1/metrics")
+	} else if u.Path == "" {
+		u.Path = "/"
+	}
+	e.Endpoint = u.String()
+	return nil
+}
+
+func protocolFromEnv(*Exporter) error {
+	v, name := variable("PROTOCOL")
+	switch v {
+	case "", "http/json", "http/protobuf":
+	default:
+		return fmt.Errorf("%s: %q is not supported, only http/json", name, v)
+	}
+	const preference = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
+	if v := os.Getenv(preference); v != "" && !strings.EqualFold(v, "cumulative") {
+		return fmt.Errorf("%s: %q is not supported, only cumulative", preference, v)
+	}
+	return nil
+}
+
+func headersFromEnv(e *Exporter) error {
+	v, name := variable("HEADERS")
+	list, err := pairs(v)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, a := range list {
+		if e.Header == nil {
+			e.Header = http.Header{}
+		}
+		e.Header.Set(a.Key, a.Value)
+	}
+	return nil
+}
+
+// pairs parses k1=v1,k2=v2. Its errors have no values, which may be secrets.
+func pairs(list string) (all []Attribute, err error) {
+	for i, item := range strings.Split(list, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(item, "=")
+		key = strings.TrimSpace(key)
+		if !ok || key == "" {
+			return nil, fmt.Errorf("item %d: want key=value", i+1)
+		}
+		if value, err = url.PathUnescape(strings.TrimSpace(value)); err != nil {
+			return nil, fmt.Errorf("item %d: a percent sign that begins no escape", i+1)
+		}
+		all = append(all, Attribute{key, value})
+	}
+	return all, nil
+}
+
+func compressionFromEnv(e *Exporter) error {
+	switch v, name := variable("COMPRESSION"); v {
+	case "", "none":
+	case "gzip":
+		e.Gzip = true
+	default:
+		return fmt.Errorf("%s: %q is neither gzip nor none", name, v)
+	}
+	return nil
+}
+
+func timesFromEnv(e *Exporter) error {
+	timeout, name := variable("TIMEOUT")
+	if err := milliseconds(&e.Timeout, timeout, name); err != nil {
+		return err
+	}
+	const interval = "OTEL_METRIC_EXPORT_INTERVAL"
+	return milliseconds(&e.Interval, strings.TrimSpace(os.Getenv(interval)), interval)
+}
+
+func milliseconds(d *time.Duration, text, name string) error {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return fmt.Errorf("%s: %q is no number of milliseconds", name, text)
+	}
+	*d = time.Duration(n) * time.Millisecond
+	return nil
+}
+
+func resourceFromEnv(e *Exporter) (err error) {
+	const attributes = "OTEL_RESOURCE_ATTRIBUTES"
+	if e.Encoder.Resource, err = pairs(os.Getenv(attributes)); err != nil {
+		return fmt.Errorf("%s: %w", attributes, err)
+	}
+	if v := os.Getenv("OTEL_SERVICE_NAME"); v != "" {
+		e.Encoder.Resource = append(e.Encoder.Resource, Attribute{"service.name", v})
+	}
+	return nil
+}
+
+func tlsFromEnv(e *Exporter) error {
+	ca, caName := variable("CERTIFICATE")
+	cert, certName := variable("CLIENT_CERTIFICATE")
+	key, keyName := variable("CLIENT_KEY")
+	if ca == "" && cert == "" && key == "" {
+		return nil
+	}
+	config := &tls.Config{}
+	if ca != "" {
+		pem, err := os.ReadFile(ca)
+		if err != nil {
+			return fmt.Errorf("%s: %w", caName, err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("%s: no certificate in %s", caName, ca)
+		}
+	}
+	if (cert == "") != (key == "") {
+		return fmt.Errorf("%s%s: a certificate and its key go together", certName, keyName)
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return fmt.Errorf("%s: %w", certName, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = config
+	e.Client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
+	return nil
+}

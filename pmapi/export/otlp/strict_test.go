@@ -1,0 +1,352 @@
+package otlp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A strict reader of ExportMetricsServiceRequest, after the rules of the protocol's JSON encoding: no unknown or repeated keys,
+// 64-bit integers as strings, enumerations as numbers, exactly one value in each AnyValue and each data point, and after those of its
+// data model: unique attributes and series, buckets that fit their bounds, start times not after their points.
+
+// A series is one data point's identity and value.
+type series struct {
+	metric, kind, attributes string
+	start, time              int64
+	value                    any // int64, float64, []uint64 for a histogram, nil for none
+}
+
+func (s series) id() string { return s.metric + " " + s.kind + s.attributes }
+
+// An object is one of JSON, whose keys are taken one after the other.
+type object struct {
+	path string
+	m    map[string]any
+	errs *[]error
+}
+
+func (o object) fail(format string, args ...any) {
+	*o.errs = append(*o.errs, fmt.Errorf(o.path+": "+format, args...))
+}
+
+func (o object) take(key string) any {
+	v := o.m[key]
+	delete(o.m, key)
+	return v
+}
+
+func (o object) end() {
+	for key := range o.m {
+		o.fail("unknown key %q", key)
+	}
+}
+
+func (o object) object(key string) object {
+	m, ok := o.take(key).(map[string]any)
+	if !ok {
+		o.fail("%s is no object", key)
+	}
+	return object{o.path + "." + key, m, o.errs}
+}
+
+func (o object) list(key string) (all []object) {
+	for i, m := range o.values(key) {
+		m, ok := m.(map[string]any)
+		if !ok {
+			o.fail("%s[%d] is no object", key, i)
+		}
+		all = append(all, object{fmt.Sprintf("%s.%s[%d]", o.path, key, i), m, o.errs})
+	}
+	return all
+}
+
+func (o object) values(key string) []any {
+	v := o.take(key)
+	l, ok := v.([]any)
+	if v != nil && !ok {
+		o.fail("%s is no list", key)
+	}
+	return l
+}
+
+func (o object) text(key string) string {
+	v := o.take(key)
+	s, ok := v.(string)
+	if v != nil && !ok {
+		o.fail("%s is no string", key)
+	}
+	return s
+}
+
+func (o object) int64(key string, v any) int64 {
+	s, ok := v.(string)
+	n, err := strconv.ParseInt(s, 10, 64)
+	if !ok || err != nil || strconv.FormatInt(n, 10) != s {
+		o.fail("%s is %v, no int64 in a string", key, v)
+	}
+	return n
+}
+
+func (o object) double(key string, v any) float64 {
+	if s, ok := v.(string); ok && slices.Contains([]string{"NaN", "Infinity", "-Infinity"}, s) {
+		f, _ := strconv.ParseFloat(s, 64)
+		return f
+	}
+	n, ok := v.(json.Number)
+	f, err := strconv.ParseFloat(n.String(), 64)
+	if !ok || err != nil {
+		o.fail("%s is %v, no double", key, v)
+	}
+	return f
+}
+
+// attributes are those of an object, sorted.
+func (o object) attributes() string {
+	all := map[string]string{}
+	for _, a := range o.list("attributes") {
+		a.pair(all)
+	}
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, " %s=%s", key, all[key])
+	}
+	return b.String()
+}
+
+func (o object) pair(all map[string]string) {
+	key := o.text("key")
+	if _, twice := all[key]; twice || key == "" {
+		o.fail("key %q is empty, or there already", key)
+	}
+	all[key] = o.object("value").any()
+	o.end()
+}
+
+// any is an AnyValue as text.
+func (o object) any() string {
+	if len(o.m) != 1 {
+		o.fail("%d values", len(o.m))
+	}
+	for key := range o.m {
+		switch key {
+		case "stringValue":
+			return strconv.Quote(o.text(key))
+		case "boolValue":
+			v, ok := o.take(key).(bool)
+			if !ok {
+				o.fail("no bool")
+			}
+			return fmt.Sprint(v)
+		case "intValue":
+			return fmt.Sprint(o.int64(key, o.take(key)))
+		case "doubleValue":
+			return fmt.Sprintf("%v.", o.double(key, o.take(key)))
+		case "arrayValue":
+			l := o.object(key)
+			var items []string
+			for _, v := range l.list("values") {
+				items = append(items, v.any())
+			}
+			l.end()
+			return fmt.Sprint(items)
+		case "kvlistValue":
+			l, all := o.object(key), map[string]string{}
+			for _, v := range l.list("values") {
+				v.pair(all)
+			}
+			l.end()
+			return fmt.Sprint(all)
+		}
+	}
+	o.end()
+	return ""
+}
+
+// A request is a message that was decoded.
+type request struct {
+	resource string
+	units    map[string]string // by metric
+	texts    map[string]string
+	points   []series
+}
+
+// decode reads a message strictly.
+func decode(body []byte) (*request, error) {
+	if !utf8.Valid(body) {
+		return nil, errors.New("no UTF-8")
+	}
+	if err := repeatedKey(body); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, errors.New("more than one value")
+	}
+	var errs []error
+	top := object{"", m, &errs}
+	r := &request{units: map[string]string{}, texts: map[string]string{}}
+	for _, rm := range top.list("resourceMetrics") {
+		res := rm.object("resource")
+		r.resource = res.attributes()
+		res.end()
+		for _, sm := range rm.list("scopeMetrics") {
+			scope := sm.object("scope")
+			scope.text("name")
+			scope.text("version")
+			scope.end()
+			for _, m := range sm.list("metrics") {
+				r.metric(m)
+			}
+			sm.end()
+		}
+		rm.end()
+	}
+	top.end()
+	return r, errors.Join(errs...)
+}
+
+func (r *request) metric(o object) {
+	name := o.text("name")
+	if _, twice := r.units[name]; twice || name == "" {
+		o.fail("metric %q is empty, or there already", name)
+	}
+	r.units[name], r.texts[name] = o.text("unit"), o.text("description")
+	if len(o.m) != 1 {
+		o.fail("%d kinds of data", len(o.m))
+	}
+	for kind := range o.m {
+		data := o.object(kind)
+		if kind != "gauge" {
+			if n, ok := data.take("aggregationTemporality").(json.Number); !ok || n != "2" {
+				data.fail("temporality %v", n)
+			}
+		}
+		if kind == "sum" {
+			if monotonic, ok := data.take("isMonotonic").(bool); !ok || !monotonic {
+				data.fail("not monotonic")
+			}
+		}
+		seen := map[string]bool{}
+		points := data.list("dataPoints")
+		if len(points) == 0 {
+			data.fail("no points")
+		}
+		for _, p := range points {
+			s := point(p, name, kind)
+			if seen[s.attributes] {
+				p.fail("attributes that another point has:%s", s.attributes)
+			}
+			seen[s.attributes] = true
+			r.points = append(r.points, s)
+		}
+		data.end()
+	}
+	o.end()
+}
+
+func point(o object, name, kind string) series {
+	s := series{metric: name, kind: kind, attributes: o.attributes()}
+	if s.time = o.int64("timeUnixNano", o.take("timeUnixNano")); s.time <= 0 {
+		o.fail("no time")
+	}
+	if v := o.take("startTimeUnixNano"); v != nil {
+		s.start = o.int64("startTimeUnixNano", v)
+	}
+	if s.start > s.time || (s.start == 0) != (kind == "gauge") {
+		o.fail("start %d, time %d", s.start, s.time)
+	}
+	if v := o.take("flags"); v != nil {
+		if v != json.Number("1") || len(o.m) != 0 {
+			o.fail("flags %v and %d other members", v, len(o.m))
+		}
+		return s
+	}
+	switch kind {
+	case "gauge", "sum":
+		if v := o.take("asInt"); v != nil {
+			s.value = o.int64("asInt", v)
+		} else {
+			s.value = o.double("asDouble", o.take("asDouble"))
+		}
+	case "histogram":
+		s.value = histogram(o)
+	default:
+		o.fail("unknown kind")
+	}
+	o.end()
+	return s
+}
+
+func histogram(o object) []uint64 {
+	counts, bounds := o.values("bucketCounts"), o.values("explicitBounds")
+	if len(counts) != len(bounds)+1 {
+		o.fail("%d counts, %d bounds", len(counts), len(bounds))
+	}
+	last := 0.
+	for i, v := range bounds {
+		f := o.double("bound", v)
+		if i > 0 && f <= last {
+			o.fail("bound %v after %v", f, last)
+		}
+		last = f
+	}
+	var total int64
+	var all []uint64
+	for _, v := range counts {
+		n := o.int64("count", v)
+		total += n
+		all = append(all, uint64(n))
+	}
+	if n := o.int64("count", o.take("count")); n != total {
+		o.fail("count %d, sum of buckets %d", n, total)
+	}
+	return all
+}
+
+// repeatedKey finds an object with a key twice, which encoding/json takes.
+func repeatedKey(body []byte) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	return repeatedIn(d)
+}
+
+func repeatedIn(d *json.Decoder) error {
+	t, err := d.Token()
+	if err != nil {
+		return err
+	}
+	delim, ok := t.(json.Delim)
+	if !ok {
+		return nil
+	}
+	keys := map[any]bool{}
+	for d.More() {
+		if delim == '{' {
+			key, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if keys[key] {
+				return fmt.Errorf("key %v twice", key)
+			}
+			keys[key] = true
+		}
+		if err := repeatedIn(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}
