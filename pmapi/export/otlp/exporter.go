@@ -37,6 +37,7 @@ type Exporter struct {
 	Gzip     bool          // compress messages
 	Interval time.Duration // between two reads; 0 means DefaultInterval
 	Timeout  time.Duration // of a read, of an attempt to send, and of the last attempts when Run ends; 0 means DefaultTimeout
+	Samples  int           // how many times to read, after which Run ends as with the source; 0 means no end
 	MaxQueue int           // bytes of messages that wait; the oldest make room, one is always kept. 0 means DefaultMaxQueue
 
 	// Client sends requests; nil means one without redirects, that uses proxies as the environment says.
@@ -50,6 +51,9 @@ type Exporter struct {
 	once  sync.Once
 	queue queue
 	page  []byte
+
+	generation uint64 // of the last snapshot
+	warned     string // what was wrong with its metrics
 }
 
 // Stats are the counters at this time. It may be called by any goroutine.
@@ -69,7 +73,7 @@ func (e *Exporter) init() {
 }
 
 // Run reads at once and then at every multiple of the interval after that, those left out that have passed meanwhile, and sends what
-// it has read, until ctx ends. What waits then is tried once more, for Timeout in all. When the source ends, since its context is closed, Run
+// it has read, until ctx ends. What waits then is tried once more, for Timeout in all. When the source ends, since its context is closed, or after Samples, Run
 // returns when all has been sent. It returns nil, or why nothing can be sent at all. It is called once.
 func (e *Exporter) Run(ctx context.Context) error {
 	if e.Disabled {
@@ -93,7 +97,7 @@ func (e *Exporter) read(ctx context.Context) {
 	interval := orDefault(e.Interval, DefaultInterval)
 	began, due := time.Now(), time.Duration(0)
 	failing := false
-	for {
+	for n := 1; ; n++ {
 		err := e.readOnce(ctx)
 		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) || errors.Is(err, pdu.ErrEOL) {
 			return
@@ -105,6 +109,9 @@ func (e *Exporter) read(ctx context.Context) {
 			e.warn("cannot read metrics", "error", err)
 		}
 		failing = err != nil
+		if n == e.Samples {
+			return
+		}
 		due += interval
 		if late := time.Since(began) - due; late > 0 {
 			due += (late + interval - 1) / interval * interval
@@ -123,6 +130,7 @@ func (e *Exporter) readOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.warnOf(s)
 	e.page = e.Encoder.Append(e.page[:0], s)
 	points := e.Encoder.Points()
 	switch {
@@ -154,6 +162,22 @@ func compressed(b []byte) []byte {
 	z.Write(b) // into memory: cannot fail
 	z.Close()
 	return out.Bytes()
+}
+
+// warnOf tells of metrics that are not as they should be, once.
+func (e *Exporter) warnOf(s *export.Snapshot) {
+	if s.Generation == e.generation {
+		return
+	}
+	e.generation = s.Generation
+	text := ""
+	if err := errors.Join(s.Errs...); err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != e.warned {
+		e.warn("metrics without values or metadata", "errors", len(s.Errs), "first", s.Errs[0])
+	}
+	e.warned = text
 }
 
 func (e *Exporter) warn(text string, args ...any) {

@@ -34,11 +34,11 @@ type member struct {
 }
 
 // bucketKind is what the label "buckets" says of a counter; "" if its instances are not said to be buckets.
-func (m *metric) bucketKind() string {
-	if m.kind != sum || m.source.InDom == nil {
+func bucketKind(m *export.Metric, k kind) string {
+	if k != sum || m.InDom == nil {
 		return ""
 	}
-	how, _ := m.source.Labels.Lookup("buckets")
+	how, _ := m.Labels.Lookup("buckets")
 	if how != "cumulative" && how != "disjoint" {
 		return ""
 	}
@@ -47,8 +47,7 @@ func (m *metric) bucketKind() string {
 
 // isHistogram is whether the instances are buckets, and their counts are such as buckets have.
 func (m *metric) isHistogram(values pdu.ValueSet) bool {
-	how := m.bucketKind()
-	if how == "" || values.Len() == 0 {
+	if m.buckets == "" || values.Len() == 0 {
 		return false
 	}
 	h := &m.histograms
@@ -60,7 +59,7 @@ func (m *metric) isHistogram(values pdu.ValueSet) bool {
 		h.layOut(m, values)
 	}
 	for _, g := range h.groups {
-		if !g.count(m, values, how == "cumulative") {
+		if !g.count(m, values, m.buckets == "cumulative") {
 			return false
 		}
 	}
@@ -164,7 +163,7 @@ func (e *Encoder) appendHistograms(b []byte, m *metric) []byte {
 		case g.start == 0:
 			g.start = e.now
 		case fallen:
-			g.start = g.at
+			g.start = restart(g.start, g.at)
 		}
 		g.at = e.now
 		g.last, g.counts = g.counts, g.last

@@ -49,6 +49,7 @@ type metric struct {
 	points map[pdu.InstID]*point
 	live   int // how many points have not ended
 
+	buckets    string // what bucketKind says
 	histograms histograms
 }
 
@@ -82,7 +83,7 @@ func newMetric(m *export.Metric, k kind) *metric {
 		open = `"sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[`
 	}
 	double := m.Desc.Type == pdu.TypeFloat || m.Desc.Type == pdu.TypeDouble || factor != 1
-	return &metric{source: m, kind: k, head: append(b, ','), open: open, factor: factor, double: double, points: map[pdu.InstID]*point{}}
+	return &metric{source: m, kind: k, head: append(b, ','), open: open, factor: factor, double: double, buckets: bucketKind(m, k), points: map[pdu.InstID]*point{}}
 }
 
 // A number is a value as it is written, and whether it is an int64.
@@ -193,7 +194,7 @@ func (e *Encoder) appendValue(b []byte, m *metric, p *point, n number) []byte {
 		case p.start == 0:
 			p.start = e.now
 		case m.less(n, p.last):
-			p.start = p.at
+			p.start = restart(p.start, p.at)
 		}
 	}
 	p.last, p.at, p.ended = n, e.now, false
@@ -204,6 +205,9 @@ func (e *Encoder) appendValue(b []byte, m *metric, p *point, n number) []byte {
 	b = strconv.AppendInt(append(b, `"asInt":"`...), n.integer, 10)
 	return append(b, `"}`...)
 }
+
+// restart is the start time after a reset: that of the last value, but never the start time that the series had.
+func restart(start, last int64) int64 { return max(last, start+1) }
 
 // appendMissing ends the series without a value. Those of a metric that has failed are kept: a counter may go on after that.
 func (e *Encoder) appendMissing(b []byte, m *metric, failed bool) []byte {
