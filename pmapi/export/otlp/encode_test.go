@@ -82,6 +82,7 @@ func TestMapping(t *testing.T) {
 	reads.SetLabels(`{"kind":"read","instid":"x"}`)
 	reads.Set(1, 2)
 	pmapitest.Add(b.src, pmapitest.Metric[float64]{Name: "load"}).Set(math.NaN())
+	pmapitest.Add(b.src, pmapitest.Metric[float32]{Name: "short"}).Set(2.05)
 	pmapitest.Add(b.src, pmapitest.Metric[int64]{Name: "low"}).Set(math.MinInt64)
 	pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "high"}).Set(math.MaxUint64)
 	pmapitest.Add(b.src, pmapitest.Metric[uint32]{Name: "packets", Units: pdu.MakeUnits(0, 0, 1, 0, 0, 3)}).Set(7)
@@ -96,6 +97,7 @@ func TestMapping(t *testing.T) {
 	want(t, shown(r), `disk.dev.read sum instid=0 instname="sda"`+attributes+` = 1 since 1s
 disk.dev.read sum instid=1 instname="s\"d`+"�"+`"`+attributes+` = 2 since 1s
 load gauge = NaN
+short gauge = 2.05
 low gauge = -9223372036854775808
 high gauge = 1.8446744073709552e+19
 packets gauge = 7000

@@ -117,7 +117,7 @@ func (g *group) order() (ok bool) {
 		if i > 0 {
 			g.bounds = append(g.bounds, ',')
 		}
-		g.bounds = appendDouble(g.bounds, m.le)
+		g.bounds = appendDouble(g.bounds, m.le, 64)
 	}
 	g.bounds = append(g.bounds, ']')
 	return true

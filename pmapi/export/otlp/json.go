@@ -37,8 +37,9 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendDouble appends a double: those that JSON has no number for are strings.
-func appendDouble(b []byte, f float64) []byte {
+// appendDouble appends a double: those that JSON has no number for are strings. One that was a float of 32
+// bits has the shortest text of such: 0.1 is what was meant, and not its neighbour among all doubles.
+func appendDouble(b []byte, f float64, bits int) []byte {
 	switch {
 	case math.IsNaN(f):
 		return append(b, `"NaN"`...)
@@ -47,7 +48,7 @@ func appendDouble(b []byte, f float64) []byte {
 	case math.IsInf(f, -1):
 		return append(b, `"-Infinity"`...)
 	}
-	return strconv.AppendFloat(b, f, 'g', -1, 64)
+	return strconv.AppendFloat(b, f, 'g', -1, bits)
 }
 
 // appendKey begins an attribute; its value and a closing brace follow.
@@ -128,5 +129,5 @@ func appendNumber(b []byte, text string) []byte {
 	if err != nil {
 		return appendString(append(b, `{"stringValue":`...), text)
 	}
-	return appendDouble(append(b, `{"doubleValue":`...), f)
+	return appendDouble(append(b, `{"doubleValue":`...), f, 64)
 }

@@ -44,6 +44,7 @@ type metric struct {
 	head   []byte // {"name":…,"unit":…,
 	open   string // "gauge":{"dataPoints":[
 	factor float64
+	bits   int  // of doubles: 32 for those that were floats
 	double bool // values are written as doubles: some have been no int64
 
 	points map[pdu.InstID]*point
@@ -83,7 +84,11 @@ func newMetric(m *export.Metric, k kind) *metric {
 		open = `"sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[`
 	}
 	double := m.Desc.Type == pdu.TypeFloat || m.Desc.Type == pdu.TypeDouble || factor != 1
-	return &metric{source: m, kind: k, head: append(b, ','), open: open, factor: factor, double: double, buckets: bucketKind(m, k), points: map[pdu.InstID]*point{}}
+	bits := 64
+	if m.Desc.Type == pdu.TypeFloat && factor == 1 {
+		bits = 32
+	}
+	return &metric{source: m, bits: bits, kind: k, head: append(b, ','), open: open, factor: factor, double: double, buckets: bucketKind(m, k), points: map[pdu.InstID]*point{}}
 }
 
 // A number is a value as it is written, and whether it is an int64.
@@ -200,7 +205,7 @@ func (e *Encoder) appendValue(b []byte, m *metric, p *point, n number) []byte {
 	p.last, p.at, p.ended = n, e.now, false
 	b = e.appendPoint(b, p.attributes, p.start)
 	if m.double {
-		return append(appendDouble(append(b, `"asDouble":`...), n.float), '}')
+		return append(appendDouble(append(b, `"asDouble":`...), n.float, m.bits), '}')
 	}
 	b = strconv.AppendInt(append(b, `"asInt":"`...), n.integer, 10)
 	return append(b, `"}`...)
