@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -65,6 +66,12 @@ func (h *pmcdLines) WithGroup(name string) slog.Handler {
 func (h *pmcdLines) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h *pmcdLines) Handle(ctx context.Context, r slog.Record) error {
+	if strings.HasPrefix(strings.TrimPrefix(r.Message, "\n"), "->") || r.Message == "<empty>" { // an event trace or a table of clients
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		_, err := fmt.Fprintln(h.w, r.Message)
+		return err
+	}
 	attrs := map[string]slog.Value{}
 	r.Attrs(func(a slog.Attr) bool {
 		attrs[a.Key] = a.Value

@@ -191,7 +191,10 @@ func (s *Server) drop(a *agent) bool {
 	s.mu.Unlock()
 	if mine {
 		a.release()
-		s.traceAgent(a, a.remote.Load(), false)
+		if a.local != nil { // another's end is noted when it comes
+			s.traceAgent(a, nil, false)
+			s.dumpTrace()
+		}
 		s.changes.note(pdu.ChangeDropAgent)
 	}
 	return mine

@@ -76,7 +76,7 @@ func newClient(s *Server, conn net.Conn) *client {
 	c.pdus.MaxLen = s.limits.pdu
 	c.pdus.Counters = &s.counters
 	c.pdus.Partial = c.partial
-	trace := s.tracePDU(conn, conn)
+	trace := s.tracePDU(conn)
 	c.pdus.Trace = func(out bool, h pdu.Header, body []byte) {
 		if out {
 			c.rates.moved += h.Len

@@ -256,7 +256,7 @@ func TestPMCDAgentInterop(t *testing.T) {
 	})
 	for _, want := range []string{
 		`->         Add PMDA: domain=29, infd=\d+, outfd=\d+\n`,
-		`->         Xmit: FETCH PDU, fd=\d+, numpmid=1\n`,
+		`->         Xmit: FETCH PDU, fd=\d+\n`,
 		`->         Recv: RESULT PDU, fd=\d+, numpmid=1\n`,
 		`->         Drop PMDA: domain=29, infd=\d+, outfd=\d+\n`,
 	} {

@@ -199,7 +199,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 		p.stream = stream
 		p.Agent, err = remote.New(a.ctx, pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
 			Timeout: s.remoteTimeout(), HelloTimeout: s.limits.agentHello, NotReady: a.conf.NotReady, NameOf: s.nameOf, MaxReply: s.limits.reply,
-			Counters: &s.counters, Logger: s.log, Trace: s.tracePDU(directions(stream)),
+			Counters: &s.counters, Logger: s.log, Trace: s.traceAgentPDU(directions(stream)),
 			OnReady: func() { s.changes.note(pdu.ChangeNames) },
 		})
 	}
@@ -483,6 +483,7 @@ func (s *Server) cleanUp(a *agent, p *process) {
 	a.status.Store(int32(status))
 	attrs = append(attrs, slog.Int("status", status)) // pmcd.agent.status
 	s.log.Error("agent died", attrs...)               // before anybody can log its next start
+	s.dumpTrace()
 	a.remote.Store(nil)
 	a.fenced.Store(false)
 	s.changes.note(pdu.ChangeDropAgent)
@@ -506,12 +507,14 @@ func (s *Server) endProcess(a *agent) error {
 	if a.domain() == rootDomain && p.cmd != nil && s.isDraining() {
 		p.cmd.Process.Kill() // it would remove root.socket at its end, which is by now that of the pmdaroot of the process that takes this one's place
 	}
+	s.traceAgent(a, p, false)
 	err := p.end(s.limits.grace / 3)
 	attrs := a.attrs(slog.Bool("shutdown", s.hasEnded()))
 	if err == nil && p.cmd != nil {
 		attrs = append(attrs, slog.Int("status", exitStatus(p.state())), slog.String("process", p.state().String()))
 	}
 	s.log.Debug("agent ended", attrs...)
+	s.dumpTrace()
 	return err
 }
 

@@ -36,7 +36,7 @@ type Trace uint
 const (
 	TraceConnections Trace = 1 << 0 // clients and agents that come and go, and failures of their connections
 	TracePDUs        Trace = 1 << 1 // PDUs that are sent and received
-	TraceUnbuffered  Trace = 1 << 8 // an event that is kept is logged at once as well
+	TraceUnbuffered  Trace = 1 << 8 // what is kept is logged at the next event
 )
 
 // A Server is a collector: it hosts agents and serves clients, as pmcd(1) does. Its

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/rawconn"
@@ -42,21 +43,25 @@ func (s *Server) traceClient(c *client, came bool, err error) {
 	s.trace.Add(s.traceLog, eventtrace.Conns, text)
 }
 
-// traceAgent notes that an agent has come or gone; p is nil if it is in this
-// process. What led to an agent's end is dumped if there is any trace.
+// traceAgent notes that an agent has come or gone; p is nil if it is in this process.
 func (s *Server) traceAgent(a *agent, p *process, came bool) {
-	if s.trace.Any(eventtrace.Conns) {
-		where := ", DSO"
-		if p != nil {
-			where = fmt.Sprintf(", infd=%d, outfd=%d", p.in, p.out)
-		}
-		what := "Drop"
-		if came {
-			what = "Add"
-		}
-		s.trace.Add(s.traceLog, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
+	if !s.trace.Any(eventtrace.Conns) {
+		return
 	}
-	if !came && s.trace.Any(eventtrace.Conns|eventtrace.PDUs) {
+	where := ", DSO"
+	if p != nil {
+		where = fmt.Sprintf(", infd=%d, outfd=%d", p.in, p.out)
+	}
+	what := "Drop"
+	if came {
+		what = "Add"
+	}
+	s.trace.Add(s.traceLog, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
+}
+
+// dumpTrace logs what has led to the end of an agent, if anything is traced.
+func (s *Server) dumpTrace() {
+	if s.trace.Any(eventtrace.Conns | eventtrace.PDUs) {
 		s.trace.Dump(s.traceLog)
 	}
 }
@@ -91,22 +96,84 @@ func traceErr(err error) string {
 	return fmt.Sprintf(", err=%d: %v", int32(pdu.FromError(err)), err)
 }
 
-// tracePDU returns what notes the PDUs of a connection, of which in and out are
-// the two directions.
-func (s *Server) tracePDU(in, out any) func(out bool, h pdu.Header, body []byte) {
+// tracePDU returns what notes the PDUs of a client.
+func (s *Server) tracePDU(conn any) func(out bool, h pdu.Header, body []byte) {
 	return func(sent bool, h pdu.Header, body []byte) {
-		if !s.trace.Any(eventtrace.PDUs | eventtrace.Debug) {
+		if !s.trace.Any(eventtrace.PDUs|eventtrace.Debug) || s.debugPDU(sent, rawconn.Descriptor(conn), h, body) && !s.trace.Any(eventtrace.PDUs) {
 			return
 		}
-		way, stream := "Recv", in
+		kind, detail := h.Kind, pduDetail(h.Kind, body)
+		if sent { // pmcd calls a reply by the name of its request
+			switch kind {
+			case pdu.KindResult:
+				kind = pdu.KindFetch
+			case pdu.KindHighResResult:
+				kind, detail = pdu.KindHighResFetch, ""
+			}
+		}
+		s.addPDU(sent, kind, conn, detail)
+	}
+}
+
+// traceAgentPDU returns what notes the PDUs of an agent, of which in and out are the two directions, and the errors that it replies.
+func (s *Server) traceAgentPDU(in, out any) func(out bool, h pdu.Header, body []byte) {
+	var expected atomic.Uint32 // the kind of the reply to the request in progress
+	return func(sent bool, h pdu.Header, body []byte) {
+		if !s.trace.Any(eventtrace.Conns | eventtrace.PDUs | eventtrace.Debug) {
+			return
+		}
+		stream := in
 		if sent {
-			way, stream = "Xmit", out
+			stream = out
 		}
-		if s.debugPDU(sent, rawconn.Descriptor(stream), h, body) && !s.trace.Any(eventtrace.PDUs) {
-			return
+		if !s.debugPDU(sent, rawconn.Descriptor(stream), h, body) || s.trace.Any(eventtrace.PDUs) {
+			switch {
+			case h.Kind == pdu.KindAttr: // pmcd does not trace these
+			case sent && h.Kind == pdu.KindFetch:
+				s.addPDU(sent, h.Kind, stream, "")
+			default:
+				s.addPDU(sent, h.Kind, stream, pduDetail(h.Kind, body))
+			}
 		}
-		text := fmt.Sprintf("%s: %s PDU, fd=%d%s", way, h.Kind, rawconn.Descriptor(stream), pduDetail(h.Kind, body))
-		s.trace.Add(s.traceLog, eventtrace.PDUs, text)
+		switch {
+		case sent && h.Kind != pdu.KindError:
+			expected.Store(uint32(replyKind(h.Kind)))
+		case !sent && h.Kind == pdu.KindError && expected.Load() != 0:
+			s.traceReplyError(pdu.Kind(expected.Load()), stream, body)
+		}
+	}
+}
+
+// addPDU notes a PDU.
+func (s *Server) addPDU(sent bool, k pdu.Kind, stream any, detail string) {
+	way := "Recv"
+	if sent {
+		way = "Xmit"
+	}
+	s.trace.Add(s.traceLog, eventtrace.PDUs, fmt.Sprintf("%s: %s PDU, fd=%d%s", way, k, rawconn.Descriptor(stream), detail))
+}
+
+// replyKind is the kind of an agent's reply to a request whose failure pmcd traces, 0 for another.
+func replyKind(request pdu.Kind) pdu.Kind {
+	switch request {
+	case pdu.KindDescReq:
+		return pdu.KindDesc
+	case pdu.KindTextReq:
+		return pdu.KindText
+	case pdu.KindInstanceReq:
+		return pdu.KindInstance
+	case pdu.KindFetch, pdu.KindResult:
+		return pdu.KindResult
+	}
+	return 0
+}
+
+// traceReplyError notes that an agent has replied an error where another PDU was expected.
+func (s *Server) traceReplyError(expected pdu.Kind, stream any, body []byte) {
+	p, err := pdu.Decode(pdu.KindError, body)
+	if status, ok := p.(*pdu.Status); err == nil && ok && status.Code < 0 && s.trace.Any(eventtrace.Conns) {
+		s.trace.Add(s.traceLog, eventtrace.Conns,
+			fmt.Sprintf("Recv error: expecting %s PDU, fd=%d%s", expected, rawconn.Descriptor(stream), traceErr(status.Code)))
 	}
 }
 

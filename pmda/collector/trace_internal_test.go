@@ -109,7 +109,7 @@ func TestDescriptor(t *testing.T) {
 // While nothing is traced a PDU costs no memory.
 func TestTraceAllocatesNothing(t *testing.T) {
 	b := NewFixture(t, &Server{})
-	trace := b.tracePDU(nil, nil)
+	trace := b.tracePDU(nil)
 	if n := testing.AllocsPerRun(100, func() { trace(true, pdu.Header{}, nil) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -50,7 +50,7 @@ func TestTraceOfConnections(t *testing.T) {
 		"->         Recv: CREDS PDU, fd=-1, numcreds=1",
 		"->         Recv: PROFILE PDU, fd=-1",
 		"->         Recv: FETCH PDU, fd=-1, numpmid=2",
-		"->         Xmit: RESULT PDU, fd=-1, numpmid=2",
+		"->         Xmit: FETCH PDU, fd=-1, numpmid=2",
 		"->         Recv: RESULT PDU, fd=-1, numpmid=1",
 		"->         Xmit: ERROR PDU, fd=-1, err=0: No error",
 		"->         End client: [0] fd=-1", ""}

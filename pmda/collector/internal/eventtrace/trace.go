@@ -3,7 +3,6 @@
 package eventtrace
 
 import (
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -17,7 +16,7 @@ type Flags uint32
 const (
 	Conns      Flags = 1 << iota // clients and agents that come and go, and failures of their connections
 	PDUs                         // PDUs that are sent and received
-	Unbuffered                   // an event that is kept is logged at once as well
+	Unbuffered                   // what is kept is logged at the next event
 	Debug                        // every PDU is logged at once, whatever the other flags say
 )
 
@@ -82,11 +81,19 @@ func (t *Trace) Resize(n int) {
 func (t *Trace) Add(log *slog.Logger, kind Flags, text string) {
 	e := event{time.Now(), text}
 	flags := Flags(t.flags.Load())
-	if flags&kind != 0 {
+	at := "->" + e.at.Local().Format(time.TimeOnly) + " " + text
+	kept := flags&kind != 0
+	if kept {
 		t.keep(e)
 	}
-	if flags&kind != 0 && flags&Unbuffered != 0 || kind == PDUs && flags&Debug != 0 {
-		log.Info("->" + e.at.Local().Format(time.TimeOnly) + " " + text)
+	switch {
+	case kept && flags&Unbuffered != 0:
+		if events := t.drain(); len(events) > 1 {
+			at = strings.TrimSuffix(layOut(events), "\n")
+		}
+		log.Info(at)
+	case kind == PDUs && flags&Debug != 0:
+		log.Info(at)
 	}
 }
 
@@ -113,16 +120,25 @@ func (t *Trace) drain() []event {
 	return events
 }
 
+// Empty is what Dump logs if there is nothing in the trace and events are logged at once.
+const Empty = "<empty>"
+
 // Dump logs the trace in the layout of pmcd, and empties it.
 func (t *Trace) Dump(log *slog.Logger) {
 	events := t.drain()
-	var b strings.Builder
-	b.WriteString("\n->PMCD event trace: ")
-	if len(events) == 0 {
-		b.WriteString("<empty>\n")
-	} else {
-		fmt.Fprintf(&b, "starting at %s\n", events[0].at.Local().Format(time.ANSIC))
+	switch {
+	case len(events) > 0:
+		log.Info("\n->PMCD event trace: starting at " + events[0].at.Local().Format(time.ANSIC) + "\n" + layOut(events))
+	case t.Any(Unbuffered):
+		log.Info(Empty)
+	default:
+		log.Info("\n->PMCD event trace: " + Empty + "\n")
 	}
+}
+
+// layOut is a line for each event, with the time where that is another second.
+func layOut(events []event) string {
+	var b strings.Builder
 	for i, e := range events {
 		when := "         "
 		if i > 0 && e.at.Unix() != events[i-1].at.Unix() {
@@ -130,5 +146,5 @@ func (t *Trace) Dump(log *slog.Logger) {
 		}
 		b.WriteString("->" + when + e.text + "\n")
 	}
-	log.Info(b.String())
+	return b.String()
 }
