@@ -92,3 +92,28 @@ func FuzzCgroupName(f *testing.F) {
 		isOfContainer([]byte(name), "docker-")
 	})
 }
+
+// A container has the groups of its own name alone, and those below them.
+func TestIsOfContainer(t *testing.T) {
+	for _, tt := range []struct {
+		group, container string
+		want             bool
+	}{
+		{"/lxc/web", "lxc/web", true},
+		{"/lxc/web", "/lxc/web", true},
+		{"/lxc/web/init.scope", "lxc/web", true},
+		{"/lxc/web2", "lxc/web", false},
+		{"/lxc/web-2", "lxc/web", false},
+		{"/lxc", "lxc/web", false},
+		{"/system.slice/docker-0123.scope", "docker-0123", true},
+		{"/system.slice/docker-0123.scope", "docker-0123.scope", true},
+		{"/system.slice/docker-01234.scope", "docker-0123", false},
+		{"/docker-0123.scope/inner", "docker-0123", true},
+		{"/machine.slice/web", "web", true},
+		{"/machine.slice/web.old", "web", false},
+	} {
+		if got := isOfContainer([]byte(tt.group), tt.container); got != tt.want {
+			t.Errorf("group %q of container %q: %v, want %v", tt.group, tt.container, got, tt.want)
+		}
+	}
+}

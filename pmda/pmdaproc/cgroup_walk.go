@@ -165,9 +165,26 @@ func hasHigh(name []byte) bool {
 }
 
 // isOfContainer reports whether a group is that of a container, or below it: its path or the last
-// component of that begins with the container's name for it.
+// component of that is the container's name for it, with what systemd calls its kind of unit, or without.
+// In C any that begin so are, and lxc/web has those of lxc/web2 too.
 func isOfContainer(name []byte, container string) bool {
 	container = strings.TrimPrefix(container, "/")
 	last := name[bytes.LastIndexByte(name, '/')+1:]
-	return bytes.HasPrefix(name[1:], []byte(container)) || bytes.HasPrefix(last, []byte(container))
+	return beginsWith(name[1:], container) || beginsWith(last, container)
+}
+
+// beginsWith reports whether the path of a group begins with that of another, or with a name without its
+// ".scope".
+func beginsWith(path []byte, group string) bool {
+	rest, ok := bytes.CutPrefix(path, []byte(group))
+	if !ok {
+		return false
+	}
+	for _, kind := range []string{".scope", ".service", ".slice"} {
+		if after, ok := bytes.CutPrefix(rest, []byte(kind)); ok {
+			rest = after
+			break
+		}
+	}
+	return len(rest) == 0 || rest[0] == '/'
 }

@@ -58,17 +58,23 @@ type groupRead struct {
 const (
 	groupReadTime = time.Second // so long a client waits for its group
 	maxHanging    = 8           // so many groups of a user may not answer
+	unknownUser   = -1          // the uid of clients that have not said who they are
 )
 
 // groupMembers returns the processes of the control group of a view, sorted. The error is pdu.ErrAgain for
 // a group that does not answer.
 func (p *proc) groupMembers(ctx context.Context, v *view) ([]entry, error) {
 	g, read := &p.groups, groupRead{v.uid, v.container, v.cgroup}
+	if !v.access && !v.switches {
+		read.uid = unknownUser // and not root, whose number it has
+	}
 	if g.hangs(read) {
 		return nil, pdu.ErrAgain
 	}
 	found := make(chan []entry, 1)
+	seen := *v // which may change when the wait is over
 	go func() {
+		v := &seen
 		var members []entry
 		if v.switches { // without the rights of the client it sees no group
 			p.identity.as(v.uid, v.gid, func() { members = g.list(v) })

@@ -76,8 +76,8 @@ func TestInteropPages(t *testing.T) {
 // namesOfPCP are what promtool dislikes of names and texts, which are PCP's.
 var namesOfPCP = regexp.MustCompile(`no help text|should not contain abbreviated units|use base unit|should not (have|use) "_(total|count|sum|bucket|info)"|` +
 	`metric names should (not contain ':'|be written in 'snake_case')|should not include type|counter metrics should have "_total" suffix`)
+
 // TestInteropPromtool: promtool reads the page, and its remarks are about names of PCP alone.
-// promtool reads the page, and its remarks are about PCP's names alone.
 func TestInteropPromtool(t *testing.T) {
 	promtool := tool(t, "promtool")
 	h, _ := realHandler(t, "pmcd", "linux", "sample", "proc")
