@@ -219,20 +219,28 @@ func TestGrowthInterop(t *testing.T) {
 		}
 		close(done)
 	})
-	last, samples := 0.0, 0
+	last, samples, missing := 0.0, 0, 0
 	for open := true; open; {
 		select {
 		case <-done:
 			open = false
 		default:
 		}
-		v, ok := infoValues(t, pminfo(t, pmcd, "-f", "mmv.grow.counter"), "mmv.grow.")["counter"]
+		out, errs, _ := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "mmv.grow.counter")
+		v, ok := infoValues(t, out, "mmv.grow.")["counter"]
+		samples++
+		if !ok && strings.Contains(errs, "Unknown metric name") { // C's agent leaves a file out that it finds in the middle of a change, which is rare
+			missing++
+			continue
+		}
 		x, err := strconv.ParseFloat(v, 64)
-		if !ok || err != nil || x < last {
+		if err != nil || x < last {
 			t.Errorf("after %v pminfo prints %q", last, v)
 		}
 		last = max(x, last)
-		samples++
+	}
+	if missing > samples/20 {
+		t.Errorf("%d of %d samples have no value", missing, samples)
 	}
 	wg.Wait()
 	v := infoValues(t, pminfo(t, pmcd, "-f", "mmv.grow.counter"), "mmv.grow.")["counter"]
