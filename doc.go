@@ -9,6 +9,7 @@
 //	pmapi/local              contexts on agents in the same process, without a collector
 //	pmapi/pmapitest          made-up sources of metrics, for tests of clients
 //	pmapi/export             whole trees of metrics with all that is known of them, to pass on
+//	pmapi/export/openmetrics a page of metrics for Prometheus and its kin
 //	pmapi/export/otlp        metrics sent to OpenTelemetry's receivers
 //	pmapi/tool               standard options and printing, for command-line tools
 //	pmapi/tool/report        reports of metrics in columns, as pmrep writes them
