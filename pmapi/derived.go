@@ -54,7 +54,8 @@ type Derived struct {
 	// set before there are contexts.
 	Refused func(*DerivedError)
 
-	set derived.Set
+	set   derived.Set
+	debug *DerivedDebug
 }
 
 // A DerivedError says why an expression cannot be used. It wraps pdu.ErrBadDerive.
@@ -107,16 +108,26 @@ func (d *Derived) Load(path string) (n int, err error) { return d.set.Load(path)
 // environment or of /etc/pcp.conf. There are definitions even if there is an error.
 func DerivedFromEnv() (*Derived, error) {
 	d := new(Derived)
+	return d, d.LoadEnv()
+}
+
+// LoadEnv loads the files that DerivedFromEnv loads.
+func (d *Derived) LoadEnv() error {
+	from := "$PCP_DERIVED_CONFIG"
 	paths, ok := os.LookupEnv("PCP_DERIVED_CONFIG")
 	if !ok {
 		conf, err := pcpconf.Load("")
 		if err != nil {
-			return d, err
+			return err
 		}
 		paths = filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "derived")
 		if _, err := os.Stat(paths); err != nil {
-			return d, nil
+			return nil
 		}
+		from = paths
+	}
+	if paths != "" {
+		d.debug.printf("Derived metric initialization from %s\n", from)
 	}
 	var errs []error
 	for path := range strings.SplitSeq(paths, ":") {
@@ -125,7 +136,7 @@ func DerivedFromEnv() (*Derived, error) {
 			errs = append(errs, err)
 		}
 	}
-	return d, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // Derive defines a derived metric for this context alone, and for those that Dup makes of it. What is refused is not defined, as it

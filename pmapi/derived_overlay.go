@@ -19,6 +19,7 @@ type derivedOverlay struct {
 	list    []*derivedMetric
 	own     int // so many of them are of Context.Derive
 	refused func(*DerivedError)
+	debug   *DerivedDebug // nil for none
 	byName  map[string]*derivedMetric
 	byID    map[pdu.PMID]*derivedMetric
 	epoch   source.Epoch // of what is bound
@@ -61,7 +62,7 @@ func newDerivedOverlay(src source.Source, d *Derived) *derivedOverlay {
 	if d == nil {
 		return o
 	}
-	o.refused = d.Refused
+	o.refused, o.debug = d.Refused, d.debug
 	item, cluster := firstDerived, 0
 	for _, def := range d.set.All() {
 		o.put(def, pdu.MakePMID(derivedDomain, cluster, item))
@@ -141,7 +142,11 @@ func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) err
 		return err
 	}
 	for _, m := range unchecked {
-		if m.bind(descs) && o.refused != nil {
+		tried, failed := m.bind(descs)
+		if tried && o.debug != nil {
+			o.debug.bound(o.indexOf(m), m)
+		}
+		if failed && o.refused != nil {
 			if e := m.failure(); e.Part != "" {
 				o.refused(e)
 			}
@@ -151,8 +156,16 @@ func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) err
 	return nil
 }
 
-// bind binds a metric to those that there are, unless it is bound to them already. failed is true if it has tried, and cannot.
-func (m *derivedMetric) bind(descs map[string]pdu.Desc) (failed bool) {
+// indexOf is the place of a metric among those of the context.
+func (o *derivedOverlay) indexOf(m *derivedMetric) int {
+	if i := slices.Index(o.list, m); i >= 0 {
+		return i
+	}
+	return len(o.list) // it is being added
+}
+
+// bind binds a metric to those that there are, unless it is bound to them already: then it has not tried. failed is true if it cannot.
+func (m *derivedMetric) bind(descs map[string]pdu.Desc) (tried, failed bool) {
 	operands := []pdu.Desc{}
 	for name := range m.Expr.Mentions() {
 		d, ok := descs[name]
@@ -162,7 +175,7 @@ func (m *derivedMetric) bind(descs map[string]pdu.Desc) (failed bool) {
 		operands = append(operands, d)
 	}
 	if m.operands != nil && slices.Equal(operands, m.operands) {
-		return false
+		return false, false
 	}
 	m.operands = operands
 	m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
@@ -171,7 +184,7 @@ func (m *derivedMetric) bind(descs map[string]pdu.Desc) (failed bool) {
 		}
 		return pdu.Desc{}, pdu.ErrName
 	})
-	return m.err != nil
+	return true, m.err != nil
 }
 
 // describe finds the descriptors of those names that the source has.
@@ -212,7 +225,11 @@ func (o *derivedOverlay) Lookup(ctx context.Context, names []string) ([]pdu.PMID
 	}
 	var found []*derivedMetric
 	for i, name := range names {
-		if m := o.byName[name]; m != nil && ids[i] == pdu.NoPMID {
+		m := o.byName[name]
+		if ids[i] == pdu.NoPMID {
+			o.debug.lookedUp(name, m)
+		}
+		if m != nil && ids[i] == pdu.NoPMID {
 			ids[i], errs[i] = m.id, nil
 			found = append(found, m)
 		}
@@ -261,13 +278,19 @@ func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, er
 		return nil, nil
 	}
 	all := o.NamesLocation() != source.RemoteNames
-	if !all {
+	if !all && o.debug == nil {
 		if err := o.bind(ctx, list); err != nil {
 			return nil, err
 		}
 	}
 	var names []string
 	for _, m := range list {
+		if !all && o.debug != nil {
+			if err := o.bind(ctx, []*derivedMetric{m}); err != nil { // one by one, as the C library does and prints
+				return nil, err
+			}
+			o.debug.traversed(name, m)
+		}
 		if all || m.err == nil {
 			names = append(names, m.Name)
 		}
@@ -360,7 +383,7 @@ func (o *derivedOverlay) Dup(ctx context.Context) (source.Source, error) {
 	for _, m := range o.list {
 		d.put(m.Definition, m.id)
 	}
-	d.own, d.refused = o.own, o.refused
+	d.own, d.refused, d.debug = o.own, o.refused, o.debug
 	return d, nil
 }
 
@@ -404,6 +427,7 @@ func (o *derivedOverlay) makePlan(ctx context.Context, ids []pdu.PMID) error {
 		p.where = append(p.where, places)
 	}
 	o.plan = p
+	o.debug.prefetched(&p)
 	return nil
 }
 
@@ -465,6 +489,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 			if m.computed != o.fetch { // it may be asked for twice
 				m.computed = o.fetch
 				m.prog.Eval(o.raw.Time, derived.Sets{Result: &o.raw, Places: places}, &o.names)
+				o.debug.computed(m)
 			}
 			m.prog.Write(id, w)
 		}

@@ -37,9 +37,9 @@ func (c *Command) LoadDerived(paths string) error {
 // caller defines.
 func (c *Command) Derived() *pmapi.Derived {
 	if c.given.derived == nil {
-		var err error
-		c.given.derived, err = pmapi.DerivedFromEnv()
-		_ = c.reportDerived(err) // a path of the environment that cannot be read is none
+		c.given.derived = new(pmapi.Derived)
+		c.derivedDebug()
+		_ = c.reportDerived(c.given.derived.LoadEnv()) // a path of the environment that cannot be read is none
 		c.given.derived.Refused = func(e *pmapi.DerivedError) {
 			fmt.Fprintf(c.stderr(), "Semantic error: derived metric %s: %s: %s\n", EscapeName(e.Name), Escape(e.Part), e.Message)
 		}

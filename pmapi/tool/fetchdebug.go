@@ -12,10 +12,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// fetchDebug makes a context print what it fetches, if the debug option fetch is on. h is what other options print of its
-// connection, nil for nothing: they are silent about the requests for names that this takes.
+// fetchDebug makes a context print what it fetches, if the debug option fetch is on, and with value each value. h is what other
+// options print of its connection, nil for nothing: they are silent about the requests for names that this takes.
 func (c *Command) fetchDebug(pc *pmapi.Context, h *hostDebug) {
-	if len(c.Debug) == 0 || !pmlog.DebugOn(c.Debug)["fetch"] {
+	if len(c.Debug) == 0 {
+		return
+	}
+	on := pmlog.DebugOn(c.Debug)
+	if !on["fetch"] && !on["value"] {
 		return
 	}
 	pc.OnFetch(func(ctx context.Context, r *pdu.Result, err error) {
@@ -26,7 +30,12 @@ func (c *Command) fetchDebug(pc *pmapi.Context, h *hostDebug) {
 			h.quiet = true
 			defer func() { h.quiet = false }()
 		}
-		c.printResult(ctx, pc, r)
+		if on["fetch"] {
+			c.printResult(ctx, pc, r)
+		}
+		if on["value"] {
+			c.printExtracted(ctx, pc, r)
+		}
 	})
 }
 

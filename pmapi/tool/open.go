@@ -48,6 +48,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	}
 	o.Names, o.Derived = c.Names(), c.Derived()
 	c.opened = name
+	c.DebugArchive(ctx, name)
 	pc, err := o.Open(ctx, name)
 	c.archiveDebug(name, pc, err)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -59,12 +60,12 @@ func (p *pduDebug) request(kind pdu.Kind, body []byte) {
 			fmt.Fprintf(p.w, " [%d] %s", i, name)
 		}
 		io.WriteString(p.w, "\n__pmSendNameList\n")
-		p.list(&list)
+		pmlog.DumpNames(p.w, &list)
 	case pdu.KindPMNSIDs:
 		var list pdu.PMIDList
 		if list.Decode(body) == nil {
 			io.WriteString(p.w, "__pmSendIDList\n")
-			p.ids(&list)
+			pmlog.DumpIDs(p.w, &list)
 		}
 	case pdu.KindPMNSChild:
 		var req pdu.ChildReq
@@ -102,35 +103,13 @@ func (p *pduDebug) received(kind pdu.Kind, body []byte) {
 	}
 }
 
-// list prints names, and whether they are leaves if that is known.
-func (p *pduDebug) list(l *pdu.NameList) {
-	fmt.Fprintf(p.w, "namelist dump: numnames = %d\n", len(l.Names))
-	for i, name := range l.Names {
-		fmt.Fprintf(p.w, "  name[%d]: \"%s\"\n", i, name)
-	}
-	if l.Statuses == nil {
-		return
-	}
-	fmt.Fprintf(p.w, "statuslist dump: numstatus = %d\n", len(l.Statuses))
-	for i, s := range l.Statuses {
-		fmt.Fprintf(p.w, "  status[%d]: %d\n", i, s)
-	}
-}
-
-func (p *pduDebug) ids(l *pdu.PMIDList) {
-	fmt.Fprintf(p.w, "IDlist dump: numids = %d\n", len(l.PMIDs))
-	for i, id := range l.PMIDs {
-		fmt.Fprintf(p.w, "  PMID[%d]: 0x%08x %v\n", i, uint32(id), id)
-	}
-}
-
 func (p *pduDebug) nameReply(body []byte) {
 	var l pdu.NameList
 	if !p.pmns || l.Decode(body) != nil {
 		return
 	}
 	io.WriteString(p.w, "__pmDecodeNameList\n")
-	p.list(&l)
+	pmlog.DumpNames(p.w, &l)
 	if p.asked != pdu.KindPMNSChild {
 		return
 	}
@@ -154,7 +133,7 @@ func (p *pduDebug) idReply(body []byte) {
 		return
 	}
 	io.WriteString(p.w, "__pmDecodeIDList\n")
-	p.ids(&l)
+	pmlog.DumpIDs(p.w, &l)
 	io.WriteString(p.w, "pmLookupName: receive_names <-")
 	known := 0
 	for i, id := range l.PMIDs {
@@ -244,11 +223,5 @@ func (p *pduDebug) attribute(call string, body []byte, out bool) {
 		p.method = true
 		text = method + ".***"
 	}
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '.'
-		}
-		return r
-	}, text)
-	fmt.Fprintf(p.w, "%s [len=%d]: payload=\"%s\"\n", call, len(a.Value), text)
+	io.WriteString(p.w, pmlog.DumpAttr(call, a.Key, len(a.Value), text))
 }

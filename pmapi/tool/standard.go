@@ -129,6 +129,9 @@ func (c *Command) setDebug(value string) error {
 		return fmt.Errorf("unrecognized debug options specification (%s)", value)
 	}
 	c.Debug = append(c.Debug, names...)
+	if c.given.derived != nil {
+		c.derivedDebug()
+	}
 	if c.Local != nil && pmlog.DebugOn(names)["context"] {
 		c.Local.Debug(c.stderr())
 	}

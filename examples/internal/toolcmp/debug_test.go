@@ -1,7 +1,10 @@
 package toolcmp
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,25 +14,27 @@ import (
 )
 
 // debugMasks hide what differs between two runs: addresses, numbers of processes, the datum and features of the collector, times
-// of values. pmWhichContext, pmDestroyContext and pmGetHostName
+// of values. The C library's tables of derived metrics of a context, its copies of their values, and how it finds their names
+// in an archive, have no counterpart. pmWhichContext, pmDestroyContext and pmGetHostName
 // are about the current context, which our library does not have.
-var debugMasks = []struct{ pattern, with string }{
-	{`0x[0-9a-f]{9,}`, "ADDRESS"},
-	{`\(nil\)`, "ADDRESS"},
-	{`datum=-?\d+`, "datum=N"},
-	{`features=\d+`, "features=N"},
-	{`(?m)timestamp: 1[789]\d{8}\.\d{9} [\d:.]+`, "timestamp: NOW"},
-	{`(?m)^pm(WhichContext|DestroyContext|GetHostName).*\n`, ""},
+var debugMasks = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`((?:expr node|left=|right=|dump from) *)0x[0-9a-f]+`), "${1}ADDRESS"},
+	{regexp.MustCompile(`0x[0-9a-f]{9,}`), "ADDRESS"},
+	{regexp.MustCompile(`\(nil\)`), "ADDRESS"},
+	{regexp.MustCompile(`datum=-?\d+`), "datum=N"},
+	{regexp.MustCompile(`features=\d+`), "features=N"},
+	{regexp.MustCompile(`(?m)timestamp: 1[789]\d{8}\.\d{9} [\d:.]+`), "timestamp: NOW"},
+	{regexp.MustCompile(`(?m)^pm(WhichContext|DestroyContext|GetHostName).*\n`), ""},
+	{regexp.MustCompile(`(?m)^(__dm(opencontext|closecontext|postvalueset)|pmGetChildren\(.*\) no regular children).*\n`), ""},
 }
 
 // TestInteropDebug compares what tools print with debug options.
 func TestInteropDebug(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmstore", "pmval", testSuite+"/archives")
 	c := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
-	masks := make([]*regexp.Regexp, len(debugMasks))
-	for i, m := range debugMasks {
-		masks[i] = regexp.MustCompile(m.pattern)
-	}
 	const host, ok, v3 = " -h HOST ", " -a ARCHIVES/ok-foo ", " -a ARCHIVES/omnibus_v3 "
 	for _, line := range []string{
 		"pminfo -D context -f" + host + "sample.bin",
@@ -40,6 +45,10 @@ func TestInteropDebug(t *testing.T) {
 		"pminfo -D profile,fetch -f" + host + "sample.bin sample.string.hullo sample.bad.unknown sample.bogus_bin",
 		"pminfo -D fetch -f" + host + "sample.aggregate.hullo sample.double.ten sample.float.ten sample.noinst sample.needprofile",
 		"pminfo -D fetch -f" + ok + "sample.bin sample.seconds",
+		"pminfo -D value -f" + host + "sample.bin sample.string.hullo sample.string.null sample.double.ten sample.float.bin sample.ulonglong.million sample.aggregate.hullo sample.bad.unknown",
+		"pminfo -D value -f" + ok + "sample.bin sample.seconds",
+		"pmprobe -D value -v" + host + "sample.bin sample.float.ten",
+		"pmval -D value -s 1" + host + "sample.bin",
 		"pminfo -D pmns -f" + host + "sample.bin sample.string.hullo",
 		"pminfo -D pmns -f" + host + "sample.dodgey nosuch.x",
 		"pminfo -D pmns -m" + host + "29.0.10",
@@ -52,20 +61,111 @@ func TestInteropDebug(t *testing.T) {
 		"pmprobe -D indom -I" + host + "sample.bin",
 		"pmstore -D fetch,pmns" + host + "sample.long.one 1",
 	} {
-		args := strings.Fields(strings.NewReplacer("HOST", c.Host(), "ARCHIVES", testSuite+"/archives").Replace(line))
-		run := func(program string) string {
-			_, stderr, _ := pcptest.Run(t, []string{"PCP_DERIVED_CONFIG="}, "", append([]string{program}, args[1:]...)...)
-			for i, m := range masks {
-				stderr = m.ReplaceAllString(stderr, debugMasks[i].with)
+		compareDebug(t, strings.NewReplacer("HOST", c.Host(), "ARCHIVES", testSuite+"/archives").Replace(line), "")
+	}
+}
+
+// TestInteropDebugFiles compares what tools print of the files of archives that they open: the C library does so in the order of the
+// directory, and prints its reads of values, too.
+func TestInteropDebugFiles(t *testing.T) {
+	pcptest.Need(t, "pminfo", "pmdumplog", "pmlogcheck", "pmlogsummary", testSuite+"/archives")
+	fd, keep := regexp.MustCompile(`fd=\d+`), map[string]*regexp.Regexp{
+		"log":     regexp.MustCompile(`^__pm(LogOpen: inspect|Fopen|LogChkLabel|LogChangeVol)`),
+		"logmeta": regexp.MustCompile(`^(__pmLogLoadMeta|add)`),
+	}
+	run := func(option, program string, args []string) (lines []string) {
+		_, stderr, _ := pcptest.Run(t, nil, "", append([]string{program, "-D", option}, args...)...)
+		for line := range strings.SplitSeq(stderr, "\n") {
+			if keep[option].MatchString(line) {
+				lines = append(lines, fd.ReplaceAllString(line, "fd=N"))
 			}
-			return stderr
 		}
-		want, got := run(pcptest.Tool(t, args[0])), run(pcptest.Build(t, "./examples/"+args[0]))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-C +Go):\n%s", line, diff)
+		if option == "log" {
+			slices.Sort(lines)
+			lines = slices.Compact(lines)
 		}
-		if want == "" && !strings.Contains(line, "attr") {
-			t.Errorf("%s: C prints nothing", line)
+		return lines
+	}
+	for _, line := range []string{
+		"logmeta pminfo -a ARCHIVES/ok-foo sample.bin",
+		"logmeta pmdumplog -L ARCHIVES/omnibus_v3",
+		"logmeta pmdumplog -L ARCHIVES/omnibus_v2",
+		"logmeta pmlogcheck ARCHIVES/ok-foo",
+		"logmeta pmlogcheck BAD/badmeta-6",
+		"logmeta pmlogsummary ARCHIVES/ok-foo",
+		"log pminfo -a ARCHIVES/ok-mv-bar sample.bin",
+		"log pminfo -a ARCHIVES/omnibus_v3 sample.bin",
+		"log pminfo -a ARCHIVES/20130706 kernel.all.load",
+		"log pminfo -a ARCHIVES/multi pmcd.version",
+		"log pminfo -a ARCHIVES/20180416.10.00 pmcd.nosuch",
+	} {
+		args := strings.Fields(strings.NewReplacer("ARCHIVES", testSuite+"/archives", "BAD", testSuite+"/badarchives").Replace(line))
+		want, got := run(args[0], pcptest.Tool(t, args[1]), args[2:]), run(args[0], pcptest.Build(t, "./examples/"+args[1]), args[2:])
+		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+			t.Errorf("%s: %d lines (-C +Go):\n%.2000s", line, len(want), diff)
 		}
+	}
+}
+
+// compareDebug compares what a command prints on its standard error output, with derived metrics of a file, if one is named.
+func compareDebug(t *testing.T, line, derived string) {
+	t.Helper()
+	args := strings.Fields(line)
+	run := func(program string) string {
+		_, stderr, _ := pcptest.Run(t, []string{"PCP_DERIVED_CONFIG=" + derived}, "", append([]string{program}, args[1:]...)...)
+		for _, m := range debugMasks {
+			stderr = m.pattern.ReplaceAllString(stderr, m.with)
+		}
+		return stderr
+	}
+	want, got := run(pcptest.Tool(t, args[0])), run(pcptest.Build(t, "./examples/"+args[0]))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-C +Go):\n%s", line, diff)
+	}
+	if want == "" && !strings.Contains(line, "attr") {
+		t.Errorf("%s: C prints nothing", line)
+	}
+}
+
+// TestInteropDebugDerived compares what tools print of derived metrics.
+func TestInteropDebugDerived(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", testSuite+"/archives")
+	c := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
+	file := filepath.Join(t.TempDir(), "derived")
+	const definitions = `
+my.sum = sum(sample.colour) + sample.long.ten
+my.deep.inst = sample.colour[red]
+my.deep.bad = sample.string.hullo + 1
+my.nosuch = nosuch.x * 2
+more.tern = sample.long.one == 1 ? sample.long.ten : sample.long.hundred
+more.neg = -sample.double.ten
+more.not = !sample.long.one
+more.def = defined(sample.long.one)
+more.const = mkconst(3, type=double, units="Kbyte / sec", semantics=counter)
+more.cnt = count(sample.string.hullo)
+more.str = scalar(sample.string.hullo)
+more.big = sample.ulonglong.million + sample.float.ten
+more.and = sample.long.one && sample.long.ten
+more.dlt = delta(sample.bin)
+more.par = (sample.long.one + 2) * 3
+more.match = matchinst(!/bin-[12]/, sample.bin)
+more.inst = sample.bin[bin-300]
+more.scale = rescale(sample.kbyte_ctr, "Mbyte")
+`
+	if err := os.WriteFile(file, []byte(definitions), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const host, ok = " -h HOST ", " -a ARCHIVES/ok-foo "
+	for _, line := range []string{
+		"pminfo -D derive -df" + host + "my more",
+		"pminfo -D derive -tT" + host + "my.sum my.nosuch nosuch.y",
+		"pminfo -D derive -f" + ok + "my",
+		"pminfo -D derive -f" + host + "511.0.3",
+		"pmval -D derive -s 1" + host + "my.sum",
+		"pmprobe -D derive -v" + host + "my.sum my.deep",
+		"pminfo -D derive,appl1 -f" + host + "my more",
+		"pminfo -D derive,appl2 -f" + host + "more.inst more.tern more.neg more.cnt more.str more.dlt more.match more.par",
+	} {
+		compareDebug(t, strings.NewReplacer("HOST", c.Host(), "ARCHIVES", testSuite+"/archives").Replace(line), file)
 	}
 }

@@ -77,6 +77,9 @@ func (s *Set) loadFile(path string, size int64) (n int, err error) {
 		return 0, err
 	}
 	defer f.Close()
+	if s.OnLoad != nil {
+		s.OnLoad(path)
+	}
 	var b strings.Builder
 	b.Grow(int(min(size, maxConfig)))
 	_, err = io.CopyBuffer(&b, io.LimitReader(f, maxConfig+1), make([]byte, max(1, min(size, 8<<10))))

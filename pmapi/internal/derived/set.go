@@ -18,6 +18,11 @@ type Definition struct {
 
 // A Set is definitions of derived metrics, in the order in which they were made. Several goroutines may use it.
 type Set struct {
+	// OnLoad and OnDefine are told of files of definitions that are read, and of metrics, with how many there were before. They are
+	// set before use, or nil.
+	OnLoad   func(path string)
+	OnDefine func(index int, name string, e *Expr)
+
 	mu     sync.Mutex
 	list   []*Definition
 	shared int // so many of them All has returned: they do not change
@@ -61,6 +66,9 @@ func (s *Set) Add(name, text string) error {
 		s.byName = map[string]int{}
 	}
 	s.byName[name] = len(s.list)
+	if s.OnDefine != nil {
+		s.OnDefine(len(s.list), name, expr)
+	}
 	s.list = append(s.list, &Definition{Name: name, Expr: expr})
 	return nil
 }

@@ -1,0 +1,114 @@
+package pmapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/derived"
+)
+
+// A DerivedDebug prints what is done with derived metrics in the form of the C library's debug option derive: definitions, names
+// that are looked up, and metrics that are bound to those of a source. The C library prints more of names in an archive.
+type DerivedDebug struct {
+	Writer io.Writer
+	// Parsed, Bound and Computed print expressions, too, as trees with addresses that only say which part is which: as they are
+	// parsed, as they are bound, and with the values of each fetch. They are the C library's options appl0, which prints tokens,
+	// too, appl1 and appl2.
+	Parsed, Bound, Computed bool
+	// Desc is the lines about a descriptor, as pmPrintDesc(3) prints them; nil for none.
+	Desc func(pdu.Desc) string
+}
+
+// SetDebug makes all that is done with the definitions be printed; nil for nothing. It must be called before there are contexts.
+func (d *Derived) SetDebug(debug *DerivedDebug) {
+	d.debug, d.set.OnLoad, d.set.OnDefine = debug, nil, nil
+	if debug != nil {
+		d.set.OnLoad = func(path string) { debug.printf("pmLoadDerivedConfig(\"%s\")\n", path) }
+		d.set.OnDefine = debug.defined
+	}
+}
+
+// globalsBefore is how many global metrics the C library has before those that are defined: those of event records.
+const globalsBefore = firstDerived - 1
+
+func (d *DerivedDebug) printf(format string, args ...any) {
+	if d != nil {
+		fmt.Fprintf(d.Writer, format, args...)
+	}
+}
+
+// defined prints a definition.
+func (d *DerivedDebug) defined(index int, name string, e *derived.Expr) {
+	d.printf("pmRegisterDerived: global metric[%d] %s = %s\n", index+globalsBefore, name, strings.TrimLeft(e.String(), " \t"))
+	if d.Parsed {
+		e.Dump(d.Writer)
+	}
+}
+
+func (d *DerivedDebug) describe(desc pdu.Desc) string {
+	if d.Desc == nil {
+		return ""
+	}
+	return d.Desc(desc)
+}
+
+// lookedUp prints what a name that the source does not have stands for.
+func (d *DerivedDebug) lookedUp(name string, m *derivedMetric) {
+	if m == nil {
+		d.printf("__dmgetpmid: metric \"%s\" -> %v\n", name, pdu.ErrName)
+	} else {
+		d.printf("__dmgetpmid: metric \"%s\" -> PMID %v\n", name, m.id)
+	}
+}
+
+// bound prints whether a metric could be bound, by its index.
+func (d *DerivedDebug) bound(index int, m *derivedMetric) {
+	d.lookedUp(m.Name, m)
+	unknown, ok := errors.AsType[*derived.UnknownError](m.err)
+	switch {
+	case ok:
+		d.lookedUp(unknown.Name, nil)
+		d.printf("bind_expr: error: derived metric %s: operand: %s: %v\n", m.Name, unknown.Name, pdu.ErrName)
+	case m.err == nil:
+		d.printf("__dmbind: bind metric[%d] %s\n", index+globalsBefore, m.Name)
+		if d.Bound {
+			m.prog.Dump(d.Writer, m.id, false, d.describe)
+		}
+	}
+}
+
+// traversed prints whether a metric is among those below a name.
+func (d *DerivedDebug) traversed(below string, m *derivedMetric) {
+	if m.err == nil {
+		d.printf("__dmtraverse: name=\"%s\" added \"%s\"\n", below, m.Name)
+	} else {
+		d.printf("__dmtraverse: name=\"%s\", omitting invalid child \"%s\"\n", below, m.Name)
+	}
+}
+
+// computed prints the values of a metric.
+func (d *DerivedDebug) computed(m *derivedMetric) {
+	if d != nil && d.Computed {
+		m.prog.Dump(d.Writer, m.id, true, d.describe)
+	}
+}
+
+// prefetched prints what is fetched beside what was asked for.
+func (d *DerivedDebug) prefetched(p *fetchPlan) {
+	if d == nil || !d.Computed {
+		return
+	}
+	var more []string
+	for _, id := range p.asked {
+		if !slices.Contains(p.ids, id) {
+			more = append(more, id.String())
+		}
+	}
+	if more != nil {
+		d.printf("derived metrics prefetch added %d metrics: %s\n", len(more), strings.Join(more, " "))
+	}
+}

@@ -1,0 +1,237 @@
+package derived
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// Dump writes an expression as the C library does that has parsed it. The addresses mean nothing but which node is which.
+func (e *Expr) Dump(w io.Writer) {
+	fmt.Fprintf(w, "Derived metric expr dump from %p...\n", e.root)
+	d := dumper{w: w}
+	d.parsed(e.root, false)
+}
+
+// Dump writes a program as the C library does: what is known of each part. describe is the lines about a descriptor. With values
+// it is what the last Eval has computed, and without the heading.
+func (p *Program) Dump(w io.Writer, id pdu.PMID, values bool, describe func(pdu.Desc) string) {
+	if !values {
+		fmt.Fprintf(w, "Derived metric expr dump from %p...\n", p.root.node)
+	}
+	d := dumper{w: w, describe: describe, values: values}
+	d.bound(p.root, id, false)
+}
+
+// A dumper writes the nodes of an expression, each before those below it.
+type dumper struct {
+	w        io.Writer
+	describe func(pdu.Desc) string
+	values   bool
+}
+
+// parsed writes a node and those below it. saved says that values are kept for the next time.
+func (d *dumper) parsed(n *node, saved bool) {
+	if n == nil {
+		return
+	}
+	left, right, leaf := shape(n)
+	d.line(n, left, right, leaf, saved, 1)
+	switch {
+	case n.op == tokFunction && n.fn == fnAnon:
+		fmt.Fprintf(d.w, "expr node %p type=INTEGER left=(nil) right=(nil) save_last=0 [PM_TYPE_%s] primary=1\n", left, n.desc.Type)
+	case isFilter(n):
+		d.pattern(n, nil)
+		d.parsed(n.left, false)
+	case n.op == tokQuest:
+		d.parsed(n.left, false)
+		fmt.Fprintf(d.w, "expr node %p type=COLON left=%p right=%p save_last=0\n", right, n.right, n.other)
+		d.parsed(n.right, false)
+		d.parsed(n.other, false)
+	default:
+		d.parsed(n.left, savesLast(n))
+		d.parsed(n.right, false)
+		d.scale(n)
+	}
+}
+
+// bound writes a bound node, in the descriptor of which is a PMID, and those below it.
+func (d *dumper) bound(o *bound, id pdu.PMID, saved bool) {
+	n := o.node
+	left, right, leaf := shape(n)
+	if n.op == tokFunction && n.fn == fnDefined {
+		left = nil
+	}
+	d.line(n, left, right, leaf, saved, 0)
+	d.attributes(o, id)
+	switch {
+	case isFilter(n):
+		d.pattern(n, o)
+		d.below(o.left, false)
+	case n.op == tokQuest:
+		d.below(o.left, false)
+		fmt.Fprintf(d.w, "expr node %p type=COLON left=%p right=%p save_last=0\n", right, n.right, n.other)
+		fmt.Fprintf(d.w, "    PMID: PM_ID_NULL (%v from pmDesc) numval: 0\n%s", o.right.desc.PMID, d.describe(o.right.desc))
+		d.below(o.right, false)
+		d.below(o.other, false)
+	default:
+		d.below(o.left, savesLast(n))
+		d.below(o.right, false)
+		d.scale(n)
+	}
+}
+
+// below writes a node that is not the whole expression; nil for nothing.
+func (d *dumper) below(o *bound, saved bool) {
+	if o == nil {
+		return
+	}
+	id := o.desc.PMID
+	if o.isConstant() {
+		id = pdu.NoPMID
+	}
+	d.bound(o, id, saved)
+}
+
+// shape is what a node has below it in the C library, as far as that has a node of its own here: a word of the node stands for one
+// that has not. leaf is the text of one that has nothing.
+func shape(n *node) (left, right any, leaf string) {
+	ref := func(n *node) any {
+		if n == nil {
+			return nil
+		}
+		return n
+	}
+	left, right = ref(n.left), ref(n.right)
+	switch {
+	case isFilter(n):
+		left, right = &n.word, left
+	case n.op == tokQuest:
+		right = &n.word
+	case n.op == tokFunction && n.fn == fnRescale:
+		right = &n.word
+	case n.op == tokFunction && n.fn == fnAnon:
+		left = &n.word
+	case n.op == tokName, n.op == tokInteger, n.op == tokDouble, n.op == tokFunction && n.fn == fnMkconst:
+		leaf = n.word
+	}
+	return left, right, leaf
+}
+
+func isFilter(n *node) bool { return n.op == tokInstance || n.op == tokFunction && n.fn == fnMatchInst }
+
+func savesLast(n *node) bool { return n.op == tokFunction && (n.fn == fnDelta || n.fn == fnRate) }
+
+// line writes the first line of a node.
+func (d *dumper) line(n *node, left, right any, leaf string, saved bool, primary int) {
+	last := 0
+	if saved {
+		last = 1
+	}
+	fmt.Fprintf(d.w, "expr node %p type=%s left=%s right=%s save_last=%d", n, nodeType(n), address(left), address(right), last)
+	if leaf != "" {
+		fmt.Fprintf(d.w, " [%s] primary=%d", leaf, primary)
+	}
+	io.WriteString(d.w, "\n")
+}
+
+func address(p any) string {
+	if p == nil {
+		return "(nil)"
+	}
+	return fmt.Sprintf("%p", p)
+}
+
+// nodeType is the C library's name of a kind of nodes.
+func nodeType(n *node) string {
+	switch {
+	case n.op == tokInteger:
+		return "INTEGER"
+	case n.op == tokDouble:
+		return "DOUBLE"
+	case n.op == tokName:
+		return "NAME"
+	case isFilter(n):
+		return "FILTERINST"
+	case n.op == tokFunction && n.fn == fnMkconst:
+		if strings.Contains(n.word, ".") {
+			return "DOUBLE"
+		}
+		return "INTEGER"
+	case n.op == tokFunction:
+		return strings.ToUpper(strings.TrimSuffix(functionCalls[n.fn], "("))
+	case n.negative:
+		return "NEG"
+	}
+	return opNames[n.op].name
+}
+
+// pattern writes which instances a node chooses, and how many those were if o is not nil.
+func (d *dumper) pattern(n *node, o *bound) {
+	values := o != nil && d.values
+	if n.op == tokInstance {
+		inst := pdu.NoInst
+		if values && len(o.out.insts) > 0 {
+			inst = o.out.insts[0]
+		}
+		fmt.Fprintf(d.w, "expr node %p type=PATTERN pattern: %s type: exact match inst=%d\n", &n.word, n.word, inst)
+		return
+	}
+	kind := "regex"
+	if n.inverted {
+		kind = "inverted regex"
+	}
+	fmt.Fprintf(d.w, "expr node %p type=PATTERN pattern: %s type: %s used=", &n.word, n.pattern, kind)
+	if values && len(o.left.out.insts) > 0 {
+		fmt.Fprintf(d.w, "1 (%d instances, %d matches)\n", len(o.left.out.insts), len(o.out.insts))
+	} else {
+		io.WriteString(d.w, "0\n")
+	}
+}
+
+// scale writes the units of rescale.
+func (d *dumper) scale(n *node) {
+	if n.op == tokFunction && n.fn == fnRescale {
+		fmt.Fprintf(d.w, "expr node %p type=SCALE left=(nil) right=(nil) save_last=0 [%s]\n", &n.word, n.desc.Units)
+	}
+}
+
+// attributes writes what is known of the values of a node, and those.
+func (d *dumper) attributes(o *bound, of pdu.PMID) {
+	id := pdu.NoPMID
+	if o.op == tokName {
+		id = o.desc.PMID
+	}
+	n := 0
+	if d.values || o.op == tokFunction && o.fn == fnDefined {
+		if n = len(o.out.insts); o.out.err != 0 {
+			n = int(o.out.err)
+		}
+	}
+	fmt.Fprintf(d.w, "    PMID: %v (%v from pmDesc) numval: %d\n%s", id, of, n, d.describe(o.desc))
+	for i := range n {
+		fmt.Fprintf(d.w, "[%d] inst=%d, val=%s\n", i, o.out.insts[i], o.valueText(i))
+	}
+}
+
+// valueText is a value as the C library prints it here.
+func (o *bound) valueText(i int) string {
+	c := &o.out
+	if !isNumber(o.desc.Type) {
+		if o.desc.Type == pdu.TypeString {
+			return string(c.atoms[i].Bytes())
+		}
+		return "[blob]"
+	}
+	switch w, t := c.words[i], o.desc.Type; t {
+	case pdu.TypeFloat, pdu.TypeDouble:
+		return strconv.FormatFloat(as[float64](w, t), 'g', 6, 64)
+	case pdu.TypeU64:
+		return strconv.FormatUint(w, 10)
+	default:
+		return strconv.FormatInt(as[int64](w, t), 10)
+	}
+}
