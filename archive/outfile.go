@@ -30,6 +30,7 @@ type outFile struct {
 	broken error       // why the end of the file is not known any longer
 	behind *behind     // what writes to it; nil if append does
 	direct io.WriterAt // what append writes to in place of f; nil if that is f
+	stored *storedFile // where it is in place of f; nil if that is f
 }
 
 // createFile makes a file that has bytes from the moment at which others can see it. If there is such a file already, the
@@ -83,6 +84,9 @@ func publish(temp, path string) error {
 
 // append adds bytes, all or none, unless they are written behind.
 func (o *outFile) append(b []byte) error {
+	if o.stored != nil {
+		return o.stored.append(o, b)
+	}
 	if o.behind != nil {
 		o.size += int64(len(b))
 		return inFile(o.path, o.behind.append(b))
@@ -135,7 +139,7 @@ func (o *outFile) flush() error {
 }
 
 func (o *outFile) sync() error {
-	if o == nil {
+	if o == nil || o.stored != nil {
 		return nil
 	}
 	return inFile(o.path, withoutPath(o.f.Sync()))

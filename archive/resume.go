@@ -36,6 +36,7 @@ func (o WriterOptions) Append(base string) (*Writer, error) {
 	if files.Meta == "" {
 		return nil, inFile(base, files.complete())
 	}
+	o.Storage = nil
 	w := newWriter(base, o)
 	if err := w.resume(files); err != nil {
 		w.abandon()

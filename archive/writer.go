@@ -51,6 +51,9 @@ type WriterOptions struct {
 	// IndexInstances says that new metrics alone are no reason for an entry of the index, but new instances are, and that
 	// IndexEvery counts from the end of the record of an entry, not from its start, as in the archives of pmlogger(1).
 	IndexInstances bool
+	// Storage is where the files are in place of a directory; nil means that they are in one. The base name only says in errors what they
+	// are about then, and Buffer, Direct and Sync mean nothing. Append ignores it.
+	Storage Storage
 }
 
 // A Writer writes an archive: the counterpart of the part of pmlogger(1) that knows files,
@@ -121,6 +124,9 @@ func (o WriterOptions) Create(base string) (*Writer, error) {
 		return nil, inFile(base, err)
 	}
 	w.metaMark = w.label.Len()
+	if o.Storage != nil {
+		return w, nil
+	}
 	for _, volume := range []int{VolumeIndex, VolumeMeta, w.label.Volume} {
 		path := w.path(volume)
 		if _, err := os.Lstat(path); err == nil {
@@ -467,12 +473,12 @@ func (w *Writer) beginVolume(rec []byte) error {
 	if err != nil {
 		return err
 	}
-	if w.data != nil {
+	if w.data != nil && w.opts.Storage == nil {
 		w.unsynced = append(w.unsynced, w.data.path)
 	}
 	w.closing = errors.Join(w.closing, w.data.close()) // the record is written all the same
 	w.data, w.label, w.begin = f, next, false
-	if w.opts.Buffer > 0 {
+	if w.opts.Buffer > 0 && f.stored == nil {
 		f.behind = newBehind(f.f, f.size, w.opts.Buffer)
 	}
 	return nil
@@ -480,6 +486,9 @@ func (w *Writer) beginVolume(rec []byte) error {
 
 // createFile makes a file with a label and what comes after it.
 func (w *Writer) createFile(l *Label, b []byte) (*outFile, error) {
+	if w.opts.Storage != nil {
+		return w.createStored(l, b)
+	}
 	path := w.path(l.Volume)
 	head, err := l.Append(nil)
 	if err != nil {

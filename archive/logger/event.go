@@ -141,6 +141,32 @@ type ClockBack struct{ Last, Now time.Time }
 // ClockCaughtUp is that values are recorded again after ClockBack, after a mark.
 type ClockCaughtUp struct{ Last, Now time.Time }
 
+// ReceiverLost is that the receiver of the archive does not take records, see Options.Push. They are kept in memory.
+type ReceiverLost struct {
+	URL     string
+	Time    time.Time
+	Failure string
+}
+
+// ReceiverRestored is that the receiver takes records again.
+type ReceiverRestored struct {
+	URL  string
+	Time time.Time
+}
+
+// PushFull is that there is no room for further records until the receiver takes some.
+type PushFull struct {
+	URL  string
+	Time time.Time
+}
+
+// PushLeftOut is how many records were left out after PushFull.
+type PushLeftOut struct {
+	URL     string
+	Time    time.Time
+	Records int
+}
+
 // Ended is that Run ends by itself.
 type Ended struct{ Reason EndReason }
 
@@ -243,4 +269,24 @@ func LogEvent(e Event) {
 		}
 	}
 	slog.Warn("logger: " + e.String())
+}
+
+// String is a line for a log.
+func (e ReceiverLost) String() string {
+	return fmt.Sprintf("receiver %s takes no records, which are kept: %s", e.URL, e.Failure)
+}
+
+// String is a line for a log.
+func (e ReceiverRestored) String() string {
+	return fmt.Sprintf("receiver %s takes records again", e.URL)
+}
+
+// String is a line for a log.
+func (e PushFull) String() string {
+	return fmt.Sprintf("too many records for receiver %s are kept, further ones are left out", e.URL)
+}
+
+// String is a line for a log.
+func (e PushLeftOut) String() string {
+	return fmt.Sprintf("%d records for receiver %s were left out", e.Records, e.URL)
 }

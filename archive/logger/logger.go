@@ -41,6 +41,7 @@ type Logger struct {
 	missed   int // tasks for want of a collector
 	renamed  pdu.ResultWriter
 	volume   volumeState
+	push     pusher
 
 	public sync.Mutex // protects what follows
 	status Status
@@ -108,6 +109,12 @@ func (l *Logger) create(ctx context.Context) error {
 	l.volume = volumeState{bytes: o.VolumeSize, records: o.VolumeRecords, time: o.VolumeTime}
 	o.VolumeSize, o.VolumeRecords, o.VolumeTime = 0, 0, 0
 	o.IndexInstances = true
+	if err := l.connectPush(ctx); err != nil {
+		return err
+	}
+	if l.push.sender != nil {
+		o.Storage = l.push.sender
+	}
 	l.w, err = o.Create(l.opts.Base)
 	if err != nil {
 		return err
@@ -186,7 +193,7 @@ func (l *Logger) start(ctx context.Context) error {
 	t, s := l.session(ctx)
 	if err := l.w.WritePrologue(t, s); err != nil {
 		l.ended = true
-		return errors.Join(err, l.w.Close())
+		return errors.Join(err, l.w.Close(), l.closePush(ctx))
 	}
 	if l.opts.EndAfter > 0 {
 		end := time.Now().Add(l.opts.EndAfter)
@@ -207,9 +214,17 @@ func (l *Logger) finish(ctx context.Context, epilogue bool) error {
 	l.lock()
 	defer l.mu.Unlock()
 	l.running, l.ended = false, true
-	if !epilogue {
-		return l.w.Close()
+	if l.push.sender != nil && l.push.sender.Err() != nil { // it takes nothing any longer, and Run says why
+		return l.closePush(ctx)
 	}
+	if !epilogue {
+		return errors.Join(l.w.Close(), l.closePush(ctx))
+	}
+	return errors.Join(l.epilogue(ctx), l.closePush(ctx))
+}
+
+// epilogue writes the last record and closes the archive.
+func (l *Logger) epilogue(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
 	defer cancel()
 	t, s := l.session(ctx)
@@ -226,7 +241,10 @@ const lastWait = 5 * time.Second
 
 // session is what the first and the last record say, and when.
 func (l *Logger) session(ctx context.Context) (time.Time, archive.Session) {
-	s := archive.Session{Host: l.opts.Host, Port: l.opts.Port, Archive: absolute(l.opts.Base)}
+	s := archive.Session{Host: l.opts.Host, Port: l.opts.Port, Archive: l.opts.Base}
+	if l.push.sender == nil {
+		s.Archive = absolute(l.opts.Base)
+	}
 	if l.lost {
 		return l.w.Last().Add(time.Millisecond), s
 	}
@@ -304,6 +322,9 @@ func (e endError) Error() string { return EndReason(e).String() }
 func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 	l.lock()
 	defer l.mu.Unlock()
+	if err := l.tendPush(); err != nil {
+		return 0, err
+	}
 	if err := l.endReached(); err != nil {
 		return 0, err
 	}

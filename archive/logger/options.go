@@ -7,11 +7,15 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/archive/push"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
 // DefaultInterval is the interval of "default" in a configuration, unless Options say otherwise.
 const DefaultInterval = time.Minute
+
+// DefaultDrainTimeout is how long a logger waits at its end for a receiver, unless Options say otherwise.
+const DefaultDrainTimeout = 10 * time.Second
 
 // Options say what a Logger records, where to, and when it ends.
 type Options struct {
@@ -19,6 +23,14 @@ type Options struct {
 	Config *logconf.Config
 	// Base is the base name of the archive with its directory. There must be no such archive.
 	Base string
+	// Push, if not nil, sends the archive to a receiver in the place of files: see package push. Base only has a meaning for readers of the
+	// first and the last record then, and is the URL if it is "". While the receiver cannot be reached, records are kept in memory; when
+	// there are too many of them, further ones are left out, and a mark comes before those that follow. New fails if the receiver does not
+	// reply; a receiver that refuses the archive for good ends Run.
+	Push *push.SenderOptions
+	// DrainTimeout is how long Run waits at its end for the receiver to get what it has not got yet; 0 means DefaultDrainTimeout. The error
+	// is a *push.LostError if that was not enough.
+	DrainTimeout time.Duration
 	// Writer is what the archive is like. In the label, an empty Host, TimeZone and ZoneInfo mean those of the
 	// source. The limits of volumes take effect after the record that reaches them, as in pmlogger(1).
 	Writer archive.WriterOptions

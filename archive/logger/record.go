@@ -55,6 +55,9 @@ func (l *Logger) countMissed(t *task) {
 
 // record fetches a group and writes the values. ok is false if there is no record.
 func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
+	if !l.push.hasRoom(l) {
+		return false, nil
+	}
 	r := &g.result
 	if err := l.fetch(ctx, g.profile, g.ids, r); err != nil {
 		return false, l.failed(ctx, g, err)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/pcp-go/pcp/archive/push"
 )
 
 // A Status is how a Logger is doing: what pmlc(1) shows.
@@ -16,6 +18,9 @@ type Status struct {
 	Size    int64 // its bytes
 	Bytes   int64 // those of all volumes
 	Records int   // how often tasks were recorded
+
+	Push    push.SenderStats // of a logger with Options.Push
+	LeftOut int              // records that were left out, since there was no room until the receiver had taken others
 
 	Connected bool
 	Host      string // that of the label
@@ -53,6 +58,9 @@ func (l *Logger) publish() {
 	s.Start, s.Last = label.Start, l.w.Last()
 	s.Volume, s.Size, s.Bytes = label.Volume, l.w.Size(), l.volume.total(l.w)
 	s.Records, s.Connected = l.records, !l.lost
+	if l.push.sender != nil {
+		s.Push, s.LeftOut = l.push.sender.Stats(), l.push.leftAll
+	}
 }
 
 // publishTasks brings the list of tasks up to date.

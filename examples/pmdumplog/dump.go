@@ -73,6 +73,7 @@ func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dum
 	if strings.Contains(name, ",") || isDir(name) {
 		return nil, c.Errorf("Multiple archives are not supported")
 	}
+	c.DebugArchive(ctx, name)
 	var options archive.Options
 	set, err := options.Open(ctx, name)
 	if errors.Is(err, pdu.ErrFeature) {

@@ -11,6 +11,12 @@
 // after a time (--keep, 14days without), or the oldest if there are too many bytes (--max-size, such as 10g).
 //
 //	pmlogger --daily --keep=30days --compress=zstd -h web1 -c config /var/log/pcp/pmlogger/web1
+//
+// With a URL in the place of the archive it is sent to examples/pmproxy --push, or to pmproxy of PCP 7, while it is recorded: http, https or
+// unix:/path of a socket. --login names a file with the name and the password of a user there in one line, or with - and a token. While the
+// receiver cannot be reached, 64 MiB of records are kept in memory.
+//
+//	pmlogger -h web1 -c config --login=web1.login https://gateway:44322
 package main
 
 import (

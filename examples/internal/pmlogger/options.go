@@ -29,6 +29,7 @@ type options struct {
 	interval    *time.Duration // of -t
 	end, volume size
 	daily       daily
+	login       login
 
 	base string // of the archive, or the directory of archives
 }
@@ -64,11 +65,18 @@ func parseOptions(args []string) (*options, error) {
 	case len(operands) > 1:
 		wrong = fmt.Sprintf("%s: too many arguments\n", c.Name)
 	}
-	if wrong != "" {
-		return o, c.UsageErrorf("%s", wrong)
-	}
 	if len(operands) == 1 {
 		o.base = operands[0]
+	}
+	switch {
+	case wrong != "":
+	case o.daily.on && isURL(o.base):
+		wrong = fmt.Sprintf("%s: --daily is for a directory\n", c.Name)
+	case o.login.user.Password != "" && !isURL(o.base):
+		wrong = fmt.Sprintf("%s: --login is for an archive of a URL\n", c.Name)
+	}
+	if wrong != "" {
+		return o, c.UsageErrorf("%s", wrong)
 	}
 	return o, nil
 }
@@ -112,7 +120,7 @@ func (o *options) setTable() {
 		standard("help", "show this usage message and exit"),
 		tool.Option{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
 	)
-	c.Options = append(c.Options, o.daily.options()...)
+	c.Options = append(append(c.Options, o.daily.options()...), o.login.options()...)
 }
 
 // number reads a decimal number as strtol(3) does; an empty text is 0.

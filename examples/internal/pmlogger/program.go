@@ -253,8 +253,11 @@ func (p *program) parsed(c *config) error {
 // prepare makes the logger, and the ports on which pmlc(1) reaches it.
 func (p *program) prepare(ctx context.Context, c *config) error {
 	lo, endErr := p.loggerOptions(c)
-	base, notes, baseErr := chooseBase(p.opts.base, time.Now())
-	p.base, lo.Base = base, base
+	var notes string
+	var baseErr error
+	if lo.Push = p.opts.pushOptions(); lo.Push == nil {
+		lo.Base, notes, baseErr = chooseBase(p.opts.base, time.Now())
+	}
 	var err error
 	var l *logger.Logger
 	if c.err != nil || endErr != nil || baseErr != nil {
@@ -275,13 +278,14 @@ func (p *program) prepare(ctx context.Context, c *config) error {
 	}
 	io.WriteString(p.w, notes)
 	if baseErr != nil {
-		fmt.Fprintf(p.w, "__pmLogCreate(%s, %s, ...): %v\n", p.hostName, base, baseErr)
+		fmt.Fprintf(p.w, "__pmLogCreate(%s, %s, ...): %v\n", p.hostName, lo.Base, baseErr)
 		return errFailed
 	}
 	if endErr != nil {
 		return endErr
 	}
-	fmt.Fprintf(p.w, "Archive basename: %s\n", base)
+	p.base = l.Base()
+	fmt.Fprintf(p.w, "Archive basename: %s\n", p.base)
 	p.loggers = func(ctx context.Context, begin func(*logger.Logger) error) error {
 		if err := begin(l); err != nil {
 			return err

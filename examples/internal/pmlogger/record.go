@@ -89,15 +89,15 @@ func (p *program) announce() (remove func(), err error) {
 	if note == "" && p.opts.control >= 0 {
 		note = fmt.Sprintf("-x %d", p.opts.control)
 	}
-	abs, err := filepath.Abs(p.base)
-	if err != nil {
-		abs = p.base
+	abs := p.base
+	if path, err := filepath.Abs(p.base); err == nil && !isURL(p.base) {
+		abs = path
 	}
 	process := pmlc.Process{PID: os.Getpid(), Port: p.port, Host: p.hostName, Archive: abs, Note: note}
 	if err := pmlc.WriteMap(dir, process, p.opts.primary); err != nil {
 		fmt.Fprintf(p.w, "%s: error creating %v\n", programName, err)
 	}
-	if p.opts.note == checkNote || p.opts.note == reexecNote {
+	if (p.opts.note == checkNote || p.opts.note == reexecNote) && !isURL(p.base) {
 		p.writeFolio()
 	}
 	p.notify(fmt.Sprintf("READY=1\nMAINPID=%d", os.Getpid()))

@@ -1,0 +1,111 @@
+package logger
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/pcp-go/pcp/archive/push"
+)
+
+// A pusher is what a Logger knows of the receiver of its archive. The zero pusher is one of an archive in files.
+type pusher struct {
+	sender  *push.Sender
+	url     string
+	away    bool // the receiver, as was reported
+	full    bool // there is no room for another record
+	left    int  // records that were left out since then
+	leftAll int
+}
+
+// connectPush finds the receiver of the archive, which becomes the Writer's storage.
+func (l *Logger) connectPush(ctx context.Context) error {
+	o := l.opts.Push
+	if o == nil {
+		return nil
+	}
+	with := *o
+	with.Notify = func() {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+		if o.Notify != nil {
+			o.Notify()
+		}
+	}
+	s, err := with.New(ctx)
+	if err != nil {
+		return err
+	}
+	l.push = pusher{sender: s, url: withoutPassword(o.URL)}
+	l.opts.Base = cmp.Or(l.opts.Base, l.push.url)
+	return nil
+}
+
+// withoutPassword is a URL without its user and password.
+func withoutPassword(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.User == nil {
+		return text
+	}
+	u.User = nil
+	return u.String()
+}
+
+// tendPush reports what has become of the receiver. An error ends the logger.
+func (l *Logger) tendPush() error {
+	p := &l.push
+	if p.sender == nil {
+		return nil
+	}
+	s := p.sender.Stats()
+	if away := !s.Connected; away != p.away {
+		p.away = away
+		if away {
+			l.report(ReceiverLost{p.url, time.Now(), s.Failure})
+		} else {
+			l.report(ReceiverRestored{p.url, time.Now()})
+		}
+	}
+	l.publish()
+	return p.sender.Err()
+}
+
+// hasRoom reports whether there is room for another record, which is left out otherwise.
+func (p *pusher) hasRoom(l *Logger) bool {
+	if p.sender == nil {
+		return true
+	}
+	full := p.sender.Full()
+	switch {
+	case full && !p.full:
+		l.report(PushFull{p.url, time.Now()})
+	case !full && p.full:
+		l.report(PushLeftOut{p.url, time.Now(), p.left})
+		p.left = 0
+	}
+	if p.full = full; full {
+		p.left++
+		p.leftAll++
+		l.gap = true
+	}
+	return !full
+}
+
+// closePush sends what is left.
+func (l *Logger) closePush(ctx context.Context) error {
+	p := &l.push
+	if p.sender == nil {
+		return nil
+	}
+	if p.full {
+		l.report(PushLeftOut{p.url, time.Now(), p.left})
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(l.opts.DrainTimeout, DefaultDrainTimeout))
+	defer cancel()
+	err := p.sender.Close(ctx)
+	l.publish()
+	return err
+}

@@ -1,0 +1,145 @@
+package push
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Access says who may push. Its zero value lets those of this computer.
+type Access struct {
+	// Networks are those of clients that need no password; nil means this computer. Behind a proxy all clients have its address: there,
+	// and for this computer's users to need one, it is empty, but not nil. Clients of a unix socket, who have passed its
+	// permissions, never need one.
+	Networks []netip.Prefix
+	// Users are those who may push from anywhere.
+	Users []User
+}
+
+// A User is somebody with a password.
+type User struct {
+	// Name and Password are those of HTTP basic authentication. Without a Name, Password is a token for "Authorization: Bearer".
+	Name, Password string
+	// Hosts are the hosts of which the user may push archives, by the names in their labels, in small letters: patterns of
+	// path.Match. None means all.
+	Hosts []string
+}
+
+// ParseUsers reads users, each in a line: a name, a password, and patterns of hosts if they are not all. The name "-" means none.
+// Empty lines and those that begin with # are left out.
+//
+//	web    s3cret   web*.example.com
+//	-      8sd7fg…  db1
+func ParseUsers(r io.Reader) ([]User, error) {
+	var users []User
+	s := bufio.NewScanner(r)
+	for line := 1; s.Scan(); line++ {
+		f := strings.Fields(s.Text())
+		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
+			continue
+		}
+		if len(f) < 2 {
+			return nil, fmt.Errorf("line %d: a user without a password", line)
+		}
+		u := User{f[0], f[1], f[2:]}
+		if u.Name == "-" {
+			u.Name = ""
+		}
+		for _, pattern := range u.Hosts {
+			if _, err := path.Match(pattern, ""); err != nil {
+				return nil, fmt.Errorf("line %d: host %q: %w", line, pattern, err)
+			}
+		}
+		users = append(users, u)
+	}
+	return users, s.Err()
+}
+
+// A client is who sends a request.
+type client struct {
+	id    string // a user or an address
+	hosts []string
+}
+
+// errDenied is the error of those who may not push.
+var errDenied = &failure{http.StatusForbidden, "no permission"}
+
+// client finds out who sends a request. Who has an archive must be the same for all of its requests.
+func (a *Access) client(r *http.Request) (client, error) {
+	if r.Header.Get("Origin") != "" { // a page of some web site, in the browser of one who may push
+		return client{}, errDenied
+	}
+	if header := r.Header.Get("Authorization"); header != "" {
+		name, secret, basic := r.BasicAuth()
+		if token, ok := cutBearer(header); ok {
+			secret = token
+		} else if !basic || name == "" {
+			return client{}, errDenied
+		}
+		if u := a.user(name, secret); u != nil {
+			return client{"user " + u.id(), u.Hosts}, nil
+		}
+		return client{}, errDenied
+	}
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
+		return client{id: "unix"}, nil
+	}
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return client{}, errDenied
+	}
+	addr := ap.Addr().Unmap().WithZone("")
+	allowed := addr.IsLoopback()
+	if a.Networks != nil {
+		allowed = slices.ContainsFunc(a.Networks, func(p netip.Prefix) bool { return p.Contains(addr) })
+	}
+	if !allowed {
+		return client{}, errDenied
+	}
+	return client{id: addr.String()}, nil
+}
+
+func cutBearer(header string) (token string, ok bool) {
+	const scheme = "bearer "
+	if len(header) < len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
+		return "", false
+	}
+	return header[len(scheme):], true
+}
+
+// user is that with a name and a password. How long it takes says nothing of either.
+func (a *Access) user(name, password string) (found *User) {
+	n, p := sha256.Sum256([]byte(name)), sha256.Sum256([]byte(password))
+	for i := range a.Users {
+		u := &a.Users[i]
+		un, up := sha256.Sum256([]byte(u.Name)), sha256.Sum256([]byte(u.Password))
+		if subtle.ConstantTimeCompare(n[:], un[:])&subtle.ConstantTimeCompare(p[:], up[:]) == 1 && u.Password != "" {
+			found = u
+		}
+	}
+	return found
+}
+
+// id is a user's name, or a text that stands for a token.
+func (u *User) id() string {
+	if u.Name != "" {
+		return u.Name
+	}
+	return fmt.Sprintf("with token %.16x", sha256.Sum256([]byte(u.Password)))
+}
+
+// mayPush reports whether a client may push archives of a host.
+func (c *client) mayPush(host string) bool {
+	return len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(pattern string) bool {
+		ok, _ := path.Match(pattern, host)
+		return ok
+	})
+}

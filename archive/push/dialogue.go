@@ -1,0 +1,191 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+)
+
+// A replyError is a reply that is none of success.
+type replyError struct {
+	status int
+	what   string
+	after  time.Duration // when the receiver wants to be asked again
+}
+
+func (e *replyError) Error() string { return e.what }
+
+// final reports whether it is not worth asking again.
+func (e *replyError) final() bool {
+	switch e.status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusConflict, http.StatusGone:
+		return false
+	}
+	return e.status < 500
+}
+
+// errMetadata says that another archive cannot be begun.
+var errMetadata = &replyError{what: fmt.Sprintf("the receiver has lost an archive with more than %d bytes of metadata", maxKeptMeta)}
+
+// ping asks whether the receiver is one.
+func (s *Sender) ping(ctx context.Context) error {
+	body, _, err := s.request(ctx, http.MethodGet, "/logger/ping", nil)
+	if err == nil && !bytes.HasPrefix(body, []byte(`{"success":true}`)) {
+		err = fmt.Errorf("%s/logger/ping: %.100q is not the reply of a receiver of archives", s.url, body)
+	}
+	return err
+}
+
+// begin begins an archive.
+func (s *Sender) begin(ctx context.Context) (wait time.Duration, err error) {
+	s.mu.Lock()
+	if s.begun && !s.queue.again() {
+		s.mu.Unlock()
+		return 0, errMetadata
+	}
+	label := s.queue.label
+	s.mu.Unlock()
+	path := "/logger/label"
+	if s.opts.Idle > 0 {
+		path += "?polltimeout=" + strconv.Itoa(max(int(s.opts.Idle/time.Second), 1))
+	}
+	body, header, err := s.request(ctx, http.MethodPost, path, label)
+	if err != nil {
+		return after(err), err
+	}
+	rest, ok := strings.CutPrefix(string(body), `{"archive":`)
+	number := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+	if !ok || number == "" {
+		return 0, &replyError{what: fmt.Sprintf("label: reply %.100q", body)}
+	}
+	s.number, s.offsets, s.begun = number, header.Get(offsetHeader) != "", true
+	s.mu.Lock()
+	s.stats.Archives++
+	s.mu.Unlock()
+	return 0, nil
+}
+
+// round sends what there is. After an error of which a receiver without offsets may have got something, or one that says that the archive is
+// not there any longer, another archive begins.
+func (s *Sender) round(ctx context.Context) (wait time.Duration, err error) {
+	if s.number == "" {
+		if wait, err := s.begin(ctx); err != nil {
+			return wait, err
+		}
+	}
+	s.mu.Lock()
+	s.queue.trim()
+	r := s.queue.begins()
+	s.mu.Unlock()
+	for {
+		s.mu.Lock()
+		p, ok := s.queue.next(&r, s.offsets)
+		s.mu.Unlock()
+		if !ok {
+			return 0, nil
+		}
+		if len(p.b) > 0 {
+			err = s.send(ctx, p)
+		}
+		if err != nil {
+			gone := errors.Is(err, errOtherEnd)
+			if e, ok := errors.AsType[*replyError](err); ok {
+				gone = gone || e.status == http.StatusGone || e.status == http.StatusConflict
+			}
+			if gone || !s.offsets {
+				s.number = ""
+			}
+			return after(err), err
+		}
+		s.mu.Lock()
+		s.queue.sent(&r, p)
+		s.stats.Bytes += uint64(len(p.b))
+		s.mu.Unlock()
+	}
+}
+
+// after is how long the receiver wants not to be asked.
+func after(err error) time.Duration {
+	if e, ok := errors.AsType[*replyError](err); ok {
+		return e.after
+	}
+	return 0
+}
+
+// errOtherEnd says that the receiver has other records.
+var errOtherEnd = errors.New("the receiver's file ends elsewhere")
+
+// send sends a piece.
+func (s *Sender) send(ctx context.Context, p piece) error {
+	var path string
+	switch p.volume {
+	case archive.VolumeMeta:
+		path = "/logger/meta/" + s.number
+	case archive.VolumeIndex:
+		path = "/logger/index/" + s.number
+	default:
+		path = fmt.Sprintf("/logger/volume/%d/%s", p.volume, s.number)
+	}
+	if s.offsets {
+		path += "?offset=" + strconv.FormatInt(p.offset, 10)
+	}
+	_, header, err := s.request(ctx, http.MethodPost, path, p.b)
+	if want := strconv.FormatInt(p.offset+int64(len(p.b)), 10); err == nil && s.offsets && header.Get(offsetHeader) != want {
+		err = errOtherEnd
+	}
+	return err
+}
+
+// request sends a request and returns the body of the reply, if it is one of success.
+func (s *Sender) request(ctx context.Context, method, path string, body []byte) ([]byte, http.Header, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/octet-stream")
+	}
+	switch o := &s.opts; {
+	case o.Token != "":
+		r.Header.Set("Authorization", "Bearer "+o.Token)
+	case o.User != "":
+		r.SetBasicAuth(o.User, o.Password)
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err != nil {
+		return nil, nil, err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		e := &replyError{status: resp.StatusCode, what: fmt.Sprintf("%s %s%s: %s", method, s.url, path, resp.Status)}
+		if why := resp.Header.Get(errorHeader); why != "" {
+			e.what += fmt.Sprintf(" (%.200s)", why)
+		}
+		if sec, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && sec > 0 {
+			e.after = time.Duration(min(sec, int(maxBackoff/time.Second))) * time.Second
+		}
+		return nil, nil, e
+	}
+	const least = 10 // bytes of a reply, as to pmlogger
+	if kind := resp.Header.Get("Content-Type"); kind != "application/json" || len(reply) < least {
+		return nil, nil, &replyError{what: fmt.Sprintf("%s %s%s: a reply of %d bytes of %.100q is not that of a receiver", method, s.url, path, len(reply), kind)}
+	}
+	s.mu.Lock()
+	s.stats.Requests++
+	s.mu.Unlock()
+	return reply, resp.Header, nil
+}

@@ -1,0 +1,95 @@
+package push
+
+import (
+	"encoding/binary"
+
+	"github.com/pcp-go/pcp/archive"
+)
+
+// Lengths of the entries of an index.
+const (
+	entryLenV2 = 20
+	entryLenV3 = 32
+)
+
+// A framing says where records of a file end.
+type framing struct {
+	entry int // bytes of each, in the index; 0 for records with their length before and after them
+	least int // bytes of the shortest one
+	meta  bool
+}
+
+func newFraming(version, volume int) framing {
+	time := 12
+	if version == 2 {
+		time = 8
+	}
+	switch {
+	case volume == archive.VolumeIndex && version == 2:
+		return framing{entry: entryLenV2}
+	case volume == archive.VolumeIndex:
+		return framing{entry: entryLenV3}
+	case volume == archive.VolumeMeta:
+		return framing{least: 12, meta: true}
+	}
+	return framing{least: 8 + time + 4}
+}
+
+// times is how many bytes the time of an index's entry has, and whether its offsets have 64 bits.
+func (f framing) times() (n int, wide bool) {
+	if f.entry == entryLenV2 {
+		return 8, false
+	}
+	return 12, true
+}
+
+// next is how many bytes the record at the start of b has, 0 if b is too short to tell.
+func (f framing) next(b []byte) (int, error) {
+	if f.entry > 0 {
+		return f.entry, nil
+	}
+	if len(b) < 4 {
+		return 0, nil
+	}
+	n := int(int32(binary.BigEndian.Uint32(b)))
+	if n < f.least || n >= maxRecord {
+		return 0, badRequest("record of %d bytes", n)
+	}
+	if f.meta && len(b) >= 8 {
+		if typ := int32(binary.BigEndian.Uint32(b[4:])); typ < archive.TypeDesc || typ > archive.TypeLabels {
+			return 0, badRequest("metadata record of type %d", typ)
+		}
+	}
+	return n, nil
+}
+
+// check checks a whole record.
+func (f framing) check(rec []byte) error {
+	if f.entry > 0 {
+		return nil
+	}
+	return checkTail(rec[len(rec)-4:], len(rec))
+}
+
+// checkTail checks the length at the end of a record.
+func checkTail(tail []byte, n int) error {
+	if got := binary.BigEndian.Uint32(tail); got != uint32(n) {
+		return badRequest("record of %d bytes ends with the length %d", n, got)
+	}
+	return nil
+}
+
+// whole is how many bytes at the start of b are whole records, how many records that are, and what is wrong after them.
+func (f framing) whole(b []byte) (end, records int, err error) {
+	for {
+		n, err := f.next(b[end:])
+		if err != nil || n == 0 || n > len(b)-end {
+			return end, records, err
+		}
+		if err := f.check(b[end : end+n]); err != nil {
+			return end, records, err
+		}
+		end += n
+		records++
+	}
+}

@@ -1,0 +1,339 @@
+package push
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/ctxlock"
+)
+
+// maxNumber is the greatest number of an archive.
+const maxNumber = 1<<31 - 1
+
+// An incoming is an archive that is being received. Who has its turn may use it.
+type incoming struct {
+	r *Receiver
+	state
+	version  int
+	turn     ctxlock.Mutex
+	last     time.Time     // of the last request
+	longest  time.Duration // between two
+	resumed  bool          // the files are open
+	finished bool          // guarded by r.mu, too
+
+	meta, index, data *file // data is nil before the first volume
+	volume            int   // of data
+}
+
+// hostDir is the directory of a host.
+func hostDir(host string) string { return strings.ToLower(host) }
+
+// begin begins an archive with a label.
+func (r *Receiver) begin(c client, label []byte, timeout time.Duration) (*incoming, error) {
+	l, err := parseLabel(label)
+	if err != nil {
+		return nil, err
+	}
+	if !c.mayPush(hostDir(l.Host)) {
+		return nil, errDenied
+	}
+	a := &incoming{r: r, version: l.Version, turn: ctxlock.New(), last: time.Now(), resumed: true}
+	a.Owner, a.Label, a.Timeout = c.id, label, max(int(timeout/time.Second), 1)
+	if err := r.register(a); err != nil {
+		return nil, err
+	}
+	_ = a.turn.TryLock()
+	defer a.turn.Unlock()
+	if err := a.create(hostDir(l.Host), baseName(l.Start, r.opts.UTC)); err != nil {
+		r.finish(a)
+		return nil, err
+	}
+	r.stats.archives.Add(1)
+	r.log.Info("archive begins", slog.String("archive", a.Base), slog.String("client", a.Owner))
+	return a, nil
+}
+
+// register gives an archive a number, if there may be one more.
+func (r *Receiver) register(a *incoming) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return errClosed
+	case len(r.archives) >= r.opts.Limits.MaxArchives:
+		return errArchives
+	case r.perClient[a.Owner] >= r.opts.Limits.MaxArchivesPerClient:
+		return errClient
+	}
+	for a.Number == 0 || r.archives[a.Number] != nil {
+		var b [4]byte
+		_, _ = rand.Read(b[:]) // it never fails
+		a.Number = binary.BigEndian.Uint32(b[:]) & maxNumber
+	}
+	r.archives[a.Number] = a
+	r.perClient[a.Owner]++
+	return nil
+}
+
+// create makes the metadata and the index, by the first name that is free.
+func (a *incoming) create(dir, name string) error {
+	root := a.r.root
+	if err := root.MkdirAll(dir, 0o775); err != nil {
+		return err
+	}
+	if err := root.MkdirAll(stateDir, 0o700); err != nil {
+		return err
+	}
+	taken, err := a.taken(dir)
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		base := name
+		if n > 0 {
+			base += fmt.Sprintf("-%02d", n)
+		}
+		if taken[base] {
+			continue
+		}
+		if a.Base = path.Join(dir, base); !a.r.own(a) {
+			continue
+		}
+		if a.meta, err = a.createFile(archive.VolumeMeta); err == nil {
+			break
+		}
+		a.r.disown(a)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if a.index, err = a.createFile(archive.VolumeIndex); err != nil {
+		a.index = nil
+		return err
+	}
+	return a.save()
+}
+
+// taken are the names of archives in a directory.
+func (a *incoming) taken(dir string) (map[string]bool, error) {
+	d, err := a.r.root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	taken := make(map[string]bool, len(names))
+	for _, name := range names {
+		taken[baseOf(name)] = true
+	}
+	return taken, errors.Join(err, d.Close())
+}
+
+// own notes whose an archive is, unless there is one of its name.
+func (r *Receiver) own(a *incoming) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, taken := r.usage.owners[a.Base]; taken {
+		return false
+	}
+	r.usage.owners[a.Base] = a.Owner
+	return true
+}
+
+// disown forgets an archive that there is not.
+func (r *Receiver) disown(a *incoming) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.usage.owners, a.Base)
+	delete(r.usage.archives, a.Base)
+	a.Base = ""
+}
+
+// fileName is the name of a file of the archive.
+func (a *incoming) fileName(volume int) string {
+	switch volume {
+	case archive.VolumeMeta:
+		return a.Base + ".meta"
+	case archive.VolumeIndex:
+		return a.Base + ".index"
+	}
+	return a.Base + "." + strconv.Itoa(volume)
+}
+
+// find finds an archive of a client and takes its turn.
+func (r *Receiver) find(q *request, number uint32) (*incoming, error) {
+	r.mu.Lock()
+	a, closed := r.archives[number], r.closed
+	r.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errClosed
+	case a == nil || a.Owner != q.client.id:
+		return nil, errGone
+	}
+	if err := a.turn.Lock(q.r.Context()); err != nil {
+		return nil, errBusy
+	}
+	r.mu.Lock()
+	closed = r.closed
+	r.mu.Unlock()
+	if a.finished || closed {
+		a.turn.Unlock()
+		if closed {
+			return nil, errClosed
+		}
+		return nil, errGone
+	}
+	now := time.Now()
+	a.longest, a.last = max(a.longest, now.Sub(a.last)), now
+	if err := a.resume(); err != nil {
+		a.turn.Unlock()
+		return nil, err
+	}
+	return a, nil
+}
+
+// file is a file for a request; that of the next volume begins.
+func (a *incoming) file(volume int) (*file, error) {
+	switch {
+	case volume == archive.VolumeMeta:
+		return a.meta, nil
+	case volume == archive.VolumeIndex:
+		return a.index, nil
+	case a.data != nil && volume == a.volume:
+		return a.data, nil
+	case a.data != nil && volume < a.volume:
+		return nil, &failure{http.StatusConflict, fmt.Sprintf("volume %d after volume %d", volume, a.volume)}
+	case volume >= maxVolume:
+		return nil, &failure{http.StatusInternalServerError, fmt.Sprintf("volume %d", volume)}
+	}
+	f, err := a.createFile(volume)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, &failure{http.StatusConflict, f.name + " exists"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.data != nil {
+		if err := a.data.close(); err != nil {
+			a.r.log.Error("volume ends", slog.String("file", a.data.name), slog.Any("err", err))
+		}
+	}
+	a.data, a.volume = f, volume
+	return f, nil
+}
+
+// all are the files that are open.
+func (a *incoming) all() []*file { return []*file{a.data, a.meta, a.index} }
+
+// sync has the system write what there is, the index last, which leads to the rest.
+func (a *incoming) sync() error {
+	for _, f := range a.all() {
+		if err := f.sync(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close closes the files. What is held of records goes.
+func (a *incoming) close() error {
+	var errs []error
+	for _, f := range a.all() {
+		errs = append(errs, f.close())
+	}
+	a.meta, a.index, a.data, a.resumed = nil, nil, nil, false
+	return errors.Join(errs...)
+}
+
+// hasVolume reports whether there is a volume.
+func (a *incoming) hasVolume() bool {
+	n, err := a.lastVolume()
+	return n >= 0 || err != nil
+}
+
+// lastVolume is the greatest number of a volume, less than 0 if there is none.
+func (a *incoming) lastVolume() (last int, err error) {
+	last = -1
+	dir, base := path.Split(a.Base)
+	if base == "" {
+		return last, nil
+	}
+	d, err := a.r.root.Open(strings.TrimSuffix(dir, "/"))
+	if err != nil {
+		return last, err
+	}
+	names, err := d.Readdirnames(-1)
+	for _, name := range names {
+		if number, ok := strings.CutPrefix(name, base+"."); ok {
+			if n, err := strconv.ParseUint(number, 10, 16); err == nil && n < maxVolume && strconv.FormatUint(n, 10) == number {
+				last = max(last, int(n))
+			}
+		}
+	}
+	return last, errors.Join(err, d.Close())
+}
+
+// remove removes an archive that has no volume.
+func (a *incoming) remove() error {
+	if a.Base == "" {
+		return nil
+	}
+	var errs []error
+	for _, volume := range []int{archive.VolumeMeta, archive.VolumeIndex} {
+		name := a.fileName(volume)
+		info, err := a.r.root.Lstat(name)
+		if err == nil {
+			err = a.r.root.Remove(name)
+		}
+		if err == nil {
+			a.r.release(a, info.Size())
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	a.r.disown(a)
+	if err := a.r.root.Remove(a.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// resume opens the files again, after the end of a Receiver.
+func (a *incoming) resume() error {
+	if a.resumed {
+		return nil
+	}
+	last, err := a.lastVolume()
+	if err == nil {
+		a.meta, err = a.openFile(archive.VolumeMeta)
+	}
+	if err == nil {
+		a.index, err = a.openFile(archive.VolumeIndex)
+	}
+	if err == nil && last >= 0 {
+		a.volume = last
+		a.data, err = a.openFile(last)
+	}
+	switch {
+	case err == nil:
+		a.resumed = true
+	case errors.Is(err, os.ErrNotExist): // somebody has removed or compressed it
+		_ = a.close()
+		a.r.finish(a)
+		err = errGone
+	default:
+		_ = a.close()
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/loglimit"
+)
+
+// ReceiverOptions say where a Receiver has its archives, and who may send how much.
+type ReceiverOptions struct {
+	// Dir is the directory of the archives. It is made if there is none.
+	Dir string
+	// Access says who may push.
+	Access Access
+	// Limits has what clients are granted.
+	Limits Limits
+	// UTC gives archives names by UTC, not by the time zone of this process.
+	UTC bool
+	// Log gets archives that begin and end, and requests that are refused; nil means slog.Default().
+	Log *slog.Logger
+}
+
+// A Receiver is an http.Handler that receives archives. It is safe for concurrent use.
+type Receiver struct {
+	opts ReceiverOptions
+	log  *slog.Logger
+	root *os.Root
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	done chan struct{} // closed when the sweeper has ended
+
+	mu        sync.Mutex
+	closed    bool
+	archives  map[uint32]*incoming
+	perClient map[string]int // archives
+	usage     usage
+
+	held  atomic.Int64
+	stats counters
+}
+
+type counters struct{ archives, requests, refused, records, bytes atomic.Uint64 }
+
+// Stats are how a Receiver is doing. The counts are since Open.
+type Stats struct {
+	Open     int    // archives that are being received
+	Archives uint64 // that have begun
+	Requests uint64 // all but those of ping
+	Refused  uint64 // requests with an error
+	Records  uint64 // that were written
+	Bytes    uint64 // that were written
+	Stored   int64  // bytes in the directory
+	Held     int64  // bytes in memory of records that have not come to their end
+}
+
+// Stats are how r is doing.
+func (r *Receiver) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := &r.stats
+	return Stats{Open: len(r.archives), Archives: c.archives.Load(), Requests: c.requests.Load(), Refused: c.refused.Load(),
+		Records: c.records.Load(), Bytes: c.bytes.Load(), Stored: r.usage.total, Held: r.held.Load()}
+}
+
+// Open opens the directory, with the archives that a Receiver before had not received to their end. One Receiver may have it at a time.
+func (o ReceiverOptions) Open() (*Receiver, error) {
+	if err := os.MkdirAll(o.Dir, 0o775); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	o.Limits = o.Limits.complete()
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	ctx, end := context.WithCancel(context.Background())
+	r := &Receiver{opts: o, log: loglimit.New(o.Log), root: root, life: ctx, end: end, done: make(chan struct{}), archives: map[uint32]*incoming{}, perClient: map[string]int{}}
+	if err := r.load(); err != nil {
+		end()
+		return nil, errors.Join(err, root.Close())
+	}
+	go r.sweep(ctx)
+	return r, nil
+}
+
+// Close ends r. Requests fail from then on; a Receiver that is opened later goes on with the archives.
+func (r *Receiver) Close() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	r.closed = true
+	all := r.open()
+	r.mu.Unlock()
+	r.end()
+	<-r.done
+	var errs []error
+	for _, a := range all {
+		_ = a.turn.Lock(context.Background()) // a request that is going on has its body cut off
+		errs = append(errs, a.close())
+		a.turn.Unlock()
+	}
+	loglimit.Flush(r.log)
+	return errors.Join(append(errs, r.root.Close())...)
+}
+
+// open are all archives; r is locked.
+func (r *Receiver) open() []*incoming {
+	all := make([]*incoming, 0, len(r.archives))
+	for _, a := range r.archives {
+		all = append(all, a)
+	}
+	return all
+}
+
+// sweep ends archives that are idle, and has the system write the others to the disk, until ctx ends.
+func (r *Receiver) sweep(ctx context.Context) {
+	defer close(r.done)
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	synced, counted := time.Now(), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		r.mu.Lock()
+		all := r.open()
+		r.mu.Unlock()
+		flush := now.Sub(synced) >= syncEvery
+		if flush {
+			synced = now
+		}
+		for _, a := range all {
+			r.tend(a, now, flush)
+		}
+		if now.Sub(counted) >= recountWait {
+			counted = now
+			r.recount(ctx)
+		}
+	}
+}
+
+// tend ends an archive that is idle, and has the system write one that is not. One that has a request now is left for the next time.
+func (r *Receiver) tend(a *incoming, now time.Time, flush bool) {
+	if !a.turn.TryLock() {
+		return
+	}
+	defer a.turn.Unlock()
+	if now.Sub(a.last) > r.idle(a) {
+		r.finish(a)
+	} else if flush {
+		if err := a.sync(); err != nil {
+			r.log.Error("sync", slog.String("archive", a.Base), slog.Any("err", err))
+		}
+	}
+}
+
+// idle is how long an archive may be without a request.
+func (r *Receiver) idle(a *incoming) time.Duration {
+	return min(max(time.Duration(a.Timeout)*time.Second, 3*a.longest), r.opts.Limits.MaxTimeout)
+}
+
+// finish ends an archive, whose turn is the caller's. One without a volume is none, and goes.
+func (r *Receiver) finish(a *incoming) {
+	r.mu.Lock()
+	if a.finished {
+		r.mu.Unlock()
+		return
+	}
+	a.finished = true
+	delete(r.archives, a.Number)
+	if r.perClient[a.Owner]--; r.perClient[a.Owner] <= 0 {
+		delete(r.perClient, a.Owner)
+	}
+	r.mu.Unlock()
+	err := a.close()
+	if a.hasVolume() {
+		a.Finished = true
+		err = errors.Join(err, a.save())
+	} else {
+		err = errors.Join(err, a.remove())
+	}
+	r.log.Info("archive ends", slog.String("archive", a.Base), slog.String("client", a.Owner))
+	if err != nil {
+		r.log.Error("archive ends", slog.String("archive", a.Base), slog.Any("err", err))
+	}
+}

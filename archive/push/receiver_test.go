@@ -1,0 +1,730 @@
+package push_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/push"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+var start = time.Date(2026, 11, 24, 0, 30, 0, 0, time.UTC)
+
+// open opens a receiver.
+func open(t testing.TB, o push.ReceiverOptions) *push.Receiver {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	o.UTC, o.Log = true, slog.New(slog.DiscardHandler)
+	r, err := o.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// A reply is what comes back.
+type reply struct {
+	status int
+	body   string
+	header http.Header
+}
+
+// send sends a request from an address of this computer.
+func send(h http.Handler, method, path, body string, header ...string) reply {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.RemoteAddr = "127.0.0.1:4711"
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "from" {
+			r.RemoteAddr = header[i+1]
+			continue
+		}
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return reply{w.Code, w.Body.String(), w.Header()}
+}
+
+// post sends a body and checks the status.
+func post(t *testing.T, h http.Handler, path, body string, status int, header ...string) reply {
+	t.Helper()
+	r := send(h, "POST", path, body, header...)
+	if want := status == 200; r.status != status || strings.HasSuffix(r.body, "\"success\":true}\r\n") != want || r.header.Get("Content-Type") != "application/json" {
+		t.Errorf("POST %s: %d %q %q, want %d", path, r.status, r.body, r.header.Get("Pcp-Push-Error"), status)
+	}
+	return r
+}
+
+// label is a label with a host.
+func label(t testing.TB, version int, host string) string {
+	t.Helper()
+	l := archive.Label{Version: version, PID: 1, Start: start, Host: host, TimeZone: "UTC"}
+	b, err := l.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// begin begins an archive and returns its number.
+func begin(t *testing.T, h http.Handler, host string, header ...string) string {
+	t.Helper()
+	return numberOf(t, post(t, h, "/logger/label", label(t, 3, host), 200, header...))
+}
+
+// numberOf is the number in the reply to a label.
+func numberOf(t testing.TB, r reply) string {
+	t.Helper()
+	number, ok := strings.CutPrefix(r.body, `{"archive":`)
+	number, ok2 := strings.CutSuffix(number, ",\"success\":true}\r\n")
+	if n, err := strconv.Atoi(number); !ok || !ok2 || err != nil || n <= 0 {
+		t.Fatalf("label: %q", r.body)
+	}
+	return number
+}
+
+// files are what is in a directory, with the sizes of files.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || strings.Contains(path, ".push") {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		list = append(list, fmt.Sprint(filepath.ToSlash(rel), " ", info.Size()))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(list, "\n")
+}
+
+// A sample is an archive in pieces, as a logger sends them.
+type sample struct {
+	label string
+	parts []part
+}
+
+type part struct{ path, body string }
+
+// newSample makes an archive in files, and of them what pmlogpush sends: all of each file, in slices.
+func newSample(t testing.TB, version, records, slice int) (base string, s sample) {
+	t.Helper()
+	base = filepath.Join(t.TempDir(), "a")
+	w, err := archive.WriterOptions{Label: archive.Label{Version: version, Host: "web1", TimeZone: "UTC", PID: 1}, VolumeRecords: 10, IndexEvery: 100}.Create(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := pdu.MakePMID(60, 0, 1)
+	if err := w.WriteMetric(archive.Metric{Desc: pdu.Desc{PMID: id, Type: pdu.TypeU32, InDom: pdu.NoInDom}, Names: []string{"one"}}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		b := pdu.ResultWriter{Time: start.Add(time.Duration(i) * time.Second)}
+		b.Begin(id)
+		b.Atom(pdu.NoInst, pdu.Uint32(uint32(i)))
+		if err := w.WriteSets(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	paths := w.Paths()
+	slices.SortFunc(paths, func(a, b string) int { // the metadata, the index, the volumes
+		return strings.Compare(order(a), order(b))
+	})
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(label(t, version, "web1"))
+		s.label = string(b[:n])
+		where := strings.TrimPrefix(filepath.Ext(path), ".")
+		if where != "meta" && where != "index" {
+			where = "volume/" + where
+		}
+		for b = b[n:]; len(b) > 0; {
+			n := min(slice, len(b))
+			s.parts = append(s.parts, part{where, string(b[:n])})
+			b = b[n:]
+		}
+	}
+	return base, s
+}
+
+func order(path string) string {
+	switch ext := filepath.Ext(path); ext {
+	case ".meta":
+		return "0"
+	case ".index":
+		return "1"
+	default:
+		return "2" + ext
+	}
+}
+
+// compareFiles compares an archive with another, file by file. All labels are those of the first file, but for the volume.
+func compareFiles(t *testing.T, got, want string) {
+	t.Helper()
+	paths, err := filepath.Glob(want + ".*")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		w, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := os.ReadFile(got + strings.TrimPrefix(path, want))
+		if err != nil || !bytes.Equal(g, w) {
+			t.Errorf("%s: %d bytes, %v, want %d", path, len(g), err, len(w))
+		}
+	}
+}
+
+// An archive comes as pmlogpush sends it, in slices that know no records, and is the same.
+func TestSlices(t *testing.T) {
+	for _, version := range []int{2, 3} {
+		for _, slice := range []int{1, 7, 8 << 10} {
+			dir := t.TempDir()
+			r := open(t, push.ReceiverOptions{Dir: dir})
+			base, s := newSample(t, version, 25, slice)
+			number := numberOf(t, post(t, r, "/logger/label", s.label, 200))
+			for _, p := range s.parts {
+				post(t, r, "/logger/"+p.path+"/"+number, p.body, 200)
+			}
+			compareFiles(t, filepath.Join(dir, "web1", "20261124.00.30"), base)
+			if st := r.Stats(); st.Open != 1 || st.Archives != 1 || st.Held != 0 || st.Records == 0 || st.Refused != 0 {
+				t.Errorf("%+v", st)
+			}
+		}
+	}
+}
+
+// Requests and the bytes of their replies, of pmproxy 7.
+func TestReplies(t *testing.T) {
+	r := open(t, push.ReceiverOptions{})
+	number := begin(t, r, "web1")
+	long := strings.Repeat("x", 10<<20)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		reply              string
+	}{
+		{"GET", "/logger/ping", "", 200, `{"success":true}`},
+		{"GET", "/logger/ping?client=a%22b", "", 200, `{"client":"a\u0022b","success":true}`},
+		{"POST", "/logger/meta/N?client=x", "", 200, `{"client":"x","success":true}`},
+		{"POST", "/logger/index/N", "", 200, `{"success":true}`},
+		{"POST", "/logger/volume/0/N", "", 200, `{"success":true}`},
+		{"POST", "/logger/ping", "", 400, `{"success":false}`},
+		{"GET", "/logger/label", "", 400, `{"success":false}`},
+		{"PUT", "/logger/meta/N", "", 400, `{"success":false}`},
+		{"POST", "/logger/label", "", 400, `{"success":false}`},
+		{"POST", "/logger/label", long, 400, `{"success":false}`},
+		{"POST", "/logger/label", label(t, 3, "web1")[:807], 400, `{"success":false}`},
+		{"POST", "/logger/label", label(t, 3, "../../x"), 400, `{"success":false}`},
+		{"POST", "/logger/label?polltimeout=x", label(t, 3, "web1"), 400, `{"success":false}`},
+		{"POST", "/logger/label?polltimeout=-1", label(t, 3, "web1"), 400, `{"success":false}`},
+		{"POST", "/logger/label", label(t, 3, "web1")[:804] + "xxxx", 422, `{"success":false}`},
+		{"POST", "/logger/label", label(t, 3, "web1")[:132], 422, `{"success":false}`},
+		{"POST", "/logger/label", "\x00\x00\x00\x84\x50\x05\x26\x04" + strings.Repeat("\x00", 124), 422, `{"success":false}`},
+		{"POST", "/logger/meta/0", "", 400, `{"success":false}`},
+		{"POST", "/logger/meta/x", "", 400, `{"success":false}`},
+		{"POST", "/logger/meta/", "", 400, `{"success":false}`},
+		{"POST", "/logger/meta/2147483648", "", 400, `{"success":false}`},
+		{"POST", "/logger/volume/x/N", "", 400, `{"success":false}`},
+		{"POST", "/logger/volume/-1/N", "", 400, `{"success":false}`},
+		{"POST", "/logger/meta/N?offset=x", "", 400, `{"success":false}`},
+		{"POST", "/logger/meta/N?a=%x", "", 400, `{"success":false}`},
+		{"POST", "/logger/meta/2147483647", "", 410, `{"success":false}`},
+		{"POST", "/logger/volume/5000/N", "", 500, `{"success":false}`},
+		{"POST", "/logger/volume/99999999999999999999/N", "", 500, `{"success":false}`},
+		{"POST", "/logger/meta/N", long, 500, `{"success":false}`},
+		{"POST", "/logger/nosuch", "", 404, `{"success":false}`},
+		{"POST", "/logger/label/1", "", 404, `{"success":false}`},
+		{"GET", "/loggerx", "", 404, `{"success":false}`},
+		{"POST", "/logger/meta/N?" + strings.Repeat("x", 9000), "", 400, `{"success":false}`},
+	} {
+		path := strings.Replace(c.path, "/N", "/"+number, 1)
+		got := send(r, c.method, path, c.body)
+		if got.status != c.status || got.body != c.reply+"\r\n" || fmt.Sprint(got.header["Content-Type"]) != "[application/json]" {
+			t.Errorf("%s %.100s: %d %q %v, want %d %q", c.method, c.path, got.status, got.body, got.header, c.status, c.reply)
+		}
+	}
+}
+
+// Labels of two loggers that have begun in the same minute, and of hosts that look like paths.
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, push.ReceiverOptions{Dir: dir})
+	numbers := map[string]bool{}
+	for range 3 {
+		n := begin(t, r, "Web1")
+		numbers[n] = true
+		post(t, r, "/logger/volume/0/"+n, "", 200)
+	}
+	if len(numbers) != 3 {
+		t.Error(numbers)
+	}
+	for _, host := range []string{"", ".", "..", "../../x", "/etc", "a/b", `a\b`, ".push", "a b", "a\x01", "ü", "a:b"} {
+		post(t, r, "/logger/label", label(t, 3, host), 400)
+	}
+	for _, host := range []string{"a..b", "10.0.0.1", "x_y-z"} {
+		begin(t, r, host)
+	}
+	for _, zone := range []string{"/etc/passwd", "../x", "a b", "a\x01"} {
+		l := archive.Label{Version: 3, Start: start, Host: "web1", ZoneInfo: zone}
+		b, err := l.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		post(t, r, "/logger/label", string(b), 400)
+	}
+	want := `10.0.0.1/20261124.00.30.index 808
+10.0.0.1/20261124.00.30.meta 808
+a..b/20261124.00.30.index 808
+a..b/20261124.00.30.meta 808
+web1/20261124.00.30-01.0 808
+web1/20261124.00.30-01.index 808
+web1/20261124.00.30-01.meta 808
+web1/20261124.00.30-02.0 808
+web1/20261124.00.30-02.index 808
+web1/20261124.00.30-02.meta 808
+web1/20261124.00.30.0 808
+web1/20261124.00.30.index 808
+web1/20261124.00.30.meta 808
+x_y-z/20261124.00.30.index 808
+x_y-z/20261124.00.30.meta 808`
+	if got := files(t, dir); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// A link in the place of a host's directory leads nowhere else, and one in the place of a file is not followed.
+func TestLinks(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	if err := os.Symlink(other, filepath.Join(dir, "web1")); err != nil {
+		t.Skip(err)
+	}
+	r := open(t, push.ReceiverOptions{Dir: dir})
+	post(t, r, "/logger/label", label(t, 3, "web1"), 500)
+	n := begin(t, r, "web2")
+	if err := os.Symlink(filepath.Join(other, "x"), filepath.Join(dir, "web2", "20261124.00.30.0")); err != nil {
+		t.Fatal(err)
+	}
+	post(t, r, "/logger/volume/0/"+n, "", 409)
+	if got := files(t, other); got != "" {
+		t.Error(got)
+	}
+}
+
+// Records that are none are not written, and what is before them is.
+func TestBadRecords(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, push.ReceiverOptions{Dir: dir})
+	n := begin(t, r, "web1")
+	good := record(24, 0)
+	for _, c := range []struct{ path, body string }{
+		{"meta", "\x00\x00\x00\x00"},
+		{"meta", "\xff\xff\xff\xff"},
+		{"meta", "\x00\xa0\x00\x00"},
+		{"meta", "\x00\x00\x00\x0c\x00\x00\x00\x08"},
+		{"meta", "\x00\x00\x00\x0c\x00\x00\x00\x01\x00\x00\x00\x0d"},
+		{"volume/0", good + good[:23] + "x"},
+		{"volume/0", "\x00\x00\x00\x14"},
+	} {
+		post(t, r, "/logger/"+c.path+"/"+n, c.body, 400)
+		for i := range len(c.body) - 1 { // and the same in pieces
+			send(r, "POST", "/logger/"+c.path+"/"+n, c.body[i:i+1])
+		}
+		post(t, r, "/logger/"+c.path+"/"+n, c.body[len(c.body)-1:], 400)
+	}
+	if st := r.Stats(); st.Held != 0 {
+		t.Errorf("%+v", st)
+	}
+	if got, want := files(t, dir), "web1/20261124.00.30.0 856\nweb1/20261124.00.30.index 808\nweb1/20261124.00.30.meta 808"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// record is a record of so many bytes.
+func record(n int, typ uint32) string {
+	b := make([]byte, n)
+	binary.BigEndian.PutUint32(b, uint32(n))
+	binary.BigEndian.PutUint32(b[4:], typ)
+	binary.BigEndian.PutUint32(b[n-4:], uint32(n))
+	return string(b)
+}
+
+// Volumes come in their order, and others may be left out.
+func TestVolumes(t *testing.T) {
+	r := open(t, push.ReceiverOptions{})
+	n := begin(t, r, "web1")
+	for _, c := range []struct{ volume, status int }{{1, 200}, {1, 200}, {3, 200}, {2, 409}, {1, 409}, {3, 200}, {4999, 200}, {5000, 500}} {
+		post(t, r, fmt.Sprintf("/logger/volume/%d/%s", c.volume, n), record(24, 0), c.status)
+	}
+}
+
+// Offsets say where records belong: what is there is left out, a gap is refused.
+func TestOffsets(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, push.ReceiverOptions{Dir: dir})
+	n := begin(t, r, "web1")
+	for _, c := range []struct {
+		offset, end string
+		body        string
+		status      int
+	}{
+		{"808", "832", record(24, 0), 200},
+		{"808", "832", record(24, 0), 200},
+		{"808", "864", record(24, 0) + record(32, 1), 200},
+		{"832", "880", record(32, 1) + record(24, 0)[:16], 200},
+		{"864", "888", record(24, 0), 200},
+		{"0", "888", "", 200},
+		{"889", "888", record(24, 0), 409},
+	} {
+		got := post(t, r, "/logger/volume/0/"+n+"?offset="+c.offset, c.body, c.status)
+		if end := got.header.Get("Pcp-Push-Offset"); end != c.end {
+			t.Errorf("%s: ends at %s, want %s", c.offset, end, c.end)
+		}
+	}
+}
+
+// Who may push, and whose archives are whose.
+func TestAccess(t *testing.T) {
+	users, err := push.ParseUsers(strings.NewReader("# users\n\nweb secret Web1 web*.example.com\n- t0ken\nother pass\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	users[0].Hosts[0] = "web1"
+	r := open(t, push.ReceiverOptions{Access: push.Access{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Users: users}})
+	l := label(t, 3, "web1")
+	basic := func(user, password string) []string {
+		h := http.Request{Header: http.Header{}}
+		h.SetBasicAuth(user, password)
+		return []string{"Authorization", h.Header.Get("Authorization"), "from", "192.0.2.1:1"}
+	}
+	for _, header := range [][]string{
+		{}, {"from", "192.0.2.1:1"}, {"from", "@"}, {"from", ""}, basic("web", "wrong"), basic("nobody", "secret"), basic("web", ""), basic("", "t0ken"),
+		{"Authorization", "Bearer secret"}, {"Authorization", "Basic x"}, {"Authorization", "Digest x"}, {"from", "10.0.0.1:1", "Authorization", "Bearer x"},
+		{"from", "10.0.0.1:1", "Origin", "http://evil.example.com"},
+	} {
+		got := post(t, r, "/logger/label", l, 403, header...)
+		if got.header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%v: no WWW-Authenticate", header)
+		}
+	}
+	if got := send(r, "GET", "/logger/ping", "", basic("web", "wrong")...); got.status != 403 {
+		t.Errorf("ping: %d", got.status)
+	}
+	post(t, r, "/logger/label", label(t, 3, "db1"), 403, basic("web", "secret")...)
+	post(t, r, "/logger/label", label(t, 3, "web2.example.com"), 200, basic("web", "secret")...)
+	all := [][]string{basic("web", "secret"), basic("other", "pass"), {"Authorization", "Bearer t0ken"}, {"from", "10.0.0.1:1"}, {"from", "[::ffff:10.0.0.2]:1"}}
+	for i, header := range all {
+		n := begin(t, r, "web1", header...)
+		for j, other := range all {
+			status := 410
+			if i == j {
+				status = 200
+			}
+			post(t, r, "/logger/volume/0/"+n, "", status, other...)
+		}
+	}
+	if _, err := push.ParseUsers(strings.NewReader("x")); err == nil {
+		t.Error("a user without a password")
+	}
+	if _, err := push.ParseUsers(strings.NewReader("x y [")); err == nil {
+		t.Error("a wrong pattern")
+	}
+}
+
+// Quotas, each with its status.
+func TestQuotas(t *testing.T) {
+	two := record(24, 0) + record(24, 0)
+	for _, c := range []struct {
+		limits push.Limits
+		name   string
+		at     int // which of the requests fails
+		status int
+	}{
+		{push.Limits{MaxArchives: 1}, "MaxArchives", 2, 503},
+		{push.Limits{MaxArchivesPerClient: 1}, "MaxArchivesPerClient", 2, 429},
+		{push.Limits{MaxArchiveBytes: 3*808 + 47}, "MaxArchiveBytes", 1, 507},
+		{push.Limits{MaxClientBytes: 5*808 + 48}, "MaxClientBytes", 3, 507},
+		{push.Limits{MaxBytes: 5*808 + 48}, "MaxBytes", 3, 507},
+		{push.Limits{MaxBytes: 5*808 + 47}, "MaxBytes", 2, 507},
+		{push.Limits{MaxHeld: 11}, "MaxHeld", 4, 503},
+	} {
+		dir := t.TempDir()
+		r := open(t, push.ReceiverOptions{Dir: dir, Limits: c.limits})
+		n := ""
+		for i, send := range []func() reply{
+			func() reply { n = begin(t, r, "web1"); return reply{status: 200} },
+			func() reply { return send(r, "POST", "/logger/volume/0/"+n, two[:len(two)/2]+two[len(two)/2:]) },
+			func() reply { return send(r, "POST", "/logger/label", label(t, 3, "web1")) },
+			func() reply { return send(r, "POST", "/logger/volume/0/"+n, two+two) },
+			func() reply { return send(r, "POST", "/logger/volume/0/"+n, two[:12]) },
+		} {
+			got := send()
+			if want := i == c.at; got.status != 200 != want || want && (got.status != c.status || !strings.HasPrefix(got.header.Get("Pcp-Push-Error"), c.name+":")) {
+				t.Errorf("%s, request %d: %d %v", c.name, i, got.status, got.header)
+			}
+			if i == c.at {
+				break
+			}
+		}
+		stored := r.Stats().Stored
+		r.Close()
+		again := open(t, push.ReceiverOptions{Dir: dir, Limits: c.limits})
+		if got := again.Stats().Stored; got != stored { // what was refused is not there
+			t.Errorf("%s: %d bytes, counted %d", c.name, got, stored)
+		}
+	}
+}
+
+// An archive that is idle ends, unless its sender is slow in general; one without a volume goes.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		r := open(t, push.ReceiverOptions{Dir: dir})
+		defer r.Close()
+		n, empty := begin(t, r, "web1"), begin(t, r, "web2")
+		brief := numberOf(t, post(t, r, "/logger/label?polltimeout=10", label(t, 3, "web3"), 200))
+		time.Sleep(9 * time.Second)
+		post(t, r, "/logger/volume/0/"+brief, "", 200)
+		time.Sleep(10 * time.Second)
+		post(t, r, "/logger/volume/0/"+brief, "", 200)
+		time.Sleep(33 * time.Second)
+		post(t, r, "/logger/volume/0/"+brief, "", 410)
+		time.Sleep(9 * time.Minute)
+		post(t, r, "/logger/volume/0/"+n, "", 200)
+		time.Sleep(20 * time.Minute) // within three times the longest
+		post(t, r, "/logger/volume/0/"+n, "", 200)
+		post(t, r, "/logger/meta/"+empty, "", 410)
+		time.Sleep(61 * time.Minute)
+		post(t, r, "/logger/volume/0/"+n, "", 410)
+		if got, want := files(t, dir), `web1/20261124.00.30.0 808
+web1/20261124.00.30.index 808
+web1/20261124.00.30.meta 808
+web3/20261124.00.30.0 808
+web3/20261124.00.30.index 808
+web3/20261124.00.30.meta 808`; got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+		if st := r.Stats(); st.Open != 0 || st.Stored != 6*808 {
+			t.Errorf("%+v", st)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "web3")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(11 * time.Minute)
+		if st := r.Stats(); st.Stored != 3*808 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// A receiver that was killed goes on with its archives under their numbers; what it had not written to its end is cut off.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, push.ReceiverOptions{Dir: dir})
+	base, s := newSample(t, 3, 25, 1<<20)
+	number := numberOf(t, post(t, r, "/logger/label", s.label, 200))
+	sizes := map[string]int{}
+	for i, p := range s.parts {
+		at := len(p.body) / 3
+		url := "/logger/" + p.path + "/" + number + "?offset="
+		post(t, r, url+strconv.Itoa(808), p.body[:at], 200)
+		// It dies: a new one finds the files as they are, and the last write was not complete.
+		f, err := os.OpenFile(filepath.Join(dir, "web1", "20261124.00.30."+strings.TrimPrefix(p.path, "volume/")), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(string(bytes.Repeat([]byte{0, 0, 0, 24}, i))); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		killed := r
+		r = open(t, push.ReceiverOptions{Dir: dir})
+		defer killed.Close()
+		got := post(t, r, url+"0", "", 200)
+		end, err := strconv.Atoi(got.header.Get("Pcp-Push-Offset"))
+		if err != nil || end > 808+at || end < 808 {
+			t.Errorf("%s ends at %v, %v, of %d", p.path, got.header, err, 808+at)
+		}
+		sizes[p.path] = end
+		post(t, r, url+strconv.Itoa(end), p.body[end-808:], 200)
+	}
+	compareFiles(t, filepath.Join(dir, "web1", "20261124.00.30"), base)
+	if st := r.Stats(); st.Stored != stored(t, dir) {
+		t.Errorf("%d bytes are counted, %d stored", st.Stored, stored(t, dir))
+	}
+	post(t, r, "/logger/volume/0/"+number, "", 409)
+	r.Close()
+	post(t, r, "/logger/volume/9/"+number, "", 503)
+	if err := os.Remove(filepath.Join(dir, "web1", "20261124.00.30.meta")); err != nil {
+		t.Fatal(err)
+	}
+	r = open(t, push.ReceiverOptions{Dir: dir})
+	post(t, r, "/logger/volume/9/"+number, "", 410)
+}
+
+// stored is how many bytes the files in a directory have.
+func stored(t *testing.T, dir string) (sum int64) {
+	t.Helper()
+	for _, line := range strings.Split(files(t, dir), "\n") {
+		n, err := strconv.ParseInt(line[strings.LastIndexByte(line, ' ')+1:], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// A body that does not come to its end holds up nobody else, and not its own archive for longer than a request may take.
+func TestSlow(t *testing.T) {
+	r := open(t, push.ReceiverOptions{Limits: push.Limits{RequestTimeout: 300 * time.Millisecond}})
+	srv := httptest.NewServer(r)
+	defer srv.Close()
+	n, other := begin(t, r, "web1"), begin(t, r, "web1")
+	pr, pw := io.Pipe()
+	defer pw.Close()
+	done := make(chan int)
+	go func() {
+		req, _ := http.NewRequestWithContext(context.Background(), "POST", srv.URL+"/logger/volume/0/"+n, pr)
+		resp, err := srv.Client().Do(req)
+		if err != nil {
+			done <- 0
+			return
+		}
+		resp.Body.Close()
+		done <- resp.StatusCode
+	}()
+	if _, err := pw.Write([]byte(record(24, 0)[:8])); err != nil {
+		t.Fatal(err)
+	}
+	post(t, r, "/logger/volume/0/"+other, record(24, 0), 200)
+	if status := <-done; status != 400 && status != 0 {
+		t.Errorf("slow: %d", status)
+	}
+	post(t, r, "/logger/volume/0/"+n, record(24, 0)[8:], 200)
+}
+
+// Close does not wait for a body that does not come.
+func TestCloseSlow(t *testing.T) {
+	r := open(t, push.ReceiverOptions{Limits: push.Limits{RequestTimeout: time.Hour}})
+	srv := httptest.NewServer(r)
+	defer srv.Close()
+	n := begin(t, r, "web1")
+	pr, pw := io.Pipe()
+	defer pw.Close()
+	done := make(chan error, 1)
+	go func() {
+		resp, err := srv.Client().Post(srv.URL+"/logger/volume/0/"+n, "", pr)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		done <- err
+	}()
+	if _, err := pw.Write([]byte(record(24, 0)[:8])); err != nil {
+		t.Fatal(err)
+	}
+	for r.Stats().Held == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	pw.Close()
+	<-done
+}
+
+// Many senders at the same time, and several requests for one archive, over real connections.
+func TestConcurrent(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, push.ReceiverOptions{Dir: dir})
+	srv := httptest.NewServer(r)
+	defer srv.Close()
+	base, s := newSample(t, 3, 25, 100)
+	request := func(path, body string) (string, error) {
+		resp, err := srv.Client().Post(srv.URL+path, "application/octet-stream", strings.NewReader(body))
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err == nil && resp.StatusCode != 200 {
+			err = fmt.Errorf("%s: %s", path, resp.Status)
+		}
+		return string(b), err
+	}
+	const senders, others = 6, 50
+	var wg sync.WaitGroup
+	for range senders {
+		wg.Go(func() {
+			body, err := request("/logger/label", s.label)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			number := numberOf(t, reply{body: body})
+			for _, p := range s.parts {
+				if _, err := request("/logger/"+p.path+"/"+number, p.body); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	one := begin(t, r, "web2")
+	for range others {
+		wg.Go(func() {
+			if _, err := request("/logger/volume/0/"+one, record(24, 0)+record(32, 0)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	names, err := filepath.Glob(filepath.Join(dir, "web1", "*.meta"))
+	if err != nil || len(names) != senders {
+		t.Error(names, err)
+	}
+	for _, name := range names {
+		compareFiles(t, strings.TrimSuffix(name, ".meta"), base)
+	}
+	if got, want := stored(t, filepath.Join(dir, "web2")), int64(3*808+others*56); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	if st := r.Stats(); st.Open != senders+1 || st.Refused != 0 || st.Stored != stored(t, dir) {
+		t.Errorf("%+v", st)
+	}
+}

@@ -1,0 +1,351 @@
+package push
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+)
+
+// Defaults of SenderOptions.
+const (
+	DefaultMaxBuffer   = 64 << 20
+	DefaultSendTimeout = 30 * time.Second
+)
+
+const (
+	connectTimeout = 5 * time.Second
+	maxRedirects   = 3
+	maxBatch       = 1 << 20  // bytes of records in a request to a receiver that knows offsets
+	maxKeptMeta    = 64 << 20 // bytes of metadata for another archive
+	maxReply       = 4 << 10  // bytes of a reply
+	firstBackoff   = 100 * time.Millisecond
+	maxBackoff     = 30 * time.Second
+)
+
+// SenderOptions say where a Sender sends to.
+type SenderOptions struct {
+	// URL is the receiver: http://host:port, https://host:port, or unix:/path of a socket. It may have a user and a password.
+	URL string
+	// User and Password are for HTTP basic authentication, in place of those of the URL; Token is for "Authorization: Bearer" in place of both.
+	User, Password, Token string
+	// Client sends the requests; nil means one that finds the receiver's certificate by the system's authorities.
+	Client *http.Client
+	// MaxBuffer is how many bytes there may be of records that the receiver has not got yet; 0 means DefaultMaxBuffer. See Full.
+	MaxBuffer int64
+	// Timeout is how long a request may take; 0 means DefaultSendTimeout.
+	Timeout time.Duration
+	// Idle is after how long without a record the receiver may end the archive, which the receiver is told; 0 leaves it to the receiver.
+	Idle time.Duration
+	// Notify, if not nil, is called when Stats have another Connected, and when Err is no longer nil. It must not call the Sender's methods.
+	Notify func()
+}
+
+// A Sender sends an archive to a Receiver, or to pmproxy 7, while a Writer makes it: it is the Storage of the Writer. What the receiver has not
+// got yet is in memory, and is sent again until it has. A receiver that has lost the archive, or of which it is not known what it has got, gets
+// another one, with all metadata and with the records that it has not confirmed. A Sender is for one archive. It is safe for concurrent
+// use.
+type Sender struct {
+	opts   SenderOptions
+	url    string // without a slash at the end
+	client *http.Client
+	wake   chan struct{}
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the goroutine has ended; nil before it begins
+
+	mu      sync.Mutex
+	queue   queue
+	err     error // why nothing is sent any longer
+	closing bool
+	stats   SenderStats
+
+	// Of the goroutine alone.
+	number  string // of the archive, "" before it is known
+	offsets bool   // the receiver knows them
+	begun   bool   // an archive before this one has been begun
+}
+
+// SenderStats are how a Sender is doing.
+type SenderStats struct {
+	Connected bool   // the latest request has succeeded
+	Failure   string // why it has not
+	Archives  int    // that were begun at the receiver
+	Requests  uint64 // that have succeeded
+	Bytes     uint64 // that the receiver has got
+	Queued    int64  // bytes that it has not got
+}
+
+// A LostError says what a receiver has not got.
+type LostError struct {
+	Records int // of data
+	Bytes   int64
+	Err     error // why
+}
+
+// Error is what was lost, and why.
+func (e *LostError) Error() string {
+	return fmt.Sprintf("%d data records of %d bytes were not sent: %v", e.Records, e.Bytes, e.Err)
+}
+
+// Unwrap returns why.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// New asks the receiver whether it is one, as pmlogger does, and makes a Sender. Nothing is sent before there is a label.
+func (o SenderOptions) New(ctx context.Context) (*Sender, error) {
+	o.MaxBuffer = cmp.Or(o.MaxBuffer, DefaultMaxBuffer)
+	o.Timeout = cmp.Or(o.Timeout, DefaultSendTimeout)
+	s := &Sender{opts: o, client: o.Client, wake: make(chan struct{}, 1)}
+	if err := s.locate(); err != nil {
+		return nil, err
+	}
+	if err := s.ping(ctx); err != nil {
+		return nil, err
+	}
+	s.stats.Connected = true
+	return s, nil
+}
+
+// locate reads the URL.
+func (s *Sender) locate() error {
+	o := &s.opts
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true, IdleConnTimeout: 2 * time.Minute}
+	if path, ok := strings.CutPrefix(o.URL, "unix:"); ok {
+		s.url = "http://localhost"
+		path = strings.TrimPrefix(path, "//")
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "unix", path)
+		}
+	} else {
+		u, err := url.Parse(o.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return errors.New("not the URL of a receiver: want http://host:port, https://host:port or unix:/path")
+		}
+		if o.User == "" && u.User != nil {
+			o.User = u.User.Username()
+			o.Password, _ = u.User.Password()
+		}
+		u.User, u.RawQuery, u.Fragment = nil, "", ""
+		s.url = strings.TrimSuffix(u.String(), "/")
+	}
+	if s.client == nil {
+		s.client = &http.Client{Transport: transport, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirections", maxRedirects)
+			}
+			return nil
+		}}
+	}
+	return nil
+}
+
+// Stats are how s is doing.
+func (s *Sender) Stats() SenderStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stats
+	stats.Queued = s.queue.size
+	return stats
+}
+
+// Full reports whether there are MaxBuffer bytes that the receiver has not got. Who records then leaves out a record, and begins with
+// a mark again.
+func (s *Sender) Full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.size >= s.opts.MaxBuffer
+}
+
+// Err is why nothing can be sent any longer: the receiver has refused it for good. It is nil as long as it is worth trying.
+func (s *Sender) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Create begins a file of the archive. It is for a Writer.
+func (s *Sender) Create(label archive.Label, records []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return net.ErrClosed
+	}
+	if s.err != nil {
+		return s.err
+	}
+	if s.done == nil {
+		l := label
+		l.Volume = 0
+		b, err := l.Append(nil)
+		if err != nil {
+			return err
+		}
+		s.queue.init(l.Version, b)
+		var ctx context.Context
+		ctx, s.cancel = context.WithCancel(context.Background())
+		s.done = make(chan struct{})
+		go s.run(ctx)
+	}
+	if label.Volume >= 0 {
+		s.queue.begin(label.Volume)
+	}
+	return s.append(label.Volume, records)
+}
+
+// Append adds records to a file. It is for a Writer.
+func (s *Sender) Append(volume int, records []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.append(volume, records)
+}
+
+func (s *Sender) append(volume int, records []byte) error {
+	switch {
+	case s.closing:
+		return net.ErrClosed
+	case s.err != nil:
+		return s.err
+	case s.done == nil:
+		return errors.New("no label yet")
+	}
+	if err := s.queue.add(volume, records); err != nil {
+		return err
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Close sends what is left, until ctx ends. The error is a *LostError if that was not all, or Err if the receiver has all before what it has refused.
+func (s *Sender) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	done := s.done
+	s.mu.Unlock()
+	defer s.client.CloseIdleConnections()
+	if done == nil {
+		return nil
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	s.cancel()
+	<-done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queue.size == 0 {
+		return s.err
+	}
+	why := s.err
+	if why == nil && s.stats.Failure != "" {
+		why = errors.New(s.stats.Failure)
+	}
+	if why == nil {
+		why = context.Cause(ctx)
+	}
+	return &LostError{s.queue.dataRecords(), s.queue.size, why}
+}
+
+// run sends what there is, until all is sent after Close, or the receiver has refused it.
+func (s *Sender) run(ctx context.Context) {
+	defer close(s.done)
+	backoff := time.Duration(0)
+	for {
+		if s.number == "" || !s.idle() {
+			wait, err := s.round(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			s.note(err)
+			if err == nil {
+				backoff = 0
+				continue
+			}
+			if s.refused(err) {
+				return
+			}
+			backoff = min(max(2*backoff, firstBackoff), maxBackoff)
+			if !sleep(ctx, max(backoff, min(wait, maxBackoff))) {
+				return
+			}
+			continue
+		}
+		s.mu.Lock()
+		over := s.closing && s.queue.size == 0
+		s.mu.Unlock()
+		if over {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		}
+	}
+}
+
+func (s *Sender) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.size == 0
+}
+
+// sleep reports false if ctx has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// note takes notice of whether the latest requests have succeeded.
+func (s *Sender) note(err error) {
+	s.mu.Lock()
+	before := s.stats.Connected
+	s.stats.Connected, s.stats.Failure = err == nil, ""
+	if err != nil {
+		s.stats.Failure = err.Error()
+	}
+	s.mu.Unlock()
+	if before != (err == nil) {
+		s.notify()
+	}
+}
+
+func (s *Sender) notify() {
+	if s.opts.Notify != nil {
+		s.opts.Notify()
+	}
+}
+
+// refused reports whether it is not worth trying again.
+func (s *Sender) refused(err error) bool {
+	r, ok := errors.AsType[*replyError](err)
+	if !ok || !r.final() {
+		return false
+	}
+	s.mu.Lock()
+	s.err = err
+	s.mu.Unlock()
+	s.notify()
+	return true
+}

@@ -1,0 +1,499 @@
+package push_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/push"
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A wire is the network between a sender and a receiver, which may fail.
+type wire struct {
+	mu   sync.Mutex
+	h    http.Handler
+	asC  bool                               // the receiver is pmproxy's, which knows no offsets
+	fail func(r *http.Request, n int) fault // of the n-th request, from 0; nil is none
+	log  []string                           // requests and their status
+	n    int
+}
+
+// A fault is what becomes of a request.
+type fault int
+
+const (
+	none fault = iota
+	refuse
+	half    // the receiver gets half of the body
+	deaf    // the reply is lost
+	gone    // 410
+	busy    // 503
+	forbid  // 403
+	strange // a page of somebody else
+)
+
+var errBroken = errors.New("connection broken")
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := none
+	if w.fail != nil {
+		f = w.fail(r, w.n)
+	}
+	w.n++
+	body, _ := io.ReadAll(r.Body)
+	rec := httptest.NewRecorder()
+	switch f {
+	case refuse:
+		return nil, errBroken
+	case half:
+		w.serve(rec, r, io.MultiReader(bytes.NewReader(body[:len(body)/2]), brokenReader{}))
+		return nil, errBroken
+	case gone, busy, forbid:
+		rec.Code = map[fault]int{gone: 410, busy: 503, forbid: 403}[f]
+		rec.Header().Set("Content-Type", "application/json")
+	case strange:
+		rec.Header().Set("Content-Type", "text/html")
+	default:
+		w.serve(rec, r, bytes.NewReader(body))
+	}
+	w.log = append(w.log, fmt.Sprintf("%s %s %d: %d", r.Method, r.URL.RequestURI(), len(body), rec.Code))
+	if f == deaf {
+		return nil, errBroken
+	}
+	resp := rec.Result()
+	if w.asC {
+		resp.Header.Del("Pcp-Push-Offset")
+	}
+	return resp, nil
+}
+
+func (w *wire) serve(rec *httptest.ResponseRecorder, r *http.Request, body io.Reader) {
+	in := httptest.NewRequest(r.Method, r.URL.RequestURI(), body)
+	in.RemoteAddr, in.Header = "127.0.0.1:1", r.Header
+	if w.h == nil {
+		rec.WriteHeader(502)
+		return
+	}
+	w.h.ServeHTTP(rec, in)
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// A recorder records the same into files and through a sender.
+type recorder struct {
+	t     *testing.T
+	local *archive.Writer
+	far   *archive.Writer
+	n     int
+}
+
+// newRecorder begins both archives.
+func newRecorder(t *testing.T, base string, s *push.Sender, version int, every int64) *recorder {
+	t.Helper()
+	o := archive.WriterOptions{Label: archive.Label{Version: version, Host: "web1", TimeZone: "UTC", PID: 1}, VolumeRecords: 20, IndexEvery: every}
+	local, err := o.Create(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Storage = s
+	far, err := o.Create("far")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &recorder{t: t, local: local, far: far}
+}
+
+// record records some records, a second after each other.
+func (r *recorder) record(n int) {
+	r.t.Helper()
+	d := pdu.Desc{PMID: pdu.MakePMID(60, 0, 1), Type: pdu.TypeU32, InDom: pdu.NoInDom}
+	inst := pdu.Desc{PMID: pdu.MakePMID(60, 0, 2), Type: pdu.TypeU32, InDom: pdu.MakeInDom(60, 1)}
+	for range n {
+		at := start.Add(time.Duration(r.n) * time.Second)
+		b := pdu.ResultWriter{Time: at}
+		b.Begin(d.PMID)
+		b.Atom(pdu.NoInst, pdu.Uint32(uint32(r.n)))
+		b.Begin(inst.PMID)
+		b.Atom(pdu.InstID(r.n/7), pdu.Uint32(uint32(r.n)))
+		for _, w := range []*archive.Writer{r.local, r.far} {
+			_, err := w.UpdateInDom(at, inst.InDom, []pdu.Instance{{ID: pdu.InstID(r.n / 7), Name: fmt.Sprint("i", r.n/7)}})
+			err = errors.Join(err, w.WriteMetric(archive.Metric{Desc: d, Names: []string{"one"}}),
+				w.WriteMetric(archive.Metric{Desc: inst, Names: []string{"two"}}), w.WriteSets(&b))
+			if err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		r.n++
+		time.Sleep(time.Second)
+		synctest.Wait()
+	}
+}
+
+func (r *recorder) close() {
+	r.t.Helper()
+	if err := errors.Join(r.local.Close(), r.far.Close()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// dial makes a sender to a wire.
+func dial(t *testing.T, w *wire, o push.SenderOptions) *push.Sender {
+	t.Helper()
+	o.URL, o.Client = "http://far:44322", &http.Client{Transport: w}
+	s, err := o.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// To pmproxy 7, the requests are pmlogger's: one for each record, in the order in which they are made. What arrives is what would be
+// in the files.
+func TestDialogue(t *testing.T) {
+	for _, version := range []int{2, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			rc := open(t, push.ReceiverOptions{Dir: dir})
+			defer rc.Close()
+			w := &wire{h: rc, asC: true}
+			s := dial(t, w, push.SenderOptions{})
+			base := filepath.Join(t.TempDir(), "a")
+			r := newRecorder(t, base, s, version, 1<<20)
+			r.record(41)
+			r.close()
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			compareFiles(t, filepath.Join(dir, "web1", "20261124.00.30"), base)
+			length := map[string]string{"label": " 808: 200", "index": " 32: 200", "volume": " 64: 200"}
+			if version == 2 {
+				length = map[string]string{"label": " 132: 200", "index": " 20: 200", "volume": " 60: 200"}
+			}
+			number := path.Base(strings.Fields(w.log[2])[1])
+			var got []string
+			for _, line := range w.log {
+				where := strings.TrimPrefix(strings.Fields(line)[1], "/logger/")
+				got = append(got, strings.TrimSuffix(where, "/"+number))
+				what, _, _ := strings.Cut(where, "/")
+				if !strings.HasSuffix(line, length[what]) {
+					t.Errorf("%s, want%s", line, length[what])
+				}
+			}
+			want := []string{"ping", "label", "meta", "meta"} // a metric each
+			for i := range 41 {
+				if i%7 == 0 { // another instance
+					want = append(want, "meta")
+				}
+				want = append(want, fmt.Sprint("volume/", i/20))
+				if i%7 == 0 || i%20 == 0 {
+					want = append(want, "index")
+				}
+			}
+			want = append(want, "index")
+			if !slices.Equal(got, want) {
+				t.Errorf("%v\nwant\n%v", got, want)
+			}
+		})
+	}
+}
+
+// The receiver has the archive whatever happens to requests, once, and in one archive if it knows offsets.
+func TestFaults(t *testing.T) {
+	for _, f := range []fault{refuse, half, deaf, busy} {
+		for _, every := range []int{2, 5} {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				rc := open(t, push.ReceiverOptions{Dir: dir})
+				defer rc.Close()
+				w := &wire{h: rc, fail: func(r *http.Request, n int) fault {
+					if strings.Contains(r.URL.Path, "label") || strings.Contains(r.URL.Path, "ping") || n%every != 0 {
+						return none
+					}
+					return f
+				}}
+				s := dial(t, w, push.SenderOptions{})
+				base := filepath.Join(t.TempDir(), "a")
+				r := newRecorder(t, base, s, 3, 100)
+				r.record(61)
+				r.close()
+				if err := s.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				compareFiles(t, filepath.Join(dir, "web1", "20261124.00.30"), base)
+				if st := s.Stats(); st.Archives != 1 || st.Queued != 0 || !st.Connected {
+					t.Errorf("fault %d: %+v", f, st)
+				}
+			})
+		}
+	}
+}
+
+// A receiver that has lost the archive, or that knows no offsets and of which it is not known what it has got, gets another one: in all
+// archives together are all records.
+func TestAgain(t *testing.T) {
+	for _, c := range []struct {
+		f   fault
+		asC bool
+	}{{gone, false}, {refuse, true}, {half, true}, {deaf, true}, {gone, true}, {busy, true}} {
+		for _, version := range []int{2, 3} {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				rc := open(t, push.ReceiverOptions{Dir: dir})
+				defer rc.Close()
+				w := &wire{h: rc, asC: c.asC, fail: func(r *http.Request, n int) fault {
+					if n > 10 && n%23 == 0 && !strings.Contains(r.URL.Path, "label") {
+						return c.f
+					}
+					return none
+				}}
+				s := dial(t, w, push.SenderOptions{})
+				base := filepath.Join(t.TempDir(), "a")
+				r := newRecorder(t, base, s, version, 1000)
+				r.record(61)
+				r.close()
+				if err := s.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if st := s.Stats(); st.Archives < 3 || st.Queued != 0 {
+					t.Errorf("fault %d: %+v", c.f, st)
+				}
+				bases, err := filepath.Glob(filepath.Join(dir, "web1", "*.meta"))
+				if err != nil || len(bases) != s.Stats().Archives {
+					t.Errorf("%d archives, %v: %+v", len(bases), err, s.Stats())
+				}
+				seen := map[uint32]bool{}
+				for _, meta := range bases {
+					readAll(t, strings.TrimSuffix(meta, ".meta"), seen)
+				}
+				if len(seen) != 61 {
+					t.Errorf("fault %d: %d records", c.f, len(seen))
+				}
+			})
+		}
+	}
+}
+
+// readAll reads an archive by its index and by its records.
+func readAll(t *testing.T, base string, seen map[uint32]bool) {
+	t.Helper()
+	if _, err := os.Stat(base + ".index"); err != nil {
+		t.Fatal(err)
+	}
+	volumes, err := filepath.Glob(base + ".[0-9]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(volumes) == 0 {
+		return // the archive was lost before it had one
+	}
+	set, err := archive.Open(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	starts, entries := map[string]time.Time{}, 0
+	for rec, err := range set.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch rec.Kind {
+		case archive.KindResult:
+			var r pdu.Result
+			if err := rec.Result(&r); err != nil {
+				t.Fatal(err)
+			}
+			for _, set := range r.All() {
+				if set.PMID == pdu.MakePMID(60, 0, 1) {
+					v, _ := pdu.As[uint32](set.Atom(0, pdu.TypeU32))
+					seen[v] = true
+				}
+			}
+			starts[fmt.Sprint(rec.File.Volume(), " ", rec.Offset)] = rec.Time
+			starts[fmt.Sprint(rec.File.Volume(), " ", rec.Offset+int64(len(rec.Raw)))] = time.Time{}
+		}
+	}
+	for rec, err := range set.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Kind == archive.KindIndex {
+			entries++
+			e, err := rec.Entry()
+			at, ok := starts[fmt.Sprint(e.Volume, " ", e.Data)]
+			if err != nil || !ok || !at.IsZero() && !at.Equal(e.Time) {
+				t.Errorf("%s: entry %+v leads nowhere, %v", base, e, err)
+			}
+		}
+	}
+	if entries == 0 {
+		t.Errorf("%s: no entry in the index", base)
+	}
+}
+
+// What does not fit is the recorder's business; what is left at the end is counted.
+func TestFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := open(t, push.ReceiverOptions{})
+		defer rc.Close()
+		down := false
+		notified := 0
+		w := &wire{h: rc, fail: func(*http.Request, int) fault {
+			if down {
+				return refuse
+			}
+			return none
+		}}
+		s := dial(t, w, push.SenderOptions{MaxBuffer: 500, Notify: func() { notified++ }})
+		r := newRecorder(t, filepath.Join(t.TempDir(), "a"), s, 3, 100)
+		r.record(2)
+		w.mu.Lock()
+		down = true
+		w.mu.Unlock()
+		n := 0
+		for ; !s.Full(); n++ {
+			r.record(1)
+		}
+		r.close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := s.Close(ctx)
+		lost, ok := errors.AsType[*push.LostError](err)
+		if !ok || lost.Records != n || lost.Bytes < 500 || !strings.Contains(err.Error(), "connection broken") || notified != 1 {
+			t.Errorf("%v, want %d records; notified %d times", err, n, notified)
+		}
+		if err := s.Append(0, []byte(record(24, 0))); err == nil {
+			t.Error("a record after Close")
+		}
+	})
+}
+
+// A receiver that refuses for good ends it, and one that is none is not begun with.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := open(t, push.ReceiverOptions{})
+		defer rc.Close()
+		for _, f := range []fault{forbid, strange} {
+			on := false
+			w := &wire{h: rc, fail: func(*http.Request, int) fault {
+				if on {
+					return f
+				}
+				return none
+			}}
+			s := dial(t, w, push.SenderOptions{})
+			r := newRecorder(t, filepath.Join(t.TempDir(), "a"), s, 3, 100)
+			r.record(1)
+			w.mu.Lock()
+			on = true
+			w.mu.Unlock()
+			r.record(1)
+			if err := s.Err(); err == nil {
+				t.Errorf("fault %d: no error", f)
+			}
+			b := pdu.ResultWriter{Time: start.Add(time.Hour)}
+			b.Begin(pdu.MakePMID(60, 0, 1))
+			b.Atom(pdu.NoInst, pdu.Uint32(0))
+			if err := r.far.WriteSets(&b); err == nil {
+				t.Error("a record after a refusal")
+			}
+			if _, ok := errors.AsType[*push.LostError](s.Close(t.Context())); !ok {
+				t.Error("nothing is lost")
+			}
+			r.local.Close()
+			if _, err := (push.SenderOptions{URL: "http://far", Client: &http.Client{Transport: w}}).New(t.Context()); err == nil {
+				t.Errorf("fault %d: a sender", f)
+			}
+		}
+		for _, url := range []string{"", "x", "ftp://x", "http://", "http://[::1"} {
+			if _, err := (push.SenderOptions{URL: url}).New(t.Context()); err == nil {
+				t.Errorf("a sender to %q", url)
+			}
+		}
+	})
+}
+
+// Users, tokens and TLS, over real connections; a password is in no error.
+func TestLogin(t *testing.T) {
+	rc := open(t, push.ReceiverOptions{Access: push.Access{Networks: []netip.Prefix{}, Users: []push.User{{Name: "web", Password: "s3cret"}, {Password: "t0ken"}}}})
+	srv := httptest.NewTLSServer(rc)
+	defer srv.Close()
+	for _, c := range []struct {
+		user, password, token string
+		ok                    bool
+	}{{"web", "s3cret", "", true}, {"", "", "t0ken", true}, {"web", "wr0ng", "", false}} {
+		url := srv.URL
+		if c.user != "" {
+			url = strings.Replace(url, "://", "://"+c.user+":"+c.password+"@", 1)
+		}
+		s, err := push.SenderOptions{URL: url, Token: c.token, Client: srv.Client()}.New(t.Context())
+		if (err == nil) != c.ok || err != nil && strings.Contains(err.Error(), c.password) {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if err == nil {
+			w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC", Start: start}, Storage: s}.Create("far")
+			if err == nil {
+				err = errors.Join(w.Begin(), w.Close(), s.Close(t.Context()))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := (push.SenderOptions{URL: strings.Replace(srv.URL, "://", "://web:s3cret@", 1)}).New(t.Context()); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("an unknown certificate: %v", err)
+	}
+	if st := rc.Stats(); st.Archives != 2 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// What arrives can be followed by a reader while it grows.
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		rc := open(t, push.ReceiverOptions{Dir: dir})
+		defer rc.Close()
+		s := dial(t, &wire{h: rc}, push.SenderOptions{})
+		r := newRecorder(t, filepath.Join(t.TempDir(), "a"), s, 3, 1000)
+		r.record(3)
+		set, err := archive.Open(t.Context(), filepath.Join(dir, "web1", "20261124.00.30"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		for range 30 { // over a volume, and new instances
+			r.record(1)
+			if err := set.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			end, err := set.End()
+			if want := start.Add(time.Duration(r.n-1) * time.Second); err != nil || !end.Equal(want) {
+				t.Errorf("ends at %v, %v, want %v", end, err, want)
+			}
+		}
+		r.close()
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

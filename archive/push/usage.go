@@ -1,0 +1,109 @@
+package push
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"path"
+	"strings"
+)
+
+// A usage is how many bytes there are in the directory, of which it is known who has sent them.
+type usage struct {
+	total    int64
+	clients  map[string]int64
+	archives map[string]int64 // by their base name
+	owners   map[string]string
+}
+
+func newUsage() usage {
+	return usage{clients: map[string]int64{}, archives: map[string]int64{}, owners: map[string]string{}}
+}
+
+// add counts bytes of an archive.
+func (u *usage) add(base string, n int64) {
+	u.total += n
+	owner, known := u.owners[base]
+	if !known {
+		return
+	}
+	u.archives[base] += n
+	u.clients[owner] += n
+}
+
+// reserve counts bytes that are going to be written, unless there are too many.
+func (r *Receiver) reserve(a *incoming, n int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := &r.opts.Limits
+	switch {
+	case r.usage.archives[a.Base]+n > l.MaxArchiveBytes:
+		return overQuota("MaxArchiveBytes")
+	case r.usage.clients[a.Owner]+n > l.MaxClientBytes:
+		return overQuota("MaxClientBytes")
+	case r.usage.total+n > l.MaxBytes:
+		return overQuota("MaxBytes")
+	}
+	r.usage.add(a.Base, n)
+	return nil
+}
+
+// release takes back what was reserved and not written.
+func (r *Receiver) release(a *incoming, n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.usage.add(a.Base, -n)
+}
+
+// baseOf is the base name of the archive that a file is of, as far as its name tells.
+func baseOf(name string) string {
+	dir, file := path.Split(name)
+	const dots = 3 // YYYYMMDD.HH.MM-01.0.xz
+	parts := strings.SplitN(file, ".", dots+1)
+	return dir + strings.Join(parts[:min(dots, len(parts))], ".")
+}
+
+// measure counts the bytes of all files. Those that come or go meanwhile may be counted or not.
+func (r *Receiver) measure(ctx context.Context, u *usage) error {
+	return fs.WalkDir(r.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && name == ".":
+			return err
+		case err != nil: // it has gone, or is others'
+			return nil
+		case e.IsDir() && name == stateDir:
+			return fs.SkipDir
+		case !e.Type().IsRegular():
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			u.add(baseOf(name), info.Size())
+		}
+		return nil
+	})
+}
+
+// recount counts the bytes anew, for others remove and compress files, and forgets archives that have gone.
+func (r *Receiver) recount(ctx context.Context) {
+	u := newUsage()
+	err := r.readStates(func(s state) {
+		u.owners[s.Base] = s.Owner
+	})
+	if err == nil {
+		err = r.measure(ctx, &u)
+	}
+	if err != nil {
+		r.log.Warn("directory cannot be measured", slog.Any("err", err))
+		return
+	}
+	r.mu.Lock()
+	r.usage = u
+	r.mu.Unlock()
+	_ = r.readStates(func(s state) {
+		if s.Finished && u.archives[s.Base] == 0 {
+			_ = r.root.Remove(s.path())
+		}
+	})
+}

@@ -1,0 +1,53 @@
+package pmlogger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/pcp-go/pcp/archive/push"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// isURL reports whether the name of an archive is the URL of a receiver, as for pmlogger(1) of PCP 7.
+func isURL(base string) bool {
+	return strings.HasPrefix(base, "http://") || strings.HasPrefix(base, "https://") || strings.HasPrefix(base, "unix:")
+}
+
+// login is who pushes: a file, so that others do not see the password.
+type login struct{ user push.User }
+
+// options are a long one that cannot be abbreviated and is not in the usage message, which is that of C's program.
+func (l *login) options() []tool.Option {
+	return []tool.Option{{Long: "login", Arg: "FILE", Exact: true, Set: func(path string) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("illegal --login argument\n%w", err)
+		}
+		defer f.Close()
+		users, err := push.ParseUsers(f)
+		if err == nil && len(users) != 1 {
+			err = errors.New("want one line, with a name, or - for a token, and a password")
+		}
+		if err != nil {
+			return fmt.Errorf("illegal --login argument\n%s: %w", path, err)
+		}
+		l.user = users[0]
+		return nil
+	}}}
+}
+
+// pushOptions are where the archive is sent to, nil if it is in files.
+func (o *options) pushOptions() *push.SenderOptions {
+	if !isURL(o.base) {
+		return nil
+	}
+	s := &push.SenderOptions{URL: o.base}
+	if u := o.login.user; u.Name == "" {
+		s.Token = u.Password
+	} else {
+		s.User, s.Password = u.Name, u.Password
+	}
+	return s
+}
