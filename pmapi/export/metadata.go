@@ -47,11 +47,8 @@ func (m *metadata) names(ctx context.Context, r *Reader) ([]string, error) {
 	seen := map[string]bool{}
 	for _, root := range roots {
 		below, err := r.Context.Traverse(ctx, root)
-		if err != nil && !ofTheItem(err) {
+		if err := m.keep(err); err != nil {
 			return nil, err
-		}
-		if err != nil {
-			m.errs = append(m.errs, err)
 		}
 		for _, name := range below {
 			if !seen[name] {
@@ -63,35 +60,39 @@ func (m *metadata) names(ctx context.Context, r *Reader) ([]string, error) {
 	return names, nil
 }
 
-// ofTheItem is whether an error is about one name or metric, not about the source.
-func ofTheItem(err error) bool {
-	var bulk *pmapi.BulkError
-	if errors.As(err, &bulk) {
-		return true
-	}
-	for _, code := range []pdu.Error{pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrNoAgent, pdu.ErrInDom, pdu.ErrText, pdu.ErrNoLabels, pdu.ErrAgain, pdu.ErrTimeout} {
-		if errors.Is(err, code) {
-			return true
-		}
-	}
-	return false
-}
+// itemCodes are the errors that a request about one name, metric or instance domain has for that item. pdu.ErrTimeout is none of them:
+// an agent may have been silent, but the collector as well.
+var itemCodes = []pdu.Error{pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrNoAgent, pdu.ErrInDom, pdu.ErrText, pdu.ErrNoLabels, pdu.ErrAgain}
 
-// keep notes the errors of items, and returns that of the source.
+// keep notes the error of a request about one item, and returns that of the source.
 func (m *metadata) keep(err error) error {
 	if err == nil {
 		return nil
 	}
-	if !ofTheItem(err) {
+	if err := ignoreItem(err); err != nil {
 		return err
 	}
-	var bulk *pmapi.BulkError
-	if !errors.As(err, &bulk) {
-		m.errs = append(m.errs, err)
+	m.errs = append(m.errs, err)
+	return nil
+}
+
+// ignoreItem is the error of a request about one item, if it is one of the source.
+func ignoreItem(err error) error {
+	if slices.ContainsFunc(itemCodes, func(code pdu.Error) bool { return errors.Is(err, code) }) {
 		return nil
 	}
-	for _, err := range bulk.Errs {
-		if err != nil && !errors.Is(err, pdu.ErrText) {
+	return err
+}
+
+// keepItems notes the errors of the items of a request about many. Every other error is that of the whole request, which has no
+// results then.
+func (m *metadata) keepItems(err error) error {
+	bulk, ok := errors.AsType[*pmapi.BulkError](err)
+	if !ok {
+		return err
+	}
+	for _, err := range bulk.Unwrap() {
+		if !errors.Is(err, pdu.ErrText) {
 			m.errs = append(m.errs, err)
 		}
 	}
@@ -101,7 +102,7 @@ func (m *metadata) keep(err error) error {
 // describe looks names up and describes their metrics, each under its first name.
 func (m *metadata) describe(ctx context.Context, r *Reader, names []string) error {
 	all, err := r.Context.Lookup(ctx, names)
-	if err := m.keep(err); err != nil {
+	if err := m.keepItems(err); err != nil {
 		return err
 	}
 	first := make(map[pdu.PMID]string, len(all))
@@ -116,7 +117,7 @@ func (m *metadata) describe(ctx context.Context, r *Reader, names []string) erro
 		return nil
 	}
 	descs, err := r.Context.Descs(ctx, ids)
-	if err := m.keep(err); err != nil {
+	if err := m.keepItems(err); err != nil {
 		return err
 	}
 	for i, desc := range descs {
@@ -147,11 +148,11 @@ func (m *metadata) indom(id pdu.InDom) *InDom {
 
 func (m *metadata) texts(ctx context.Context, c *pmapi.Context) error {
 	lines, err := c.Texts(ctx, m.ids, pdu.TextOneLine)
-	if err := m.keep(err); err != nil {
+	if err := m.keepItems(err); err != nil {
 		return err
 	}
 	help, err := c.Texts(ctx, m.ids, pdu.TextHelp)
-	if err := m.keep(err); err != nil {
+	if err := m.keepItems(err); err != nil {
 		return err
 	}
 	for i, metric := range m.metrics {
@@ -188,7 +189,7 @@ func (m *metadata) labels(ctx context.Context, c *pmapi.Context) error {
 		return nil
 	}
 	items, err := c.ItemLabelSets(ctx, ids)
-	if err := m.keep(err); err != nil {
+	if err := m.keepItems(err); err != nil {
 		return err
 	}
 	for i, metric := range own {
@@ -265,12 +266,5 @@ func (m *metadata) readInstances(ctx context.Context, c *pmapi.Context, d *InDom
 		now[inst.ID] = &Instance{ID: inst.ID, Name: strings.Clone(inst.Name), Labels: set}
 	}
 	d.instances = now
-	return nil
-}
-
-func ignoreItem(err error) error {
-	if err != nil && !ofTheItem(err) {
-		return err
-	}
 	return nil
 }

@@ -30,8 +30,9 @@ type Reader struct {
 	Refresh time.Duration
 
 	meta   *metadata // nil before the first Read, and after a change
-	readAt time.Time // of meta, by this computer's clock
+	readAt time.Time // of meta, by this computer's clock or that of the archive
 	snap   Snapshot
+	places map[pdu.PMID]int // of the metrics in records
 }
 
 // A Snapshot is the values of all metrics of a Reader at one time. It is valid until the Reader's next Read.
@@ -48,8 +49,12 @@ type Snapshot struct {
 	// missing, and with Names that do not exist.
 	Errs []error
 
+	// AfterMark is whether there was a mark between this record and the one before; see Reader.ReadRecord.
+	AfterMark bool
+
 	metrics []*Metric
 	result  pdu.Result
+	sets    []int // of a record: the index of each metric's values, -1 if it has none; nil if the values are in the order of metrics
 }
 
 // All yields the metrics in the order of the name space, or that of Reader.Names, each with its values. A metric of several names
@@ -57,12 +62,26 @@ type Snapshot struct {
 func (s *Snapshot) All() iter.Seq2[*Metric, pdu.ValueSet] {
 	return func(yield func(*Metric, pdu.ValueSet) bool) {
 		for i, m := range s.metrics {
-			if !yield(m, s.result.At(i)) {
+			if !yield(m, s.values(i)) {
 				return
 			}
 		}
 	}
 }
+
+func (s *Snapshot) values(i int) pdu.ValueSet {
+	switch {
+	case s.sets == nil:
+		return s.result.At(i)
+	case s.sets[i] < 0:
+		return pdu.ValueSet{}
+	}
+	return s.result.At(s.sets[i])
+}
+
+// Has is whether the snapshot says something of the metric i in the order of All: always, but for a record of an archive, which has
+// some metrics alone. Of one that it has not, All yields no values.
+func (s *Snapshot) Has(i int) bool { return s.sets == nil || s.sets[i] >= 0 }
 
 // Len is how many metrics All yields.
 func (s *Snapshot) Len() int { return len(s.metrics) }
@@ -94,11 +113,15 @@ func (r *Reader) read(ctx context.Context) error {
 	return r.meta.nameInstances(ctx, r.Context, &r.snap)
 }
 
-func (r *Reader) expired() bool {
-	refresh := r.Refresh
-	if refresh == 0 {
-		refresh = DefaultRefresh
+func (r *Reader) refresh() time.Duration {
+	if r.Refresh == 0 {
+		return DefaultRefresh
 	}
+	return r.Refresh
+}
+
+func (r *Reader) expired() bool {
+	refresh := r.refresh()
 	return refresh > 0 && time.Since(r.readAt) >= refresh
 }
 

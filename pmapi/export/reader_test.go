@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -182,6 +183,44 @@ func TestLostSource(t *testing.T) {
 	cancel()
 	if _, err := r.Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Error("error of a context.Context that has ended:", err)
+	}
+}
+
+// Every request of a Read whose collector is silent ends it, and none is taken for the silence of one agent. The next Read has all.
+func TestSilentSource(t *testing.T) {
+	src, d, reads := disks(t)
+	d.SetLabels(`{"device":"disk"}`, func(i pdu.Instance) string { return `{"unit":"` + i.Name + `"}` })
+	reads.SetLabels(`{"kind":"read"}`)
+	var made []pmapitest.Method
+	fail, why := -1, error(nil)
+	src.OnRequest = func(_ context.Context, r pmapitest.Request) error {
+		made = append(made, r.Method)
+		if len(made)-1 == fail {
+			return why
+		}
+		return nil
+	}
+	all := shown(read(t, &export.Reader{Context: src.Context()}))
+	methods := made
+	for _, m := range []pmapitest.Method{pmapitest.MethodTraverse, pmapitest.MethodLookup, pmapitest.MethodDescs, pmapitest.MethodTexts, pmapitest.MethodLabels, pmapitest.MethodFetch, pmapitest.MethodInstances} {
+		if !slices.Contains(methods, m) {
+			t.Errorf("no request %s among %v", m, methods)
+		}
+	}
+	bulk := []pmapitest.Method{pmapitest.MethodLookup, pmapitest.MethodDescs, pmapitest.MethodTexts}
+	for i, method := range methods {
+		for _, code := range []error{pdu.ErrTimeout, pdu.ErrIPC, pdu.ErrAgain} {
+			if code == pdu.ErrAgain && !slices.Contains(bulk, method) {
+				continue // which may be of an agent
+			}
+			r := &export.Reader{Context: src.Context()}
+			made, fail, why = nil, i, code
+			if s, err := r.Read(t.Context()); !errors.Is(err, code) {
+				t.Errorf("request %d, %s, fails with %v: snapshot %v, error %v", i, method, code, s, err)
+			}
+			fail = -1
+			want(t, shown(read(t, r)), all)
+		}
 	}
 }
 

@@ -53,6 +53,7 @@ type Encoder struct {
 	page       uint64            // the number of this page
 	at         time.Time         // of its values
 	order      []int             // of the values of one metric
+	parts      []int             // where the lines of each metric of the snapshot begin in the last page, and where the last ones end
 	written    int               // samples of this page
 	dropped    uint64            // samples of all pages that could not be written
 	failed     int               // metrics of this page
@@ -122,7 +123,9 @@ func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 	e.page++
 	e.at, e.written, e.failed, e.truncated = s.Time, 0, 0, false
 	b = append(b, e.target...)
+	e.parts = e.parts[:0]
 	for m, values := range s.All() {
+		e.parts = append(e.parts, len(b))
 		if values.Err() != nil {
 			e.failed++
 			continue
@@ -148,11 +151,19 @@ func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 			b = b[:header]
 		}
 	}
+	e.parts = append(e.parts, len(b))
 	b = e.appendGateway(b)
 	if e.Format == OpenMetrics {
 		b = append(b, "# EOF\n"...)
 	}
 	return b, true
+}
+
+// Part returns where the lines of a metric are in what the last Append has returned: of the metric i in the order of Snapshot.All. Lines
+// before that of the first metric are about the host, and those after the last about the page.
+func (e *Encoder) Part(i int) (begin, end int) {
+	last := len(e.parts) - 1
+	return e.parts[min(i, last)], e.parts[min(i+1, last)]
 }
 
 func (e *Encoder) limit() int {

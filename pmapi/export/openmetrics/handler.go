@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/pcp-go/pcp/pmapi/export"
 )
@@ -24,22 +24,40 @@ type Handler struct {
 	// OpenMetrics, the zero value, means Prometheus.
 	Plain Format
 
-	Strings   bool     // as in Encoder
-	Times     bool     // as in Encoder
-	Drop      []string // as in Encoder
-	MaxSeries int      // as in Encoder
+	// Views are other ways to show the metrics of the Reader's context, by what a scraper has as its parameter "view".
+	Views map[string]View
 
-	once     sync.Once
-	turn     chan struct{} // held during a scrape
-	encoders map[pageKind]*Encoder
-	page     []byte
+	Strings   bool         // as in Encoder
+	Times     bool         // as in Encoder
+	Drop      []string     // as in Encoder
+	MaxSeries int          // as in Encoder
+	Log       *slog.Logger // as in Pages
+
+	once   sync.Once
+	turn   chan struct{} // held during a scrape
+	pagers map[string]Pager
+	page   []byte
 }
 
-func (h *Handler) plain() Format {
-	if h.Plain == PCP {
-		return PCP
+func (h *Handler) init() {
+	h.turn = make(chan struct{}, 1)
+	h.pagers = map[string]Pager{"": &Pages{Reader: h.Reader, Strings: h.Strings, Times: h.Times, Drop: h.Drop, MaxSeries: h.MaxSeries, Log: h.Log}}
+	for name, view := range h.Views {
+		h.pagers[name] = view(h.Reader.Context)
 	}
-	return Prometheus
+}
+
+// style is what a request asks for.
+func (h *Handler) style(req *http.Request, format string) (Style, bool) {
+	if format != "" {
+		f, ok := ParseFormat(format)
+		return Style{Format: f}, ok
+	}
+	plain := Prometheus
+	if h.Plain == PCP {
+		plain = PCP
+	}
+	return Negotiate(strings.Join(req.Header.Values("Accept"), ","), plain), true
 }
 
 // ServeHTTP answers GET and HEAD.
@@ -49,15 +67,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 		return
 	}
-	kind := negotiate(strings.Join(req.Header.Values("Accept"), ","), h.plain())
-	if word := req.URL.Query().Get("format"); word != "" {
-		var ok bool
-		if kind, ok = kindOf(word); !ok {
-			http.Error(w, "format is none of openmetrics, prometheus, pcp", http.StatusBadRequest)
-			return
-		}
+	h.once.Do(h.init)
+	params := req.URL.Query()
+	pager, ok := h.pagers[params.Get("view")]
+	if !ok {
+		http.Error(w, "there is no such view", http.StatusBadRequest)
+		return
 	}
-	page, err := h.scrape(req.Context(), kind)
+	style, ok := h.style(req, params.Get("format"))
+	if !ok {
+		http.Error(w, "format is none of openmetrics, prometheus, pcp", http.StatusBadRequest)
+		return
+	}
+	page, err := h.scrape(req.Context(), pager, style)
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -66,10 +88,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	header.Set("Content-Type", kind.contentType())
-	if acceptsGzip(req.Header.Get("Accept-Encoding")) {
+	header.Set("Content-Type", style.ContentType())
+	if AcceptsGzip(req.Header.Get("Accept-Encoding")) {
 		header.Set("Content-Encoding", "gzip")
-		page = compressed(page)
+		page = Gzip(page)
 	}
 	header.Set("Content-Length", strconv.Itoa(len(page)))
 	if req.Method == http.MethodGet {
@@ -77,52 +99,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func kindOf(word string) (pageKind, bool) {
-	for f, name := range []string{"openmetrics", "prometheus", "pcp"} {
-		if word == name {
-			return pageKind{format: Format(f)}, true
-		}
-	}
-	return pageKind{}, false
-}
-
 // scrape makes a page. It is the caller's.
-func (h *Handler) scrape(ctx context.Context, kind pageKind) ([]byte, error) {
-	h.once.Do(func() { h.turn, h.encoders = make(chan struct{}, 1), map[pageKind]*Encoder{} })
+func (h *Handler) scrape(ctx context.Context, p Pager, s Style) ([]byte, error) {
 	select {
 	case h.turn <- struct{}{}:
 		defer func() { <-h.turn }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	begin := time.Now()
-	s, err := h.Reader.Read(context.WithoutCancel(ctx)) // for a Reader that is interrupted begins with all metadata again
+	page, err := p.AppendPage(context.WithoutCancel(ctx), h.page[:0], s) // for a Reader that is interrupted begins with all metadata again
 	if err != nil {
 		return nil, err
 	}
-	e := h.encoders[kind]
-	if e == nil {
-		e = &Encoder{Format: kind.format, Escaping: kind.escaping, Strings: h.Strings, Times: h.Times, Drop: h.Drop, MaxSeries: h.MaxSeries}
-		h.encoders[kind] = e
-	}
-	h.page = e.Append(h.page[:0], s)
-	return appendDuration(bytes.Clone(h.page), kind.format, time.Since(begin)), nil
-}
-
-const durationName = "pcp_gateway_scrape_duration_seconds"
-
-// appendDuration adds what is not of the snapshot, and so not of an Encoder: how long the scrape has taken.
-func appendDuration(page []byte, f Format, d time.Duration) []byte {
-	if f == PCP {
-		return page
-	}
-	page = bytes.TrimSuffix(page, []byte("# EOF\n"))
-	page = appendOwnHeader(page, f, durationName, "How long it took to read the metrics", "seconds", false)
-	page = append(strconv.AppendFloat(page, d.Seconds(), 'g', -1, 64), '\n')
-	if f == OpenMetrics {
-		page = append(page, "# EOF\n"...)
-	}
-	return page
+	h.page = page
+	return bytes.Clone(page), nil
 }
 
 var gzipWriters = sync.Pool{New: func() any {
@@ -133,7 +123,8 @@ var gzipWriters = sync.Pool{New: func() any {
 	return z
 }}
 
-func compressed(page []byte) []byte {
+// Gzip compresses a page.
+func Gzip(page []byte) []byte {
 	var b bytes.Buffer
 	z := gzipWriters.Get().(*gzip.Writer)
 	defer gzipWriters.Put(z)
@@ -143,8 +134,8 @@ func compressed(page []byte) []byte {
 	return b.Bytes()
 }
 
-// acceptsGzip is whether a header Accept-Encoding has gzip, and not with the weight 0.
-func acceptsGzip(header string) bool {
+// AcceptsGzip is whether a header Accept-Encoding has gzip, and not with the weight 0.
+func AcceptsGzip(header string) bool {
 	for item := range strings.SplitSeq(header, ",") {
 		coding, params, _ := strings.Cut(item, ";")
 		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -111,6 +113,47 @@ func TestNegotiation(t *testing.T) {
 	}
 	if r := serve(t, h, "GET", "/metrics?format=xml"); r.StatusCode != 400 {
 		t.Errorf("a format that there is not: %d %s", r.StatusCode, body(t, r))
+	}
+}
+
+// A hello is a view that greets.
+type hello struct{ host string }
+
+func (h hello) AppendPage(_ context.Context, b []byte, s openmetrics.Style) ([]byte, error) {
+	return fmt.Appendf(b, "hello{host=%q,format=\"%d\"} 1\n", h.host, s.Format), nil
+}
+
+// A view has the context of the handler, and stands beside the page of all metrics.
+func TestViews(t *testing.T) {
+	h := handler(disks(t))
+	h.Views = map[string]openmetrics.View{"hello": func(c *pmapi.Context) openmetrics.Pager { return hello{c.HostName(t.Context())} }}
+	for range 2 {
+		r := serve(t, h, "GET", "/metrics?view=hello", "Accept", prometheus2)
+		if got := body(t, r); got != "hello{host=\"pmapitest\",format=\"0\"} 1\n" || r.Header.Get("Content-Type") != om100 {
+			t.Errorf("%v\n%s", r.Header, got)
+		}
+	}
+	if got := body(t, serve(t, h, "GET", "/metrics")); !strings.Contains(got, "\ndisk_dev_read_total{") {
+		t.Errorf("without a view:\n%s", got)
+	}
+	if r := serve(t, h, "GET", "/metrics?view=other"); r.StatusCode != 400 {
+		t.Errorf("a view that there is not: %d %s", r.StatusCode, body(t, r))
+	}
+}
+
+// Names that collide are logged once, not with each page.
+func TestCollisionLog(t *testing.T) {
+	src := disks(t)
+	add(src, pmapitest.Metric[int32]{Name: "a.b"}, 1)
+	add(src, pmapitest.Metric[int32]{Name: "a_b"}, 1)
+	h := handler(src)
+	var log strings.Builder
+	h.Log = slog.New(slog.NewTextHandler(&log, nil))
+	for range 3 {
+		serve(t, h, "GET", "/metrics")
+	}
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "count=1 metrics=a_b\n") {
+		t.Errorf("log:\n%s", got)
 	}
 }
 

@@ -14,15 +14,15 @@ func FuzzNegotiate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header string) {
 		for _, plain := range []Format{Prometheus, PCP} {
-			kind := negotiate(header, plain)
-			if kind.format != OpenMetrics && kind.format != Prometheus && kind.format != plain {
-				t.Errorf("format %d", kind.format)
+			kind := Negotiate(header, plain)
+			if kind.Format != OpenMetrics && kind.Format != Prometheus && kind.Format != plain {
+				t.Errorf("format %d", kind.Format)
 			}
-			if !kind.named && kind.escaping != Underscores || kind.named && kind.format == PCP {
-				t.Errorf("escaping %v, named %v, in format %d", kind.escaping, kind.named, kind.format)
+			if !kind.named && kind.Escaping != Underscores || kind.named && kind.Format == PCP {
+				t.Errorf("escaping %v, named %v, in format %d", kind.Escaping, kind.named, kind.Format)
 			}
 			// What is chosen is what is chosen when it is all that is asked for.
-			if again := negotiate(kind.contentType(), plain); again != kind && kind.format != PCP {
+			if again := Negotiate(kind.ContentType(), plain); again != kind && kind.Format != PCP {
 				t.Errorf("%v is taken for %v", kind, again)
 			}
 		}
@@ -78,6 +78,25 @@ func FuzzEscape(f *testing.F) {
 			t.Errorf("%q is %q and back %q", name, got, back)
 		}
 	})
+}
+
+// Names are escaped as the library of Prometheus does it; but that loses a digit at the beginning in "underscores".
+func TestEscape(t *testing.T) {
+	for _, c := range []struct{ name, underscores, dots, values string }{
+		{"disk.dev.rd_x", "disk_dev_rd_x", "disk_dot_dev_dot_rd__x", "U__disk_2e_dev_2e_rd__x"},
+		{"plain_name", "plain_name", "plain__name", "plain_name"},
+		{"a/b", "a_b", "a__b", "U__a_2f_b"},
+		{"ü-é", "___", "______", "U___fc__2d__e9_"},
+		{"4x", "_4x", "__x", "U___34_x"},
+		{"x\xff", "x_", "x__", "U__x_fffd_"},
+		{"日", "_", "__", "U___65e5_"},
+	} {
+		for e, want := range []string{c.underscores, c.dots, c.values, strings.ToValidUTF8(c.name, "\uFFFD")} {
+			if got := Escaping(e).escape(c.name); got != want {
+				t.Errorf("%q in %v: %q, want %q", c.name, Escaping(e), got, want)
+			}
+		}
+	}
 }
 
 // Texts are escaped so that they can be read again, in one line.

@@ -12,7 +12,7 @@ type Escaping int
 
 const (
 	Underscores Escaping = iota // disk.dev.rd_x is disk_dev_rd_x
-	Dots                        // disk_dot_dev_dot_rd__x
+	Dots                        // disk_dot_dev_dot_rd__x, and "__" for other characters
 	Values                      // U__disk_2e_dev_2e_rd__x
 	UTF8                        // {"disk.dev.rd_x"}
 )
@@ -25,6 +25,8 @@ func (e Escaping) String() string { return escapingNames[e] }
 func isNameByte(c byte, first bool) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || !first && c >= '0' && c <= '9'
 }
+
+func isNameRune(r rune, first bool) bool { return r < utf8.RuneSelf && isNameByte(byte(r), first) }
 
 func isPlainName(name string) bool {
 	for i := range len(name) {
@@ -53,8 +55,10 @@ func (e Escaping) escape(name string) string {
 			b.WriteString("_dot_")
 		case e == Dots && r == '_':
 			b.WriteString("__")
-		case r < utf8.RuneSelf && isNameByte(byte(r), i == 0):
-			b.WriteByte(byte(r))
+		case isNameRune(r, i == 0):
+			b.WriteRune(r)
+		case e == Dots:
+			b.WriteString("__")
 		case i == 0 && r >= '0' && r <= '9':
 			b.WriteByte('_')
 			b.WriteRune(r)
@@ -65,16 +69,17 @@ func (e Escaping) escape(name string) string {
 	return b.String()
 }
 
-// valuesEscape writes all that is not plain by its number, so that no two names are written alike.
+// valuesEscape writes all that is not plain by its number, in lower case as the library of Prometheus does, so that no two names are
+// written alike.
 func valuesEscape(name string) string {
 	var b strings.Builder
 	b.WriteString("U__")
-	for _, r := range name {
+	for i, r := range name {
 		switch {
 		case r == '_':
 			b.WriteString("__")
-		case r < utf8.RuneSelf && isNameByte(byte(r), false):
-			b.WriteByte(byte(r))
+		case isNameRune(r, i == 0):
+			b.WriteRune(r)
 		default:
 			fmt.Fprintf(&b, "_%x_", r)
 		}

@@ -27,7 +27,10 @@ func toBase(u pdu.Units) (c conversion, ok bool) {
 		if space != 0 || time != 0 || count != 0 {
 			return same, false
 		}
-		return extraToBase(u)
+		if c, ok = extraUnits[u&0xff]; !ok {
+			c = same
+		}
+		return c, ok
 	}
 	second := struct{ mul, div float64 }{1, 1}
 	if time != 0 {
@@ -71,36 +74,21 @@ func (c *conversion) count(scale, dim int) {
 	}
 }
 
-func extraToBase(u pdu.Units) (conversion, bool) {
-	switch u & 0xff {
-	case pdu.TempCelsius:
-		return conversion{"celsius", "celsius", 1, 1, 0}, true
-	case pdu.TempFahrenheit:
-		return conversion{"celsius", "celsius", 5, 9, 160. / 9}, true
-	case pdu.TempKelvin:
-		return conversion{"celsius", "celsius", 1, 1, 273.15}, true
-	case pdu.Volt:
-		return conversion{"volts", "volts", 1, 1, 0}, true
-	case pdu.MilliVolt:
-		return conversion{"volts", "volts", 1, 1e3, 0}, true
-	case pdu.MicroVolt:
-		return conversion{"volts", "volts", 1, 1e6, 0}, true
-	case pdu.Amp:
-		return conversion{"amperes", "amperes", 1, 1, 0}, true
-	case pdu.MilliAmp:
-		return conversion{"amperes", "amperes", 1, 1e3, 0}, true
-	case pdu.MicroAmp:
-		return conversion{"amperes", "amperes", 1, 1e6, 0}, true
-	case pdu.KiloWatt:
-		return conversion{"watts", "watts", 1e3, 1, 0}, true
-	case pdu.Watt:
-		return conversion{"watts", "watts", 1, 1, 0}, true
-	case pdu.MilliWatt:
-		return conversion{"watts", "watts", 1, 1e3, 0}, true
-	case pdu.MicroWatt:
-		return conversion{"watts", "watts", 1, 1e6, 0}, true
-	}
-	return same, false
+// extraUnits are the conversions of temperature, voltage, current and power.
+var extraUnits = map[pdu.Units]conversion{
+	pdu.TempCelsius:    {"celsius", "celsius", 1, 1, 0},
+	pdu.TempFahrenheit: {"celsius", "celsius", 5, 9, 160. / 9},
+	pdu.TempKelvin:     {"celsius", "celsius", 1, 1, 273.15},
+	pdu.Volt:           {"volts", "volts", 1, 1, 0},
+	pdu.MilliVolt:      {"volts", "volts", 1, 1e3, 0},
+	pdu.MicroVolt:      {"volts", "volts", 1, 1e6, 0},
+	pdu.Amp:            {"amperes", "amperes", 1, 1, 0},
+	pdu.MilliAmp:       {"amperes", "amperes", 1, 1e3, 0},
+	pdu.MicroAmp:       {"amperes", "amperes", 1, 1e6, 0},
+	pdu.KiloWatt:       {"watts", "watts", 1e3, 1, 0},
+	pdu.Watt:           {"watts", "watts", 1, 1, 0},
+	pdu.MilliWatt:      {"watts", "watts", 1, 1e3, 0},
+	pdu.MicroWatt:      {"watts", "watts", 1, 1e6, 0},
 }
 
 // A number is a value as it is written: integers stay integers as long as they are exact.

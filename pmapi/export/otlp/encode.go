@@ -51,10 +51,25 @@ func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 	}
 	i := 0
 	for _, values := range s.All() {
-		if m := e.order[i]; m != nil {
+		if m := e.order[i]; m != nil && s.Has(i) {
 			b = e.appendMetric(b, m, values)
 		}
 		i++
+	}
+	return append(b, "]}]}]}"...)
+}
+
+// AppendEnd appends a message that ends all series, a nanosecond after the last values, as after a mark in an archive. Counters that go on have new start times.
+func (e *Encoder) AppendEnd(b []byte) []byte {
+	e.round++
+	e.points, e.first = 0, true
+	e.now++
+	b = append(b, e.head...)
+	for _, m := range e.order {
+		if m != nil {
+			b = e.appendMetric(b, m, pdu.ValueSet{})
+			m.histograms = histograms{}
+		}
 	}
 	return append(b, "]}]}]}"...)
 }

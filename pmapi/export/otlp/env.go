@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pcp-go/pcp/pmapi/export/send"
 )
 
 // FromEnv makes an Exporter, still without a Reader, as the environment says, as programs with OpenTelemetry have it. A variable
@@ -191,6 +193,6 @@ func tlsFromEnv(e *Exporter) error {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = config
-	e.Client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
+	e.Client = &http.Client{Transport: transport, CheckRedirect: send.NoRedirect}
 	return nil
 }

@@ -2,32 +2,31 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
-	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/send"
 )
 
 // Defaults of an Exporter.
 const (
 	DefaultEndpoint = "http://localhost:4318/v1/metrics"
 	DefaultInterval = time.Minute
-	DefaultTimeout  = 10 * time.Second
-	DefaultMaxQueue = 64 << 20
+	DefaultTimeout  = send.DefaultTimeout
+	DefaultMaxQueue = send.DefaultMaxQueue
 )
 
 // MaxMessage is the length, before compression, above which a message is not sent.
-const MaxMessage = 64 << 20
+const MaxMessage = send.MaxMessage
 
 // An Exporter reads metrics at regular times and posts them to a receiver. Messages that the receiver cannot take for a time wait in
-// memory and are sent again, in order. Fields are not changed once Run has been called.
+// memory or in a directory and are sent again, in order. Fields are not changed once Run has been called.
 type Exporter struct {
 	Reader  *export.Reader // required; its context should connect again by itself
 	Encoder Encoder        // how messages are made; used by Run alone
@@ -40,6 +39,9 @@ type Exporter struct {
 	Samples  int           // how many times to read, after which Run ends as with the source; 0 means no end
 	MaxQueue int           // bytes of messages that wait; the oldest make room, one is always kept. 0 means DefaultMaxQueue
 
+	// Directory keeps the messages that wait, also from one run to the next; see send.Sender. "" means memory.
+	Directory string
+
 	// Client sends requests; nil means one without redirects, that uses proxies as the environment says.
 	Client *http.Client
 
@@ -48,28 +50,37 @@ type Exporter struct {
 	// Disabled makes Run return at once.
 	Disabled bool
 
-	once  sync.Once
-	queue queue
-	page  []byte
-
-	generation uint64 // of the last snapshot
-	warned     string // what was wrong with its metrics
+	once   sync.Once
+	sender send.Sender
+	page   []byte
 }
 
 // Stats are the counters at this time. It may be called by any goroutine.
 func (e *Exporter) Stats() Stats {
 	e.init()
-	return e.queue.snapshot()
+	return e.sender.Stats()
 }
 
 func (e *Exporter) init() {
 	e.once.Do(func() {
-		e.queue.limit = e.MaxQueue
-		if e.MaxQueue == 0 {
-			e.queue.limit = DefaultMaxQueue
+		s := &e.sender
+		s.Protocol, s.Endpoint, s.Header = "otlp", cmp.Or(e.Endpoint, DefaultEndpoint), e.Header.Clone()
+		if s.Header == nil {
+			s.Header = http.Header{}
 		}
-		e.queue.wake = make(chan struct{}, 1)
+		s.Header.Set("Content-Type", "application/json")
+		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
+		s.Retry, s.Reply, s.Reason = retry, reply, parseStatus
 	})
+}
+
+// retry is whether the protocol has a message sent again after a status.
+func retry(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // Run reads at once and then at every multiple of the interval after that, those left out that have passed meanwhile, and sends what
@@ -80,76 +91,40 @@ func (e *Exporter) Run(ctx context.Context) error {
 		return nil
 	}
 	e.init()
-	s, err := newSender(e)
-	if err != nil {
+	s := &e.sender
+	if err := s.Open(); err != nil {
 		return err
 	}
 	var sending sync.WaitGroup
-	sending.Go(func() { s.run(ctx) })
-	e.read(ctx)
-	e.queue.close()
+	sending.Go(func() { s.Run(ctx) })
+	s.Poll(ctx, &send.Poll{Reader: e.Reader, Interval: orDefault(e.Interval, DefaultInterval), Timeout: orDefault(e.Timeout, DefaultTimeout),
+		Samples: e.Samples, Take: e.take})
+	s.Close()
 	sending.Wait()
 	return nil
 }
 
-// read fills the queue.
-func (e *Exporter) read(ctx context.Context) {
-	interval := orDefault(e.Interval, DefaultInterval)
-	began, due := time.Now(), time.Duration(0)
-	failing := false
-	for n := 1; ; n++ {
-		err := e.readOnce(ctx)
-		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) || errors.Is(err, pdu.ErrEOL) {
-			return
-		}
-		if err != nil {
-			e.queue.update(func(s *Stats) { s.ReadErrors++ })
-		}
-		if err != nil && !failing {
-			e.warn("cannot read metrics", "error", err)
-		}
-		failing = err != nil
-		if n == e.Samples {
-			return
-		}
-		due += interval
-		if late := time.Since(began) - due; late > 0 {
-			due += (late + interval - 1) / interval * interval
-		}
-		if pause(ctx, due-time.Since(began)) != nil {
-			return
-		}
+// take adds a message to the queue.
+func (e *Exporter) take(snap *export.Snapshot) {
+	e.page = e.Encoder.Append(e.page[:0], snap)
+	if m, ok := e.message(); ok {
+		e.sender.Put(m)
 	}
 }
 
-// readOnce adds a message to the queue.
-func (e *Exporter) readOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, orDefault(e.Timeout, DefaultTimeout))
-	defer cancel()
-	s, err := e.Reader.Read(ctx)
-	if err != nil {
-		return err
-	}
-	e.warnOf(s)
-	e.page = e.Encoder.Append(e.page[:0], s)
+// message is what has been encoded last; ok is false if there is nothing to be sent.
+func (e *Exporter) message() (m send.Message, ok bool) {
 	points := e.Encoder.Points()
 	switch {
 	case points == 0:
-		return nil
+		return m, false
 	case len(e.page) > MaxMessage:
-		e.warn("message is too long to be sent", "bytes", len(e.page))
-		e.queue.update(func(s *Stats) {
-			s.Read.add(message{points: points})
-			s.Failed.add(message{points: points})
-		})
-		return nil
+		e.sender.TooLong(points, len(e.page))
+		return m, false
+	case e.Gzip:
+		return send.Message{Body: compressed(e.page), Encoding: "gzip", Points: points}, true
 	}
-	body := bytes.Clone(e.page) // a client may still read it when its request is over
-	if e.Gzip {
-		body = compressed(e.page)
-	}
-	e.queue.put(message{body, points})
-	return nil
+	return send.Message{Body: bytes.Clone(e.page), Points: points}, true // a client may still read it when its request is over
 }
 
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
@@ -164,43 +139,9 @@ func compressed(b []byte) []byte {
 	return out.Bytes()
 }
 
-// warnOf tells of metrics that are not as they should be, once.
-func (e *Exporter) warnOf(s *export.Snapshot) {
-	if s.Generation == e.generation {
-		return
-	}
-	e.generation = s.Generation
-	text := ""
-	if err := errors.Join(s.Errs...); err != nil {
-		text = err.Error()
-	}
-	if text != "" && text != e.warned {
-		e.warn("metrics without values or metadata", "errors", len(s.Errs), "first", s.Errs[0])
-	}
-	e.warned = text
-}
-
-func (e *Exporter) warn(text string, args ...any) {
-	if e.Log != nil {
-		e.Log.Warn(text, args...)
-	}
-}
-
 func orDefault(d, byDefault time.Duration) time.Duration {
 	if d <= 0 {
 		return byDefault
 	}
 	return d
-}
-
-// pause waits, and returns an error if ctx has ended.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

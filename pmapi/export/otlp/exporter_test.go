@@ -290,3 +290,36 @@ func TestEndpoint(t *testing.T) {
 		t.Error("disabled:", err)
 	}
 }
+
+// What a receiver that is away has not taken waits in the directory for the next run.
+func TestDirectory(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		away, back := &receiver{answer: func(int, *http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }}, &receiver{}
+		run := func(r *receiver) otlp.Stats {
+			src := &pmapitest.Source{}
+			defer src.Close()
+			pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "c"}).Set(1)
+			c := src.Context()
+			defer c.Close()
+			e := &otlp.Exporter{Reader: &export.Reader{Context: c}, Interval: time.Second, Client: &http.Client{Transport: r}, Directory: dir}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second-1)
+			defer cancel()
+			if err := e.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			return e.Stats()
+		}
+		if s := run(away); s.Queued.Points != 10 || s.Dropped.Points != 0 {
+			t.Errorf("away: %+v", s)
+		}
+		if s := run(back); s.Found.Points != 10 || s.Sent.Points != 20 || len(back.taken) != 20 || len(back.errs) > 0 {
+			t.Errorf("back: %+v, %v", s, back.errs)
+		}
+		for i := 1; i < len(back.taken); i++ {
+			if back.taken[i].time <= back.taken[i-1].time {
+				t.Error("not in order:", back.taken[i-1:i+1])
+			}
+		}
+	})
+}

@@ -3,15 +3,20 @@ package otlp
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/pmapi/export/send"
 )
 
-// maxResponse is how much of a reply is read.
-const maxResponse = 4 << 20
-
-// maxText is how much is kept of what a receiver says.
-const maxText = 1024
+// reply takes the body of a reply that is no error, whatever it is.
+func reply(header http.Header, body []byte) (rejected int64, message string, err error) {
+	if len(body) == 0 || !strings.HasPrefix(header.Get("Content-Type"), "application/json") {
+		return 0, "", nil
+	}
+	return parseResponse(body)
+}
 
 // parseResponse parses an ExportMetricsServiceResponse: how many points were rejected, and why. Rejected is not negative.
 func parseResponse(body []byte) (rejected int64, message string, err error) {
@@ -24,7 +29,7 @@ func parseResponse(body []byte) (rejected int64, message string, err error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return 0, "", fmt.Errorf("otlp: reply: %w", err)
 	}
-	message = shortened(r.PartialSuccess.ErrorMessage)
+	message = send.Shortened(r.PartialSuccess.ErrorMessage)
 	// An int64 is a string, or a number from lenient receivers.
 	text := strings.Trim(string(r.PartialSuccess.RejectedDataPoints), `"`)
 	if text == "" || text == "null" {
@@ -32,7 +37,7 @@ func parseResponse(body []byte) (rejected int64, message string, err error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, message, fmt.Errorf("otlp: reply: rejectedDataPoints is %s", shortened(text))
+		return 0, message, fmt.Errorf("otlp: reply: rejectedDataPoints is %s", send.Shortened(text))
 	}
 	return n, message, nil
 }
@@ -43,12 +48,5 @@ func parseStatus(body []byte) string {
 	if json.Unmarshal(body, &status) != nil {
 		return ""
 	}
-	return shortened(status.Message)
-}
-
-func shortened(s string) string {
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "")
-	}
-	return s
+	return status.Message
 }

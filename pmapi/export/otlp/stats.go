@@ -1,24 +1,9 @@
 package otlp
 
+import "github.com/pcp-go/pcp/pmapi/export/send"
+
 // A Count is a number of messages, and of the data points in them.
-type Count struct{ Messages, Points uint64 }
+type Count = send.Count
 
-func (c *Count) add(m message) {
-	c.Messages++
-	c.Points += uint64(m.points)
-}
-
-// Stats are the counters of an Exporter. At all times Read is Sent + Dropped + Failed + Queued.
-type Stats struct {
-	Read    Count // made of what was read
-	Sent    Count // taken by the receiver, rejected points among them
-	Dropped Count // that found no room in the queue, or were not sent when Run ended
-	Failed  Count // refused by the receiver for good, or too long to be sent
-	Queued  Count // waiting, or being sent
-
-	Rejected   uint64 // points in messages that were sent, which the receiver did not take
-	Retries    uint64 // attempts after one that has failed for a time
-	ReadErrors uint64 // intervals without values, since the source was away
-
-	sending Count
-}
+// Stats are the counters of an Exporter.
+type Stats = send.Stats

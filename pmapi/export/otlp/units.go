@@ -32,37 +32,34 @@ func ucum(u pdu.Units) (unit string, factor float64) {
 	if u.DimCount() == 0 {
 		factor = 1
 	}
-	parts := [...]struct {
-		dim  int
-		text string
-	}{{u.DimSpace(), ""}, {u.DimTime(), ""}, {u.DimCount(), "{count}"}}
-	if u.DimSpace() != 0 {
-		parts[0].text = spaceUnits[u.ScaleSpace()]
-	}
-	if u.DimTime() != 0 {
-		parts[1].text = timeUnits[u.ScaleTime()]
-	}
 	var above, below string
-	for _, p := range parts {
+	add := func(dim int, text string) {
 		switch {
-		case p.dim > 0 && above != "":
-			above += "." + p.text + exponent(p.dim)
-		case p.dim > 0:
-			above = p.text + exponent(p.dim)
-		case p.dim < 0:
-			below += "/" + p.text + exponent(-p.dim)
+		case dim > 0 && above != "":
+			above += "." + text
+		case dim > 0:
+			above = text
+		case dim < 0:
+			below += "/" + text
 		}
 	}
+	if dim := u.DimSpace(); dim != 0 {
+		add(dim, spaceUnits[u.ScaleSpace()]+exponent(dim))
+	}
+	if dim := u.DimTime(); dim != 0 {
+		add(dim, timeUnits[u.ScaleTime()]+exponent(dim))
+	}
+	add(u.DimCount(), "{count}") // an annotation stands for 1 and cannot have an exponent
 	if above == "" {
 		above = "1"
 	}
 	return above + below, factor
 }
 
-// exponent follows a unit. An annotation in braces stands for 1, and has none.
-func exponent(n int) string {
-	if n == 1 {
+// exponent follows a unit with a dimension.
+func exponent(dim int) string {
+	if dim == 1 || dim == -1 {
 		return ""
 	}
-	return strconv.Itoa(n)
+	return strconv.Itoa(max(dim, -dim))
 }

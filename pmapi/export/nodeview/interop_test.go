@@ -1,0 +1,301 @@
+package nodeview_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+)
+
+var scrapeFor = flag.Duration("prometheus", 3*time.Second, "for how long Prometheus scrapes a handler")
+
+// tool is the path of one of Prometheus' programs, without which the test is skipped.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip("the test needs Prometheus: ", err)
+	}
+	return path
+}
+
+// realHandler serves the metrics of C's collector and its Linux agent.
+func realHandler(t *testing.T) (*openmetrics.Handler, *pcptest.PMCD) {
+	t.Helper()
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux"}})
+	c, err := pmapi.Dial(t.Context(), pmcd.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return handler(c), pmcd
+}
+
+// compared are the series that dashboards use most, which are the same in both. The rest of what is shown is compared too.
+var compared = strings.Fields(`node_boot_time_seconds node_context_switches_total node_cpu_guest_seconds_total node_cpu_seconds_total
+	node_disk_io_now node_disk_io_time_seconds_total node_disk_io_time_weighted_seconds_total node_disk_read_bytes_total
+	node_disk_read_time_seconds_total node_disk_reads_completed_total node_disk_reads_merged_total node_disk_write_time_seconds_total
+	node_disk_writes_completed_total node_disk_writes_merged_total node_disk_written_bytes_total node_entropy_available_bits
+	node_filefd_allocated node_filefd_maximum node_forks_total node_intr_total node_load1 node_load15 node_load5
+	node_memory_Active_anon_bytes node_memory_Active_bytes node_memory_Active_file_bytes node_memory_AnonPages_bytes
+	node_memory_Buffers_bytes node_memory_Cached_bytes node_memory_CommitLimit_bytes node_memory_Committed_AS_bytes node_memory_Dirty_bytes
+	node_memory_HugePages_Total node_memory_Hugepagesize_bytes node_memory_Inactive_bytes node_memory_KernelStack_bytes
+	node_memory_Mapped_bytes node_memory_MemAvailable_bytes node_memory_MemFree_bytes node_memory_MemTotal_bytes node_memory_PageTables_bytes
+	node_memory_SReclaimable_bytes node_memory_Shmem_bytes node_memory_Slab_bytes node_memory_SwapCached_bytes node_memory_SwapFree_bytes
+	node_memory_SwapTotal_bytes node_memory_VmallocUsed_bytes node_memory_Writeback_bytes node_netstat_Icmp_InMsgs node_netstat_IpExt_InOctets
+	node_netstat_Tcp_ActiveOpens node_netstat_Tcp_CurrEstab node_netstat_Tcp_InSegs node_netstat_Tcp_OutSegs node_netstat_Tcp_RetransSegs
+	node_netstat_TcpExt_ListenDrops node_netstat_Udp_InDatagrams node_netstat_Udp_OutDatagrams node_network_mtu_bytes
+	node_network_receive_bytes_total node_network_receive_drop_total node_network_receive_errs_total node_network_receive_packets_total
+	node_network_transmit_bytes_total node_network_transmit_drop_total node_network_transmit_errs_total node_network_transmit_packets_total
+	node_procs_blocked node_procs_running node_sockstat_TCP_alloc node_sockstat_TCP_inuse node_sockstat_UDP_inuse node_sockstat_sockets_used
+	node_softnet_processed_total node_time_seconds node_uname_info node_vmstat_pgfault node_vmstat_pgmajfault node_vmstat_pgpgin node_vmstat_pgpgout`)
+
+// look is a page, by its series: without labels that PCP does not know, devices of memory, and mounts that others make and
+// take away meanwhile.
+type look struct {
+	types, help map[string]string
+	values      map[string]float64
+}
+
+var (
+	unknownLabels = regexp.MustCompile(`,?(domainname|fstype|broadcast|ifalias|operstate|duplex)="[^"]*"`)
+	notCompared   = regexp.MustCompile(`^node_scrape_|device="z?ram\d|mountpoint="/(tmp|mnt)/`)
+
+	// partial are families of which PCP does not know all.
+	partial = regexp.MustCompile(`^node_network_(up|protocol_type)`)
+)
+
+func read(t *testing.T, page string) look {
+	t.Helper()
+	l := look{map[string]string{}, map[string]string{}, map[string]float64{}}
+	for line := range strings.Lines(page) {
+		words := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "# TYPE "):
+			l.types[words[2]] = words[3]
+		case strings.HasPrefix(line, "# HELP "):
+			l.help[words[2]] = line
+		case !notCompared.MatchString(line):
+			space := strings.LastIndexByte(line, ' ')
+			v, err := strconv.ParseFloat(strings.TrimSpace(line[space:]), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			series := strings.Replace(unknownLabels.ReplaceAllString(line[:space], ""), "{,", "{", 1)
+			l.values[series] = v
+		}
+	}
+	return l
+}
+
+// TestInteropNodeExporter: the families that both have are of one type and have the same series, of which each lies once between
+// what node_exporter says before and after, or within 2 % of that.
+func TestInteropNodeExporter(t *testing.T) {
+	program := tool(t, "prometheus-node-exporter")
+	h, _ := realHandler(t)
+	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
+	pcptest.Start(t, pcptest.Daemon{Path: program, Addr: addr, Args: []string{
+		"--web.listen-address=" + addr, "--web.disable-exporter-metrics", "--collector.netdev.device-exclude=^$", // as upstream has it, and not Debian
+		"--collector.filesystem.mount-points-exclude=^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|var/lib/containers/storage/.+)($|/)"}})
+	theirs := func() look {
+		r, err := http.Get("http://" + addr + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, string(text))
+	}
+	var before, ours, after look
+	wrong := map[string]string{} // what has never been right, and how it was last
+	right := map[string]bool{}
+	for round := 0; round < 100 && (round == 0 || len(wrong) > 0); round++ {
+		before, ours, after = theirs(), read(t, get(t, h, "view=node", "")), theirs()
+		clear(wrong)
+		compare(before, ours, after, right, wrong)
+	}
+	for series, how := range wrong {
+		t.Error(series, how)
+	}
+	for name, kind := range ours.types {
+		if k, ok := after.types[name]; ok && k != kind {
+			t.Errorf("%s is %s, not %s", name, kind, k)
+		}
+		if text := ours.help[name]; text == "" || text == after.help[name] {
+			t.Errorf("%s has the help %q", name, text)
+		}
+	}
+	for _, name := range compared {
+		if ours.types[name] == "" && after.types[name] != "" {
+			t.Error(name, "is missing")
+		}
+	}
+	t.Logf("%d series of %d families, node_exporter has %d of %d", len(ours.values), len(ours.types), len(after.values), len(after.types))
+	if len(right) < 200 {
+		t.Errorf("only %d series are the same", len(right))
+	}
+}
+
+// compare notes which series have ever been right, and of the others what is wrong.
+func compare(before, ours, after look, right map[string]bool, wrong map[string]string) {
+	family := func(series string) string {
+		name, _, _ := strings.Cut(series, "{")
+		return name
+	}
+	for series, v := range ours.values {
+		if after.types[family(series)] == "" {
+			continue // an older node_exporter, or a collector that it has switched off
+		}
+		a, ok1 := before.values[series]
+		b, ok2 := after.values[series]
+		lowest, highest := min(a, b), max(a, b)
+		slack := 0.02*max(math.Abs(lowest), math.Abs(highest)) + 0.02
+		switch {
+		case right[series], ok1 && ok2 && v >= lowest-slack && v <= highest+slack:
+			right[series] = true
+		case !ok1 && !ok2:
+			wrong[series] = "node_exporter does not have"
+		default:
+			wrong[series] = fmt.Sprintf("is %v, between %v and %v", v, a, b)
+		}
+	}
+	for series := range after.values {
+		if _, ok := ours.values[series]; !ok && ours.types[family(series)] != "" && !right[series] && !partial.MatchString(series) {
+			wrong[series] = "only node_exporter has"
+		}
+	}
+}
+
+// remarks are what promtool dislikes of node_exporter's names.
+var remarks = regexp.MustCompile(`should be written in 'snake_case'|use base unit "bytes" instead of "bits"|should not include type|should not have "_(total|info)"`)
+
+// TestInteropPromtool: promtool reads the page, and its remarks are about names of node_exporter.
+func TestInteropPromtool(t *testing.T) {
+	promtool := tool(t, "promtool")
+	h, _ := realHandler(t)
+	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/metrics?view=node", nil))
+	cmd.Stdin = w.Body
+	out, _ := cmd.CombinedOutput()
+	for line := range strings.Lines(string(out)) {
+		if !remarks.MatchString(line) {
+			t.Error(strings.TrimSpace(line))
+		}
+	}
+}
+
+// A real Prometheus scrapes the view without an error, in the format that it likes best and in its older one, and finds that each CPU
+// spends a second in a second.
+func TestInteropPrometheus(t *testing.T) {
+	program := tool(t, "prometheus")
+	h, pmcd := realHandler(t)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	dir := t.TempDir()
+	interval := "3s" // also what a scrape may take: the machine may have other work
+	if *scrapeFor > 30*time.Second {
+		interval = "5s"
+	}
+	config := "scrape_configs:\n"
+	for _, job := range []struct{ name, params string }{{"node", "{view: [node]}"}, {"text", "{view: [node], format: [prometheus]}"}, {"pcp", "{}"}} {
+		config += fmt.Sprintf("- job_name: %s\n  scrape_interval: %s\n  scrape_timeout: %[2]s\n  params: %s\n  static_configs:\n  - targets: ['%s']\n",
+			job.name, interval, job.params, strings.TrimPrefix(server.URL, "http://"))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
+	p := pcptest.Start(t, pcptest.Daemon{Path: program, Addr: addr,
+		Args: []string{"--config.file=" + filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + addr}})
+	begin := time.Now()
+	value := func(query string) float64 { return ask(t, addr, query) }
+	for deadline := begin.Add(time.Minute + *scrapeFor); value("min(count_over_time(up[1h]))") < 2 || value("count(up)") < 3 || time.Since(begin) < *scrapeFor; {
+		if time.Now().After(deadline) {
+			t.Fatalf("too few scrapes:\n%s", p.Log())
+		}
+		time.Sleep(100 * time.Millisecond) // between questions
+	}
+	scrapes, good := value("sum(count_over_time(up[1h]))"), value("sum(sum_over_time(up[1h]))")
+	samples := value(`min(scrape_samples_scraped{job!="pcp"})`)
+	t.Logf("%v of %v scrapes, %v samples each", good, scrapes, samples)
+	if good < scrapes || samples < 250 {
+		_, targets := api(t, addr, "targets")
+		t.Errorf("%v of %v scrapes, %v samples each; the last ones: %s", good, scrapes, samples, targets)
+	}
+	for line := range strings.Lines(p.Log()) {
+		if strings.Contains(line, "scrape") && (strings.Contains(line, "level=warn") || strings.Contains(line, "level=error")) {
+			t.Error(strings.TrimSpace(line))
+		}
+	}
+	change := func(series string) string {
+		return "(max_over_time(" + series + "[1h])-min_over_time(" + series + "[1h]))"
+	}
+	for _, job := range []string{"node", "text"} {
+		busy := value(`sum` + change(`node_cpu_seconds_total{job="`+job+`"}`) + `/scalar(` + change(`node_time_seconds{job="`+job+`"}`) + `)`)
+		out, _, _ := pcptest.Run(t, nil, "", "pminfo", "-h", pmcd.Host(), "-f", "hinv.ncpu")
+		fields := strings.Fields(out)
+		if cpus, err := strconv.ParseFloat(fields[len(fields)-1], 64); err != nil || busy < 0.9*cpus || busy > 1.1*cpus {
+			t.Errorf("%s: %v seconds of CPUs in a second; %s", job, busy, out)
+		}
+	}
+}
+
+// ask is the value of a query that has one; 0 if it has none.
+func ask(t *testing.T, addr, query string) float64 {
+	t.Helper()
+	status, text := api(t, addr, "query?query="+url.QueryEscape(query))
+	var answer struct {
+		Data struct {
+			Result []struct{ Value [2]any }
+		}
+	}
+	if status == http.StatusServiceUnavailable {
+		return 0 // it is starting
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || status != http.StatusOK {
+		t.Fatalf("%s: %d %v", query, status, err)
+	}
+	if len(answer.Data.Result) != 1 {
+		return 0
+	}
+	v, err := strconv.ParseFloat(fmt.Sprint(answer.Data.Result[0].Value[1]), 64)
+	if err != nil {
+		t.Fatal(query, err)
+	}
+	return v
+}
+
+// api is what Prometheus' API answers.
+func api(t *testing.T, addr, path string) (status int, text []byte) {
+	t.Helper()
+	r, err := http.Get("http://" + addr + "/api/v1/" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err = io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, text
+}

@@ -1,0 +1,60 @@
+package otlp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/backfill"
+	"github.com/pcp-go/pcp/pmapi/export/send"
+)
+
+// backfillQueue is how many bytes of messages wait when an archive is read: not more than keeps the receiver busy.
+const backfillQueue = 8 << 20
+
+// Backfill sends the archives of the Reader's context in place of live values: each record with its time, as a message. Series end at a mark,
+// when the record that has their metric lacks them, and with the archive; after that, counters have new start times. Directory, Interval and
+// Samples are not used. It is called once, and not beside Run.
+func (e *Exporter) Backfill(ctx context.Context, o backfill.Options) error {
+	if e.Disabled {
+		return nil
+	}
+	e.init()
+	s := &e.sender
+	s.Directory, s.MaxQueue = "", min(cmp.Or(e.MaxQueue, DefaultMaxQueue), backfillQueue)
+	return backfill.Run(ctx, e.Reader, &recorder{e: e}, s, append([]string{s.Protocol, fmt.Sprint(e.Encoder.Resource)}, e.Reader.Names...), o)
+}
+
+// A recorder is an Exporter as a backfill.Encoder, with the messages that wait.
+type recorder struct {
+	e       *Exporter
+	waiting []send.Message
+}
+
+func (r *recorder) Add(s *export.Snapshot) {
+	r.e.page = r.e.Encoder.Append(r.e.page[:0], s)
+	r.keep()
+}
+
+func (r *recorder) End() {
+	r.e.page = r.e.Encoder.AppendEnd(r.e.page[:0])
+	r.keep()
+}
+
+func (r *recorder) keep() {
+	if m, ok := r.e.message(); ok {
+		r.waiting = append(r.waiting, m)
+	}
+}
+
+func (r *recorder) Discard()   { r.waiting = r.waiting[:0] }
+func (r *recorder) Full() bool { return true }
+
+func (r *recorder) Next() (m send.Message, ok bool) {
+	if len(r.waiting) == 0 {
+		return m, false
+	}
+	m, r.waiting = r.waiting[0], r.waiting[1:]
+	return m, true
+}

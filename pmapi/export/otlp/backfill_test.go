@@ -1,0 +1,127 @@
+package otlp_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logimport"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/backfill"
+	"github.com/pcp-go/pcp/pmapi/export/otlp"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+)
+
+// recorded is an archive of a counter in each record, a minute apart, and a gauge in each second one, with a mark after the fourth.
+func recorded(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "web1")
+	im, err := logimport.New(path, archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = im.AddMetric("c", pdu.Desc{Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter, Units: pdu.UnitCount})
+	try(err)
+	_, err = im.AddMetric("g", pdu.Desc{Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemInstant})
+	try(err)
+	for n := range 8 {
+		try(im.PutText("c", "", fmt.Sprint(n)))
+		if n%2 == 0 {
+			try(im.PutText("g", "", fmt.Sprint(n)))
+		}
+		try(im.Write(start.Add(time.Duration(n) * time.Minute)))
+		if n == 3 {
+			try(im.PutMark())
+		}
+	}
+	try(im.Close())
+	return path
+}
+
+// An archive has its own times; what is not in a record goes on, and counters start anew after a mark. Wherever the receiver refuses, the next
+// run goes on there, with the same start times.
+func TestBackfill(t *testing.T) {
+	path := recorded(t)
+	send := func(r *receiver, o backfill.Options) (otlp.Stats, error) {
+		c, err := pmapi.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		e := &otlp.Exporter{Reader: &export.Reader{Context: c}, Client: &http.Client{Transport: r}, Gzip: true}
+		err = e.Backfill(t.Context(), o)
+		if r.errs != nil {
+			t.Error(r.errs)
+		}
+		return e.Stats(), err
+	}
+	at := func(n int) int64 { return start.Add(time.Duration(n) * time.Minute).UnixNano() }
+	var want []series
+	for n := range 8 {
+		from := 0
+		if n == 4 {
+			want = append(want, series{"c", "sum", "", at(0), at(3) + 1, nil}, series{"g", "gauge", "", 0, at(3) + 1, nil})
+		}
+		if n >= 4 {
+			from = 4
+		}
+		want = append(want, series{"c", "sum", "", at(from), at(n), int64(n)})
+		if n%2 == 0 {
+			want = append(want, series{"g", "gauge", "", 0, at(n), int64(n)})
+		}
+	}
+	want = append(want, series{"c", "sum", "", at(4), at(7) + 1, nil}, series{"g", "gauge", "", 0, at(7) + 1, nil})
+	whole := &receiver{}
+	if s, err := send(whole, backfill.Options{}); err != nil || s.Sent != s.Read || s.Sent.Points != uint64(len(want)) {
+		t.Errorf("%v, %+v", err, s)
+	}
+	compare := func(got []series) {
+		slices.SortFunc(got, func(a, b series) int { return cmp.Or(cmp.Compare(a.time, b.time), strings.Compare(a.metric, b.metric)) })
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got\n%v, want\n%v", got, want)
+		}
+	}
+	compare(whole.taken)
+	for after := range len(whole.requests) {
+		r := &receiver{answer: func(n int, _ *http.Request) (*http.Response, error) {
+			if n == after {
+				return reply(400, ""), nil
+			}
+			return reply(200, ""), nil
+		}}
+		o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
+		if _, err := send(r, o); err == nil {
+			t.Error("a refusal is no error")
+		}
+		r.answer = nil
+		if _, err := send(r, o); err != nil {
+			t.Error(err)
+		}
+		compare(r.taken)
+	}
+	if err := (&otlp.Exporter{Reader: &export.Reader{Context: newContext(t)}}).Backfill(t.Context(), backfill.Options{}); !errors.Is(err, pdu.ErrNotArchive) {
+		t.Error("a live source:", err)
+	}
+}
+
+func newContext(t *testing.T) *pmapi.Context {
+	src := &pmapitest.Source{}
+	c := src.Context()
+	t.Cleanup(func() { c.Close(); src.Close() })
+	return c
+}

@@ -1,0 +1,140 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// errDerived is why a metric is left out of records.
+var errDerived = errors.New("derived metrics are not in records of archives")
+
+// ReadRecord reads the next record of an archive, as it is: with the time and those metrics that it has; see Snapshot.Has. Records without any of
+// the metrics are passed over. The Reader's context is one on archives, in pmapi.ModeForward; the first record is the one at the position.
+//
+// Metadata is that of the record's time. What may have changed with it, the names of instances apart, is read anew after marks and when
+// Refresh has passed in the archive. Derived metrics are not in records, and left out.
+//
+// The error is pdu.ErrEOL at the end of the archive; more records may follow if it grows. Others are those of
+// pmapi.Context.FetchArchive and of requests for metadata; the next ReadRecord begins anew, with the next record.
+func (r *Reader) ReadRecord(ctx context.Context) (*Snapshot, error) {
+	r.snap.AfterMark = false
+	for {
+		found, err := r.readRecord(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		if found {
+			return &r.snap, nil
+		}
+	}
+}
+
+// readRecord reads one record; found is whether it has one of the metrics.
+func (r *Reader) readRecord(ctx context.Context) (found bool, err error) {
+	s := &r.snap
+	if err := r.Context.FetchArchive(ctx, &s.result); err != nil {
+		return false, err
+	}
+	s.Time = s.result.Time
+	if s.result.Len() == 0 {
+		s.AfterMark, r.meta = true, nil
+		return false, nil
+	}
+	if r.meta == nil || r.archiveExpired(s.Time) {
+		if err := r.describeRecords(ctx); err != nil {
+			r.meta = nil
+			return false, err
+		}
+	}
+	if !r.place() {
+		return false, nil
+	}
+	if err := r.nameRecorded(ctx); err != nil {
+		r.meta = nil
+		return false, err
+	}
+	return true, nil
+}
+
+// archiveExpired is whether metadata is to be read anew at a time of an archive.
+func (r *Reader) archiveExpired(now time.Time) bool {
+	refresh := r.refresh()
+	return refresh > 0 && now.Sub(r.readAt) >= refresh
+}
+
+// describeRecords reads metadata as of the position.
+func (r *Reader) describeRecords(ctx context.Context) error {
+	s := &r.snap
+	kept := *r
+	var derived []error
+	kept.Keep = func(name string, d pdu.Desc) bool {
+		if r.Keep != nil && !r.Keep(name, d) {
+			return false
+		}
+		if d.PMID.Domain() == pdu.DynamicDomain {
+			derived = append(derived, fmt.Errorf("%s: %w", name, errDerived))
+			return false
+		}
+		return true
+	}
+	meta, err := readMetadata(ctx, &kept)
+	if err != nil {
+		return err
+	}
+	meta.errs = append(meta.errs, derived...)
+	r.meta, r.readAt = meta, s.Time
+	r.places = make(map[pdu.PMID]int, len(meta.ids))
+	for i, id := range meta.ids {
+		r.places[id] = i
+	}
+	s.Generation++
+	s.Context, s.Errs, s.metrics = meta.context, meta.errs, meta.metrics
+	s.sets = make([]int, len(meta.metrics))
+	return nil
+}
+
+// place finds the metrics' values in a record; found is whether there are any.
+func (r *Reader) place() (found bool) {
+	s := &r.snap
+	for i := range s.sets {
+		s.sets[i] = -1
+	}
+	for n, set := range s.result.All() {
+		if i, ok := r.places[set.PMID]; ok && s.sets[i] < 0 {
+			s.sets[i], found = n, true
+		}
+	}
+	return found
+}
+
+// nameRecorded asks for the instances of the domains that the record has values of, which may have other names than in the record before.
+func (r *Reader) nameRecorded(ctx context.Context) error {
+	m := r.meta
+	m.fetches++
+	for metric, values := range r.snap.All() {
+		d := metric.InDom
+		if d == nil || d.readFor == m.fetches || values.Len() == 0 {
+			continue
+		}
+		list, err := r.Context.Instances(ctx, d.ID)
+		if err := ignoreItem(err); err != nil {
+			return err
+		}
+		if d.instances != nil && len(list) == len(d.instances) && !slices.ContainsFunc(list, func(i pdu.Instance) bool {
+			known := d.instances[i.ID]
+			return known == nil || known.Name != i.Name
+		}) {
+			d.readFor = m.fetches
+			continue
+		}
+		if err := m.readInstances(ctx, r.Context, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}

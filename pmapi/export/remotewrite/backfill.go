@@ -1,0 +1,44 @@
+package remotewrite
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/backfill"
+	"github.com/pcp-go/pcp/pmapi/export/send"
+)
+
+// backfillQueue is how many bytes of messages wait when an archive is read: not more than keeps the receiver busy.
+const backfillQueue = 8 << 20
+
+// Backfill sends the archives of the Reader's context in place of live values: each record with its time, many to a message. Series end at a mark,
+// when the record that has their metric lacks them, and with the archive. Directory, Interval and Samples are not
+// used. It is called once, and not beside Run.
+//
+// Prometheus takes samples that are older than others, or older than an hour, if storage.tsdb.out_of_order_time_window is
+// set, and long enough.
+func (e *Exporter) Backfill(ctx context.Context, o backfill.Options) error {
+	e.init()
+	s := &e.sender
+	s.Directory, s.MaxQueue = "", min(cmp.Or(e.MaxQueue, DefaultMaxQueue), backfillQueue)
+	return backfill.Run(ctx, e.Reader, recorder{e}, s, append([]string{s.Protocol, fmt.Sprint(e.Encoder.Labels)}, e.Reader.Names...), o)
+}
+
+// A recorder is an Exporter as a backfill.Encoder.
+type recorder struct{ e *Exporter }
+
+func (r recorder) Add(s *export.Snapshot) {
+	late := r.e.Encoder.Late()
+	r.e.Encoder.Add(s)
+	r.e.warn(s, late)
+}
+
+func (r recorder) End()     { r.e.Encoder.End() }
+func (r recorder) Discard() { r.e.Encoder.Discard() }
+func (r recorder) Full() bool {
+	return r.e.Encoder.Waiting() >= cmp.Or(r.e.Encoder.MaxSamples, DefaultMaxSamples)
+}
+
+func (r recorder) Next() (send.Message, bool) { return r.e.next() }

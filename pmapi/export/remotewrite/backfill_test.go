@@ -1,0 +1,293 @@
+package remotewrite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logimport"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/backfill"
+	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A recording is an archive that is being written: c counts records; of d, which is in each second record, "b" is there for
+// the first ten records and again from the 30th on; there is a mark after the 20th.
+type recording struct {
+	path string
+	im   *logimport.Importer
+	n    int
+}
+
+func record(t *testing.T) *recording {
+	t.Helper()
+	r := &recording{path: filepath.Join(t.TempDir(), "web1")}
+	im, err := logimport.New(r.path, archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { im.Close() })
+	r.im = im
+	domain := pdu.MakeInDom(logimport.Domain, 0)
+	must(im.AddMetric("c", pdu.Desc{Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter, Units: pdu.UnitCount}))
+	must(im.AddMetric("d", pdu.Desc{Type: pdu.TypeDouble, InDom: domain, Sem: pdu.SemInstant}))
+	must(0, im.AddInstance(domain, "a", 0))
+	must(0, im.AddInstance(domain, "b", 1))
+	return r
+}
+
+func (r *recording) write(records int) {
+	for range records {
+		r.n++
+		must(0, r.im.PutText("c", "", fmt.Sprint(r.n)))
+		if r.n%2 == 0 {
+			must(0, r.im.PutText("d", "a", fmt.Sprint(r.n)))
+		}
+		if r.n%2 == 0 && (r.n <= 10 || r.n >= 30) {
+			must(0, r.im.PutText("d", "b", fmt.Sprint(-r.n)))
+		}
+		must(0, r.im.Write(start.Add(time.Duration(r.n)*time.Minute)))
+		if r.n == 20 {
+			must(0, r.im.PutMark())
+		}
+	}
+}
+
+// send runs a Backfill with small messages.
+func (r *recording) send(ctx context.Context, t *testing.T, to *receiver, o backfill.Options, change ...func(*remotewrite.Exporter)) (remotewrite.Stats, error) {
+	t.Helper()
+	c, err := pmapi.Open(ctx, r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	e := &remotewrite.Exporter{Reader: &export.Reader{Context: c}, Encoder: remotewrite.Encoder{MaxSamples: 10}, Client: &http.Client{Transport: to}}
+	for _, f := range change {
+		f(e)
+	}
+	err = e.Backfill(ctx, o)
+	for _, err := range to.errs {
+		t.Error(err)
+	}
+	if s := e.Stats(); s.Read.Points != s.Sent.Points+s.Dropped.Points+s.Failed.Points+s.Queued.Points {
+		t.Errorf("%+v", s)
+	}
+	return e.Stats(), err
+}
+
+func series(name, rest string) string {
+	return `{__name__="` + name + `",instance="web1",` + rest + `job="pcp"}`
+}
+
+// All records are there with their times; series end at the mark, when their instance ends, and with the archive.
+func TestBackfill(t *testing.T) {
+	r := record(t)
+	r.write(40)
+	to := &receiver{}
+	var upto []time.Time
+	s, err := r.send(t.Context(), t, to, backfill.Options{Progress: func(at time.Time, _ remotewrite.Stats) { upto = append(upto, at) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := func(from, to, step, factor int) (text string) {
+		for n := from; n <= to; n += step {
+			text += fmt.Sprint(n*factor, " ")
+		}
+		return text
+	}
+	for labels, want := range map[string]string{
+		series("c_total", ""):        numbers(1, 20, 1, 1) + "|" + numbers(21, 40, 1, 1) + "|",
+		series("d", `instname="a",`): numbers(2, 20, 2, 1) + "|" + numbers(22, 40, 2, 1) + "|",
+		series("d", `instname="b",`): numbers(2, 10, 2, -1) + "|" + numbers(30, 40, 2, -1) + "|",
+		`{__name__="target_info",hostname="web1",instance="web1",job="pcp"}`: strings.Repeat("1 ", 20) + "|" + strings.Repeat("1 ", 20) + "|",
+	} {
+		if got := to.text(labels); got != want {
+			t.Errorf("%s:\n%s, want\n%s", labels, got, want)
+		}
+	}
+	if len(to.series) != 4 || s.Sent != s.Read || to.again != 0 {
+		t.Errorf("%d series, %d samples twice, %+v", len(to.series), to.again, s)
+	}
+	c := to.series[series("c_total", "")]
+	if at := func(n int) time.Time { return time.UnixMilli(c[n].at).UTC() }; at(0) != start.Add(time.Minute) || at(20) != start.Add(20*time.Minute+time.Millisecond) || at(21) != start.Add(21*time.Minute) {
+		t.Error("times:", at(0), at(20), at(21))
+	}
+	if len(upto) < 5 || !upto[len(upto)-1].Equal(start.Add(40*time.Minute)) {
+		t.Error("progress:", upto)
+	}
+}
+
+// The window has its bounds, and series do not end with it.
+func TestBackfillWindow(t *testing.T) {
+	r := record(t)
+	r.write(40)
+	to := &receiver{}
+	if _, err := r.send(t.Context(), t, to, backfill.Options{From: start.Add(5 * time.Minute), To: start.Add(9 * time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := to.text(series("c_total", "")); got != "5 6 7 8 9 " {
+		t.Error(got)
+	}
+	if got := to.text(series("d", `instname="a",`)); got != "6 8 " {
+		t.Error(got)
+	}
+}
+
+// Wherever a program ends, the next one goes on there: nothing is missing, and twice is only what may have been in hand, which is the same then.
+func TestBackfillResume(t *testing.T) {
+	r := record(t)
+	r.write(40)
+	whole := &receiver{}
+	if _, err := r.send(t.Context(), t, whole, backfill.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for after := range len(whole.requests) {
+		for _, how := range []string{"killed", "interrupted", "refused", "killed after it was taken"} {
+			synctest.Test(t, func(t *testing.T) {
+				to := &receiver{}
+				o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				to.answer = func(n int, req *http.Request) (*http.Response, error) {
+					if n < after {
+						return reply(204, ""), nil
+					}
+					switch how {
+					case "refused":
+						return reply(400, "out of bounds"), nil
+					case "interrupted":
+						cancel()
+						return nil, ctx.Err()
+					case "killed":
+						cancel()
+						return nil, errors.New("connection refused")
+					}
+					// The receiver has it, the sender does not know.
+					cancel()
+					if n == after {
+						return reply(204, ""), to.take(must(io.ReadAll(must(req.GetBody()))))
+					}
+					return nil, errors.New("connection refused")
+				}
+				if _, err := r.send(ctx, t, to, o); err == nil {
+					t.Fatal("no error")
+				}
+				to.answer = nil
+				if _, err := r.send(t.Context(), t, to, o); err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(to.series, whole.series) {
+					t.Errorf("%s after %d: %q", how, after, to.text(series("c_total", "")))
+				}
+				if most := map[bool]int{true: 10}[how == "killed after it was taken"]; to.again > most {
+					t.Errorf("%s after %d: %d samples twice", how, after, to.again)
+				}
+				before := len(to.requests)
+				if s, err := r.send(t.Context(), t, to, o); err != nil || s.Read.Points != 0 || len(to.requests) != before {
+					t.Errorf("once more: %v, %+v", err, s)
+				}
+			})
+		}
+	}
+}
+
+// An archive that has grown is gone on with.
+func TestBackfillGrown(t *testing.T) {
+	r := record(t)
+	to := &receiver{}
+	o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
+	for _, records := range []int{7, 1, 14, 18} {
+		r.write(records)
+		if _, err := r.send(t.Context(), t, to, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.ReplaceAll(to.text(series("c_total", "")), "|", ""); len(strings.Fields(got)) != 40 || to.again > 0 {
+		t.Error(got, to.again)
+	}
+	whole := &receiver{}
+	if _, err := r.send(t.Context(), t, whole, backfill.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for labels, values := range whole.series {
+		for _, v := range values {
+			if !v.end {
+				found := false
+				for _, w := range to.series[labels] {
+					found = found || w == v
+				}
+				if !found {
+					t.Error(labels, v, "is missing")
+				}
+			}
+		}
+	}
+	if !reflect.DeepEqual(maps.Collect(maps.All(whole.metadata)), to.metadata) {
+		t.Error("metadata:", to.metadata)
+	}
+}
+
+// A state is of one archive, start, receiver and selection.
+func TestBackfillState(t *testing.T) {
+	r := record(t)
+	r.write(3)
+	to := &receiver{}
+	o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
+	if _, err := r.send(t.Context(), t, to, o); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*remotewrite.Exporter){
+		"receiver": func(e *remotewrite.Exporter) { e.Endpoint = "http://other/" },
+		"names":    func(e *remotewrite.Exporter) { e.Reader.Names = []string{"c"} },
+		"labels":   func(e *remotewrite.Exporter) { e.Encoder.Labels = []remotewrite.Label{{Name: "job", Value: "x"}} },
+	} {
+		if _, err := r.send(t.Context(), t, to, o, change); err == nil || !strings.Contains(err.Error(), "is of another") {
+			t.Error(name, err)
+		}
+	}
+	from := o
+	from.From = start.Add(2 * time.Minute)
+	if _, err := r.send(t.Context(), t, to, from); err == nil {
+		t.Error("another start is taken")
+	}
+	other := o
+	other.State = filepath.Join(t.TempDir(), "none", "state")
+	if _, err := r.send(t.Context(), t, &receiver{}, other); err == nil || !strings.Contains(err.Error(), "state") {
+		t.Error("state that cannot be written:", err)
+	}
+}
+
+// With KeepGoing, what the receiver refuses is left out.
+func TestBackfillKeepGoing(t *testing.T) {
+	r := record(t)
+	r.write(40)
+	to := &receiver{answer: func(n int, _ *http.Request) (*http.Response, error) {
+		if n == 2 {
+			return reply(400, "out of bounds"), nil
+		}
+		return reply(204, ""), nil
+	}}
+	s, err := r.send(t.Context(), t, to, backfill.Options{KeepGoing: true})
+	if err != nil || s.Failed.Messages != 1 || s.Sent.Messages+1 != s.Read.Messages {
+		t.Errorf("%v, %+v", err, s)
+	}
+}

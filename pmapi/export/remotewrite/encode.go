@@ -1,0 +1,285 @@
+package remotewrite
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+)
+
+// DefaultMaxSamples is the MaxSamples of an Encoder that has none.
+const DefaultMaxSamples = 2000
+
+// maxBytes is the length of a message, before compression, at which another one is begun.
+const maxBytes = 1 << 20
+
+// metadataEvery is how often kinds, help texts and units are sent again, which receivers forget.
+const metadataEvery = 10 * time.Minute
+
+// staleNaN is the value of a series that has ended. All other NaN are written as that of package math, which is another one.
+var staleNaN = math.Float64frombits(0x7ff0000000000002)
+
+// A Label is one of a series.
+type Label struct{ Name, Value string }
+
+// An Encoder makes messages of snapshots of one Reader. It remembers the series of the last one, and the samples that are in no
+// message yet. The zero value is ready; fields are not changed after the first Add. It is for one goroutine at a time.
+type Encoder struct {
+	// Labels are added to all series; one of a series with such a name gets "exported_" before it. Names are letters, digits and "_".
+	// nil means job, "pcp", and instance, the name of the host.
+	Labels []Label
+
+	Strings   bool     // as in openmetrics.Encoder
+	Drop      []string // as in openmetrics.Encoder
+	MaxSeries int      // as in openmetrics.Encoder
+
+	// MaxSamples is how many samples a message has at most, but for one series that has more. 0 means DefaultMaxSamples.
+	MaxSamples int
+
+	pages      openmetrics.Encoder
+	page       []byte
+	generation uint64
+	added      []Label
+	families   map[string]*family // by the names of metrics; the host's is ""
+	described  []*family          // of the snapshot
+	order      []int              // of their indices, by name: messages do not depend on the order of the name space, which grows with an archive
+	round      uint64
+	floor      int64 // the last time of the series of families that are there no more
+	last       int64 // the last time of all
+	late       uint64
+
+	waiting  []*series // with samples that are in no message yet
+	samples  int       // how many they have
+	metadata []byte    // fields of the next message
+}
+
+// A family is the series of a metric.
+type family struct {
+	live        []*series // of the last round, in the order of the page
+	next        []*series // of this round
+	series      map[string]*series
+	floor       int64 // the last time of those that have ended
+	describedAt int64 // when metadata was sent; 0 if it is to be sent
+	described   uint64
+}
+
+// A series is one that has not ended.
+type series struct {
+	text    []byte // what is before the value in the page
+	labels  []byte // fields of TimeSeries
+	last    int64  // the time of its last sample
+	round   uint64
+	samples []sample // that are in no message yet
+}
+
+// Late is how many samples were left out, since their time, in milliseconds, was not after that of the sample before in their series.
+func (e *Encoder) Late() uint64 { return e.late }
+
+// Waiting is how many samples are in no message yet.
+func (e *Encoder) Waiting() int { return e.samples }
+
+// Add takes the values of a snapshot. It does not keep it.
+func (e *Encoder) Add(s *export.Snapshot) {
+	e.round++
+	e.pages.Strings, e.pages.Drop, e.pages.MaxSeries = e.Strings, e.Drop, e.MaxSeries
+	e.page = e.pages.Append(e.page[:0], s)
+	now := s.Time.UnixMilli()
+	if e.generation != s.Generation {
+		e.describe(s, now)
+	}
+	begin, _ := e.pages.Part(0)
+	e.addFamily(e.families[""], e.page[:begin], now)
+	for _, i := range e.order {
+		if s.Has(i) {
+			begin, end := e.pages.Part(i)
+			e.addFamily(e.described[i], e.page[begin:end], now)
+		}
+	}
+	e.last = max(e.last, now)
+}
+
+// Collisions are those of the last snapshot; see openmetrics.Encoder.
+func (e *Encoder) Collisions() []string { return e.pages.Collisions }
+
+// describe takes the metrics of a new generation. Those that have the name of one before have its series.
+func (e *Encoder) describe(s *export.Snapshot, now int64) {
+	e.generation = s.Generation
+	if e.families == nil {
+		e.families = map[string]*family{"": {series: map[string]*series{}}}
+	}
+	if added := e.addedLabels(s.Context); !slices.Equal(added, e.added) {
+		for _, f := range e.families {
+			e.endAll(f, now)
+		}
+		e.added = added
+	}
+	e.described, e.order = e.described[:0], e.order[:0]
+	var names []string
+	for m := range s.All() {
+		f := e.families[m.Name]
+		if f == nil {
+			f = &family{series: map[string]*series{}, floor: e.floor}
+			e.families[m.Name] = f
+		}
+		f.described, f.describedAt = e.generation, 0
+		e.described, e.order, names = append(e.described, f), append(e.order, len(e.order)), append(names, m.Name)
+	}
+	slices.SortFunc(e.order, func(i, j int) int { return strings.Compare(names[i], names[j]) })
+	e.families[""].described, e.families[""].describedAt = e.generation, 0
+	for _, name := range slices.Sorted(maps.Keys(e.families)) {
+		if f := e.families[name]; f.described != e.generation {
+			e.endAll(f, now)
+			e.floor = max(e.floor, f.floor)
+			delete(e.families, name)
+		}
+	}
+}
+
+// addedLabels are those of the Encoder, or of the host.
+func (e *Encoder) addedLabels(context pdu.LabelSet) []Label {
+	if e.Labels != nil {
+		return e.Labels
+	}
+	added := []Label{{"job", "pcp"}}
+	if host, ok := context.Lookup("hostname"); ok && host != "" {
+		added = append(added, Label{"instance", host})
+	}
+	return added
+}
+
+// addFamily takes the lines of a family, and ends the series that have none.
+func (e *Encoder) addFamily(f *family, lines []byte, now int64) {
+	f.next = f.next[:0]
+	about, lines := cutComments(lines)
+	for len(lines) > 0 {
+		line := lines
+		if n := bytes.IndexByte(lines, '\n'); n >= 0 {
+			line = lines[:n]
+		}
+		lines = lines[min(len(line)+1, len(lines)):]
+		space := bytes.LastIndexByte(line, ' ')
+		if space < 0 {
+			continue
+		}
+		value, err := strconv.ParseFloat(string(line[space+1:]), 64)
+		if s := e.find(f, line[:space]); err == nil && s.round != e.round {
+			s.round = e.round
+			f.next = append(f.next, s)
+			e.addSample(s, sample{now, value}, f != e.families[""])
+		}
+	}
+	e.describeFamily(f, about, now)
+	for _, s := range f.live {
+		if s.round != e.round {
+			e.end(f, s, now)
+		}
+	}
+	f.live, f.next = f.next, f.live
+}
+
+// cutComments divides the lines that describe a family from its samples.
+func cutComments(lines []byte) (about, samples []byte) {
+	samples = lines
+	for len(samples) > 0 && samples[0] == '#' {
+		n := bytes.IndexByte(samples, '\n')
+		if n < 0 {
+			return lines, nil
+		}
+		samples = samples[n+1:]
+	}
+	return lines[:len(lines)-len(samples)], samples
+}
+
+// find is the series of a line, which in most cases is where it was the last time.
+func (e *Encoder) find(f *family, text []byte) *series {
+	if n := len(f.next); n < len(f.live) && bytes.Equal(f.live[n].text, text) {
+		return f.live[n]
+	}
+	s := f.series[string(text)]
+	if s == nil {
+		s = &series{text: bytes.Clone(text), labels: e.labelsOf(text), last: f.floor}
+		f.series[string(text)] = s
+	}
+	return s
+}
+
+// addSample adds a sample, unless it is late.
+func (e *Encoder) addSample(s *series, v sample, counts bool) {
+	if v.at <= s.last {
+		if counts {
+			e.late++
+		}
+		return
+	}
+	if len(s.samples) == 0 {
+		e.waiting = append(e.waiting, s)
+	}
+	s.last = v.at
+	s.samples = append(s.samples, v)
+	e.samples++
+}
+
+// end writes that a series has no values any more.
+func (e *Encoder) end(f *family, s *series, now int64) {
+	e.addSample(s, sample{max(now, s.last+1), staleNaN}, false)
+	f.floor = max(f.floor, s.last)
+	delete(f.series, string(s.text))
+}
+
+func (e *Encoder) endAll(f *family, now int64) {
+	for _, s := range f.live {
+		e.end(f, s, now)
+	}
+	f.live = f.live[:0]
+}
+
+// End ends all series, as after a mark in an archive: a millisecond after the last value, or the last of the series if that is later.
+// Those that have values in the next snapshot begin again.
+func (e *Encoder) End() {
+	for _, name := range slices.Sorted(maps.Keys(e.families)) {
+		e.endAll(e.families[name], e.last+1)
+	}
+}
+
+// Discard forgets the samples that are in no message yet, as if they had been sent.
+func (e *Encoder) Discard() {
+	for _, s := range e.waiting {
+		s.samples = s.samples[:0]
+	}
+	clear(e.waiting)
+	e.waiting, e.samples, e.metadata = e.waiting[:0], 0, e.metadata[:0]
+}
+
+// Append appends the next message, a WriteRequest, of samples that are in none yet, and returns how many it has. Without any there is none.
+func (e *Encoder) Append(b []byte) (_ []byte, samples int) {
+	if e.samples == 0 {
+		return b, 0
+	}
+	begin := len(b)
+	b = append(b, e.metadata...)
+	e.metadata = e.metadata[:0]
+	most := cmp.Or(e.MaxSamples, DefaultMaxSamples)
+	n := 0
+	for _, s := range e.waiting {
+		if samples > 0 && (samples+len(s.samples) > most || len(b)-begin > maxBytes) {
+			break
+		}
+		b = appendSeries(b, s.labels, s.samples)
+		samples += len(s.samples)
+		s.samples = s.samples[:0]
+		n++
+	}
+	left := copy(e.waiting, e.waiting[n:])
+	clear(e.waiting[left:])
+	e.waiting = e.waiting[:left]
+	e.samples -= samples
+	return b, samples
+}

@@ -1,0 +1,7 @@
+package remotewrite
+
+// Compress is for tests outside of the package.
+func Compress(b []byte) []byte { return new(compressor).append(nil, b) }
+
+// NewCompressor returns a function that appends the compressed form of its second argument.
+func NewCompressor() func(b, src []byte) []byte { return new(compressor).append }

@@ -1,0 +1,80 @@
+package remotewrite
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// labelsOf makes the labels of a series, sorted, from what is before its value in a page: name{label="value",…}.
+func (e *Encoder) labelsOf(text []byte) []byte {
+	name, rest, _ := bytes.Cut(text, []byte("{"))
+	all := append([]Label{{"__name__", string(name)}}, e.added...)
+	for len(rest) > 0 && rest[0] != '}' {
+		label, quoted, ok := bytes.Cut(rest, []byte(`="`))
+		if !ok {
+			break
+		}
+		n := endOfQuotes(quoted)
+		l := Label{string(label), unescaped(string(quoted[:n]))}
+		for slices.ContainsFunc(e.added, func(a Label) bool { return a.Name == l.Name }) {
+			l.Name = "exported_" + l.Name
+		}
+		all = append(all, l)
+		rest = bytes.TrimPrefix(quoted[min(n+1, len(quoted)):], []byte(","))
+	}
+	slices.SortStableFunc(all, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	all = slices.CompactFunc(all, func(a, b Label) bool { return a.Name == b.Name })
+	var b []byte
+	for _, l := range all {
+		if l.Name != "" && l.Value != "" { // an empty label is the same as none
+			b = appendLabel(b, l.Name, l.Value)
+		}
+	}
+	return b
+}
+
+// endOfQuotes is where the text within quotes ends.
+func endOfQuotes(b []byte) int {
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(b)
+}
+
+var unescaper = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\"`, `"`)
+
+func unescaped(s string) string { return unescaper.Replace(s) }
+
+// describeFamily notes the metadata of a family for the next message, if it is time to. about has the comments before its samples.
+func (e *Encoder) describeFamily(f *family, about []byte, now int64) {
+	if len(f.next) == 0 || f.describedAt != 0 && now-f.describedAt < metadataEvery.Milliseconds() {
+		return
+	}
+	f.describedAt = max(now, 1)
+	var kind byte
+	var family, help, unit string
+	for line := range bytes.Lines(about) {
+		words := strings.SplitN(strings.TrimSuffix(string(line), "\n"), " ", 4) // "#", what, name, text
+		if len(words) < 4 {
+			continue
+		}
+		family = words[2]
+		switch words[1] {
+		case "TYPE":
+			kind = kinds[words[3]]
+		case "HELP":
+			help = unescaped(words[3])
+		case "UNIT":
+			unit = words[3]
+		}
+	}
+	if family != "" {
+		e.metadata = appendMetadata(e.metadata, kind, family, help, unit)
+	}
+}

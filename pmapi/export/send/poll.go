@@ -1,0 +1,86 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export"
+)
+
+// Poll is how the metrics of a live source are read.
+type Poll struct {
+	Reader   *export.Reader
+	Interval time.Duration // between two reads
+	Timeout  time.Duration // of a read
+	Samples  int           // how many times to read; 0 means no end
+
+	Take func(*export.Snapshot) // is given what was read
+	Away func()                 // is called for the first of several reads that have failed; may be nil
+
+	generation uint64 // of the last snapshot
+	warned     string // what was wrong with its metrics
+}
+
+// Poll reads at once and then at every multiple of the interval after that, those left out that have passed meanwhile, until ctx
+// ends, the source ends, or all samples have been read.
+func (s *Sender) Poll(ctx context.Context, p *Poll) {
+	began, due := time.Now(), time.Duration(0)
+	failing := false
+	for n := 1; ; n++ {
+		err := s.readOnce(ctx, p)
+		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) || errors.Is(err, pdu.ErrEOL) {
+			return
+		}
+		if err != nil {
+			s.queue.update(func(s *Stats) { s.ReadErrors++ })
+		}
+		if err != nil && !failing {
+			s.warn("cannot read metrics", "error", err)
+			if p.Away != nil {
+				p.Away()
+			}
+		}
+		failing = err != nil
+		if n == p.Samples {
+			return
+		}
+		due += p.Interval
+		if late := time.Since(began) - due; late > 0 {
+			due += (late + p.Interval - 1) / p.Interval * p.Interval
+		}
+		if pause(ctx, due-time.Since(began)) != nil {
+			return
+		}
+	}
+}
+
+func (s *Sender) readOnce(ctx context.Context, p *Poll) error {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	snap, err := p.Reader.Read(ctx)
+	if err != nil {
+		return err
+	}
+	p.warnOf(s, snap)
+	p.Take(snap)
+	return nil
+}
+
+// warnOf tells of metrics that are not as they should be, once.
+func (p *Poll) warnOf(s *Sender, snap *export.Snapshot) {
+	if snap.Generation == p.generation {
+		return
+	}
+	p.generation = snap.Generation
+	text := ""
+	if err := errors.Join(snap.Errs...); err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != p.warned {
+		s.warn("metrics without values or metadata", "errors", len(snap.Errs), "first", snap.Errs[0])
+	}
+	p.warned = text
+}

@@ -1,0 +1,230 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// A Message is the body of a request.
+type Message struct {
+	Body     []byte // as it is sent; it is the queue's from then on
+	Encoding string // the header Content-Encoding; "" for none
+	Points   int    // how many data points it has
+
+	Tag any // of the caller, for Sender.Done; it is not kept in a directory
+
+	file uint64 // the number of its file, which has the body while it waits; 0 for none
+	size int    // what it counts for in the queue
+}
+
+// errStopped is why nothing more can be put into a queue.
+var errStopped = errors.New("sending has ended")
+
+// A queue holds messages in order, up to a number of bytes. The oldest make room for new ones.
+type queue struct {
+	mu      sync.Mutex
+	limit   int
+	list    []Message
+	bytes   int
+	stats   Stats
+	wake    chan struct{} // has a token when there may be something in the list, or it is closed
+	room    chan struct{} // has a token when there may be room, or sending has stopped
+	closed  bool
+	stopped bool
+	dir     *directory          // nil for memory
+	warn    func(string, error) // of files that cannot be written or read
+}
+
+// put adds a message.
+func (q *queue) put(m Message) {
+	e := q.keep(m)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.Read.add(m.Points)
+	q.list = append(q.list, e)
+	q.bytes += e.size
+	q.makeRoom()
+	signal(q.wake)
+}
+
+// keep writes a message to the directory, if there is one. One that cannot be written stays in memory.
+func (q *queue) keep(m Message) Message {
+	m.size = len(m.Body)
+	if q.dir == nil {
+		return m
+	}
+	file, err := q.dir.write(m)
+	if err != nil {
+		q.warn("message cannot be kept in the directory", err)
+		return m
+	}
+	m.file, m.Body = file, nil
+	return m
+}
+
+// makeRoom drops the oldest messages of too many; one is always kept.
+func (q *queue) makeRoom() {
+	for q.bytes > q.limit && len(q.list) > 1 {
+		q.drop(q.take())
+	}
+}
+
+func (q *queue) drop(e Message) {
+	q.stats.Dropped.add(e.Points)
+	q.forget(e)
+}
+
+// forget removes the file of a message.
+func (q *queue) forget(e Message) {
+	if e.file == 0 {
+		return
+	}
+	if err := q.dir.remove(e.file); err != nil {
+		q.warn("message stays in the directory", err)
+	}
+}
+
+// putWait is put for a message that waits until there is room, or none is wanted any more.
+func (q *queue) putWait(ctx context.Context, m Message) error {
+	for {
+		q.mu.Lock()
+		full, stopped := len(q.list) > 0 && q.bytes+len(m.Body) > q.limit, q.stopped
+		q.mu.Unlock()
+		switch {
+		case stopped:
+			return errStopped
+		case !full:
+			q.put(m)
+			return nil
+		}
+		select {
+		case <-q.room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// take takes the oldest message.
+func (q *queue) take() Message {
+	e := q.list[0]
+	q.list[0] = Message{}
+	q.list = q.list[1:]
+	q.bytes -= e.size
+	return e
+}
+
+// next takes the oldest message to be sent. Without one, ended is whether there will be none.
+func (q *queue) next() (m Message, ok, ended bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.list) > 0 {
+		e := q.take()
+		signal(q.room)
+		if e.file != 0 {
+			m, err := q.dir.read(e.file)
+			if err != nil {
+				q.warn("message is lost", err)
+				q.drop(e)
+				continue
+			}
+			e.Body, e.Encoding = m.Body, m.Encoding
+		}
+		q.stats.sending.add(e.Points)
+		return e, true, false
+	}
+	return Message{}, false, q.closed
+}
+
+// done counts what became of the message that next has returned.
+func (q *queue) done(m Message, update func(*Stats)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.sending = Count{}
+	update(&q.stats)
+	q.forget(m)
+}
+
+// giveUp puts the message that next has returned back, if it is in the directory, or drops it.
+func (q *queue) giveUp(m Message) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.sending = Count{}
+	if m.file == 0 {
+		q.stats.Dropped.add(m.Points)
+		return
+	}
+	m.Body = nil
+	q.list = append([]Message{m}, q.list...)
+	q.bytes += m.size
+	q.makeRoom()
+}
+
+// update changes counters of what is no message.
+func (q *queue) update(change func(*Stats)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	change(&q.stats)
+}
+
+// close says that no message is to come.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	signal(q.wake)
+}
+
+// stop says that no message will be sent.
+func (q *queue) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stopped = true
+	signal(q.room)
+}
+
+// abandon waits for the last message, and drops those that are in memory alone.
+func (q *queue) abandon() {
+	for !q.isClosed() {
+		<-q.wake
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var kept []Message
+	q.bytes = 0
+	for _, e := range q.list {
+		if e.file == 0 {
+			q.stats.Dropped.add(e.Points)
+			continue
+		}
+		kept = append(kept, e)
+		q.bytes += e.size
+	}
+	q.list = kept
+}
+
+func (q *queue) isClosed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
+func (q *queue) snapshot() Stats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.stats
+	s.Queued = s.sending
+	s.sending = Count{}
+	for _, e := range q.list {
+		s.Queued.add(e.Points)
+	}
+	return s
+}

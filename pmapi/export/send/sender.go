@@ -1,0 +1,383 @@
+package send
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Defaults of a Sender.
+const (
+	DefaultTimeout  = 10 * time.Second
+	DefaultMaxQueue = 64 << 20
+)
+
+// Pauses between attempts: the first one doubles up to the longest, and each is shortened at random by up to a half. A receiver may
+// ask for more, but not for more than maxRetryAfter.
+const (
+	firstPause    = time.Second
+	longestPause  = 30 * time.Second
+	maxRetryAfter = time.Hour
+)
+
+// maxResponse is how much of a reply is read, and maxText how much is kept of what a receiver says.
+const (
+	maxResponse = 4 << 20
+	maxText     = 1024
+)
+
+// A Sender posts messages one after the other, each until the receiver has taken or refused it. Fields are not changed once Open has
+// been called.
+type Sender struct {
+	Protocol string      // a short name: it begins errors and is part of the header User-Agent
+	Endpoint string      // a URL of http or https
+	Header   http.Header // of all requests
+
+	Client   *http.Client  // nil means one without redirects, that uses proxies as the environment says
+	Timeout  time.Duration // of an attempt, and of the last attempts when Run ends; 0 means DefaultTimeout
+	MaxQueue int           // bytes of messages that wait; the oldest make room, one is always kept. 0 means DefaultMaxQueue
+
+	// Directory keeps the messages that wait, also from one run to the next. It is made if it is not there, and belongs to one
+	// Sender at a time. What could not be written to it stays in memory. A crash of the computer, but not one of the program, may
+	// cost the last messages. "" means memory.
+	Directory string
+
+	// Retry is whether a status that is not 2xx is one to try again after.
+	Retry func(status int) bool
+
+	// Reply, if it is not nil, takes the body of a reply 2xx that it is given: how many points were rejected, which is not negative, and why.
+	Reply func(header http.Header, body []byte) (rejected int64, message string, err error)
+
+	// Reason, if it is not nil, is what the body of another reply says, for the log.
+	Reason func(body []byte) string
+
+	// Done, if it is not nil, is called by Run after each message that was taken, in order, and that was refused.
+	Done func(Message)
+
+	// Strict makes Run end with an error when the receiver refuses a message, which Done is not called for.
+	Strict bool
+
+	Log *slog.Logger // what goes wrong; nil means nothing
+
+	once    sync.Once
+	queue   queue
+	url     string
+	timeout time.Duration
+}
+
+func (s *Sender) init() {
+	s.once.Do(func() {
+		s.queue.limit = s.MaxQueue
+		if s.MaxQueue == 0 {
+			s.queue.limit = DefaultMaxQueue
+		}
+		s.queue.wake, s.queue.room = make(chan struct{}, 1), make(chan struct{}, 1)
+		s.queue.warn = func(text string, err error) { s.warn(text, "error", err) }
+	})
+}
+
+// Open checks the endpoint and opens the directory. Run is to follow, which closes it.
+func (s *Sender) Open() error {
+	s.init()
+	u, err := url.Parse(s.Endpoint)
+	if err != nil {
+		var syntax *url.Error
+		if errors.As(err, &syntax) {
+			err = syntax.Err // the URL may have a password
+		}
+		return fmt.Errorf("%s: endpoint: %w", s.Protocol, err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%s: endpoint %s: want http:// or https://, and a host", s.Protocol, u.Redacted())
+	}
+	s.url, s.timeout = u.String(), s.Timeout
+	if s.timeout <= 0 {
+		s.timeout = DefaultTimeout
+	}
+	if s.Client == nil {
+		s.Client = &http.Client{CheckRedirect: NoRedirect}
+	}
+	if s.Header = s.Header.Clone(); s.Header == nil {
+		s.Header = http.Header{}
+	}
+	if s.Header.Get("User-Agent") == "" {
+		s.Header.Set("User-Agent", "pcp-go-"+s.Protocol+"/"+moduleVersion())
+	}
+	if s.Directory == "" {
+		return nil
+	}
+	return s.openDirectory()
+}
+
+func (s *Sender) openDirectory() error {
+	d, waiting, err := openDirectory(s.Directory, s.Protocol)
+	if err != nil {
+		return fmt.Errorf("%s: queue: %w", s.Protocol, err)
+	}
+	q := &s.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.dir = d
+	for _, e := range waiting {
+		q.stats.Found.add(e.Points)
+		q.list = append(q.list, e)
+		q.bytes += e.size
+	}
+	q.makeRoom()
+	signal(q.wake)
+	return nil
+}
+
+// NoRedirect is a CheckRedirect that keeps the credentials in headers where they were meant for.
+func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// moduleVersion is the version of this module, if it was built as one.
+var moduleVersion = sync.OnceValue(func() string {
+	const path = "github.com/pcp-go/pcp"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == path && m.Version != "" && m.Version != "(devel)" {
+				return m.Version
+			}
+		}
+	}
+	return "0"
+})
+
+// Stats are the counters at this time.
+func (s *Sender) Stats() Stats {
+	s.init()
+	return s.queue.snapshot()
+}
+
+// Put adds a message to those that wait; the oldest make room.
+func (s *Sender) Put(m Message) { s.queue.put(m) }
+
+// PutWait adds a message once there is room for it. The error is that of ctx, or says that Run has ended.
+func (s *Sender) PutWait(ctx context.Context, m Message) error { return s.queue.putWait(ctx, m) }
+
+// TooLong counts a message that is not to be sent.
+func (s *Sender) TooLong(points, bytes int) {
+	s.warn("message is too long to be sent", "bytes", bytes)
+	s.queue.update(func(st *Stats) {
+		st.Read.add(points)
+		st.Failed.add(points)
+	})
+}
+
+// Close says that no message is to come: Run returns once all have been sent.
+func (s *Sender) Close() { s.queue.close() }
+
+// Run sends messages until all have been sent after Close, or until ctx ends. What is left then is tried once more, for Timeout in all, as are
+// those that come before Close. The error is that of a refused message, if Strict.
+func (s *Sender) Run(ctx context.Context) error {
+	q := &s.queue
+	defer func() {
+		q.stop()
+		if q.dir != nil {
+			q.dir.close()
+		}
+	}()
+	for {
+		m, ok, ended := q.next()
+		if ended {
+			return nil
+		}
+		if !ok {
+			<-q.wake // Close follows the end of ctx
+			continue
+		}
+		if ctx.Err() == nil {
+			ok, err := s.deliver(ctx, m)
+			if err != nil {
+				q.stop()
+				q.abandon()
+				return err
+			}
+			if ok {
+				continue
+			}
+		}
+		return s.flush(context.WithoutCancel(ctx), m)
+	}
+}
+
+// flush tries a message, and those that follow, once each.
+func (s *Sender) flush(ctx context.Context, m Message) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	q := &s.queue
+	q.stop()
+	for {
+		r := s.post(ctx, m)
+		if r.retry {
+			q.giveUp(m)
+			q.abandon()
+			return nil
+		}
+		if err := s.finish(m, r); err != nil {
+			q.abandon()
+			return err
+		}
+		var ok, ended bool
+		for m, ok, ended = q.next(); !ok && !ended; m, ok, ended = q.next() {
+			<-q.wake
+		}
+		if ended {
+			return nil
+		}
+	}
+}
+
+// deliver posts a message until it is done with; ok is false if ctx ends before.
+func (s *Sender) deliver(ctx context.Context, m Message) (ok bool, err error) {
+	for next := firstPause; ; next = min(2*next, longestPause) {
+		r := s.post(ctx, m)
+		if ctx.Err() != nil && r.retry {
+			return false, nil
+		}
+		if !r.retry {
+			return true, s.finish(m, r)
+		}
+		if next == firstPause {
+			s.warn("receiver is away, messages wait", "error", r.err)
+		}
+		wait := next - rand.N(next/2)
+		if pause(ctx, max(wait, r.after)) != nil {
+			return false, nil
+		}
+		s.queue.update(func(s *Stats) { s.Retries++ })
+	}
+}
+
+// finish counts a message that the receiver has taken or refused.
+func (s *Sender) finish(m Message, r result) error {
+	if r.err != nil {
+		s.warn("message refused", "points", m.Points, "error", r.err)
+	} else if r.rejected > 0 || r.message != "" {
+		s.warn("message taken in part", "points", m.Points, "rejected", r.rejected, "message", r.message)
+	}
+	if r.err != nil && s.Strict {
+		s.queue.giveUp(m)
+		return fmt.Errorf("%s: message refused: %w", s.Protocol, r.err)
+	}
+	s.queue.done(m, func(s *Stats) {
+		if r.err != nil {
+			s.Failed.add(m.Points)
+			return
+		}
+		s.Sent.add(m.Points)
+		s.Rejected += min(uint64(r.rejected), uint64(m.Points))
+	})
+	if s.Done != nil {
+		s.Done(m)
+	}
+	return nil
+}
+
+// A result is what became of a message.
+type result struct {
+	err      error // nil if the receiver has it
+	retry    bool
+	after    time.Duration // not before; of a receiver that said so
+	rejected int64
+	message  string
+}
+
+// post makes one attempt.
+func (s *Sender) post(ctx context.Context, m Message) result {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(m.Body))
+	if err != nil {
+		return result{err: err}
+	}
+	req.Header = s.Header.Clone()
+	if m.Encoding != "" {
+		req.Header.Set("Content-Encoding", m.Encoding)
+	}
+	resp, err := s.Client.Do(req)
+	if err != nil {
+		return result{err: err, retry: true}
+	}
+	defer resp.Body.Close()
+	body, bodyErr := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
+	if resp.StatusCode/100 == 2 {
+		var r result // a reply that is broken has still taken the message
+		if s.Reply == nil {
+			return r
+		}
+		if bodyErr == nil {
+			r.rejected, r.message, bodyErr = s.Reply(resp.Header, body)
+		}
+		if bodyErr != nil {
+			r.message = bodyErr.Error()
+		}
+		return r
+	}
+	r := result{err: s.statusError(resp.Status, body)}
+	if s.Retry(resp.StatusCode) {
+		r.retry, r.after = true, retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	}
+	return r
+}
+
+// statusError has what a receiver says, if it says something.
+func (s *Sender) statusError(status string, body []byte) error {
+	text := ""
+	if s.Reason != nil {
+		text = Shortened(s.Reason(body))
+	}
+	if text == "" {
+		return errors.New(Shortened(status))
+	}
+	return fmt.Errorf("%s: %s", Shortened(status), text)
+}
+
+// Shortened is what is kept of a receiver's text.
+func Shortened(s string) string {
+	if len(s) > maxText {
+		s = s[:maxText]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// retryAfter is a header Retry-After, of seconds or a date, as a time from now on; 0 if it is neither.
+func retryAfter(header string, now time.Time) time.Duration {
+	if n, err := strconv.ParseUint(header, 10, 64); err == nil {
+		return time.Duration(min(n, uint64(maxRetryAfter/time.Second))) * time.Second
+	}
+	if t, err := http.ParseTime(header); err == nil {
+		return min(max(t.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
+}
+
+func (s *Sender) warn(text string, args ...any) {
+	if s.Log != nil {
+		s.Log.Warn(text, args...)
+	}
+}
+
+// pause waits, and returns an error if ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
