@@ -1,11 +1,14 @@
-// Pmproxy serves the metrics of collectors and archives over HTTP, as Grafana's data source for PCP and scripts request them: the REST
-// interface of PCP's pmproxy, whose options it takes as far as they concern that.
+// Pmproxy serves the metrics of collectors and archives over HTTP, as Grafana's data source for PCP and scripts request them, and
+// passes PCP's clients on to collectors that they cannot reach themselves: the REST interface and the protocol of PCP's pmproxy,
+// whose options it takes as far as they concern that.
 //
-//	go run ./examples/pmproxy -p 44322
+//	go run ./examples/pmproxy -p 44322 --allow web1
 //	curl 'localhost:44322/pmapi/fetch?names=kernel.all.load'
+//	pminfo -h web1@localhost -f kernel.all.load
 //
 // It runs in the foreground, on the loopback interface unless -i says otherwise, and connects to the collector of this computer alone
-// unless --allow names others. With a certificate in tls.conf (PCP_TLSCONF_PATH) it serves HTTPS.
+// unless --allow names others. With a certificate in tls.conf (PCP_TLSCONF_PATH) the same port serves TLS as well. With --push, and not
+// otherwise, it receives archives that other computers record, see package push.
 package main
 
 import (
@@ -27,6 +30,7 @@ import (
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/proxy"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
@@ -87,27 +91,30 @@ func (o *options) serve(ctx context.Context) error {
 		return err
 	}
 	defer gw.Close()
-	srv := &http.Server{Handler: gw, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+	page := &metricsPage{gateway: gw, dialer: *gw.Dialer}
+	defer page.Close()
+	handler, closePush, err := o.push.handler(page)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closePush() }()
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn)}
+	srv.RegisterOnShutdown(func() { _ = gw.Close() }) // who watches values would not end by himself
 	secure := tlsconf.NewServer(os.Getenv("PCP_TLSCONF_PATH"), nil)
 	if err := secure.Reload(); err != nil {
 		return err
 	}
-	srv.TLSConfig = secure.Serving()
+	clients := &proxy.Proxy{Allow: gw.MayConnect, TLS: secure.Serving()}
+	defer clients.Close()
 	listeners, err := o.listen()
 	if err != nil {
 		return err
 	}
 	ended := make(chan error, len(listeners))
 	for _, l := range listeners {
-		slog.Info("listening", slog.String("addr", l.Addr().String()), slog.Bool("tls", srv.TLSConfig != nil))
-		go func() {
-			if srv.TLSConfig != nil && l.Addr().Network() != "unix" {
-				ended <- srv.ServeTLS(l, "", "")
-			} else {
-				ended <- srv.Serve(l)
-			}
-		}()
+		slog.Info("listening", slog.String("addr", l.Addr().String()), slog.Bool("tls", clients.TLS != nil))
+		go func() { ended <- srv.Serve(clients.Listener(l)) }()
 	}
 	select {
 	case err = <-ended:

@@ -55,6 +55,8 @@ func TestArchive(t *testing.T) {
 	t.Setenv("PCP_TLSCONF_PATH", "")
 	get := serve(t, "-f", "-t", "-A", "--archive=busy=../pmstat/testdata/archive/host", "-l", filepath.Join(t.TempDir(), "log"))
 	for path, want := range map[string]string{
+		"/":             `src="page/main.js"`,
+		"/live/sources": `{"sources":["busy"],"hosts":[]}`,
 		"/pmapi/fetch?hostspec=busy&names=kernel.all.load":             `"name":"kernel.all.load","instances":[{"instance":1,`,
 		"/pmapi/indom?hostspec=busy&name=kernel.all.load":              `"name":"15 minute"`,
 		"/pmapi/context?hostspec=../pmstat/testdata/archive/host":      `not allowed`,
@@ -67,7 +69,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// With a certificate it serves HTTPS alone.
+// With a certificate the port serves HTTPS beside HTTP.
 func TestTLS(t *testing.T) {
 	c := tlstest.SelfSigned(t, "self", tlstest.Leaf{})
 	path := filepath.Join(t.TempDir(), "tls.conf")
@@ -76,11 +78,10 @@ func TestTLS(t *testing.T) {
 	}
 	t.Setenv("PCP_TLSCONF_PATH", path)
 	get := serve(t)
-	if got := get("https", "/series/ping"); got != "{\"success\":false}\r\n" {
-		t.Errorf("%q", got)
-	}
-	if got := get("http", "/series/ping"); !strings.Contains(got, "HTTPS") {
-		t.Errorf("%q", got)
+	for _, scheme := range []string{"https", "http"} {
+		if got := get(scheme, "/series/ping"); got != "{\"success\":false}\r\n" {
+			t.Errorf("%s: %q", scheme, got)
+		}
 	}
 }
 

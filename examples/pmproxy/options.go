@@ -15,13 +15,14 @@ type options struct {
 	allow, origins    []string
 	archives          []string // name=path
 	seconds           int      // -T
+	push              pushOptions
 }
 
 func (o *options) set() *getopt.Set {
 	text := func(p *string) func(string) error { return func(v string) error { *p = v; return nil } }
 	add := func(p *[]string) func(string) error { return func(v string) error { *p = append(*p, v); return nil } }
 	ignore := func(string) error { return nil }
-	return &getopt.Set{Program: "pmproxy", Synopsis: "[options]", Options: []getopt.Option{
+	set := &getopt.Set{Program: "pmproxy", Synopsis: "[options]", Options: []getopt.Option{
 		{Heading: "General options"},
 		{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
 		{Heading: "Service options"},
@@ -40,6 +41,8 @@ func (o *options) set() *getopt.Set {
 		{Short: 'T', Arg: "TIME", Help: "terminate after an elapsed time interval, in seconds", Set: o.setSeconds},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},
 	}}
+	set.Options = append(set.Options, o.push.options()...)
+	return set
 }
 
 func (o *options) addPorts(list string) error {

@@ -3,14 +3,10 @@ package webapi_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/user"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,22 +45,7 @@ func serve(t testing.TB, g *webapi.Gateway) server {
 // startPMProxy runs PCP's pmproxy without a key server.
 func startPMProxy(t testing.TB) server {
 	t.Helper()
-	pcptest.Need(t, "pmproxy")
-	dir := pcptest.ShortDir(t)
-	conf := filepath.Join(dir, "pmproxy.conf")
-	text := "[pmproxy]\npcp.enabled = true\nhttp.enabled = true\nredis.enabled = false\n[redis]\nenabled = false\n[discover]\nenabled = false\n"
-	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	u, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := fmt.Sprintf("127.0.0.1:%d", pcptest.FreePort(t))
-	_, port, _ := strings.Cut(addr, ":")
-	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Tool(t, "pmproxy"), Dir: dir, Addr: addr,
-		Env:  []string{"PCP_RUN_DIR=" + dir, "PCP_LOG_DIR=" + dir, "PCP_TMP_DIR=" + dir},
-		Args: []string{"-f", "-t", "-A", "-i", "127.0.0.1", "-p", port, "-s", filepath.Join(dir, "p"), "-c", conf, "-l", filepath.Join(dir, "log"), "-U", u.Username}})
+	addr := pcptest.StartPMProxy(t)
 	return server{url: "http://" + addr, addr: addr}
 }
 

@@ -7,6 +7,7 @@
 //
 // # Requests
 //
+//	/                 a page that shows metrics, live and of archives; it needs nothing else and works below any path
 //	/pmapi/context    opens a context on a source of metrics, whose number further requests have in their path or in context=
 //	/pmapi/metric     metadata of metrics
 //	/pmapi/fetch      values
@@ -15,6 +16,9 @@
 //	/pmapi/profile    selects instances for fetch
 //	/pmapi/store      stores a value
 //	/pmapi/derive     defines derived metrics for the context
+//	/live/events      values as they come, as server-sent events: one fetch per interval for all who watch
+//	/live/past        values of an archive at any time
+//	/live/sources     the names of the archives and of other collectors
 //	/metrics          values of numeric metrics as text for Prometheus, as pmproxy names them; /pmapi/metrics in a context
 //
 // An underscore before the last word, as in /pmapi/_fetch, is for clients of an older interface, which has numbers in the place of

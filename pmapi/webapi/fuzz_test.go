@@ -1,6 +1,8 @@
 package webapi_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
@@ -27,6 +30,58 @@ func FuzzQuery(f *testing.F) {
 		request(t, g, "POST", endpoint, query, "x")
 	})
 }
+
+// FuzzLive watches with any parameters, and reads the values of an archive.
+func FuzzLive(f *testing.F) {
+	for _, query := range []string{"", "names=t.max@2,t.colour,nosuch&interval=0.001", "names=t.max@&interval=1e300", "names=a@256,,b@1@2&interval=NaN",
+		"hostspec=busy&names=kernel.all.load@3&count=2&step=1e9", "hostspec=busy&names=kernel.all.load&count=1000&start=9e9&step=1e-9", "hostspec=busy",
+		"hostspec=web1&names=x", "hostname=localhost&names=%00", "hostspec=busy&names=kernel.all.load&count=-1&start=-1"} {
+		f.Add(query, "1-1")
+	}
+	src := newSource()
+	g := &webapi.Gateway{Local: sourceOf(src.Context), Sources: map[string]func(context.Context) (*pmapi.Context, error){"busy": func(ctx context.Context) (*pmapi.Context, error) {
+		return pmapi.Open(ctx, "../../examples/pmstat/testdata/archive/host")
+	}}}
+	f.Cleanup(func() { g.Close() })
+	f.Fuzz(func(t *testing.T, query, lastID string) {
+		for _, path := range []string{"/live/past", "/live/sources"} {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.URL = &url.URL{Path: path, RawQuery: query}
+			w := httptest.NewRecorder()
+			g.ServeHTTP(w, r)
+			if w.Code < 200 || w.Code > 599 || !json.Valid(w.Body.Bytes()) {
+				t.Errorf("%s %q: %d %q", path, query, w.Code, w.Body)
+			}
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		r := httptest.NewRequestWithContext(ctx, "GET", "/", nil)
+		r.URL = &url.URL{Path: "/live/events", RawQuery: query}
+		r.Header.Set("Last-Event-ID", lastID)
+		w := &firstEvents{ResponseRecorder: httptest.NewRecorder(), stop: stop}
+		g.ServeHTTP(w, r)
+		for line := range strings.Lines(w.Body.String()) {
+			if data, ok := strings.CutPrefix(line, "data: "); w.Code == http.StatusOK && ok && !json.Valid([]byte(data)) {
+				t.Errorf("%q: %s", query, line)
+			}
+		}
+	})
+}
+
+// firstEvents leaves once it has received an event of values or of a failure.
+type firstEvents struct {
+	*httptest.ResponseRecorder
+	stop context.CancelFunc
+}
+
+func (w *firstEvents) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("}\n\n")) && !bytes.HasPrefix(b, []byte("event: meta")) {
+		w.stop()
+	}
+	return w.ResponseRecorder.Write(b)
+}
+
+func (w *firstEvents) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
 // FuzzBody stores and derives with any body.
 func FuzzBody(f *testing.F) {

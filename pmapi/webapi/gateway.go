@@ -33,6 +33,7 @@ type Gateway struct {
 	limits   Limits
 	dialer   pmapi.Dialer
 	contexts contexts
+	streams  streams
 }
 
 // prepare completes the options.
@@ -45,11 +46,12 @@ func (g *Gateway) prepare() {
 	if g.dialer.Backoff == nil {
 		g.dialer.Backoff = backoff
 	}
-	g.contexts.limits = g.limits
+	g.contexts.limits, g.streams.limits = g.limits, g.limits
 }
 
-// Close closes all contexts. Requests that need one fail from then on. It always returns nil.
+// Close closes all contexts and ends what clients watch. Requests that need either fail from then on. It always returns nil.
 func (g *Gateway) Close() error {
+	g.streams.close()
 	g.contexts.close()
 	return nil
 }

@@ -94,6 +94,13 @@ func (g *Gateway) defaultPorts() []int {
 	return []int{pmapi.DefaultPort}
 }
 
+// MayConnect reports whether clients may name a collector by a host's name or address and a port: what a proxy.Proxy on the same
+// port as the Gateway has to know, so that both are for the same hosts.
+func (g *Gateway) MayConnect(host string, port int) bool {
+	g.setUp.Do(g.prepare)
+	return g.mayConnect(pmapi.HostSpec{Protocol: pmapi.ProtocolPCP, Host: pmapi.HostPort{Name: host, Ports: []int{port}}})
+}
+
 // mayConnect reports whether clients may name a host.
 func (g *Gateway) mayConnect(h pmapi.HostSpec) bool {
 	if g.Allow == nil {

@@ -9,6 +9,10 @@ import (
 const (
 	DefaultMaxContexts          = 1000
 	DefaultMaxContextsPerClient = 250
+	DefaultMaxViewers           = 2000
+	DefaultMaxViewersPerClient  = 250
+	DefaultMaxStreams           = 100
+	DefaultLiveInterval         = time.Second
 	DefaultMaxNames             = 100_000
 	DefaultMaxURL               = 64 << 10
 	DefaultMaxBody              = 1 << 20
@@ -24,6 +28,17 @@ const (
 	maxPlans   = 16      // lists of metrics that a context remembers for fetch
 	keepBuffer = 1 << 20 // a buffer that has grown beyond that is not used again
 	sweepEvery = 2 * time.Second
+
+	maxLiveNames     = 100              // metrics of a viewer
+	maxWatched       = 2000             // metrics of a stream, of all its viewers
+	maxLiveValues    = 1 << 20          // bytes of the values of one metric in an event
+	maxRecent        = 60               // events that a stream keeps for who comes back, and for who is new
+	maxRecentBytes   = 2 << 20          // of these, beside the last one
+	eventOverhead    = 1 << 10          // bytes of an event beside its values
+	keepMeta         = 4 << 10          // a viewer's buffer that has grown beyond that is not used again
+	maxPast          = 1000             // times of one request for values of an archive
+	lookUpEvery      = 10               // fetches of a stream with names that are unknown
+	liveWriteTimeout = 30 * time.Second // who does not read for so long is disconnected
 )
 
 // Limits are what a Gateway grants to its clients. A field that is 0 has the default of its name.
@@ -31,6 +46,11 @@ type Limits struct {
 	// MaxContexts and MaxContextsPerClient limit the contexts that are open at a time: of all clients, with the status 503 for
 	// one more, and of those with one IP address, with 429.
 	MaxContexts, MaxContextsPerClient int
+	// MaxViewers and MaxViewersPerClient limit those who watch values as they come, in the same way, and MaxStreams the sources, each
+	// with an interval and a user, that they watch: each is a fetch per interval.
+	MaxViewers, MaxViewersPerClient, MaxStreams int
+	// LiveInterval is the shortest interval of values as they come.
+	LiveInterval time.Duration
 	// MaxNames limits the metrics of one request, of which it names some or a whole subtree.
 	MaxNames int
 	// MaxURL and MaxBody limit a request, in bytes: 414 and 413.
@@ -47,6 +67,10 @@ type Limits struct {
 func (l Limits) complete() Limits {
 	l.MaxContexts = cmp.Or(l.MaxContexts, DefaultMaxContexts)
 	l.MaxContextsPerClient = cmp.Or(l.MaxContextsPerClient, DefaultMaxContextsPerClient)
+	l.MaxViewers = cmp.Or(l.MaxViewers, DefaultMaxViewers)
+	l.MaxViewersPerClient = cmp.Or(l.MaxViewersPerClient, DefaultMaxViewersPerClient)
+	l.MaxStreams = cmp.Or(l.MaxStreams, DefaultMaxStreams)
+	l.LiveInterval = cmp.Or(l.LiveInterval, DefaultLiveInterval)
 	l.MaxNames = cmp.Or(l.MaxNames, DefaultMaxNames)
 	l.MaxURL = cmp.Or(l.MaxURL, DefaultMaxURL)
 	l.MaxBody = cmp.Or(l.MaxBody, DefaultMaxBody)

@@ -22,6 +22,7 @@ type query struct {
 	hasTurn   bool   // of s
 	out       []byte // the reply
 	text      string // its content type, if it is not JSON
+	streamed  bool   // the reply has been sent
 }
 
 var queries = sync.Pool{New: func() any { return new(query) }}
@@ -60,15 +61,20 @@ func (q *query) serve() {
 	case q.r.Method == http.MethodHead: // nothing is done
 		q.setHeaders()
 	default:
-		q.reply(q.run(e))
+		if status := q.run(e); !q.streamed {
+			q.reply(status)
+		}
 	}
 }
 
 // run executes a request and returns the status of its reply.
 func (q *query) run(e endpoint) (status int) {
-	ctx, cancel := context.WithTimeout(q.r.Context(), q.g.limits.RequestTimeout)
-	defer cancel()
-	q.ctx = ctx
+	q.ctx = q.r.Context()
+	if !e.long {
+		ctx, cancel := context.WithTimeout(q.ctx, q.g.limits.RequestTimeout)
+		defer cancel()
+		q.ctx = ctx
+	}
 	if err := q.execute(e); err != nil {
 		return q.failed(err)
 	}

@@ -8,6 +8,7 @@ import (
 // An endpoint is what a path leads to.
 type endpoint struct {
 	post  bool // POST is a method of it, beside GET
+	long  bool // it lasts as long as the client likes
 	serve func(*query) error
 }
 
@@ -26,9 +27,14 @@ var endpoints = map[string]endpoint{
 
 // pages are other paths; those that end in a slash are for all paths that begin so.
 var pages = map[string]endpoint{
-	"/metrics": {serve: (*query).metrics},
-	"/series/": {post: true, serve: (*query).absent},
-	"/search/": {post: true, serve: (*query).absent},
+	"/":             {serve: (*query).page},
+	"/page/":        {serve: (*query).page},
+	"/live/events":  {long: true, serve: (*query).live},
+	"/live/past":    {serve: (*query).past},
+	"/live/sources": {serve: (*query).sources},
+	"/metrics":      {serve: (*query).metrics},
+	"/series/":      {post: true, serve: (*query).absent},
+	"/search/":      {post: true, serve: (*query).absent},
 }
 
 // route finds the endpoint of a path, and what the path says of the request.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/pcp-go/pcp/archive/push"
+	"github.com/pcp-go/pcp/internal/getopt"
+)
+
+// pushOptions are those of the receiver of archives, which there is with a directory alone.
+type pushOptions struct {
+	push.ReceiverOptions
+	users string // a file
+}
+
+func (o *pushOptions) options() []getopt.Option {
+	return []getopt.Option{
+		{Heading: "Archive push options"},
+		{Long: "push", Arg: "DIR", Help: "receive the archives of loggers at /logger, in this directory [default none]", Set: func(v string) error { o.Dir = v; return nil }},
+		{Long: "push-users", Arg: "FILE", Help: "let the users of this file push: lines of name, password and hosts, for its owner's eyes alone", Set: func(v string) error { o.users = v; return nil }},
+		{Long: "push-from", Arg: "ADDR[/BITS]", Help: "let clients of this address push without a password [default this computer]", Set: o.addNetwork},
+		{Long: "push-max", Arg: "MBYTES", Help: "receive no more if the directory has so many megabytes [default 262144]", Set: o.setMax},
+		{Long: "push-utc", Help: "name archives by UTC", Set: func(string) error { o.UTC = true; return nil }},
+	}
+}
+
+// addNetwork adds an address, or a network.
+func (o *pushOptions) addNetwork(v string) error {
+	p, err := netip.ParsePrefix(v)
+	if addr, addrErr := netip.ParseAddr(v); addrErr == nil {
+		p, err = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
+	}
+	o.Access.Networks = append(o.Access.Networks, p)
+	return err
+}
+
+func (o *pushOptions) setMax(v string) error {
+	n, err := strconv.ParseInt(v, 10, 32)
+	if err != nil || n <= 0 {
+		return errors.New("--push-max requires a positive numeric argument")
+	}
+	o.Limits.MaxBytes = n << 20
+	return nil
+}
+
+// handler adds the receiver to another handler, if there is to be one.
+func (o *pushOptions) handler(other http.Handler) (h http.Handler, closing func() error, err error) {
+	if o.Dir == "" {
+		return other, func() error { return nil }, nil
+	}
+	if o.users != "" {
+		if o.Access.Users, err = readUsers(o.users); err != nil {
+			return nil, nil, err
+		}
+	}
+	r, err := o.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		if strings.HasPrefix(hr.URL.Path, "/logger/") {
+			r.ServeHTTP(w, hr)
+		} else {
+			other.ServeHTTP(w, hr)
+		}
+	}), r.Close, nil
+}
+
+// readUsers reads a file that others cannot read.
+func readUsers(path string) ([]push.User, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		err = errors.New("others can read the passwords: chmod 600")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	users, err := push.ParseUsers(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return users, nil
+}

@@ -1,0 +1,127 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"time"
+)
+
+// First bytes that decide what a connection is.
+const (
+	startsGreeting  = 'p'  // of "pmproxy-client 1"; the methods of HTTP are in capital letters
+	startsHandshake = 0x16 // of TLS: the type of its handshake records
+)
+
+// Listener returns a listener that accepts the connections of l that are not of PCP's clients: the requests for a web server, after
+// the handshake of those with TLS. The Proxy serves PCP's clients itself as long as the listener is open, and goes on
+// with those that it has when it is closed. Closing it closes l.
+func (p *Proxy) Listener(l net.Listener) net.Listener {
+	s := &listener{Listener: l, p: p, others: make(chan net.Conn), failed: make(chan error)}
+	s.open, s.end = context.WithCancel(context.Background())
+	go s.run()
+	return s
+}
+
+// A listener sorts the connections of a Listener.
+type listener struct {
+	net.Listener
+	p      *Proxy
+	others chan net.Conn
+	failed chan error
+	open   context.Context // until Close
+	end    context.CancelFunc
+}
+
+func (s *listener) run() {
+	for {
+		c, err := s.Listener.Accept()
+		if err == nil {
+			go s.sort(c)
+			continue
+		}
+		select {
+		case s.failed <- err: // whoever accepts decides when to try again
+		case <-s.open.Done():
+			return
+		}
+	}
+}
+
+// Accept waits for the next connection that is not the Proxy's.
+func (s *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-s.others:
+		return c, nil
+	case err := <-s.failed:
+		return nil, err
+	case <-s.open.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// Close closes the listener, and with it connections that have not said yet what they are.
+func (s *listener) Close() error {
+	s.end()
+	return s.Listener.Close()
+}
+
+// sort finds out what a connection is and passes it to whom it is for.
+func (s *listener) sort(raw net.Conn) {
+	p := s.p
+	deadline := time.Now().Add(cmp.Or(p.GreetTimeout, DefaultGreetTimeout))
+	_ = raw.SetDeadline(deadline)
+	stop := context.AfterFunc(s.open, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	c, err := peek(raw)
+	if err == nil && c.start[0] == startsHandshake && p.TLS != nil {
+		c, err = peek(tls.Server(c, p.TLS))
+	}
+	switch {
+	case !stop() || err != nil:
+		c.Close()
+	case c.start[0] == startsGreeting:
+		p.serve(c, deadline)
+	case c.start[0] == startsHandshake:
+		p.refuse(c, errors.New("there is no certificate for TLS"))
+		c.Close()
+	default:
+		_ = c.SetDeadline(time.Time{})
+		select {
+		case s.others <- c:
+		case <-s.open.Done():
+			c.Close()
+		}
+	}
+}
+
+// maxStart is how many bytes are read of a connection to see what it is: a whole greeting and address as a rule.
+const maxStart = 64
+
+// A peeked is a connection from which something has been read already.
+type peeked struct {
+	net.Conn
+	start []byte // is to be read first
+}
+
+// peek reads the first bytes of a connection, one at least, without taking them away from those who read it next.
+func peek(c net.Conn) (*peeked, error) {
+	b := make([]byte, maxStart)
+	n, err := c.Read(b)
+	if n > 0 {
+		err = nil // it will come again
+	} else if err == nil {
+		err = errors.New("nothing was read")
+	}
+	return &peeked{c, b[:n]}, err
+}
+
+func (c *peeked) Read(b []byte) (int, error) {
+	if len(c.start) > 0 {
+		n := copy(b, c.start)
+		c.start = c.start[n:]
+		return n, nil
+	}
+	return c.Conn.Read(b)
+}

@@ -1,0 +1,155 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// Defaults of a Proxy's fields.
+const (
+	DefaultMaxClients     = 4096
+	DefaultGreetTimeout   = 10 * time.Second
+	DefaultConnectTimeout = 5 * time.Second
+)
+
+// closeTimeout is how long one side may go on after the other has ended its part of the connection.
+const closeTimeout = 10 * time.Second
+
+// ErrClosed is the error of a Proxy that has been closed.
+var ErrClosed = errors.New("proxy is closed")
+
+// A Proxy serves connections. Its zero value connects clients to the collector of this computer alone. It is safe for concurrent use
+// after its fields are set, and must not be copied.
+type Proxy struct {
+	// Allow says whether clients may connect to a host, which is a name or an address as the client has it, and port. Nil allows
+	// the collector of this computer, on the default port. To allow everything is to let everybody use this computer as a relay to
+	// whatever it can reach: PCP's pmproxy does that.
+	Allow func(host string, port int) bool
+	// DialContext connects to a collector; nil means net.Dialer's.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+	// TLS, if not nil, serves clients that begin with a TLS handshake, and what is inside may be either kind again. Such
+	// connections are closed without it.
+	TLS *tls.Config
+	// MaxClients limits the connections to collectors; one more is closed. 0 means DefaultMaxClients.
+	MaxClients int
+	// GreetTimeout is how long a client may take to say what it wants, and ConnectTimeout how long a collector may take to
+	// accept the connection. 0 means the defaults.
+	GreetTimeout, ConnectTimeout time.Duration
+	// Log receives why clients have been refused; nil means slog.Default.
+	Log *slog.Logger
+
+	mu     sync.Mutex
+	conns  map[net.Conn]context.CancelFunc // of clients
+	closed bool
+	wait   sync.WaitGroup // for them
+
+	warned atomic.Int64 // when a refusal was logged, in Unix seconds
+
+	stats struct{ clients, served, refused, failed, toCollectors, toClients atomic.Uint64 }
+}
+
+// Stats are counts since the start, but for Clients.
+type Stats struct {
+	Clients          uint64 // connections to collectors now
+	Served           uint64 // connections to collectors
+	Refused          uint64 // connections that asked for what is not allowed, or were too many
+	Failed           uint64 // connections whose collector could not be reached
+	BytesToCollector uint64 // of connections that have ended
+	BytesToClient    uint64
+}
+
+// Stats are the proxy's counts.
+func (p *Proxy) Stats() Stats {
+	return Stats{p.stats.clients.Load(), p.stats.served.Load(), p.stats.refused.Load(), p.stats.failed.Load(),
+		p.stats.toCollectors.Load(), p.stats.toClients.Load()}
+}
+
+// Serve serves the clients of l, until l is closed or fails; other connections than those of PCP's clients are closed. It closes l.
+func (p *Proxy) Serve(l net.Listener) error {
+	others := p.Listener(l)
+	defer others.Close()
+	for {
+		c, err := others.Accept()
+		if err == nil {
+			c.Close()
+			continue
+		}
+		if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() {
+			return err
+		}
+	}
+}
+
+// Close closes all connections to collectors, and waits until they are. It does not close listeners. It always returns nil.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	for _, cancel := range p.conns {
+		cancel()
+	}
+	p.mu.Unlock()
+	p.wait.Wait()
+	return nil
+}
+
+// begin returns the context of a client's connection, which Close ends, or nil after Close. At its end the connection is
+// closed.
+func (p *Proxy) begin(c net.Conn) context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	context.AfterFunc(ctx, func() { c.Close() })
+	if p.conns == nil {
+		p.conns = make(map[net.Conn]context.CancelFunc)
+	}
+	p.conns[c] = cancel
+	p.wait.Add(1)
+	return ctx
+}
+
+// end undoes begin.
+func (p *Proxy) end(c net.Conn) {
+	p.mu.Lock()
+	p.conns[c]()
+	delete(p.conns, c)
+	p.mu.Unlock()
+	p.wait.Done()
+}
+
+func (p *Proxy) allows(host string, port int) bool {
+	if p.Allow != nil {
+		return p.Allow(host, port)
+	}
+	addr, err := netip.ParseAddr(host)
+	return port == pmapi.DefaultPort && (strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback())
+}
+
+func (p *Proxy) dial(ctx context.Context, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.ConnectTimeout, DefaultConnectTimeout))
+	defer cancel()
+	if p.DialContext != nil {
+		return p.DialContext(ctx, "tcp", addr)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", addr)
+}
+
+func (p *Proxy) log() *slog.Logger {
+	if p.Log != nil {
+		return p.Log
+	}
+	return slog.Default()
+}

@@ -1,0 +1,329 @@
+package proxy_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/internal/tlstest"
+	"github.com/pcp-go/pcp/pmapi/proxy"
+)
+
+// TestMain fails the package if a test leaves a goroutine of this module.
+func TestMain(m *testing.M) { os.Exit(pcptest.RunTests(m, "pcp-go/pcp/")) }
+
+const greeting, answer = "pmproxy-client 1\n", "pmproxy-server 1\n"
+
+// start has a proxy serve on a port of its own until the test ends, and returns its address and log.
+func start(t testing.TB, p *proxy.Proxy) (addr string, log *pcptest.LogBuffer) {
+	t.Helper()
+	log = new(pcptest.LogBuffer)
+	p.Log = log.Logger(0)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- p.Serve(l) }()
+	t.Cleanup(func() {
+		l.Close()
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+		p.Close()
+	})
+	return l.Addr().String(), log
+}
+
+func anywhere(string, int) bool { return true }
+
+// dial connects to a server until the test ends.
+func dial(t testing.TB, addr string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(time.Minute))
+	return c
+}
+
+// through connects to a server through a proxy.
+func through(t testing.TB, c net.Conn, addr string) net.Conn {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(addr)
+	if _, err := fmt.Fprintf(c, "%s%s %s\n", greeting, host, port); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, c, answer)
+	return c
+}
+
+func expect(t testing.TB, c net.Conn, want string) {
+	t.Helper()
+	got := make([]byte, len(want))
+	n, err := io.ReadFull(c, got)
+	if string(got[:n]) != want {
+		t.Fatalf("got %q, %v, want %q", got[:n], err, want)
+	}
+}
+
+// closes checks that the server closes a connection without a word more.
+func closes(t testing.TB, c net.Conn) {
+	t.Helper()
+	b, err := io.ReadAll(c)
+	if e, ok := errors.AsType[net.Error](err); len(b) > 0 || ok && e.Timeout() {
+		t.Fatalf("%q, %v, want the end of the connection", b, err)
+	}
+}
+
+// echo is a server that returns what it is sent, up to its end, and then says so.
+func echo(c net.Conn) {
+	io.WriteString(c, "hello ")
+	io.Copy(c, c)
+	io.WriteString(c, "end")
+}
+
+// Both directions pass much data, and each its end.
+func TestPass(t *testing.T) {
+	p := &proxy.Proxy{Allow: anywhere}
+	addr, _ := start(t, p)
+	server := pcptest.Serve(t, echo)
+	for _, early := range []string{"", "said before the answer "} {
+		c := dial(t, addr)
+		host, port, _ := net.SplitHostPort(server)
+		fmt.Fprintf(c, "%s%s %s\n%s", greeting, host, port, early)
+		expect(t, c, answer+"hello "+early)
+		data := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+		go func() {
+			c.Write(data)
+			c.(*net.TCPConn).CloseWrite()
+		}()
+		got, err := io.ReadAll(c)
+		if err != nil || !bytes.Equal(got, append(data, "end"...)) {
+			t.Fatalf("%d bytes came back, %v, want %d", len(got), err, len(data)+3)
+		}
+	}
+	pcptest.Retry(t, func() string {
+		want := proxy.Stats{Served: 2, BytesToCollector: 2<<20 + 23, BytesToClient: 2<<20 + 23 + 18}
+		if got := p.Stats(); got != want {
+			return fmt.Sprintf("%+v, want %+v", got, want)
+		}
+		return ""
+	})
+}
+
+// What clients say that is wrong, in pieces as they come.
+func TestRefused(t *testing.T) {
+	long := strings.Repeat("x", 400)
+	for _, c := range []struct{ say, want, log string }{
+		{"pmproxy-client 2\n", "", "pmproxy-client 2"},
+		{"pmproxy-client 1\r\n", "", "is no greeting"},
+		{"pmproxy\n", "", "is no greeting"},
+		{"p" + long, "", "longer than 300 bytes"},
+		{greeting + "web1\n", answer, "is no address"},
+		{greeting + "web1 \n", answer, "is no address"},
+		{greeting + " 44321\n", answer, "is no address"},
+		{greeting + "\n", answer, "is no address"},
+		{greeting + "web1  44321\n", answer, "is no address"},
+		{greeting + "web1 0\n", answer, "is no address"},
+		{greeting + "web1 65536\n", answer, "is no address"},
+		{greeting + "web1 -1\n", answer, "is no address"},
+		{greeting + "web1\t 44321\n", answer, "is no address"},
+		{greeting + "/run/x 44321\n", answer, "is no address"},
+		{greeting + long, answer, "longer than 300 bytes"},
+		{greeting + "web1 44321\n", answer, `may not connect to \"web1\", port 44321`},
+		{greeting + "127.0.0.1 22\n", answer, "port 22"},
+		{greeting + "10.0.0.1 44321\n", answer, "10.0.0.1"},
+		{"\x16\x03\x01", "", "no certificate"},
+		{"GET / HTTP/1.0\r\n\r\n", "", ""}, // nobody accepts it
+	} {
+		p := &proxy.Proxy{}
+		addr, log := start(t, p)
+		conn := dial(t, addr)
+		io.WriteString(conn, c.say)
+		if c.want != "" {
+			expect(t, conn, c.want)
+		}
+		closes(t, conn)
+		if got := p.Stats(); (got.Refused == 1) != (c.log != "") || got.Served != 0 {
+			t.Errorf("%q: %+v", c.say, got)
+		}
+		if got := log.String(); !strings.Contains(got, c.log) || (got == "") != (c.log == "") {
+			t.Errorf("%q: log %s, want %s", c.say, got, c.log)
+		}
+	}
+}
+
+// The collector of this computer is allowed without more, by all its names; here nothing listens there.
+func TestLocal(t *testing.T) {
+	p := &proxy.Proxy{DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
+		return nil, fmt.Errorf("%s %s", network, addr)
+	}}
+	addr, log := start(t, p)
+	for i, host := range []string{"localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "::1"} {
+		c := dial(t, addr)
+		through(t, c, net.JoinHostPort(host, "44321"))
+		closes(t, c)
+		if got := p.Stats(); got.Failed != uint64(i)+1 || got.Refused > 0 {
+			t.Errorf("%s: %+v, %s", host, got, log)
+		}
+	}
+	if !strings.Contains(log.String(), "tcp localhost:44321") {
+		t.Error(log)
+	}
+}
+
+// A client that says too little, and one whose collector hangs, end in time; others are served meanwhile.
+func TestHang(t *testing.T) {
+	server := pcptest.Serve(t, echo)
+	p := &proxy.Proxy{Allow: anywhere, GreetTimeout: 50 * time.Millisecond, ConnectTimeout: 50 * time.Millisecond,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if strings.HasPrefix(addr, "hangs:") {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}}
+	addr, _ := start(t, p)
+	var hanging []net.Conn
+	for _, say := range []string{"", "p", greeting[:5], greeting, greeting + "web1", greeting + "hangs 1\n"} {
+		c := dial(t, addr)
+		io.WriteString(c, say)
+		hanging = append(hanging, c)
+	}
+	slow := dial(t, server) // the tests' own server may be slow, the proxy must wait for it
+	expect(t, slow, "hello ")
+	for _, c := range hanging {
+		io.Copy(io.Discard, c) // until the proxy ends it
+	}
+}
+
+// One more client than allowed is refused, and there is room again when one has gone.
+func TestMaxClients(t *testing.T) {
+	p := &proxy.Proxy{Allow: anywhere, MaxClients: 2}
+	addr, _ := start(t, p)
+	server := pcptest.Serve(t, echo)
+	var clients []net.Conn
+	for range 2 {
+		c := through(t, dial(t, addr), server)
+		expect(t, c, "hello ")
+		clients = append(clients, c)
+	}
+	c := dial(t, addr)
+	io.WriteString(c, greeting)
+	closes(t, c)
+	clients[0].Close()
+	pcptest.Retry(t, func() string {
+		if n := p.Stats().Clients; n != 1 {
+			return fmt.Sprint(n, " clients, want 1")
+		}
+		return ""
+	})
+	expect(t, through(t, dial(t, addr), server), "hello ")
+}
+
+// Close ends clients, those included whose collector does not answer yet; then there are no more.
+func TestClose(t *testing.T) {
+	server := pcptest.Serve(t, echo)
+	dialing := make(chan struct{}, 1)
+	p := &proxy.Proxy{Allow: anywhere, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == server {
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}
+		dialing <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	addr, _ := start(t, p)
+	served := through(t, dial(t, addr), server)
+	expect(t, served, "hello ")
+	waits := through(t, dial(t, addr), "hangs:1")
+	<-dialing
+	p.Close()
+	closes(t, served)
+	closes(t, waits)
+	c := dial(t, addr)
+	io.WriteString(c, greeting)
+	closes(t, c)
+}
+
+// A web server has the same port, and both are there with TLS as well.
+func TestListener(t *testing.T) {
+	cert := tlstest.NewCA(t, "ca").Issue(t, "server", tlstest.Leaf{})
+	pair, err := tls.LoadX509KeyPair(filepath.Clean(cert.CertFile), filepath.Clean(cert.KeyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy.Proxy{Allow: anywhere, TLS: &tls.Config{Certificates: []tls.Certificate{pair}}}
+	defer p.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })}
+	ended := make(chan error)
+	go func() { ended <- srv.Serve(p.Listener(l)) }()
+	addr := l.Addr().String()
+
+	body := strings.Repeat("body ", 1000)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for _, scheme := range []string{"http", "https"} {
+		r, err := client.Post(scheme+"://"+addr, "text/plain", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil || string(got) != body {
+			t.Errorf("%s: %d bytes, %v", scheme, len(got), err)
+		}
+	}
+	server := pcptest.Serve(t, echo)
+	for _, c := range []net.Conn{dial(t, addr), tls.Client(dial(t, addr), &tls.Config{InsecureSkipVerify: true})} {
+		expect(t, through(t, c, server), "hello ")
+		io.WriteString(c, "and on")
+		expect(t, c, "and on")
+		c.(interface{ CloseWrite() error }).CloseWrite()
+		expect(t, c, "end")
+	}
+	silent := dial(t, addr)
+	served := through(t, dial(t, addr), server)
+	expect(t, served, "hello ")
+	if err := srv.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+	closes(t, silent)
+	io.WriteString(served, "goes on")
+	expect(t, served, "goes on")
+}
+
+// Refusals that come by thousands leave a line a second in the log.
+func TestLog(t *testing.T) {
+	p := &proxy.Proxy{}
+	addr, log := start(t, p)
+	began := time.Now()
+	for range 50 {
+		c := dial(t, addr)
+		io.WriteString(c, "pmproxy-client 3\n")
+		closes(t, c)
+	}
+	if got, most := strings.Count(log.String(), "\n"), int(time.Since(began)/time.Second)+2; got == 0 || got > most || p.Stats().Refused != 50 {
+		t.Errorf("%d lines, want 1 to %d; %+v", got, most, p.Stats())
+	}
+}

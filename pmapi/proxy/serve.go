@@ -1,0 +1,152 @@
+package proxy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The greetings of client and proxy.
+const (
+	clientGreeting = "pmproxy-client 1"
+	proxyGreeting  = "pmproxy-server 1"
+)
+
+// maxLine limits the lines of a client: a name of DNS has 253 bytes at most, a port 5.
+const maxLine = 300
+
+// serve serves one of PCP's clients, whose connection has a deadline for what it says first.
+func (p *Proxy) serve(c *peeked, deadline time.Time) {
+	ctx := p.begin(c)
+	if ctx == nil {
+		c.Close()
+		return
+	}
+	defer p.end(c)
+	defer p.stats.clients.Add(^uint64(0))
+	if int(p.stats.clients.Add(1)) > cmp.Or(p.MaxClients, DefaultMaxClients) {
+		p.refuse(c, errors.New("too many clients"))
+		return
+	}
+	host, port, err := greet(c)
+	if err == nil && !p.allows(host, port) {
+		err = fmt.Errorf("clients may not connect to %q, port %d", host, port)
+	}
+	if err != nil {
+		p.refuse(c, err)
+		return
+	}
+	_ = c.SetDeadline(time.Time{})
+	collector, err := p.dial(ctx, net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		p.stats.failed.Add(1)
+		p.warn("collector is not reached", c, err)
+		return
+	}
+	defer collector.Close()
+	defer context.AfterFunc(ctx, func() { collector.Close() })()
+	p.stats.served.Add(1)
+	p.connect(c, collector)
+}
+
+func (p *Proxy) refuse(c net.Conn, err error) {
+	p.stats.refused.Add(1)
+	p.warn("client is refused", c, err)
+}
+
+// warn logs what befell a client, once a second at most, since whoever likes can bring it about. Stats has all.
+func (p *Proxy) warn(msg string, client net.Conn, err error) {
+	now, last := time.Now().Unix(), p.warned.Load()
+	if now != last && p.warned.CompareAndSwap(last, now) {
+		p.log().Warn(msg, slog.String("client", remote(client)), slog.Any("err", err))
+	}
+}
+
+// greet has the dialogue with a client about where to connect it to.
+func greet(c *peeked) (host string, port int, err error) {
+	line, err := c.line()
+	if err == nil && line != clientGreeting {
+		err = fmt.Errorf("%q is no greeting", line)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	if _, err := c.Write([]byte(proxyGreeting + "\n")); err != nil {
+		return "", 0, err
+	}
+	if line, err = c.line(); err != nil {
+		return "", 0, err
+	}
+	return parseAddress(line)
+}
+
+// parseAddress reads "HOST PORT".
+func parseAddress(line string) (host string, port int, err error) {
+	host, digits, _ := strings.Cut(line, " ")
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n == 0 || host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '/' }) {
+		return "", 0, fmt.Errorf("%q is no address: want a host, a space and a port", line)
+	}
+	return host, int(n), nil
+}
+
+// line reads a line without its end. What has been read beyond it stays to be read.
+func (c *peeked) line() (string, error) {
+	for {
+		if line, rest, ok := bytes.Cut(c.start, []byte("\n")); ok {
+			c.start = rest
+			return string(line), nil
+		}
+		if len(c.start) >= maxLine {
+			return "", fmt.Errorf("a line is longer than %d bytes", maxLine)
+		}
+		b := make([]byte, maxLine)
+		n, err := c.Conn.Read(b[:maxLine-len(c.start)])
+		c.start = append(c.start, b[:n]...)
+		if n == 0 && err != nil {
+			return "", fmt.Errorf("no whole line: %w", err)
+		}
+	}
+}
+
+// connect passes on what client and collector say, until both have ended or one has failed.
+func (p *Proxy) connect(client *peeked, collector net.Conn) {
+	if len(client.start) > 0 {
+		if _, err := collector.Write(client.start); err != nil {
+			return
+		}
+		p.stats.toCollectors.Add(uint64(len(client.start)))
+		client.start = nil
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.stats.toClients.Add(pass(client.Conn, collector))
+	}()
+	p.stats.toCollectors.Add(pass(collector, client.Conn))
+	<-ended
+}
+
+// pass copies one direction, and says how many bytes. After its end the other direction has closeTimeout, after an error no time.
+func pass(to, from net.Conn) uint64 {
+	n, err := io.Copy(to, from)
+	limit := time.Now().Add(closeTimeout)
+	half, ok := to.(interface{ CloseWrite() error })
+	if err != nil || !ok || half.CloseWrite() != nil {
+		limit = time.Unix(1, 0)
+	}
+	_ = to.SetDeadline(limit)
+	_ = from.SetDeadline(limit)
+	return uint64(n)
+}
+
+// remote names a client in the log; that of a unix socket has no address.
+func remote(c net.Conn) string { return cmp.Or(c.RemoteAddr().String(), c.LocalAddr().String()) }

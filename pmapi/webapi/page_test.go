@@ -1,0 +1,335 @@
+package webapi_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+	"github.com/pcp-go/pcp/pmapi/webapi"
+)
+
+var (
+	all        = flag.Bool("all", false, "test the page in a browser, which takes seconds")
+	pictures   = flag.String("pictures", "", "write pictures of the page into this `directory`")
+	picturesOf = flag.String("pictures-of", "", "and a picture of the page with this `URL`")
+)
+
+// maxPage is how large the page may be in all.
+const maxPage = 150 << 10
+
+// All files of the page are there, below any path, and need nothing from elsewhere.
+func TestPageFiles(t *testing.T) {
+	src := newSource()
+	g := &webapi.Gateway{Local: sourceOf(src.Context)}
+	defer g.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/pcp/", http.StripPrefix("/pcp", g))
+	get := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		return w
+	}
+	if w := get("/pcp/"); w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; ") ||
+		w.Header().Get("Content-Type") != "text/html; charset=utf-8" || regexp.MustCompile(`<script>|\son\w+=|style=|(src|href)="/`).MatchString(w.Body.String()) {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	dir, err := os.OpenRoot("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	size := 0
+	err = fs.WalkDir(dir.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		w := get("/pcp/page/" + path)
+		size += w.Body.Len()
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") == "" || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+		if text := strings.ReplaceAll(w.Body.String(), "http://www.w3.org/2000/svg", ""); regexp.MustCompile(`https?://|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(`).MatchString(text) {
+			t.Errorf("%s has something from elsewhere, or inserts HTML", path)
+		}
+		return nil
+	})
+	if err != nil || size == 0 || size > maxPage {
+		t.Errorf("%d bytes in all: %v", size, err)
+	}
+	for _, path := range []string{"/pcp/page/", "/pcp/page/nosuch.js", "/pcp/page/x/y", "/pcp/index.html"} {
+		if w := get(path); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+}
+
+// hostile is a text that would do something if it were HTML.
+const hostile = `<img src=x onerror="document.title='bad'"><script>document.title='bad'</script>`
+
+// vitalSource is a host whose vital signs have known values.
+func vitalSource() *pmapitest.Source {
+	s := &pmapitest.Source{Host: "web1.example.com", Labels: `{"hostname":"web1.example.com"}`}
+	// counter counts so many units a second, for each instance a multiple.
+	counter := func(name string, units pdu.Units, perSecond float64, d *pmapitest.InDom) {
+		pmapitest.Add(s, pmapitest.Metric[uint64]{Name: name, Sem: pdu.SemCounter, Units: units, InDom: d, Text: "Text of " + name, Help: "Help of " + name,
+			Value: func(now time.Time, i pdu.Instance) (uint64, error) {
+				return uint64(float64(now.UnixMilli()-1_000_000_000_000) / 1000 * perSecond * float64(max(i.ID, 0)+1)), nil
+			}})
+	}
+	gauge := func(name string, units pdu.Units, v float64, d *pmapitest.InDom) {
+		pmapitest.Add(s, pmapitest.Metric[float64]{Name: name, Units: units, InDom: d, Text: "Text of " + name,
+			Value: func(_ time.Time, i pdu.Instance) (float64, error) { return v * float64(max(i.ID, 0)+1), nil }})
+	}
+	for name, share := range map[string]float64{"user": 0.4, "nice": 0, "sys": 0.2, "irq.hard": 0, "irq.soft": 0, "wait.total": 0.2, "steal": 0, "idle": 3.2} {
+		counter("kernel.all.cpu."+name, pdu.TimeUSec, share*1e6, nil)
+	}
+	gauge("hinv.ncpu", 0, 4, nil)
+	gauge("mem.physmem", pdu.SpaceMByte, 16384, nil)
+	gauge("mem.util.available", pdu.SpaceMByte, 12288, nil)
+	gauge("mem.util.free", pdu.SpaceMByte, 4096, nil)
+	gauge("kernel.all.load", 0, 0.5, s.InDom("1 minute", "5 minute", "15 minute"))
+	counter("disk.all.read_bytes", pdu.SpaceByte, 3<<20, nil)
+	counter("disk.all.write_bytes", pdu.SpaceByte, 1<<20, nil)
+	nets := s.InDom("eth0", "lo", "eth1")
+	counter("network.interface.in.bytes", pdu.SpaceByte, 1<<10, nets)
+	counter("network.interface.out.bytes", pdu.SpaceByte, 2<<10, nets)
+	processes := s.InDom("000001 /sbin/init", "000042 "+hostile, "000777 /usr/bin/worker")
+	counter("proc.psinfo.utime", pdu.TimeMSec, 50, processes)
+	counter("proc.psinfo.stime", pdu.TimeMSec, 10, processes)
+	gauge("proc.psinfo.rss", pdu.SpaceKByte, 2048, processes)
+	gauge("t.hostile", 0, 7, s.InDom(hostile, "quiet"))
+	pmapitest.Add(s, pmapitest.Metric[string]{Name: "t.words", Text: hostile, Help: hostile, Labels: `{"evil":"<b onclick=x>"}`}).Set(hostile)
+	return s
+}
+
+// pageServer serves a gateway that can be restarted at its address.
+type pageServer struct {
+	g    *webapi.Gateway
+	srv  *http.Server
+	addr string
+}
+
+func (s *pageServer) start(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.addr = l.Addr().String()
+	mux := http.NewServeMux()
+	mux.Handle("/pcp/", http.StripPrefix("/pcp", s.g))
+	s.srv = &http.Server{Handler: mux}
+	go s.srv.Serve(l)
+}
+
+// busy opens an archive.
+func busy(ctx context.Context) (*pmapi.Context, error) {
+	return pmapi.Open(ctx, "../../examples/pmstat/testdata/archive/host")
+}
+
+// Pictures of a page with values of minutes, if the flags ask for them.
+func TestPagePictures(t *testing.T) {
+	if *pictures == "" || *picturesOf == "" {
+		t.Skip("no -pictures and -pictures-of")
+	}
+	p := startBrowser(t).open(t, *picturesOf, 1280, 760)
+	p.wait(t, `document.querySelector("[data-value]:not([data-value=''])") !== null`)
+	p.picture(t, *pictures, "page")
+	p.keys(t, "t")
+	p.wait(t, `document.documentElement.dataset.theme === "dark"`)
+	p.picture(t, *pictures, "page-dark")
+}
+
+// near is an expression that is true if the value of a series in a card is near a number.
+func near(panel, series string, value float64) string {
+	return fmt.Sprintf(`(() => { const e = [...document.querySelectorAll('[data-panel="%s"] [data-series]')].find(e => e.dataset.series === %q);
+		return e !== undefined && e.dataset.value !== '' && Math.abs(Number(e.dataset.value) - %g) <= %g; })()`, panel, series, value, max(value/50, 1e-9))
+}
+
+// textOf is an expression of the text of an element.
+func textOf(selector string) string {
+	return fmt.Sprintf("document.querySelector(%q).textContent", selector)
+}
+
+// The page in a browser.
+func TestInteropPage(t *testing.T) {
+	if !*all && *pictures == "" && os.Getenv("PCP_INTEROP") != "require" {
+		t.Skip("it takes seconds: -all or PCP_INTEROP=require runs it")
+	}
+	b := startBrowser(t)
+	src := vitalSource()
+	s := &pageServer{addr: "127.0.0.1:0", g: &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{LiveInterval: 100 * time.Millisecond},
+		Sources: map[string]func(context.Context) (*pmapi.Context, error){"busy": busy}}}
+	s.start(t)
+	defer func() {
+		s.srv.Close()
+		s.g.Close()
+	}()
+	address := "http://" + s.addr + "/pcp/#interval=0.1"
+	p := b.open(t, address, 1280, 900)
+	t.Run("Values", func(t *testing.T) { testPageValues(t, p) })
+	t.Run("Search", func(t *testing.T) { testPageSearch(t, p) })
+	t.Run("Keys", func(t *testing.T) { testPageKeys(t, p) })
+	t.Run("Link", func(t *testing.T) {
+		other := b.open(t, p.eval(t, "location.href").(string), 390, 844)
+		other.wait(t, textOf("#host")+` === "web1.example.com"`)
+		other.wait(t, near("network.interface.in.bytes", "eth1", 3<<10)+` && document.querySelectorAll('[data-panel="network.interface.in.bytes"] [data-series]').length === 1`)
+		other.wait(t, "document.documentElement.scrollWidth <= innerWidth") // it fits a phone
+		other.picture(t, *pictures, "phone")
+	})
+	if faults := b.takeFaults(""); len(faults) > 0 {
+		t.Errorf("the console: %s", faults)
+	}
+	t.Run("Reconnect", func(t *testing.T) { testPageReconnect(t, p, src, s) })
+	b.takeFaults("")
+	t.Run("Archive", func(t *testing.T) { testPageArchive(t, b, s) })
+	if faults := b.takeFaults("Failed to load resource"); len(faults) > 0 {
+		t.Errorf("the console: %s", faults)
+	}
+}
+
+func testPageValues(t *testing.T, p *tab) {
+	p.wait(t, textOf("#host")+` === "web1.example.com"`)
+	p.wait(t, near("cpu", "user", 10)+" && "+near("cpu", "system", 5)+" && "+near("cpu", "I/O wait", 5))
+	p.wait(t, near("memory", "used", 4<<30)+" && "+near("memory", "cache", 8<<30))
+	p.wait(t, near("load", "1 minute", 0.5)+" && "+near("load", "15 minute", 1.5))
+	p.wait(t, near("disk", "read", 3<<20)+" && "+near("disk", "written", 1<<20))
+	p.wait(t, near("network", "received", 4<<10)+" && "+near("network", "sent", 8<<10)) // without lo
+	p.wait(t, textOf(`[data-panel="disk"] .big`)+` === "4.00 MiB/s" || `+textOf(`[data-panel="disk"] .big`)+` === "4 MiB/s" || /^(3.9|4.0)\d MiB.s$/.test(`+textOf(`[data-panel="disk"] .big`)+")")
+	// The largest first: 3 × 60 ms a second; its name is text, whatever it has in it.
+	p.wait(t, `/777 .usr.bin.worker1[78]\.?\d* %6 MiB/.test(`+textOf(`[data-panel="processes"] tbody tr`)+")")
+	p.wait(t, textOf(`[data-panel="processes"] tbody tr:nth-child(2) td`)+" === "+fmt.Sprintf("%q", "42 "+hostile))
+	p.wait(t, `document.body.dataset.state === "live"`)
+	// The charts move: time passes, and something is drawn.
+	when := p.eval(t, "document.getElementById('position').value")
+	p.wait(t, fmt.Sprintf("Number(document.getElementById('position').value) > Number(%q)", when))
+	p.wait(t, `(() => { const c = document.querySelector('[data-panel="cpu"] canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v !== 0); })()`)
+	p.picture(t, *pictures, "synthetic")
+}
+
+func testPageSearch(t *testing.T, p *tab) {
+	p.keys(t, "/", "interface in.bytes")
+	p.wait(t, `document.querySelectorAll("#found li").length === 1 && `+textOf("#found li b")+` === "network.interface.in.bytes"`)
+	p.wait(t, textOf("#found li")+`.includes("Help of network.interface.in.bytes") && document.getElementById("search").getAttribute("aria-activedescendant") === "found0"`)
+	p.keys(t, "Enter")
+	p.wait(t, near("network.interface.in.bytes", "lo", 2<<10)+" && "+near("network.interface.in.bytes", "eth1", 3<<10))
+	// One instance alone.
+	p.eval(t, `document.querySelector('[data-panel="network.interface.in.bytes"] .filter').focus()`)
+	p.keys(t, "ETH1")
+	p.wait(t, `document.querySelectorAll('[data-panel="network.interface.in.bytes"] [data-series]').length === 1 && `+near("network.interface.in.bytes", "eth1", 3<<10))
+	// What would be HTML is text: in the list, in a card, in the help.
+	p.eval(t, "document.activeElement.blur()")
+	p.keys(t, "/", "words evil")
+	p.wait(t, `document.querySelectorAll("#found li").length === 1`)
+	p.keys(t, "Enter", "/", "t.hostile")
+	p.wait(t, textOf("#found li b")+` === "t.hostile"`)
+	p.keys(t, "Enter")
+	p.wait(t, near("t.hostile", hostile, 7))
+	p.eval(t, `document.querySelector('[data-panel="t.words"] details').open = true`)
+	p.wait(t, textOf(`[data-panel="t.words"] details`)+`.includes("evil: <b onclick=x>")`)
+	p.wait(t, textOf(`[data-panel="t.words"] [data-series] b`)+" === "+fmt.Sprintf("%q", hostile))
+	if n := p.eval(t, `document.querySelectorAll("img, script:not([src])").length`); n != 0.0 || p.eval(t, "document.title") != "web1.example.com – metrics" {
+		t.Errorf("%v elements of texts; the title: %v", n, p.eval(t, "document.title"))
+	}
+	p.eval(t, `document.querySelector('[data-panel="t.hostile"] .close').click()`)
+	p.wait(t, `!document.querySelector('[data-panel="t.hostile"]') && !location.hash.includes("hostile")`)
+	p.eval(t, "document.activeElement.blur()")
+}
+
+func testPageKeys(t *testing.T, p *tab) {
+	p.keys(t, " ")
+	p.wait(t, `document.body.dataset.state === "paused" && `+textOf("#pause")+` === "Go live" && location.hash.includes("at=")`)
+	at := p.eval(t, "document.getElementById('position').value")
+	p.keys(t, "+")
+	p.wait(t, `document.getElementById("window").value === "60"`)
+	p.wait(t, fmt.Sprintf("Number(document.getElementById('position').max) > Number(%q) + 1", at)) // it goes on behind
+	if now := p.eval(t, "document.getElementById('position').value"); now != at {
+		t.Errorf("paused at %v, and shown is %v", at, now)
+	}
+	p.keys(t, "?")
+	p.wait(t, `document.getElementById("shortcuts").open`)
+	p.keys(t, "Escape")
+	p.wait(t, `!document.getElementById("shortcuts").open`)
+	theme := p.eval(t, "document.documentElement.dataset.theme")
+	p.keys(t, "t")
+	p.wait(t, fmt.Sprintf("document.documentElement.dataset.theme !== %q", theme))
+	p.picture(t, *pictures, "synthetic-dark")
+	p.keys(t, "t", "-", "End")
+	p.wait(t, `document.body.dataset.state === "live" && document.getElementById("window").value === "300"`)
+	if names := p.eval(t, `[...document.querySelectorAll("button, input, select, canvas")].filter(e => !(e.getAttribute("aria-label") || e.textContent.trim())).length`); names != 0.0 {
+		t.Errorf("%v controls without a name", names)
+	}
+}
+
+func testPageReconnect(t *testing.T, p *tab, src *pmapitest.Source, s *pageServer) {
+	src.Break(pdu.ErrIPC)
+	p.wait(t, `document.body.dataset.state === "lost" && `+textOf("#notice")+`.startsWith("The collector does not answer")`)
+	src.Restore()
+	p.wait(t, `document.body.dataset.state === "live" && document.getElementById("notice").hidden`)
+	s.srv.Close()
+	p.wait(t, textOf("#notice")+` === "The connection to the server is lost. Trying again."`)
+	s.start(t)
+	p.wait(t, `document.body.dataset.state === "live" && `+near("disk", "read", 3<<20))
+}
+
+func testPageArchive(t *testing.T, b *browser, s *pageServer) {
+	c, err := busy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	label, err := c.ArchiveLabel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := c.ArchiveEnd(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// loads are what the archive says of a time.
+	load := func(at time.Time) float64 {
+		g := c.Group()
+		v := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+		if err := c.SetMode(t.Context(), pmapi.ModeInterp, at, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Fetch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		x, err := v.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	p := b.open(t, "http://"+s.addr+"/pcp/#source=busy&chart=kernel.all.load", 1280, 900)
+	p.wait(t, `document.body.dataset.state === "archive" && document.getElementById("pause").hidden`)
+	p.wait(t, `document.querySelector('[data-panel="kernel.all.load"] [data-series]') !== null`)
+	p.picture(t, *pictures, "archive")
+	// Scrubbed by the slider, as a user moves it.
+	for _, part := range []time.Duration{2, 4} {
+		at := label.Start.Add(end.Sub(label.Start) / part)
+		p.eval(t, fmt.Sprintf(`(() => { const e = document.getElementById("position"); e.value = %d.%09d; e.dispatchEvent(new Event("input")); })()`, at.Unix(), at.Nanosecond()))
+		p.wait(t, near("kernel.all.load", "1 minute", load(at)))
+	}
+	p.wait(t, `location.hash.includes("at=") && location.hash.includes("source=busy")`)
+	p.keys(t, "End")
+	p.wait(t, `!location.hash.includes("at=")`)
+	// To the live source and back, and to one that there is not.
+	p.eval(t, `(() => { const e = document.getElementById("source"); e.value = ""; e.dispatchEvent(new Event("change")); })()`)
+	p.wait(t, `document.body.dataset.state === "live" && `+near("kernel.all.load", "5 minute", 1))
+	p.eval(t, `location.hash = "#source=no.such"`)
+	p.wait(t, textOf("#notice")+`.includes("host is not allowed: no.such")`)
+}
