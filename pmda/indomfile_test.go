@@ -239,18 +239,15 @@ func TestInDomFileUnreadable(t *testing.T) {
 	}
 }
 
-// TestNameID: a name that is no instance has an ID all the same, the same whenever it is seen.
-func TestNameID(t *testing.T) {
+// TestNameIDs: names that are no instances have IDs all the same, the same whenever they are seen.
+func TestNameIDs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "251.0")
 	d, log := filed(t, path)
-	ids := func(names ...string) (list []pdu.InstID) {
+	ids := func(names ...string) []pdu.InstID {
 		t.Helper()
-		for _, name := range names {
-			id, err := d.NameID(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, id)
+		list, err := d.NameIDs(names...)
+		if err != nil {
+			t.Fatal(err)
 		}
 		return list
 	}
@@ -264,10 +261,8 @@ func TestNameID(t *testing.T) {
 	if got := ids("eth0", "eth1", "eth2"); !gocmp.Equal(got, []pdu.InstID{1, 2, 4}) || len(d.Instances()) != 3 {
 		t.Errorf("%v, instances %v", got, d.Instances())
 	}
-	for _, name := range []string{"", "a c", "\x01"} {
-		if id, err := d.NameID(name); err == nil {
-			t.Errorf("%q: %d", name, id)
-		}
+	if got := ids("", "a c", "eth0", "\x01"); !gocmp.Equal(got, []pdu.InstID{pdu.NoInst, pdu.NoInst, 1, pdu.NoInst}) {
+		t.Errorf("%v of names that cannot be", got)
 	}
 	if d.SetNames(); len(d.Instances()) != 0 {
 		t.Errorf("instances %v", d.Instances())
@@ -283,7 +278,7 @@ func TestNameID(t *testing.T) {
 		t.Error(log)
 	}
 	d = &pmda.InDom{Cache: new(pmda.Cache[int])}
-	if _, err := d.NameID("a"); err == nil {
+	if _, err := d.NameIDs("a"); err == nil {
 		t.Error("an instance domain with a Cache has IDs of its own")
 	}
 }

@@ -3,7 +3,6 @@ package pmda
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"slices"
@@ -74,30 +73,30 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 	return ids, nil
 }
 
-// NameID returns the ID that SetNames gives a name, without making it an instance: for a name that
-// is none here and one elsewhere, such as a network interface of a container, which shall have the
-// same ID whenever it is seen. A new name gets the next ID, and is remembered as one that is gone.
-// Errors: those of SetNames, and a name that is the same as that of an instance up to the first space.
-func (d *InDom) NameID(name string) (pdu.InstID, error) {
-	id, err := d.nameID(name)
+// NameIDs returns the IDs that SetNames gives names, without making them instances: for names that
+// are none here and some elsewhere, such as the network interfaces of a container, which shall have the
+// same IDs whenever they are seen. A new name gets the next ID, and is remembered as one that is gone
+// now. A name that cannot be an instance beside those there are has pdu.NoInst: one that ValidInstanceName does not
+// accept, or that is the same as an instance's up to the first space. The File is written once if any
+// of them is new: ask for all names of a reading at once. Errors: those of SetNames.
+func (d *InDom) NameIDs(names ...string) ([]pdu.InstID, error) {
+	ids, err := d.nameIDsOf(names)
 	if err != nil {
-		return 0, d.opError(err)
+		return nil, d.opError(err)
 	}
-	return id, nil
+	return ids, nil
 }
 
-func (d *InDom) nameID(name string) (pdu.InstID, error) {
+func (d *InDom) nameIDsOf(names []string) ([]pdu.InstID, error) {
 	if d.Cache != nil {
-		return 0, errHasCache
+		return nil, errHasCache
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.prepare()
-	id, err := d.cache.nameID(name, time.Now().Unix())
-	if err == nil {
-		d.saveNames()
-	}
-	return id, err
+	ids, err := d.cache.nameIDs(names, time.Now().Unix())
+	d.saveNames()
+	return ids, err
 }
 
 // prepare makes the cache, with the names in the file.
@@ -164,29 +163,46 @@ func (t *cacheTable) setNames(names []string, now int64) ([]pdu.InstID, error) {
 	return ids, nil
 }
 
-// nameID returns the ID of a name, which becomes an inactive one if it is new.
-func (t *cacheTable) nameID(name string, now int64) (pdu.InstID, error) {
+// nameIDs returns the IDs of names, of which new ones become inactive.
+func (t *cacheTable) nameIDs(names []string, now int64) (ids []pdu.InstID, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.checkName(name); err != nil {
-		return 0, fmt.Errorf("instance %q: %w", name, err)
+	defer t.forgetGone()
+	ids = make([]pdu.InstID, len(names))
+	for i, name := range names {
+		if ids[i], err = t.nameID(name, now); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+func (t *cacheTable) nameID(name string, now int64) (pdu.InstID, error) {
+	if t.checkName(name) != nil {
+		return pdu.NoInst, nil
 	}
 	if slot, ok := t.findName(name); ok {
 		e := &t.entries[slot]
 		switch {
 		case e.name == name:
+			if e.state == cacheInactive {
+				e.stamp = now // it is in use, and not among the first to be forgotten
+			}
 			return e.id, nil
 		case e.state == cacheActive:
-			return 0, sameShortName(e.name, name)
+			return pdu.NoInst, nil
 		}
 		t.setState(slot, cacheCulled)
 	}
 	id, err := t.newID()
+	if err == errNoIDs && t.culled > 0 {
+		t.reorg(func(int, int) {})
+		id, err = t.newID()
+	}
 	if err != nil {
 		return 0, err
 	}
 	t.insert(cacheEntry{id: id, name: name, state: cacheInactive, stamp: now}, "")
-	t.forgetGone()
 	return id, nil
 }
 

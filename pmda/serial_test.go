@@ -187,6 +187,44 @@ func TestSerialClients(t *testing.T) {
 	})
 }
 
+// TestSerialManyClients: while a request does not end, clients come and go without a trace, but for those of
+// which the Handler has heard.
+func TestSerialManyClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &exclusive{t: t}
+		h := pmda.Serial(l)
+		client := func(seq uint64) *pmda.Client { return pmda.NewClient(uint32(seq%100), seq) }
+		h.SetClient(client(1))
+		_, err := h.Desc(t.Context(), &pmda.Request{Client: client(2)}, 0)
+		must(t, err)
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = requests(t.Context(), h)["fetch"]() })
+		synctest.Wait()
+		const many = 100_000
+		h.EndClient(client(2))
+		for range many {
+			h.SetClient(client(3)) // one that stays
+		}
+		for seq := range uint64(many) {
+			h.SetClient(client(10 + seq))
+			h.EndClient(client(10 + seq))
+		}
+		h.EndClient(client(1))
+		wg.Wait()
+		l.log = slices.DeleteFunc(l.log, func(s string) bool { return s == "desc" || s == "fetch" })
+		count := map[string]int{}
+		for _, s := range l.log {
+			count[s]++
+		}
+		if count["end 1"] != 1 || count["end 2"] != 1 || count["attributes 3"] < 1 {
+			t.Errorf("%d ends of 1, %d of 2, %d attributes of 3", count["end 1"], count["end 2"], count["attributes 3"])
+		}
+		if len(l.log) > 3000 {
+			t.Errorf("%d events were kept", len(l.log))
+		}
+	})
+}
+
 // TestSerialReentry: a client may end from within the Handler, and a Handler that
 // panics keeps nobody waiting.
 func TestSerialReentry(t *testing.T) {

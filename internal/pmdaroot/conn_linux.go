@@ -71,6 +71,23 @@ func (c *Conn) Close() error {
 	return c.conn.Close()
 }
 
+// isReady reports whether an exchange need not wait for an earlier one.
+func (c *Conn) isReady() bool {
+	if !c.turn.TryLock() {
+		return false
+	}
+	defer c.turn.Unlock()
+	return c.late == 0
+}
+
+// closeUnused closes the connection unless an exchange is made.
+func (c *Conn) closeUnused() {
+	if c.turn.TryLock() {
+		defer c.turn.Unlock()
+		c.Close()
+	}
+}
+
 // errBroken is the error of a connection on which is not known what would come next.
 var errBroken = errors.New("the connection to pmdaroot is broken")
 
@@ -102,7 +119,7 @@ func (c *Conn) exchange(kind Kind, body []byte, length int) ([]byte, []*os.File,
 		_, _, files, err := c.receive()
 		CloseFiles(files)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%w: %w", errEarlier, err)
 		}
 	}
 	if n, err := c.conn.Write(appendPDU(nil, kind, body)); err != nil {
@@ -134,8 +151,6 @@ func (c *Conn) fail(err error) error {
 	c.broken = fmt.Errorf("%w: %w", errBroken, err)
 	return c.broken
 }
-
-func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // receive reads a PDU, and the descriptors that come with it. Unless the error is broken, nothing
 // has been read.

@@ -148,10 +148,10 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// A reply that comes too late is thrown away, and the connection goes on.
+// A reply that comes too late is thrown away, and the connection goes on, where no other can be made.
 func TestLateReply(t *testing.T) {
 	asked, late, connections := make(chan bool), make(chan bool), atomic.Int32{}
-	c := NewClient(serveRoot(t, func(_ int, c *net.UnixConn) {
+	socket := serveRoot(t, func(_ int, c *net.UnixConn) {
 		connections.Add(1)
 		c.Write(info)
 		request(c)
@@ -164,8 +164,15 @@ func TestLateReply(t *testing.T) {
 			}
 			c.Write(containerReply(ProcessID+1, 0, 15, ""))
 		}
-	}))
+	})
+	c := NewClient(socket)
 	defer c.Close()
+	if err := c.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(socket, socket+"2"); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
 	if name, err := c.Hostname(ctx, "slow"); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -184,6 +191,56 @@ func TestLateReply(t *testing.T) {
 	}
 	if n := connections.Load(); n != 1 {
 		t.Errorf("%d connections", n)
+	}
+}
+
+// While a request has no reply others are answered, on another connection; and one that was not answered in
+// time fails at once.
+func TestStuckRequest(t *testing.T) {
+	asked, end := make(chan bool, 9), make(chan bool)
+	c := NewClient(serveRoot(t, func(_ int, c *net.UnixConn) {
+		c.Write(info)
+		for {
+			kind, name, ok := request(c)
+			if !ok {
+				return
+			}
+			if name == "stuck" {
+				asked <- true
+				<-end
+				return
+			}
+			c.Write(containerReply(kind+1, 0, 15, ""))
+		}
+	}))
+	defer c.Close()
+	defer close(end)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := c.ProcessID(t.Context(), "stuck")
+		failed <- err
+	}()
+	<-asked
+	others := func() {
+		t.Helper()
+		for range 3 {
+			if pid, err := c.ProcessID(t.Context(), "web"); pid != 15 || err != nil {
+				t.Fatalf("process %d, %v", pid, err)
+			}
+		}
+	}
+	others()
+	select {
+	case err := <-failed:
+		t.Fatalf("the others waited for it: %v", err)
+	default:
+	}
+	if err := <-failed; pdu.FromError(err) != pdu.ErrAgain {
+		t.Errorf("%v", err)
+	}
+	others()
+	if _, err := c.ProcessID(t.Context(), "stuck"); pdu.FromError(err) != pdu.ErrAgain || len(asked) > 0 {
+		t.Errorf("a second time: %v", err)
 	}
 }
 

@@ -22,6 +22,10 @@ func (*Conn) Exchange(context.Context, Kind, []byte, int) ([]byte, []*os.File, e
 	return nil, nil, errors.ErrUnsupported
 }
 
+func (*Conn) isReady() bool { return true }
+
+func (*Conn) closeUnused() {}
+
 var errBroken = errors.New("there is no pmdaroot")
 
 // CloseFiles closes files that came with a reply.

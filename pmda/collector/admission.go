@@ -55,7 +55,9 @@ func (c *client) checkHostLocked() error {
 		addr = &net.UnixAddr{Net: "unix"}
 	}
 	defer c.updateDenied()
-	return c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })
+	err := c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })
+	c.s.debugHost(c, c.admission.host.denied, err)
+	return err
 }
 
 // checkAccount applies the access rules for users and groups.

@@ -66,8 +66,11 @@ func (r *request) identify(wanted pdu.Features, refused error) error {
 		if err := c.logIn(); err != nil {
 			return err
 		}
-	case refused != nil:
-		return refused
+	default:
+		c.s.debugAccount(c, refused)
+		if refused != nil {
+			return refused
+		}
 	}
 	if wanted&pdu.FeatureContainer != 0 {
 		name, err := c.readContainer()
@@ -85,7 +88,7 @@ func (r *request) identify(wanted pdu.Features, refused error) error {
 // who it was when it connected.
 func (c *client) logIn() error {
 	c.noteCreds(true) // meanwhile it can be no other either
-	user, err := c.exchange()
+	user, err := c.limitedExchange()
 	if err != nil {
 		c.forgetAccount()
 		c.setIdentity("")
@@ -97,7 +100,24 @@ func (c *client) logIn() error {
 	}
 	c.s.log.Info(fmt.Sprintf("Successful authentication for user %q", user), slog.Any("addr", c.conn.RemoteAddr()))
 	c.setIdentity(user)
-	return c.checkAccount()
+	err = c.checkAccount()
+	c.s.debugAccount(c, err)
+	return err
+}
+
+// limitedExchange is exchange, unless too many logins from the client's address have failed of late.
+func (c *client) limitedExchange() (user string, err error) {
+	address, limit := loginAddress(c.conn), c.s.clientLimits.Load().Logins
+	if _, local := c.conn.(inProcess); local {
+		address = ""
+	}
+	if !c.s.logins.allowed(address, limit, time.Now()) {
+		return "", &limitError{"failed logins"}
+	}
+	if user, err = c.exchange(); err != nil {
+		c.s.logins.add(address, limit, time.Now())
+	}
+	return user, err
 }
 
 // setIdentity makes a client a user who has logged in, or who it was when it connected if the name is empty.

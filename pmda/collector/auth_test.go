@@ -554,6 +554,24 @@ func TestFailedLogins(t *testing.T) {
 	}
 }
 
+// Logins that fail count for the address: a new connection is no new chance.
+func TestFailedLoginsOfAddress(t *testing.T) {
+	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler), Limits: pmcdconf.Limits{Logins: 3}})
+	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
+	addr := collectortest.ServeTCP(t, s)
+	for i, want := range []string{sasl.ErrAuth.Error(), "", sasl.ErrAuth.Error(), sasl.ErrAuth.Error(), pdu.ErrAgain.Error()} {
+		password := "bad"
+		if want == "" {
+			password = "secret" // which does not count
+		}
+		g := collectortest.DialTCP(t, addr)
+		g.Receive()
+		if got := logIn(t, g, "SCRAM-SHA-256", "root", password); got != want {
+			t.Errorf("login %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
 // A connection counts for the user who has logged in, as long as it lasts and as the login does.
 func TestAccountLimits(t *testing.T) {
 	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler), Access: accountRules(t, "allow user * : all; allow group daemon : maximum 1 connections;")})

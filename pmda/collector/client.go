@@ -241,12 +241,12 @@ func (c *client) closeConn(err error) {
 	}
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
-	c.s.debugEnd(c, err)
+	debug := c.s.debugEnd(c, err) // while it has its descriptor
 	c.closeTLS(err == nil && !wanted)
 	c.conn.Close()
 	c.cancelCalls()
 	c.releaseMemory()
-	c.s.removeClient(c)
+	c.s.removeClient(c, debug)
 	if w, ok := errors.AsType[*pdu.OpError](err); ok && w.Op == "write" && errors.Is(err, os.ErrDeadlineExceeded) {
 		c.s.slow.Add(1)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/internal/rawconn"
@@ -16,24 +17,52 @@ import (
 
 // A debugOutput is where the Server writes what C pmcd does with its debug options.
 type debugOutput struct {
-	mu    sync.Mutex
-	w     io.Writer // nil for none
-	appl0 bool
+	w  io.Writer     // nil for none
+	on atomic.Uint32 // debugOptions
+	mu sync.Mutex    // held to write
 }
 
-// startDebug turns on the debug options of the fields. The option pdu is a flag of the trace, since a
-// store into pmcd.control.debug changes it.
-func (s *Server) startDebug() {
-	if len(s.Debug) == 0 && s.DebugWriter == nil {
-		return
-	}
-	s.debug.w = s.DebugWriter
-	if s.debug.w == nil {
-		s.debug.w = os.Stderr
-	}
-	s.debug.appl0 = s.Debug["appl0"]
-	s.trace.Set(eventtrace.Debug, s.Debug["pdu"])
+// A debugOption is one of the debug options that the Server knows, but for pdu, which is a flag of the trace.
+type debugOption uint32
+
+const (
+	debugAppl0 debugOption = 1 << iota
+	debugAccess
+	debugAttr
+	debugAuth
+	debugContext
+	debugPMNS
+)
+
+var debugOptions = map[string]debugOption{
+	"access": debugAccess, "appl0": debugAppl0, "attr": debugAttr, "auth": debugAuth, "context": debugContext,
+	"pmns": debugPMNS,
 }
+
+// startDebug turns on the debug options of the fields.
+func (s *Server) startDebug() {
+	if len(s.Debug) > 0 || s.DebugWriter != nil {
+		if s.debug.w = s.DebugWriter; s.debug.w == nil {
+			s.debug.w = os.Stderr
+		}
+	}
+	s.setDebug(s.Debug)
+}
+
+// setDebug makes those debug options be on. A Server without a writer for them has the log say what PDUs there are.
+func (s *Server) setDebug(on map[string]bool) {
+	var set debugOption
+	for name, o := range debugOptions {
+		if on[name] && s.debug.w != nil {
+			set |= o
+		}
+	}
+	s.debug.on.Store(uint32(set))
+	s.trace.Set(eventtrace.Debug, on["pdu"])
+}
+
+// is reports whether an option is on.
+func (d *debugOutput) is(o debugOption) bool { return debugOption(d.on.Load())&o != 0 }
 
 func (d *debugOutput) write(text string) {
 	d.mu.Lock()
@@ -56,7 +85,7 @@ func (s *Server) debugPDU(out bool, fd int, h pdu.Header, body []byte) bool {
 // debugAgent writes that an agent has started; p is nil if it is in this process.
 func (s *Server) debugAgent(a *agent, p *process) {
 	switch {
-	case !s.debug.appl0:
+	case !s.debug.is(debugAppl0):
 	case p == nil:
 		s.debug.write(fmt.Sprintf("pmcd: started DSO PMDA %s (%d) in this process, PDU version=%d\n", a.name(), a.domain(), pdu.ProtocolVersion))
 	default:
@@ -66,7 +95,7 @@ func (s *Server) debugAgent(a *agent, p *process) {
 
 // debugAccept writes that a client has come.
 func (s *Server) debugAccept(c *client) {
-	if info := c.info.Load(); s.debug.appl0 && info != nil {
+	if info := c.info.Load(); s.debug.is(debugAppl0) && info != nil {
 		s.debug.write(fmt.Sprintf("AcceptNewClient(%d): client[%d] (fd %d)\n", s.listenerOf(c.conn), info.ID, rawconn.Descriptor(c.conn)))
 	}
 }
@@ -92,7 +121,7 @@ func (s *Server) listenerOf(conn net.Conn) int {
 
 // debugData writes that something has come from a client, and the table of clients unless that is the end.
 func (s *Server) debugData(c *client, end bool) {
-	if !s.debug.appl0 {
+	if !s.debug.is(debugAppl0) {
 		return
 	}
 	var b bytes.Buffer
@@ -106,21 +135,21 @@ func (s *Server) debugData(c *client, end bool) {
 
 // debugFailure writes that a client gets an error.
 func (s *Server) debugFailure(c *client, k pdu.Kind, err error) {
-	if s.debug.appl0 {
+	if s.debug.is(debugAppl0) {
 		s.debug.write(fmt.Sprintf("PDU:  %v client[%d]: %v\n", k, c.info.Load().ID, failure(err)))
 	}
 }
 
-// debugEnd writes that a client has gone, nil if it just closed the connection.
-func (s *Server) debugEnd(c *client, err error) {
+// debugEnd is what is to be written of a client's end, nil if it just closed the connection.
+func (s *Server) debugEnd(c *client, err error) string {
 	info := c.info.Load()
-	if !s.debug.appl0 || info == nil {
-		return
+	if !s.debug.is(debugAppl0) || info == nil {
+		return ""
 	}
 	text, code := "No error", pdu.Error(0)
 	if err != nil {
 		code = pdu.FromError(err)
 		text = code.Error()
 	}
-	s.debug.write(fmt.Sprintf("endclient client[%d]: (fd %d) %s (%d)\n", info.ID, rawconn.Descriptor(c.conn), text, int32(code)))
+	return fmt.Sprintf("endclient client[%d]: (fd %d) %s (%d)\n", info.ID, rawconn.Descriptor(c.conn), text, int32(code))
 }

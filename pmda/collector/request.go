@@ -382,6 +382,7 @@ func (r *request) setCreds(body []byte) error {
 
 func (r *request) takeCreds(p *pdu.Creds) error {
 	c := r.client
+	c.s.debugCreds(p)
 	if !c.hasCreds {
 		c.hasCreds = true
 		c.readBy(time.Time{})

@@ -76,11 +76,16 @@ type Server struct {
 	Trace Trace
 
 	// Debug has the debug options that are on, by the names that C pmcd's option -D takes; others than these
-	// two are without effect. DebugWriter, nil for standard error, gets a text at a time of what C pmcd
-	// writes with them, which costs time with each PDU.
+	// are without effect. A store into pmcd.control.debug replaces them all. DebugWriter, nil for standard error, gets a
+	// text at a time of what C pmcd writes with them, which costs time with each PDU.
 	//
-	//	pdu     the PDUs that are sent and received, in words; the bit 1 of pmcd.control.debug changes it
+	//	pdu     the PDUs that are sent and received, in words
 	//	appl0   clients, their requests that fail, and agents that start
+	//	access  what the access rules for hosts say of clients
+	//	auth    what those for users and groups say, and the attributes that agents in this process get
+	//	attr    features that clients ask for, and attributes of clients; of a login not what a client sends as password
+	//	pmns    names and PMIDs that clients ask for, and what they get
+	//	context credentials, errors that are sent, and agents that are told of a client's end; not the table of descriptors
 	Debug       map[string]bool
 	DebugWriter io.Writer
 
@@ -107,7 +112,9 @@ type Server struct {
 	// Limits are what each client may do, but for those in this process; the zero value lets them do as
 	// much as they like. A request beyond them fails with pdu.ErrAgain, a context
 	// with EAGAIN, and the first of each client is logged. A client may at once do what
-	// it may in a second. SetLimits and Configure replace them while the Server runs.
+	// it may in a second. Logins beyond theirs fail with pdu.ErrAgain, too: there they are all those of
+	// an address, of a network of 64 bits of IPv6, or of a user on unix sockets, and there is a limit always.
+	// SetLimits and Configure replace them while the Server runs.
 	Limits pmcdconf.Limits
 	// Users, if not nil, may log in, by the mechanisms of package sasl. Those of them with a password in the clear are for
 	// encrypted connections, unix sockets and clients in this process. A client that has failed to log in may do
@@ -206,6 +213,7 @@ type Server struct {
 	access       atomic.Pointer[access.Control]
 	secure       atomic.Pointer[tlsSetup]
 	clientLimits atomic.Pointer[pmcdconf.Limits]
+	logins       failedLogins
 	timeout      atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
 	labels       atomic.Pointer[string] // those of files, when they were read last
 	changes      changes

@@ -98,7 +98,14 @@ func traceErr(err error) string {
 
 // tracePDU returns what notes the PDUs of a client.
 func (s *Server) tracePDU(conn any) func(out bool, h pdu.Header, body []byte) {
+	var names debugNames
 	return func(sent bool, h pdu.Header, body []byte) {
+		if s.debug.is(debugAttr | debugContext | debugPMNS) {
+			s.debugClientPDU(sent, h, body)
+			if s.debug.is(debugPMNS) && (h.Kind >= pdu.KindPMNSIDs && h.Kind <= pdu.KindPMNSTraverse) {
+				names.write(s, sent, h.Kind, body)
+			}
+		}
 		if !s.trace.Any(eventtrace.PDUs|eventtrace.Debug) || s.debugPDU(sent, rawconn.Descriptor(conn), h, body) && !s.trace.Any(eventtrace.PDUs) {
 			return
 		}
@@ -115,10 +122,14 @@ func (s *Server) tracePDU(conn any) func(out bool, h pdu.Header, body []byte) {
 	}
 }
 
-// traceAgentPDU returns what notes the PDUs of an agent, of which in and out are the two directions, and the errors that it replies.
-func (s *Server) traceAgentPDU(in, out any) func(out bool, h pdu.Header, body []byte) {
+// traceAgentPDU returns what notes the PDUs of an agent and the errors that it replies.
+func (s *Server) traceAgentPDU(a *agent, of remote.Stream) func(out bool, h pdu.Header, body []byte) {
+	in, out := directions(of)
 	var expected atomic.Uint32 // the kind of the reply to the request in progress
 	return func(sent bool, h pdu.Header, body []byte) {
+		if s.debug.is(debugAttr | debugContext) {
+			s.debugAgentPDU(a, sent, h, body)
+		}
 		if !s.trace.Any(eventtrace.Conns | eventtrace.PDUs | eventtrace.Debug) {
 			return
 		}

@@ -33,8 +33,9 @@ type container struct {
 
 // A containerView says where the files of a container are. The zero containerView is of none.
 type containerView struct {
-	host *linux
-	pid  int
+	host  *linux
+	pid   int
+	start uint64 // when the process was started, on the machine itself
 }
 
 // addContainers has clients that ask for a container get its metrics.
@@ -129,7 +130,8 @@ func (h *containers) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID,
 	if !wanted {
 		return h.Handler.Fetch(ctx, r, ids, w)
 	}
-	for sample, c := h.sample(), (*container)(nil); len(ids) > 0; {
+	var c *container
+	for sample := h.sample(); len(ids) > 0; {
 		own, n := sample.has(ids[0]), 1
 		for n < len(ids) && sample.has(ids[n]) == own {
 			n++
@@ -148,41 +150,50 @@ func (h *containers) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID,
 		}
 		ids = ids[n:]
 	}
+	if c != nil {
+		return c.view.check()
+	}
 	return nil
 }
 
-// handlerOf is what has the instances of a domain for a client.
-func (h *containers) handlerOf(ctx context.Context, r *pmda.Request, d pdu.InDom) (pmda.Handler, error) {
+// withHandler calls f with what has the instances of a domain for a client.
+func (h *containers) withHandler(ctx context.Context, r *pmda.Request, d pdu.InDom, f func(pmda.Handler) error) error {
 	pid, wanted, err := h.process(ctx, r)
-	if err != nil || !wanted || !h.sample().hasInDom(d) {
-		return h.Handler, err
+	if err != nil {
+		return err
+	}
+	if !wanted || !h.sample().hasInDom(d) {
+		return f(h.Handler)
 	}
 	c, err := h.open(pid)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return c.Agent, nil
+	if err := f(c.Agent); err != nil {
+		return err
+	}
+	return c.view.check()
 }
 
 // Instances is Instances of the tables, for the container of the client.
-func (h *containers) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
-	from, err := h.handlerOf(ctx, r, d)
-	if err != nil {
-		return nil, err
-	}
-	return from.Instances(ctx, r, d, inst, name)
+func (h *containers) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) (list []pdu.Instance, err error) {
+	err = h.withHandler(ctx, r, d, func(from pmda.Handler) error {
+		list, err = from.Instances(ctx, r, d, inst, name)
+		return err
+	})
+	return list, err
 }
 
 // Labels is Labels of the tables; those of instances are for the container of the client.
-func (h *containers) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+func (h *containers) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) (sets []pdu.LabelSet, err error) {
 	if of.Class != pdu.LabelInstances {
 		return h.Handler.Labels(ctx, r, of)
 	}
-	from, err := h.handlerOf(ctx, r, of.InDom())
-	if err != nil {
-		return nil, err
-	}
-	return from.Labels(ctx, r, of)
+	err = h.withHandler(ctx, r, of.InDom(), func(from pmda.Handler) error {
+		sets, err = from.Labels(ctx, r, of)
+		return err
+	})
+	return sets, err
 }
 
 // path is the name of the file in which a container has what the machine has in a file.
@@ -210,13 +221,10 @@ func (l *linux) mountPath(dir string) string {
 // sharedIDs is the function that gives the IDs of the machine's instances to those of a container,
 // with new ones for other names; nil for the machine itself. So instances keep their IDs when what is
 // known of a container has been forgotten.
-func (l *linux) sharedIDs(d *pmda.InDom) func(name string) (pdu.InstID, bool) {
+func (l *linux) sharedIDs(d *pmda.InDom) func(names []string) ([]pdu.InstID, error) {
 	if l.view == nil {
 		return nil
 	}
 	shared := l.view.host.domains[d.Serial.Number()]
-	return func(name string) (pdu.InstID, bool) {
-		id, err := shared.NameID(name)
-		return id, err == nil
-	}
+	return func(names []string) ([]pdu.InstID, error) { return shared.NameIDs(names...) }
 }

@@ -1,13 +1,20 @@
 package pmdalinux
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/internal/hanging"
 )
 
 // viewOf says where the files of a container are, by a process of it. The error is EPERM if there is
@@ -23,6 +30,10 @@ func (l *linux) viewOf(pid int) (containerView, error) {
 		}
 		return v, nil
 	}
+	var err error
+	if v.start, err = startOf(pid); err != nil {
+		return v, unix.EPERM
+	}
 	for _, name := range []string{"net", "mnt", "uts"} {
 		fd, err := unix.Open(v.namespace(name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -33,23 +44,55 @@ func (l *linux) viewOf(pid int) (containerView, error) {
 	return v, nil
 }
 
+// startOf is when a process was started, in clock ticks: there may be another with its ID later.
+func startOf(pid int) (uint64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return 0, fs.ErrInvalid
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}
+
+// check reports whether the process is the one that it was: the error is that of viewOf if it has ended.
+func (v *containerView) check() error {
+	if !v.host.isMachine() {
+		return nil
+	}
+	if start, err := startOf(v.pid); err != nil || start != v.start {
+		return unix.EPERM
+	}
+	return nil
+}
+
 // openSys opens a file below /sys of the container, whose path is that of path. All of the way there has to be the kernel's, since
-// what the container has put over it may be links to anywhere, or pipes.
-func (v *containerView) openSys(path string) (*os.File, error) {
+// what the container has put over it may be links to anywhere, or pipes. The way to /sys may be on a file system
+// that does not answer, or not soon: then it is not tried again for some time.
+func (l *linux) openSys(path string) (*os.File, error) {
+	v := l.view
 	dir := fmt.Sprintf("/proc/%d/root/sys", v.pid)
 	rest, ok := strings.CutPrefix(path, dir+"/")
 	if !ok || !v.host.isMachine() {
 		return os.Open(path)
 	}
-	at, err := unix.Open(dir, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	began := time.Now()
+	if began.UnixNano() < l.sysSlowUntil.Load() {
+		return nil, pdu.ErrAgain
+	}
+	at, err := hanging.Do(context.Background(), &v.host.calls, *v, "sys", func() int { return openSysDir(dir) }, closeSysDir)
+	if now := time.Now(); now.Sub(began) > sysSlow {
+		l.sysSlowUntil.Store(now.Add(recheckAfter).UnixNano())
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(at)
-	var s unix.Statfs_t
-	if err := unix.Fstatfs(at, &s); err != nil || uint32(s.Type) != unix.SYSFS_MAGIC {
+	if at < 0 {
 		return nil, fs.ErrNotExist
 	}
+	defer closeSysDir(at)
 	fd, err := unix.Openat2(at, rest, &unix.OpenHow{
 		Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS,
 	})
@@ -57,6 +100,29 @@ func (v *containerView) openSys(path string) (*os.File, error) {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), path), nil
+}
+
+// sysSlow is longer than the kernel takes for the way to /sys.
+const sysSlow = 100 * time.Millisecond
+
+// openSysDir opens /sys of a container, negative unless it is the kernel's.
+func openSysDir(dir string) int {
+	at, err := unix.Open(dir, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(at, &s); err != nil || uint32(s.Type) != unix.SYSFS_MAGIC {
+		unix.Close(at)
+		return -1
+	}
+	return at
+}
+
+func closeSysDir(at int) {
+	if at >= 0 {
+		unix.Close(at)
+	}
 }
 
 func (v *containerView) namespace(name string) string {

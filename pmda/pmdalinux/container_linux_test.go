@@ -1,15 +1,13 @@
 package pmdalinux_test
 
 import (
-	"bufio"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
@@ -37,37 +35,6 @@ echo ready
 exec cat
 `
 
-// startHostile starts such a container, and returns its process. Outside is a directory of the machine's.
-func startHostile(t *testing.T, over, outside string) (pid int) {
-	t.Helper()
-	cmd := exec.Command("/bin/sh", "-c", hostileScript, "sh", over)
-	cmd.Env = append(os.Environ(), "OUTSIDE="+outside)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Skip("this machine lets nobody make namespaces: ", err)
-	}
-	t.Cleanup(func() {
-		stdin.Close()
-		cmd.Wait()
-	})
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
-		stdin.Close()
-		cmd.Wait()
-		t.Skipf("this machine lets nobody make a container: %v\n%s", err, errs.String())
-	}
-	return cmd.Process.Pid
-}
-
 // TestHostileContainer: of a container's /sys nothing is read that is not the kernel's, wherever the container has put it. The
 // agent would follow its links to files of the machine, and wait for its pipes.
 func TestHostileContainer(t *testing.T) {
@@ -85,7 +52,7 @@ func TestHostileContainer(t *testing.T) {
 	}
 	for _, over := range []string{"none", "all", "class", "device"} {
 		t.Run(over, func(t *testing.T) {
-			pid := startHostile(t, over, outside)
+			pid := pcptest.StartContainer(t, 0, []string{"OUTSIDE=" + outside}, hostileScript, over)
 			a, err := pmdalinux.New(pmdalinux.Options{ContainerProcess: func(context.Context, string) (int, error) { return pid, nil }})
 			if err != nil {
 				t.Fatal(err)

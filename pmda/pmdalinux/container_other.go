@@ -17,8 +17,11 @@ func (l *linux) viewOf(pid int) (containerView, error) {
 	return containerView{host: l, pid: pid}, nil
 }
 
+// check is for Linux.
+func (*containerView) check() error { return nil }
+
 // inNamespace is for Linux.
 func (*containerView) inNamespace(string, func() error) error { return errors.ErrUnsupported }
 
 // openSys opens a file below /sys of the container.
-func (*containerView) openSys(path string) (*os.File, error) { return os.Open(path) }
+func (*linux) openSys(path string) (*os.File, error) { return os.Open(path) }

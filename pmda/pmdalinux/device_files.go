@@ -183,7 +183,7 @@ func (a *deviceFiles[T]) loadPath(path string, f *deviceFile[T]) (text []byte, e
 
 // loadSys is load for a path of a container.
 func (a *deviceFiles[T]) loadSys(path string) ([]byte, error) {
-	f, err := a.l.view.openSys(path)
+	f, err := a.l.openSys(path)
 	if err != nil || a.parse == nil {
 		f.Close()
 		return nil, err

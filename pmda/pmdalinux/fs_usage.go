@@ -7,6 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/hanging"
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
@@ -75,7 +76,7 @@ func (l *linux) addFilesystems() {
 func (m *mounts) attach(indom *pmda.InDom) {
 	indom.Group = m.l.fileGroup("proc/self/mounts", m.parse)
 	m.usage = m.l.Group(m.statfs)
-	m.rows.indom, m.rows.id = indom, m.l.sharedIDs(indom)
+	m.rows.indom, m.rows.idsOf = indom, m.l.sharedIDs(indom)
 	m.l.Attach(indom)
 }
 
@@ -125,18 +126,48 @@ func (m *mounts) addPlaces() {
 	})
 }
 
-// statfs calls statfs of the file systems that the client wants.
+// statfs calls statfs of the file systems that the client wants. Those of a container, which may mount what it likes,
+// together have no longer than hanging.Time; what has not answered by then has no values.
 func (m *mounts) statfs(ctx context.Context, r *pmda.Request) error {
-	rule := r.Profile.For(m.rows.indom.ID())
+	rule, wait := r.Profile.For(m.rows.indom.ID()), ctx
+	if m.l.view != nil {
+		limited, cancel := context.WithTimeout(ctx, hanging.Time)
+		defer cancel()
+		wait = limited
+	}
 	for _, at := range m.rows.order {
 		if f := &m.rows.Vals[at]; rule.Includes(m.rows.ids[at]) {
-			f.ok = m.l.statfs(&f.use, f.path) == nil
+			if m.l.view == nil {
+				f.ok = m.l.statfs(&f.use, f.path) == nil
+			} else {
+				f.ok = m.l.statfsSoon(wait, &f.use, f.path) == nil
+			}
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 		}
 	}
 	return nil
+}
+
+// statfsSoon is statfs of a file system of a container, which may not answer.
+func (l *linux) statfsSoon(ctx context.Context, u *usage, path []byte) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	type result struct {
+		use usage
+		err error
+	}
+	path = bytes.Clone(path) // which may have changed when the call goes on
+	got, err := hanging.Do(ctx, &l.view.host.calls, *l.view, string(path), func() (r result) {
+		r.err = l.statfs(&r.use, path)
+		return r
+	}, nil)
+	if err == nil {
+		*u, err = got.use, got.err
+	}
+	return err
 }
 
 // addMounted adds a metric of the file systems of which statfs succeeds. The error is

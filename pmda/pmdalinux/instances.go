@@ -16,9 +16,9 @@ import (
 type instances[T any] struct {
 	procfile.Rows[T]
 	indom *pmda.InDom
-	// id returns the instance ID of a name, false if it is no name of an instance. If
-	// it is nil, the IDs are those of InDom.SetNames.
-	id func(name string) (pdu.InstID, bool)
+	// idsOf returns the instance IDs of names, pdu.NoInst for one that is no name of an
+	// instance. If it is nil, the IDs are those of InDom.SetNames.
+	idsOf func(names []string) ([]pdu.InstID, error)
 
 	ids   []pdu.InstID // of the rows
 	order []int        // the rows by ascending ID
@@ -67,11 +67,6 @@ func (r *instances[T]) dropDuplicates() {
 		if !pmda.ValidInstanceName(name) || seen[shortName(name)] {
 			return false
 		}
-		if r.id != nil {
-			if _, ok := r.id(name); !ok {
-				return false
-			}
-		}
 		seen[shortName(name)] = true
 		return true
 	})
@@ -85,20 +80,23 @@ func shortName(name string) string {
 
 // findIDs makes the names those of the instance domain, and finds their IDs.
 func (r *instances[T]) findIDs() error {
-	if r.id == nil {
+	if r.idsOf == nil {
 		ids, err := r.indom.SetNames(r.Names...)
 		r.ids = ids
 		return err
 	}
+	ids, err := r.idsOf(r.Names)
+	if err != nil {
+		return err
+	}
+	r.Keep(func(at int) bool { return ids[at] != pdu.NoInst })
+	r.ids = slices.DeleteFunc(ids, func(id pdu.InstID) bool { return id == pdu.NoInst })
 	list := make([]pdu.Instance, r.Len())
-	r.ids = r.ids[:0]
 	for at, name := range r.Names {
-		id, _ := r.id(name)
-		r.ids = append(r.ids, id)
-		list[at] = pdu.Instance{ID: id, Name: name}
+		list[at] = pdu.Instance{ID: r.ids[at], Name: name}
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
-	_, err := r.indom.SetInstances(list...)
+	_, err = r.indom.SetInstances(list...)
 	return err
 }
 

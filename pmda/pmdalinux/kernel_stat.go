@@ -58,9 +58,15 @@ func (l *linux) addStat() *procStat {
 	}
 	l.nodes = s.topology.indom
 	s.cpus.indom = l.cpus
-	s.cpus.id = func(name string) (pdu.InstID, bool) {
-		n, ok := procfile.NumberAfter([]byte(name), "cpu")
-		return pdu.InstID(n), ok
+	s.cpus.idsOf = func(names []string) ([]pdu.InstID, error) {
+		ids := make([]pdu.InstID, len(names))
+		for i, name := range names {
+			ids[i] = pdu.NoInst
+			if n, ok := procfile.NumberAfter([]byte(name), "cpu"); ok {
+				ids[i] = pdu.InstID(n)
+			}
+		}
+		return ids, nil
 	}
 	l.Attach(l.cpus)
 	l.addCPUTimes(s, g)

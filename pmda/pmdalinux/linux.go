@@ -12,6 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/hanging"
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
@@ -100,6 +101,9 @@ type linux struct {
 
 	domains map[int]*pmda.InDom // all, by their serials
 	view    *containerView      // whose files are read, nil for the machine's
+
+	calls        hanging.Calls[containerView, string] // about file systems of containers, which need not answer
+	sysSlowUntil atomic.Int64                         // when a container's /sys may be opened again, in nanoseconds since 1970
 }
 
 // keptIDs are the serials of the instance domains whose IDs the C agent keeps.

@@ -51,7 +51,7 @@ func (l *linux) addNetwork() {
 			return pmda.LabelJSON(map[string]any{"interface": i.Name})
 		},
 	}
-	dev.rows.id = l.sharedIDs(dev.rows.indom)
+	dev.rows.idsOf = l.sharedIDs(dev.rows.indom)
 	l.Attach(dev.rows.indom)
 	l.addTraffic(dev)
 	l.addTrafficSums(dev, g)

@@ -35,7 +35,7 @@ type netAddrs struct {
 	names []string
 	at    map[string]int // in both
 	indom *pmda.InDom
-	id    func(name string) (pdu.InstID, bool) // of instances; nil for those of SetNames
+	idsOf func(names []string) ([]pdu.InstID, error) // of instances; nil for those of SetNames
 }
 
 // addInterfaceAddresses adds the metrics of addresses. They have an instance domain of
@@ -55,7 +55,7 @@ func (l *linux) addInterfaceAddresses() {
 	}
 	a.indom.Group = l.Group(func(context.Context, *pmda.Request) error { return a.refresh() })
 	a.hw = newDeviceFiles(l, a.indom, parseHardware, netDir, "address")
-	a.id = l.sharedIDs(a.indom)
+	a.idsOf = l.sharedIDs(a.indom)
 	l.Attach(a.indom)
 	for item, m := range []struct {
 		name, text, help string
@@ -109,18 +109,22 @@ func (a *netAddrs) refresh() error {
 
 // setInstances makes the names those of the instance domain.
 func (a *netAddrs) setInstances() error {
-	if a.id == nil {
+	if a.idsOf == nil {
 		_, err := a.indom.SetNames(a.names...)
 		return err
 	}
+	ids, err := a.idsOf(a.names)
+	if err != nil {
+		return err
+	}
 	var list []pdu.Instance
-	for _, name := range a.names {
-		if id, ok := a.id(name); ok {
-			list = append(list, pdu.Instance{ID: id, Name: name})
+	for i, id := range ids {
+		if id != pdu.NoInst {
+			list = append(list, pdu.Instance{ID: id, Name: a.names[i]})
 		}
 	}
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
-	_, err := a.indom.SetInstances(list...)
+	_, err = a.indom.SetInstances(list...)
 	return err
 }
 
@@ -141,8 +145,8 @@ func (a *netAddrs) row(name string) *addresses {
 // readHardware reads the hardware addresses, in the order of the directory.
 func (a *netAddrs) readHardware() {
 	open := os.Open
-	if v := a.hw.l.view; v != nil {
-		open = v.openSys
+	if a.hw.l.view != nil {
+		open = a.hw.l.openSys
 	}
 	dir, err := open(a.dir)
 	if err != nil {

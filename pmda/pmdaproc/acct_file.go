@@ -44,6 +44,9 @@ func (a *acctFile) read(most int, each func(record []byte)) error {
 	if err = errors.Join(err, err2); err != nil || os.SameFile(now, open) {
 		return err
 	}
+	if a.kernel { // it is that of another agent, which is not to be ended by this one
+		return errNoAccounting
+	}
 	a.f.Close()
 	if a.f, err = openAcct(a.path); err != nil {
 		a.f = nil
@@ -134,6 +137,13 @@ func (a *acctFile) open(mayEnable bool) error {
 	return err
 }
 
+// isCurrent reports whether the file still has its path.
+func (a *acctFile) isCurrent() bool {
+	now, err := os.Stat(a.path)
+	open, err2 := a.f.Stat()
+	return err == nil && err2 == nil && os.SameFile(now, open)
+}
+
 // grows reports whether the kernel writes to the file, when a process ends.
 func (a *acctFile) grows() bool {
 	before, err := a.f.Stat()
@@ -202,7 +212,9 @@ func (a *acctFile) close() {
 		if a.f != nil && a.grows() { // or somebody has the kernel write to another file
 			setAccounting("")
 		}
-		os.Remove(a.private)
+		if a.isCurrent() { // or it is that of the agent that takes this one's place
+			os.Remove(a.private)
+		}
 	}
 	if a.f != nil {
 		a.f.Close()

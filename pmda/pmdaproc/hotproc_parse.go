@@ -233,7 +233,7 @@ func textOperandOf(t token) (textOperand, bool) {
 func compilePattern(source string) (*regexp.Regexp, error) {
 	var b strings.Builder
 	b.WriteString("(?s)")
-	start := true // of an alternative, where a star means itself
+	start := true // of an alternative: only there is ^ an anchor, and a star means itself
 	for i := 0; i < len(source); i++ {
 		c := source[i]
 		wasStart := start
@@ -241,25 +241,37 @@ func compilePattern(source string) (*regexp.Regexp, error) {
 		switch {
 		case c == '\\' && i+1 < len(source):
 			i++
-			start = b.Len() > 0 && (source[i] == '(' || source[i] == '|')
-			b.WriteString(escapedPattern(source[i]))
+			c = source[i]
+			if c >= '1' && c <= '9' {
+				return nil, errors.New("a pattern cannot refer to what a group of it has matched")
+			}
+			start = c == '(' || c == '|'
+			b.WriteString(escapedPattern(c))
 		case c == '[':
 			n := bracketLength(source[i:])
 			if n == 0 {
 				return nil, errors.New("a bracket is not closed in the pattern")
 			}
-			b.WriteString(strings.ReplaceAll(source[i:i+n], `\`, `\\`))
+			b.WriteByte('[')
+			b.WriteString(escapedSet.Replace(source[i+1 : i+n]))
 			i += n - 1
-		case strings.IndexByte("(){}|", c) >= 0, wasStart && strings.IndexByte("*+?", c) >= 0:
-			b.WriteString(`\` + string(c))
-		case c == '^':
+		case c == '^' && wasStart:
 			start = true
 			b.WriteByte(c)
+		case c == '$' && atEnd(source[i+1:]):
+			b.WriteByte(c)
+		case strings.IndexByte("(){}|^$", c) >= 0, wasStart && strings.IndexByte("*+?", c) >= 0:
+			b.WriteString(`\` + string(c))
 		default:
 			b.WriteByte(c)
 		}
 	}
 	return regexp.Compile(b.String())
+}
+
+// atEnd says whether a pattern or an alternative of it ends before its rest, so that a $ is an anchor.
+func atEnd(rest string) bool {
+	return rest == "" || strings.HasPrefix(rest, `\)`) || strings.HasPrefix(rest, `\|`)
 }
 
 // escapedPattern is what a character with a backslash before it means.
@@ -276,8 +288,14 @@ func escapedPattern(c byte) string {
 	case '\'':
 		return `\z`
 	}
+	if c >= 0x80 { // the beginning of a character that is not ASCII
+		return string([]byte{c})
+	}
 	return regexp.QuoteMeta(string(c))
 }
+
+// escapedSet has the characters mean themselves that only Go's sets of characters give a meaning.
+var escapedSet = strings.NewReplacer(`\`, `\\`, "[", `\[`)
 
 // bracketLength is how long the set of characters is that a pattern begins with, 0 if it does not end. A
 // bracket right at its beginning belongs to it.

@@ -34,7 +34,7 @@ func TestConditions(t *testing.T) {
 	}
 	for _, text := range []string{"uid == 0 uid == 1", "Version 2.0 true", "version 1.0 true", `fname ~ "x"`, "true &&", "uid = 0", "UID == 0", `fname == "abc`, "-1 < uid",
 		"virtualsize >= 1e", "fname ~ /[/", "fname ~ /a", "syscalls > 1", "uid == fname", "uid ~ /1/", "fname < uname", "()", "(true", "true)", "!", "&&", "uid", "1.2.3 < uid", ". < uid",
-		"fname ~ /\\(/", strings.Repeat("(", 1000) + "true" + strings.Repeat(")", 1000), strings.Repeat("true &&", maxCondition), "true\x00", "true | true", "fname == \"a\nb\""} {
+		"fname ~ /\\(/", `fname ~ /\(a\)\1/`, strings.Repeat("(", 1000) + "true" + strings.Repeat(")", 1000), strings.Repeat("true &&", maxCondition), "true\x00", "true | true", "fname == \"a\nb\""} {
 		if c, err := parseCondition(text); err == nil {
 			t.Errorf("%.50q is %v", text, c)
 		}
@@ -51,6 +51,8 @@ func TestPatterns(t *testing.T) {
 		{"a|b", "a", false}, {"a|b", "a|b", true}, {`a\|b`, "b", true}, {"(a)", "a", false}, {"(a)", "(a)", true}, {`\(ab\)*c`, "ababc", true},
 		{"[ab]", "b", true}, {"[^ab]", "ab", false}, {"[]a]", "]", true}, {`[\]`, `\`, true}, {`\.`, "x", false}, {`\.`, ".", true}, {"a{2}", "aa", false}, {"a{2}", "a{2}", true},
 		{"*a", "*a", true}, {"^*a", "*a", true}, {`\(*a\)`, "*a", true}, {`\<a`, "b a", true}, {"a.b", "a\nb", true},
+		{"a^b", "a^b", true}, {"a$b", "a$b", true}, {`^a$\|^b$`, "b", true}, {`\(a$\)`, "ba", true}, {`x\(^a\)`, "xa", false}, {"[[:a]", ":", true}, {"[[:a]", "[", true},
+		{"[[:digit:]]", "t]", true}, {"[[:digit:]]", "5]", false}, {"\\ü", "ü", true},
 	} {
 		p, err := compilePattern(c.pattern)
 		if err != nil || p.MatchString(c.text) != c.want {

@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"syscall"
-	"time"
 
-	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmda/internal/hanging"
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
@@ -40,94 +38,36 @@ func cgroupProcesses(to []entry, dir string, threads bool) []entry {
 }
 
 // groupReads are readings of which processes a control group has. A client names the directory, which may be
-// on a file system that does not answer: others must not wait for that. So each reading has a goroutine, and
-// before a table is locked.
+// on a file system that does not answer: others must not wait for that. So it is read before a table is locked.
 type groupReads struct {
-	list func(v *view) []entry // lists the processes of the group of a view
-
-	mu      sync.Mutex
-	hanging map[groupRead]int // how many there are that nobody waits for any more
+	list  func(v *view) []entry         // lists the processes of the group of a view
+	calls hanging.Calls[int, groupRead] // by the user whose rights they have
 }
 
-// A groupRead says what is read, and with whose rights.
-type groupRead struct {
-	uid               int
-	container, cgroup string
-}
+// A groupRead says what is read.
+type groupRead struct{ container, cgroup string }
 
-const (
-	groupReadTime = time.Second // so long a client waits for its group
-	maxHanging    = 8           // so many groups of a user may not answer
-	unknownUser   = -1          // the uid of clients that have not said who they are
-)
+// unknownUser is the uid of clients that have not said who they are.
+const unknownUser = -1
 
 // groupMembers returns the processes of the control group of a view, sorted. The error is pdu.ErrAgain for
 // a group that does not answer.
 func (p *proc) groupMembers(ctx context.Context, v *view) ([]entry, error) {
-	g, read := &p.groups, groupRead{v.uid, v.container, v.cgroup}
+	uid := v.uid
 	if !v.access && !v.switches {
-		read.uid = unknownUser // and not root, whose number it has
+		uid = unknownUser // and not root, whose number it has
 	}
-	if g.hangs(read) {
-		return nil, pdu.ErrAgain
-	}
-	found := make(chan []entry, 1)
 	seen := *v // which may change when the wait is over
-	go func() {
+	return hanging.Do(ctx, &p.groups.calls, uid, groupRead{v.container, v.cgroup}, func() (members []entry) {
 		v := &seen
-		var members []entry
 		if v.switches { // without the rights of the client it sees no group
-			p.identity.as(v.uid, v.gid, func() { members = g.list(v) })
+			p.identity.as(v.uid, v.gid, func() { members = p.groups.list(v) })
 		} else {
-			members = g.list(v)
+			members = p.groups.list(v)
 		}
 		slices.SortFunc(members, byID)
-		found <- members
-	}()
-	timer := time.NewTimer(groupReadTime)
-	defer timer.Stop()
-	select {
-	case members := <-found:
-		return members, nil
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	g.giveUp(read, found)
-	return nil, pdu.ErrAgain
-}
-
-// hangs reports whether a reading would hang, as far as is known, or whether the user has too many that do.
-func (g *groupReads) hangs(read groupRead) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := 0
-	for other := range g.hanging {
-		if other == read {
-			return true
-		}
-		if other.uid == read.uid {
-			n++
-		}
-	}
-	return n >= maxHanging
-}
-
-// giveUp has a reading hang until it has found something.
-func (g *groupReads) giveUp(read groupRead, found <-chan []entry) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.hanging == nil {
-		g.hanging = map[groupRead]int{}
-	}
-	g.hanging[read]++
-	go func() {
-		<-found
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if g.hanging[read]--; g.hanging[read] == 0 {
-			delete(g.hanging, read)
-		}
-	}()
+		return members
+	}, nil)
 }
 
 // listGroup lists the processes of the control group of a view.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/hanging"
 )
 
 // nprocs is the number of processes that a client gets.
@@ -63,10 +64,10 @@ func TestHangingGroup(t *testing.T) {
 			}
 		}
 
-		hanging := client("/hanging")
+		stuck := client("/hanging")
 		done := make(chan error)
 		go func() {
-			_, err := nprocs(t, p, hanging)
+			_, err := nprocs(t, p, stuck)
 			done <- err
 		}()
 		synctest.Wait()
@@ -76,26 +77,26 @@ func TestHangingGroup(t *testing.T) {
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("others have waited for %v", waited)
 		}
-		if err := <-done; !errors.Is(err, pdu.ErrAgain) || time.Since(began) != groupReadTime {
+		if err := <-done; !errors.Is(err, pdu.ErrAgain) || time.Since(began) != hanging.Time {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		began = time.Now()
-		await(hanging, 0, pdu.ErrAgain)
+		await(stuck, 0, pdu.ErrAgain)
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("the next time it waits for %v", waited)
 		}
-		for i := range maxHanging {
+		for i := range hanging.Most {
 			await(client("/hanging/"+"xxxxxxxxxx"[:i]), 0, pdu.ErrAgain)
 		}
-		if n := len(p.groups.hanging); n != maxHanging {
+		if n := p.groups.calls.Len(); n != hanging.Most {
 			t.Errorf("%d groups hang", n)
 		}
 		await(client("/fine"), 0, pdu.ErrAgain) // the user has too many that hang
 		close(answer)
 		synctest.Wait()
-		await(hanging, 2, nil)
-		if len(p.groups.hanging) != 0 {
-			t.Error(p.groups.hanging)
+		await(stuck, 2, nil)
+		if p.groups.calls.Len() != 0 {
+			t.Errorf("%d groups hang", p.groups.calls.Len())
 		}
 	})
 }

@@ -43,6 +43,7 @@
 //	requests : 1000;     # a second
 //	bytes    : 10000000; # of requests and replies, a second
 //	contexts : 16;
+//	logins   : 10;       # that fail, of an address, a minute; 100 if it is not given
 //
 // # Errors
 //

@@ -5,16 +5,17 @@ import (
 	"strconv"
 )
 
-// Limits are what each client may do. 0 is no limit. C pmcd has none of them.
+// Limits are what each client may do. 0 is no limit, but of Logins. C pmcd has none of them.
 type Limits struct {
 	Requests int // a second
 	Bytes    int // of requests and replies, a second
 	Contexts int // at a time
+	Logins   int // that fail, of all clients of an address, a minute; 0 is 100
 }
 
 // parseLimits reads the rest of the header "[limits]" and the statements of the section:
 //
-//	(requests | bytes | contexts) : NUMBER ;
+//	(requests | bytes | contexts | logins) : NUMBER ;
 //
 // If another section follows, more is true and tok its name.
 func (p *parser) parseLimits() (tok token, more bool) {
@@ -36,11 +37,11 @@ func (p *parser) parseLimits() (tok token, more bool) {
 // parseLimit reads a statement that starts with tok. It returns the last token that it has read.
 func (p *parser) parseLimit(tok token) (end token, ok bool) {
 	l := &p.conf.Limits
-	limit := map[string]*int{"requests": &l.Requests, "bytes": &l.Bytes, "contexts": &l.Contexts}[tok.text]
+	limit := map[string]*int{"requests": &l.Requests, "bytes": &l.Bytes, "contexts": &l.Contexts, "logins": &l.Logins}[tok.text]
 	name := tok.text
 	switch {
 	case tok.kind != tokenWord || limit == nil:
-		p.accessError(tok, `"requests", "bytes" or "contexts" expected in [limits] section`)
+		p.accessError(tok, `"requests", "bytes", "contexts" or "logins" expected in [limits] section`)
 		return tok, false
 	case *limit != 0:
 		p.accessError(tok, "limit of %s already specified", name)

@@ -50,6 +50,31 @@ func (a *Control) connections(r *pmcdconf.Rule) int {
 	return a.conns[r]
 }
 
+// NoHosts reports whether there are no rules for hosts.
+func (a *Control) NoHosts() bool { return a == nil || len(a.rules.Hosts) == 0 }
+
+// NumAccounts is how many rules there are for users, and for groups, those for all others included.
+func (a *Control) NumAccounts() (users, groups int) {
+	count := func(l *pmcdconf.AccountRules) int {
+		if l.Others == nil {
+			return 0
+		}
+		return len(l.List) + 1
+	}
+	if a == nil {
+		return 0, 0
+	}
+	return count(&a.rules.Users), count(&a.rules.Groups)
+}
+
+// A FullError says that a rule allows no further connection. It wraps pdu.ErrConnLimit.
+type FullError struct{ Conns, Max int }
+
+func (e *FullError) Error() string { return pdu.ErrConnLimit.Error() }
+
+// Unwrap returns pdu.ErrConnLimit.
+func (e *FullError) Unwrap() error { return pdu.ErrConnLimit }
+
 // releaseNothing is the release of a connection that was not counted.
 func releaseNothing() {}
 
@@ -60,10 +85,10 @@ func releaseNothing() {}
 // of this host's name.
 //
 // Errors, with which the peer is to be refused: pdu.ErrPermission if it may do
-// nothing, pdu.ErrConnLimit if it exceeds the limit of the most specific rule
+// nothing, a *FullError if it exceeds the limit of the most specific rule
 // that matches. Release is not nil then either.
 func (a *Control) CheckHost(addr net.Addr) (denied pmcdconf.Ops, release func(), err error) {
-	if a == nil || len(a.rules.Hosts) == 0 {
+	if a.NoHosts() {
 		return 0, releaseNothing, nil
 	}
 	peers := []netip.Addr{hostpattern.PeerAddr(addr)}
@@ -89,7 +114,7 @@ func (a *Control) CheckHost(addr net.Addr) (denied pmcdconf.Ops, release func(),
 			return pmcdconf.OpAll, releaseNothing, pdu.ErrPermission
 		}
 		if last != nil && a.full(last) {
-			return pmcdconf.OpAll, releaseNothing, pdu.ErrConnLimit
+			return pmcdconf.OpAll, releaseNothing, &FullError{a.conns[last], last.MaxConns}
 		}
 	}
 	return denied, a.count(limited), nil

@@ -102,7 +102,8 @@ func TestHostLimits(t *testing.T) {
 	a := parseAccess(t, "allow 1.2.3.4 : maximum 1 connections; allow 1.2.* : maximum 2 connections; allow 1.2.3.5 : fetch;")
 	full := func(peer string) {
 		t.Helper()
-		if denied, release, err := a.CheckHost(tcp(peer)); err != pdu.ErrConnLimit || denied != pmcdconf.OpAll {
+		denied, release, err := a.CheckHost(tcp(peer))
+		if e, ok := errors.AsType[*FullError](err); !ok || e.Conns != e.Max || !errors.Is(err, pdu.ErrConnLimit) || denied != pmcdconf.OpAll {
 			t.Errorf("%s: got %v, %v, want a limit", peer, denied, err)
 		} else {
 			release()

@@ -192,7 +192,7 @@ func connectAs(a *Control, host string, user []string) (may string, release func
 		release = func() { releaseAccount(); releaseHost() }
 	}
 	switch {
-	case err == error(pdu.ErrConnLimit):
+	case errors.Is(err, pdu.ErrConnLimit):
 		return "full", release
 	case err != nil || denied == pmcdconf.OpAll:
 		return "denied", release

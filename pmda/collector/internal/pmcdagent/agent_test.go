@@ -51,6 +51,7 @@ func (c *fakeCollector) Labels() (string, error)                          { retu
 func (c *fakeCollector) Agents() []Agent                                  { return c.agents }
 func (c *fakeCollector) NumAgents() int                                   { return len(c.agents) }
 func (c *fakeCollector) Timeout() time.Duration                           { return c.timeout }
+func (c *fakeCollector) SetDebug(int32)                                   {}
 func (c *fakeCollector) SetTimeout(t time.Duration)                       { c.timeout = t }
 func (c *fakeCollector) SeqNum() uint32                                   { return c.seqnum }
 func (c *fakeCollector) IncSeqNum()                                       { c.seqnum++ }

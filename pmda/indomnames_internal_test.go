@@ -1,0 +1,43 @@
+package pmda
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// TestForgetGone: a name that is asked for again is not among the first to be forgotten, and what is remembered
+// stays bounded.
+func TestForgetGone(t *testing.T) {
+	table := &cacheTable{exact: true}
+	ask := func(now int64, names ...string) pdu.InstID {
+		t.Helper()
+		ids, err := table.nameIDs(names, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids[0]
+	}
+	many := func(prefix string) (names []string) {
+		for i := range MaxGoneNames / 2 {
+			names = append(names, prefix+strconv.Itoa(i))
+		}
+		return names
+	}
+	used, unused := ask(1, "used"), ask(1, "unused")
+	ask(2, many("a")...)
+	ask(3, "used")
+	for i := range int64(4) {
+		ask(4+2*i, many(strconv.Itoa(int(i)))...)
+		if ask(5+2*i, "used") != used {
+			t.Errorf("round %d: a name in use has another ID", i)
+		}
+		if table.inactive > MaxGoneNames || len(table.entries) > 4*MaxGoneNames {
+			t.Errorf("round %d: %d names, %d entries", i, table.inactive, len(table.entries))
+		}
+	}
+	if id := ask(20, "unused"); id == unused {
+		t.Error("a name that was not asked for is remembered for ever")
+	}
+}
