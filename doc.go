@@ -9,10 +9,15 @@
 //	pmapi/local              contexts on agents in the same process, without a collector
 //	pmapi/pmapitest          made-up sources of metrics, for tests of clients
 //	pmapi/export             whole trees of metrics with all that is known of them, to pass on
+//	pmapi/export/nodeview    metrics of Linux under node_exporter's names
 //	pmapi/export/openmetrics a page of metrics for Prometheus and its kin
+//	pmapi/export/backfill    archives sent on in order, each record once
+//	pmapi/export/remotewrite metrics sent to Prometheus by remote write
+//	pmapi/export/send        what exporters share: queue, retries, counts
 //	pmapi/export/otlp        metrics sent to OpenTelemetry's receivers
 //	pmapi/tool               standard options and printing, for command-line tools
 //	pmapi/tool/report        reports of metrics in columns, as pmrep writes them
+//	pmapi/proxy              PCP's clients passed on to collectors, as pmproxy does
 //	pmapi/webapi             metrics over HTTP: the REST interface of pmproxy, for Grafana and scripts
 //	pmda                     agents: tables of metrics, handlers, Main
 //	pmda/pmdatest            a conformance test for agents
@@ -32,6 +37,7 @@
 //	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
 //	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
 //	archive/logger/retention archives of days: begun at midnight, merged, compressed, removed
+//	archive/push             archives sent from one computer to another while they grow
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data

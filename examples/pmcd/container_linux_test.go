@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,39 +24,6 @@ ip link set lo up
 echo ready
 exec cat
 `
-
-// startContainer starts a container, and returns its process.
-func startContainer(t *testing.T) (pid int) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("making a container, and looking into it, needs root")
-	}
-	cmd := exec.Command("/bin/sh", "-c", containerScript)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Skip("this machine lets nobody make namespaces: ", err)
-	}
-	t.Cleanup(func() {
-		stdin.Close()
-		cmd.Wait()
-	})
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
-		stdin.Close()
-		cmd.Wait()
-		t.Skipf("this machine lets nobody make a container: %v\n%s", err, errs.String())
-	}
-	return cmd.Process.Pid
-}
 
 // containerIDs are the IDs of containers as docker has them, by their names.
 var containerIDs = map[string]string{
@@ -145,7 +110,7 @@ var steadyOnHost = []string{"kernel.uname.nodename", "pmda.uname", "network.inte
 func TestInteropContainers(t *testing.T) {
 	pmdas := pcptest.Conf("PCP_PMDAS_DIR")
 	pcptest.Need(t, "pmcd", "pminfo", "pmval", filepath.Join(pmdas, "root", "pmdaroot"))
-	pid := startContainer(t)
+	pid := pcptest.StartContainer(t, syscall.CLONE_NEWPID, nil, containerScript)
 	inCgroup := joinCgroup(t, pid, containerIDs["web"])
 	docker := dockerDir(t, map[string]int{"web": pid, "host": os.Getpid(), "stopped": 0, "dead": 1 << 30})
 	theirs := withRoot(t, "", docker, filepath.Join(pmdas, "linux", "pmdalinux"), filepath.Join(pmdas, "proc", "pmdaproc"))

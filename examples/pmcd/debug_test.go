@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -49,6 +50,20 @@ func debugOf(log string, pattern *regexp.Regexp) []string {
 	return lines
 }
 
+// ended is what both print with appl0 at the end of a client.
+var ended = regexp.MustCompile(`(?m)^endclient`)
+
+// untilEnded has a client come to a collector with the debug option appl0, and waits until the collector has seen its end, 10 s at most:
+// the next client might come before.
+func untilEnded(log func() string, client func()) {
+	count := func() int { return len(ended.FindAllStringIndex(log(), -1)) }
+	before := count()
+	client()
+	for deadline := time.Now().Add(10 * time.Second); count() == before && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // TestInteropDebug compares what C pmcd and ours print with debug options while the same clients come.
 func TestInteropDebug(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
@@ -65,17 +80,17 @@ func TestInteropDebug(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}, Args: []string{"-D", option}})
-			p, host, _ := start(t, set.Env, "-f", "-l", "-", "-i", "127.0.0.1", "-c", conf, "-n", names, "-D", option)
-			look := func(host string) {
+			c := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}, Args: []string{"-D", option + ",appl0"}})
+			p, host, _ := start(t, set.Env, "-f", "-l", "-", "-i", "127.0.0.1", "-c", conf, "-n", names, "-D", option+",appl0")
+			look := func(host string, log func() string) {
 				for _, args := range []string{"pminfo -d -f sample.colour sample.long.one", "pminfo -t sample.colour", "pminfo sample.nosuch",
 					"pmstore sample.long.write_me 3", "pmstore sample.long.one 3"} {
 					command := strings.Fields(args)
-					pcptest.Run(t, nil, "", append([]string{command[0], "-h", host}, command[1:]...)...)
+					untilEnded(log, func() { pcptest.Run(t, nil, "", append([]string{command[0], "-h", host}, command[1:]...)...) })
 				}
 			}
-			look(c.Host())
-			look(host)
+			look(c.Host(), c.Log)
+			look(host, p.Log)
 			c.Stop()
 			p.Stop()
 			// The first client is the test's, which looks whether the collector is there; at the end C pmcd says nothing of clients.

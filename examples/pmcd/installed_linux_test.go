@@ -219,11 +219,9 @@ func TestNotInstalled(t *testing.T) {
 	waitUser(t, p.PID(), strconv.Itoa(os.Getuid()))
 }
 
-// TestScript has PCP's script start and stop the program.
-func TestScript(t *testing.T) {
-	const script = "/etc/init.d/pmcd"
-	pcptest.Need(t, script, "pmcd_wait", "pminfo")
-	in := install(t)
+// forScript completes an installation for PCP's script, and returns the environment of that.
+func (in *installation) forScript(t *testing.T) (env []string) {
+	t.Helper()
 	tools, err := filepath.Glob(filepath.Join(pcptest.Conf("PCP_BINADM_DIR"), "*"))
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +245,15 @@ func TestScript(t *testing.T) {
 		}
 		in.write(t, filepath.Join("etc", name), string(b))
 	}
-	env := append(in.env, "PCP_DIR="+in.dir, "PCP_GROUP="+group.Name, "PCP_SYSCONFIG_DIR="+filepath.Join(in.dir, "etc"))
+	return append(in.env, "PCP_DIR="+in.dir, "PCP_GROUP="+group.Name, "PCP_SYSCONFIG_DIR="+filepath.Join(in.dir, "etc"))
+}
+
+// TestScript has PCP's script start and stop the program.
+func TestScript(t *testing.T) {
+	const script = "/etc/init.d/pmcd"
+	pcptest.Need(t, script, "pmcd_wait", "pminfo")
+	in := install(t)
+	env := in.forScript(t)
 	run := func(command string) {
 		t.Helper()
 		out, errs, status := pcptest.RunIn(t, in.dir, env, "", script, command)

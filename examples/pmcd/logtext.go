@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
@@ -37,15 +38,26 @@ type pmcdText struct {
 	died          map[int64]bool  // domains of agents that have died and were not restarted
 	saysNoRestart bool            // the next death is the first, and PMCD_RESTART_AGENTS disables restarts
 	refused       map[string]bool // hosts of which the log says so, until the collector is reset
+	refusedSince  time.Time       // when the first of them was refused
+	unlogged      int             // refusals of which the log says nothing, as there are too many hosts
 }
 
 // reset makes the next refusal of a host be logged again.
 func (t *pmcdText) reset() {
 	if t != nil {
 		t.mu.Lock()
-		clear(t.refused)
+		t.forgetRefused()
 		t.mu.Unlock()
 	}
+}
+
+// forgetRefused makes refusals be logged again, and says of how many the log has said nothing.
+func (t *pmcdText) forgetRefused() {
+	if t.unlogged > 0 {
+		fmt.Fprintf(t.w, "access violations of more hosts than %d: %d not logged\n", maxRefused, t.unlogged)
+	}
+	clear(t.refused)
+	t.unlogged = 0
 }
 
 // pmcdLines adds the lines of pmcd.
@@ -83,7 +95,7 @@ func (h *pmcdLines) Handle(ctx context.Context, r slog.Record) error {
 	_, more := attrs["err"] // of the end of an agent pmcd does not say so
 	more = more && (r.Message == "agent died" || r.Message == "agent unconfigured")
 	h.mu.Lock()
-	said := h.say(r.Message, attrs, info)
+	said := h.say(r.Message, attrs, r.Time, info)
 	h.mu.Unlock()
 	if said && h.alone && !more || !h.Handler.Enabled(ctx, r.Level) {
 		return nil
@@ -92,7 +104,7 @@ func (h *pmcdLines) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // say says in pmcd's words what the collector says, and reports whether it has such words.
-func (h *pmcdLines) say(message string, attrs map[string]slog.Value, info func(string)) bool {
+func (h *pmcdLines) say(message string, attrs map[string]slog.Value, now time.Time, info func(string)) bool {
 	switch message {
 	case "agent died":
 		h.died[attrs["domain"].Int64()] = true
@@ -117,7 +129,7 @@ func (h *pmcdLines) say(message string, attrs map[string]slog.Value, info func(s
 	case "agent not started":
 		return h.notStarted(attrs)
 	case "client refused":
-		return h.clientRefused(attrs)
+		return h.clientRefused(attrs, now)
 	case "client closed": // pmcd has no word for one that has gone without waiting for its reply
 		err, _ := attrs["err"].Any().(error)
 		return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
@@ -127,21 +139,36 @@ func (h *pmcdLines) say(message string, attrs map[string]slog.Value, info func(s
 	return true
 }
 
-// maxRefused is of how many hosts the log says between two resets that they were refused.
-const maxRefused = 1000
+// Of so many hosts the log says that they were refused; of others when that is so long ago.
+const (
+	maxRefused  = 1000
+	refusedTime = time.Hour
+)
 
 // clientRefused says that the access rules do not let a host in, once until the next reset.
-func (h *pmcdLines) clientRefused(attrs map[string]slog.Value) bool {
+func (h *pmcdLines) clientRefused(attrs map[string]slog.Value, now time.Time) bool {
 	slot, new := attrs["slot"]
 	if !new { // it was let in before
 		return false
 	}
-	if host := attrs["host"].String(); !h.refused[host] && len(h.refused) < maxRefused {
-		h.refused[host] = true
-		err, _ := attrs["err"].Any().(error)
-		code := pdu.FromError(err)
-		fmt.Fprintf(h.w, "access violation from host %s\nendclient client[%v]: (fd %v) %v (%d)\n", host, slot, attrs["fd"], code, int32(code))
+	host := attrs["host"].String()
+	if h.refused[host] {
+		return true
 	}
+	if len(h.refused) >= maxRefused {
+		if now.Sub(h.refusedSince) < refusedTime {
+			h.unlogged++
+			return true
+		}
+		h.forgetRefused()
+	}
+	if len(h.refused) == 0 {
+		h.refusedSince = now
+	}
+	h.refused[host] = true
+	err, _ := attrs["err"].Any().(error)
+	code := pdu.FromError(err)
+	fmt.Fprintf(h.w, "access violation from host %s\nendclient client[%v]: (fd %v) %v (%d)\n", host, slot, attrs["fd"], code, int32(code))
 	return true
 }
 

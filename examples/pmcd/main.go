@@ -9,6 +9,8 @@
 // them, then starts others as root; without it they are restarted without root's
 // privileges.
 //
+// With -w it shows the metrics in a page, to every browser that reaches that address: -w localhost:44323 is for this computer.
+//
 // Sockets that a service manager passes (LISTEN_FDS) take the place of the ports of -p and the socket of -s, and
 // the program then stays in the process that has got them, as with -F.
 //

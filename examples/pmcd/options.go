@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"strconv"
@@ -39,10 +41,13 @@ type options struct {
 	noRestart  bool
 	reqAuth    bool
 	debug      map[string]bool // options of -D
+	debugOut   io.Writer       // the log, once there is one
+	debugEarly bytes.Buffer    // what the daemon itself prints with the debug options before
 	trace      collector.Trace
 	report     string // -x
 	remoteCert bool
 	user       string
+	web        string // -w
 }
 
 // addPorts adds a comma list of port numbers.
@@ -117,6 +122,7 @@ func (o *options) set() *getopt.Set {
 		{Short: 's', Long: "socket", Arg: "PATH", Help: byDefault("Unix domain socket file", "Unix socket file") + " [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
 		{Short: 'Q', Long: "remotecert", Help: "require remote clients to provide a certificate", Set: yes(&o.remoteCert)},
 		{Short: 'S', Long: "reqauth", Help: "require all clients to authenticate", Set: yes(&o.reqAuth)},
+		{Short: 'w', Long: "web", Arg: "ADDR", Help: byDefault("", "page of the metrics, as localhost:44323"), Set: text(&o.web)},
 		{Heading: "Diagnostic options"},
 		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control", Set: o.setTrace},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},
@@ -134,6 +140,17 @@ func (o *options) setDebug(v string) error {
 	}
 	maps.Copy(o.debug, pmlog.DebugOn(names))
 	return nil
+}
+
+// debugTo is where the daemon itself prints what a debug option shows, nil without the option.
+func (o *options) debugTo(option string) io.Writer {
+	switch {
+	case !o.debug[option]:
+		return nil
+	case o.debugOut != nil:
+		return o.debugOut
+	}
+	return &o.debugEarly
 }
 
 // setNames takes no empty name, since that of PCP's file is not meant.

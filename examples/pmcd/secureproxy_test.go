@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -70,14 +69,14 @@ func TestInteropHello(t *testing.T) {
 	}
 }
 
-// TestInteropSecureProxy has C's pminfo and ours ask C's pmcd and ours through PCP's pmproxy, which passes on TLS and logins as they are.
+// TestInteropSecureProxy has C's pminfo and ours ask C's pmcd and ours through PCP's pmproxy and ours, which pass on TLS and logins as they are.
 func TestInteropSecureProxy(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmproxy")
 	ca, stranger := tlstest.NewCA(t, "ca"), tlstest.NewCA(t, "stranger")
 	env := append(saslUsers(t), tlsFile(t, "%stls-ca-cert-file = %s\n", pair("tls-", ca.Issue(t, "server", tlstest.Leaf{})), ca.CertFile)...)
 	cHost := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Env: env}).Host()
 	host := pcptest.StartPMCD(t, pcptest.Config{Program: pcptest.Build(t, "./examples/pmcd"), Shipped: []string{"pmcd"}, Env: env}).Host()
-	proxy := startProxy(t)
+	proxies := []string{pcptest.StartPMProxy(t, tlsFile(t, "")...), startOurs(t)}
 	verify := "tls-verify-clients = true\ntls-ca-cert-file = "
 	cases := []struct {
 		spec string // HOST stands for the address of the collector, PROXY for that of the proxy
@@ -100,7 +99,7 @@ func TestInteropSecureProxy(t *testing.T) {
 	pminfo := pcptest.Build(t, "./examples/pminfo")
 	every := min(*secureEvery, 3)
 	for i := rand.IntN(every); i < len(cases); i += every {
-		c := cases[i]
+		c, proxy := cases[i], proxies[i%len(proxies)]
 		env := append(tlsFile(t, "%s", c.conf), "PCP_CONSOLE=none")
 		if c.env != "" {
 			name, port, _ := net.SplitHostPort(proxy)
@@ -128,16 +127,12 @@ func TestInteropSecureProxy(t *testing.T) {
 	}
 }
 
-// startProxy runs PCP's pmproxy, and returns its address.
-func startProxy(t *testing.T) string {
+// startOurs runs our pmproxy, which connects to all ports of this computer, and returns its address.
+func startOurs(t *testing.T) string {
 	t.Helper()
-	dir, port := pcptest.ShortDir(t), strconv.Itoa(pcptest.FreePort(t))
+	port := strconv.Itoa(pcptest.FreePort(t))
 	addr := "127.0.0.1:" + port
-	args := []string{"-f", "-A", "-i", "127.0.0.1", "-p", port, "-s", filepath.Join(dir, "s"), "-l", "-", "-x", filepath.Join(dir, "x")}
-	if u, err := user.Current(); err == nil {
-		args = append(args, "-U", u.Username)
-	}
-	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Tool(t, "pmproxy"), Args: args, Dir: dir, Addr: addr,
-		Env: append(tlsFile(t, ""), "PCP_RUN_DIR="+dir, "PCP_LOG_DIR="+dir, "PCP_TMP_DIR="+dir)})
+	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/pmproxy"), Args: []string{"-p", port, "-i", "127.0.0.1", "--allow", "localhost:*", "--allow", "127.0.0.1:*"},
+		Env: tlsFile(t, ""), Addr: addr, Dir: t.TempDir()})
 	return addr
 }

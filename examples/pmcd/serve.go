@@ -18,7 +18,9 @@ import (
 
 // serve runs the collector until a signal ends it.
 func (d *daemon) serve(out io.Writer, ports []requestPort) error {
-	d.out = out
+	d.out, d.debugOut = out, out
+	d.debugEarly.WriteTo(out)
+	d.conf.Debug(d.debugTo("config"))
 	listeners := listeners(ports)
 	if d.config != "" {
 		d.writeEnv(out)
@@ -83,6 +85,7 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 	d.startStderr.Close()            // a script that reads it waits for its end
 	d.predecessor.inherit(listeners) // not before: one that fails to start leaves the sockets alone
 	d.predecessor.relieve(caught.end, srv)
+	defer d.servePage(caught.end, srv)()
 	return caught.serve(srv, listeners, func() bool { return d.handOver(caught.end, listeners, srv.Logger) })
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-var all = flag.Bool("all", false, "compare all metrics of PCP's own pmcd.conf and of further agents, and all courses of events, and not only some")
+var all = flag.Bool("all", false, "compare all metrics of PCP's own pmcd.conf and of further agents, all courses of events, and what PCP's script says, and not only some")
 
 // someMetrics is how many metrics are compared without -all.
 const someMetrics = 250

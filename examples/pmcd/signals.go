@@ -42,6 +42,8 @@ func catchSignals() *signals {
 // collector. It logs the end as pmcd does.
 func (s *signals) serve(srv *collector.Server, listeners []net.Listener, handOver func() bool) error {
 	log := srv.Logger
+	serving, cancel := context.WithCancel(context.WithoutCancel(s.end))
+	defer cancel()
 	var handling sync.WaitGroup
 	handling.Go(func() {
 		for {
@@ -50,12 +52,13 @@ func (s *signals) serve(srv *collector.Server, listeners []net.Listener, handOve
 				srv.Reset()
 			case <-s.end.Done():
 				s.logEnd(log)
+				cancel() // after the line of the log, which says why the next ones are there
 				return
 			}
 		}
 	})
 	handling.Go(func() { s.awaitHandover(srv, handOver) })
-	err := srv.Serve(s.end, listeners...)
+	err := srv.Serve(serving, listeners...)
 	s.stop()
 	handling.Wait()
 	log.Info("pmcd Shutdown")

@@ -13,7 +13,8 @@ import (
 
 // traceMasks hide what differs between two event traces of the same dialogue: descriptors and times; of a PDU that has come, the address of
 // C pmcd's buffer, in the place of which ours says what the PDU is about; the client that C pmcd finds in an event's slot when it dumps the
-// trace, where ours has the one of the event; and that clients have gone, which C pmcd tells all agents and ours those that know them.
+// trace, where ours has the one of the event; a client's number at its end, since C
+// pmcd may see the next client before that; and that clients have gone, which C pmcd tells all agents and ours those that know them.
 var traceMasks = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -23,7 +24,8 @@ var traceMasks = []struct {
 	{regexp.MustCompile(`(?m)^->(?: {9}|\d\d:\d\d:\d\d )`), "->TIME "},
 	{regexp.MustCompile(`(?m)^->TIME Recv: CREDS PDU, fd=N, pdubuf=0x...1\n`), ""},
 	{regexp.MustCompile(`(?m)^(->TIME Recv: \w+ PDU, fd=N).*`), "$1"},
-	{regexp.MustCompile(`(?m)^(->TIME New client: \[0\]).*`), "$1"},
+	{regexp.MustCompile(`(?m)^(->TIME New client: \[)\d+\].*`), "${1}N]"},
+	{regexp.MustCompile(`(?m)^(->TIME End client: \[)\d+\]`), "${1}N]"},
 	{regexp.MustCompile(`(?m)^->TIME Xmit: ERROR PDU, fd=N, err=-12391: .*\n`), ""},
 }
 
@@ -34,7 +36,7 @@ func TestInteropEventTrace(t *testing.T) {
 		t.Skip("only root may store into the metrics of a collector")
 	}
 	dialogue := func(program string) string {
-		p := pcptest.StartPMCD(t, pcptest.Config{Program: program, Shipped: []string{"pmcd", "sample"}, Args: []string{"-T", "3"}})
+		p := pcptest.StartPMCD(t, pcptest.Config{Program: program, Shipped: []string{"pmcd", "sample"}, Args: []string{"-T", "3", "-D", "appl0"}})
 		for _, line := range strings.Split(`pmstore pmcd.control.tracebufs 500
 			pminfo -dfmtT sample.colour sample.long.one
 			pminfo sample
@@ -67,7 +69,9 @@ func TestInteropEventTrace(t *testing.T) {
 			pmstore pmcd.control.tracenobuf 0
 			pmstore pmcd.control.traceconn 1`, "\n") {
 			command := strings.Fields(line)
-			pcptest.Run(t, nil, "", append([]string{command[0], "-h", "unix://" + p.Socket()}, command[1:]...)...)
+			untilEnded(p.Log, func() {
+				pcptest.Run(t, nil, "", append([]string{command[0], "-h", "unix://" + p.Socket()}, command[1:]...)...)
+			})
 		}
 		p.Stop()
 		_, log, _ := strings.Cut(p.Log(), "=======\n") // the table of ports is the last at the start

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/webapi"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+// Limits of the server of the page: how long a client may take to send a request and to receive a reply, how long it may send nothing,
+// and how long the port of -w may be another process's.
+const (
+	pageHeaderTime = 10 * time.Second
+	pageReadTime   = 30 * time.Second
+	pageWriteTime  = time.Minute
+	pageIdleTime   = 2 * time.Minute
+	pageRetryTime  = 200 * time.Millisecond
+	pageMaxHeader  = 96 << 10
+)
+
+// servePage serves the page that shows the collector's metrics, on the address of -w, until the function that it returns is called or
+// ctx ends. Who can reach that address can read them: rules of access are for PCP's own protocol. A fault is logged, and the collector
+// goes on without the page.
+func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop func()) {
+	if d.web == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	gw := &webapi.Gateway{Local: func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) }, Allow: []string{}}
+	server := &http.Server{Handler: readOnly(gw), ReadHeaderTimeout: pageHeaderTime, ReadTimeout: pageReadTime, WriteTimeout: pageWriteTime, IdleTimeout: pageIdleTime,
+		MaxHeaderBytes: pageMaxHeader, ErrorLog: slog.NewLogLogger(srv.Logger.Handler(), slog.LevelWarn)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l, err := d.listenPage(ctx)
+		if err == nil {
+			srv.Logger.Info("metrics are shown in a page", slog.String("url", "http://"+l.Addr().String()+"/"))
+			defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+			err = server.Serve(l)
+		}
+		if ctx.Err() == nil && !errors.Is(err, http.ErrServerClosed) {
+			srv.Logger.Error("no page of metrics", slog.Any("err", err))
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		_ = server.Close()
+		_ = gw.Close()
+	}
+}
+
+// readOnly is h without what stores values: a context in this process may store what clients of other hosts may not.
+func readOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "store") {
+			http.Error(w, "nothing is stored through the page", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// listenPage listens on the address of -w. The process whose place this one takes may have it still.
+func (d *daemon) listenPage(ctx context.Context) (net.Listener, error) {
+	for {
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", d.web)
+		if err == nil || d.predecessor == nil || !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
+		select {
+		case <-time.After(pageRetryTime):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
