@@ -13,8 +13,8 @@ import (
 
 // traceMasks hide what differs between two event traces of the same dialogue: descriptors and times; of a PDU that has come, the address of
 // C pmcd's buffer, in the place of which ours says what the PDU is about; the client that C pmcd finds in an event's slot when it dumps the
-// trace, where ours has the one of the event; a client's number at its end, since C
-// pmcd may see the next client before that; and that clients have gone, which C pmcd tells all agents and ours those that know them.
+// trace, where ours has the one of the event; a client's number at its end, since C pmcd may see the next client before that; and that
+// clients have gone, which C pmcd tells all agents and ours those that know them.
 var traceMasks = []struct {
 	pattern *regexp.Regexp
 	with    string
