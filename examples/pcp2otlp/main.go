@@ -1,56 +1,45 @@
-// Pcp2otlp sends metrics of a host to OpenTelemetry's collector, or another receiver of OTLP over HTTP: all metrics, or those named
+// Pcp2otlp sends metrics to OpenTelemetry's collector, or another receiver of OTLP over HTTP: all metrics of a host or of archives, or those named
 // and below the names given. The receiver is that of -u, or that which OTEL_EXPORTER_OTLP_ENDPOINT and its kin name, as package
-// otlp has them, or http://localhost:4318. SIGINT and SIGTERM end it, after a last attempt to send what waits.
+// otlp has them, or http://localhost:4318. A host is read at regular times until SIGINT or SIGTERM, after which what waits is tried once
+// more; archives are sent from one end to the other, each record with its time.
 //
 //	pcp2otlp -t 10sec kernel disk.dev       # every 10 seconds to a collector on this computer
-//	pcp2otlp -h web1 -u https://otlp.example.com/v1/metrics -z
+//	pcp2otlp -h web1 -u https://otlp.example.com/v1/metrics --gzip --bearer-file token
 //	pcp2otlp -s 1 -o kernel.all.load        # one message on standard output
+//	pcp2otlp -a /var/log/pcp/pmlogger/web1 --state web1.sent   # once more, and it goes on where it was
 package main
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/examples/internal/sending"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/otlp"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// options are those that PCP's tools do not have in common.
+// options are those that pcp2prometheus does not have.
 type options struct {
-	url                    string
-	gzip, strings, verbose bool
-	print                  bool
+	sending.Options
+	gzip, print bool
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := &options{}
-	c := newCommand(o)
-	os.Exit(c.Report(run(ctx, c, o)))
-}
-
-func newCommand(o *options) *tool.Command {
-	c := &tool.Command{Name: "pcp2otlp", Synopsis: "[options] [metricname ...]"}
-	c.AddOptions("General options", c.Standard("debug", "host", "derived", "namespace", "samples", "interval", "version", "help")...)
-	c.AddOptions("Sending options",
-		tool.Option{Short: 'u', Long: "url", Arg: "URL", Help: "receiver, such as http://localhost:4318/v1/metrics",
-			Set: func(v string) error { o.url = v; return nil }},
-		tool.Option{Short: 'z', Long: "gzip", Help: "compress messages", Set: tool.Flag(&o.gzip)},
-		tool.Option{Short: 'S', Long: "strings", Help: "send discrete strings, as attributes", Set: tool.Flag(&o.strings)},
-		tool.Option{Short: 'o', Long: "stdout", Help: "print messages, a line each, in place of sending them", Set: tool.Flag(&o.print)},
-		tool.Option{Short: 'v', Long: "verbose", Help: "print counts at the end", Set: tool.Flag(&o.verbose)})
-	return c
+	var o options
+	c := sending.NewCommand("pcp2otlp", &o.Options,
+		tool.Option{Long: "gzip", Help: "compress messages", Set: tool.Flag(&o.gzip)},
+		tool.Option{Short: 'o', Long: "stdout", Help: "print messages, a line each, in place of sending them", Set: tool.Flag(&o.print)})
+	os.Exit(c.Report(run(ctx, c, &o)))
 }
 
 func run(ctx context.Context, c *tool.Command, o *options) error {
-	names, err := c.Parse(os.Args[1:])
+	names, err := o.Parse(c, os.Args[1:])
 	if err != nil {
 		return err
 	}
@@ -58,39 +47,36 @@ func run(ctx context.Context, c *tool.Command, o *options) error {
 	if err != nil {
 		return c.Errorf("%v", err)
 	}
-	pc, err := c.Open(ctx, func(d *pmapi.Dialer) { d.AutoReconnect = true })
+	if e.Disabled {
+		return nil
+	}
+	pc, err := sending.Open(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer pc.Close()
-	tool.Identify(ctx, pc, append([]string{"pcp2otlp"}, os.Args[1:]...))
 	e.Reader = &export.Reader{Context: pc, Names: names}
-	e.Encoder.Strings = o.strings
-	e.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	e.Samples, e.Directory, e.MaxQueue, e.Log = max(c.Samples, 0), o.Queue, o.MaxQueue, o.Log
+	e.Encoder.Strings = o.Strings
+	for _, l := range o.Labels {
+		e.Encoder.Resource = append(e.Encoder.Resource, otlp.Attribute{Key: l.Name, Value: l.Value})
+	}
 	e.Gzip = e.Gzip || o.gzip
-	e.Samples = max(c.Samples, 0)
-	if o.url != "" {
-		e.Endpoint = o.url
+	if e.Header == nil {
+		e.Header = o.Header
+	}
+	maps.Copy(e.Header, o.Header)
+	if o.URL != "" {
+		e.Endpoint = o.URL
 	}
 	if c.Interval > 0 {
 		e.Interval = c.Interval
 	}
+	if o.Client != nil {
+		e.Client = o.Client
+	}
 	if o.print {
 		e.Gzip, e.Client = false, printer()
 	}
-	if err := e.Run(ctx); err != nil {
-		return c.Errorf("%v", err)
-	}
-	s := e.Stats()
-	if o.verbose {
-		fmt.Fprintf(os.Stderr, "%d points in %d messages sent, %d points rejected, %d refused, %d dropped\n",
-			s.Sent.Points, s.Sent.Messages, s.Rejected, s.Failed.Points, s.Dropped.Points)
-	}
-	if s.Read.Messages == 0 && ctx.Err() == nil && !e.Disabled {
-		return c.Errorf("no values were read")
-	}
-	if s.Failed.Points+s.Dropped.Points+s.Rejected > 0 {
-		return c.Errorf("%d points were not taken", s.Failed.Points+s.Dropped.Points+s.Rejected)
-	}
-	return nil
+	return o.Send(ctx, c, pc, e)
 }

@@ -143,6 +143,7 @@ func (b *run) read(ctx context.Context) error {
 				return err
 			}
 		}
+		b.sender.WarnErrs(s)
 		b.enc.Add(s)
 		b.upto = s.Time
 		if err := b.event(ctx, false); err != nil {

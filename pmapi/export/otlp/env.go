@@ -1,13 +1,12 @@
 package otlp
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,36 +162,16 @@ func resourceFromEnv(e *Exporter) (err error) {
 	return nil
 }
 
-func tlsFromEnv(e *Exporter) error {
+func tlsFromEnv(e *Exporter) (err error) {
 	ca, caName := variable("CERTIFICATE")
 	cert, certName := variable("CLIENT_CERTIFICATE")
 	key, keyName := variable("CLIENT_KEY")
 	if ca == "" && cert == "" && key == "" {
 		return nil
 	}
-	config := &tls.Config{}
-	if ca != "" {
-		pem, err := os.ReadFile(ca)
-		if err != nil {
-			return fmt.Errorf("%s: %w", caName, err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("%s: no certificate in %s", caName, ca)
-		}
+	if e.Client, err = (send.TLS{CAFile: ca, CertFile: cert, KeyFile: key}).Client(); err != nil {
+		names := slices.DeleteFunc([]string{caName, certName, keyName}, func(name string) bool { return name == "" })
+		return fmt.Errorf("%s: %w", strings.Join(names, ", "), err)
 	}
-	if (cert == "") != (key == "") {
-		return fmt.Errorf("%s%s: a certificate and its key go together", certName, keyName)
-	}
-	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return fmt.Errorf("%s: %w", certName, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = config
-	e.Client = &http.Client{Transport: transport, CheckRedirect: send.NoRedirect}
 	return nil
 }

@@ -33,8 +33,8 @@ type Label struct{ Name, Value string }
 // An Encoder makes messages of snapshots of one Reader. It remembers the series of the last one, and the samples that are in no
 // message yet. The zero value is ready; fields are not changed after the first Add. It is for one goroutine at a time.
 type Encoder struct {
-	// Labels are added to all series; one of a series with such a name gets "exported_" before it. Names are letters, digits and "_".
-	// nil means job, "pcp", and instance, the name of the host.
+	// Labels are added to all series, and so are job, "pcp", and instance, the name of the host, if they are not among Labels. A label of a
+	// series with such a name gets "exported_" before it. Names are letters, digits and "_"; an empty value means no such label.
 	Labels []Label
 
 	Strings   bool     // as in openmetrics.Encoder
@@ -143,15 +143,17 @@ func (e *Encoder) describe(s *export.Snapshot, now int64) {
 	}
 }
 
-// addedLabels are those of the Encoder, or of the host.
+// addedLabels are those of the Encoder, and of the host.
 func (e *Encoder) addedLabels(context pdu.LabelSet) []Label {
-	if e.Labels != nil {
-		return e.Labels
+	added := slices.Clone(e.Labels)
+	add := func(name, value string) {
+		if value != "" && !slices.ContainsFunc(added, func(l Label) bool { return l.Name == name }) {
+			added = append(added, Label{name, value})
+		}
 	}
-	added := []Label{{"job", "pcp"}}
-	if host, ok := context.Lookup("hostname"); ok && host != "" {
-		added = append(added, Label{"instance", host})
-	}
+	add("job", "pcp")
+	host, _ := context.Lookup("hostname")
+	add("instance", host)
 	return added
 }
 

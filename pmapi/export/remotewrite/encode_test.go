@@ -77,6 +77,28 @@ func (b *bench) want(labels, values string) {
 	}
 }
 
+// Labels of the Encoder are on all series, and job and instance unless the Encoder has them, if only without a value.
+func TestLabels(t *testing.T) {
+	for want, labels := range map[string][]remotewrite.Label{
+		`{__name__="m",instance="web1",job="pcp",site="north"}`:                    {{Name: "site", Value: "north"}},
+		`{__name__="m",exported_site="own",instance="web1",job="a",site="north"}`:  {{Name: "site", Value: "north"}, {Name: "job", Value: "a"}},
+		`{__name__="m",exported_instance="x",exported_job="y",job="pcp",site="z"}`: {{Name: "instance"}, {Name: "site", Value: "z"}},
+	} {
+		b := newBench(t)
+		b.e.Labels = labels
+		m := pmapitest.Add(b.src, pmapitest.Metric[float64]{Name: "m"})
+		switch {
+		case strings.Contains(want, "exported_site"):
+			m.SetLabels(`{"site":"own"}`)
+		case strings.Contains(want, "exported_job"):
+			m.SetLabels(`{"instance":"x","job":"y"}`)
+		}
+		m.Set(1)
+		b.next()
+		b.want(want, "1 ")
+	}
+}
+
 func TestEncode(t *testing.T) {
 	b := newBench(t)
 	d := b.src.InDom("sda", `s"d\b`)

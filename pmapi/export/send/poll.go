@@ -19,9 +19,6 @@ type Poll struct {
 
 	Take func(*export.Snapshot) // is given what was read
 	Away func()                 // is called for the first of several reads that have failed; may be nil
-
-	generation uint64 // of the last snapshot
-	warned     string // what was wrong with its metrics
 }
 
 // Poll reads at once and then at every multiple of the interval after that, those left out that have passed meanwhile, until ctx
@@ -64,23 +61,23 @@ func (s *Sender) readOnce(ctx context.Context, p *Poll) error {
 	if err != nil {
 		return err
 	}
-	p.warnOf(s, snap)
+	s.WarnErrs(snap)
 	p.Take(snap)
 	return nil
 }
 
-// warnOf tells of metrics that are not as they should be, once.
-func (p *Poll) warnOf(s *Sender, snap *export.Snapshot) {
-	if snap.Generation == p.generation {
+// WarnErrs logs what is wrong with the metrics of a snapshot, if it is not what was wrong with those of the one before.
+func (s *Sender) WarnErrs(snap *export.Snapshot) {
+	if snap.Generation == s.generation {
 		return
 	}
-	p.generation = snap.Generation
+	s.generation = snap.Generation
 	text := ""
 	if err := errors.Join(snap.Errs...); err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != p.warned {
+	if text != "" && text != s.warned {
 		s.warn("metrics without values or metadata", "errors", len(snap.Errs), "first", snap.Errs[0])
 	}
-	p.warned = text
+	s.warned = text
 }

@@ -74,6 +74,9 @@ type Sender struct {
 	queue   queue
 	url     string
 	timeout time.Duration
+
+	generation uint64 // of the last snapshot
+	warned     string // what was wrong with its metrics
 }
 
 func (s *Sender) init() {

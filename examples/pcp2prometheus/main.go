@@ -1,0 +1,68 @@
+// Pcp2prometheus sends metrics to Prometheus, or another receiver of remote write such as Mimir, Thanos and VictoriaMetrics: all metrics of a host
+// or of archives, or those named and below the names given. A host is read at regular times until SIGINT or SIGTERM, after which what waits is tried
+// once more; archives are sent from one end to the other, each record with its time.
+//
+//	pcp2prometheus -t 10sec kernel disk.dev                      # every 10 seconds to a Prometheus on this computer
+//	pcp2prometheus -h web1 -u https://mimir.example.com/api/v1/push --header 'X-Scope-OrgID: web' --user web --password-file web.secret
+//	pcp2prometheus -a /var/log/pcp/pmlogger/web1 --state web1.sent   # once more, and it goes on where it was
+//
+// Prometheus is to be started with --web.enable-remote-write-receiver, and for archives with storage.tsdb.out_of_order_time_window in its
+// configuration.
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+
+	"github.com/pcp-go/pcp/examples/internal/sending"
+	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var o sending.Options
+	c := sending.NewCommand("pcp2prometheus", &o)
+	os.Exit(c.Report(run(ctx, c, &o)))
+}
+
+func run(ctx context.Context, c *tool.Command, o *sending.Options) error {
+	names, err := o.Parse(c, os.Args[1:])
+	if err != nil {
+		return err
+	}
+	labels, err := labels(o)
+	if err != nil {
+		return c.UsageErrorf("%v", err)
+	}
+	pc, err := sending.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer pc.Close()
+	return o.Send(ctx, c, pc, &remotewrite.Exporter{
+		Reader:   &export.Reader{Context: pc, Names: names},
+		Encoder:  remotewrite.Encoder{Labels: labels, Strings: o.Strings},
+		Endpoint: o.URL, Header: o.Header, Client: o.Client, Log: o.Log,
+		Interval: c.Interval, Samples: max(c.Samples, 0), Directory: o.Queue, MaxQueue: o.MaxQueue,
+	})
+}
+
+// labelName is what Prometheus takes for the name of a label.
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+func labels(o *sending.Options) (all []remotewrite.Label, err error) {
+	for _, l := range o.Labels {
+		if !labelName.MatchString(l.Name) || len(l.Name) > 1 && l.Name[:2] == "__" {
+			return nil, errors.New("--label " + l.Name + ": names are of letters, digits and _, and do not begin with __")
+		}
+		all = append(all, remotewrite.Label{Name: l.Name, Value: l.Value})
+	}
+	return all, nil
+}
