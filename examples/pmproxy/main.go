@@ -91,9 +91,7 @@ func (o *options) serve(ctx context.Context) error {
 		return err
 	}
 	defer gw.Close()
-	page := &metricsPage{gateway: gw, dialer: *gw.Dialer}
-	defer page.Close()
-	handler, closePush, err := o.push.handler(page)
+	handler, closePush, err := o.push.handler(gw)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,9 @@ func TestInteropMetrics(t *testing.T) {
 		{"/metrics?format=prometheus", open, "text/plain; version=0.0.4", "\nkernel_all_cpu_user_seconds_total{"},
 		{"/metrics?view=node", open, "application/openmetrics-text; version=1.0.0", "\nnode_load1 "},
 		{"/metrics?view=node", "", "text/plain; version=0.0.4", "\nnode_cpu_seconds_total{"},
-		{"/metrics?names=kernel.all.load", open, "text/plain; version=0.0.4", "\nkernel_all_load{"},
-		{"/metrics?view=nosuch", "", "text/plain", "no such view"},
+		{"/metrics?names=kernel.all.load", open, "application/openmetrics-text; version=1.0.0", "\nkernel_all_load{"},
+		{"/metrics?names=kernel.all.load&format=pcp", open, "text/plain; version=0.0.4", "\n# PCP5 kernel.all.load "},
+		{"/metrics?view=nosuch", "", "application/json", "no such view"},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, addr+c.path, nil)
 		if err != nil {

@@ -18,37 +18,38 @@ type contexts struct {
 
 	mu        sync.Mutex
 	byID      map[uint32]*session
+	scraped   map[scrapeKey]*session
 	perClient map[netip.Addr]int
 	sweeper   *time.Timer // runs while there are contexts
 	closed    bool
 }
 
-// reserve makes a session of a client, which counts from now on, without a context yet.
-func (t *contexts) reserve(client netip.Addr, poll time.Duration) (*session, error) {
+// reserve adds a session of a client, which counts from now on, without a context yet.
+func (t *contexts) reserve(s *session) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.closed:
-		return nil, &failure{http.StatusServiceUnavailable, "the gateway is shutting down"}
+		return &failure{http.StatusServiceUnavailable, "the gateway is shutting down"}
 	case len(t.byID) >= t.limits.MaxContexts:
-		return nil, &failure{http.StatusServiceUnavailable, "too many contexts"}
-	case t.perClient[client] >= t.limits.MaxContextsPerClient:
-		return nil, &failure{http.StatusTooManyRequests, "too many contexts of this client"}
+		return &failure{http.StatusServiceUnavailable, "too many contexts"}
+	case t.perClient[s.client] >= t.limits.MaxContextsPerClient:
+		return &failure{http.StatusTooManyRequests, "too many contexts of this client"}
 	case t.byID == nil:
-		t.byID, t.perClient = map[uint32]*session{}, map[netip.Addr]int{}
+		t.byID, t.scraped, t.perClient = map[uint32]*session{}, map[scrapeKey]*session{}, map[netip.Addr]int{}
 	}
-	s := &session{turn: ctxlock.New(), client: client, poll: poll, users: 1}
+	s.turn, s.users = ctxlock.New(), 1
 	for s.id == 0 || t.byID[s.id] != nil {
 		var b [4]byte
 		_, _ = rand.Read(b[:]) // which never fails
 		s.id = binary.BigEndian.Uint32(b[:]) &^ (1 << 31)
 	}
 	t.byID[s.id] = s
-	t.perClient[client]++
+	t.perClient[s.client]++
 	if t.sweeper == nil {
 		t.sweeper = time.AfterFunc(sweepEvery, t.sweep)
 	}
-	return s, nil
+	return nil
 }
 
 // drop forgets a session. The caller has the lock.
@@ -57,6 +58,7 @@ func (t *contexts) drop(s *session) {
 		return
 	}
 	delete(t.byID, s.id)
+	t.unlist(s)
 	if t.perClient[s.client]--; t.perClient[s.client] == 0 {
 		delete(t.perClient, s.client)
 	}
@@ -65,13 +67,43 @@ func (t *contexts) drop(s *session) {
 	}
 }
 
+// unlist keeps further scrapes from a session. The caller has the lock.
+func (t *contexts) unlist(s *session) {
+	if s.scrapes != nil && t.scraped[*s.scrapes] == s {
+		delete(t.scraped, *s.scrapes)
+	}
+}
+
+// forScrapes finds a context for a scrape, which ends with release; nil if there is none.
+func (t *contexts) forScrapes(key scrapeKey) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.scraped[key]
+	if s != nil && s.isOver(time.Now()) {
+		t.drop(s)
+		return nil
+	}
+	if s != nil {
+		s.users++
+	}
+	return s
+}
+
+// abandon ends a session with the requests that use it.
+func (t *contexts) abandon(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unlist(s)
+	s.temporary = true
+}
+
 // find finds a context for a request, which ends with release.
 func (t *contexts) find(id uint32) (s *session, expired bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s = t.byID[id]
 	switch {
-	case s == nil || s.c == nil:
+	case s == nil || s.c == nil || s.scrapes != nil:
 		return nil, false
 	case s.isOver(time.Now()):
 		t.drop(s)
@@ -87,7 +119,7 @@ func (t *contexts) release(s *session) {
 	defer t.mu.Unlock()
 	s.users--
 	s.expires = time.Now().Add(s.poll)
-	if s.temporary || s.c == nil { // nobody can ask for it
+	if s.users == 0 && s.temporary || s.c == nil { // nobody can ask for it
 		t.drop(s)
 	}
 }
@@ -97,6 +129,11 @@ func (t *contexts) opened(s *session, c *pmapi.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.c = c
+	if s.scrapes != nil {
+		if s.temporary = t.scraped[*s.scrapes] != nil; !s.temporary {
+			t.scraped[*s.scrapes] = s
+		}
+	}
 	if t.closed {
 		_ = c.Close()
 	}

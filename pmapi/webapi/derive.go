@@ -76,6 +76,7 @@ func (q *query) define(name, expr string) error {
 	}
 	err = q.s.c.Derive(q.ctx, name, expr)
 	clear(q.s.plans)
+	clear(q.s.pages)
 	if e, ok := errors.AsType[*pmapi.DerivedError](err); ok {
 		return badRequest(derivedText(e))
 	}

@@ -19,7 +19,7 @@
 //	/live/events      values as they come, as server-sent events: one fetch per interval for all who watch
 //	/live/past        values of an archive at any time
 //	/live/sources     the names of the archives and of other collectors
-//	/metrics          values of numeric metrics as text for Prometheus, as pmproxy names them; /pmapi/metrics in a context
+//	/metrics          values of numeric metrics as text for Prometheus; /pmapi/metrics in a context
 //
 // An underscore before the last word, as in /pmapi/_fetch, is for clients of an older interface, which has numbers in the place of
 // dotted identifiers. Answers and errors are those of pmproxy of PCP 6.0.3, whose texts clients look at, except where those are not
@@ -31,6 +31,13 @@
 //   - fetch has the names that were asked for, indom has the labels of instances;
 //   - store leaves the profile alone, and an instance that there is not is an error;
 //   - contexts are limited in number and time, and requests of one are served one after the other.
+//
+// # Prometheus
+//
+// A scraper of /metrics has OpenMetrics, with names in base units, if its header Accept has that, as that of Prometheus does, and else text
+// under pmproxy's names. The parameter format, openmetrics, prometheus or pcp, has precedence; names selects metrics, hostspec the
+// collector, and view=node shows Linux under the names of node_exporter: see packages openmetrics and nodeview. The scrapes of a collector
+// share a context, which is closed when none has come for five minutes. If the collector fails, the status is 503.
 //
 // # Security
 //

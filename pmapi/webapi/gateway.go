@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/export/nodeview"
+	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
 // A Gateway is an http.Handler for metrics. Its zero value serves those of the collector of this computer. It is safe for concurrent
@@ -26,11 +28,15 @@ type Gateway struct {
 	Dialer *pmapi.Dialer
 	// Origins are those of other web pages ("https://grafana.example.com") that may store, and send a user and a password.
 	Origins []string
+	// Views are other ways to show the metrics of a host in /metrics, by what a scraper has as its parameter "view". Nil means
+	// "node", that of package nodeview.
+	Views map[string]openmetrics.View
 	// Limits has what clients are granted.
 	Limits Limits
 
 	setUp    sync.Once
 	limits   Limits
+	views    map[string]openmetrics.View
 	dialer   pmapi.Dialer
 	contexts contexts
 	streams  streams
@@ -39,6 +45,9 @@ type Gateway struct {
 // prepare completes the options.
 func (g *Gateway) prepare() {
 	g.limits = g.Limits.complete()
+	if g.views = g.Views; g.views == nil {
+		g.views = map[string]openmetrics.View{"node": nodeview.New}
+	}
 	if g.Dialer != nil {
 		g.dialer = *g.Dialer
 	}

@@ -2,6 +2,7 @@ package webapi_test
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
@@ -349,14 +351,14 @@ func TestMetrics(t *testing.T) {
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a.b", Labels: `{"k":"a\"b","n":{"x":[1,2]},"z":null,"u":"ü"}`}).Set(1)
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a_b"}).Set(2)
 	s := serve(t, &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{MaxContexts: 1}})
-	for range 3 { // a scrape leaves no context behind
+	for range 3 { // which share a context
 		r := s.get(t, "/metrics?names=t.a,t.a_b,t.a.b,no.such,t.colour,t.nan,t.inf,t.float,t.text,t.none,t.double,t.max&times=true")
 		const want = `# PCP5 t.a.b 400.0.12 32 PM_INDOM_NULL instant none
 # TYPE t_a_b gauge
 t_a_b{hostname="made.up",k="a\"b",n_x="[1,2]",u="ü"} 1 1700000000001
 # PCP5 t.a_b 400.0.13 32 PM_INDOM_NULL instant none
-# TYPE U__t_2E_a__b gauge
-U__t_2E_a__b{hostname="made.up"} 2 1700000000001
+# TYPE U__t_2e_a__b gauge
+U__t_2e_a__b{hostname="made.up"} 2 1700000000001
 # PCP5 t.colour 400.0.9 32 400.1 instant none
 # TYPE t_colour gauge
 t_colour{hostname="made.up",instid="0",instname="red"} 1 1700000000001
@@ -383,4 +385,95 @@ t_max{hostname="made.up"} 18446744073709551615 1700000000001
 			t.Fatalf("%v\n%s\nwant\n%s", r.header, r.body, want)
 		}
 	}
+}
+
+// Scrapes share a context, which no client can name. When it is lost, or an archive has ended, the next scrape opens another one.
+func TestScrapes(t *testing.T) {
+	src := newSource()
+	var opened []*pmapi.Context
+	away := false
+	open := func(context.Context) (*pmapi.Context, error) {
+		if away {
+			return nil, pdu.ErrIPC
+		}
+		opened = append(opened, src.Context())
+		return opened[len(opened)-1], nil
+	}
+	hello := func(*pmapi.Context) openmetrics.Pager { return hello{} }
+	s := serve(t, &webapi.Gateway{Local: open, Limits: webapi.Limits{MaxNames: 11, MaxReply: 1000}, Views: map[string]openmetrics.View{"hello": hello}})
+	const accept = "application/openmetrics-text"
+	for i, c := range []struct {
+		path   string
+		status int
+		want   string
+		opened int
+	}{
+		{"/metrics?names=t.double", 200, "\nt_double 0.1\n", 1},
+		{"/metrics?names=t.max&format=pcp", 200, "\nt_max{hostname=\"made.up\"} 18446744073709551615\n", 1},
+		{"/metrics?names=t.colour&format=prometheus&times=true", 200, "\nt_colour{instid=\"0\",instname=\"red\"} 1 1700000000001\n", 1},
+		{"/metrics?view=hello", 200, "hello 1\n", 1},
+		{"/metrics?view=node", 400, "no such view", 1},
+		{"/metrics?format=xml", 400, "format is none of", 1},
+		{"/metrics?names=t.nosuch", 400, `{"message":"'t.nosuch' - Unknown metric name","success":false}`, 1},
+		{"/metrics?names=t.nosuch,t.double", 200, "\nt_double 0.1\n", 1},
+		{"/metrics", 400, "too many metrics", 1},
+		{"/metrics?names=t.double,t.colour,t.text,t.min,t.max,t.nan,t.inf", 413, "exceeds 1000 bytes", 1},
+		{"/metrics?names=t.double&lost", 200, "\nt_double 0.1\n", 2},
+		{"/metrics?names=t.max&lost&away", 503, `{"message":"cannot connect to PMCD: `, 2},
+		{"/metrics?names=t.double", 200, "\nt_double 0.1\n", 3},
+	} {
+		if strings.Contains(c.path, "&lost") {
+			opened[len(opened)-1].Close()
+		}
+		away = strings.Contains(c.path, "&away")
+		if r := s.do(t, "GET", c.path, "", "Accept", accept); r.status != c.status || !strings.Contains("\n"+r.body, c.want) {
+			t.Errorf("%d %s: %d %s", i, c.path, r.status, r.body)
+		}
+		if len(opened) != c.opened {
+			t.Errorf("%d %s: %d contexts have been opened, want %d", i, c.path, len(opened), c.opened)
+		}
+	}
+	id := s.open(t, "polltimeout=60")
+	for range 2 { // the older form, also after a change of the context
+		if r := s.get(t, "/pmapi/"+id+"/_metrics?names=t.max,x.y"); !strings.Contains(r.body, "# PCP t.max counter Kbyte\n# TYPE t:max counter\nt:max{") {
+			t.Error(r.body)
+		}
+		s.get(t, "/pmapi/"+id+"/derive?name=x.y&expr=t.max")
+	}
+	if r := s.get(t, "/pmapi/"+id+"/metrics?names=x.y"); !strings.Contains(r.body, "\nx_y{") {
+		t.Error(r.body)
+	}
+	r := s.do(t, "GET", "/metrics?names=t.max", "", "Accept-Encoding", "gzip")
+	z, err := gzip.NewReader(strings.NewReader(r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(z); err != nil || !strings.Contains(string(text), "\nt_max{") || !strings.Contains(r.header.Get("Vary"), "Accept-Encoding") {
+		t.Errorf("%v %s", err, text)
+	}
+}
+
+// A hello is a view that greets.
+type hello struct{}
+
+func (hello) AppendPage(_ context.Context, b []byte, _ openmetrics.Style) ([]byte, error) {
+	return append(b, "hello 1\n"...), nil
+}
+
+// The end of an archive is followed by its beginning.
+func TestScrapeArchive(t *testing.T) {
+	const path = "../../examples/pmstat/testdata/archive/host"
+	s := serve(t, &webapi.Gateway{Sources: map[string]func(context.Context) (*pmapi.Context, error){
+		"busy": func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Open(ctx, path) }}})
+	begun := map[string]int{}
+	for range 100 {
+		r := s.get(t, "/metrics?hostspec=busy&names=kernel.all.load&times=true")
+		if r.status != 200 {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		if begun[r.body]++; begun[r.body] == 2 && len(begun) > 2 {
+			return
+		}
+	}
+	t.Errorf("%d records and no end", len(begun))
 }

@@ -28,6 +28,8 @@ const (
 	maxPlans   = 16      // lists of metrics that a context remembers for fetch
 	keepBuffer = 1 << 20 // a buffer that has grown beyond that is not used again
 	sweepEvery = 2 * time.Second
+	scrapeIdle = 5 * time.Minute // how long a context for scrapes waits for the next one: longer than scrapers do
+	maxPages   = 16              // kinds of pages that a context remembers for scrapes
 
 	maxLiveNames     = 100              // metrics of a viewer
 	maxWatched       = 2000             // metrics of a stream, of all its viewers

@@ -12,6 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
 // backoff is how long a collector that cannot be reached is left alone.
@@ -19,22 +20,24 @@ var backoff = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 
 // A session is a context of a client.
 type session struct {
-	id        uint32
-	client    netip.Addr
-	poll      time.Duration // idle for so long, it expires
-	temporary bool          // it is for one request
-	login     login         // of the client who has opened it
-	c         *pmapi.Context
+	id      uint32
+	client  netip.Addr
+	poll    time.Duration // idle for so long, it expires
+	login   login         // of the client who has opened it
+	scrapes *scrapeKey    // those that it is for; nil means that clients know its number
+	c       *pmapi.Context
 
 	// The lock of contexts guards these.
-	users   int // requests in progress
-	expires time.Time
+	users     int // requests in progress
+	expires   time.Time
+	temporary bool // nobody else finds it
 
 	// Who has the turn uses these.
 	turn   ctxlock.Mutex
 	lost   bool // the connection
 	result pdu.Result
 	plans  map[planKey]*plan
+	pages  map[pageKey]openmetrics.Pager
 
 	flights flights
 }
@@ -103,6 +106,7 @@ func (q *query) take() error {
 	}
 	s.lost = false
 	clear(s.plans)
+	clear(s.pages)
 	return nil
 }
 
@@ -131,18 +135,25 @@ func (q *query) openNew(temporary bool) error {
 	if err != nil {
 		return err
 	}
-	s, err := q.g.contexts.reserve(q.clientAddr(), poll)
-	if err != nil {
+	if err := q.connect(open, &session{poll: poll, login: l, temporary: temporary}); err != nil {
 		return err
 	}
-	s.temporary, s.login = temporary, l
+	q.shownID = strconv.FormatUint(uint64(q.s.id), 10)
+	return nil
+}
+
+// connect opens the context of a new session for this request.
+func (q *query) connect(open opener, s *session) error {
+	s.client = q.clientAddr()
+	if err := q.g.contexts.reserve(s); err != nil {
+		return err
+	}
 	c, err := open(q.ctx)
 	if err != nil {
 		q.g.contexts.release(s)
 		return badRequest("cannot connect to PMCD: " + text(err))
 	}
 	q.g.contexts.opened(s, c)
-	q.shownID = strconv.FormatUint(uint64(s.id), 10)
 	q.s = s
 	return nil
 }

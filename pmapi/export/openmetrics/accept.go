@@ -1,6 +1,8 @@
 package openmetrics
 
 import (
+	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +45,18 @@ func Negotiate(accept string, plain Format) Style {
 	return best
 }
 
+// StyleOf is what a request asks for with its parameter "format", or else with its header Accept; plain is as in Negotiate.
+func StyleOf(req *http.Request, format string, plain Format) (Style, error) {
+	if format == "" {
+		return Negotiate(strings.Join(req.Header.Values("Accept"), ","), plain), nil
+	}
+	f, ok := ParseFormat(format)
+	if !ok {
+		return Style{}, errors.New("format is none of openmetrics, prometheus, pcp")
+	}
+	return Style{Format: f}, nil
+}
+
 // ParseFormat is the format with a name: openmetrics, prometheus or pcp.
 func ParseFormat(name string) (f Format, ok bool) {
 	i := slices.Index([]string{"openmetrics", "prometheus", "pcp"}, name)
@@ -65,7 +79,7 @@ func parseAccepted(item string, plain Format) (style Style, q float64, ok bool) 
 		case "version":
 			version = value
 		case "escaping":
-			for e, word := range escapingNames {
+			for e, word := range escapingNames[:Colons] {
 				if value == word {
 					style.Escaping, style.named = Escaping(e), true
 				}

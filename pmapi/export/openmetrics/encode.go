@@ -33,10 +33,10 @@ const MaxText = 128
 // changed once it has written.
 type Encoder struct {
 	Format   Format
-	Escaping Escaping // of names; in PCP always Underscores
+	Escaping Escaping // of names; in PCP Underscores or Colons, and Colons nowhere else
 	Times    bool     // write the time of the values, which a scraper otherwise has itself
 	Strings  bool     // write the values of strings that are not discrete, too: each new value is another series
-	Drop     []string // labels that are left out; nil means DefaultDrop
+	Drop     []string // labels that are left out; nil means DefaultDrop, and none in PCP
 
 	// MaxSeries is how many samples a page has at most; the rest is left out, which pcp_gateway_truncated tells. 0 means DefaultMaxSeries.
 	MaxSeries int
@@ -80,7 +80,7 @@ func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 
 // prepare makes the families of the metrics.
 func (e *Encoder) prepare(s *export.Snapshot) {
-	if e.Format == PCP {
+	if isPCP := e.Format == PCP; isPCP != (e.Escaping == Colons) {
 		e.Escaping = Underscores
 	}
 	e.families, e.Collisions = make(map[*export.Metric]*family, s.Len()), nil
@@ -333,7 +333,7 @@ var gatewayMetrics = [...]struct {
 }
 
 func (e *Encoder) appendGateway(b []byte) []byte {
-	if e.Format == PCP {
+	if e.Format == PCP && !e.truncated {
 		return b
 	}
 	for _, own := range gatewayMetrics {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +120,24 @@ func TestGolden(t *testing.T) {
 		if got != string(want) {
 			t.Errorf("%s is\n%s\nand not\n%s", name, got, want)
 		}
+	}
+}
+
+// The older form of pmproxy is its newer one, but for colons in the names and shorter comments.
+func TestColons(t *testing.T) {
+	src := everything(t)
+	newer, _ := page(t, &openmetrics.Encoder{Format: openmetrics.PCP}, src)
+	c := src.Context()
+	defer c.Close()
+	snap, err := (&export.Reader{Context: c}).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := string((&openmetrics.Encoder{Format: openmetrics.PCP, Escaping: openmetrics.Colons}).Append(nil, snap))
+	colons := strings.NewReplacer("disk_dev_", "disk:dev:", "kernel_", "kernel:", "req_", "req:").Replace(newer)
+	want := regexp.MustCompile(`(?m)^# PCP5 (\S+) \S+ \S+ \S+ (\S+) `).ReplaceAllString(colons, "# PCP $1 $2 ")
+	if older != want {
+		t.Errorf("it is\n%s\nand not\n%s", older, want)
 	}
 }
 

@@ -172,7 +172,7 @@ func (f *family) typeText(format Format) string {
 func (e *Encoder) appendHeader(b []byte, f *family, base bool) []byte {
 	m, help := f.metric, f.metric.Line
 	if e.Format == PCP {
-		b = appendPCP5(b, m)
+		b = appendPCP5(b, m, e.Escaping == Colons)
 	} else if !base && f.kind != info && m.Desc.Units != 0 {
 		help = strings.TrimSpace(help + " (" + m.Desc.Units.String() + ")")
 	}
@@ -207,8 +207,8 @@ func (e *Encoder) appendHeader(b []byte, f *family, base bool) []byte {
 	return b
 }
 
-// appendPCP5 writes the comment with which pmproxy says what the metric is.
-func appendPCP5(b []byte, m *export.Metric) []byte {
+// appendPCP5 writes the comment with which pmproxy says what the metric is, also in its older form.
+func appendPCP5(b []byte, m *export.Metric, older bool) []byte {
 	indom, units := "PM_INDOM_NULL", m.Desc.Units.String()
 	if m.InDom != nil {
 		indom = m.InDom.ID.String()
@@ -216,7 +216,11 @@ func appendPCP5(b []byte, m *export.Metric) []byte {
 	if units == "" {
 		units = "none"
 	}
-	for _, word := range []string{"# PCP5", m.Name, m.Desc.PMID.String(), strings.ToLower(m.Desc.Type.String()), indom, m.Desc.Sem.String(), units} {
+	words := []string{"# PCP5", m.Name, m.Desc.PMID.String(), strings.ToLower(m.Desc.Type.String()), indom, m.Desc.Sem.String(), units}
+	if older {
+		words = []string{"# PCP", m.Name, m.Desc.Sem.String(), units}
+	}
+	for _, word := range words {
 		b = append(append(b, word...), ' ')
 	}
 	b[len(b)-1] = '\n'

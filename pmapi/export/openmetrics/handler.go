@@ -2,6 +2,7 @@ package openmetrics
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"log/slog"
@@ -47,19 +48,6 @@ func (h *Handler) init() {
 	}
 }
 
-// style is what a request asks for.
-func (h *Handler) style(req *http.Request, format string) (Style, bool) {
-	if format != "" {
-		f, ok := ParseFormat(format)
-		return Style{Format: f}, ok
-	}
-	plain := Prometheus
-	if h.Plain == PCP {
-		plain = PCP
-	}
-	return Negotiate(strings.Join(req.Header.Values("Accept"), ","), plain), true
-}
-
 // ServeHTTP answers GET and HEAD.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
@@ -74,9 +62,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "there is no such view", http.StatusBadRequest)
 		return
 	}
-	style, ok := h.style(req, params.Get("format"))
-	if !ok {
-		http.Error(w, "format is none of openmetrics, prometheus, pcp", http.StatusBadRequest)
+	style, err := StyleOf(req, params.Get("format"), cmp.Or(h.Plain, Prometheus))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	page, err := h.scrape(req.Context(), pager, style)

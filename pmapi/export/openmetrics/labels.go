@@ -18,7 +18,7 @@ var DefaultDrop = []string{"groupid", "machineid", "userid"}
 // labelsOf are the labels of sets of PCP's, later ones taking precedence, sorted by name. Notes, which are optional, are left out.
 func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
 	drop := e.Drop
-	if drop == nil {
+	if drop == nil && e.Format != PCP {
 		drop = DefaultDrop
 	}
 	var all []label
@@ -37,9 +37,13 @@ func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
 
 // labelName is the name of a label of PCP's as it is written.
 func (e *Encoder) labelName(name string) string {
-	escaped := e.Escaping.escape(name)
+	scheme := e.Escaping
+	if scheme == Colons {
+		scheme = Underscores
+	}
+	escaped := scheme.escape(name)
 	switch {
-	case escaped == "le" || escaped == "quantile":
+	case e.Format != PCP && (escaped == "le" || escaped == "quantile"):
 		return "pcp_" + escaped // they mean something in histograms and summaries
 	case strings.HasPrefix(escaped, "__"):
 		return "pcp" + escaped

@@ -15,9 +15,10 @@ const (
 	Dots                        // disk_dot_dev_dot_rd__x, and "__" for other characters
 	Values                      // U__disk_2e_dev_2e_rd__x
 	UTF8                        // {"disk.dev.rd_x"}
+	Colons                      // disk:dev:rd_x, in the older form of PCP, which no scraper asks for
 )
 
-var escapingNames = [...]string{"underscores", "dots", "values", "allow-utf-8"}
+var escapingNames = [...]string{"underscores", "dots", "values", "allow-utf-8", "colons"}
 
 // String is the word of the parameter.
 func (e Escaping) String() string { return escapingNames[e] }
@@ -51,6 +52,8 @@ func (e Escaping) escape(name string) string {
 	var b strings.Builder
 	for i, r := range name {
 		switch {
+		case e == Colons && r == '.':
+			b.WriteByte(':')
 		case e == Dots && r == '.':
 			b.WriteString("_dot_")
 		case e == Dots && r == '_':

@@ -100,7 +100,7 @@ func parsePage(text string, f openmetrics.Format, quoted bool) (*parsed, error) 
 
 func (p *parsed) meta(family *parsedFamily, line string, f openmetrics.Format, quoted bool) (*parsedFamily, error) {
 	word, rest, _ := strings.Cut(line, " ")
-	if f == openmetrics.PCP && word == "PCP5" {
+	if f == openmetrics.PCP && (word == "PCP5" || word == "PCP") {
 		return family, nil
 	}
 	name, rest, err := takeName(rest, quoted)
@@ -318,7 +318,7 @@ func (family *parsedFamily) check(f openmetrics.Format, ends []string) error {
 		if !ok || !slices.Contains(ends, end) {
 			return fmt.Errorf("sample %s in a family of type %s", s.name, family.typ)
 		}
-		if _, has := s.label("le"); has != (end == "_bucket") && !(family.typ == "gauge" && f == openmetrics.Prometheus) {
+		if _, has := s.label("le"); has != (end == "_bucket") && f != openmetrics.PCP && !(family.typ == "gauge" && f == openmetrics.Prometheus) {
 			return fmt.Errorf("le is there: %v", has)
 		}
 		if family.typ == "counter" && (f != openmetrics.PCP && !(s.value >= 0)) {
