@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,7 +93,7 @@ func (m *metadata) keepItems(err error) error {
 		return err
 	}
 	for _, err := range bulk.Unwrap() {
-		if !errors.Is(err, pdu.ErrText) {
+		if !errors.Is(err, pdu.ErrText) && !errors.Is(err, pdu.ErrNotHost) { // an archive without texts has the second
 			m.errs = append(m.errs, err)
 		}
 	}
@@ -214,6 +215,27 @@ func (m *metadata) labels(ctx context.Context, c *pmapi.Context) error {
 		}
 	}
 	return nil
+}
+
+// nameHost gives an archive without a host's name in its labels that of its label.
+func (m *metadata) nameHost(c *pmapi.Context) error {
+	if _, ok := m.context.Lookup("hostname"); ok {
+		return nil
+	}
+	label, err := c.ArchiveLabel()
+	if err != nil {
+		return err
+	}
+	host, err := json.Marshal(label.Host)
+	if err != nil {
+		return err
+	}
+	named, err := pdu.ParseLabels(pdu.LabelContext, `{"hostname":`+string(host)+`}`, false)
+	if err != nil {
+		return err
+	}
+	m.context, err = pdu.MergeLabels(nil, named, m.context)
+	return err
 }
 
 // nameInstances asks for the names and labels of instances of those domains of which a value's instance is not known yet.

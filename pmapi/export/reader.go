@@ -31,6 +31,7 @@ type Reader struct {
 
 	meta   *metadata // nil before the first Read, and after a change
 	readAt time.Time // of meta, by this computer's clock or that of the archive
+	began  time.Time // of an archive, or what follows a mark: the time of the first record
 	snap   Snapshot
 	places map[pdu.PMID]int // of the metrics in records
 }

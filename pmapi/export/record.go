@@ -17,7 +17,8 @@ var errDerived = errors.New("derived metrics are not in records of archives")
 // the metrics are passed over. The Reader's context is one on archives, in pmapi.ModeForward; the first record is the one at the position.
 //
 // Metadata is that of the record's time. What may have changed with it, the names of instances apart, is read anew after marks and when
-// Refresh has passed in the archive. Derived metrics are not in records, and left out.
+// Refresh has passed in the archive, and more often at first, since pmlogger writes labels after its first records. Before there are labels, the name
+// of the host is that in the archive's label. Derived metrics are not in records, and left out.
 //
 // The error is pdu.ErrEOL at the end of the archive; more records may follow if it grows. Others are those of
 // pmapi.Context.FetchArchive and of requests for metadata; the next ReadRecord begins anew, with the next record.
@@ -42,8 +43,11 @@ func (r *Reader) readRecord(ctx context.Context) (found bool, err error) {
 	}
 	s.Time = s.result.Time
 	if s.result.Len() == 0 {
-		s.AfterMark, r.meta = true, nil
+		s.AfterMark, r.meta, r.began = true, nil, time.Time{}
 		return false, nil
+	}
+	if r.began.IsZero() {
+		r.began = s.Time
 	}
 	if r.meta == nil || r.archiveExpired(s.Time) {
 		if err := r.describeRecords(ctx); err != nil {
@@ -61,10 +65,10 @@ func (r *Reader) readRecord(ctx context.Context) (found bool, err error) {
 	return true, nil
 }
 
-// archiveExpired is whether metadata is to be read anew at a time of an archive.
+// archiveExpired is whether metadata is to be read anew at a time of an archive: when the time since its beginning has doubled, until that is Refresh.
 func (r *Reader) archiveExpired(now time.Time) bool {
 	refresh := r.refresh()
-	return refresh > 0 && now.Sub(r.readAt) >= refresh
+	return refresh > 0 && now.Sub(r.readAt) >= min(refresh, r.readAt.Sub(r.began))
 }
 
 // describeRecords reads metadata as of the position.
@@ -87,6 +91,9 @@ func (r *Reader) describeRecords(ctx context.Context) error {
 		return err
 	}
 	meta.errs = append(meta.errs, derived...)
+	if err := meta.nameHost(r.Context); err != nil {
+		return err
+	}
 	r.meta, r.readAt = meta, s.Time
 	r.places = make(map[pdu.PMID]int, len(meta.ids))
 	for i, id := range meta.ids {

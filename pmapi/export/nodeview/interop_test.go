@@ -1,17 +1,14 @@
 package nodeview_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,16 +21,6 @@ import (
 )
 
 var scrapeFor = flag.Duration("prometheus", 3*time.Second, "for how long Prometheus scrapes a handler")
-
-// tool is the path of one of Prometheus' programs, without which the test is skipped.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skip("the test needs Prometheus: ", err)
-	}
-	return path
-}
 
 // realHandler serves the metrics of C's collector and its Linux agent.
 func realHandler(t *testing.T) (*openmetrics.Handler, *pcptest.PMCD) {
@@ -107,7 +94,7 @@ func read(t *testing.T, page string) look {
 // TestInteropNodeExporter: the families that both have are of one type and have the same series, of which each lies once between
 // what node_exporter says before and after, or within 2 % of that.
 func TestInteropNodeExporter(t *testing.T) {
-	program := tool(t, "prometheus-node-exporter")
+	program := pcptest.PrometheusTool(t, "prometheus-node-exporter")
 	h, _ := realHandler(t)
 	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
 	pcptest.Start(t, pcptest.Daemon{Path: program, Addr: addr, Args: []string{
@@ -190,7 +177,7 @@ var remarks = regexp.MustCompile(`should be written in 'snake_case'|use base uni
 
 // TestInteropPromtool: promtool reads the page, and its remarks are about names of node_exporter.
 func TestInteropPromtool(t *testing.T) {
-	promtool := tool(t, "promtool")
+	promtool := pcptest.PrometheusTool(t, "promtool")
 	h, _ := realHandler(t)
 	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
 	w := httptest.NewRecorder()
@@ -207,11 +194,10 @@ func TestInteropPromtool(t *testing.T) {
 // A real Prometheus scrapes the view without an error, in the format that it likes best and in its older one, and what it has of the CPUs'
 // time lies between what the kernel says before and after.
 func TestInteropPrometheus(t *testing.T) {
-	program := tool(t, "prometheus")
+	pcptest.PrometheusTool(t, "prometheus")
 	h, _ := realHandler(t)
 	server := httptest.NewServer(h)
 	defer server.Close()
-	dir := t.TempDir()
 	before := cpuSeconds(t)
 	interval := "3s" // also what a scrape may take: the machine may have other work
 	if *scrapeFor > 30*time.Second {
@@ -222,14 +208,9 @@ func TestInteropPrometheus(t *testing.T) {
 		config += fmt.Sprintf("- job_name: %s\n  scrape_interval: %s\n  scrape_timeout: %[2]s\n  params: %s\n  static_configs:\n  - targets: ['%s']\n",
 			job.name, interval, job.params, strings.TrimPrefix(server.URL, "http://"))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
-	p := pcptest.Start(t, pcptest.Daemon{Path: program, Addr: addr,
-		Args: []string{"--config.file=" + filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + addr}})
+	p := pcptest.StartPrometheus(t, config)
 	begin := time.Now()
-	value := func(query string) float64 { return ask(t, addr, query) }
+	value := func(query string) float64 { return p.Value(t, query) }
 	for deadline := begin.Add(time.Minute + *scrapeFor); value("min(count_over_time(up[1h]))") < 2 || value("count(up)") < 3 || time.Since(begin) < *scrapeFor; {
 		if time.Now().After(deadline) {
 			t.Fatalf("too few scrapes:\n%s", p.Log())
@@ -240,13 +221,11 @@ func TestInteropPrometheus(t *testing.T) {
 	samples := value(`min(scrape_samples_scraped{job!="pcp"})`)
 	t.Logf("%v of %v scrapes, %v samples each", good, scrapes, samples)
 	if good < scrapes || samples < 250 {
-		_, targets := api(t, addr, "targets")
+		_, targets := p.Get(t, "targets")
 		t.Errorf("%v of %v scrapes, %v samples each; the last ones: %s", good, scrapes, samples, targets)
 	}
-	for line := range strings.Lines(p.Log()) {
-		if strings.Contains(line, "scrape") && (strings.Contains(line, "level=warn") || strings.Contains(line, "level=error")) {
-			t.Error(strings.TrimSpace(line))
-		}
+	if text := p.Complaints("scrape"); text != "" {
+		t.Error(text)
 	}
 	after := cpuSeconds(t)
 	for _, job := range []string{"node", "text"} {
@@ -274,44 +253,4 @@ func cpuSeconds(t *testing.T) (sum float64) {
 		sum += v / 100
 	}
 	return sum
-}
-
-// ask is the value of a query that has one; 0 if it has none.
-func ask(t *testing.T, addr, query string) float64 {
-	t.Helper()
-	status, text := api(t, addr, "query?query="+url.QueryEscape(query))
-	var answer struct {
-		Data struct {
-			Result []struct{ Value [2]any }
-		}
-	}
-	if status == http.StatusServiceUnavailable {
-		return 0 // it is starting
-	}
-	if err := json.Unmarshal(text, &answer); err != nil || status != http.StatusOK {
-		t.Fatalf("%s: %d %v", query, status, err)
-	}
-	if len(answer.Data.Result) != 1 {
-		return 0
-	}
-	v, err := strconv.ParseFloat(fmt.Sprint(answer.Data.Result[0].Value[1]), 64)
-	if err != nil {
-		t.Fatal(query, err)
-	}
-	return v
-}
-
-// api is what Prometheus' API answers.
-func api(t *testing.T, addr, path string) (status int, text []byte) {
-	t.Helper()
-	r, err := http.Get("http://" + addr + "/api/v1/" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	text, err = io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r.StatusCode, text
 }

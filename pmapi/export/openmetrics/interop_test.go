@@ -1,18 +1,11 @@
 package openmetrics_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,16 +19,6 @@ import (
 )
 
 var scrapeFor = flag.Duration("prometheus", 3*time.Second, "for how long Prometheus scrapes a handler")
-
-// tool is the path of one of Prometheus' programs, without which the test is skipped: .ci/install-pcp does not install them.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skip("the test needs Prometheus: ", err)
-	}
-	return path
-}
 
 // realHandler serves the metrics of C's collector and its agents.
 func realHandler(t *testing.T, agents ...string) (*openmetrics.Handler, *pcptest.PMCD) {
@@ -79,7 +62,7 @@ var namesOfPCP = regexp.MustCompile(`no help text|should not contain abbreviated
 
 // TestInteropPromtool: promtool reads the page, and its remarks are about names of PCP alone.
 func TestInteropPromtool(t *testing.T) {
-	promtool := tool(t, "promtool")
+	promtool := pcptest.PrometheusTool(t, "promtool")
 	h, _ := realHandler(t, "pmcd", "linux", "sample", "proc")
 	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
 	page := body(t, serve(t, h, "GET", "/metrics"))
@@ -98,28 +81,20 @@ func TestInteropPromtool(t *testing.T) {
 
 // A real Prometheus scrapes without an error, and its rates are those of pmval.
 func TestInteropPrometheus(t *testing.T) {
-	program := tool(t, "prometheus")
+	pcptest.PrometheusTool(t, "prometheus")
 	h, pmcd := realHandler(t, "pmcd", "linux", "sample")
 	h.Times = true // which rates are exact with
 	server := httptest.NewServer(h)
 	defer server.Close()
-	dir := t.TempDir()
 	interval := "3s" // also what a scrape may take: the machine may have other work
 	if *scrapeFor > 30*time.Second {
 		interval = "5s"
 	}
 	config := fmt.Sprintf("scrape_configs:\n- job_name: pcp\n  scrape_interval: %s\n  scrape_timeout: %[1]s\n  static_configs:\n  - targets: ['%s']\n",
 		interval, strings.TrimPrefix(server.URL, "http://"))
-	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
-	p := pcptest.Start(t, pcptest.Daemon{
-		Path: program, Addr: addr,
-		Args: []string{"--config.file=" + filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + addr},
-	})
+	p := pcptest.StartPrometheus(t, config)
 	begin := time.Now()
-	value := func(query string) float64 { return ask(t, addr, query) }
+	value := func(query string) float64 { return p.Value(t, query) }
 	for deadline := begin.Add(time.Minute + *scrapeFor); value("sum(count_over_time(up[1h]))") < 3 || time.Since(begin) < *scrapeFor; {
 		if time.Now().After(deadline) {
 			t.Fatalf("too few scrapes:\n%s", p.Log())
@@ -132,10 +107,8 @@ func TestInteropPrometheus(t *testing.T) {
 	if good < scrapes || samples < 500 {
 		t.Errorf("%v of %v scrapes, %v samples each", good, scrapes, samples)
 	}
-	for line := range strings.Lines(p.Log()) {
-		if strings.Contains(line, "scrape") && (strings.Contains(line, "level=warn") || strings.Contains(line, "level=error")) {
-			t.Error(strings.TrimSpace(line))
-		}
+	if text := p.Complaints("scrape"); text != "" {
+		t.Error(text)
 	}
 	out, _, _ := pcptest.Run(t, nil, "", "pmval", "-h", pmcd.Host(), "-s", "2", "-t", "1", "-f", "4", "sample.milliseconds")
 	lines := strings.Fields(out)
@@ -146,37 +119,4 @@ func TestInteropPrometheus(t *testing.T) {
 	if got := value("deriv(sample_milliseconds_seconds_total[1h])"); got < 0.9*want || got > 1.1*want {
 		t.Errorf("the rate is %v, and %v by pmval", got, want)
 	}
-}
-
-// ask is the value of a query that has one; 0 if it has none.
-func ask(t *testing.T, addr, query string) float64 {
-	t.Helper()
-	r, err := http.Get("http://" + addr + "/api/v1/query?query=" + url.QueryEscape(query))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answer struct {
-		Data struct {
-			Result []struct{ Value [2]any }
-		}
-	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&answer); err != nil || r.StatusCode != 200 && r.StatusCode != 503 {
-		if r.StatusCode == 503 {
-			return 0 // it is starting
-		}
-		t.Fatalf("%s: %v\n%s", query, err, text)
-	}
-	if len(answer.Data.Result) != 1 {
-		return 0
-	}
-	v, err := strconv.ParseFloat(fmt.Sprint(answer.Data.Result[0].Value[1]), 64)
-	if err != nil {
-		t.Fatalf("%s: %s", query, text)
-	}
-	return v
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -289,5 +290,37 @@ func TestBackfillKeepGoing(t *testing.T) {
 	s, err := r.send(t.Context(), t, to, backfill.Options{KeepGoing: true})
 	if err != nil || s.Failed.Messages != 1 || s.Sent.Messages+1 != s.Read.Messages {
 		t.Errorf("%v, %+v", err, s)
+	}
+}
+
+// Labels that come soon after the first record, as pmlogger writes them, are those of all that follows, and no sample is lost when
+// those of the host change.
+func TestBackfillLabels(t *testing.T) {
+	r := record(t)
+	label := func(class pdu.LabelClass, ident uint32, name, value string) {
+		must(0, r.im.PutLabel(class, ident, pdu.NoInst, name, value))
+	}
+	for n, at := range []time.Duration{0, 5 * time.Millisecond, 50 * time.Millisecond, time.Minute, 2 * time.Minute} {
+		switch n {
+		case 1:
+			label(pdu.LabelDomain, uint32(logimport.Domain), "agent", "import")
+		case 2:
+			label(pdu.LabelContext, 0, "hostname", "web1.example.com")
+		}
+		must(0, r.im.PutText("c", "", fmt.Sprint(n)))
+		must(0, r.im.Write(start.Add(at)))
+	}
+	to := &receiver{}
+	if _, err := r.send(t.Context(), t, to, backfill.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for labels, want := range map[string]string{
+		series("c_total", ""): "0 |",
+		`{__name__="c_total",agent="import",instance="web1",job="pcp"}`:             "1 |",
+		`{__name__="c_total",agent="import",instance="web1.example.com",job="pcp"}`: "2 3 4 |",
+	} {
+		if got := to.text(labels); got != want {
+			t.Errorf("%s: %q, want %q; there are %q", labels, got, want, slices.Sorted(maps.Keys(to.series)))
+		}
 	}
 }

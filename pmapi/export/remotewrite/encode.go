@@ -117,7 +117,7 @@ func (e *Encoder) describe(s *export.Snapshot, now int64) {
 	}
 	if added := e.addedLabels(s.Context); !slices.Equal(added, e.added) {
 		for _, f := range e.families {
-			e.endAll(f, now)
+			e.endAll(f, e.last+1)
 		}
 		e.added = added
 	}
