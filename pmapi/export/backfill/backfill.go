@@ -189,7 +189,8 @@ func (b *run) end(ctx context.Context) error {
 // put puts all that waits into the queue, but for the first messages, which the receiver has.
 func (b *run) put(ctx context.Context, but int, end bool) error {
 	m, ok := b.enc.Next()
-	for part := 0; ok; part++ {
+	part := 0
+	for ; ok; part++ {
 		next, more := b.enc.Next()
 		m.Tag = tag{b.events, b.upto, part, !more, end}
 		if part >= but {
@@ -198,6 +199,9 @@ func (b *run) put(ctx context.Context, but int, end bool) error {
 			}
 		}
 		m, ok = next, more
+	}
+	if part < but {
+		return fmt.Errorf("backfill: %s has %d messages of the records up to %d, and the archive %d", b.State, but, b.events, part)
 	}
 	return nil
 }

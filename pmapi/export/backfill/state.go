@@ -41,12 +41,29 @@ func readState(path string, key []string) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	var s state
-	if err := json.Unmarshal(text, &s); err != nil {
+	s, err := parseState(text)
+	if err != nil {
 		return state{}, fmt.Errorf("%s is no state: %w", path, err)
 	}
 	if !slices.Equal(s.Key, key) {
 		return state{}, fmt.Errorf("%s is of another archive, receiver, start or selection of metrics: %q, not %q", path, s.Key, key)
+	}
+	return s, nil
+}
+
+// parseState parses the text of a file. A state that cannot be is an error.
+func parseState(text []byte) (s state, err error) {
+	if err := json.Unmarshal(text, &s); err != nil {
+		return state{}, err
+	}
+	inPart := s.Batch != 0 || s.Parts != 0
+	switch {
+	case s.Events < 0 || (s.Events == 0) != s.Upto.IsZero():
+		return state{}, fmt.Errorf("%d records up to %v", s.Events, s.Upto)
+	case inPart && (s.Batch <= s.Events || s.Parts <= 0):
+		return state{}, fmt.Errorf("%d messages of records %d to %d", s.Parts, s.Events, s.Batch)
+	case inPart && s.Ended:
+		return state{}, errors.New("an end before the last record")
 	}
 	return s, nil
 }

@@ -78,7 +78,8 @@ func (w *walk) values() {
 	}
 }
 
-// Whatever a source has, each message passes the strict reader, and a counter with one start time never falls.
+// Whatever a source has, each message passes the strict reader, a counter with one start time never falls, a series ends once, and a metric whose
+// values have been doubles has no other ones later.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walk{T: rt, src: &pmapitest.Source{Start: start, Labels: rapid.SampledFrom(oddLabels).Draw(rt, "host labels")}}
@@ -89,11 +90,16 @@ func TestRandom(t *testing.T) {
 		w.add()
 		b := &bench{t: t, src: w.src, r: &export.Reader{Context: w.src.Context()}, e: otlp.Encoder{Strings: true}}
 		defer b.r.Context.Close()
-		last := map[string]series{}
+		last, doubles := map[string]series{}, map[string]bool{}
 		for range 6 {
 			w.values()
 			for _, p := range b.read().points {
 				monotone(rt, last, p)
+				if _, double := p.value.(float64); double {
+					doubles[p.metric] = true
+				} else if p.value != nil && p.kind != "histogram" && doubles[p.metric] {
+					rt.Errorf("%s is %v after it was a double", p.id(), p.value)
+				}
 			}
 			switch rapid.IntRange(0, 3).Draw(rt, "change") {
 			case 0:
@@ -108,10 +114,13 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// monotone is the rule of cumulative sums.
-func monotone(t *rapid.T, last map[string]series, p series) {
+// monotone are the rules of what follows in a series: of cumulative sums, and of ends.
+func monotone(t interface{ Errorf(string, ...any) }, last map[string]series, p series) {
 	before, known := last[p.id()]
 	last[p.id()] = p
+	if p.value == nil && (!known || before.value == nil) {
+		t.Errorf("%s ends, and was not there: %v after %v", p.id(), p, before)
+	}
 	if !known || p.kind != "sum" {
 		return
 	}

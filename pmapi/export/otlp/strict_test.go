@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"unicode/utf8"
 )
 
 // A strict reader of ExportMetricsServiceRequest, after the rules of the protocol's JSON encoding: no unknown or repeated keys,
 // 64-bit integers as strings, enumerations as numbers, exactly one value in each AnyValue and each data point, and after those of its
-// data model: unique attributes and series, buckets that fit their bounds, start times not after their points.
+// data model: one resource with a service and one scope with a name, unique attributes and series, one time in a message, one type of numbers
+// in a metric, units of UCUM, buckets that fit their bounds, start times not after their points.
 
 // A series is one data point's identity and value.
 type series struct {
@@ -197,13 +200,25 @@ func decode(body []byte) (*request, error) {
 	var errs []error
 	top := object{"", m, &errs}
 	r := &request{units: map[string]string{}, texts: map[string]string{}}
-	for _, rm := range top.list("resourceMetrics") {
+	resources := top.list("resourceMetrics")
+	if len(resources) != 1 {
+		top.fail("%d resources", len(resources))
+	}
+	for _, rm := range resources {
 		res := rm.object("resource")
-		r.resource = res.attributes()
+		if r.resource = res.attributes(); !strings.Contains(r.resource, " service.name=") {
+			res.fail("no service.name")
+		}
 		res.end()
-		for _, sm := range rm.list("scopeMetrics") {
+		scopes := rm.list("scopeMetrics")
+		if len(scopes) != 1 {
+			rm.fail("%d scopes", len(scopes))
+		}
+		for _, sm := range scopes {
 			scope := sm.object("scope")
-			scope.text("name")
+			if scope.text("name") == "" {
+				scope.fail("no name")
+			}
 			scope.text("version")
 			scope.end()
 			for _, m := range sm.list("metrics") {
@@ -217,12 +232,22 @@ func decode(body []byte) (*request, error) {
 	return r, errors.Join(errs...)
 }
 
+// ucum are the units that PCP's become, with their exponents; there are others that have none.
+var ucum = func() *regexp.Regexp {
+	const unit = `(?:By|[KMGTPEZY]iBy|[num]?s|min|h)[2-8]?`
+	const all = `(?:` + unit + `|\{count\})`
+	return regexp.MustCompile(`^(?:|(?:1|` + all + `(?:\.` + all + `)*)(?:/` + all + `)*|Cel|\[degF\]|K|[mu]?[VA]|[kmu]?W)$`)
+}()
+
 func (r *request) metric(o object) {
 	name := o.text("name")
 	if _, twice := r.units[name]; twice || name == "" {
 		o.fail("metric %q is empty, or there already", name)
 	}
 	r.units[name], r.texts[name] = o.text("unit"), o.text("description")
+	if unit := r.units[name]; !ucum.MatchString(unit) {
+		o.fail("unit %q", unit)
+	}
 	if len(o.m) != 1 {
 		o.fail("%d kinds of data", len(o.m))
 	}
@@ -238,7 +263,7 @@ func (r *request) metric(o object) {
 				data.fail("not monotonic")
 			}
 		}
-		seen := map[string]bool{}
+		seen, numbers := map[string]bool{}, ""
 		points := data.list("dataPoints")
 		if len(points) == 0 {
 			data.fail("no points")
@@ -249,6 +274,16 @@ func (r *request) metric(o object) {
 				p.fail("attributes that another point has:%s", s.attributes)
 			}
 			seen[s.attributes] = true
+			if len(r.points) > 0 && s.time != r.points[0].time {
+				p.fail("time %d in a message of %d", s.time, r.points[0].time)
+			}
+			if s.value != nil {
+				if kind := fmt.Sprintf("%T", s.value); numbers == "" {
+					numbers = kind
+				} else if numbers != kind {
+					p.fail("%s in a metric of %s", kind, numbers)
+				}
+			}
 			r.points = append(r.points, s)
 		}
 		data.end()
@@ -349,4 +384,75 @@ func repeatedIn(d *json.Decoder) error {
 	}
 	_, err = d.Token()
 	return err
+}
+
+// The reader takes a message, and none that breaks a rule.
+func TestStrict(t *testing.T) {
+	const point = `{"attributes":[{"key":"instid","value":{"intValue":"1"}},{"key":"a","value":{"stringValue":"x"}}],"startTimeUnixNano":"1","timeUnixNano":"2","asInt":"3"}`
+	const good = `{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"pcp"}}]},"scopeMetrics":[{"scope":{"name":"n","version":"1"},"metrics":[` +
+		`{"name":"c","description":"d","unit":"KiBy/s","sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[` + point + `]}},` +
+		`{"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"2","asDouble":"NaN"}]}},` +
+		`{"name":"h","histogram":{"aggregationTemporality":2,"dataPoints":[{"startTimeUnixNano":"1","timeUnixNano":"2","bucketCounts":["1","2"],"explicitBounds":[0.5],"count":"3"}]}}]}]}]}`
+	if r, err := decode([]byte(good)); err != nil || len(r.points) != 3 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	for _, change := range [][2]string{
+		{`"timeUnixNano":"2","asInt"`, `"time_unix_nano":"2","asInt"`},
+		{`"timeUnixNano":"2","asInt"`, `"timeUnixNano":2,"asInt"`},
+		{`"timeUnixNano":"2","asInt"`, `"timeUnixNano":"0","asInt"`},
+		{`"timeUnixNano":"2","asInt"`, `"timeUnixNano":"3","asInt"`},
+		{`"timeUnixNano":"2","asInt"`, `"timeUnixNano":"2","timeUnixNano":"2","asInt"`},
+		{`"startTimeUnixNano":"1","timeUnixNano":"2","asInt"`, `"timeUnixNano":"2","asInt"`},
+		{`"startTimeUnixNano":"1","timeUnixNano":"2","asInt"`, `"startTimeUnixNano":"3","timeUnixNano":"2","asInt"`},
+		{`{"timeUnixNano":"2","asDouble"`, `{"startTimeUnixNano":"1","timeUnixNano":"2","asDouble"`},
+		{`"asInt":"3"`, `"asInt":3`},
+		{`"asInt":"3"`, `"asInt":"9223372036854775808"`},
+		{`"asInt":"3"`, `"asInt":"03"`},
+		{`"asInt":"3"`, `"asInt":"3","asDouble":3`},
+		{`"asInt":"3"`, `"asString":"3"`},
+		{`"asInt":"3"`, `"asInt":"3","flags":1`},
+		{`"asInt":"3"`, `"flags":2`},
+		{`,"asInt":"3"`, ``},
+		{`"NaN"`, `NaN`},
+		{`"NaN"`, `"nan"`},
+		{`"NaN"`, `"1"`},
+		{`"sum":{"aggregationTemporality":2`, `"sum":{"aggregationTemporality":"AGGREGATION_TEMPORALITY_CUMULATIVE"`},
+		{`"sum":{"aggregationTemporality":2`, `"sum":{"aggregationTemporality":1`},
+		{`"sum":{"aggregationTemporality":2,`, `"sum":{`},
+		{`"isMonotonic":true,`, ``},
+		{`"isMonotonic":true`, `"isMonotonic":false`},
+		{`"unit":"KiBy/s"`, `"unit":"KByte/s"`},
+		{`"unit":"KiBy/s"`, `"unit":"k{count}"`},
+		{`"name":"g"`, `"name":"c"`},
+		{`"name":"g"`, `"name":""`},
+		{`"name":"g"`, `"name":"g","metadata":[],"x":1`},
+		{`"gauge":{"dataPoints":[`, `"gauge":{"isMonotonic":true,"dataPoints":[`},
+		{`"gauge":{`, `"summary":{`},
+		{point, ``},
+		{point, point + `,` + point},
+		{point, point + `,` + strings.NewReplacer(`"x"`, `"y"`, `"asInt":"3"`, `"asDouble":3`).Replace(point)},
+		{`"key":"a"`, `"key":"instid"`},
+		{`"key":"a"`, `"key":""`},
+		{`{"intValue":"1"}`, `{"intValue":1}`},
+		{`{"intValue":"1"}`, `{"intValue":"1","stringValue":"1"}`},
+		{`{"intValue":"1"}`, `{}`},
+		{`{"intValue":"1"}`, `"1"`},
+		{`["1","2"]`, `["1","2","0"]`},
+		{`["1","2"]`, `[1,2]`},
+		{`"count":"3"`, `"count":"4"`},
+		{`["1","2"],"explicitBounds":[0.5],"count":"3"`, `["1","1","1"],"explicitBounds":[0.5,0.5],"count":"3"`},
+		{`"key":"service.name"`, `"key":"service"`},
+		{`{"name":"n","version":"1"}`, `{"version":"1"}`},
+		{`{"name":"n","version":"1"}`, `{"name":"n","version":1}`},
+		{`{"resourceMetrics":[`, `{"resourceMetrics":[{},`},
+		{`"scopeMetrics":[`, `"scopeMetrics":[{},`},
+		{`"d"`, "\"\xff\""},
+		{good, good + good},
+		{good, ``},
+	} {
+		bad := strings.Replace(good, change[0], change[1], 1)
+		if _, err := decode([]byte(bad)); bad == good || err == nil {
+			t.Errorf("%s in place of %s is taken", change[1], change[0])
+		}
+	}
 }
