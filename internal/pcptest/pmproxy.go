@@ -12,6 +12,14 @@ import (
 // its address.
 func StartPMProxy(t testing.TB, env ...string) (addr string) {
 	t.Helper()
+	d := PMProxy(t, env...)
+	Start(t, d)
+	return d.Addr
+}
+
+// PMProxy is what StartPMProxy starts.
+func PMProxy(t testing.TB, env ...string) Daemon {
+	t.Helper()
 	Need(t, "pmproxy")
 	dir, port := ShortDir(t), strconv.Itoa(FreePort(t))
 	conf := filepath.Join(dir, "pmproxy.conf")
@@ -19,12 +27,11 @@ func StartPMProxy(t testing.TB, env ...string) (addr string) {
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	addr = "127.0.0.1:" + port
+	addr := "127.0.0.1:" + port
 	args := []string{"-f", "-t", "-A", "-i", "127.0.0.1", "-p", port, "-s", filepath.Join(dir, "s"), "-c", conf, "-l", filepath.Join(dir, "log"), "-x", filepath.Join(dir, "x")}
 	if u, err := user.Current(); err == nil {
 		args = append(args, "-U", u.Username)
 	}
-	Start(t, Daemon{Path: Tool(t, "pmproxy"), Args: args, Dir: dir, Addr: addr,
-		Env: append([]string{"PCP_RUN_DIR=" + dir, "PCP_LOG_DIR=" + dir, "PCP_TMP_DIR=" + dir}, env...)})
-	return addr
+	return Daemon{Path: Tool(t, "pmproxy"), Args: args, Dir: dir, Addr: addr,
+		Env: append([]string{"PCP_RUN_DIR=" + dir, "PCP_LOG_DIR=" + dir, "PCP_TMP_DIR=" + dir}, env...)}
 }

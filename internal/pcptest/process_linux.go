@@ -60,9 +60,21 @@ func awaitEnd(id identity, limit time.Duration) {
 type procStat struct {
 	state       byte
 	ppid, start int
+	ticks       int // of CPU time, of which there are 100 a second
 }
 
-// readStat reads fields 3, 4 and 22 of proc(5)'s stat. The second field, the command in brackets, may hold anything.
+// CPU is the time that the CPUs have spent on the server and the processes that it has started, to a hundredth of a second.
+func (p *Process) CPU() time.Duration {
+	s, _ := readStat(p.PID())
+	ticks := s.ticks
+	for _, d := range descendants(p.PID()) {
+		s, _ := readStat(d.pid)
+		ticks += s.ticks
+	}
+	return time.Duration(ticks) * time.Second / 100
+}
+
+// readStat reads fields 3, 4, 14, 15 and 22 of proc(5)'s stat. The second field, the command in brackets, may hold anything.
 func readStat(pid int) (procStat, bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -73,8 +85,10 @@ func readStat(pid int) (procStat, bool) {
 		return procStat{}, false
 	}
 	ppid, _ := strconv.Atoi(string(f[1]))
+	user, _ := strconv.Atoi(string(f[11]))
+	system, _ := strconv.Atoi(string(f[12]))
 	start, _ := strconv.Atoi(string(f[19]))
-	return procStat{state: f[0][0], ppid: ppid, start: start}, true
+	return procStat{state: f[0][0], ppid: ppid, start: start, ticks: user + system}, true
 }
 
 // alive says whether a process of this id exists.

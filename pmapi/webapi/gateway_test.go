@@ -477,3 +477,44 @@ func TestScrapeArchive(t *testing.T) {
 	}
 	t.Errorf("%d records and no end", len(begun))
 }
+
+// A page of 1,200 metrics is made and sent without an allocation for each of its samples.
+func TestScrapeAllocs(t *testing.T) {
+	src := newSource()
+	for i := range 1200 {
+		pmapitest.Add(src, pmapitest.Metric[uint64]{Name: fmt.Sprintf("many.m%d", i), Sem: pdu.SemCounter, Units: pdu.SpaceKByte}).Set(uint64(i))
+	}
+	c := src.Context()
+	defer c.Close()
+	names, err := c.Traverse(t.Context(), "many")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := c.Lookup(t.Context(), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values pdu.Result
+	bySource := testing.AllocsPerRun(10, func() {
+		if err := c.Fetch(t.Context(), ids, &values); err != nil {
+			t.Fatal(err)
+		}
+	})
+	g := &webapi.Gateway{Local: sourceOf(src.Context)}
+	defer g.Close()
+	for _, accept := range []string{"", "application/openmetrics-text"} {
+		r := httptest.NewRequest("GET", "/metrics?names=many", nil)
+		r.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		if g.ServeHTTP(w, r); strings.Count(w.Body.String(), "\n") < 3*1200 {
+			t.Fatalf("%d %.1000s", w.Code, w.Body)
+		}
+		body := w.Body
+		if n := testing.AllocsPerRun(10, func() {
+			body.Reset()
+			g.ServeHTTP(&httptest.ResponseRecorder{HeaderMap: http.Header{}, Body: body}, r)
+		}); n > bySource+60 {
+			t.Errorf("Accept %q: %v allocations, %v of them by the source", accept, n, bySource)
+		}
+	}
+}
