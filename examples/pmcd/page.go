@@ -10,9 +10,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmda/pmdammv"
 )
 
 // Limits of the server of the page: how long a client may take to send a request and to receive a reply, how long it may send nothing,
@@ -34,7 +36,10 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	gw := &webapi.Gateway{Local: func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) }, Allow: []string{}}
+	gw := &webapi.Gateway{Local: func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) }, Allow: []string{},
+		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}}
+	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those of a pmproxy.
+	_ = srv.Add(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}, Logger: srv.Logger}))
 	server := &http.Server{Handler: readOnly(gw), ReadHeaderTimeout: pageHeaderTime, ReadTimeout: pageReadTime, WriteTimeout: pageWriteTime, IdleTimeout: pageIdleTime,
 		MaxHeaderBytes: pageMaxHeader, ErrorLog: slog.NewLogLogger(srv.Logger.Handler(), slog.LevelWarn)}
 	ended := make(chan struct{})

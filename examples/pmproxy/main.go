@@ -29,6 +29,7 @@ import (
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/tlsconf"
+	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/proxy"
 	"github.com/pcp-go/pcp/pmapi/webapi"
@@ -91,11 +92,11 @@ func (o *options) serve(ctx context.Context) error {
 		return err
 	}
 	defer gw.Close()
-	handler, closePush, err := o.push.handler(gw)
+	handler, closeHandler, err := o.handler(gw)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = closePush() }()
+	defer func() { _ = closeHandler() }()
 	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn)}
 	srv.RegisterOnShutdown(func() { _ = gw.Close() }) // who watches values would not end by himself
@@ -129,7 +130,7 @@ func (o *options) gateway() (*webapi.Gateway, error) {
 	if err != nil {
 		slog.Warn("environment", slog.Any("err", err))
 	}
-	gw := &webapi.Gateway{Dialer: d, Origins: o.origins, Sources: map[string]func(context.Context) (*pmapi.Context, error){}}
+	gw := &webapi.Gateway{Dialer: d, Metrics: &mmv.Registry{Name: "gateway"}, Origins: o.origins, Sources: map[string]func(context.Context) (*pmapi.Context, error){}}
 	if o.allow != nil {
 		gw.Allow = append([]string{"localhost", "127.0.0.1", "[::1]"}, o.allow...)
 	}

@@ -3,14 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/pcp-go/pcp/archive/push"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/mmv"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // pushOptions are those of the receiver of archives, which there is with a directory alone.
@@ -49,27 +49,36 @@ func (o *pushOptions) setMax(v string) error {
 	return nil
 }
 
-// handler adds the receiver to another handler, if there is to be one.
-func (o *pushOptions) handler(other http.Handler) (h http.Handler, closing func() error, err error) {
+// receiver opens the receiver, nil if there is to be none, and registers its metrics.
+func (o *pushOptions) receiver(reg *mmv.Registry) (r *push.Receiver, err error) {
 	if o.Dir == "" {
-		return other, func() error { return nil }, nil
+		return nil, nil
 	}
 	if o.users != "" {
 		if o.Access.Users, err = readUsers(o.users); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	r, err := o.Open()
-	if err != nil {
-		return nil, nil, err
+	if r, err = o.Open(); err != nil {
+		return nil, err
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		if strings.HasPrefix(hr.URL.Path, "/logger/") {
-			r.ServeHTTP(w, hr)
-		} else {
-			other.ServeHTTP(w, hr)
-		}
-	}), r.Close, nil
+	counter := func(name, text string, units pdu.Units) *mmv.Gauge {
+		return reg.Gauge(name, mmv.Metric{Text: text, Units: units, Sem: pdu.SemCounter})
+	}
+	archives := counter("push.archives", "Archives that loggers have begun to push", pdu.UnitCount)
+	requests := counter("push.requests", "Requests of loggers that push", pdu.UnitCount)
+	refused := counter("push.refused", "Requests of loggers that were refused", pdu.UnitCount)
+	bytes := counter("push.bytes", "Bytes of pushed archives that were written", pdu.SpaceByte)
+	open := reg.Gauge("push.open", mmv.Metric{Text: "Archives that are being pushed", Units: pdu.UnitCount})
+	reg.OnRead(func() {
+		s := r.Stats()
+		archives.Set(int64(s.Archives))
+		requests.Set(int64(s.Requests))
+		refused.Set(int64(s.Refused))
+		bytes.Set(int64(s.Bytes))
+		open.Set(int64(s.Open))
+	})
+	return r, nil
 }
 
 // readUsers reads a file that others cannot read.

@@ -15,6 +15,7 @@ import (
 // contexts are the contexts that clients have opened.
 type contexts struct {
 	limits Limits
+	stats  *stats
 
 	mu        sync.Mutex
 	byID      map[uint32]*session
@@ -67,6 +68,12 @@ func (t *contexts) drop(s *session) {
 	}
 }
 
+// expire drops a session that nobody has used for its time. The caller has the lock.
+func (t *contexts) expire(s *session) {
+	t.stats.expired.Inc()
+	t.drop(s)
+}
+
 // unlist keeps further scrapes from a session. The caller has the lock.
 func (t *contexts) unlist(s *session) {
 	if s.scrapes != nil && t.scraped[*s.scrapes] == s {
@@ -80,7 +87,7 @@ func (t *contexts) forScrapes(key scrapeKey) *session {
 	defer t.mu.Unlock()
 	s := t.scraped[key]
 	if s != nil && s.isOver(time.Now()) {
-		t.drop(s)
+		t.expire(s)
 		return nil
 	}
 	if s != nil {
@@ -106,7 +113,7 @@ func (t *contexts) find(id uint32) (s *session, expired bool) {
 	case s == nil || s.c == nil || s.scrapes != nil:
 		return nil, false
 	case s.isOver(time.Now()):
-		t.drop(s)
+		t.expire(s)
 		return nil, true
 	}
 	s.users++
@@ -129,6 +136,7 @@ func (t *contexts) opened(s *session, c *pmapi.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.c = c
+	t.stats.opened.Inc()
 	if s.scrapes != nil {
 		if s.temporary = t.scraped[*s.scrapes] != nil; !s.temporary {
 			t.scraped[*s.scrapes] = s
@@ -146,7 +154,7 @@ func (t *contexts) sweep() {
 	now := time.Now()
 	for _, s := range t.byID {
 		if s.isOver(now) {
-			t.drop(s)
+			t.expire(s)
 		}
 	}
 	t.sweeper = nil

@@ -40,7 +40,8 @@ func (q *query) preflight(e endpoint) {
 		for _, name := range []string{"Access-Control-Allow-Headers", "Access-Control-Max-Age", "Access-Control-Allow-Origin"} {
 			delete(h, name)
 		}
-		q.w.WriteHeader(http.StatusMethodNotAllowed)
+		q.status = http.StatusMethodNotAllowed
+		q.w.WriteHeader(q.status)
 		return
 	}
 	h["Access-Control-Allow-Methods"] = h["Allow"]

@@ -39,6 +39,21 @@
 // collector, and view=node shows Linux under the names of node_exporter: see packages openmetrics and nodeview. The scrapes of a collector
 // share a context, which is closed when none has come for five minutes. If the collector fails, the status is 503.
 //
+// # Metrics of the gateway
+//
+// In the registry of Gateway.Metrics are
+//
+//	requests                 counter, by route and by hundreds of the status: "/pmapi/fetch::2xx", with the labels route and status
+//	request_seconds          histogram: counters by bucket, with the label le; not of /live/events, which lasts
+//	request_time             the sum of these times
+//	refused                  counter, by reason: login, forbidden, size, url, client_limit, unavailable
+//	contexts.open, opened, expired
+//	live.viewers, streams
+//
+// With NAME as the registry's name, Prometheus sees them in a collector that serves the registry with pmdammv.Of as
+// mmv_NAME_requests_total, mmv_NAME_request_seconds_bucket and so on. In examples/pmproxy they are pmproxy_gateway_…, of
+// /metrics/gateway, and in examples/pmcd with -w metrics of that collector, pmproxy.gateway.
+//
 // # Security
 //
 // A client can make the gateway connect only to the collectors of Allow, by default the one of this computer. A user and a password,

@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
+	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export/nodeview"
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
@@ -31,6 +33,10 @@ type Gateway struct {
 	// Views are other ways to show the metrics of a host in /metrics, by what a scraper has as its parameter "view". Nil means
 	// "node", that of package nodeview.
 	Views map[string]openmetrics.View
+	// Metrics, if not nil, is where the gateway registers metrics of its own, before it serves the first request: requests by route and
+	// status, their latencies, contexts, viewers, and what was refused and why. A program publishes the registry, or serves it with
+	// package pmdammv in a collector or in a context of package local.
+	Metrics *mmv.Registry
 	// Limits has what clients are granted.
 	Limits Limits
 
@@ -38,6 +44,7 @@ type Gateway struct {
 	limits   Limits
 	views    map[string]openmetrics.View
 	dialer   pmapi.Dialer
+	stats    *stats
 	contexts contexts
 	streams  streams
 }
@@ -55,6 +62,12 @@ func (g *Gateway) prepare() {
 	if g.dialer.Backoff == nil {
 		g.dialer.Backoff = backoff
 	}
+	r := g.Metrics
+	if r == nil {
+		r = &mmv.Registry{Name: "gateway"}
+	}
+	g.stats = newStats(g, r)
+	g.contexts.stats = g.stats
 	g.contexts.limits, g.streams.limits = g.limits, g.limits
 }
 
@@ -70,5 +83,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.setUp.Do(g.prepare)
 	q := newQuery(g, w, r)
 	defer q.free()
+	begin := time.Now()
 	q.serve()
+	g.stats.count(q.name, q.status, q.streamed, time.Since(begin))
 }

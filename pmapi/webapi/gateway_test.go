@@ -512,7 +512,9 @@ func TestScrapeAllocs(t *testing.T) {
 		body := w.Body
 		if n := testing.AllocsPerRun(10, func() {
 			body.Reset()
-			g.ServeHTTP(&httptest.ResponseRecorder{HeaderMap: http.Header{}, Body: body}, r)
+			w := httptest.NewRecorder()
+			w.Body = body
+			g.ServeHTTP(w, r)
 		}); n > bySource+60 {
 			t.Errorf("Accept %q: %v allocations, %v of them by the source", accept, n, bySource)
 		}

@@ -14,6 +14,8 @@ type query struct {
 	r         *http.Request
 	ctx       context.Context
 	params    params
+	name      string // of its route; "" if there is none
+	status    int    // of the reply
 	compat    bool   // of the older interface
 	isContext bool   // the request is /pmapi/context
 	pathID    string // the number of a context in the path, or ""
@@ -112,6 +114,7 @@ func (q *query) reply(status int) {
 	if q.text == "" {
 		q.out = append(q.out, "\r\n"...)
 	}
+	q.status = status
 	q.setHeaders()
 	q.w.Header()["Content-Length"] = []string{strconv.Itoa(len(q.out))}
 	q.w.WriteHeader(status)

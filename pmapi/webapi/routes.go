@@ -41,11 +41,14 @@ var pages = map[string]endpoint{
 func (q *query) route(path string) (e endpoint, ok bool) {
 	rest, isAPI := strings.CutPrefix(path, "/pmapi/")
 	if !isAPI {
-		if e, ok = pages[path]; ok {
-			return e, true
+		if e, ok = pages[path]; !ok {
+			if i := strings.IndexByte(strings.TrimPrefix(path, "/"), '/'); i >= 0 {
+				path = path[:i+2]
+				e, ok = pages[path]
+			}
 		}
-		if i := strings.IndexByte(strings.TrimPrefix(path, "/"), '/'); i >= 0 {
-			e, ok = pages[path[:i+2]]
+		if ok {
+			q.name = path
 		}
 		return e, ok
 	}
@@ -56,7 +59,9 @@ func (q *query) route(path string) (e endpoint, ok bool) {
 		q.pathID, rest = number, name
 	}
 	rest, q.compat = strings.CutPrefix(rest, "_")
-	e, ok = endpoints[rest]
+	if e, ok = endpoints[rest]; ok {
+		q.name = rest
+	}
 	q.isContext = rest == "context"
 	return e, ok
 }

@@ -19,5 +19,6 @@
 //
 // The instances of a domain are the buckets of a histogram if the domain or the metric has the label "buckets", which says
 // "cumulative" or "disjoint", and each instance has the label "le", the upper bound. The bounds are in the metric's units, or in those
-// of the label "le_unit", such as "millisec". The label "sum_metric" names the metric with the sum of what was observed.
+// of the label "le_unit", such as "millisec". The label "sum_metric" names the metric with the sum of what was observed, which may
+// be by the last part of its name if the others are those of the metric's.
 package openmetrics

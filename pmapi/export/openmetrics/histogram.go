@@ -34,7 +34,11 @@ func (f *family) findBuckets() {
 		units = u
 	}
 	f.bucket = &buckets{cumulative: how == "cumulative", bound: same}
-	f.bucket.sum, _ = m.Labels.Lookup("sum_metric")
+	sum, _ := m.Labels.Lookup("sum_metric")
+	if sum != "" && !strings.Contains(sum, ".") {
+		sum = m.Name[:strings.LastIndexByte(m.Name, '.')+1] + sum
+	}
+	f.bucket.sum = sum
 	if c, ok := toBase(units); ok {
 		f.bucket.bound = c
 	}
