@@ -157,25 +157,51 @@ func bigSource(t testing.TB, metrics int) *export.Snapshot {
 	return s
 }
 
-// Once all series are known, a message is written without allocating memory.
+// Once all series are known, a message is written without allocating memory, with histograms too.
 func TestAppendAllocatesNothing(t *testing.T) {
-	s := bigSource(t, 50)
-	var e otlp.Encoder
-	b := e.Append(nil, s)
-	b = e.Append(b[:0], s)
-	if n := testing.AllocsPerRun(10, func() { b = e.Append(b[:0], s) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	for name, s := range map[string]*export.Snapshot{"sums": bigSource(t, 50), "histograms": bucketSource(t, 50)} {
+		var e otlp.Encoder
+		b := e.Append(nil, s)
+		for range 2 {
+			b = e.Append(b[:0], s)
+		}
+		if n := testing.AllocsPerRun(10, func() { b = e.Append(b[:0], s) }); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
 	}
 }
 
-func BenchmarkAppend(b *testing.B) {
-	s := bigSource(b, 1000)
-	var e otlp.Encoder
-	page := e.Append(nil, s)
-	b.ReportAllocs()
-	b.SetBytes(int64(len(page)))
-	for b.Loop() {
-		page = e.Append(page[:0], s)
+// bucketSource has histograms of four buckets.
+func bucketSource(t testing.TB, metrics int) *export.Snapshot {
+	src := &pmapitest.Source{}
+	t.Cleanup(func() { src.Close() })
+	d := src.InDom("a", "b", "c", "d")
+	d.SetLabels(`{"buckets":"disjoint"}`, func(i pdu.Instance) string { return fmt.Sprintf(`{"le":%d}`, i.ID) })
+	for i := range metrics {
+		pmapitest.Add(src, pmapitest.Metric[uint64]{Name: fmt.Sprintf("h%d", i), InDom: d, Sem: pdu.SemCounter}).Set(1, 2, 3, 4)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4000, "ns/point")
+	s, err := (&export.Reader{Context: src.Context()}).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func BenchmarkAppend(b *testing.B) {
+	for name, s := range map[string]*export.Snapshot{"sums": bigSource(b, 1000), "histograms": bucketSource(b, 1000)} {
+		b.Run("kind="+name, func(b *testing.B) {
+			var e otlp.Encoder
+			page := e.Append(nil, s)
+			for range 2 {
+				page = e.Append(page[:0], s)
+			}
+			points := e.Points()
+			b.ReportAllocs()
+			b.SetBytes(int64(len(page)))
+			for b.Loop() {
+				page = e.Append(page[:0], s)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(points), "ns/point")
+		})
+	}
 }
