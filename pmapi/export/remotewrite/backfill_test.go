@@ -324,3 +324,44 @@ func TestBackfillLabels(t *testing.T) {
 		}
 	}
 }
+
+// An archive of a hundred counters of ten instances each, from its file to a receiver that does not look.
+func BenchmarkBackfill(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "web1")
+	im := must(logimport.New(path, archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}))
+	domain := pdu.MakeInDom(logimport.Domain, 0)
+	for i := range 10 {
+		must(0, im.AddInstance(domain, fmt.Sprint("i", i), pdu.InstID(i)))
+	}
+	const metrics, records = 100, 200
+	for m := range metrics {
+		must(im.AddMetric(fmt.Sprint("m", m), pdu.Desc{Type: pdu.TypeU64, InDom: domain, Sem: pdu.SemCounter, Units: pdu.UnitCount}))
+	}
+	for n := range records {
+		for m := range metrics {
+			for i := range 10 {
+				must(0, im.PutText(fmt.Sprint("m", m), fmt.Sprint("i", i), fmt.Sprint(n*m*i)))
+			}
+		}
+		must(0, im.Write(start.Add(time.Duration(n)*time.Minute)))
+	}
+	must(0, im.Close())
+	samples := uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		c := must(pmapi.Open(b.Context(), path))
+		e := &remotewrite.Exporter{Reader: &export.Reader{Context: c}, Client: &http.Client{Transport: blind{}}}
+		must(0, e.Backfill(b.Context(), backfill.Options{}))
+		samples += e.Stats().Sent.Points
+		c.Close()
+	}
+	b.ReportMetric(float64(samples)/b.Elapsed().Seconds(), "samples/s")
+}
+
+// A blind receiver takes all.
+type blind struct{}
+
+func (blind) RoundTrip(req *http.Request) (*http.Response, error) {
+	_, err := io.Copy(io.Discard, req.Body)
+	return reply(204, ""), err
+}
