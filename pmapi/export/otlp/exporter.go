@@ -75,7 +75,7 @@ func (e *Exporter) init() {
 }
 
 // retry is whether the protocol has a message sent again after a status.
-func retry(status int) bool {
+func retry(status int, _ string) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true

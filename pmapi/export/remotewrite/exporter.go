@@ -71,9 +71,18 @@ func (e *Exporter) init() {
 		s.Header.Set("Content-Type", "application/x-protobuf")
 		s.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
-		s.Retry = func(status int) bool { return status == http.StatusTooManyRequests || status/100 == 5 }
+		s.Retry = retry
 		s.Reason = func(body []byte) string { return strings.TrimSpace(string(body)) }
 	})
+}
+
+// tooOld is what Prometheus says of samples that are before storage.tsdb.out_of_order_time_window. Version 2.42, at least, does so with the
+// status 500, and would say it for ever.
+const tooOld = "too old sample"
+
+// retry is whether the protocol has a message sent again after a status.
+func retry(status int, reason string) bool {
+	return status == http.StatusTooManyRequests || status/100 == 5 && reason != tooOld
 }
 
 // Run reads at once and then at every multiple of the interval after that, those left out that have passed meanwhile, and sends what

@@ -158,11 +158,15 @@ func TestRetryAfter(t *testing.T) {
 
 // What a receiver refuses for good is not sent again, and counted.
 func TestRefused(t *testing.T) {
-	for _, status := range []int{302, 400, 401, 404, 408, 413, 422} {
+	for _, status := range []int{302, 400, 401, 404, 408, 413, 422, 500} {
 		synctest.Test(t, func(t *testing.T) {
+			text := "out of bounds"
+			if status == 500 {
+				text = "too old sample\n"
+			}
 			r := &receiver{answer: func(n int, _ *http.Request) (*http.Response, error) {
 				if n%2 == 1 {
-					return reply(status, "out of bounds", "Location", "http://elsewhere/"), nil
+					return reply(status, text, "Location", "http://elsewhere/"), nil
 				}
 				return reply(200, "garbage \x00"), nil
 			}}

@@ -17,19 +17,15 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/backfill"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
 var wholeDay = flag.Bool("day", false, "send Prometheus an archive of a day in place of one of an hour")
 
-// startReceiver runs Prometheus as a receiver, also of old samples.
-func startReceiver(t *testing.T) (p *pcptest.Prometheus, endpoint string) {
+// startReceiver runs Prometheus as a receiver of samples that are not older than others by more than a window.
+func startReceiver(t *testing.T, window string) (p *pcptest.Prometheus, endpoint string) {
 	t.Helper()
-	p = pcptest.StartPrometheus(t, "storage: {tsdb: {out_of_order_time_window: 2d}}\n", "--web.enable-remote-write-receiver", "--storage.tsdb.retention.time=100y")
-	t.Cleanup(func() {
-		if text := p.Complaints(""); text != "" {
-			t.Error(text)
-		}
-	})
+	p = pcptest.StartPrometheus(t, "storage: {tsdb: {out_of_order_time_window: "+window+"}}\n", "--web.enable-remote-write-receiver", "--storage.tsdb.retention.time=100y")
 	return p, p.URL() + "/api/v1/write"
 }
 
@@ -37,7 +33,7 @@ func logger(t *testing.T) *slog.Logger { return slog.New(slog.NewTextHandler(t.O
 
 // Prometheus has what a collector of C's had, each time that it was read.
 func TestInteropLive(t *testing.T) {
-	p, endpoint := startReceiver(t)
+	p, endpoint := startReceiver(t, "2d")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	c, err := pmapi.Dial(t.Context(), pmcd.Addr())
 	if err != nil {
@@ -75,6 +71,9 @@ func TestInteropLive(t *testing.T) {
 		if got := p.Value(t, query); got != want {
 			t.Errorf("%s is %v, want %v", query, got, want)
 		}
+	}
+	if text := p.Complaints(""); text != "" {
+		t.Error(text)
 	}
 	if got := p.Value(t, `deriv(sample_milliseconds_seconds_total{job="live"}[1h])`); math.Abs(got-1) > 0.01 {
 		t.Errorf("%v seconds per second", got)
@@ -224,7 +223,7 @@ func TestInteropBackfill(t *testing.T) {
 		archive = "/var/lib/pcp/testsuite/archives/20180606"
 	}
 	pcptest.Need(t, "pmlogsummary", archive+".index")
-	p, endpoint := startReceiver(t)
+	p, endpoint := startReceiver(t, "2d")
 	pc, err := pmapi.Open(t.Context(), archive)
 	if err != nil {
 		t.Fatal(err)
@@ -259,11 +258,43 @@ func TestInteropBackfill(t *testing.T) {
 		all = all[n:]
 	}
 	t.Log(c.counted)
+	if text := p.Complaints(""); text != "" {
+		t.Error(text)
+	}
 	if c.counted["rate"] < 50 || c.counted["average"] < 100 {
 		t.Error("too few were compared")
 	}
 	if n := p.Value(t, fmt.Sprintf(`count({job="pcp"} @ %d)`, c.at)); n != 0 {
 		t.Errorf("%v series go on after the archive", n)
+	}
+}
+
+// An archive that is too old for Prometheus, since it has newer samples, is an error, whether its window is none or too short.
+func TestInteropTooOld(t *testing.T) {
+	r := record(t)
+	must(0, r.im.PutText("c", "", "1"))
+	must(0, r.im.Write(time.Now().Add(-24*time.Hour)))
+	for _, window := range []string{"0s", "30m"} {
+		_, endpoint := startReceiver(t, window)
+		src := &pmapitest.Source{}
+		defer src.Close()
+		pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "now"}).Set(1)
+		live := &remotewrite.Exporter{Reader: &export.Reader{Context: src.Context()}, Endpoint: endpoint, Samples: 1}
+		if err := live.Run(t.Context()); err != nil || live.Stats().Sent.Points == 0 {
+			t.Fatalf("%v, %+v", err, live.Stats())
+		}
+		live.Reader.Context.Close()
+		pc, err := pmapi.Open(t.Context(), r.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
+		e := &remotewrite.Exporter{Reader: &export.Reader{Context: pc}, Endpoint: endpoint}
+		if err := e.Backfill(t.Context(), backfill.Options{}); err == nil || !strings.Contains(err.Error(), "message refused") || e.Stats().Retries > 0 {
+			t.Errorf("%s: %v, %+v", window, err, e.Stats())
+		} else {
+			t.Log(err)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func refused(int) (int, error) { return 0, errors.New("connection refused") }
 func newSender(t *testing.T, dir string, p *posts) *Sender {
 	t.Helper()
 	s := &Sender{Protocol: "test", Endpoint: "http://receiver/", Directory: dir, Client: &http.Client{Transport: p},
-		Retry: func(status int) bool { return status >= 500 }}
+		Retry: func(status int, _ string) bool { return status >= 500 }}
 	if err := s.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestOtherProtocol(t *testing.T) {
 func TestDirectoryBound(t *testing.T) {
 	dir := t.TempDir()
 	s := &Sender{Protocol: "test", Endpoint: "http://receiver/", Directory: dir, Client: &http.Client{Transport: &posts{answer: refused}},
-		Retry: func(int) bool { return true }, MaxQueue: 60}
+		Retry: func(int, string) bool { return true }, MaxQueue: 60}
 	if err := s.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestStrict(t *testing.T) {
 	p := &posts{answer: func(n int) (int, error) { return []int{200, 200, 400}[n-1], nil }}
 	var done []int
 	s := &Sender{Protocol: "test", Endpoint: "http://receiver/", Client: &http.Client{Transport: p}, MaxQueue: 1, Strict: true,
-		Retry: func(int) bool { return false }, Done: func(m Message) { done = append(done, m.Points) }}
+		Retry: func(int, string) bool { return false }, Done: func(m Message) { done = append(done, m.Points) }}
 	if err := s.Open(); err != nil {
 		t.Fatal(err)
 	}

@@ -53,13 +53,13 @@ type Sender struct {
 	// cost the last messages. "" means memory.
 	Directory string
 
-	// Retry is whether a status that is not 2xx is one to try again after.
-	Retry func(status int) bool
+	// Retry is whether a status that is not 2xx is one to try again after. reason is what Reason has found in the body.
+	Retry func(status int, reason string) bool
 
 	// Reply, if it is not nil, takes the body of a reply 2xx that it is given: how many points were rejected, which is not negative, and why.
 	Reply func(header http.Header, body []byte) (rejected int64, message string, err error)
 
-	// Reason, if it is not nil, is what the body of another reply says, for the log.
+	// Reason, if it is not nil, is what the body of another reply says, for Retry and the log.
 	Reason func(body []byte) string
 
 	// Done, if it is not nil, is called by Run after each message that was taken, in order, and that was refused.
@@ -329,23 +329,23 @@ func (s *Sender) post(ctx context.Context, m Message) result {
 		}
 		return r
 	}
-	r := result{err: s.statusError(resp.Status, body)}
-	if s.Retry(resp.StatusCode) {
+	reason := ""
+	if s.Reason != nil {
+		reason = Shortened(s.Reason(body))
+	}
+	r := result{err: statusError(resp.Status, reason)}
+	if s.Retry(resp.StatusCode, reason) {
 		r.retry, r.after = true, retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	}
 	return r
 }
 
 // statusError has what a receiver says, if it says something.
-func (s *Sender) statusError(status string, body []byte) error {
-	text := ""
-	if s.Reason != nil {
-		text = Shortened(s.Reason(body))
-	}
-	if text == "" {
+func statusError(status, reason string) error {
+	if reason == "" {
 		return errors.New(Shortened(status))
 	}
-	return fmt.Errorf("%s: %s", Shortened(status), text)
+	return fmt.Errorf("%s: %s", Shortened(status), reason)
 }
 
 // Shortened is what is kept of a receiver's text.
