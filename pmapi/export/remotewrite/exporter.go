@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +49,7 @@ type Exporter struct {
 	compressor compressor
 	message    []byte
 	packed     []byte
-	collisions uint64 // the generation whose collisions have been told
+	collisions []string // that have been told
 	lateTold   bool
 }
 
@@ -142,10 +143,11 @@ func (e *Exporter) warn(snap *export.Snapshot, late uint64) {
 	if e.Log == nil {
 		return
 	}
-	if names := e.Encoder.Collisions(); len(names) > 0 && e.collisions != snap.Generation {
-		e.Log.Warn("metrics whose names are those of others", "metrics", len(names), "first", names[0])
+	if names := e.Encoder.Collisions(); !slices.Equal(names, e.collisions) {
+		if e.collisions = slices.Clone(names); len(names) > 0 {
+			e.Log.Warn("metrics whose names are those of others", "metrics", len(names), "first", names[0])
+		}
 	}
-	e.collisions = snap.Generation
 	if n := e.Encoder.Late() - late; n > 0 && !e.lateTold {
 		e.Log.Warn("values are left out, for their time is not after that of the last ones", "samples", n, "time", snap.Time)
 	}

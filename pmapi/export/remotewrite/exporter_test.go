@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -302,4 +303,25 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s: %v%s", endpoint, err, &log)
 		}
 	}
+}
+
+// Metrics whose names collide are told of once, though they are described anew.
+func TestCollisionsAreToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &pmapitest.Source{}
+		defer src.Close()
+		for _, name := range []string{"a.b", "a_b"} {
+			pmapitest.Add(src, pmapitest.Metric[uint64]{Name: name}).Set(1)
+		}
+		var text bytes.Buffer
+		e := &remotewrite.Exporter{Reader: &export.Reader{Context: src.Context(), Refresh: 1}, Interval: time.Second, Samples: 5,
+			Client: &http.Client{Transport: &receiver{}}, Log: slog.New(slog.NewTextHandler(&text, nil))}
+		defer e.Reader.Context.Close()
+		if err := e.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(text.String(), "names are those of others"); n != 1 || !strings.Contains(text.String(), "first=a_b") {
+			t.Errorf("told %d times:\n%s", n, &text)
+		}
+	})
 }

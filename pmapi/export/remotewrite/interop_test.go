@@ -146,7 +146,7 @@ var units = map[string]struct {
 	factor   float64
 	suffixes []string
 }{
-	"none": {1, []string{"", "_seconds"}}, "count": {1, []string{""}}, "count / sec": {1, []string{"", "_per_second"}},
+	"none": {1, []string{"", "_seconds"}}, "/ sec": {1, []string{""}}, "count": {1, []string{""}}, "count / sec": {1, []string{"", "_per_second"}},
 	"byte": {1, []string{"_bytes"}}, "Kbyte": {1 << 10, []string{"_bytes"}}, "Mbyte": {1 << 20, []string{"_bytes"}},
 	"byte / sec": {1, []string{"_bytes", "_bytes_per_second"}}, "Kbyte / sec": {1 << 10, []string{"_bytes"}}, "Mbyte / sec": {1 << 20, []string{"_bytes", "_bytes_per_second"}},
 	"microsec": {1e-6, []string{"_seconds"}}, "millisec": {1e-3, []string{"_seconds"}}, "sec": {1, []string{"_seconds"}}, "/ microsec": {1e6, []string{"_hertz"}},
