@@ -50,7 +50,8 @@
 // examples/embed is a web server with a collector inside, examples/httpmetrics one
 // that measures its requests, examples/acme and examples/tracedemo are PCP's demos of
 // instrumented programs, and examples/mmvdump, pmdammv and pmdatrace print and serve
-// what such programs have. examples/fleet watches many hosts. examples/newhelp and chkhelp compile and print the help texts
+// what such programs have. examples/fleet watches many hosts. examples/pcp2prometheus and
+// pcp2otlp send metrics, of hosts and of archives, to Prometheus and to OpenTelemetry. examples/newhelp and chkhelp compile and print the help texts
 // of agents, examples/pmgenmap makes code of a list of metrics.
 //
 // # Reading metrics
