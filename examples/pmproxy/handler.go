@@ -19,6 +19,7 @@ func (o *options) handler(gw *webapi.Gateway) (_ http.Handler, closing func() er
 	if err != nil {
 		return nil, nil, err
 	}
+	gw.MayConnect("localhost", 0) // which has the gateway register its metrics, for who reads them first
 	c, err := local.Open(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}}))
 	if err != nil {
 		return nil, nil, err

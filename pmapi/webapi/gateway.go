@@ -33,7 +33,7 @@ type Gateway struct {
 	// Views are other ways to show the metrics of a host in /metrics, by what a scraper has as its parameter "view". Nil means
 	// "node", that of package nodeview.
 	Views map[string]openmetrics.View
-	// Metrics, if not nil, is where the gateway registers metrics of its own, before it serves the first request: requests by route and
+	// Metrics, if not nil, is where the gateway registers metrics of its own, before it serves the first request or answers MayConnect: requests by route and
 	// status, their latencies, contexts, viewers, and what was refused and why. A program publishes the registry, or serves it with
 	// package pmdammv in a collector or in a context of package local.
 	Metrics *mmv.Registry

@@ -345,6 +345,25 @@ func Example() {
 	// Output: {"timestamp":{"s":1700000000,"us":1433},"values":[{"pmid":1677721604,"name":"t.max","instances":[{"instance":-1,"value":18446744073709551615}]}]}
 }
 
+// A page for Prometheus, in the same program.
+func Example_prometheus() {
+	src := newSource()
+	gw := &webapi.Gateway{Local: sourceOf(src.Context)}
+	defer gw.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", gw)
+
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/metrics?names=t.colour", nil))
+	fmt.Print(w.Body)
+	// Output:
+	// # PCP5 t.colour 400.0.9 32 400.1 instant none
+	// # TYPE t_colour gauge
+	// t_colour{hostname="made.up",instid="0",instname="red"} 1
+	// t_colour{hostname="made.up",instid="1",instname="a b"} 2
+	// t_colour{hostname="made.up",instid="2",instname="ü\"\\"} 3
+}
+
 // Text for Prometheus: sorted labels, valid escapes, families once and under names of their own.
 func TestMetrics(t *testing.T) {
 	src := newSource()

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+)
+
+var scrapeFor = flag.Duration("prometheus", 3*time.Second, "for how long Prometheus scrapes the program")
+
+// jobs are README's scrape_configs.
+func jobs(t *testing.T, gateway, host string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := bytes.Cut(text, []byte("\n```yaml\nscrape_configs:\n"))
+	text, _, ended := bytes.Cut(text, []byte("\n```\n"))
+	if !found || !ended {
+		t.Fatal("README has no scrape_configs")
+	}
+	pcp := regexp.MustCompile(`(?m)^- job_name: pcp .*$`).ReplaceAllString(string(text), "$0\n  params: {times: ['true']}") // which rates are exact with
+	return "scrape_configs:\n" + strings.NewReplacer("localhost:44322", gateway, "web1:44321", host).Replace(pcp)
+}
+
+// A real Prometheus scrapes the program in all of its views without an error, and its rates are those of pmval.
+func TestInteropPrometheus(t *testing.T) {
+	program, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Skip("the test needs Prometheus: ", err)
+	}
+	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux", "sample"}})
+	gateway, addr := fmt.Sprint("127.0.0.1:", pcptest.FreePort(t)), fmt.Sprint("127.0.0.1:", pcptest.FreePort(t))
+	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/pmproxy"), Args: []string{"-i", "127.0.0.1", "-p", gateway[len("127.0.0.1:"):], "--allow=" + pmcd.Host()},
+		Addr: gateway, Dir: t.TempDir(), Env: []string{"PCP_TLSCONF_PATH=", fmt.Sprint("PMCD_PORT=", pmcd.Port())}})
+	interval := "3s" // also what a scrape may take: the machine may have other work
+	if *scrapeFor > 30*time.Second {
+		interval = "5s"
+	}
+	dir := t.TempDir()
+	config := fmt.Sprintf("global: {scrape_interval: %s, scrape_timeout: %[1]s}\n", interval) + jobs(t, gateway, pmcd.Host())
+	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := pcptest.Start(t, pcptest.Daemon{Path: program, Addr: addr,
+		Args: []string{"--config.file=" + filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + addr}})
+	begin := time.Now()
+	value := func(query string) float64 { return ask(t, addr, query) }
+	for deadline := begin.Add(time.Minute + *scrapeFor); value("min(count_over_time(up[1h]))") < 2 || value("count(up)") < 4 || time.Since(begin) < *scrapeFor; {
+		if time.Now().After(deadline) {
+			t.Fatalf("too few scrapes:\n%s", p.Log())
+		}
+		time.Sleep(100 * time.Millisecond) // between questions
+	}
+	for job, least := range map[string]float64{"pcp": 1000, "node": 250, "hosts": 250, "gateway": 50} {
+		of := `{job="` + job + `"}`
+		scrapes, good := value("count_over_time(up"+of+"[1h])"), value("sum_over_time(up"+of+"[1h])")
+		samples := value("scrape_samples_scraped" + of)
+		t.Logf("%s: %v of %v scrapes, %v samples each", job, good, scrapes, samples)
+		if good < scrapes || samples < least {
+			t.Errorf("%s: %v of %v scrapes, %v samples each", job, good, scrapes, samples)
+		}
+	}
+	for line := range strings.Lines(p.Log()) {
+		if strings.Contains(line, "scrape") && (strings.Contains(line, "level=warn") || strings.Contains(line, "level=error")) {
+			t.Error(strings.TrimSpace(line))
+		}
+	}
+	if n := value(`pmproxy_gateway_requests_total{route="/metrics",status="2xx"}`); n < 2 {
+		t.Errorf("the gateway has counted %v requests", n)
+	}
+	out, _, _ := pcptest.Run(t, nil, "", "pmval", "-h", pmcd.Host(), "-s", "2", "-t", "1", "-f", "4", "sample.milliseconds")
+	lines := strings.Fields(out)
+	want, err := strconv.ParseFloat(lines[len(lines)-1], 64)
+	if err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if got := value("deriv(sample_milliseconds_seconds_total[1h])"); got < 0.9*want || got > 1.1*want {
+		t.Errorf("the rate is %v, and %v by pmval", got, want)
+	}
+}
+
+// ask is the value of a query that has one; 0 if it has none.
+func ask(t *testing.T, addr, query string) float64 {
+	t.Helper()
+	r, err := http.Get("http://" + addr + "/api/v1/query?query=" + url.QueryEscape(query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.StatusCode == http.StatusServiceUnavailable {
+		return 0 // it is starting
+	}
+	var answer struct {
+		Data struct {
+			Result []struct{ Value [2]any }
+		}
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %v\n%s", query, err, text)
+	}
+	if len(answer.Data.Result) != 1 {
+		return 0
+	}
+	v, err := strconv.ParseFloat(fmt.Sprint(answer.Data.Result[0].Value[1]), 64)
+	if err != nil {
+		t.Fatalf("%s: %s", query, text)
+	}
+	return v
+}
