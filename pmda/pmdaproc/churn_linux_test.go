@@ -2,16 +2,21 @@ package pmdaproc_test
 
 import (
 	"errors"
+	"flag"
 	"os/exec"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
+var churnFor = flag.Duration("churn", 0, "for how long processes come and go, at least")
+
 // TestChurn: processes that come and go while they are read are missing, or have the values that could be
-// read, and no metric fails.
+// read, and no metric fails. What has gone takes no memory.
 func TestChurn(t *testing.T) {
 	program, err := exec.LookPath("true")
 	if err != nil {
@@ -40,7 +45,12 @@ func TestChurn(t *testing.T) {
 	}
 	defer all.Wait()
 	defer close(stop)
-	for range 4 {
+	begin := time.Now()
+	var settled uint64 // what is in use when all buffers have their sizes
+	for round := 0; round < 4 || time.Since(begin) < *churnFor; round++ {
+		if round == 3 {
+			settled = inUse()
+		}
 		var w pdu.ResultWriter
 		if err := a.Fetch(t.Context(), self(), ids, &w); err != nil {
 			t.Fatal(err)
@@ -61,4 +71,18 @@ func TestChurn(t *testing.T) {
 			t.Error(names)
 		}
 	}
+	if now := inUse(); now > settled+maxGrowth {
+		t.Errorf("%d bytes were in use, then %d", settled, now)
+	}
+}
+
+// maxGrowth is by how much the memory may grow that the agent has for processes, of which not always as many exist.
+const maxGrowth = 2 << 20
+
+// inUse is how much memory is in use.
+func inUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
