@@ -113,7 +113,7 @@ func (r *Receiver) serve(q *request, w http.ResponseWriter) ([]byte, error) {
 		return nil, err
 	}
 	if what == "label" {
-		return r.serveLabel(q, w)
+		return r.serveLabel(q)
 	}
 	volume, number, err := parsePath(what, rest)
 	if err == nil {
@@ -174,7 +174,7 @@ func appendString(b []byte, s string) []byte {
 }
 
 // serveLabel begins an archive.
-func (r *Receiver) serveLabel(q *request, w http.ResponseWriter) ([]byte, error) {
+func (r *Receiver) serveLabel(q *request) ([]byte, error) {
 	timeout := r.opts.Limits.Timeout
 	if text, ok := q.params["polltimeout"]; ok {
 		sec, err := strconv.ParseUint(text[0], 10, 31)
@@ -186,7 +186,7 @@ func (r *Receiver) serveLabel(q *request, w http.ResponseWriter) ([]byte, error)
 	if q.r.ContentLength > maxBody {
 		return nil, errTooLong
 	}
-	label, err := io.ReadAll(http.MaxBytesReader(w, q.r.Body, labelLenV3))
+	label, err := io.ReadAll(io.LimitReader(q.r.Body, labelLenV3+1)) // one more is a label of a wrong length
 	if err != nil {
 		return nil, badRequest("label: %v", err)
 	}
