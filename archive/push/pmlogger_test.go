@@ -368,7 +368,7 @@ func TestPMLoggerRefused(t *testing.T) {
 	c.succeed("POST", "/logger/volume/1/"+n, []byte(record(24, 0)), 856, "{\"success\":true}\r\n")
 	for _, q := range []struct {
 		path   string
-		length int
+		length int64
 		status int
 	}{
 		{"/logger/label", 64<<20 + 1, 400},
