@@ -69,7 +69,7 @@ func TestInteropDebug(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	for option, pattern := range map[string]*regexp.Regexp{
 		"pdu":   regexp.MustCompile(`^(pmGetPDU|pmXmitPDU|\d\d\d:)`),
-		"appl0": regexp.MustCompile(`^(AcceptNewClient|DATA: from client|PDU: |endclient|CLIENT|     fd|     ==)`),
+		"appl0": regexp.MustCompile(`^(AcceptNewClient|DATA: |SendFetch|  pmid|PDU: |endclient|CLIENT|     fd|     ==)`),
 	} {
 		t.Run(option, func(t *testing.T) {
 			t.Parallel()

@@ -158,6 +158,32 @@ func TestInteropDebugNames(t *testing.T) {
 	}
 }
 
+// TestInteropDebugMetadata compares what C pmcd and ours print of instances and labels, and of names that are looked up.
+func TestInteropDebugMetadata(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo", "pmprobe")
+	metadata := regexp.MustCompile(`^(pmInResult|  \[\d+\] inst|__pmSendLabel|__pmDecodeLabel|\[\d+\] pmLabelSet|pmLabelSet AT|    \{|    \[\d+\] name|pmLookupName\([2-9])`)
+	pointers := regexp.MustCompile(`0x[0-9a-f]{6,}( |\))|<:.*:>`)
+	look := func(program string) (lines []string) {
+		p := pcptest.StartPMCD(t, pcptest.Config{Program: program, Shipped: []string{"pmcd", "sample"}, Args: []string{"-D", "indom,labels,pmapi"}})
+		for _, command := range []string{"pminfo HOST -f sample.colour sample.aggregate sample.bin", "pminfo HOST -l sample.colour sample.dupnames.two.bin pmcd.pdu_in.total",
+			"pmprobe HOST -I sample.colour pmcd.version sample.bin", "pmval HOST -s 1 -t 0.01 -i red,blue sample.colour", "pmval HOST -s 1 -t 0.01 -i 100 sample.bin"} {
+			words := strings.Fields(command)
+			pcptest.Run(t, nil, "", append([]string{words[0], "-h", p.Host()}, words[2:]...)...)
+		}
+		p.Stop()
+		for line := range strings.SplitSeq(pointers.ReplaceAllString(p.Log(), "AT$1"), "\n") {
+			if metadata.MatchString(line) {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	want, got := look(""), look(pcptest.Build(t, "./examples/pmcd"))
+	if diff := cmp.Diff(want, got); diff != "" || len(want) < 100 {
+		t.Errorf("%d lines (-C +Go):\n%s", len(want), diff)
+	}
+}
+
 // TestInteropDebugConfig compares what C pmcd and ours print of access rules that they read, and of settings.
 func TestInteropDebugConfig(t *testing.T) {
 	pcptest.Need(t, "pmcd")

@@ -168,17 +168,7 @@ func (p *pduDebug) instances(body []byte) {
 	if !p.indom || r.Decode(body) != nil {
 		return
 	}
-	fmt.Fprintf(p.w, "pmInResult dump from %p for InDom %v (0x%x), numinst=%d\n", p, p.domain, uint32(p.domain), len(r.Instances))
-	for i, inst := range r.Instances { // a reply by name has no names, one by number no numbers
-		fmt.Fprintf(p.w, "  [%d]", i)
-		if inst.ID != pdu.NoInst {
-			fmt.Fprintf(p.w, " inst=%d", inst.ID)
-		}
-		if inst.Name != "" {
-			fmt.Fprintf(p.w, " name=\"%s\"", inst.Name)
-		}
-		io.WriteString(p.w, "\n")
-	}
+	pmlog.DumpInstances(p.w, p, p.domain, r.Instances)
 }
 
 func (p *pduDebug) labelReply(body []byte) {
@@ -186,25 +176,7 @@ func (p *pduDebug) labelReply(body []byte) {
 	if !p.labels || r.Decode(body) != nil {
 		return
 	}
-	at := "(nil)"
-	if len(r.Sets) > 0 {
-		at = fmt.Sprintf("%p", p)
-	}
-	fmt.Fprintf(p.w, "__pmDecodeLabel(ident=%d,type=0x%x[%v], %d sets @%s)\n", int32(r.Ident), int32(r.Class), r.Class, len(r.Sets), at)
-	for i, s := range r.Sets {
-		n := len(s.Labels)
-		if s.Err != 0 {
-			n = int(s.Err)
-		}
-		fmt.Fprintf(p.w, "[%d] pmLabelSet dump from %p inst=%d nlabels=%d\n", i, p, s.Inst, n)
-		if len(s.Labels) == 0 {
-			continue
-		}
-		fmt.Fprintf(p.w, "pmLabelSet %p json:\n    %s\npmLabelSet %p index:\n", p, s.JSON, p)
-		for j, l := range s.Labels {
-			fmt.Fprintf(p.w, "    [%d] name(%d,%d) : value(%d,%d) [%v]\n", j, l.NameOff, l.NameLen, l.ValueOff, l.ValueLen, l.Flags.Class())
-		}
-	}
+	pmlog.DumpLabels(p.w, "__pmDecodeLabel", p, &r)
 }
 
 // attribute prints the data of a login. What a client sends is masked behind the name of the method, unlike in PCP, since it may be

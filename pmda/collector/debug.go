@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -32,11 +33,17 @@ const (
 	debugAuth
 	debugContext
 	debugPMNS
+	debugPMAPI
+	debugInDom
+	debugLabels
 )
+
+// debugPDUs are the options that show something of PDUs of clients, beside the PDUs themselves.
+const debugPDUs = debugAttr | debugContext | debugPMNS | debugPMAPI | debugInDom | debugLabels
 
 var debugOptions = map[string]debugOption{
 	"access": debugAccess, "appl0": debugAppl0, "attr": debugAttr, "auth": debugAuth, "context": debugContext,
-	"pmns": debugPMNS,
+	"pmns": debugPMNS, "pmapi": debugPMAPI, "indom": debugInDom, "labels": debugLabels,
 }
 
 // startDebug turns on the debug options of the fields.
@@ -93,15 +100,41 @@ func (s *Server) debugAgent(a *agent, p *process) {
 	}
 }
 
-// debugAccept writes that a client has come.
+// debugAccept writes that a client has come, and where.
 func (s *Server) debugAccept(c *client) {
-	if info := c.info.Load(); s.debug.is(debugAppl0) && info != nil {
-		s.debug.write(fmt.Sprintf("AcceptNewClient(%d): client[%d] (fd %d)\n", s.listenerOf(c.conn), info.ID, rawconn.Descriptor(c.conn)))
+	info := c.info.Load()
+	if !s.debug.is(debugAppl0) || info == nil {
+		return
 	}
+	var text string
+	l, fd := s.listenerOf(c.conn)
+	if l != nil {
+		text = fmt.Sprintf("DATA: from pmcd %s request socket %s (fd %d)\n", debugFamily(l.Addr()), debugPlace(l.Addr()), fd)
+	}
+	s.debug.write(text + fmt.Sprintf("AcceptNewClient(%d): client[%d] (fd %d)\n", fd, info.ID, rawconn.Descriptor(c.conn)))
 }
 
-// listenerOf is the descriptor of the listener that has accepted a connection, -1 if there is none.
-func (s *Server) listenerOf(conn net.Conn) int {
+// debugFamily is how C pmcd calls the sort of an address.
+func debugFamily(a net.Addr) string {
+	switch t, ok := a.(*net.TCPAddr); {
+	case !ok:
+		return a.Network()
+	case t.IP.To4() == nil:
+		return "ipv6"
+	}
+	return "inet"
+}
+
+// debugPlace is an address without its port.
+func debugPlace(a net.Addr) string {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return t.IP.String()
+	}
+	return a.String()
+}
+
+// listenerOf is the listener that has accepted a connection, and its descriptor; nil and -1 if there is none.
+func (s *Server) listenerOf(conn net.Conn) (net.Listener, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	local := conn.LocalAddr()
@@ -114,9 +147,28 @@ func (s *Server) listenerOf(conn net.Conn) int {
 		} else if a.Network() != b.Network() || a.String() != b.String() {
 			continue
 		}
-		return rawconn.Descriptor(l)
+		return l, rawconn.Descriptor(l)
 	}
-	return -1
+	return nil, -1
+}
+
+// debugFetch writes what is asked for of each agent, in the order in which pmcd asks.
+func (s *Server) debugFetch(calls []*fetchCall) {
+	if !s.debug.is(debugAppl0) {
+		return
+	}
+	var b bytes.Buffer
+	for _, a := range s.agents.Load().list {
+		i := slices.IndexFunc(calls, func(k *fetchCall) bool { return k.agent == a })
+		if i < 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "SendFetch %d metrics to PMDA domain %d (%v)\n", len(calls[i].ids), a.domain(), a.kind)
+		for j, id := range calls[i].ids {
+			fmt.Fprintf(&b, "  pmid[%d] %v\n", j, id)
+		}
+	}
+	s.debug.write(b.String())
 }
 
 // debugData writes that something has come from a client, and the table of clients unless that is the end.

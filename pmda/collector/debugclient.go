@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -118,6 +119,8 @@ func (s *Server) debugClientPDU(out bool, h pdu.Header, body []byte) {
 	switch {
 	case h.Kind == pdu.KindAttr && s.debug.is(debugAttr):
 		s.debugLogin(out, body)
+	case h.Kind == pdu.KindInstance || h.Kind == pdu.KindLabel:
+		s.debugMetadata(out, h.Kind, body)
 	case s.debug.is(debugContext):
 		s.debugContext(out, h, body)
 	}
@@ -156,6 +159,8 @@ func maskLogin(message string) string {
 func (s *Server) debugAgentPDU(a *agent, out bool, h pdu.Header, body []byte) {
 	var p pdu.Attr
 	switch {
+	case h.Kind == pdu.KindInstance || h.Kind == pdu.KindLabel:
+		s.debugMetadata(out, h.Kind, body)
 	case h.Kind != pdu.KindAttr && s.debug.is(debugContext):
 		s.debugContext(out, h, body)
 	case h.Kind == pdu.KindAttr && s.debug.is(debugAttr) && p.Decode(body) == nil:
@@ -163,6 +168,26 @@ func (s *Server) debugAgentPDU(a *agent, out bool, h pdu.Header, body []byte) {
 		s.debug.write(fmt.Sprintf("pmcd: send client[%d] attr %v=%s to daemon agent[%d]\n", h.From, p.Key, value, slices.Index(s.agents.Load().list, a)) +
 			pmlog.DumpAttr("__pmSendAttr", p.Key, len(p.Value), string(p.Value)))
 	}
+}
+
+// debugMetadata writes the instances or labels of a reply.
+func (s *Server) debugMetadata(out bool, kind pdu.Kind, body []byte) {
+	var b bytes.Buffer
+	var instances pdu.InstanceReply
+	var labels pdu.LabelReply
+	switch {
+	case kind == pdu.KindInstance && s.debug.is(debugInDom) && instances.Decode(body) == nil:
+		pmlog.DumpInstances(&b, &instances, instances.InDom, instances.Instances)
+	case kind == pdu.KindLabel && s.debug.is(debugLabels) && labels.Decode(body) == nil:
+		call := "__pmDecodeLabel"
+		if out {
+			call = "__pmSendLabel"
+		}
+		pmlog.DumpLabels(&b, call, &labels, &labels)
+	default:
+		return
+	}
+	s.debug.write(b.String())
 }
 
 // debugContext writes what the option context shows of a PDU: credentials and errors.

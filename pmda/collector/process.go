@@ -309,14 +309,19 @@ func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream,
 	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
 	defer cancel()
 	exited := p.exited
+	var before error
 	for {
 		c, err := p.dialer(ctx, network, addr)
 		if err == nil {
 			return c.(remote.Stream), nil
 		}
+		if before != nil && ctx.Err() != nil {
+			err = before // it says more than that the time is over
+		}
 		if p.cmd == nil {
 			return nil, err
 		}
+		before = err
 		select {
 		case <-exited:
 			if !p.state().Success() {

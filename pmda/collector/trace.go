@@ -100,9 +100,9 @@ func traceErr(err error) string {
 func (s *Server) tracePDU(conn any) func(out bool, h pdu.Header, body []byte) {
 	var names debugNames
 	return func(sent bool, h pdu.Header, body []byte) {
-		if s.debug.is(debugAttr | debugContext | debugPMNS) {
+		if s.debug.is(debugPDUs) {
 			s.debugClientPDU(sent, h, body)
-			if s.debug.is(debugPMNS) && (h.Kind >= pdu.KindPMNSIDs && h.Kind <= pdu.KindPMNSTraverse) {
+			if s.debug.is(debugPMNS|debugPMAPI) && (h.Kind >= pdu.KindPMNSIDs && h.Kind <= pdu.KindPMNSTraverse) {
 				names.write(s, sent, h.Kind, body)
 			}
 		}
@@ -127,7 +127,7 @@ func (s *Server) traceAgentPDU(a *agent, of remote.Stream) func(out bool, h pdu.
 	in, out := directions(of)
 	var expected atomic.Uint32 // the kind of the reply to the request in progress
 	return func(sent bool, h pdu.Header, body []byte) {
-		if s.debug.is(debugAttr | debugContext) {
+		if s.debug.is(debugPDUs) {
 			s.debugAgentPDU(a, sent, h, body)
 		}
 		if !s.trace.Any(eventtrace.Conns | eventtrace.PDUs | eventtrace.Debug) {
