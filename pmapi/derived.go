@@ -3,6 +3,7 @@ package pmapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,10 +70,18 @@ type DerivedError struct {
 	// Part is the innermost operation of Expr that makes no sense with the metrics of the source, as the C library writes it;
 	// empty for other errors.
 	Part string
+
+	whole bool // it is about the whole of Expr, not a place in it
 }
 
 // Error names the metric, its expression, where in that the error is, and what.
 func (e *DerivedError) Error() string {
+	switch {
+	case e.Part != "":
+		return fmt.Sprintf("derived metric %s: %q: in %q: %s", e.Name, e.Expr, e.Part, e.Message)
+	case e.whole:
+		return fmt.Sprintf("derived metric %s: %q: %s", e.Name, e.Expr, e.Message)
+	}
 	err := derived.AddError{Name: e.Name, Expr: e.Expr, SyntaxError: derived.SyntaxError{Offset: e.Offset, Message: e.Message}}
 	return err.Error()
 }

@@ -85,14 +85,14 @@ func (o *derivedOverlay) put(def *derived.Definition, id pdu.PMID) *derivedMetri
 
 // add adds a metric of this context alone.
 func (o *derivedOverlay) add(ctx context.Context, name, expr string) error {
-	fail := func(offset int, message string) error {
-		return &DerivedError{Name: name, Expr: expr, Offset: offset, Message: message}
+	fail := func(message string) error {
+		return &DerivedError{Name: name, Expr: expr, Message: message, whole: true}
 	}
 	if o.byName[name] != nil {
-		return fail(0, "Duplicate per-context derived metric name")
+		return fail("Duplicate per-context derived metric name")
 	}
 	if o.own == maxOwnDerived {
-		return fail(0, "Too many per-context derived metrics")
+		return fail("Too many per-context derived metrics")
 	}
 	var parsed derived.Set
 	if err := parsed.Add(name, expr); err != nil {
@@ -315,9 +315,9 @@ func (o *derivedOverlay) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc,
 
 // failure is why a metric is not bound.
 func (m *derivedMetric) failure() *DerivedError {
-	e := &DerivedError{Name: m.Name, Expr: m.Expr.String(), Message: m.err.Error()}
+	e := &DerivedError{Name: m.Name, Expr: m.Expr.String(), Message: m.err.Error(), whole: true}
 	if cause, ok := errors.AsType[*derived.SemanticError](m.err); ok {
-		e.Part = cause.Part
+		e.Part, e.whole = cause.Part, cause.Part == ""
 	}
 	return e
 }

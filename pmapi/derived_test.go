@@ -40,13 +40,14 @@ func TestDerive(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"twice":  "derive twice: derived metric twice: \"1\" at byte 0: Duplicate per-context derived metric name",
+		"twice":  "derive twice: derived metric twice: \"1\": Duplicate per-context derived metric name",
 		"1x":     "derive 1x: derived metric 1x: \"1\" at byte 0: illegal derived metric name (1x)",
 		"broken": "derive broken: derived metric broken: \"n +\" at byte 2: Arithmetic expression expected to follow PLUS",
-		"odd":    "derive odd: derived metric odd: \"disk.reads + n\" at byte 0: Illegal operator for counter and non-counter",
+		"empty":  "derive empty: derived metric empty: the expression is empty",
+		"odd":    "derive odd: derived metric odd: \"2 * (disk.reads + n)\": in \"disk.reads + n\": Illegal operator for counter and non-counter",
 	} {
-		expr := map[string]string{"broken": "n +", "odd": "disk.reads + n"}[name]
-		if expr == "" {
+		expr := map[string]string{"broken": "n +", "odd": "2 * (disk.reads + n)", "empty": ""}[name]
+		if expr == "" && name != "empty" {
 			expr = "1"
 		}
 		err := c.Derive(ctx, name, expr)

@@ -40,6 +40,9 @@ type AddError struct {
 }
 
 func (e *AddError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("derived metric %s: the expression is empty", e.Name)
+	}
 	return fmt.Sprintf("derived metric %s: %q at byte %d: %s", e.Name, e.Expr, e.Offset, e.SyntaxError.Error())
 }
 
