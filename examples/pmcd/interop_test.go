@@ -35,6 +35,25 @@ func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host
 	return p, host, socket
 }
 
+// TestSecondSocket starts collectors of one user that are told nothing but their ports: each has a socket of its own.
+func TestSecondSocket(t *testing.T) {
+	dir := pcptest.ShortDir(t)
+	for i := range 3 {
+		port := pcptest.FreePort(t)
+		p := pcptest.Start(t, pcptest.Daemon{
+			Path: pcptest.Build(t, "./examples/pmcd"), Args: append([]string{"-p", strconv.Itoa(port)}, giveTime...),
+			Env: []string{"PCP_RUN_DIR=" + filepath.Join(dir, "none"), "XDG_RUNTIME_DIR=" + dir}, Dir: t.TempDir(), Addr: fmt.Sprintf("localhost:%d", port), Greets: true,
+		})
+		want := "unix:" + filepath.Join(dir, "pmcd.socket")
+		if i > 0 {
+			want = "unix:" + filepath.Join(dir, fmt.Sprintf("pmcd-%d.socket", port))
+		}
+		if !strings.Contains(p.Log(), want+";") {
+			t.Errorf("collector %d says nothing of %s:\n%s", i, want, p.Log())
+		}
+	}
+}
+
 // tool runs a tool of PCP that has to succeed and print nothing to standard error.
 func tool(t *testing.T, argv ...string) string {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/pcp-go/pcp/internal/daemonfile"
@@ -57,7 +58,7 @@ func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error)
 			errs = append(errs, err)
 		}
 	}
-	p, err := o.listenUnix(conf)
+	p, err := o.listenUnix(conf, ports)
 	if err != nil && o.installed {
 		err = &portError{p, err}
 	}
@@ -227,9 +228,10 @@ func (o *options) requestPorts() (all []requestPort) {
 }
 
 // listenUnix opens the unix socket: that of -s or PMCD_SOCKET, else PCP's own,
-// else, without a configuration file, one in a directory of the user. On a system without
-// unix sockets the name is empty then.
-func (o *options) listenUnix(conf *pcpconf.Conf) (requestPort, error) {
+// else, without a configuration file, one in a directory of the user, which has the port in its
+// name if another collector of the user serves that. On a system without unix sockets the name is
+// empty then.
+func (o *options) listenUnix(conf *pcpconf.Conf, ports []requestPort) (requestPort, error) {
 	listen := func(path string) (requestPort, error) {
 		l, err := listenAt(path)
 		return requestPort{network: "unix", name: path, Listener: l}, err
@@ -246,10 +248,23 @@ func (o *options) listenUnix(conf *pcpconf.Conf) (requestPort, error) {
 		own = filepath.Join(dir, "pmcd.socket")
 	}
 	p, err = listen(own)
+	if _, served := errors.AsType[*inUseError](err); served && portNumber(ports) != "" {
+		p, err = listen(strings.TrimSuffix(own, ".socket") + "-" + portNumber(ports) + ".socket")
+	}
 	if errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, errors.ErrUnsupported) {
 		return requestPort{}, nil
 	}
 	return p, err
+}
+
+// portNumber is the number of the first port that is open, empty if none is.
+func portNumber(ports []requestPort) string {
+	for _, l := range listeners(ports) {
+		if a, ok := l.Addr().(*net.TCPAddr); ok {
+			return strconv.Itoa(a.Port)
+		}
+	}
+	return ""
 }
 
 // An inUseError is that another collector serves a unix socket.
