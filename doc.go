@@ -1,24 +1,25 @@
 // Package pcp is the root of an implementation of Performance Co-Pilot in pure
 // Go. It holds no code: this page is the map of its packages.
 //
-//	pdu                      data model and protocol: identifiers, values, labels, PDUs
+//	pdu                      data model and protocol: identifiers, types, units, values, labels, PDUs, framing
 //	pdu/pdutest              a scripted peer in memory, for tests
 //	pdu/sasl                 how clients log in: SCRAM-SHA-256, PLAIN, LOGIN, files of users
-//	pmns                     metric name spaces
-//	pmapi                    clients: contexts, fetch groups, fleets, rates, labels
+//	pmns                     metric name spaces: files, trees, merging
+//	pmapi                    clients: contexts on collectors and archives, fetch groups, fleets, derived metrics, rates, labels
 //	pmapi/local              contexts on agents in the same process, without a collector
 //	pmapi/pmapitest          made-up sources of metrics, for tests of clients
 //	pmapi/export             whole trees of metrics with all that is known of them, to pass on
 //	pmapi/export/nodeview    metrics of Linux under node_exporter's names
-//	pmapi/export/openmetrics a page of metrics for Prometheus and its kin
-//	pmapi/export/backfill    archives sent on in order, each record once
-//	pmapi/export/remotewrite metrics sent to Prometheus by remote write
-//	pmapi/export/send        what exporters share: queue, retries, counts
-//	pmapi/export/otlp        metrics sent to OpenTelemetry's receivers
+//	pmapi/export/openmetrics a page of metrics for Prometheus and its kin, as an http.Handler: OpenMetrics 1.0, text 0.0.4, pmproxy's form
+//	pmapi/export/backfill    archives sent on in order, each record once, with a place to resume from
+//	pmapi/export/remotewrite metrics sent to Prometheus and its kin by remote write 1.0, live or of archives
+//	pmapi/export/send        what exporters share: a queue in memory or in a directory, retries, exact counts
+//	pmapi/export/otlp        metrics sent to OpenTelemetry: OTLP over HTTP in JSON, with retries and a queue
 //	pmapi/tool               standard options and printing, for command-line tools
-//	pmapi/tool/report        reports of metrics in columns, as pmrep writes them
-//	pmapi/proxy              PCP's clients passed on to collectors, as pmproxy does
-//	pmapi/webapi             metrics over HTTP: the REST interface of pmproxy, for Grafana and scripts
+//	pmapi/tool/report        reports of metrics in columns, as pmrep writes them: text, CSV, archives, metric sets of configuration files
+//	pmapi/proxy              PCP's clients passed on to collectors that they cannot reach themselves, as pmproxy does
+//	pmapi/webapi             metrics over HTTP: the REST interface of pmproxy, for Grafana and scripts, and a page that shows metrics
+//	pmapi/timecontrol        the protocol of pmtime: a server that steps programs through time, and its clients
 //	pmda                     agents: tables of metrics, handlers, Main
 //	pmda/pmdatest            a conformance test for agents
 //	pmda/helptext            help texts in files, their source and compiled
@@ -27,22 +28,22 @@
 //	pmda/collector/pmcdconf  its configuration file and access rules
 //	mmv                      instrumentation: registries, handles, MMV files
 //	mmv/mmvexpvar            variables of package expvar in a registry
-//	archive                  archives: records, metadata, cursors over what was recorded
-//	archive/logimport        archives of values that a program has
+//	archive                  archives: records, metadata, cursors over what was recorded; from files or an fs.FS
+//	archive/logimport        archives of values that a program has, as libpcp_import makes them
 //	archive/logextract       one archive of several: merged, cut by time, metrics selected
 //	archive/logreduce        archives with fewer records: values at regular times
 //	archive/logrewrite       rules that change what an archive says of its metrics
-//	archive/logger           the recording engine of pmlogger
+//	archive/logger           the recording engine of pmlogger: a context into an archive
 //	archive/logger/logconf   its configuration language
 //	archive/logger/pmlc      the protocol of pmlc: ask a running logger what it records, change it
 //	archive/logger/record    record mode: sessions that record hosts on the fly, with a folio
 //	archive/logger/retention archives of days: begun at midnight, merged, compressed, removed
-//	archive/push             archives sent from one computer to another while they grow
+//	archive/push             archives sent from one computer to another while they grow: the /logger of pmproxy 7 as an http.Handler
 //	trace                    trace data: transactions, points, observations
 //	pmda/pmdammv             an agent: metrics of MMV files and of registries
 //	pmda/pmdatrace           an agent: metrics of trace data
-//	pmda/pmdalinux           an agent: metrics of the Linux kernel
-//	pmda/pmdaproc            an agent: metrics of processes, control groups and processes that have ended
+//	pmda/pmdalinux           an agent: metrics of the Linux kernel, the same as those of PCP's own
+//	pmda/pmdaproc            an agent: metrics of processes, control groups and processes that have ended (proc, hotproc, cgroup, acct), the same as those of PCP's own
 //	pmda/pmdago              an agent: metrics of Go's run time in this program
 //	pmda/pmdago/goexpvar     metrics made of the variables of package expvar
 //
