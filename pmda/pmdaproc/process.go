@@ -3,6 +3,7 @@ package pmdaproc
 import (
 	"cmp"
 	"context"
+	"hash/maphash"
 	"slices"
 	"strconv"
 
@@ -24,7 +25,22 @@ type process struct {
 type content struct {
 	reading uint32
 	err     error
-	value   any // a *T of the file's kind
+	value   any    // a *T of the file's kind
+	parsed  uint64 // the hash of the text that value has, 0 if it has none
+}
+
+// textSeed is new in each program: nobody can have texts made that have the same hash.
+var textSeed = maphash.MakeSeed()
+
+// isNew reports whether a file has another text than that in value, into which it is to be parsed then. Most
+// processes sleep most of the time, and their files stay as they are.
+func (c *content) isNew(text []byte) bool {
+	hash := maphash.Bytes(textSeed, text) | 1
+	if hash == c.parsed {
+		return false
+	}
+	c.parsed = hash
+	return true
 }
 
 // A table is a list of processes with what has been read of them. A reading is what a

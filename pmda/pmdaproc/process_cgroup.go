@@ -22,7 +22,9 @@ var membershipKind = &kind[membership]{cgroupFile, clusters{11, 54}, func(t *tab
 	if len(text) == 0 {
 		return pdu.ErrValue
 	}
-	to.parse(text)
+	if p.files[cgroupFile].isNew(text) {
+		to.parse(text)
+	}
 	return nil
 }}
 

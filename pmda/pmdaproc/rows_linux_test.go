@@ -210,6 +210,58 @@ func TestFreshValues(t *testing.T) {
 	}
 }
 
+// TestUnchangedFiles: a file is parsed again when its text is another one, and a text that has no values has none each time it is read.
+func TestUnchangedFiles(t *testing.T) {
+	root := machine().write(t)
+	a := newAgent(t, &pmdaproc.Options{Root: root})
+	good := machine()["proc/20/stat"]
+	for i, step := range []struct{ text, name, parent string }{
+		{good, "run ner", "1"}, {good, "run ner", "1"},
+		{"20 (other", "", ""}, {"20 (other", "", ""}, {"", "", ""},
+		{good, "run ner", "1"}, {good, "run ner", "1"},
+		{"20 (other) R 7", "other", "7"}, {"20 (other) R 8", "other", "8"},
+	} {
+		files{"proc/20/stat": step.text}.writeTo(t, root)
+		if name, parent := a.one("proc.psinfo.cmd", 20), a.one("proc.psinfo.ppid", 20); name != step.name || parent != step.parent {
+			t.Errorf("step %d: %q, parent %q of %q", i, name, parent, step.text)
+		}
+	}
+	for _, group := range []string{"/a", "/a", "/b", "/a"} {
+		files{"proc/20/cgroup": "0::" + group + "\n"}.writeTo(t, root)
+		if got := a.one("proc.psinfo.cgroups", 20); got != ":"+group {
+			t.Error(got, group)
+		}
+	}
+	for _, threads := range []string{"3", "3", "4", "3"} {
+		files{"proc/20/status": "Threads:\t" + threads + "\n"}.writeTo(t, root)
+		if got := a.one("proc.psinfo.threads", 20); got != threads {
+			t.Error(got, threads)
+		}
+	}
+}
+
+// TestOwnAddresses: what the agent hides of its own process from one user another gets all the same, though the file has the same text.
+func TestOwnAddresses(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only the root user can switch to another")
+	}
+	own := pdu.InstID(os.Getpid())
+	a := newAgent(t, &pmdaproc.Options{Root: process(os.Getpid(), "test", "S").write(t)})
+	for i := range 4 {
+		r, hidden := self(), i%2 != 0
+		if hidden {
+			r = as(nobody, nobody)
+		}
+		v, err := a.fetch(r, "proc.psinfo.start_code")
+		if err != nil || !hasKey(v, own) {
+			t.Fatal(v, err)
+		}
+		if got := v[own].String() == "0"; got != hidden {
+			t.Errorf("fetch %d: %s, want it hidden: %v", i, v[own], hidden)
+		}
+	}
+}
+
 // TestNameThatLooksLikeStat: a name with a parenthesis, a state and a line's end in it is a name.
 func TestNameThatLooksLikeStat(t *testing.T) {
 	tree := maps.Clone(machine())

@@ -36,11 +36,14 @@ var statKind = &kind[stat]{statFile, clusters{8, 52}, func(t *table, p *process,
 	if len(text) == 0 {
 		return pdu.ErrValue
 	}
-	if !to.parse(text) {
+	c := &p.files[statFile]
+	if c.isNew(text) && !to.parse(text) {
+		c.parsed = 0
 		return pdu.ErrValue
 	}
 	if t.files.foreign && t.files.isOwn(p.id) {
 		to.hideAddresses()
+		c.parsed = 0
 	}
 	p.label.noteComm(to.comm, to.n[statStart])
 	return nil

@@ -70,7 +70,9 @@ var statusKind = &kind[status]{statusFile, clusters{24, 56}, func(t *table, p *p
 	if len(text) == 0 {
 		return pdu.ErrValue
 	}
-	to.parse(text)
+	if p.files[statusFile].isNew(text) {
+		to.parse(text)
+	}
 	return nil
 }}
 
