@@ -149,7 +149,8 @@ type itemOptions struct {
 	where        *LabelFilter // nil for all
 }
 
-// Instance selects an instance by its name, or by its name up to the first space. An item of
+// Instance selects an instance by its name, by its name up to the first space, or by another one that
+// the agent knows it by: "1" is the process "000001 init" of the agent proc. An item of
 // a metric with instances needs this option, one of a singular metric cannot have it
 // (pdu.ErrInDom), and neither can a Set (pdu.ErrArg). The instance need not exist yet (see
 // Group).
@@ -363,6 +364,7 @@ func (g *Group) resolveAgain() {
 	}
 	for _, d := range g.domains {
 		d.forgetNames()
+		clear(d.aliases)
 	}
 	g.unresolved = true
 }

@@ -2,7 +2,9 @@ package pmapi
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -17,6 +19,7 @@ type groupDomain struct {
 	list    []pdu.Instance
 	err     error                 // why there is no list
 	names   map[pdu.InstID]string // "" for instances without a name
+	aliases map[string]pdu.InstID // what the source has for names that are not in the list; NoInst for none
 	gen     int                   // counts lists
 	at      uint64                // how many results there were when the list was requested
 	missing bool                  // an instance that is selected had no value
@@ -31,7 +34,7 @@ func (g *Group) domain(id pdu.InDom) *groupDomain {
 	}
 	d := g.domains[id]
 	if d == nil {
-		d = &groupDomain{g: g, id: id, names: map[pdu.InstID]string{}, at: never}
+		d = &groupDomain{g: g, id: id, names: map[pdu.InstID]string{}, aliases: map[string]pdu.InstID{}, at: never}
 		g.domains[id] = d
 	}
 	return d
@@ -51,6 +54,9 @@ func (d *groupDomain) requestList(ctx context.Context) error {
 	list, err := d.g.c.knownInstances(ctx, d.id)
 	if err != nil && !isReply(err) {
 		return err
+	}
+	if !slices.Equal(list, d.list) {
+		d.expireAliases(list)
 	}
 	d.list, d.err = list, nil
 	if err != nil {
@@ -76,12 +82,54 @@ func (g *Group) requestMissing(ctx context.Context) error {
 			continue
 		}
 		d.missing = false
-		if err := d.requestList(ctx); err != nil {
+		if err := g.requestSelected(ctx, d); err != nil {
 			d.missing, g.instsMissing = true, true
 			return err
 		}
 	}
 	return nil
+}
+
+// requestSelected requests the list, and what instances the names of items stand for that are not in it.
+func (g *Group) requestSelected(ctx context.Context, d *groupDomain) error {
+	if err := d.requestList(ctx); err != nil {
+		return err
+	}
+	for _, m := range g.members {
+		if b := m.base(); b.domain == d && b.opts.hasInstance {
+			if err := d.requestAlias(ctx, b.opts.instance); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// requestAlias asks the source for an instance whose name is not in the list, once for each list: agents may know it by others, as proc
+// does the process "000001 init" by the name "1". Archives have no other names.
+func (d *groupDomain) requestAlias(ctx context.Context, name string) error {
+	if _, known := d.find(name); known || name == "" || d.err != nil || d.g.c.archive() != nil {
+		return nil
+	}
+	if _, known := d.aliases[name]; known {
+		return nil
+	}
+	id, err := d.g.c.InstID(ctx, d.id, name)
+	if err != nil {
+		if !isReply(err) {
+			return err
+		}
+		id = pdu.NoInst
+	}
+	d.aliases[name] = id
+	return nil
+}
+
+// expireAliases drops those that are not instances of a new list.
+func (d *groupDomain) expireAliases(list []pdu.Instance) {
+	maps.DeleteFunc(d.aliases, func(_ string, id pdu.InstID) bool {
+		return !slices.ContainsFunc(list, func(i pdu.Instance) bool { return i.ID == id })
+	})
 }
 
 // ensureNames requests the list, if it has to be requested again or if it lacks an instance of
@@ -105,7 +153,7 @@ func (d *groupDomain) ensureNames(ctx context.Context, s pdu.ValueSet, again boo
 	return nil
 }
 
-// find is the number of an instance with a name, or with that up to its first space.
+// find is the number of an instance with a name, with that up to its first space, or for which the source knows the name.
 func (d *groupDomain) find(name string) (pdu.InstID, bool) {
 	for _, i := range d.list {
 		if i.Name == name {
@@ -117,5 +165,6 @@ func (d *groupDomain) find(name string) (pdu.InstID, bool) {
 			return i.ID, true
 		}
 	}
-	return 0, false
+	id, ok := d.aliases[name]
+	return id, ok && id != pdu.NoInst
 }

@@ -1,12 +1,15 @@
 package pmapi_test
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmda"
 )
 
 // An instance that is missing at the first fetch has values, and rates, from the fetch on at which
@@ -92,7 +95,7 @@ func TestItemInstanceRequests(t *testing.T) {
 	pmapi.Add[float64](g, "disk.temp", pmapi.Instance("sdx"))
 	pmapi.Add[uint32](g, "disk.reads", pmapi.Instance("sdx"), pmapi.Scale("instant"))
 	s.fetch(g)
-	s.wantRequests("Lookup Descs Instances Fetch")
+	s.wantRequests("Lookup Descs Instances Instances Fetch") // the second is for what the agent may know as sdx
 	s.fetch(g)
 	s.wantRequests("Instances Fetch")
 	s.instances("0 sda", "1 sdx")
@@ -119,6 +122,76 @@ func TestItemInstanceRequests(t *testing.T) {
 	s.wantRequests("Fetch")
 	if err := g.Err(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A numberedAgent is an agent that knows instances by their numbers, too, unless one is its wrong.
+type numberedAgent struct {
+	pmda.Handler
+	wrong string
+	asked int
+}
+
+func (h *numberedAgent) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
+	if name != "" {
+		h.asked++
+	}
+	if id, err := strconv.Atoi(name); err == nil && name != h.wrong {
+		return []pdu.Instance{{ID: pdu.InstID(id)}}, nil
+	}
+	return h.Handler.Instances(ctx, r, d, inst, name)
+}
+
+// Instances may be selected by names that are not in the list, but that the agent knows. It is asked for a name once, and again
+// when the list has changed.
+func TestItemInstanceByOtherName(t *testing.T) {
+	a := &pmda.Agent{Name: "tasks", Domain: 401}
+	tasks := a.AddInDom("task")
+	pmda.Register(a, pmda.Metric[int32]{Name: "task.number", InDom: tasks, Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int32, error) {
+		return int32(i.ID), nil
+	}})
+	list := func(ids ...pdu.InstID) {
+		var all []pdu.Instance
+		for _, id := range ids {
+			all = append(all, pdu.Instance{ID: id, Name: fmt.Sprintf("%06d task", id)})
+		}
+		if _, err := tasks.SetInstances(all...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := &numberedAgent{Handler: a, wrong: "8"}
+	c := local(t, h)
+	g := c.Group()
+	pmapi.AddSet[int32](g, "task.number")
+	seven := pmapi.Add[int32](g, "task.number", pmapi.Instance("7"))
+	eight := pmapi.Add[int32](g, "task.number", pmapi.Instance("8"))
+	for _, step := range []struct {
+		list  []pdu.InstID
+		wrong string
+		want  [2]pdu.Error
+		asked int
+	}{
+		{[]pdu.InstID{7, 9}, "8", [2]pdu.Error{0, pdu.ErrInst}, 2},
+		{[]pdu.InstID{7, 9}, "8", [2]pdu.Error{0, pdu.ErrInst}, 0},
+		{[]pdu.InstID{7, 8, 9}, "", [2]pdu.Error{0, 0}, 1},
+		{[]pdu.InstID{7, 8, 9, 10}, "", [2]pdu.Error{0, 0}, 0}, // the new one makes the set get the list
+		{[]pdu.InstID{8}, "7", [2]pdu.Error{pdu.ErrValue, 0}, 0},
+		{[]pdu.InstID{8}, "7", [2]pdu.Error{pdu.ErrInst, 0}, 1},
+	} {
+		list(step.list...)
+		h.wrong, h.asked = step.wrong, 0
+		if _, err := g.Fetch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, item := range []*pmapi.Item[int32]{seven, eight} {
+			v, err := item.Value()
+			if code := pdu.FromError(err); code != step.want[i] || code == 0 && v != int32(7+i) {
+				t.Errorf("%v: item %d: %d, %v, want %v", step.list, i, v, err, step.want[i])
+			}
+		}
+		if h.asked != step.asked {
+			t.Errorf("%v: asked for %d names, want %d", step.list, h.asked, step.asked)
+		}
 	}
 }
 

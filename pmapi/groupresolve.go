@@ -137,7 +137,7 @@ func (g *Group) describeNames(ctx context.Context, names []string, resolved map[
 }
 
 // requestInstances requests the instances of domains in which one is selected, once for each
-// domain.
+// domain, and those that are selected by names of another kind.
 func (g *Group) requestInstances(ctx context.Context, resolved map[string]*resolvedName) error {
 	requested := map[*groupDomain]bool{}
 	for _, m := range g.members {
@@ -146,11 +146,16 @@ func (g *Group) requestInstances(ctx context.Context, resolved map[string]*resol
 			continue
 		}
 		d := g.domain(resolved[b.name].desc.InDom)
-		if d == nil || d.current || requested[d] {
+		if d == nil {
 			continue
 		}
-		requested[d] = true
-		if err := d.requestList(ctx); err != nil {
+		if !d.current && !requested[d] {
+			requested[d] = true
+			if err := d.requestList(ctx); err != nil {
+				return err
+			}
+		}
+		if err := d.requestAlias(ctx, b.opts.instance); err != nil {
 			return err
 		}
 	}
