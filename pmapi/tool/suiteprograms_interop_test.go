@@ -30,39 +30,7 @@ type suiteRun struct {
 	env, args []string
 }
 
-// suitePrograms are those that have a counterpart.
-//
-// These of the same subjects have none:
-//
-//	addctxdm           -              no test runs it; definitions for one context: TestInteropSuiteContexts
-//	badUnitsStr_r      746            a buffer that is too short; AppendTo has a buffer that grows
-//	chk_metric_types   277            values of agents that are installed; type and value on the wire: pdu, TestInteropExtract
-//	chknumval, xxx     043 273        prints what pmcd's metrics are; stores and fetches: examples/pmstore
-//	ctx_derive         1252 1254 1260 needs a pmcd: TestInteropSuiteContexts
-//	debug              348 973 1359 … -D: examples/internal/toolcmp runs it with every tool
-//	endian             268            the order of bytes in C's unions; TestInteropExtract has both orders
-//	exertz             077            prints the label of an archive in zones; zone_test.go, TestInteropZone
-//	fetchrate          233            rates of a live pmcd; pmapi, groupinterop_test.go
-//	getcontexthost     786            prints the host of a context: pmapi, Context.HostName
-//	getversion         1092           pmGetVersion; PCPVersion is what -V prints
-//	grind_ctx          246 977 1259   looks for leaks of memory, of contexts with derived metrics
-//	loadconfig2        954            locks, while definitions are loaded twice
-//	pmfstring, pmstrn, pmsprintf      1245 1300 1313 C's strings
-//	pmprintf           325 1145       a dialog or a file for messages: Command.Report
-//	progname           1182           a global name; Command.Name
-//	qa_timezone        -              no test runs it; prints the zone that C has found
-//	sizeof             480 560 …      sizes of C's structs
-//	stampconv          1341           C's structs of time
-//	test_pcp, test_pcp_getopts, test_pcp_options, test_pcp_time, test_pmfg
-//	                   702 707 737 739 741 859 the bindings of Python
-//	time_stamp         1661 1662      a stopwatch
-//	timeshift          632            pmlogrewrite's shifts of time; intervals alone are ParseInterval's
-//	usergroup, username 653 1438      pmGetUsername; os/user
-//	whichtimezone      086            zones of several pmcds; Command.SetTimes with -z
-//	wrap_int           269            makes expected output for pmval
-//	xmktime            188            mktime of the C library
-//
-// Those of fetch groups, labels, events and archives are compared where these are tested.
+// suitePrograms are those that have a counterpart here; suiteElsewhere are the others of the same subjects.
 func suitePrograms() []suiteProgram {
 	return []suiteProgram{
 		{name: "atomstr", tests: "423", libs: []string{"-lpcp_pmda"}, runs: once(), ours: atomStr, same: without("(null)", "NULL")},
