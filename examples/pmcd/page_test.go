@@ -19,7 +19,7 @@ func TestPage(t *testing.T) {
 		"/page/main.js":                     "new Page()",
 		"/pmapi/fetch?names=pmcd.numagents": `"name":"pmcd.numagents","instances":[{"instance":null,"value":`,
 		"/metrics?names=pmproxy.gateway.live.viewers":               "\npmproxy_gateway_live_viewers{",
-		"/pmapi/fetch?names=pmcd.numagents&hostspec=localhost:1":    "host is not allowed: localhost:1",
+		"/pmapi/fetch?names=pmcd.numagents&hostspec=localhost:1":    "host is not allowed: localhost:1: the gateway's list of hosts",
 		"/pmapi/fetch?names=pmcd.numagents&hostspec=localhost:4330": "host is not allowed",
 		"/pmapi/store?name=pmcd.control.debug&value=1":              "nothing is stored",
 		"/pmapi/_store?name=pmcd.control.debug&value=1":             "nothing is stored",

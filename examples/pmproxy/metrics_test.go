@@ -26,7 +26,7 @@ func TestInteropMetrics(t *testing.T) {
 		{"/metrics?view=node", "", "text/plain; version=0.0.4", "\nnode_cpu_seconds_total{"},
 		{"/metrics?names=kernel.all.load", open, "application/openmetrics-text; version=1.0.0", "\nkernel_all_load{"},
 		{"/metrics?names=kernel.all.load&format=pcp", open, "text/plain; version=0.0.4", "\n# PCP5 kernel.all.load "},
-		{"/metrics?view=nosuch", "", "application/json", "no such view"},
+		{"/metrics?view=nosuch", "", "application/json", "no such view: nosuch, but node"},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, addr+c.path, nil)
 		if err != nil {

@@ -431,7 +431,7 @@ func TestScrapes(t *testing.T) {
 		{"/metrics?names=t.max&format=pcp", 200, "\nt_max{hostname=\"made.up\"} 18446744073709551615\n", 1},
 		{"/metrics?names=t.colour&format=prometheus&times=true", 200, "\nt_colour{instid=\"0\",instname=\"red\"} 1 1700000000001\n", 1},
 		{"/metrics?view=hello", 200, "hello 1\n", 1},
-		{"/metrics?view=node", 400, "no such view", 1},
+		{"/metrics?view=node", 400, "there is no such view: node, but hello", 1},
 		{"/metrics?format=xml", 400, "format is none of", 1},
 		{"/metrics?names=t.nosuch", 400, `{"message":"'t.nosuch' - Unknown metric name","success":false}`, 1},
 		{"/metrics?names=t.nosuch,t.double", 200, "\nt_double 0.1\n", 1},

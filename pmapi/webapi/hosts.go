@@ -34,7 +34,7 @@ func (q *query) source() (opener, login, error) {
 		return q.g.Local, login{}, nil
 	}
 	if !q.g.mayConnect(h) {
-		return nil, login{}, &failure{http.StatusForbidden, "host is not allowed: " + withoutAttrs(h)}
+		return nil, login{}, &failure{http.StatusForbidden, "host is not allowed: " + withoutAttrs(h) + ": the gateway's list of hosts (pmproxy --allow) has no pattern for it"}
 	}
 	l, err := q.loginAs(h)
 	if err != nil {

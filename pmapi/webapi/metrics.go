@@ -3,7 +3,9 @@ package webapi
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -131,7 +133,7 @@ func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
 	if view := q.g.views[key.view]; view != nil {
 		return view(q.s.c), nil
 	} else if key.view != "" {
-		return nil, badRequest("there is no such view: " + key.view)
+		return nil, badRequest("there is no such view: " + key.view + ", but " + strings.Join(slices.Sorted(maps.Keys(q.g.views)), ", "))
 	}
 	var names []string
 	below := 0
