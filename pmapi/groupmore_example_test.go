@@ -2,6 +2,7 @@ package pmapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -153,4 +154,64 @@ func ExampleContext_Events() {
 	// Output:
 	// 12:00:01 tea <nil>
 	// 2 orders were missed
+}
+
+// Items are removed from a group while it runs: what is fetched from then on is what is left.
+func ExampleItem_Remove() {
+	ctx := context.Background()
+	g := madeShop().Context().Group()
+	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+	read := pmapi.Add[uint64](g, "disk.dev.read_bytes", pmapi.Instance("sda"), pmapi.Scale("instant"))
+	for now, err := range g.Every(ctx, time.Second) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		bytes, _ := read.Value()
+		l, err := load.Value()
+		fmt.Println(now.Format(time.TimeOnly), bytes, l, errors.Is(err, pdu.ErrArg))
+		load.Remove()
+	}
+	// Output:
+	// 12:00:00 0 0.5 false
+	// 12:00:01 1024 0 true
+	// 12:00:02 2048 0 true
+}
+
+// How old a value is: a metric of discrete semantics keeps its value until the collector has another.
+func ExampleItem_Time() {
+	ctx := context.Background()
+	src := &pmapitest.Source{Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
+	kernel := pmapitest.Add(src, pmapitest.Metric[string]{Name: "kernel.uname.release", Sem: pdu.SemDiscrete})
+	kernel.Set("6.1.0")
+	g := src.Context().Group()
+	release := pmapi.Add[string](g, "kernel.uname.release")
+	for range 3 {
+		now, err := g.Fetch(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		v, err := release.Value()
+		fmt.Println(v, err, now.Sub(release.Time()))
+		src.Advance(time.Minute)
+		kernel.Set() // an archive has it once
+	}
+	// Output:
+	// 6.1.0 <nil> 0s
+	// 6.1.0 <nil> 1m0s
+	// 6.1.0 <nil> 2m0s
+}
+
+// What an item is: its descriptor, its help text and the units of its values, which are rates here.
+func ExampleItem_Desc() {
+	ctx := context.Background()
+	g := madeShop().Context().Group()
+	read := pmapi.Add[float64](g, "disk.dev.read_bytes", pmapi.Instance("sda"))
+	if _, err := g.Fetch(ctx); err != nil {
+		log.Fatal(err)
+	}
+	d := read.Desc()
+	text, err := read.Text(ctx, pdu.TextOneLine)
+	fmt.Println(d.Type, d.Sem, d.Units, "|", read.Units(), "|", text, err)
+	// Output:
+	// U64 counter Kbyte | Kbyte / sec | bytes of a disk <nil>
 }
