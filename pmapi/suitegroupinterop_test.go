@@ -167,11 +167,12 @@ func TestInteropSuiteManyGroups(t *testing.T) {
 	for i, line := range want {
 		name, _, _ := strings.Cut(line, " ")
 		all.Go(func() {
-			pc, err := c.Dup(t.Context())
-			if archive, ok := strings.CutPrefix(name, "./archives/"); ok {
-				pc.Close()
-				pc, err = suiteArchive(t, archive)
+			archive, ok := strings.CutPrefix(name, "./archives/")
+			open := func() (*pmapi.Context, error) { return c.Dup(t.Context()) }
+			if ok {
+				open = func() (*pmapi.Context, error) { return suiteArchive(t, archive) }
 			}
+			pc, err := open()
 			if err != nil {
 				got[i] = fmt.Sprint(name, " ", err)
 				return
