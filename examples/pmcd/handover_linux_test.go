@@ -33,6 +33,7 @@ type relay struct {
 	manager       *net.UnixConn
 	first         *exec.Cmd
 	configuration string
+	root          string        // pmdaroot's socket, of newRootRelay
 	started       []*os.Process // that took the place of the first
 }
 
@@ -57,11 +58,14 @@ func startRelay(t *testing.T, env []string, configure func(*relay), args ...stri
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.manager.Close() })
+	if err := os.Chmod(r.manager.LocalAddr().String(), 0o777); err != nil { // as systemd's, to which every user may write
+		t.Fatal(err)
+	}
 	_, port, _ := net.SplitHostPort(r.tcp)
 	r.first = exec.Command(pcptest.Build(t, "./examples/pmcd"), append([]string{"-F", "-c", "conf", "-n", "names", "-l", "log", "-i", "127.0.0.1",
 		"-p", port, "-s", r.socket, "-H", "thehost", "-q", "60", "-t", "60"}, args...)...)
 	r.first.Dir = dir
-	r.first.Env = append(append(pcptest.Env(), env...), "NOTIFY_SOCKET="+r.manager.LocalAddr().String(), "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir, "PMCD_ROOT_AGENT=0")
+	r.first.Env = append(append(pcptest.Env(), "NOTIFY_SOCKET="+r.manager.LocalAddr().String(), "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir, "PMCD_ROOT_AGENT=0"), env...)
 	if err := r.first.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +441,138 @@ func TestHandoverFails(t *testing.T) {
 	r.end()
 }
 
-// TestNoHandoverWithoutRoot: a collector that has given up root's privileges does not let agents have fewer.
+// newRootRelay starts the collector as a user, with PCP's pmdaroot and another agent.
+func newRootRelay(t *testing.T, username string) *relay {
+	t.Helper()
+	program := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "root", "pmdaroot")
+	pcptest.Need(t, program)
+	u, err := user.Lookup(username)
+	if err != nil || os.Getuid() != 0 {
+		t.Skip("needs root and the user ", username)
+	}
+	uid, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := pcptest.ShortDir(t)
+	return startRelay(t, []string{"PMCD_ROOT_AGENT=1", "PCP_VAR_DIR=" + vars}, func(r *relay) {
+		simple := pcptest.Build(t, "./examples/simple") + " -d 253 -U root -l " + filepath.Join(r.dir, "simple.log")
+		r.write("conf", fmt.Sprintf("root 1 pipe binary %s -d 1 -l %s\nsimple 253 pipe binary %s\n", program, filepath.Join(vars, "root.log"), simple))
+		r.write("names", "root {\n simple\n pmcd\n}\nsimple {\n color 253:0:1\n}\npmcd {\n hostname 2:0:21\n}\n")
+		r.root = filepath.Join(vars, "pmcd", "root.socket")
+		for dir, owner := range map[string]int{filepath.Dir(r.root): 0, r.dir: uid} { // of pmdaroot's socket, and of the collector's own files
+			if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chown(dir, owner, -1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, "-U", username)
+}
+
+// children are the processes that a process has started, by their names.
+func children(t *testing.T, pid int) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, _ := os.ReadFile(f) // of a process that may have ended
+		before, after, _ := strings.Cut(string(b), ") ")
+		_, name, _ := strings.Cut(before, "(")
+		var state string
+		var parent int
+		if fmt.Sscan(after, &state, &parent); parent == pid && state != "Z" {
+			all[name], _ = strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		}
+	}
+	return all
+}
+
+// TestInteropHandoverUser: a collector that has given up root's privileges has PCP's pmdaroot start the process that takes its place with
+// them. That one starts agents as root, among them a pmdaroot of its own, and becomes the same user.
+func TestInteropHandoverUser(t *testing.T) {
+	t.Parallel()
+	r := newRootRelay(t, "nobody")
+	waitUser(t, r.pid(), "65534")
+	var using sync.WaitGroup
+	ctx, end := context.WithCancel(t.Context())
+	for _, host := range []string{r.tcp, "unix:" + r.socket} {
+		using.Go(func() {
+			for ctx.Err() == nil {
+				if n, err := r.use(once(), host, 0); n > 0 || err != nil {
+					t.Errorf("%s: %d, %v", host, n, err)
+				}
+			}
+		})
+	}
+	defer using.Wait()
+	defer end()
+	before := children(t, r.pid())
+	for range *handovers {
+		last, pid := r.handOver()
+		r.ended(last)
+		waitUser(t, pid, "65534")
+		agents := children(t, pid)
+		for _, name := range []string{"pmdaroot", "simple"} {
+			waitUser(t, agents[name], "0")
+			waitGone(t, before[name])
+		}
+		before = agents
+		c, err := net.Dial("unix", r.root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetReadDeadline(time.Now().Add(time.Minute))
+		if n, err := c.Read(make([]byte, 100)); n != 24 || err != nil {
+			t.Errorf("pmdaroot has sent %d bytes: %v", n, err)
+		}
+		c.Close()
+	}
+	end()
+	using.Wait()
+	r.end()
+	if _, err := os.Stat(r.root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the socket of pmdaroot is left: %v", err)
+	}
+}
+
+// TestInteropHandoverUserFails: if the process that pmdaroot starts does not serve, the collector goes on, and no process is left.
+func TestInteropHandoverUserFails(t *testing.T) {
+	t.Parallel()
+	r := newRootRelay(t, "nobody")
+	pid := r.pid()
+	waitUser(t, pid, "65534")
+	good, err := os.ReadFile(r.configuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write("conf", "simple 253 nonsense\n")
+	if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() string {
+		if s := r.text(); !strings.Contains(s, "which serves on err=\"it has not started: exit status 1\"") || !strings.Contains(s, "pmcd: conf:1: expected ") {
+			return "log:\n" + s
+		}
+		return ""
+	})
+	wait(t, func() string {
+		if left := children(t, children(t, pid)["pmdaroot"]); len(left) > 0 {
+			return fmt.Sprintf("left: %v", left)
+		}
+		return ""
+	})
+	if n, err := r.use(once(), r.tcp, 0); n != 0 || err != nil {
+		t.Errorf("a client after that: %d, %v", n, err)
+	}
+	r.write("conf", string(good))
+	before, _ := r.handOver()
+	r.ended(before)
+	r.end()
+}
+
+// TestNoHandoverWithoutRoot: a collector that has given up root's privileges, and has no pmdaroot, does not let agents have fewer.
 func TestNoHandoverWithoutRoot(t *testing.T) {
 	if _, err := user.Lookup("nobody"); err != nil || os.Getuid() != 0 {
 		t.Skip("needs root and the user nobody")

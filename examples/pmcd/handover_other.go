@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"os"
 
@@ -19,7 +18,7 @@ type (
 	predecessor struct{}
 )
 
-func (*daemon) handOver(context.Context, []net.Listener, *slog.Logger) bool { return false }
+func (*daemon) handOver(context.Context, []net.Listener, *collector.Server) bool { return false }
 
 func findPredecessor() *predecessor { return nil }
 

@@ -17,7 +17,8 @@
 // On SIGUSR2, which ends PCP's pmcd, the program has another process take its place without a gap, such as one of a newer
 // version of the program: it starts itself anew, by its path and with its arguments. Clients that are connected are disconnected between
 // two requests and connect again. If the new process does not start, its log says why and this one goes on. Who watches the program has
-// to follow pmcd.pid or MAINPID (NotifyAccess=all of systemd). A pmcd that has given up root's rights refuses.
+// to follow pmcd.pid or MAINPID (NotifyAccess=all of systemd). A pmcd that has given up root's rights has pmdaroot start the new process
+// with them, and refuses without it.
 //
 // Installed as a PCP's pmcd, that is standing in PCP_BINADM_DIR, it is pmcd(1) without options too: it runs the
 // configuration file of PCP in the background, as PCP's user.
@@ -39,7 +40,12 @@ import (
 	"github.com/pcp-go/pcp/internal/tlsconf"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
+func main() {
+	if isStarter() {
+		os.Exit(runStarter(os.Stdin, os.Stdout))
+	}
+	os.Exit(run(os.Args[1:], os.Stderr))
+}
 
 // run returns the exit status: 1 if the collector did not start.
 func run(args []string, stderr io.Writer) int {

@@ -86,7 +86,7 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 	d.predecessor.inherit(listeners) // not before: one that fails to start leaves the sockets alone
 	d.predecessor.relieve(caught.end, srv)
 	defer d.servePage(caught.end, srv)()
-	return caught.serve(srv, listeners, func() bool { return d.handOver(caught.end, listeners, srv.Logger) })
+	return caught.serve(srv, listeners, func() bool { return d.handOver(caught.end, listeners, srv) })
 }
 
 // newServer makes the collector that the options and the configuration ask for.

@@ -510,7 +510,7 @@ func (s *Server) endProcess(a *agent) error {
 		return nil
 	}
 	if a.domain() == rootDomain && p.cmd != nil && s.isDraining() {
-		p.cmd.Process.Kill() // it would remove root.socket at its end, which is by now that of the pmdaroot of the process that takes this one's place
+		s.killRootAgent(p) // it would remove root.socket at its end, which is by now that of the pmdaroot of the process that takes this one's place
 	}
 	s.traceAgent(a, p, false)
 	err := p.end(s.limits.grace / 3)

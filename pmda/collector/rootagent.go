@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"log/slog"
+	"os"
 
 	"github.com/pcp-go/pcp/internal/pmdaroot"
 	"github.com/pcp-go/pcp/pdu"
@@ -53,6 +54,33 @@ func (s *Server) rootAgentFor(a *agent) *rootAgent {
 		return nil
 	}
 	return s.rootAgent.Load()
+}
+
+// RunAsRoot has pmdaroot start a command with root's privileges, for a program that has given them up: the one at RootSocket, to
+// which the Server connected before. In and out are the command's standard input and output, its standard error is pmdaroot's
+// log. Pmdaroot splits the command at blanks. The caller closes the files; nobody has to wait for the process. Errors: [pdu.ErrNotConn] without such a pmdaroot, others of pmdaroot.
+func (s *Server) RunAsRoot(name string, argv ...string) (in, out *os.File, err error) {
+	s.init()
+	r := s.rootAgent.Load()
+	if r == nil {
+		return nil, nil, opError("run as root", name, pdu.ErrNotConn)
+	}
+	child, in, out, err := r.startPipe(name, argv)
+	if err != nil {
+		return nil, nil, opError("run as root", name, err)
+	}
+	child.forget()
+	return in, out, nil
+}
+
+// killRootAgent ends pmdaroot before it can remove its socket. A program that has given up root's privileges has it do so itself.
+func (s *Server) killRootAgent(p *process) {
+	if p.cmd.Process.Kill() == nil {
+		return
+	}
+	if r := s.rootAgent.Load(); r != nil {
+		r.signal(p.cmd.Process.Pid, true) // there is no reply
+	}
 }
 
 // pipeByRoot is pipe for a process that pmdaroot starts.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -453,5 +454,30 @@ func TestNoRootAgent(t *testing.T) {
 	}
 	if labels, _ := f.seen(); labels != nil {
 		t.Errorf("started by pmdaroot: %q", labels)
+	}
+}
+
+// A command runs as root, with pipes for its input and output; without pmdaroot there is none.
+func TestRunAsRoot(t *testing.T) {
+	f := newFakeRoot(t)
+	s, _ := serverUnderRoot(t, f)
+	in, out, err := s.RunAsRoot("echo", "cat", "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	io.WriteString(in, "hello")
+	in.Close()
+	if b, err := io.ReadAll(out); string(b) != "hello" || err != nil {
+		t.Errorf("read %q, %v", b, err)
+	}
+	if labels, _ := f.seen(); !slices.Equal(labels, []string{"echo"}) {
+		t.Errorf("started %q", labels)
+	}
+	if _, _, err := s.RunAsRoot("echo", "cat", "a b"); err == nil || !strings.Contains(err.Error(), "splits the command at blanks") {
+		t.Errorf("a blank in an argument: %v", err)
+	}
+	if _, _, err := withTime(t, &Server{}).RunAsRoot("echo", "cat"); !errors.Is(err, pdu.ErrNotConn) {
+		t.Errorf("without pmdaroot: %v", err)
 	}
 }

@@ -18,6 +18,8 @@ func (*rootAgent) startPipe(string, []string) (*rootChild, *os.File, *os.File, e
 	return nil, nil, nil, errors.ErrUnsupported
 }
 
+func (*rootAgent) signal(int, bool) error { return errors.ErrUnsupported }
+
 // A rootChild is a process that pmdaroot has started.
 type rootChild struct {
 	pid    int
