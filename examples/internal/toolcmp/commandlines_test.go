@@ -40,9 +40,18 @@ func TestMain(m *testing.M) {
 
 func TestCommandLines(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmevent", "pmstore", "pmerr", "pmclient", "pmstat", "pmdumplog", "pmloglabel", "pmlogsize", "pmlogsummary", "pmlogcheck",
-		"pmgetopt", "pcp", "pcp-free", "pcp-uptime", "pcp-vmstat", "pcp-iostat", "pmiostat", testSuite+"/archives")
+		"pmgetopt", "pcp", "pcp-free", "pcp-uptime", "pcp-vmstat", "pcp-iostat", "pmiostat", "pmrep", "pcp2csv", testSuite+"/archives")
 	vars := variables(t)
-	r := Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
+	csv := filepath.Join(t.TempDir(), "pcp2csv") // another name of pmrep
+	if err := os.Symlink(pcptest.Build(t, "./examples/pmrep"), csv); err != nil {
+		t.Fatal(err)
+	}
+	r := Runner{Program: func(tool string) string {
+		if tool == filepath.Base(csv) {
+			return csv
+		}
+		return pcptest.Build(t, "./examples/"+tool)
+	}}
 	if *same {
 		r.Program = func(tool string) string { return tool }
 	}
@@ -95,6 +104,7 @@ func compare(t *testing.T, r *Runner, lines []Line) {
 func variables(t *testing.T) map[string]string {
 	sample := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	linux := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux"}})
+	several := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux", "proc", "sample"}})
 	bare := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
 	testdata, err := filepath.Abs("testdata")
 	if err != nil {
@@ -104,6 +114,7 @@ func variables(t *testing.T) map[string]string {
 		"H":       sample.Host(),               // agents pmcd and sample
 		"UNIX":    "unix://" + sample.Socket(), // the same
 		"LINUX":   linux.Host(),                // agents pmcd and linux
+		"S":       several.Host(),              // agents pmcd, linux, proc and sample
 		"BARE":    bare.Host(),                 // agent sample
 		"CLOSED":  "localhost:1",               // nobody listens
 		"A":       testSuite + "/archives",     // PCP's test archives
