@@ -44,9 +44,10 @@ func (l line) width() int {
 
 // appendTo appends what fits in width characters, 0 for all. Without styled there is only the text.
 func (l line) appendTo(b []byte, width int, styled bool) []byte {
+	bounded := width > 0
 	for _, s := range l {
 		piece := s.text
-		if width > 0 {
+		if bounded {
 			piece = clip(piece, width)
 			width -= utf8.RuneCountInString(piece)
 		}
@@ -57,7 +58,7 @@ func (l line) appendTo(b []byte, width int, styled bool) []byte {
 		} else {
 			b = append(b, piece...)
 		}
-		if width == 0 && piece != s.text {
+		if bounded && width == 0 {
 			break
 		}
 	}

@@ -182,6 +182,13 @@ func TestHeights(t *testing.T) {
 			}
 		}
 	}
+	for width := 1; width <= 120; width++ { // also where a piece of a line ends
+		for _, l := range strings.Split(shown(newView().lines(s, width, 30), width), "\n") {
+			if n := text(l).width(); n > width {
+				t.Errorf("width %d: %q has %d characters", width, l, n)
+			}
+		}
+	}
 	all := shown(newView().lines(s, 100, 30), 100)
 	if !strings.Contains(all, "\n… 23 more\n") || !strings.Contains(all, "eth0") || !strings.Contains(all, "3 disk  4 network") {
 		t.Error(all)
@@ -219,6 +226,9 @@ func TestNumbers(t *testing.T) {
 func TestStyled(t *testing.T) {
 	l := line{{"ab", hot}, {text: "cd"}, {"éf", bold}}
 	if got, want := string(l.appendTo(nil, 5, true)), "\x1b[31mab\x1b[0mcd\x1b[1mé\x1b[0m"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := string(l.appendTo(nil, 4, true)), "\x1b[31mab\x1b[0mcd"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := string(l.appendTo(nil, 0, true)), "\x1b[31mab\x1b[0mcd\x1b[1méf\x1b[0m"; got != want {
