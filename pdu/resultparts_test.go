@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -167,5 +168,45 @@ func TestGrowFor(t *testing.T) {
 	}
 	if err := (&pdu.ResultWriter{Memory: &purse{}}).GrowFor(r); err != pdu.ErrAgain {
 		t.Errorf("without memory: %v", err)
+	}
+}
+
+// TestFill makes results of a writer directly, and by way of its bytes.
+func TestFill(t *testing.T) {
+	var filled pdu.Result // is used again and again
+	rapid.Check(t, func(t *rapid.T) {
+		w := selectable(t)
+		w.Time = time.Unix(int64(rapid.Int32().Draw(t, "seconds")), 1000)
+		filled.Format = rapid.SampledFrom([]pdu.Format{pdu.FormatLowRes, pdu.FormatHighRes, pdu.FormatArchive}).Draw(t, "format")
+		body, err := w.Append(make([]byte, pdu.HeaderLen), filled.Format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Fill(&filled); err != nil {
+			t.Fatal(err)
+		}
+		want := pdu.Result{Format: filled.Format}
+		if err := want.Decode(body[pdu.HeaderLen:]); err != nil {
+			t.Fatal(err)
+		}
+		same, err := filled.Append(nil)
+		if err != nil || !bytes.Equal(same, body[pdu.HeaderLen:]) {
+			t.Fatal("other bytes", err)
+		}
+		if !filled.Time.Equal(w.Time) || filled.Len() != want.Len() {
+			t.Fatal(filled.Time, filled.Len(), want.Len())
+		}
+		for i := range want.Len() {
+			if got, s := filled.At(i), want.At(i); got.PMID != s.PMID || got.Len() != s.Len() {
+				t.Fatal(i, got.PMID, got.Len(), s.PMID, s.Len())
+			}
+		}
+	})
+	var w pdu.ResultWriter
+	w.Begin(1)
+	w.Time = time.Unix(1<<40, 0) // too late for this format
+	filled.Format = pdu.FormatLowRes
+	if err := w.Fill(&filled); !errors.Is(err, pdu.ErrTooBig) || filled.Len() != 0 {
+		t.Error(err, filled.Len())
 	}
 }

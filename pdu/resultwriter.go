@@ -469,6 +469,23 @@ func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
 	return append(b, w.blocks...), nil
 }
 
+// Fill makes r the result, in r's memory and r.Format. Time and Changed are those of w. The error is that of Append, and
+// r is empty then.
+func (w *ResultWriter) Fill(r *Result) error {
+	b, err := w.Append(r.buf[:0], r.Format)
+	if err != nil {
+		_ = r.fail(nil)
+		return err
+	}
+	at := int32(len(b) - w.Size()) // where the sets begin
+	sets := append(r.sets[:0], at)
+	for _, e := range w.ends {
+		sets = append(sets, at+int32(e.sets))
+	}
+	r.buf, r.sets, r.Time, r.Changed = b, sets, w.Time, w.Changed
+	return nil
+}
+
 // appendPrefix adds what precedes the sets in a body.
 func appendPrefix(b []byte, f Format, sets int, sec, nsec int64) ([]byte, error) {
 	switch f {

@@ -104,6 +104,16 @@ func addEights[T int64 | uint64](w *ResultWriter, t Type, insts []InstID, vs []T
 		}
 		return
 	}
+	for len(vs) >= 4 && len(insts) >= 4 { // at once, so that the bounds are checked once
+		s, b, v, inst := (*[4 * valueLen]byte)(sets), (*[4 * each]byte)(blocks), (*[4]T)(vs), (*[4]InstID)(insts)
+		for k := range 4 {
+			binary.BigEndian.PutUint64(s[k*valueLen:], uint64(uint32(inst[k]))<<32|uint64(index+uint32(k)*each/4))
+			binary.BigEndian.PutUint32(b[k*each:], uint32(t)<<24|each)
+			binary.BigEndian.PutUint64(b[k*each+blockHeadLen:], uint64(v[k]))
+		}
+		index += each
+		sets, blocks, vs, insts = sets[len(s):], blocks[len(b):], vs[4:], insts[4:]
+	}
 	for i, v := range vs {
 		binary.BigEndian.PutUint64(sets, uint64(uint32(insts[i]))<<32|uint64(index))
 		index += each / 4

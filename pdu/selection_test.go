@@ -93,7 +93,7 @@ func selectable(t *rapid.T) *pdu.ResultWriter {
 	for range rapid.IntRange(0, 8).Draw(t, "sets") {
 		id := rapid.IntRange(1, 6).Draw(t, "pmid")
 		w.Begin(pdu.PMID(id))
-		for i := range rapid.SampledFrom([]int{0, 1, 1, 2, 3}).Draw(t, "values") {
+		for i := range rapid.SampledFrom([]int{0, 1, 1, 2, 3, 9}).Draw(t, "values") {
 			w.Atom(pdu.InstID(i), anyAtom(t, pdu.Type(id)))
 		}
 		if rapid.IntRange(0, 5).Draw(t, "failed") == 0 {

@@ -117,7 +117,12 @@ func (c *setCopier) copyInOrder(set []byte) bool {
 		copy(out, set)
 	}
 	moved := c.moved
-	for i := setHeadLen + 4 + 4; i+4 <= len(out) && i+4 <= len(set); i += valueLen {
+	done := 0
+	if int64(next)*4-HeaderLen >= c.lowest {
+		done = moveEights(out[setHeadLen+4:], body, next, moved)
+		next += uint32(done) * (blockHeadLen + 8) / 4
+	}
+	for i := setHeadLen + 4 + 4 + done*valueLen; i+4 <= len(out) && i+4 <= len(set); i += valueLen {
 		index := binary.BigEndian.Uint32(set[i:])
 		at := int64(index)*4 - HeaderLen
 		if index != next || at < c.lowest || at > int64(len(body)-blockHeadLen) {
@@ -135,6 +140,34 @@ func (c *setCopier) copyInOrder(set []byte) bool {
 	return true
 }
 
+// moveEights adds moved to the indexes of values in blocks of eight bytes each that follow each other from the index next on, many
+// at a time. done is of how many: the next ones are others, or few.
+func moveEights(values, body []byte, next, moved uint32) (done int) {
+	const eight, many = blockHeadLen + 8, 4
+	at := int64(next)*4 - HeaderLen
+	if at < 0 || at > int64(len(body)) {
+		return 0
+	}
+	for b := body[at:]; len(values) >= many*valueLen && len(b) >= many*eight; b = b[many*eight:] {
+		v, blocks := (*[many * valueLen]byte)(values), (*[many * eight]byte)(b)
+		flaws := uint32(0)
+		for k := range many {
+			flaws |= binary.BigEndian.Uint32(v[k*valueLen+4:]) ^ (next + uint32(k*eight/4))
+			flaws |= binary.BigEndian.Uint32(blocks[k*eight:])&maxBlockLen ^ eight
+		}
+		if flaws != 0 {
+			break
+		}
+		for k := range many {
+			binary.BigEndian.PutUint32(v[k*valueLen+4:], next+moved+uint32(k*eight/4))
+		}
+		next += many * eight / 4
+		values = values[len(v):]
+		done += many
+	}
+	return done
+}
+
 // copy copies a set, which is well-formed but for its form and the blocks: of these it reports
 // whether they are. e selects instances; nil selects all.
 func (c *setCopier) copy(set []byte, e *InDomProfile) bool {
@@ -147,6 +180,11 @@ func (c *setCopier) copy(set []byte, e *InDomProfile) bool {
 	form := binary.BigEndian.Uint32(set[setHeadLen:])
 	if form > valSPtr {
 		return false
+	}
+	if form == valInsitu && e == nil { // there is nothing to move or to check
+		copy(out, set)
+		c.at += len(set)
+		return true
 	}
 	d := setHeadLen + 4
 	for _, v := range wire.Octets(set[d:]) {

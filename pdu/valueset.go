@@ -140,7 +140,8 @@ func (s ValueSet) Numbers(t Type, insts []InstID, bits []uint64) (_ []InstID, _ 
 // readEights reads the numbers in the blocks of values, whose heads must all be the same.
 func readEights(buf []byte, head uint32, values [][8]byte, numbers []uint64) (ok bool) {
 	const eight = blockHeadLen + 8
-	for i := range values {
+	done := readInOrder(buf, head, values, numbers)
+	for i := done; i < len(values); i++ {
 		at := int64(binary.BigEndian.Uint32(values[i][4:]))*4 - HeaderLen
 		if at < 0 || at+eight > int64(len(buf)) {
 			return false
@@ -152,6 +153,36 @@ func readEights(buf []byte, head uint32, values [][8]byte, numbers []uint64) (ok
 		numbers[i] = binary.BigEndian.Uint64(b[blockHeadLen:])
 	}
 	return true
+}
+
+// readInOrder is readEights of blocks that follow each other, as all writers have them, so that their places are known and looked
+// at many at a time. done is of how many values it is true; the others are still to be read.
+func readInOrder(buf []byte, head uint32, values [][8]byte, numbers []uint64) (done int) {
+	const eight, many = blockHeadLen + 8, 4
+	if len(values) < many {
+		return 0
+	}
+	index := binary.BigEndian.Uint32(values[0][4:])
+	at := int64(index)*4 - HeaderLen
+	if at < 0 || at > int64(len(buf)) {
+		return 0
+	}
+	for b := buf[at:]; len(values) >= many && len(numbers) >= many && len(b) >= many*eight; b = b[many*eight:] {
+		v, to, blocks := (*[many][8]byte)(values), (*[many]uint64)(numbers), (*[many * eight]byte)(b)
+		flaws := uint32(0)
+		for k := range many {
+			flaws |= binary.BigEndian.Uint32(v[k][4:]) ^ (index + uint32(k*eight/4))
+			flaws |= binary.BigEndian.Uint32(blocks[k*eight:]) ^ head
+			to[k] = binary.BigEndian.Uint64(blocks[k*eight+blockHeadLen:])
+		}
+		if flaws != 0 {
+			break
+		}
+		index += many * eight / 4
+		values, numbers = values[many:], numbers[many:]
+		done += many
+	}
+	return done
 }
 
 // block finds the block of the value at index i: where it starts in buf and its

@@ -26,11 +26,10 @@ type derivedOverlay struct {
 	fetch   uint64       // counts fetches
 	last    source.Epoch // after the last fetch
 
-	plan    fetchPlan
-	raw     pdu.Result // of the source
-	writer  pdu.ResultWriter
-	encoded []byte
-	names   instanceNames
+	plan   fetchPlan
+	raw    pdu.Result // of the source
+	writer pdu.ResultWriter
+	names  instanceNames
 }
 
 // A derivedMetric is a derived metric of one context.
@@ -499,16 +498,11 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 
 // copyTo makes r what has been written.
 func (o *derivedOverlay) copyTo(r *pdu.Result) error {
-	var err error
-	o.encoded = append(o.encoded[:0], make([]byte, pdu.HeaderLen)...)
-	if o.encoded, err = o.writer.Append(o.encoded, o.raw.Format); err != nil {
-		return err
-	}
 	r.Format = o.raw.Format
-	if err = r.Decode(o.encoded[pdu.HeaderLen:]); err != nil {
+	if err := o.writer.Fill(r); err != nil {
 		return err
 	}
-	r.Time, r.Changed = o.raw.Time, o.raw.Changed
+	r.Changed = o.raw.Changed
 	return nil
 }
 

@@ -26,6 +26,9 @@ func (o *bound) combine() {
 		divide(o, &p)
 		return
 	}
+	if o.integers(&p) {
+		return
+	}
 	switch max(p.lt, p.rt) {
 	case pdu.Type32:
 		arithmetic[int32](o, &p)
@@ -81,6 +84,39 @@ func (c *column) match(l, r *column, buffers *[2][]uint64) (lw, rw []uint64) {
 	}
 	*buffers = [2][]uint64{lw, rw}
 	return lw, rw
+}
+
+// integers computes sums, differences and products of integers in the words as they are: their low bits are those of the operands'
+// low bits alone. It reports whether it can: a Type32 that becomes longer has bits that are not in its word.
+func (o *bound) integers(p *pairs) bool {
+	mask := uint64(math.MaxUint64)
+	switch t := max(p.lt, p.rt); {
+	case t > pdu.TypeU64, o.op != tokPlus && o.op != tokMinus && o.op != tokStar:
+		return false
+	case t <= pdu.TypeU32:
+		mask = math.MaxUint32
+	case p.lt == pdu.Type32 || p.rt == pdu.Type32:
+		return false
+	}
+	out, l, r := o.out.words, p.l, p.r
+	if len(l) != len(out) || len(r) != len(out) { // one of them is for all
+		return false
+	}
+	switch o.op {
+	case tokPlus:
+		for i := range out {
+			out[i] = (l[i] + r[i]) & mask
+		}
+	case tokMinus:
+		for i := range out {
+			out[i] = (l[i] - r[i]) & mask
+		}
+	default:
+		for i := range out {
+			out[i] = (l[i] * r[i]) & mask
+		}
+	}
+	return true
 }
 
 // chunk is how many pairs are computed with at once: few enough for the stack and the processor's cache.
