@@ -36,8 +36,8 @@ import (
 // two operands with instances those instances have a value that both have.
 //
 //	avg count max min sum (name)     one value of those of all instances
-//	delta rate (name)                the change since the fetch before, and that per second; of times the share of time
-//	instant(name)                    a counter as a value of its own
+//	delta rate (expr)                the change since the fetch before, and that per second; of times the share of time
+//	instant(expr)                    a counter as a value of its own
 //	scalar(expr)                     the first instance, as a metric without instances
 //	rescale(expr, "units")           in other units of the same dimension
 //	matchinst(/regexp/, expr)        the instances whose names, up to the first space, match; with ! before, those that don't
@@ -47,8 +47,15 @@ import (
 //
 // delta and rate have no value at the first fetch, nor at that after a new connection or SetMode; across a mark of an archive they
 // go on, as in the C library. rate has none either where a counter of a floating type has decreased, while that of an integer type
-// has wrapped. Expressions that the C library of PCP 6.0.3 refuses are refused
-// here with the same text. The zero Derived is ready for use, by several goroutines. It is what pmRegisterDerived(3) fills.
+// has wrapped.
+//
+// A guard of integers and defined alone, also with !, && and ||, chooses as soon as the metrics are known, so that the other
+// alternative may name metrics that the source does not have:
+//
+//	defined(mem.util.available) ? mem.util.available : mem.util.free
+//
+// That, and delta, rate and instant of other expressions than names, is of PCP 7. What else the C library of PCP 6.0.3 refuses is
+// refused here with the same text. The zero Derived is ready for use, by several goroutines. It is what pmRegisterDerived(3) fills.
 type Derived struct {
 	// Refused is called when a context finds that a metric makes no sense with the metrics of its source; nil for nobody. Contexts
 	// call it while they look up names, once for each metric as long as names stand for the same, and must not be used by it. It is

@@ -128,6 +128,13 @@ var derivedFaults = []struct {
 	{regexp.MustCompile(`rescale\(.*wrap\.`), "rounding overflows near the greatest integer"},
 }
 
+// newer are expressions that PCP 7 takes and PCP 6.0.3 may not: a constant guard chooses when the metrics are known, so that the
+// other alternative may be unknown, and there are changes of any expression, of which 6.0.3 says ofChanges.
+var (
+	newer     = regexp.MustCompile(`^[(]*(!|[0-9]|defined\()[^?]*\?|\b(delta|rate|instant)\(`)
+	ofChanges = regexp.MustCompile(`Metric name expected to follow (delta|rate|instant)\(`)
+)
+
 var extremes = regexp.MustCompile(`\b(max|min)\(`)
 
 // beginAlike reports whether ours are C's values but for the last ones of fetches: a choice has more values than instances where its
@@ -172,6 +179,9 @@ func sameDerived(t *testing.T, expr, c, ours string) {
 		return // ours has an answer, and a constant has no position in an archive that the C library could read at
 	}
 	if strings.Contains(expr, "?") && beginAlike(c, ours) || extremes.MatchString(expr) && invented(c, ours) {
+		return
+	}
+	if newer.MatchString(expr) && (strings.HasPrefix(c, "desc ") || ofChanges.MatchString(c)) && strings.HasPrefix(ours, "type=") {
 		return
 	}
 	for _, f := range derivedFaults {

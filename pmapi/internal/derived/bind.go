@@ -54,10 +54,8 @@ type bound struct {
 // Bind binds an expression to metrics. The error is a *SemanticError or an *UnknownError.
 func (e *Expr) Bind(describe Describe) (*Program, error) {
 	b := &binder{describe: describe, p: new(Program)}
-	for name := range e.Names() {
-		if _, err := describe(name); err != nil {
-			return nil, &UnknownError{name, err}
-		}
+	if err := b.unknown(e.root); err != nil {
+		return nil, err
 	}
 	root, err := b.bind(e.root)
 	if err != nil {
@@ -432,9 +430,74 @@ func (f factor) apply(v float64) float64 {
 	return v * f.by / f.over
 }
 
-// bindTernary binds a guard and both alternatives. A guard that never changes chooses one now, so that the other may name
-// metrics that are not known.
+// unknown is the error about the first metric that an expression needs and that is not known, nil if there is none. It does not need
+// the alternative that a guard never chooses.
+func (b *binder) unknown(n *node) error {
+	switch {
+	case n == nil, n.op == tokFunction && n.fn == fnDefined:
+		return nil
+	case n.op == tokName:
+		if _, err := b.describe(n.word); err != nil {
+			return &UnknownError{n.word, err}
+		}
+		return nil
+	}
+	if chosen, _ := b.alternatives(n); chosen != nil {
+		return b.unknown(chosen)
+	}
+	for _, part := range []*node{n.left, n.right, n.other} {
+		if err := b.unknown(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alternatives are what the guard of a ternary expression always chooses, and what never; nil if it depends on values.
+func (b *binder) alternatives(n *node) (chosen, never *node) {
+	if n.op != tokQuest {
+		return nil, nil
+	}
+	switch always, ok := b.truth(n.left); {
+	case !ok:
+		return nil, nil
+	case always:
+		return n.right, n.other
+	}
+	return n.other, n.right
+}
+
+// truth is whether a guard is always true or always false: one of integers and defined, and of these with Boolean operators.
+func (b *binder) truth(n *node) (always, ok bool) {
+	switch n.op {
+	case tokInteger:
+		return n.value != 0, true
+	case tokFunction:
+		if n.fn != fnDefined {
+			return false, false
+		}
+		_, err := b.describe(n.left.word)
+		return err == nil, true
+	case tokNot:
+		always, ok = b.truth(n.left)
+		return !always, ok
+	case tokAnd, tokOr:
+		left, leftOK := b.truth(n.left)
+		right, rightOK := b.truth(n.right)
+		if n.op == tokAnd {
+			return left && right, leftOK && rightOK
+		}
+		return left || right, leftOK && rightOK
+	}
+	return false, false
+}
+
+// bindTernary binds a guard and both alternatives. Of one whose guard always chooses the same, the other may name metrics that
+// are not known, as in PCP 7: the choice is then all there is of it.
 func (b *binder) bindTernary(o *bound) (_ *bound, err error) {
+	if chosen, never := b.alternatives(o.node); chosen != nil && b.unknown(never) != nil {
+		return b.bind(chosen)
+	}
 	if o.left, err = b.bind(o.node.left); err != nil {
 		return nil, err
 	}

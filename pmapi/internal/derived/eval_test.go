@@ -156,6 +156,13 @@ func TestEval(t *testing.T) {
 		{"defined(fails) + defined(nosuch)", "U32 discrete", "1|1|1"},
 		{"anon(PM_TYPE_FLOAT)", "FLOAT discrete", "||"},
 		{"instant(busy) / 2", "DOUBLE instant millisec", "0|250|500"},
+		{"delta(reads * n)", "64 instant count", "|0:180 2:180|0:-4294967116 2:180"},
+		{"rate(busy * n)", "DOUBLE instant", "|0.75|0.75"},
+		{"instant(busy + busy)", "U64 instant millisec", "0|1000|2000"},
+		{"defined(nosuch) ? nosuch : 42", "U32 discrete", "42|42|42"},
+		{"defined(n) && !0 ? n : nosuch", "32 instant", "3|3|3"},
+		{"0 || defined(nosuch) ? rate(nosuch) : size", "64 instant Kbyte", "2:3000 1:2000 0:1000|2:3000 1:2000 0:1000|2:3000 1:2000 0:1000"},
+		{"1 ? (0 ? nosuch : n) : nosuch", "32 instant", "3|3|3"},
 	} {
 		e, err := Parse(c.expr)
 		if err != nil {
@@ -242,6 +249,10 @@ func TestSemanticErrors(t *testing.T) {
 		"rescale(size, \"sec\")":                            "Incompatible dimensions",
 		"rate(nosuch)":                                      "operand nosuch: Unknown operand metric",
 		"rate(fails)":                                       "",
+		"1 ? nosuch : n":                                    "operand nosuch: Unknown operand metric",
+		"n ? n : nosuch":                                    "operand nosuch: Unknown operand metric",
+		"1 < 2 ? n : nosuch":                                "operand nosuch: Unknown operand metric",
+		"1 ? n : a":                                         "Different types for ternary operands",
 	} {
 		e, err := Parse(expr)
 		if err != nil {

@@ -18,24 +18,19 @@ type Expr struct {
 // String is the text.
 func (e *Expr) String() string { return e.text }
 
-// Names yields the names of metrics whose values the expression needs, each as often as it is there.
-func (e *Expr) Names() iter.Seq[string] {
-	return func(yield func(string) bool) { e.root.names(false, yield) }
-}
-
-// Mentions yields the names of all metrics in the expression: of defined, too.
+// Mentions yields the names of all metrics in the expression, each as often as it is there.
 func (e *Expr) Mentions() iter.Seq[string] {
-	return func(yield func(string) bool) { e.root.names(true, yield) }
+	return func(yield func(string) bool) { e.root.names(yield) }
 }
 
-func (n *node) names(all bool, yield func(string) bool) bool {
+func (n *node) names(yield func(string) bool) bool {
 	switch {
-	case n == nil, !all && n.op == tokFunction && n.fn == fnDefined:
+	case n == nil:
 		return true
 	case n.op == tokName:
 		return yield(n.word)
 	}
-	return n.left.names(all, yield) && n.right.names(all, yield) && n.other.names(all, yield)
+	return n.left.names(yield) && n.right.names(yield) && n.other.names(yield)
 }
 
 // A node is a part of an expression.
@@ -346,6 +341,8 @@ func (p *parser) function(n *node) (*node, error) {
 		parse = (*parser).mkconst
 	case fnAnon:
 		message.text, parse = "Metric name expected to follow anon(", (*parser).anon
+	case fnDelta, fnRate, fnInstant:
+		message, parse = expectation{"Metric name expected to follow ", functionCalls[n.fn]}, (*parser).changing
 	default:
 		message = expectation{"Metric name expected to follow ", functionCalls[n.fn]}
 	}
@@ -372,6 +369,25 @@ func (p *parser) say(message string) { p.open[len(p.open)-1] = expectation{messa
 // argument parses an expression as the argument of n.
 func (p *parser) argument(n *node) (err error) {
 	n.left, err = p.expression(0)
+	return err
+}
+
+// changing parses the argument of delta, rate and instant: since PCP 7 any expression, before that a name. What is wrong in one is
+// told as of old: that it is no name.
+func (p *parser) changing(n *node) error {
+	old := p.lexer
+	if old.tok == tokName {
+		if err := old.advance(); err != nil {
+			return err
+		}
+	}
+	err := p.argument(n)
+	if err == nil && p.tok != tokRParen {
+		err = p.unexpected()
+	}
+	if e, ok := err.(*SyntaxError); ok && e.Offset > old.start {
+		e.Offset, e.Message = old.start, "Metric name expected to follow "+functionCalls[n.fn]
+	}
 	return err
 }
 

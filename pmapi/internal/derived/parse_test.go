@@ -29,12 +29,36 @@ func TestSyntax(t *testing.T) {
 				got += "(null)"
 			}
 		}
+		if newer[text] {
+			want = "ok"
+		}
 		if got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
 		}
 	}
 	if n < 400 {
 		t.Errorf("%d expressions", n)
+	}
+}
+
+// newer is what the C library of PCP 6.0.3 refused and that of PCP 7 takes: changes of what is no metric.
+var newer = map[string]bool{"rate(a+b)": true, "rate(1)": true, "instant(a+b)": true}
+
+// TestChangingErrors has what is wrong within delta, rate and instant told as PCP 6.0.3 does.
+func TestChangingErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"rate(a +)":      "7 Metric name expected to follow rate(",
+		"delta(a, b)":    "7 Metric name expected to follow delta(",
+		"delta(a + b, c": "8 Metric name expected to follow delta(",
+		"instant((a)":    "8 Metric name expected to follow instant(",
+		"rate(a $)":      "7 Illegal character",
+		"delta(+a)":      "6 Metric name expected to follow delta(",
+	} {
+		_, err := Parse(text)
+		e, ok := errors.AsType[*SyntaxError](err)
+		if got := fmt.Sprint(e.Offset, " ", e.Message); !ok || got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
 	}
 }
 
