@@ -42,11 +42,11 @@ type placement struct {
 	first   map[pdu.InstID]int32 // index of insts
 }
 
-// singularRow is the name of the row of metrics without instances.
+// singularRow is the name of the row of metrics without instances, and of those that have none at the time.
 const singularRow = "="
 
 func rowName(m *Metric, inst pdu.Instance) string {
-	if m.Singular() {
+	if m.Singular() || inst.ID == pdu.NoInst {
 		return singularRow
 	}
 	return inst.Name
