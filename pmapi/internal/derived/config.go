@@ -191,14 +191,6 @@ func lineOf(message string) string {
 func (c *config) attribute(name, line, key, value string) {
 	key, _, closed := strings.Cut(key, ")")
 	key = trimLeft(trimRight(key))
-	var to **string
-	d, ok := c.set.named(name)
-	switch key {
-	case "oneline":
-		to = &d.OneLine
-	case "helptext":
-		to = &d.Help
-	}
 	switch {
 	case !closed:
 		c.fail("pmLoadDerivedConfig: missing ')' after attribute\n%s", line)
@@ -212,16 +204,13 @@ func (c *config) attribute(name, line, key, value string) {
 	case value[0] == '"' || value[0] == '\'':
 		value = c.quoted(value[0], value[1:])
 	}
-	switch {
-	case !ok:
+	switch c.set.setText(name, key, value) {
+	case errNotDefined:
 		c.fail("pmLoadDerivedConfig: cannot set attribute, derived metric (%s) not defined\n%s", name, line)
-	case to == nil:
+	case errAttribute:
 		c.fail("pmLoadDerivedConfig: attribute (%s) is unknown for metric (%s)\n%s", key, name, line)
-	case *to != nil: // even an empty one
+	case errDuplicate:
 		c.fail("pmLoadDerivedConfig: duplicate value for attribute (%s) of metric (%s)\n%s", key, name, line)
-	default:
-		*to = &value
-		c.set.replace(d)
 	}
 }
 
@@ -233,35 +222,39 @@ func (c *config) quoted(quote byte, rest string) string {
 		return rest[:n]
 	}
 	var b strings.Builder
-	b.Grow(2 * len(rest))
+	b.Grow(len(rest) + 1 + max(0, strings.IndexByte(c.text, quote))) // more only if a quotation mark is not the end
 	uncounted := 1
-	for i := 0; ; i++ {
-		switch {
-		case i == len(rest):
-			if c.text == "" {
-				c.fail("pmLoadDerivedConfig: missing termination (%c) for value", quote)
-				return ""
-			}
+	nextLine := func() {
+		rest = c.next()
+		c.line -= uncounted
+		uncounted = 0
+	}
+	for {
+		special := strings.IndexByte(rest, quote)
+		if special < 0 {
+			special = len(rest)
+		}
+		if n := strings.IndexByte(rest[:special], '\\'); n >= 0 {
+			special = n
+		}
+		b.WriteString(rest[:special])
+		switch rest = rest[special:]; {
+		case rest == "" && c.text == "":
+			c.fail("pmLoadDerivedConfig: missing termination (%c) for value", quote)
+			return ""
+		case rest == "":
 			b.WriteByte('\n')
-			rest, i = c.next(), -1
-			c.line -= uncounted
-			uncounted = 0
-		case rest[i] == quote:
-			c.afterQuote(rest[i+1:])
+			nextLine()
+		case rest[0] == quote:
+			c.afterQuote(rest[1:])
 			return b.String()
-		case rest[i] != '\\':
-			from := i
-			for i+1 < len(rest) && rest[i+1] != quote && rest[i+1] != '\\' {
-				i++
-			}
-			b.WriteString(rest[from : i+1])
-		case i+1 < len(rest):
-			i++
-			b.WriteByte(rest[i])
+		case len(rest) > 1: // the byte after a backslash
+			b.WriteByte(rest[1])
+			rest = rest[2:]
 		case c.text != "": // the end of the line is not meant
-			rest, i = c.next(), -1
-			c.line -= uncounted
-			uncounted = 0
+			nextLine()
+		default:
+			rest = ""
 		}
 	}
 }

@@ -80,10 +80,10 @@ func TestLoad(t *testing.T) {
 	if got := strings.ReplaceAll(err.Error(), file, "FILE"); n != 4 || got != configErrors {
 		t.Errorf("%d metrics\n%s\nwant\n%s", n, got, configErrors)
 	}
-	if d, _ := s.named("q.txt"); d.OneLine == nil || *d.OneLine != "one line" || d.Help == nil || *d.Help != "long\ntext \"quoted\" x on" {
+	if d := definition(t, &s, "q.txt"); d.OneLine == nil || *d.OneLine != "one line" || d.Help == nil || *d.Help != "long\ntext \"quoted\" x on" {
 		t.Errorf("%+v", d)
 	}
-	if d, _ := s.named("q.plain"); d.OneLine == nil || *d.OneLine != "without marks" {
+	if d := definition(t, &s, "q.plain"); d.OneLine == nil || *d.OneLine != "without marks" {
 		t.Errorf("%+v", d)
 	}
 	var all Set
@@ -127,4 +127,16 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("%d metrics, %d counted", len(c.set.All()), c.n)
 		}
 	})
+}
+
+// definition returns a definition of a Set.
+func definition(t *testing.T, s *Set, name string) *Definition {
+	t.Helper()
+	for _, d := range s.All() {
+		if d.Name == name {
+			return d
+		}
+	}
+	t.Fatalf("%s is not defined", name)
+	return nil
 }

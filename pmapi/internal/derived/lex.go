@@ -144,19 +144,25 @@ func (l *lexer) fail(message string) error { return &SyntaxError{l.start, messag
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
+// inName says which bytes go on with a name.
+var inName = func() (in [256]bool) {
+	for c := range in {
+		in[c] = isLetter(byte(c)) || isDigit(byte(c)) || c == '_' || c == '.'
+	}
+	return in
+}()
+
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // name reads a name, or a function with its parenthesis.
 func (l *lexer) name() {
-	for l.next < len(l.text) {
-		c := l.text[l.next]
-		if !isLetter(c) && !isDigit(c) && c != '_' && c != '.' {
-			break
-		}
-		l.next++
+	next := l.next
+	for next < len(l.text) && inName[l.text[next]] {
+		next++
 	}
-	l.tok, l.word = tokName, l.text[l.start:l.next]
-	if l.next < len(l.text) && l.text[l.next] == '(' {
+	l.next = next
+	l.tok, l.word = tokName, l.text[l.start:next]
+	if next < len(l.text) && l.text[next] == '(' {
 		if l.fn = functionOf(l.text[l.start : l.next+1]); l.fn != noFunction {
 			l.tok = tokFunction
 			l.next++
@@ -182,6 +188,10 @@ func (l *lexer) number() error {
 		l.next++
 	}
 	l.word = l.text[l.start:l.next]
+	if len(l.word) == 1 && l.tok == tokInteger {
+		l.value = float64(l.word[0] - '0')
+		return nil
+	}
 	l.value, _ = strconv.ParseFloat(l.word, 64) // "." is 0
 	if l.tok == tokInteger && l.value > maxInteger {
 		return l.fail("Constant value too large")
@@ -215,34 +225,30 @@ func (l *lexer) delimited(t token, end byte, escapes bool, unterminated string) 
 	}
 }
 
+// The operators of one byte, and those that it makes with a second one.
+var (
+	oneByte = [256]token{
+		'+': tokPlus, '-': tokMinus, '*': tokStar, '/': tokSlash, '(': tokLParen, ')': tokRParen, '<': tokLess, '>': tokGreater,
+		'!': tokNot, '?': tokQuest, ':': tokColon, ',': tokComma, '=': tokAssign,
+	}
+	twoBytes = [256]struct {
+		second byte
+		tok    token
+	}{'<': {'=', tokLessEqual}, '=': {'=', tokEqual}, '>': {'=', tokGreaterEqual}, '!': {'=', tokNotEqual}, '&': {'&', tokAnd}, '|': {'|', tokOr}}
+)
+
 // operator reads an operator.
 func (l *lexer) operator() error {
-	two := ""
-	if l.next+2 <= len(l.text) {
-		two = l.text[l.next : l.next+2]
-	}
-	switch two {
-	case "<=":
-		l.tok = tokLessEqual
-	case "==":
-		l.tok = tokEqual
-	case ">=":
-		l.tok = tokGreaterEqual
-	case "!=":
-		l.tok = tokNotEqual
-	case "&&":
-		l.tok = tokAnd
-	case "||":
-		l.tok = tokOr
-	default:
-		i := strings.IndexByte("+-*/()<>!?:,=", l.text[l.next])
-		if i < 0 {
-			return l.fail("Illegal character")
-		}
-		l.tok = [...]token{tokPlus, tokMinus, tokStar, tokSlash, tokLParen, tokRParen, tokLess, tokGreater, tokNot, tokQuest, tokColon, tokComma, tokAssign}[i]
-		l.next++
+	c := l.text[l.next]
+	if two := &twoBytes[c]; two.tok != tokEnd && l.next+1 < len(l.text) && l.text[l.next+1] == two.second {
+		l.tok = two.tok
+		l.next += 2
 		return nil
 	}
-	l.next += 2
+	if oneByte[c] == tokEnd {
+		return l.fail("Illegal character")
+	}
+	l.tok = oneByte[c]
+	l.next++
 	return nil
 }

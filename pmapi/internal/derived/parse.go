@@ -373,20 +373,26 @@ func (p *parser) argument(n *node) (err error) {
 }
 
 // changing parses the argument of delta, rate and instant: since PCP 7 any expression, before that a name. What is wrong in one is
-// told as of old: that it is no name.
+// told as of old: that it is no name, or what follows it.
 func (p *parser) changing(n *node) error {
-	old := p.lexer
-	if old.tok == tokName {
-		if err := old.advance(); err != nil {
-			return err
-		}
-	}
+	first := lexer{text: p.text, next: p.start}
 	err := p.argument(n)
-	if err == nil && p.tok != tokRParen {
+	if err == nil && p.tok == tokRParen {
+		return nil
+	}
+	if err == nil {
 		err = p.unexpected()
 	}
-	if e, ok := err.(*SyntaxError); ok && e.Offset > old.start {
-		e.Offset, e.Message = old.start, "Metric name expected to follow "+functionCalls[n.fn]
+	if failed := first.advance(); failed != nil {
+		return failed
+	}
+	if first.tok == tokName {
+		if failed := first.advance(); failed != nil {
+			return failed
+		}
+	}
+	if e, ok := err.(*SyntaxError); ok && e.Offset > first.start {
+		e.Offset, e.Message = first.start, "Metric name expected to follow "+functionCalls[n.fn]
 	}
 	return err
 }

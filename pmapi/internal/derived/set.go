@@ -87,26 +87,40 @@ func (s *Set) All() []*Definition {
 	return slices.Clone(s.list)
 }
 
-// named returns the definition of a name as it is now.
-func (s *Set) named(name string) (d Definition, ok bool) {
+// What is wrong with a text of a metric.
+var (
+	errNotDefined = errors.New("no such derived metric")
+	errAttribute  = errors.New("no such attribute")
+	errDuplicate  = errors.New("the metric has such a text")
+)
+
+// setText gives a metric a help text, oneline or helptext. A definition that All has returned stays, and another takes its place.
+func (s *Set) setText(name, attribute, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, ok := s.byName[name]
-	if ok {
-		d = *s.list[i]
+	if !ok {
+		return errNotDefined
 	}
-	return d, ok
-}
-
-// replace makes the definition of a name another one. Those that All has returned stay.
-func (s *Set) replace(d Definition) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := s.byName[d.Name]
+	d := *s.list[i]
+	var to **string
+	switch attribute {
+	case "oneline":
+		to = &d.OneLine
+	case "helptext":
+		to = &d.Help
+	default:
+		return errAttribute
+	}
+	if *to != nil { // even an empty one
+		return errDuplicate
+	}
+	*to = &text
 	if i < s.shared {
 		s.list[i] = new(Definition)
 	}
 	*s.list[i] = d
+	return nil
 }
 
 // isName reports whether a text is the name of a metric: words of letters, digits and underscores that begin with a letter, with
