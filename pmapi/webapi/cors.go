@@ -1,7 +1,9 @@
 package webapi
 
 import (
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -53,14 +55,17 @@ func (q *query) preflight(e endpoint) {
 }
 
 // fromElsewhere reports whether a browser makes the request for a page of another origin that is not one of Origins: such a page
-// could store values at a collector that trusts the browser's computer.
+// could store values at a collector that trusts the browser's computer. The page of a name that its owner can have lead to this
+// gateway (DNS rebinding) seems to be of the same origin: only addresses and localhost are believed.
 func (q *query) fromElsewhere() bool {
 	origin := q.r.Header.Get("Origin")
 	if slices.Contains(q.g.Origins, origin) {
 		return false
 	}
 	switch q.r.Header.Get("Sec-Fetch-Site") {
-	case "same-origin", "none":
+	case "same-origin":
+		return !isOwnHost(q.r.Host)
+	case "none":
 		return false
 	case "":
 	default:
@@ -70,5 +75,14 @@ func (q *query) fromElsewhere() bool {
 		return false // no browser
 	}
 	u, err := url.Parse(origin)
-	return err != nil || !strings.EqualFold(u.Host, q.r.Host)
+	return err != nil || !strings.EqualFold(u.Host, q.r.Host) || !isOwnHost(q.r.Host)
+}
+
+// isOwnHost reports whether the host of a request is one that nobody else can give another address: an address, or localhost.
+func isOwnHost(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil || strings.EqualFold(host, "localhost")
 }

@@ -59,5 +59,6 @@
 // A client can make the gateway connect only to the collectors of Allow, by default the one of this computer. A user and a password,
 // by HTTP basic authentication or in a hostspec, are those of the collector, which decides. The number of a context is a secret of the
 // client that has opened it. Pages of other origins may read, if the collector needs no password; they store nothing and log in
-// nowhere unless Origins has them. TLS is that of the http.Server, whose ReadHeaderTimeout should be set.
+// nowhere unless Origins has them. Nor do pages of the gateway itself store where a browser knows it by a name other than localhost,
+// since any name can be made to lead to it: Origins has to have "https://metrics.example.com" then. TLS is that of the http.Server, whose ReadHeaderTimeout should be set.
 package webapi

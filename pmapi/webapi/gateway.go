@@ -28,7 +28,8 @@ type Gateway struct {
 	Allow []string
 	// Dialer has the options of connections to collectors; nil means the defaults.
 	Dialer *pmapi.Dialer
-	// Origins are those of other web pages ("https://grafana.example.com") that may store, and send a user and a password.
+	// Origins are those of other web pages ("https://grafana.example.com") that may store, and send a user and a password. The gateway's
+	// own pages may store without, where browsers know it by an address or as localhost.
 	Origins []string
 	// Views are other ways to show the metrics of a host in /metrics, by what a scraper has as its parameter "view". Nil means
 	// "node", that of package nodeview.

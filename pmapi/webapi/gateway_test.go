@@ -309,6 +309,39 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// A page of a name that leads to the gateway does not store, though its origin is the request's host, unless it is listed.
+func TestRebinding(t *testing.T) {
+	s := newGateway(t, func(g *webapi.Gateway) { g.Origins = []string{"http://metrics.example:44322"} })
+	id := s.open(t, "polltimeout=60")
+	for _, c := range []struct {
+		host   string
+		status int
+	}{
+		{"evil.example:44322", 403}, {"evil.example", 403}, {"127.0.0.1.evil.example", 403}, {"localhost.evil.example:44322", 403},
+		{"metrics.example:44322", 200}, {"localhost:44322", 200}, {"127.0.0.1:44322", 200}, {"[::1]:44322", 200}, {"[::1]", 200},
+	} {
+		for _, header := range []string{"", "same-origin"} {
+			r, err := http.NewRequest("GET", "http://"+s.addr+"/pmapi/"+id+"/store?name=t.write_me&value=1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = c.host
+			r.Header.Set("Origin", "http://"+c.host)
+			if header != "" {
+				r.Header.Set("Sec-Fetch-Site", header)
+			}
+			reply, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply.Body.Close()
+			if reply.StatusCode != c.status {
+				t.Errorf("%s %s: %d, want %d", c.host, header, reply.StatusCode, c.status)
+			}
+		}
+	}
+}
+
 // A context that has lost its collector connects again, with its profile and its derived metrics.
 func TestReconnect(t *testing.T) {
 	src := newSource()
