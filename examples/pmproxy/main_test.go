@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -82,6 +84,35 @@ func TestTLS(t *testing.T) {
 		if got := get(scheme, "/series/ping"); got != "{\"success\":false}\r\n" {
 			t.Errorf("%s: %q", scheme, got)
 		}
+	}
+}
+
+// A client that sends headers without end is refused when they are too long, and others are served.
+func TestHeaders(t *testing.T) {
+	t.Setenv("PCP_TLSCONF_PATH", "")
+	socket := filepath.Join(t.TempDir(), "s")
+	get := serve(t, "-s", socket)
+	get("http", "/series/ping") // both listen
+	for _, header := range []string{"A: " + strings.Repeat("x", 4<<20) + "\r\n", strings.Repeat("A: b\r\n", 1<<20)} {
+		c, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		sent := make(chan struct{})
+		go func() { // the server need not read it to its end
+			defer close(sent)
+			_, _ = io.WriteString(c, "GET /series/ping HTTP/1.1\r\nHost: x\r\n"+header)
+		}()
+		line, err := bufio.NewReader(c).ReadString('\n')
+		if want := "HTTP/1.1 431 Request Header Fields Too Large\r\n"; line != want {
+			t.Errorf("%q, %v, want %q", line, err, want)
+		}
+		if got := get("http", "/series/ping"); got != "{\"success\":false}\r\n" {
+			t.Errorf("another client: %q", got)
+		}
+		c.Close()
+		<-sent
 	}
 }
 
