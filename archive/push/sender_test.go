@@ -21,6 +21,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/push"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -126,8 +127,8 @@ func newRecorder(t *testing.T, base string, s *push.Sender, version int, every i
 // record records some records, a second after each other.
 func (r *recorder) record(n int) {
 	r.t.Helper()
-	d := pdu.Desc{PMID: pdu.MakePMID(60, 0, 1), Type: pdu.TypeU32, InDom: pdu.NoInDom}
-	inst := pdu.Desc{PMID: pdu.MakePMID(60, 0, 2), Type: pdu.TypeU32, InDom: pdu.MakeInDom(60, 1)}
+	d := pdu.Desc{PMID: pdu.MakePMID(60, 0, 1), Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
+	inst := pdu.Desc{PMID: pdu.MakePMID(60, 0, 2), Type: pdu.TypeU32, InDom: pdu.MakeInDom(60, 1), Sem: pdu.SemInstant}
 	for range n {
 		at := start.Add(time.Duration(r.n) * time.Second)
 		b := pdu.ResultWriter{Time: at}
@@ -245,6 +246,61 @@ func TestFaults(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// An hour is pushed, during which the receiver is killed five times, each time in the middle of a request, and begins anew 30 s later with
+// what it finds: nothing is missing, and pmlogcheck has no complaint.
+func TestHour(t *testing.T) {
+	all := t.TempDir()
+	base, dir := filepath.Join(all, "a"), filepath.Join(all, "0")
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{h: open(t, push.ReceiverOptions{Dir: dir})}
+		kill := false
+		w.fail = func(r *http.Request, n int) fault {
+			if kill && strings.Contains(r.URL.Path, "volume") {
+				kill, w.fail = false, func(*http.Request, int) fault { return refuse }
+				return half
+			}
+			return none
+		}
+		fail := w.fail
+		s := dial(t, w, push.SenderOptions{})
+		r := newRecorder(t, base, s, 3, 100)
+		for range 5 {
+			r.record(600)
+			w.mu.Lock()
+			kill = true
+			w.mu.Unlock()
+			r.record(30)
+			w.mu.Lock()
+			if kill {
+				t.Error("no request of a volume in 30 s")
+			}
+			defer w.h.(*push.Receiver).Close() // which still looks after files of its own
+			found := filepath.Join(all, fmt.Sprint(r.n))
+			if err := os.CopyFS(found, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			dir = found
+			w.h, w.fail = open(t, push.ReceiverOptions{Dir: dir}), fail
+			w.mu.Unlock()
+		}
+		r.record(450)
+		r.close()
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if st := s.Stats(); st.Archives != 1 || st.Queued != 0 || r.n != 3600 {
+			t.Errorf("%d records, %+v", r.n, st)
+		}
+		w.h.(*push.Receiver).Close()
+	})
+	compareFiles(t, filepath.Join(dir, "web1", "20261124.00.30"), base)
+	pcptest.Need(t, "pmlogcheck")
+	out, errs, status := pcptest.Run(t, nil, "", "pmlogcheck", filepath.Join(dir, "web1", "20261124.00.30"))
+	if status != 0 || errs != "" || out != "" {
+		t.Errorf("pmlogcheck: %d %s%s", status, out, errs)
 	}
 }
 
