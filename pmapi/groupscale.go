@@ -10,7 +10,8 @@ import (
 type conversion struct {
 	rate   bool
 	scaled bool
-	factor float64 // if scaled
+	first  float64 // if scaled: what numbers are multiplied by, before factor; each product is rounded, as in the C library
+	factor float64
 	offset float64 // for temperatures
 	nanos  int64   // for durations: the nanoseconds in a unit of the metric, of which whole numbers are exact
 }
@@ -43,7 +44,13 @@ func conversionOf(d pdu.Desc, o *itemOptions, toDuration bool) (conversion, erro
 	}
 	from, first := d.Units, 1.0
 	rate = to.DimTime() == from.DimTime()-1
-	if rate {
+	switch {
+	case rate && isTime(from): // nanoseconds by seconds
+		if first, _, err = linear(from, pdu.TimeNSec); err != nil {
+			return conversion{}, err
+		}
+		from, mult = pdu.NoUnits, mult/1e9
+	case rate:
 		if from, first, err = perSecond(from); err != nil {
 			return conversion{}, err
 		}
@@ -52,7 +59,7 @@ func conversionOf(d pdu.Desc, o *itemOptions, toDuration bool) (conversion, erro
 	if err != nil {
 		return conversion{}, fmt.Errorf("from units %q to %q: %w", d.Units, o.scale, err)
 	}
-	return conversion{rate: rate, scaled: true, factor: first * factor * mult, offset: offset * mult}, nil
+	return conversion{rate: rate, scaled: true, first: first, factor: factor * mult, offset: offset * mult}, nil
 }
 
 // parseScale parses the text of Scale: "%", which is a factor, or units.
@@ -79,7 +86,7 @@ func durationOf(u pdu.Units, rate bool) (conversion, error) {
 	if err != nil {
 		return conversion{}, fmt.Errorf("from units %q to time.Duration: %w", u, err)
 	}
-	return conversion{rate: rate, scaled: true, factor: factor, nanos: int64(factor)}, nil
+	return conversion{rate: rate, scaled: true, first: 1, factor: factor, nanos: int64(factor)}, nil
 }
 
 // perSecond is the units of rates, and the factor from units per second to them.
@@ -122,7 +129,7 @@ func (c *conversion) apply(x float64) float64 {
 	if !c.scaled {
 		return x
 	}
-	x *= c.factor
+	x = x * c.first * c.factor
 	if c.offset != 0 {
 		x += c.offset
 	}

@@ -11,6 +11,31 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
+// The rates of a counter of time have the bits of those of libpcp: they go by way of nanoseconds, and each product is rounded.
+func TestScaleRounding(t *testing.T) {
+	s := newLoggedSource(false)
+	millis := s.add("millis", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemCounter, Units: pdu.TimeMSec}, nil)
+	millis.Set(pdu.Uint64(0))
+	g := s.src.Context().Group()
+	want := map[string]float64{"s/s": 13.485000000000001, "ms/s": 13485, "us/s": 13485000, "ns/s": 13484999999.999998, "%": 1348.5}
+	items := map[string]*pmapi.Item[float64]{}
+	for scale := range want {
+		items[scale] = pmapi.Add[float64](g, "millis", pmapi.Scale(scale))
+	}
+	for range 2 {
+		if _, err := g.Fetch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.src.Advance(10 * time.Second)
+		millis.Set(pdu.Uint64(134850))
+	}
+	for scale, item := range items {
+		if v, err := item.Value(); v != want[scale] || err != nil {
+			t.Errorf("%s: %v, %v, want %v", scale, v, err, want[scale])
+		}
+	}
+}
+
 // Percent are a hundred times a ratio, or the rate of a counter of time.
 func TestScalePercent(t *testing.T) {
 	s := newLoggedSource(false)
