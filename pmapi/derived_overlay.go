@@ -40,6 +40,7 @@ type derivedMetric struct {
 	err      error            // why it cannot be
 	operands []pdu.Desc       // what it was bound to: of each name that it mentions, noDesc if there is no such metric
 	checked  source.Epoch     // when those were looked at; of the overlay's epochs
+	binding  bool             // bind is at it: its operands are being looked for
 	computed uint64           // the fetch of the values that prog has
 }
 
@@ -118,41 +119,69 @@ func (o *derivedOverlay) mine(id pdu.PMID) bool { return isDerived(id) && o.byID
 // whose operands are still the same stays bound, since delta and rate remember values. The error is that of the source.
 func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) error {
 	o.epoch = o.Source.Epoch()
-	var unchecked []*derivedMetric
-	var names []string
-	seen := map[string]bool{}
+	descs := map[string]pdu.Desc{}
+	asked := map[string]bool{}
+	for more := metrics; more != nil; {
+		var names []string
+		for _, m := range more {
+			if o.isChecked(m) {
+				continue
+			}
+			for name := range m.Expr.Mentions() {
+				if !asked[name] {
+					asked[name] = true
+					names = append(names, name)
+				}
+			}
+		}
+		if err := o.describe(ctx, names, descs); err != nil {
+			return err
+		}
+		more = nil
+		for _, name := range names {
+			if _, ok := descs[name]; !ok && o.byName[name] != nil {
+				more = append(more, o.byName[name])
+			}
+		}
+	}
 	for _, m := range metrics {
-		if m.operands != nil && m.checked == o.epoch {
-			continue
-		}
-		unchecked = append(unchecked, m)
-		for name := range m.Expr.Mentions() {
-			if !seen[name] {
-				seen[name] = true
-				names = append(names, name)
-			}
-		}
-	}
-	if len(unchecked) == 0 {
-		return nil
-	}
-	descs, err := o.describe(ctx, names)
-	if err != nil {
-		return err
-	}
-	for _, m := range unchecked {
-		tried, failed := m.bind(descs)
-		if tried && o.debug != nil {
-			o.debug.bound(o.indexOf(m), m)
-		}
-		if failed && o.refused != nil {
-			if e := m.failure(); e.Part != "" {
-				o.refused(e)
-			}
-		}
-		m.checked = o.epoch
+		o.bindOne(m, descs)
 	}
 	return nil
+}
+
+// isChecked reports whether a metric needs not be bound.
+func (o *derivedOverlay) isChecked(m *derivedMetric) bool { return m.operands != nil && m.checked == o.epoch }
+
+// bindOne binds a metric to those that there are, after the derived ones that it names: their descriptors are added. Such an
+// operand has a descriptor, but no values, as in the C library.
+func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
+	if o.isChecked(m) || m.binding {
+		return
+	}
+	m.binding = true
+	for name := range m.Expr.Mentions() {
+		nested := o.byName[name]
+		if _, ok := descs[name]; ok || nested == nil {
+			continue
+		}
+		o.bindOne(nested, descs)
+		descs[name] = unboundDesc // also of one that depends on itself
+		if nested.prog != nil && !nested.binding {
+			descs[name] = nested.desc()
+		}
+	}
+	m.binding = false
+	tried, failed := m.bind(descs)
+	if tried && o.debug != nil {
+		o.debug.bound(o.indexOf(m), m)
+	}
+	if failed && o.refused != nil {
+		if e := m.failure(); e.Part != "" {
+			o.refused(e)
+		}
+	}
+	m.checked = o.epoch
 }
 
 // indexOf is the place of a metric among those of the context.
@@ -178,31 +207,37 @@ func (m *derivedMetric) bind(descs map[string]pdu.Desc) (tried, failed bool) {
 	}
 	m.operands = operands
 	m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
-		if d, ok := descs[name]; ok {
+		switch d, ok := descs[name]; {
+		case !ok:
+			return pdu.Desc{}, pdu.ErrName
+		case d == unboundDesc:
+			return pdu.Desc{}, pdu.ErrBadDerive
+		default:
 			return d, nil
 		}
-		return pdu.Desc{}, pdu.ErrName
 	})
 	return true, m.err != nil
 }
 
+// unboundDesc stands for the descriptor of a derived metric that cannot be bound: its name is known all the same.
+var unboundDesc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeNoSupport, InDom: pdu.NoInDom}
+
 // describe finds the descriptors of those names that the source has.
-func (o *derivedOverlay) describe(ctx context.Context, names []string) (map[string]pdu.Desc, error) {
-	found := make(map[string]pdu.Desc, len(names))
+func (o *derivedOverlay) describe(ctx context.Context, names []string, found map[string]pdu.Desc) error {
 	if len(names) == 0 {
-		return found, nil
+		return nil
 	}
 	ids, _, err := o.Source.Lookup(ctx, names)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	known := slices.DeleteFunc(slices.Clone(ids), func(id pdu.PMID) bool { return id == pdu.NoPMID })
 	if len(known) == 0 {
-		return found, nil
+		return nil
 	}
 	descs, _, err := o.Source.Descs(ctx, known)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n := 0
 	for i, id := range ids {
@@ -214,7 +249,7 @@ func (o *derivedOverlay) describe(ctx context.Context, names []string) (map[stri
 		}
 		n++
 	}
-	return found, nil
+	return nil
 }
 
 func (o *derivedOverlay) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
@@ -306,10 +341,15 @@ func (o *derivedOverlay) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc,
 		if m.err != nil {
 			return noDesc, m.failure()
 		}
-		d := m.prog.Desc
-		d.PMID = id
-		return d, nil
+		return m.desc(), nil
 	}, func(ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) { return o.Source.Descs(ctx, ids) })
+}
+
+// desc is the descriptor of a metric that is bound.
+func (m *derivedMetric) desc() pdu.Desc {
+	d := m.prog.Desc
+	d.PMID = m.id
+	return d
 }
 
 // failure is why a metric is not bound.
@@ -440,7 +480,7 @@ func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu
 	if o.Source.Epoch().Connection != o.last.Connection {
 		o.forget()
 	}
-	if len(o.plan.asked) > 0 {
+	if len(o.plan.asked) > 0 || archiveBelow(o.Source) != nil { // the position in an archive moves on with constants, too
 		if err := o.Source.Fetch(ctx, o.plan.asked, profile, &o.raw); err != nil {
 			return err
 		}

@@ -13,7 +13,8 @@ import (
 func TestInteropDerived(t *testing.T) {
 	pcptest.Need(t, "pminfo", "pmval", "pmprobe", testSuite+"/archives", "/var/lib/pcp/config/derived")
 	file := filepath.Join(t.TempDir(), "derived")
-	text := "q.load = kernel.all.load * 2\nq.load(oneline) = \"twice\"\nq.bad = nosuch + 1\nq.wrong = 1 +\n"
+	text := "q.load = kernel.all.load * 2\nq.load(oneline) = \"twice\"\nq.bad = nosuch + 1\nq.wrong = 1 +\n" +
+		"q.fixed = 5\nq.known = defined(nosuch)\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +31,8 @@ func TestInteropDerived(t *testing.T) {
 			"pmval -a ARCHIVE -r -s 3 kernel.cpu.util.user",
 			"pmval -a ARCHIVE --derived=FILE -s 2 q.load",
 			"pmval -a ARCHIVE --derived=/nosuch -s 2 q.load",
+			"pmval -a ARCHIVE --derived=FILE -s 3 q.fixed",
+			"pmval -a ARCHIVE --derived=FILE -t 0.5 -s 3 -O 1 q.known",
 			"pmprobe -v -a ARCHIVE kernel.cpu disk.dm",
 		} {
 			l := Line{Args: strings.Fields(strings.NewReplacer("ARCHIVE", path, "FILE", file).Replace(args)),

@@ -1,6 +1,7 @@
 package derived
 
 import (
+	"errors"
 	"math"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -24,7 +25,7 @@ func (e *UnknownError) Error() string { return "operand " + e.Name + ": Unknown 
 
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// Describe returns the descriptor of a metric, or why there is none.
+// Describe returns the descriptor of a metric, or why there is none: pdu.ErrName only if the name is not known.
 type Describe func(name string) (pdu.Desc, error)
 
 // A Program is an expression that is bound to the metrics of a source. Its state is what delta and rate remember; one
@@ -86,9 +87,8 @@ func (b *binder) bind(n *node) (*bound, error) {
 func (b *binder) bindNode(n *node) (*bound, error) {
 	o := &bound{node: n}
 	if n.op == tokFunction && n.fn == fnDefined {
-		_, err := b.describe(n.left.word)
 		o.constant(pdu.TypeU32, 0)
-		if err == nil {
+		if b.isDefined(n) {
 			o.out.words[0] = 1
 		}
 		return o, nil
@@ -434,11 +434,16 @@ func (f factor) apply(v float64) float64 {
 // the alternative that a guard never chooses.
 func (b *binder) unknown(n *node) error {
 	switch {
-	case n == nil, n.op == tokFunction && n.fn == fnDefined:
+	case n == nil:
 		return nil
 	case n.op == tokName:
 		if _, err := b.describe(n.word); err != nil {
 			return &UnknownError{n.word, err}
+		}
+		return nil
+	case n.op == tokFunction && n.fn == fnDefined:
+		if _, err := b.describe(n.left.word); err != nil && !errors.Is(err, pdu.ErrName) {
+			return &UnknownError{n.left.word, err} // there is such a metric, but it makes no sense
 		}
 		return nil
 	}
@@ -451,6 +456,12 @@ func (b *binder) unknown(n *node) error {
 		}
 	}
 	return nil
+}
+
+// isDefined reports whether the metric of a node of the function defined is known.
+func (b *binder) isDefined(n *node) bool {
+	_, err := b.describe(n.left.word)
+	return !errors.Is(err, pdu.ErrName)
 }
 
 // alternatives are what the guard of a ternary expression always chooses, and what never; nil if it depends on values.
@@ -476,8 +487,7 @@ func (b *binder) truth(n *node) (always, ok bool) {
 		if n.fn != fnDefined {
 			return false, false
 		}
-		_, err := b.describe(n.left.word)
-		return err == nil, true
+		return b.isDefined(n), true
 	case tokNot:
 		always, ok = b.truth(n.left)
 		return !always, ok
