@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
@@ -26,8 +28,9 @@ import (
 // collector's context has no such derived metric in Traverse and Children, its Desc is pdu.ErrBadDerive, and in place of values it has
 // pdu.ErrNoAgent. In an archive's context it is there, without values.
 //
-// An expression has numbers, names of metrics of the source, not of other derived ones, and instances of them in brackets
-// (kernel.all.load[1 minute]); the operators
+// An expression has numbers, names of metrics of the source, and instances of them in brackets (kernel.all.load[1 minute]); the
+// operators below. Where it names another derived metric, it has a descriptor, and in place of values pdu.ErrNoAgent, as in the C
+// library; defined knows such a metric. The operators are
 //
 //	guard ? a : b   && ||   !   < <= == >= > !=   + -   * /   -a
 //
@@ -41,9 +44,12 @@ import (
 //	scalar(expr)                     the first instance, as a metric without instances
 //	rescale(expr, "units")           in other units of the same dimension
 //	matchinst(/regexp/, expr)        the instances whose names, up to the first space, match; with ! before, those that don't
-//	defined(name)                    1 if the source has the metric, else 0
-//	mkconst(number, type=double, semantics=instant, units="Kbyte / sec")
-//	                                 a number with at least one of these attributes
+//	defined(name)                    1 if there is such a metric, else 0
+//	mkconst(number, type=double, semantics=instant, units="Kbyte / sec", indom=60.1, meta=disk.dev.read)
+//	                                 a number with at least one of these attributes: with an instance domain it is the value of each
+//	                                 instance; meta is a metric that has the attributes that are not given
+//	novalue(type=u64, meta=disk.dev.read)
+//	                                 no value, as one alternative of ? and : alone, with such attributes, those of the other one, or none
 //
 // delta and rate have no value at the first fetch, nor at that after a new connection or SetMode; across a mark of an archive they
 // go on, as in the C library. rate has none either where a counter of a floating type has decreased, while that of an integer type
@@ -54,16 +60,18 @@ import (
 //
 //	defined(mem.util.available) ? mem.util.available : mem.util.free
 //
-// That, and delta, rate and instant of other expressions than names, is of PCP 7. What else the C library of PCP 6.0.3 refuses is
-// refused here with the same text. The zero Derived is ready for use, by several goroutines. It is what pmRegisterDerived(3) fills.
+// That, delta, rate and instant of other expressions than names, novalue, indom and meta are of PCP 7. What else the C library of
+// PCP 6.0.3 refuses is refused here with the same text. The zero Derived is ready for use, by several goroutines. It is what
+// pmRegisterDerived(3) fills.
 type Derived struct {
 	// Refused is called when a context finds that a metric makes no sense with the metrics of its source; nil for nobody. Contexts
 	// call it while they look up names, once for each metric as long as names stand for the same, and must not be used by it. It is
 	// set before there are contexts.
 	Refused func(*DerivedError)
 
-	set   derived.Set
-	debug *DerivedDebug
+	set    derived.Set
+	hooked sync.Once
+	debug  atomic.Pointer[DerivedDebug]
 }
 
 // A DerivedError says why an expression cannot be used. It wraps pdu.ErrBadDerive.
@@ -97,7 +105,10 @@ func (e *DerivedError) Error() string {
 func (e *DerivedError) Unwrap() error { return pdu.ErrBadDerive }
 
 // Define defines a metric. The error is a *DerivedError. The counterpart of pmRegisterDerivedMetric(3).
-func (d *Derived) Define(name, expr string) error { return derivedError(d.set.Add(name, expr)) }
+func (d *Derived) Define(name, expr string) error {
+	d.hook()
+	return derivedError(d.set.Add(name, expr))
+}
 
 func derivedError(err error) error {
 	if e, ok := errors.AsType[*derived.AddError](err); ok {
@@ -114,10 +125,32 @@ func derivedError(err error) error {
 //	disk.util(helptext) = "which may have
 //	several lines"
 //
+// An expression goes on in the next line after a backslash at the end. A line "#control NAME=VALUE,..." sets options as Control does,
+// unless that or PCP_DERIVED_CONTROL has set them.
+//
 // n is how many metrics were defined. What is wrong in a file does not keep the rest from being read: the error joins, with
 // errors.Join, one for each mistake, with the file, the line and the text of the C library. The counterpart of
 // pmLoadDerivedConfig(3).
-func (d *Derived) Load(path string) (n int, err error) { return d.set.Load(path) }
+func (d *Derived) Load(path string) (n int, err error) {
+	d.hook()
+	return d.set.Load(path)
+}
+
+// Control sets options for what is defined and opened from then on: NAME=VALUE with commas between, as in the environment variable
+// PCP_DERIVED_CONTROL, which LoadEnv reads first.
+//
+//	GLOBAL_LIMIT     how many metrics can be defined, -1 for no limit
+//	CONTEXT_LIMIT    how many Context.Derive defines for one context, -1 for no limit
+//	DEBUG_SYNTAX, DEBUG_SEMANTICS, DEBUG_EVAL
+//	                 1 for Parsed, Bound, Computed of a DerivedDebug, which writes to the standard error without SetDebug
+//	OPTION_NOVALUE   1 for no values, instead of an error, of metrics in expressions that the source does not have: each of type U32,
+//	                 discrete, without units and instances
+//
+// The error is about the first that is wrong; those before it are set. The counterpart of pmSetDerivedControl(3) of PCP 7.
+func (d *Derived) Control(options string) error {
+	d.hook()
+	return d.set.Control(options, true)
+}
 
 // DerivedFromEnv loads the files that the C library loads: those of the environment variable PCP_DERIVED_CONFIG, files and
 // directories with colons between, none if it is empty; if it is not set, those below config/derived in $PCP_VAR_DIR of the
@@ -127,8 +160,15 @@ func DerivedFromEnv() (*Derived, error) {
 	return d, d.LoadEnv()
 }
 
-// LoadEnv loads the files that DerivedFromEnv loads.
+// LoadEnv loads the files that DerivedFromEnv loads, with the options of PCP_DERIVED_CONTROL.
 func (d *Derived) LoadEnv() error {
+	if err := d.Control(os.Getenv("PCP_DERIVED_CONTROL")); err != nil {
+		return errors.Join(fmt.Errorf("PCP_DERIVED_CONTROL: %w", err), d.loadEnv())
+	}
+	return d.loadEnv()
+}
+
+func (d *Derived) loadEnv() error {
 	from := "$PCP_DERIVED_CONFIG"
 	paths, ok := os.LookupEnv("PCP_DERIVED_CONFIG")
 	if !ok {
@@ -143,7 +183,7 @@ func (d *Derived) LoadEnv() error {
 		from = paths
 	}
 	if paths != "" {
-		d.debug.printf("Derived metric initialization from %s\n", from)
+		d.debug.Load().printf("Derived metric initialization from %s\n", from)
 	}
 	var errs []error
 	for path := range strings.SplitSeq(paths, ":") {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -24,12 +25,29 @@ type DerivedDebug struct {
 }
 
 // SetDebug makes all that is done with the definitions be printed; nil for nothing. It must be called before there are contexts.
-func (d *Derived) SetDebug(debug *DerivedDebug) {
-	d.debug, d.set.OnLoad, d.set.OnDefine = debug, nil, nil
-	if debug != nil {
-		d.set.OnLoad = func(path string) { debug.printf("pmLoadDerivedConfig(\"%s\")\n", path) }
-		d.set.OnDefine = debug.defined
+func (d *Derived) SetDebug(debug *DerivedDebug) { d.debug.Store(debug) }
+
+// hook has the definitions tell what is done with them.
+func (d *Derived) hook() {
+	d.hooked.Do(func() {
+		d.set.OnLoad = func(path string) { d.debug.Load().printf("pmLoadDerivedConfig(\"%s\")\n", path) }
+		d.set.OnDefine = func(index int, name string, e *derived.Expr) { d.debug.Load().defined(index, name, e) }
+		d.set.OnControl = d.controlled
+	})
+}
+
+// controlled has options of debugging take effect. Without SetDebug it is the standard error that is written to.
+func (d *Derived) controlled(c derived.Controls) {
+	was := d.debug.Load()
+	if was == nil {
+		if !c.DebugSyntax && !c.DebugSemantics && !c.DebugEval {
+			return
+		}
+		was = &DerivedDebug{Writer: os.Stderr}
 	}
+	now := *was
+	now.Parsed, now.Bound, now.Computed = now.Parsed || c.DebugSyntax, now.Bound || c.DebugSemantics, now.Computed || c.DebugEval
+	d.debug.Store(&now)
 }
 
 // globalsBefore is how many global metrics the C library has before those that are defined: those of event records.
@@ -43,6 +61,9 @@ func (d *DerivedDebug) printf(format string, args ...any) {
 
 // defined prints a definition.
 func (d *DerivedDebug) defined(index int, name string, e *derived.Expr) {
+	if d == nil {
+		return
+	}
 	d.printf("pmRegisterDerived: global metric[%d] %s = %s\n", index+globalsBefore, name, strings.TrimLeft(e.String(), " \t"))
 	if d.Parsed {
 		e.Dump(d.Writer)

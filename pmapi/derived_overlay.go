@@ -3,7 +3,6 @@ package pmapi
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -19,7 +18,8 @@ type derivedOverlay struct {
 	list    []*derivedMetric
 	own     int // so many of them are of Context.Derive
 	refused func(*DerivedError)
-	debug   *DerivedDebug // nil for none
+	debug   *DerivedDebug    // nil for none
+	control derived.Controls // when the context was opened
 	byName  map[string]*derivedMetric
 	byID    map[pdu.PMID]*derivedMetric
 	epoch   source.Epoch // of what is bound
@@ -62,7 +62,7 @@ func newDerivedOverlay(src source.Source, d *Derived) *derivedOverlay {
 	if d == nil {
 		return o
 	}
-	o.refused, o.debug = d.Refused, d.debug
+	o.refused, o.debug, o.control = d.Refused, d.debug.Load(), d.set.Controls()
 	item, cluster := firstDerived, 0
 	for _, def := range d.set.All() {
 		o.put(def, pdu.MakePMID(derivedDomain, cluster, item))
@@ -91,7 +91,7 @@ func (o *derivedOverlay) add(ctx context.Context, name, expr string) error {
 	if o.byName[name] != nil {
 		return fail("Duplicate per-context derived metric name")
 	}
-	if o.own == maxOwnDerived {
+	if limit := o.control.ContextLimit; o.own == maxOwnDerived || limit > 0 && o.own >= limit {
 		return fail("Too many per-context derived metrics")
 	}
 	var parsed derived.Set
@@ -151,7 +151,9 @@ func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) err
 }
 
 // isChecked reports whether a metric needs not be bound.
-func (o *derivedOverlay) isChecked(m *derivedMetric) bool { return m.operands != nil && m.checked == o.epoch }
+func (o *derivedOverlay) isChecked(m *derivedMetric) bool {
+	return m.operands != nil && m.checked == o.epoch
+}
 
 // bindOne binds a metric to those that there are, after the derived ones that it names: their descriptors are added. Such an
 // operand has a descriptor, but no values, as in the C library.
@@ -172,7 +174,7 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 		}
 	}
 	m.binding = false
-	tried, failed := m.bind(descs)
+	tried, failed := m.bind(descs, o.control.NoValue)
 	if tried && o.debug != nil {
 		o.debug.bound(o.indexOf(m), m)
 	}
@@ -193,7 +195,8 @@ func (o *derivedOverlay) indexOf(m *derivedMetric) int {
 }
 
 // bind binds a metric to those that there are, unless it is bound to them already: then it has not tried. failed is true if it cannot.
-func (m *derivedMetric) bind(descs map[string]pdu.Desc) (tried, failed bool) {
+// With noValue, metrics that are not known have no values.
+func (m *derivedMetric) bind(descs map[string]pdu.Desc, noValue bool) (tried, failed bool) {
 	operands := []pdu.Desc{}
 	for name := range m.Expr.Mentions() {
 		d, ok := descs[name]
@@ -208,6 +211,8 @@ func (m *derivedMetric) bind(descs map[string]pdu.Desc) (tried, failed bool) {
 	m.operands = operands
 	m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
 		switch d, ok := descs[name]; {
+		case !ok && noValue:
+			return noValueDesc, nil
 		case !ok:
 			return pdu.Desc{}, pdu.ErrName
 		case d == unboundDesc:
@@ -221,6 +226,9 @@ func (m *derivedMetric) bind(descs map[string]pdu.Desc) (tried, failed bool) {
 
 // unboundDesc stands for the descriptor of a derived metric that cannot be bound: its name is known all the same.
 var unboundDesc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeNoSupport, InDom: pdu.NoInDom}
+
+// noValueDesc is the descriptor of a metric that is not known, where it has no values instead.
+var noValueDesc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 
 // describe finds the descriptors of those names that the source has.
 func (o *derivedOverlay) describe(ctx context.Context, names []string, found map[string]pdu.Desc) error {
@@ -422,7 +430,7 @@ func (o *derivedOverlay) Dup(ctx context.Context) (source.Source, error) {
 	for _, m := range o.list {
 		d.put(m.Definition, m.id)
 	}
-	d.own, d.refused, d.debug = o.own, o.refused, o.debug
+	d.own, d.refused, d.debug, d.control = o.own, o.refused, o.debug, o.control
 	return d, nil
 }
 
@@ -551,40 +559,60 @@ func (o *derivedOverlay) copyTo(r *pdu.Result) error {
 type instanceNames struct {
 	overlay *derivedOverlay
 	ctx     context.Context // of the fetch
-	known   map[pdu.InDom]map[pdu.InstID]string
-	asked   map[pdu.InDom]bool // in this fetch
+	known   map[pdu.InDom]*domainNames
 	epoch   source.Epoch
+}
+
+// domainNames are the instances of a domain.
+type domainNames struct {
+	names map[pdu.InstID]string
+	ids   []pdu.InstID // in ascending order
+	asked bool         // in this fetch
 }
 
 func (n *instanceNames) begin(ctx context.Context) {
 	n.ctx = ctx
-	clear(n.asked)
 	if e := n.overlay.Source.Epoch(); e != n.epoch {
 		n.epoch = e
 		clear(n.known)
+	}
+	for _, d := range n.known {
+		d.asked = false
 	}
 }
 
 // Name is the name of an instance, "" if there is none.
 func (n *instanceNames) Name(d pdu.InDom, id pdu.InstID) string {
-	name, ok := n.known[d][id]
-	if ok || n.asked[d] {
-		return name
+	if known := n.known[d]; known != nil {
+		if name, ok := known.names[id]; ok {
+			return name
+		}
+	}
+	return n.ask(d).names[id]
+}
+
+// Instances are those of a domain at this fetch.
+func (n *instanceNames) Instances(d pdu.InDom) []pdu.InstID { return n.ask(d).ids }
+
+// ask asks for the instances of a domain, once in a fetch.
+func (n *instanceNames) ask(d pdu.InDom) *domainNames {
+	known := n.known[d]
+	if known != nil && known.asked {
+		return known
 	}
 	if n.known == nil {
-		n.known, n.asked = map[pdu.InDom]map[pdu.InstID]string{}, map[pdu.InDom]bool{}
+		n.known = map[pdu.InDom]*domainNames{}
 	}
-	n.asked[d] = true
 	list, err := n.overlay.Source.Instances(n.ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
-	if err != nil {
-		return ""
+	if err == nil || known == nil {
+		known = &domainNames{names: make(map[pdu.InstID]string, len(list))}
+		n.known[d] = known
 	}
-	n.known[d] = maps.Collect(func(yield func(pdu.InstID, string) bool) {
-		for _, i := range list {
-			if !yield(i.ID, i.Name) {
-				return
-			}
-		}
-	})
-	return n.known[d][id]
+	known.asked = true
+	for _, i := range list {
+		known.names[i.ID] = i.Name
+		known.ids = append(known.ids, i.ID)
+	}
+	slices.Sort(known.ids)
+	return known
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,6 +130,132 @@ func TestDerivedOfDialer(t *testing.T) {
 	t.Setenv("PCP_DERIVED_CONFIG", file+":"+file+".none")
 	if d, err = pmapi.DerivedFromEnv(); !errors.Is(err, os.ErrNotExist) || d.Define("kernel.mine", "1") == nil {
 		t.Error(err)
+	}
+}
+
+// TestDerivedControl sets options, those of the environment before those of files.
+func TestDerivedControl(t *testing.T) {
+	ctx := t.Context()
+	file := filepath.Join(t.TempDir(), "derived")
+	if err := os.WriteFile(file, []byte("#control CONTEXT_LIMIT=1,DEBUG_EVAL=1\nsum = sample.colour + nosuch\nif = nosuch > 1 ? nosuch : 7\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PCP_DERIVED_CONFIG", file)
+	t.Setenv("PCP_DERIVED_CONTROL", "OPTION_NOVALUE=1,DEBUG_EVAL=0,x=1")
+	d, err := pmapi.DerivedFromEnv()
+	if want := `PCP_DERIVED_CONTROL: control of derived metrics "x=1": no such option`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	c, err := pmapi.ArchiveOptions{Derived: d}.Open(ctx, "testdata/derive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Derive(ctx, "one", "nosuch"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Derive(ctx, "two", "1"); err == nil || !strings.Contains(err.Error(), "Too many per-context derived metrics") {
+		t.Error(err)
+	}
+	ids, err := c.Lookup(ctx, []string{"sum", "if", "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	descs, err := c.Descs(ctx, ids)
+	if err != nil || descs[0].InDom == pdu.NoInDom || descs[2].Type != pdu.TypeU32 {
+		t.Error(descs, err)
+	}
+	var r pdu.Result
+	if err := c.Fetch(ctx, ids, &r); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range r.All() {
+		if s.Err() != nil || s.Len() != 0 {
+			t.Errorf("%d: %d values, %v", i, s.Len(), s.Err())
+		}
+	}
+}
+
+// TestDerivedNested has derived metrics of others: they are described and have no agent; what depends on itself is bound by nobody.
+func TestDerivedNested(t *testing.T) {
+	ctx := t.Context()
+	d := new(pmapi.Derived)
+	for _, def := range [][2]string{{"after", "base * 2"}, {"base", "n * 3"}, {"known", "defined(base) + defined(nosuch)"}, {"self", "self + 1"},
+		{"ring", "round"}, {"round", "ring"}, {"of", "defined(self)"}} {
+		if err := d.Define(def[0], def[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := &pmapitest.Source{Derived: d}
+	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "n"}).Set(3)
+	c := src.Context()
+	defer c.Close()
+	names, err := c.Traverse(ctx, "")
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"after", "base", "event.flags", "event.missed", "known", "n"}) {
+		t.Error(names, err)
+	}
+	ids, err := c.Lookup(ctx, []string{"after", "base", "known"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r pdu.Result
+	if err := c.Fetch(ctx, ids, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.At(0).Err() == nil || r.At(1).Atom(0, pdu.TypeU32).String() != "9" || r.At(2).Atom(0, pdu.TypeU32).String() != "1" {
+		t.Error(r.At(0).Err(), r.At(1).Atom(0, pdu.TypeU32), r.At(2).Atom(0, pdu.TypeU32))
+	}
+}
+
+// TestDerivedConstantDomain has a constant of each instance, and moves on with it in an archive.
+func TestDerivedConstantDomain(t *testing.T) {
+	ctx := t.Context()
+	src, c := derivedSource(t)
+	if err := c.Derive(ctx, "each", "mkconst(7, meta=disk.reads, semantics=instant)"); err != nil {
+		t.Fatal(err)
+	}
+	g := c.Group()
+	each := pmapi.AddSet[uint64](g, "each")
+	for range 2 {
+		src.Advance(time.Second)
+		if _, err := g.Fetch(ctx); err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for i, v := range each.All() {
+			text += fmt.Sprint(i.Name, "=", v, " ")
+		}
+		if text != "sda=7 sdb=7 " {
+			t.Error(text)
+		}
+	}
+	a, err := pmapi.Open(ctx, "testdata/derive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Derive(ctx, "five", "5"); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := a.Lookup(ctx, []string{"five"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	label, err := a.ArchiveLabel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.SetMode(ctx, pmapi.ModeInterp, label.Start, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		var r pdu.Result
+		if err := a.Fetch(ctx, ids, &r); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Time.Sub(label.Start); got != time.Duration(i)*time.Second || r.At(0).Len() != 1 {
+			t.Errorf("fetch %d: %v", i, got)
+		}
 	}
 }
 

@@ -161,7 +161,8 @@
 //	pmRegisterDerived, pmLoadDerivedConfig   Derived.Define, Derived.Load, DerivedFromEnv
 //	pmAddDerived                             Context.Derive
 //	pmDerivedErrStr                          DerivedError
-//	pmGetDerivedControl, pmSetDerivedControl none
+//	pmSetDerivedControl                      Derived.Control
+//	pmGetDerivedControl                      none
 //
 //	Time
 //	pmParseInterval, pmParseHighResInterval  ParseInterval

@@ -3,6 +3,7 @@ package derived
 import (
 	"errors"
 	"math"
+	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -25,7 +26,8 @@ func (e *UnknownError) Error() string { return "operand " + e.Name + ": Unknown 
 
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// Describe returns the descriptor of a metric, or why there is none: pdu.ErrName only if the name is not known.
+// Describe returns the descriptor of a metric, or why there is none: pdu.ErrName only if the name is not known. One with pdu.NoPMID
+// stands for a metric that is not known and that there are no values of for this reason.
 type Describe func(name string) (pdu.Desc, error)
 
 // A Program is an expression that is bound to the metrics of a source. Its state is what delta and rate remember; one
@@ -44,13 +46,15 @@ type bound struct {
 	*node
 	left, right, other *bound
 	desc               pdu.Desc
-	input              int       // of a metric: its index in Operands
+	input              int       // of a metric: its index in Operands, noInput if there are never values
 	scales             [2]factor // of the values of left and right
 
 	out     column
 	state   history     // of delta and rate
 	matched [2][]uint64 // buffers of match
 }
+
+const noInput = -1
 
 // Bind binds an expression to metrics. The error is a *SemanticError or an *UnknownError.
 func (e *Expr) Bind(describe Describe) (*Program, error) {
@@ -93,6 +97,9 @@ func (b *binder) bindNode(n *node) (*bound, error) {
 		}
 		return o, nil
 	}
+	if n.op == tokFunction && (n.fn == fnMkconst || n.fn == fnNovalue) {
+		return o, b.constant(o)
+	}
 	if n.op == tokQuest {
 		return b.bindTernary(o)
 	}
@@ -131,6 +138,47 @@ func (o *bound) constant(t pdu.Type, v float64) {
 	o.out.one(t, v)
 }
 
+// constant makes a node of mkconst or novalue what its attributes say, and for those that it is not given what the metric of meta has.
+func (b *binder) constant(o *bound) error {
+	n := o.node
+	o.desc = n.desc
+	if n.left != nil {
+		d, err := b.describe(n.left.word)
+		if err != nil {
+			return &UnknownError{n.left.word, err}
+		}
+		o.desc = n.given.over(n.desc, d)
+	}
+	switch t := o.desc.Type; {
+	case n.fn == fnNovalue:
+		return nil
+	case !isNumber(t):
+		return semantic("Non-arithmetic type for mkconst")
+	case strings.Contains(n.word, ".") && t != pdu.TypeDouble && t != pdu.TypeFloat:
+		return semantic("Incompatible floating point constant and type '" + t.String() + "'")
+	}
+	o.out.one(o.desc.Type, n.value)
+	return nil
+}
+
+// over is a descriptor with the attributes that are given, and the others of another one.
+func (given attributes) over(d, other pdu.Desc) pdu.Desc {
+	d.PMID = pdu.NoPMID
+	if given&givenType == 0 {
+		d.Type = other.Type
+	}
+	if given&givenSemantics == 0 {
+		d.Sem = other.Sem
+	}
+	if given&givenUnits == 0 {
+		d.Units = other.Units
+	}
+	if given&givenInDom == 0 {
+		d.InDom = other.InDom
+	}
+	return d
+}
+
 // isConstant reports whether a node is a number.
 func (o *bound) isConstant() bool {
 	return o.op == tokInteger || o.op == tokDouble || o.op == tokFunction && (o.fn == fnMkconst || o.fn == fnDefined)
@@ -143,6 +191,10 @@ func (b *binder) metric(o *bound) error {
 		return &UnknownError{o.word, err}
 	}
 	o.desc = d
+	if d.PMID == pdu.NoPMID {
+		o.input = noInput
+		return nil
+	}
 	for i, id := range b.p.Operands {
 		if id == d.PMID {
 			o.input = i
@@ -162,11 +214,8 @@ func semantic(message string) error { return &SemanticError{Message: message} }
 
 // function finds the descriptor of a function.
 func (o *bound) function() error {
-	if o.fn == fnMkconst || o.fn == fnAnon {
+	if o.fn == fnAnon {
 		o.desc = o.node.desc
-		if o.fn == fnMkconst {
-			o.out.one(o.desc.Type, o.value)
-		}
 		return nil
 	}
 	o.desc = o.left.desc
@@ -460,8 +509,8 @@ func (b *binder) unknown(n *node) error {
 
 // isDefined reports whether the metric of a node of the function defined is known.
 func (b *binder) isDefined(n *node) bool {
-	_, err := b.describe(n.left.word)
-	return !errors.Is(err, pdu.ErrName)
+	d, err := b.describe(n.left.word)
+	return err == nil && d.PMID != pdu.NoPMID
 }
 
 // alternatives are what the guard of a ternary expression always chooses, and what never; nil if it depends on values.
@@ -502,10 +551,11 @@ func (b *binder) truth(n *node) (always, ok bool) {
 	return false, false
 }
 
-// bindTernary binds a guard and both alternatives. Of one whose guard always chooses the same, the other may name metrics that
-// are not known, as in PCP 7: the choice is then all there is of it.
+// bindTernary binds a guard and both alternatives. Of one whose guard always chooses the same, the other may be novalue or name
+// metrics that are not known, as in PCP 7: the choice is then all there is of it.
 func (b *binder) bindTernary(o *bound) (_ *bound, err error) {
-	if chosen, never := b.alternatives(o.node); chosen != nil && b.unknown(never) != nil {
+	chosen, never := b.alternatives(o.node)
+	if chosen != nil && (never.fn == fnNovalue || b.unknown(never) != nil) {
 		return b.bind(chosen)
 	}
 	if o.left, err = b.bind(o.node.left); err != nil {
@@ -517,7 +567,16 @@ func (b *binder) bindTernary(o *bound) (_ *bound, err error) {
 	if o.other, err = b.bind(o.node.other); err != nil {
 		return nil, err
 	}
+	o.right.inherit(o.other)
+	o.other.inherit(o.right)
 	return o, o.ternary()
+}
+
+// inherit gives novalue the attributes of the other alternative that it has not.
+func (o *bound) inherit(from *bound) {
+	if o.fn == fnNovalue && o.node.left == nil {
+		o.desc = o.given.over(o.desc, from.desc)
+	}
 }
 
 // ternary finds the descriptor of a choice.

@@ -22,23 +22,24 @@ func (c *column) reset(err pdu.Error) {
 // one makes a column of one number.
 func (c *column) one(t pdu.Type, v float64) {
 	c.reset(0)
-	c.insts = append(c.insts, pdu.NoInst)
-	var w uint64
+	c.insts, c.words = append(c.insts, pdu.NoInst), append(c.words, wordOf(t, v))
+}
+
+// wordOf is the bits of a number as one of a type.
+func wordOf(t pdu.Type, v float64) uint64 {
 	switch t {
 	case pdu.Type32:
-		w = word(int32(int64(v)))
+		return word(int32(int64(v)))
 	case pdu.TypeU32:
-		w = word(uint32(int64(v)))
+		return word(uint32(int64(v)))
 	case pdu.Type64:
-		w = word(int64(v))
+		return word(int64(v))
 	case pdu.TypeU64:
-		w = word(uint64(v))
+		return word(uint64(v))
 	case pdu.TypeFloat:
-		w = word(float32(v))
-	default:
-		w = word(v)
+		return word(float32(v))
 	}
-	c.words = append(c.words, w)
+	return word(v)
 }
 
 // read takes the values of a set.

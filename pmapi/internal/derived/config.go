@@ -145,7 +145,11 @@ func trimRight(s string) string {
 func (c *config) definition() {
 	line := c.next()
 	text := trimLeft(line)
-	if text == "" || text[0] == '#' {
+	if text == "" {
+		return
+	}
+	if text[0] == '#' {
+		c.control(text)
 		return
 	}
 	left, right, ok := strings.Cut(text, "=")
@@ -163,7 +167,26 @@ func (c *config) definition() {
 	case trimLeft(right) == "":
 		c.fail("pmLoadDerivedConfig: expression missing\n%s", line)
 	default:
-		c.define(name, right)
+		c.define(name, c.continued(right))
+	}
+}
+
+// continued is an expression with the lines that it goes on in: those after a backslash at the end.
+func (c *config) continued(expr string) string {
+	for strings.HasSuffix(expr, "\\") && c.text != "" {
+		expr = expr[:len(expr)-1] + " " + c.next()
+	}
+	return expr
+}
+
+// control reads a comment, which may set options.
+func (c *config) control(text string) {
+	options, ok := strings.CutPrefix(text, "#control")
+	if !ok || options == "" || !isBlank(options[0]) || !strings.Contains(options, "=") {
+		return
+	}
+	if err := c.set.Control(options, false); err != nil {
+		c.report(true, "pmLoadDerivedConfig: "+err.Error())
 	}
 }
 

@@ -101,6 +101,66 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// loadText loads a text as a file.
+func loadText(s *Set, text string) error {
+	c := config{set: s, path: "f", text: text}
+	for c.text != "" {
+		c.definition()
+	}
+	return errors.Join(c.errs...)
+}
+
+// TestContinuation has expressions that go on in other lines, one of them up to the end of the file.
+func TestContinuation(t *testing.T) {
+	var s Set
+	if err := loadText(&s, "a = n + \\\n  1 * \\\n\t2\nb = 7\nc = 1 +\\\n 2"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "n + 1 * 2", "b": "7", "c": "1 + 2"} {
+		if got := strings.Join(strings.Fields(definition(t, &s, name).Expr.String()), " "); got != want {
+			t.Errorf("%s = %s, want %s", name, got, want)
+		}
+	}
+	const want = "[f:2] Error: pmRegisterDerived(d, ...) syntax error\n n +  +\n      ^\nArithmetic expression expected to follow PLUS\n" +
+		"[f:4] Error: pmRegisterDerived(e, ...) syntax error\n 1 \\\n   ^\nIllegal character"
+	if err := loadText(&s, "d = n + \\\n+\n\ne = 1 \\"); err == nil || err.Error() != want {
+		t.Errorf("%v, want\n%s", err, want)
+	}
+}
+
+// TestControl sets options by a file, by the environment, which wins, and wrongly.
+func TestControl(t *testing.T) {
+	var s Set
+	if err := s.Control("global_limit=3, debug_eval=1", true); err != nil {
+		t.Fatal(err)
+	}
+	err := loadText(&s, "#control GLOBAL_LIMIT=1,CONTEXT_LIMIT=5,OPTION_NOVALUE=1\n#controls x=1\n# control y=1\n#control of derived metrics\na = 1\nb = 2\nc = 3\nd = 4\n")
+	if want := (Controls{GlobalLimit: 3, ContextLimit: 5, DebugEval: true, NoValue: true}); s.Controls() != want {
+		t.Errorf("%+v, want %+v", s.Controls(), want)
+	}
+	if err == nil || !strings.HasSuffix(err.Error(), "Too many global derived metrics") || len(s.All()) != 3 {
+		t.Error(err, len(s.All()))
+	}
+	if err := loadText(&s, "#control context_limit=-1\n"); err != nil || s.Controls().ContextLimit != 0 {
+		t.Error(err, s.Controls())
+	}
+	for text, want := range map[string]string{
+		"#control context_limit=0": `"context_limit=0": 0 is neither above 0 nor -1 for no limit`,
+		"#control debug_syntax=2":  `"debug_syntax=2": 2 is neither 0 nor 1`,
+		"#control debug_eval=1x":   `"debug_eval=1x": "1x" is no number`,
+		"#control limit=1":         `"limit=1": no such option`,
+		"#control a=1,b":           `"a=1": no such option`,
+	} {
+		want = "[f:1] Warning: pmLoadDerivedConfig: control of derived metrics " + want
+		if err := loadText(&s, text); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if err := s.Control("option_novalue", true); err == nil || err.Error() != `control of derived metrics "option_novalue": no value; it is given as NAME=VALUE` {
+		t.Error(err)
+	}
+}
+
 // TestTextOfAnother gives a definition a text, which those who have got it before do not see.
 func TestTextOfAnother(t *testing.T) {
 	var s Set

@@ -51,6 +51,7 @@ func (d *dumper) parsed(n *node, saved bool) {
 		fmt.Fprintf(d.w, "expr node %p type=COLON left=%p right=%p save_last=0\n", right, n.right, n.other)
 		d.parsed(n.right, false)
 		d.parsed(n.other, false)
+	case n.fn == fnMkconst, n.fn == fnNovalue:
 	default:
 		d.parsed(n.left, savesLast(n))
 		d.parsed(n.right, false)
@@ -115,8 +116,8 @@ func shape(n *node) (left, right any, leaf string) {
 		right = &n.word
 	case n.op == tokFunction && n.fn == fnAnon:
 		left = &n.word
-	case n.op == tokName, n.op == tokInteger, n.op == tokDouble, n.op == tokFunction && n.fn == fnMkconst:
-		leaf = n.word
+	case n.op == tokName, n.op == tokInteger, n.op == tokDouble, n.op == tokFunction && (n.fn == fnMkconst || n.fn == fnNovalue):
+		left, leaf = nil, n.word
 	}
 	return left, right, leaf
 }

@@ -11,6 +11,8 @@ import (
 type Names interface {
 	// Name is the name of an instance, "" if it is not known.
 	Name(d pdu.InDom, id pdu.InstID) string
+	// Instances are those that there are now, in ascending order; not to be changed.
+	Instances(d pdu.InDom) []pdu.InstID
 }
 
 // Sets are the values of operands: Places are where those of a Program's Operands are in a result.
@@ -67,7 +69,13 @@ type evaluation struct {
 
 // eval computes the values of a node.
 func (e *evaluation) eval(o *bound) {
-	if o == nil || o.isConstant() {
+	if o == nil {
+		return
+	}
+	if o.isConstant() {
+		if o.desc.InDom != pdu.NoInDom {
+			o.repeat(e.names.Instances(o.desc.InDom))
+		}
 		return
 	}
 	e.eval(o.left)
@@ -75,7 +83,9 @@ func (e *evaluation) eval(o *bound) {
 	e.eval(o.other)
 	switch o.op {
 	case tokName:
-		o.out.share(&e.p.inputs[o.input])
+		if o.input != noInput {
+			o.out.share(&e.p.inputs[o.input])
+		}
 	case tokInstance:
 		e.filter(o, func(name string) bool { return sameInstance(name, o.word) })
 	case tokFunction:
@@ -169,38 +179,62 @@ func convert(w uint64, from, to pdu.Type) uint64 {
 	return word(as[float64](w, from))
 }
 
+// repeat gives each instance the value of a constant.
+func (o *bound) repeat(insts []pdu.InstID) {
+	o.out.reset(0)
+	o.out.insts = append(o.out.insts, insts...)
+	w := wordOf(o.desc.Type, o.value)
+	for range insts {
+		o.out.words = append(o.out.words, w)
+	}
+}
+
 // choose takes each value from one of the alternatives, as the guard says. As in the C library they go together by their places, not
 // by their instances: the last value of the guard counts for the places that it has not, the first one of an alternative for those
 // that this has not. Instances are those of the first alternative that has any; where that is the shorter one the C library goes on
-// with instances of memory that is not its own, and there are no values here.
+// with instances of memory that is not its own, and there are no values here. There is none either where novalue is chosen.
 func (o *bound) choose() {
-	guard, yes, no := &o.left.out, &o.right.out, &o.other.out
+	guard := &o.left.out
 	empty := false
-	for _, c := range []*column{guard, yes, no} {
-		if o.out.reset(c.err); c.err != 0 {
+	for _, part := range []*bound{o.left, o.right, o.other} {
+		if o.out.reset(part.out.err); o.out.err != 0 {
 			return
 		}
-		empty = empty || len(c.insts) == 0
+		empty = empty || len(part.out.insts) == 0 && part.fn != fnNovalue
 	}
 	if empty {
 		return
 	}
-	named := yes
-	if o.right.desc.InDom == pdu.NoInDom {
-		named = no
-	}
-	from := no
-	for i, id := range named.insts {
+	from := o.other
+	for i, id := range o.named().insts {
 		if i < len(guard.words) {
-			if from = yes; as[float64](guard.words[i], o.left.desc.Type) == 0 {
-				from = no
+			if from = o.right; as[float64](guard.words[i], o.left.desc.Type) == 0 {
+				from = o.other
 			}
 		}
+		if from.fn == fnNovalue {
+			continue
+		}
 		k := i
-		if k >= len(from.insts) {
+		if k >= len(from.out.insts) {
 			k = 0
 		}
-		o.out.keep(from, k)
-		o.out.insts[i] = id
+		o.out.keep(&from.out, k)
+		o.out.insts[len(o.out.insts)-1] = id
 	}
+}
+
+// named is the part of a choice whose instances the values have.
+func (o *bound) named() *column {
+	yes, no := o.right, o.other
+	if no.fn == fnNovalue {
+		yes, no = no, yes
+	}
+	switch {
+	case yes.fn != fnNovalue && yes.desc.InDom != pdu.NoInDom:
+		return &yes.out
+	case yes.fn == fnNovalue && no.desc.InDom == pdu.NoInDom && o.left.desc.InDom != pdu.NoInDom:
+		return &o.left.out // of a number and novalue with instances
+	}
+	return &no.out
 }

@@ -51,6 +51,13 @@ func (s *testSource) Name(d pdu.InDom, id pdu.InstID) string {
 	return diskNames[id]
 }
 
+func (s *testSource) Instances(d pdu.InDom) []pdu.InstID {
+	if d != disks {
+		return nil
+	}
+	return []pdu.InstID{0, 1, 2}[:2+s.fetch%2]
+}
+
 // next makes the values of a fetch, 2 seconds after the one before.
 func (s *testSource) next(t testing.TB, ids []pdu.PMID) {
 	var w pdu.ResultWriter
@@ -163,6 +170,24 @@ func TestEval(t *testing.T) {
 		{"defined(n) && !0 ? n : nosuch", "32 instant", "3|3|3"},
 		{"0 || defined(nosuch) ? rate(nosuch) : size", "64 instant Kbyte", "2:3000 1:2000 0:1000|2:3000 1:2000 0:1000|2:3000 1:2000 0:1000"},
 		{"1 ? (0 ? nosuch : n) : nosuch", "32 instant", "3|3|3"},
+		{"size > 1500 ? size : novalue()", "64 instant Kbyte", "2:3000 1:2000|2:3000 1:2000|2:3000 1:2000"},
+		{"size > 1500 ? novalue() : size", "64 instant Kbyte", "0:1000|0:1000|0:1000"},
+		{"n > 2 ? novalue() : a", "DOUBLE instant", "||"},
+		{"n > 3 ? novalue() : a", "DOUBLE instant", "1.5|1.5|1.5"},
+		{"n > 2 ? size : novalue(meta=size)", "64 instant Kbyte", "2:3000 1:2000 0:1000|2:3000 1:2000 0:1000|2:3000 1:2000 0:1000"},
+		{"size > 1500 ? 7 : novalue(indom=60.1)", "U32 discrete", "2:7 1:7|2:7 1:7|2:7 1:7"},
+		{"size > 1500 ? novalue(indom=60.1) : 7", "U32 discrete", "0:7|0:7|0:7"},
+		{"defined(nosuch) ? nosuch * 2 : novalue()", "U32 discrete", "||"},
+		{"defined(nosuch) ? nosuch : novalue(type=double, semantics=counter, units=\"sec\")", "DOUBLE counter sec", "||"},
+		{"defined(nosuch) ? nosuch : novalue(meta=reads, semantics=instant)", "U32 instant count", "||"},
+		{"defined(n) ? n : novalue(type=double)", "32 instant", "3|3|3"},
+		{"defined(nosuch) ? size : novalue()", "64 instant Kbyte", "||"},
+		{"mkconst(7, indom=60.1)", "U32 discrete", "0:7 1:7 2:7|0:7 1:7|0:7 1:7 2:7"},
+		{"mkconst(7, meta=size)", "64 instant Kbyte", "0:7 1:7 2:7|0:7 1:7|0:7 1:7 2:7"},
+		{"size + mkconst(7, meta=size)", "64 instant Kbyte", "2:3007 1:2007 0:1007|1:2007 0:1007|2:3007 1:2007 0:1007"},
+		{"mkconst(2.5, meta=a, units=\"sec\", indom=null)", "DOUBLE instant sec", "2.5|2.5|2.5"},
+		{"mkconst(2, semantics=instant, meta=busy)", "U64 instant millisec", "2|2|2"},
+		{"sum(size) + sum(size) * n", "64 instant Kbyte", "24000|24000|24000"},
 	} {
 		e, err := Parse(c.expr)
 		if err != nil {
@@ -253,6 +278,14 @@ func TestSemanticErrors(t *testing.T) {
 		"n ? n : nosuch":                                    "operand nosuch: Unknown operand metric",
 		"1 < 2 ? n : nosuch":                                "operand nosuch: Unknown operand metric",
 		"1 ? n : a":                                         "Different types for ternary operands",
+		"n ? n : novalue(type=double)":                      "Different types for ternary operands",
+		"n ? size : novalue(units=\"byte\")":                "Different units or scale (space) for ternary operands",
+		"n ? n : novalue(meta=a)":                           "Different types for ternary operands",
+		"defined(nosuch) ? nosuch : novalue(meta=nosuch)":   "operand nosuch: Unknown operand metric",
+		"mkconst(1, meta=nosuch)":                           "operand nosuch: Unknown operand metric",
+		"mkconst(1.5, meta=n)":                              "Incompatible floating point constant and type '32'",
+		"mkconst(1, meta=text)":                             "Non-arithmetic type for mkconst",
+		"size > 1 ? 7 : novalue()":                          "Non-scalar ternary guard with scalar expressions",
 	} {
 		e, err := Parse(expr)
 		if err != nil {

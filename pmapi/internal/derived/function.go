@@ -10,7 +10,7 @@ import (
 
 // function computes the values of a function.
 func (e *evaluation) function(o *bound) {
-	if o.fn == fnAnon {
+	if o.fn == fnAnon || o.fn == fnNovalue {
 		return
 	}
 	in := &o.left.out

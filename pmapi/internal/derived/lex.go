@@ -79,17 +79,18 @@ const (
 	fnMatchInst
 	fnMkconst
 	fnAnon
+	fnNovalue // only where it may be: elsewhere it is a name, as in PCP 6
 )
 
 // functionCalls are the names of functions, with the parenthesis that belongs to their tokens.
 var functionCalls = [...]string{
 	fnAvg: "avg(", fnCount: "count(", fnMax: "max(", fnMin: "min(", fnSum: "sum(", fnDelta: "delta(", fnRate: "rate(",
 	fnInstant: "instant(", fnScalar: "scalar(", fnRescale: "rescale(", fnDefined: "defined(", fnMatchInst: "matchinst(",
-	fnMkconst: "mkconst(", fnAnon: "anon(",
+	fnMkconst: "mkconst(", fnAnon: "anon(", fnNovalue: "novalue(",
 }
 
 func functionOf(call string) function {
-	for f := fnAvg; int(f) < len(functionCalls); f++ {
+	for f := fnAvg; f < fnNovalue; f++ {
 		if functionCalls[f] == call {
 			return f
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -35,17 +36,28 @@ func (n *node) names(yield func(string) bool) bool {
 
 // A node is a part of an expression.
 type node struct {
-	op          token    // tokFunction for fn; tokName, tokInteger and tokDouble for a leaf; tokInstance for one instance
-	fn          function // of tokFunction
-	inverted    bool     // of pattern
-	negative    bool     // tokMinus with left alone
-	desc        pdu.Desc // of mkconst and anon: the type, semantics and units; Type of rescale's units is not set
-	left, right *node
-	other       *node   // of tokQuest: left ? right : other
-	word        string  // the name of a metric or of an instance, or a number as it is written
-	value       float64 // of a number
+	op          token      // tokFunction for fn; tokName, tokInteger and tokDouble for a leaf; tokInstance for one instance
+	fn          function   // of tokFunction
+	inverted    bool       // of pattern
+	negative    bool       // tokMinus with left alone
+	given       attributes // of mkconst and novalue: what desc has of the expression
+	desc        pdu.Desc   // of mkconst, novalue and anon: all but the PMID; of rescale the units
+	left, right *node      // left of mkconst and novalue: the metric of meta, or nil
+	other       *node      // of tokQuest: left ? right : other
+	word        string     // the name of a metric or of an instance, or a number as it is written
+	value       float64    // of a number
 	pattern     *regexp.Regexp
 }
+
+// attributes are those of a metric that mkconst and novalue are given.
+type attributes uint8
+
+const (
+	givenType attributes = 1 << iota
+	givenSemantics
+	givenUnits
+	givenInDom
+)
 
 // operand is how messages write an operand.
 func (n *node) operand() string {
@@ -53,8 +65,11 @@ func (n *node) operand() string {
 	case tokName, tokInteger, tokDouble:
 		return n.word
 	case tokFunction:
-		if n.fn == fnMkconst {
+		switch n.fn {
+		case fnMkconst:
 			return n.word
+		case fnNovalue:
+			return "novalue()"
 		}
 	}
 	return "<expr>"
@@ -249,11 +264,31 @@ func (p *parser) expression(min int) (*node, error) {
 // ternary parses what follows a guard.
 func (p *parser) ternary(guard *node) (n *node, err error) {
 	n = p.newNode(node{op: tokQuest, left: guard})
-	n.right, err = p.within(expectation{"Arithmetic expression expected to follow ", "QUEST"}, levelTernary, tokColon)
-	if err != nil {
+	if n.right, err = p.alternative("QUEST", levelTernary, tokColon); err != nil {
 		return nil, err
 	}
-	n.other, err = p.within(expectation{"Arithmetic expression expected to follow ", "COLON"}, levelTernary+1, tokEnd)
+	if n.other, err = p.alternative("COLON", levelTernary+1, tokEnd); err != nil {
+		return nil, err
+	}
+	if n.right.fn == fnNovalue && n.other.fn == fnNovalue {
+		return nil, p.fail("novalue() may appear at most once in a ternary expression")
+	}
+	return n, nil
+}
+
+// alternative parses what follows one of the tokens of a ternary expression: an expression as within does, or novalue by itself.
+func (p *parser) alternative(name string, level int, after token) (*node, error) {
+	message := expectation{"Arithmetic expression expected to follow ", name}
+	ahead := p.lexer
+	if err := ahead.advance(); err != nil || !strings.HasPrefix(ahead.text[ahead.start:], functionCalls[fnNovalue]) {
+		return p.within(message, level, after)
+	}
+	p.lexer = ahead
+	p.next++ // the parenthesis
+	n, err := p.function(p.newNode(node{op: tokFunction, fn: fnNovalue}))
+	if err == nil && (after == tokColon && p.tok != tokColon || levelOf(p.tok) > levelTernary || p.tok == tokInstance) {
+		err = p.fail("")
+	}
 	return n, err
 }
 
@@ -339,6 +374,8 @@ func (p *parser) function(n *node) (*node, error) {
 	case fnDefined:
 	case fnMkconst:
 		parse = (*parser).mkconst
+	case fnNovalue:
+		parse = (*parser).novalue
 	case fnAnon:
 		message.text, parse = "Metric name expected to follow anon(", (*parser).anon
 	case fnDelta, fnRate, fnInstant:
@@ -479,7 +516,6 @@ func (p *parser) matchInst(n *node) error {
 // mkconst parses a number and what is said of it.
 func (p *parser) mkconst(n *node) error {
 	n.desc = pdu.Desc{Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
-	typeWord := ""
 	switch p.tok {
 	case tokInteger:
 	case tokDouble:
@@ -489,15 +525,16 @@ func (p *parser) mkconst(n *node) error {
 	}
 	double := p.tok == tokDouble
 	n.value, n.word = p.value, p.word
-	for first := true; ; first = false {
-		if err := p.advance(); err != nil {
-			return err
-		}
-		if p.tok == tokRParen && !first {
-			break
-		}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	typeWord := ""
+	for first := true; first || p.tok != tokRParen; first = false {
 		if p.tok != tokComma {
 			return p.unexpected()
+		}
+		if err := p.advance(); err != nil {
+			return err
 		}
 		if err := p.attribute(n, &typeWord); err != nil {
 			return err
@@ -509,13 +546,29 @@ func (p *parser) mkconst(n *node) error {
 	return nil
 }
 
-// attribute parses the key and the value after a comma in mkconst. The value is the present token then.
-func (p *parser) attribute(n *node, typeWord *string) error {
-	if err := p.advance(); err != nil {
-		return err
+// novalue parses what is said of values that are not there, which may be nothing.
+func (p *parser) novalue(n *node) error {
+	n.desc = pdu.Desc{Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	for first := true; p.tok != tokRParen; first = false {
+		if !first {
+			if p.tok != tokComma {
+				return p.unexpected()
+			}
+			if err := p.advance(); err != nil {
+				return err
+			}
+		}
+		if err := p.attribute(n, new(string)); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// attribute parses a key and its value, and the token after them.
+func (p *parser) attribute(n *node, typeWord *string) error {
 	key := p.word
-	if p.tok != tokReserved {
+	if p.tok != tokReserved && (p.tok != tokName || key != "indom" && key != "meta") {
 		return p.unexpected()
 	}
 	if err := p.advance(); err != nil {
@@ -527,23 +580,61 @@ func (p *parser) attribute(n *node, typeWord *string) error {
 	if err := p.advance(); err != nil {
 		return err
 	}
-	if p.tok != tokName && p.tok != tokString && p.tok != tokInteger {
+	isInDom := p.tok == tokDouble && key == "indom" // 60.1
+	if p.tok != tokName && p.tok != tokString && p.tok != tokInteger && !isInDom {
 		return p.unexpected()
 	}
-	var ok bool
+	if err := p.setAttribute(n, key, p.word); err != nil {
+		return err
+	}
+	if key == "type" {
+		*typeWord = p.word
+	}
+	return p.advance()
+}
+
+// setAttribute sets an attribute of n to the present token.
+func (p *parser) setAttribute(n *node, key, value string) error {
+	ok := true
 	switch key {
 	case "units":
-		return p.units(n, p.word)
+		n.given |= givenUnits
+		return p.units(n, value)
 	case "type":
-		*typeWord = p.word
-		n.desc.Type, ok = constTypes[strings.ToLower(p.word)]
+		n.given |= givenType
+		n.desc.Type, ok = constTypes[strings.ToLower(value)]
 	case "semantics":
-		n.desc.Sem, ok = constSems[strings.ToLower(p.word)]
+		n.given |= givenSemantics
+		n.desc.Sem, ok = constSems[strings.ToLower(value)]
+	case "indom":
+		n.given |= givenInDom
+		if n.desc.InDom, ok = parseInDom(value); !ok {
+			return p.fail("Illegal indom: '" + value + "'")
+		}
+	case "meta":
+		if !isName(value) {
+			return p.unexpected()
+		}
+		n.left = p.newNode(node{op: tokName, word: value})
 	}
 	if !ok {
-		return p.fail("Unrecognized value for " + key + " '" + p.word + "'")
+		return p.fail("Unrecognized value for " + key + " '" + value + "'")
 	}
 	return nil
+}
+
+// parseInDom is the instance domain that is written as null, or as its domain and serial number.
+func parseInDom(text string) (pdu.InDom, bool) {
+	if strings.EqualFold(text, "null") {
+		return pdu.NoInDom, true
+	}
+	domain, serial, ok := strings.Cut(text, ".")
+	d, err1 := strconv.ParseUint(domain, 10, 32)
+	s, err2 := strconv.ParseUint(serial, 10, 32)
+	if !ok || err1 != nil || err2 != nil || pdu.Domain(d) > pdu.MaxDomain || s > pdu.MaxInDomSerial {
+		return 0, false
+	}
+	return pdu.MakeInDom(pdu.Domain(d), int(s)), true
 }
 
 var constTypes = map[string]pdu.Type{

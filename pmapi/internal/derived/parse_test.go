@@ -29,8 +29,8 @@ func TestSyntax(t *testing.T) {
 				got += "(null)"
 			}
 		}
-		if newer[text] {
-			want = "ok"
+		if of7, ok := newer[text]; ok {
+			want = of7
 		}
 		if got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
@@ -41,8 +41,58 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// newer is what the C library of PCP 6.0.3 refused and that of PCP 7 takes: changes of what is no metric.
-var newer = map[string]bool{"rate(a+b)": true, "rate(1)": true, "instant(a+b)": true}
+// newer is what PCP 7 answers where PCP 6.0.3 answers otherwise: changes of what is no metric, novalue, and more attributes.
+var newer = map[string]string{
+	"rate(a+b)": "ok", "rate(1)": "ok", "instant(a+b)": "ok", "mkconst(1,indom=1.1)": "ok", "mkconst(1,indom=null)": "ok",
+	"mkconst(1,meta=a)": "ok",
+}
+
+// TestNewer parses what PCP 7 has beyond PCP 6.0.3, and what is wrong in it.
+func TestNewer(t *testing.T) {
+	for text, want := range map[string]string{
+		"a ? b : novalue()":                   "",
+		"a ? novalue() : b":                   "",
+		"a ? b : novalue() ? c : novalue()":   "",
+		"(a ? b : novalue()) + c":             "",
+		"a ? (b ? novalue() : c) : novalue()": "",
+		"a ? novalue() : b ? c : novalue()":   "",
+		"a ? b : novalue(type=u64, semantics=counter, units=\"byte\", indom=60.1, meta=b)": "",
+		"mkconst(1, indom=\"60.12\", meta=\"x.y\")":                                        "",
+		"mkconst(1, INDOM=1.1)":                       "11 ",
+		"a ? novalue() : novalue()":                   "24 novalue() may appear at most once in a ternary expression",
+		"a ? novalue() + 1 : b":                       "14 ",
+		"a ? b : novalue() * 2":                       "18 ",
+		"a ? b : novalue()[x]":                        "17 ",
+		"a ? b : (novalue())":                         "16 Arithmetic expression expected to follow COLON",
+		"a ? novalue( : b":                            "13 ",
+		"a + novalue()":                               "12 Unexpected '('",
+		"novalue() ? a : b":                           "8 Unexpected '('",
+		"rate(novalue())":                             "12 Metric name expected to follow rate(",
+		"a ? b : novalue(1)":                          "16 ",
+		"a ? b : novalue(type)":                       "20 ",
+		"a ? b : novalue(type=u32 units=x)":           "25 ",
+		"a ? b : novalue(type=string)":                "21 Unrecognized value for type 'string'",
+		"a ? b : novalue(semantics=x)":                "26 Unrecognized value for semantics 'x'",
+		"a ? b : novalue(units=\"x\")":                "22 Illegal units: 'unrecognized or duplicate base unit'",
+		"mkconst(1, indom=999.1)":                     "17 Illegal indom: '999.1'",
+		"mkconst(1, indom=511.1)":                     "17 Illegal indom: '511.1'",
+		"mkconst(1, indom=1.4194304)":                 "17 Illegal indom: '1.4194304'",
+		"mkconst(1, indom=60)":                        "17 Illegal indom: '60'",
+		"mkconst(1, indom=disks)":                     "17 Illegal indom: 'disks'",
+		"mkconst(1, meta=1)":                          "16 ",
+		"mkconst(1.5, type=double, meta=a, type=u64)": "42 Incompatible floating point constant and type 'u64'",
+		"mkconst(1, type=1.5)":                        "16 ",
+	} {
+		_, err := Parse(text)
+		got := ""
+		if e, ok := errors.AsType[*SyntaxError](err); ok {
+			got = fmt.Sprint(e.Offset, " ", e.Message)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
 
 // TestChangingErrors has what is wrong within delta, rate and instant told as PCP 6.0.3 does.
 func TestChangingErrors(t *testing.T) {
@@ -91,7 +141,8 @@ func TestBeyondC(t *testing.T) {
 
 // FuzzParse parses any text, and binds and computes what it can.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a + b", "rate(a)", `rescale(a, "Kbyte")`, "matchinst(!/x/, a)", "a ? b : mkconst(1, type=u64)", "a[x y]", "!(a && b) < 3.", "scalar(count(a))", "-defined(a)", "anon(PM_TYPE_32)"} {
+	for _, s := range []string{"a + b", "rate(a)", `rescale(a, "Kbyte")`, "matchinst(!/x/, a)", "a ? b : mkconst(1, type=u64)", "a[x y]", "!(a && b) < 3.", "scalar(count(a))", "-defined(a)", "anon(PM_TYPE_32)",
+		"b > 1 ? b : novalue()", "n ? novalue(meta=size) : size", "mkconst(1.5, indom=60.1, meta=a)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -22,12 +22,16 @@ type Set struct {
 	// set before use, or nil.
 	OnLoad   func(path string)
 	OnDefine func(index int, name string, e *Expr)
+	// OnControl is told of options when some are set. It is set before use, or nil.
+	OnControl func(Controls)
 
-	mu     sync.Mutex
-	list   []*Definition
-	shared int // so many of them All has returned: they do not change
-	byName map[string]int
-	parser parser
+	mu       sync.Mutex
+	list     []*Definition
+	shared   int // so many of them All has returned: they do not change
+	byName   map[string]int
+	parser   parser
+	controls Controls
+	won      uint8 // of these, by their index in the list of controls, files do not change the values
 }
 
 // maxDefinitions is how many derived metrics a Set has: as many as there are PMIDs for them.
@@ -62,7 +66,7 @@ func (s *Set) Add(name, text string) error {
 	if _, ok := s.byName[name]; ok {
 		return fail(SyntaxError{first, "Duplicate global derived metric name"})
 	}
-	if len(s.list) == maxDefinitions {
+	if limit := s.controls.GlobalLimit; len(s.list) == maxDefinitions || limit > 0 && len(s.list) >= limit {
 		return fail(SyntaxError{first, "Too many global derived metrics"})
 	}
 	if s.byName == nil {
