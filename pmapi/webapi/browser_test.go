@@ -209,6 +209,14 @@ func (b *browser) open(t *testing.T, address string, width, height int) *tab {
 	return &tab{b, s}
 }
 
+// front makes it the tab that is seen: others do not draw.
+func (p *tab) front(t *testing.T) {
+	t.Helper()
+	if _, err := p.call(p.session, "Page.bringToFront", nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // eval evaluates an expression.
 func (p *tab) eval(t *testing.T, expression string) any {
 	t.Helper()

@@ -23,7 +23,7 @@ import (
 var (
 	all        = flag.Bool("all", false, "test the page in a browser, which takes seconds")
 	pictures   = flag.String("pictures", "", "write pictures of the page into this `directory`")
-	picturesOf = flag.String("pictures-of", "", "and a picture of the page with this `URL`")
+	picturesOf = flag.String("pictures-of", "", "take the page with this `URL` in place of that of a made up host")
 )
 
 // maxPage is how large the page may be in all.
@@ -79,8 +79,8 @@ func TestPageFiles(t *testing.T) {
 const hostile = `<img src=x onerror="document.title='bad'"><script>document.title='bad'</script>`
 
 // vitalSource is a host whose vital signs have known values.
-func vitalSource() *pmapitest.Source {
-	s := &pmapitest.Source{Host: "web1.example.com", Labels: `{"hostname":"web1.example.com"}`}
+func vitalSource() (s *pmapitest.Source, nets *pmapitest.InDom) {
+	s = &pmapitest.Source{Host: "web1.example.com", Labels: `{"hostname":"web1.example.com"}`}
 	// counter counts so many units a second, for each instance a multiple.
 	counter := func(name string, units pdu.Units, perSecond float64, d *pmapitest.InDom) {
 		pmapitest.Add(s, pmapitest.Metric[uint64]{Name: name, Sem: pdu.SemCounter, Units: units, InDom: d, Text: "Text of " + name, Help: "Help of " + name,
@@ -102,7 +102,7 @@ func vitalSource() *pmapitest.Source {
 	gauge("kernel.all.load", 0, 0.5, s.InDom("1 minute", "5 minute", "15 minute"))
 	counter("disk.all.read_bytes", pdu.SpaceByte, 3<<20, nil)
 	counter("disk.all.write_bytes", pdu.SpaceByte, 1<<20, nil)
-	nets := s.InDom("eth0", "lo", "eth1")
+	nets = s.InDom("eth0", "lo", "eth1")
 	counter("network.interface.in.bytes", pdu.SpaceByte, 1<<10, nets)
 	counter("network.interface.out.bytes", pdu.SpaceByte, 2<<10, nets)
 	processes := s.InDom("000001 /sbin/init", "000042 "+hostile, "000777 /usr/bin/worker")
@@ -111,7 +111,7 @@ func vitalSource() *pmapitest.Source {
 	gauge("proc.psinfo.rss", pdu.SpaceKByte, 2048, processes)
 	gauge("t.hostile", 0, 7, s.InDom(hostile, "quiet"))
 	pmapitest.Add(s, pmapitest.Metric[string]{Name: "t.words", Text: hostile, Help: hostile, Labels: `{"evil":"<b onclick=x>"}`}).Set(hostile)
-	return s
+	return s, nets
 }
 
 // pageServer serves a gateway that can be restarted at its address.
@@ -139,19 +139,6 @@ func busy(ctx context.Context) (*pmapi.Context, error) {
 	return pmapi.Open(ctx, "../../examples/pmstat/testdata/archive/host")
 }
 
-// Pictures of a page with values of minutes, if the flags ask for them.
-func TestPagePictures(t *testing.T) {
-	if *pictures == "" || *picturesOf == "" {
-		t.Skip("no -pictures and -pictures-of")
-	}
-	p := startBrowser(t).open(t, *picturesOf, 1280, 760)
-	p.wait(t, `document.querySelector("[data-value]:not([data-value=''])") !== null`)
-	p.picture(t, *pictures, "page")
-	p.keys(t, "t")
-	p.wait(t, `document.documentElement.dataset.theme === "dark"`)
-	p.picture(t, *pictures, "page-dark")
-}
-
 // near is an expression that is true if the value of a series in a card is near a number.
 func near(panel, series string, value float64) string {
 	return fmt.Sprintf(`(() => { const e = [...document.querySelectorAll('[data-panel="%s"] [data-series]')].find(e => e.dataset.series === %q);
@@ -169,7 +156,7 @@ func TestInteropPage(t *testing.T) {
 		t.Skip("it takes seconds: -all or PCP_INTEROP=require runs it")
 	}
 	b := startBrowser(t)
-	src := vitalSource()
+	src, nets := vitalSource()
 	s := &pageServer{addr: "127.0.0.1:0", g: &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{LiveInterval: 100 * time.Millisecond},
 		Sources: map[string]func(context.Context) (*pmapi.Context, error){"busy": busy}}}
 	s.start(t)
@@ -189,6 +176,14 @@ func TestInteropPage(t *testing.T) {
 		other.wait(t, "document.documentElement.scrollWidth <= innerWidth") // it fits a phone
 		other.picture(t, *pictures, "phone")
 	})
+	p.front(t)
+	t.Run("Interfaces", func(t *testing.T) {
+		nets.SetInstances(pdu.Instance{ID: 0, Name: "eth0"}) // as when a container ends
+		p.wait(t, near("network", "received", 1<<10)+" && "+near("network", "sent", 2<<10))
+		nets.SetInstances(pdu.Instance{ID: 0, Name: "eth0"}, pdu.Instance{ID: 9, Name: "veth9"})
+		p.wait(t, near("network", "received", 11<<10)+" && "+near("network", "sent", 22<<10))
+	})
+	t.Run("Axis", func(t *testing.T) { testPageAxis(t, p) })
 	if faults := b.takeFaults(""); len(faults) > 0 {
 		t.Errorf("the console: %s", faults)
 	}
@@ -240,12 +235,23 @@ func testPageSearch(t *testing.T, p *tab) {
 	p.eval(t, `document.querySelector('[data-panel="t.words"] details').open = true`)
 	p.wait(t, textOf(`[data-panel="t.words"] details`)+`.includes("evil: <b onclick=x>")`)
 	p.wait(t, textOf(`[data-panel="t.words"] [data-series] b`)+" === "+fmt.Sprintf("%q", hostile))
+	p.wait(t, `(() => { const e = document.querySelector('[data-panel="t.words"] [data-series] b'); return e.scrollWidth <= e.clientWidth; })()`) // all of it is seen
 	if n := p.eval(t, `document.querySelectorAll("img, script:not([src])").length`); n != 0.0 || p.eval(t, "document.title") != "web1.example.com – metrics" {
 		t.Errorf("%v elements of texts; the title: %v", n, p.eval(t, "document.title"))
 	}
 	p.eval(t, `document.querySelector('[data-panel="t.hostile"] .close').click()`)
 	p.wait(t, `!document.querySelector('[data-panel="t.hostile"]') && !location.hash.includes("hostile")`)
 	p.eval(t, "document.activeElement.blur()")
+}
+
+// testPageAxis looks at the lines of charts whose top is given: those of memory are at round sizes.
+func testPageAxis(t *testing.T, p *tab) {
+	for gib, want := range map[float64]float64{32: 8, 23.5: 8, 7.6: 2, 1: 0.25, 503: 128} {
+		got := p.eval(t, fmt.Sprintf(`import(new URL("page/chart.js", location.href)).then(m => m.range([], {fixed: true, top: %g * 2 ** 30, unit: {kind: "bytes", suffix: ""}}).distance / 2 ** 30)`, gib))
+		if got != want {
+			t.Errorf("%v GiB of memory have lines every %v GiB, not %v", gib, got, want)
+		}
+	}
 }
 
 func testPageKeys(t *testing.T, p *tab) {

@@ -15,8 +15,8 @@ function ceiling(v) {
   return [v, v];
 }
 
-// range is the range of values of the axis, with the distance of lines.
-function range(drawn, data) {
+// range is the range of values of the axis, with the distance of lines: quarters, or a power of two of what has a top that is not round.
+export function range(drawn, data) {
   let low = 0, high = 0;
   for (const { points } of drawn) {
     for (const [, v] of points) {
@@ -24,7 +24,11 @@ function range(drawn, data) {
       if (v < low) low = v;
     }
   }
-  if (data.fixed && data.top) return { low: 0, high: data.top, distance: data.top / 4 };
+  if (data.fixed && data.top) {
+    const by = scaleFor(data.unit, data.top).by;
+    const distance = data.unit.kind === 'bytes' ? 2 ** Math.ceil(Math.log2(data.top / by / 4)) * by : data.top / 4;
+    return { low: 0, high: data.top, distance };
+  }
   if (data.top !== undefined) high = Math.max(high, data.top);
   if (high === 0 && low === 0) high = 1;
   const by = scaleFor(data.unit, Math.max(high, -low)).by;

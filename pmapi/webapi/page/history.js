@@ -105,6 +105,18 @@ export function valueAt(points, t, reach) {
   return null;
 }
 
+// total adds series at each time that any of them has, so that what comes and goes, as a container's network does, counts while it is there.
+export function total(list) {
+  const sums = new Map();
+  for (const points of list) {
+    for (const [t, v] of new Map(points)) {
+      const sum = sums.get(t) ?? null;
+      sums.set(t, sum === null ? v : sum + (v ?? 0));
+    }
+  }
+  return [...sums].sort(([a], [b]) => a - b);
+}
+
 // combine adds or otherwise combines series, at the times that all of them have.
 export function combine(list, f) {
   if (list.length === 0 || list.some(points => !points)) return [];

@@ -214,7 +214,7 @@ class Page {
     for (const p of [...this.vitals, ...this.added]) p.update(this.history, from, to, this.cursor);
     const [first, last] = this.limits();
     const position = byID('position');
-    position.min = first;
+    position.min = Math.min(first, last - 1); // of one time alone, too, the end is on the right
     position.max = last;
     position.value = to;
     position.setAttribute('aria-valuetext', clock(to, true));

@@ -14,7 +14,7 @@ export function element(tag, className, text) {
   return e;
 }
 
-// A Panel shows what build(history, from, to) returns: null if there is nothing, or {series: [{name, points}], unit, stacked, top, big}.
+// A Panel shows what build(history, from, to) returns: null if there is nothing, or {series: [{name, points}], unit, stacked, top, big, waits}.
 export class Panel {
   constructor(id, title, build, page) {
     this.build = build;
@@ -48,8 +48,8 @@ export class Panel {
     const now = data.series.map(s => ({ ...s, value: valueAt(s.points, at, reach) }));
     const shown = this.choose(now, data);
     shown.forEach((s, i) => { s.colour = i % colours; });
-    this.canvas.hidden = data.isText || shown.length === 0;
-    this.none.hidden = shown.length > 0;
+    this.canvas.hidden = data.isText || shown.length === 0 && !data.waits;
+    this.none.hidden = shown.length > 0 || data.waits;
     this.rest.hidden = now.length <= shown.length;
     this.rest.textContent = `${now.length - shown.length} more: filter to see them`;
     this.show(shown, data);
@@ -67,6 +67,7 @@ export class Panel {
 
   // show makes the list of values, reusing its items: focus and selection stay.
   show(shown, data) {
+    this.legend.classList.toggle('texts', data.isText === true);
     while (this.legend.children.length > shown.length) this.legend.lastChild.remove();
     shown.forEach((s, i) => {
       let item = this.legend.children[i];
@@ -127,7 +128,7 @@ export class MetricPanel extends Panel {
       if (words.length && !words.some(w => lower.includes(w))) continue;
       series.push({ name: name || 'value', points });
     }
-    return { series, unit: metric.unit, isText: metric.isText };
+    return { series, unit: metric.unit, isText: metric.isText, waits: metric.unit.isRate && history.samples.length < 3 }; // a rate comes with the second sample
   }
 
   // about is the help text and the labels, fetched when they are wanted.

@@ -1,7 +1,7 @@
 // The vital signs of a host: what each card shows, and of which metrics.
 
 import { Panel, element } from './panel.js';
-import { combine, valueAt } from './history.js';
+import { combine, total, valueAt } from './history.js';
 import { format } from './units.js';
 
 const percent = { kind: 'percent', suffix: '' };
@@ -72,9 +72,12 @@ function pair(names, words, counts = () => true) {
     if (!names.some(n => history.has(n))) return null;
     const series = names.map((name, i) => {
       const all = [...history.series(name, from, to)].filter(([inst]) => counts(inst)).map(([, points]) => points);
-      return { name: words[i], points: all.length ? combine(all, add) : [] };
+      return { name: words[i], points: total(all) };
     });
-    const big = (at, reach) => format(add(...series.map(s => valueAt(s.points, at, reach) ?? 0)), bytesRate);
+    const big = (at, reach) => {
+      const values = series.map(s => valueAt(s.points, at, reach)).filter(v => v !== null);
+      return format(values.length ? add(...values) : null, bytesRate);
+    };
     return { series, unit: bytesRate, top: 1024, big };
   };
 }
