@@ -49,8 +49,9 @@ func TestChaosHandover(t *testing.T) {
 	}
 	r := newChaosRelay(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	var using sync.WaitGroup
+	defer using.Wait() // also when the collector has gone wrong: clients report to the test
+	defer cancel()
 	handedOver := 0
 	var gone []int
 	reconnects := map[string]int{}

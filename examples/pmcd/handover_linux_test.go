@@ -271,8 +271,9 @@ func checkHost(host pdu.ValueSet) error {
 func TestHandover(t *testing.T) {
 	r := newRelay(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	var using sync.WaitGroup
+	defer using.Wait() // also when the collector has gone wrong: clients report to the test
+	defer cancel()
 	check := func(what string, most int, err error) {
 		if most > *handovers || err != nil {
 			t.Errorf("%s: connected again %d times: %v", what, most, err)
@@ -330,19 +331,16 @@ func (r *relay) descriptors(pid int) int {
 func TestInteropHandover(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	r := newRelay(t)
-	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
 	var using sync.WaitGroup
+	defer using.Wait() // also when the collector has gone wrong: clients report to the test
+	defer cancel()
 	for _, host := range []string{r.tcp, "unix://" + r.socket} {
 		using.Go(func() {
-			for {
+			for ctx.Err() == nil {
 				out, errs, status := pcptest.Run(t, nil, "", "pminfo", "-h", host, "-f", "simple.color", "pmcd.hostname")
 				if status != 0 || errs != "" || !strings.Contains(out, `"thehost"`) || strings.Count(out, "inst [") != 3 {
 					t.Errorf("pminfo -h %s: %d\n%s%s", host, status, out, errs)
-				}
-				select {
-				case <-done:
-					return
-				default:
 				}
 			}
 		})
@@ -350,7 +348,7 @@ func TestInteropHandover(t *testing.T) {
 	for range 2 {
 		r.handOver()
 	}
-	close(done)
+	cancel()
 	using.Wait()
 	r.end()
 }
