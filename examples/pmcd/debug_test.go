@@ -13,9 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// debugMasks hide what differs between two collectors with the same clients: numbers of processes, descriptors and features, times, the
-// version of clients that have not said it yet, what C pmcd prints between PDUs of the values in them, and the numbers of clients: it may
-// see the next one before the end of that before.
+// debugMasks hide what differs between two collectors with the same clients: numbers of processes, descriptors and features, times,
+// what C pmcd prints between PDUs of the values in them, and the numbers of clients: it may see the next one before the end of that before.
 var debugMasks = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -29,7 +28,7 @@ var debugMasks = []struct {
 	{regexp.MustCompile(`(?m)^(000: +\w+ +7000 +0 +0 ).*`), "${1}FEATURES"},
 	{regexp.MustCompile(`(?m)^(000: +\w+ +700c ).*`), "${1}CREDS"},
 	{regexp.MustCompile(`(?m)^(000: +\w+ +(?:7001|7015) +\w+ ).*`), "${1}RESULT"},
-	{regexp.MustCompile(`(?m)^ +-?\d+  \S+ +\d$`), "CLIENT"},
+	{regexp.MustCompile(`(?m)^ +-?\d+  (\S+ +\d)$`), "CLIENT ${1}"},
 	{regexp.MustCompile(`pmXmitPDU: ERROR FD len=16\n000: +10 +7000 +\d+ 99cfffff \n`), ""}, // the end of a client, which ours tells agents that know it
 	{regexp.MustCompile(`(?m)^(000: +\w+ +70\w\w +)\d+ `), "${1}CLIENT "},
 	{regexp.MustCompile(`client\[\d+\]`), "client[N]"},

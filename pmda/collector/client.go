@@ -31,8 +31,8 @@ type client struct {
 	info  atomic.Pointer[pmda.Client] // nil until it has a slot
 
 	// What belongs to the goroutine that serves the client; see call.
-	hasCreds      bool      // its CREDS have come
-	credsBy       time.Time // when they have to; zero for no limit
+	hasCreds      atomic.Bool // its CREDS have come
+	credsBy       time.Time   // when they have to; zero for no limit
 	writeDeadline time.Time
 	profiles      map[int32]profile
 	requestMemory int  // what the request in progress was charged for when it came
@@ -135,7 +135,7 @@ var longAgo = time.Unix(1, 0)
 // readBy limits the wait for the rest of a PDU; the zero time leaves the limits
 // that there are anyway, for the client's CREDS and for its end.
 func (c *client) readBy(limit time.Time) {
-	if !c.hasCreds && !c.credsBy.IsZero() && (limit.IsZero() || c.credsBy.Before(limit)) {
+	if !c.hasCreds.Load() && !c.credsBy.IsZero() && (limit.IsZero() || c.credsBy.Before(limit)) {
 		limit = c.credsBy
 	}
 	c.mu.Lock()

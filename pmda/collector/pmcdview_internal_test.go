@@ -183,6 +183,7 @@ func TestDumpConn(t *testing.T) {
 	b := NewFixture(t, &Server{})
 	c := b.join()
 	c.denied.Store(uint32(pmcdconf.OpStore))
+	c.hasCreds.Store(true)
 	b.Log.Take()
 	if err := b.Store("control.dumpconn", 1); err != nil {
 		t.Fatal(err)

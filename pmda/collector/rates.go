@@ -78,7 +78,7 @@ func (c *client) charge(h pdu.Header) error {
 	case pdu.KindAttr, pdu.KindProfile:
 		limit = ""
 	case pdu.KindCreds: // those of the start; later ones are logins and containers, with a reply if they fail
-		if !c.hasCreds {
+		if !c.hasCreds.Load() {
 			limit = ""
 		}
 	}

@@ -129,7 +129,7 @@ func (r *request) run(body []byte) error {
 
 // fail ends a request that was refused before it had arrived.
 func (r *request) fail(err error) error {
-	if !r.client.hasCreds {
+	if !r.client.hasCreds.Load() {
 		err = errNoCreds
 	}
 	return r.end(err)
@@ -176,7 +176,7 @@ var errNoCreds = errors.New("request before credentials")
 
 // plan decodes a PDU and plans what it takes, or returns why not.
 func (r *request) plan(body []byte) error {
-	if !r.client.hasCreds && r.kind != pdu.KindCreds {
+	if !r.client.hasCreds.Load() && r.kind != pdu.KindCreds {
 		return errNoCreds
 	}
 	op, ok := operations[r.kind]
@@ -383,8 +383,8 @@ func (r *request) setCreds(body []byte) error {
 func (r *request) takeCreds(p *pdu.Creds) error {
 	c := r.client
 	c.s.debugCreds(p)
-	if !c.hasCreds {
-		c.hasCreds = true
+	if !c.hasCreds.Load() {
+		c.hasCreds.Store(true)
 		c.readBy(time.Time{})
 	}
 	// This comes first, so that a client with wrong features does not evade the rules.

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -251,14 +252,21 @@ func (s *Server) logClients() {
 	s.log.Info(b.String())
 }
 
-// WriteClients writes a table of the clients, in the layout of pmcd's log. The error is that of w.
+// WriteClients writes a table of the clients, in the layout of pmcd's log: it has the names of their hosts, or the addresses of those
+// that have none, for which the system is asked up to two seconds in all. The error is that of w.
 func (s *Server) WriteClients(w io.Writer) error {
 	s.init()
 	var b strings.Builder
 	b.WriteString("     fd  client connection from                    ipc ver  operations denied\n" +
 		"     ==  ========================================  =======  =================\n")
+	hosts := newHostNames(hostNamesTime)
+	defer hosts.end()
 	for _, c := range s.clientList() {
-		line := fmt.Sprintf("%7d  %-40s  %7d  %s", rawconn.Descriptor(c.conn), peerName(c.conn), pdu.ProtocolVersion, deniedNames(c))
+		version := 0
+		if c.hasCreds.Load() {
+			version = pdu.ProtocolVersion
+		}
+		line := fmt.Sprintf("%7d  %-40s  %7d  %s", rawconn.Descriptor(c.conn), hosts.of(c.conn), version, deniedNames(c))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
@@ -274,6 +282,38 @@ func peerName(c net.Conn) string {
 		return c.LocalAddr().String() // the peer has no name
 	}
 	return "in-process"
+}
+
+// hostNamesTime is how long may be waited for the names of clients' hosts in all.
+const hostNamesTime = 2 * time.Second
+
+// hostNames finds the names of clients' hosts until it has taken too long.
+type hostNames struct {
+	ctx    context.Context
+	end    context.CancelFunc
+	byAddr map[string]string
+}
+
+func newHostNames(limit time.Duration) *hostNames {
+	ctx, end := context.WithTimeout(context.Background(), limit)
+	return &hostNames{ctx, end, map[string]string{}}
+}
+
+// of is the name of the host of a client, or its address, or where it is.
+func (h *hostNames) of(c net.Conn) string {
+	addr := peerName(c)
+	if _, ok := c.RemoteAddr().(*net.TCPAddr); !ok {
+		return addr
+	}
+	name, known := h.byAddr[addr]
+	if !known {
+		name = addr
+		if names, err := net.DefaultResolver.LookupAddr(h.ctx, addr); err == nil && len(names) > 0 {
+			name = strings.TrimSuffix(names[0], ".")
+		}
+		h.byAddr[addr] = name
+	}
+	return name
 }
 
 // descriptors are those of the connection to an agent, -1 where there is none.
