@@ -75,17 +75,17 @@ func TestBackfill(t *testing.T) {
 	for n := range 8 {
 		from := 0
 		if n == 4 {
-			want = append(want, series{"c", "sum", "", at(0), at(3) + 1, nil}, series{"g", "gauge", "", 0, at(3) + 1, nil})
+			want = append(want, series{metric: "c", kind: "sum", start: at(0), time: at(3) + 1, value: nil}, series{metric: "g", kind: "gauge", start: 0, time: at(3) + 1, value: nil})
 		}
 		if n >= 4 {
 			from = 4
 		}
-		want = append(want, series{"c", "sum", "", at(from), at(n), int64(n)})
+		want = append(want, series{metric: "c", kind: "sum", start: at(from), time: at(n), value: int64(n)})
 		if n%2 == 0 {
-			want = append(want, series{"g", "gauge", "", 0, at(n), int64(n)})
+			want = append(want, series{metric: "g", kind: "gauge", start: 0, time: at(n), value: int64(n)})
 		}
 	}
-	want = append(want, series{"c", "sum", "", at(4), at(7) + 1, nil}, series{"g", "gauge", "", 0, at(7) + 1, nil})
+	want = append(want, series{metric: "c", kind: "sum", start: at(4), time: at(7) + 1, value: nil}, series{metric: "g", kind: "gauge", start: 0, time: at(7) + 1, value: nil})
 	whole := &receiver{}
 	if s, err := send(whole, backfill.Options{}); err != nil || s.Sent != s.Read || s.Sent.Points != uint64(len(want)) {
 		t.Errorf("%v, %+v", err, s)

@@ -12,14 +12,14 @@
 //	PCP                                     OTLP
 //	counter                                 sum, cumulative and monotonic
 //	instant or discrete number              gauge
-//	counter whose instances are buckets     histogram, cumulative; see package openmetrics for what marks buckets
+//	counter whose instances are buckets     histogram, cumulative, with its sum; see package openmetrics for what marks buckets
 //	discrete string, with Encoder.Strings   gauge that is 1, whose attribute "value" is the string
 //	other strings, aggregates, event records  –
 //
 // Units are those of UCUM ("KiBy", "ms", "{count}/s"), and values are as they were read, but for counts of thousands and so on,
-// which become counts of one. The labels of the host are attributes of the resource, such as host.name; other labels, and instname and
+// which become counts of one; a histogram has the unit of what was observed. The labels of the host are attributes of the resource, such as host.name; other labels, and instname and
 // instid, which are the name and the number of the instance, are attributes of the points.
 //
 // The start time of a counter is when it was seen first, and after a reset, as by a restart of its agent, the time of the last
-// value before that. A series of numbers that ends has one more point, which says that there is no value.
+// value before that. A series that ends has one more point, which says that there is no value.
 package otlp

@@ -30,6 +30,7 @@ type Encoder struct {
 	metrics    map[string]*metric
 	order      []*metric // of the snapshot, with nil for what is left out
 	round      uint64
+	totals     bool // there are metrics that are the sums of histograms
 	points     int
 	now        int64
 	first      bool // no metric has been written yet
@@ -51,6 +52,16 @@ func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 	}
 	i := 0
 	for _, values := range s.All() {
+		if !e.totals {
+			break
+		}
+		if m := e.order[i]; m != nil && m.isTotal {
+			m.setTotal(values)
+		}
+		i++
+	}
+	i = 0
+	for _, values := range s.All() {
 		if m := e.order[i]; m != nil && s.Has(i) {
 			b = e.appendMetric(b, m, values)
 		}
@@ -68,7 +79,7 @@ func (e *Encoder) AppendEnd(b []byte) []byte {
 	for _, m := range e.order {
 		if m != nil {
 			b = e.appendMetric(b, m, pdu.ValueSet{})
-			m.histograms = histograms{}
+			m.histograms.forget()
 		}
 	}
 	return append(b, "]}]}]}"...)
@@ -98,6 +109,13 @@ func (e *Encoder) describe(s *export.Snapshot) {
 		now.described = e.generation
 		e.metrics[m.Name] = now
 		e.order = append(e.order, now)
+	}
+	e.totals = false
+	for _, m := range e.order {
+		if m != nil {
+			m.histograms.findTotal(m.source, e.metrics)
+			e.totals = e.totals || m.histograms.total != nil
+		}
 	}
 }
 
@@ -173,11 +191,13 @@ func (e *Encoder) appendMetric(b []byte, m *metric, values pdu.ValueSet) []byte 
 	if !e.first {
 		b = append(b, ',')
 	}
-	b = append(b, m.head...)
-	if m.isHistogram(values) {
-		b = e.appendHistograms(append(b, `"histogram":{"aggregationTemporality":2,"dataPoints":[`...), m)
-	} else {
-		b = e.appendPoints(append(b, m.open...), m, values)
+	switch h := &m.histograms; {
+	case m.isHistogram(values):
+		b = e.appendHistograms(append(append(b, h.head...), openHistogram...), m)
+	case values.Len() == 0 && len(h.groups) > 0 && m.live == 0:
+		b = e.appendEndedHistograms(append(append(b, h.head...), openHistogram...), m, values.Err() != nil)
+	default:
+		b = e.appendPoints(append(append(b, m.head...), m.open...), m, values)
 	}
 	if e.points == points {
 		return b[:begin]
@@ -185,6 +205,8 @@ func (e *Encoder) appendMetric(b []byte, m *metric, values pdu.ValueSet) []byte 
 	e.first = false
 	return append(b, "]}}"...)
 }
+
+const openHistogram = `"histogram":{"aggregationTemporality":2,"dataPoints":[`
 
 // appendPoint begins a data point; its value follows.
 func (e *Encoder) appendPoint(b []byte, attributes []byte, start int64) []byte {

@@ -56,6 +56,9 @@ func shown(r *request) string {
 	var b strings.Builder
 	for _, p := range r.points {
 		fmt.Fprintf(&b, "%s = %v", p.id(), p.value)
+		if p.sum != nil {
+			fmt.Fprintf(&b, " of %v", p.sum)
+		}
 		if p.start != 0 {
 			fmt.Fprintf(&b, " since %v", time.Duration(p.start-start.UnixNano()))
 		}
@@ -164,4 +167,58 @@ func TestHistogram(t *testing.T) {
 	if r := b.read(); len(r.points) != 3 || r.points[0].kind != "sum" {
 		t.Error("counts that fall:", shown(r))
 	}
+}
+
+// A histogram has the unit of what is observed, and its sum in that unit, if its labels name them. It ends when it has gone, and goes on after a failure.
+func TestHistogramOfTimes(t *testing.T) {
+	b := newBench(t)
+	names := []string{"get.fast", "get.slow", "put.fast", "put.slow"}
+	d := b.src.InDom(names...)
+	bucket := func(i pdu.Instance) string {
+		how, speed, _ := strings.Cut(i.Name, ".")
+		return fmt.Sprintf(`{"le":%v,"how":%q}`, map[string]float64{"fast": 0.5, "slow": 2}[speed], how)
+	}
+	d.SetLabels(`{"buckets":"disjoint"}`, bucket)
+	m := pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "req.time", InDom: d, Sem: pdu.SemCounter, Units: pdu.UnitCount, Labels: `{"le_unit":"sec","sum_metric":"total"}`})
+	total := pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "req.total", Sem: pdu.SemCounter, Units: pdu.TimeMSec})
+	m.Set(1, 2, 3, 4)
+	total.Set(1500)
+	step := func(what, text string) *request {
+		t.Helper()
+		r := b.read()
+		got := shown(r)
+		if got, _, _ = strings.Cut(got, "req.total"); got != text {
+			t.Errorf("%s: got\n%s\nwant\n%s", what, got, text)
+		}
+		return r
+	}
+	// Of two histograms there is no sum.
+	both := "req.time histogram how=\"get\" = [1 2 0] since 1s\nreq.time histogram how=\"put\" = [3 4 0] since 1s\n"
+	if r := step("two", both); r.units["req.time"] != "s" || r.units["req.total"] != "ms" {
+		t.Error("units:", r.units)
+	}
+	m.Fail(pdu.ErrAgain)
+	step("failed", "req.time histogram how=\"get\" = <nil> since 1s\nreq.time histogram how=\"put\" = <nil> since 1s\n")
+	step("still", "")
+	m.Fail(nil)
+	step("again", both)
+	d.SetNames(names[:2]...)
+	m.Set(1, 2)
+	step("one has gone", "req.time histogram how=\"put\" = <nil> since 1s\nreq.time histogram how=\"get\" = [1 2 0] of 1.5 since 1s\n")
+	total.Fail(pdu.ErrAgain)
+	step("without a sum", "req.time histogram how=\"get\" = [1 2 0] since 1s\n")
+	total.Fail(nil)
+	m.Set()
+	d.SetNames()
+	step("all have gone", "req.time histogram how=\"get\" = <nil> since 1s\n")
+	d.SetNames(names[:2]...)
+	m.Set(3, 3)
+	step("another one", "req.time histogram how=\"get\" = [3 3 0] of 1.5 since 8s\n")
+	b.src.Notify(pdu.ChangeNames)
+	step("described anew", "req.time histogram how=\"get\" = [3 3 0] of 1.5 since 8s\n")
+	end, err := decode(b.e.AppendEnd(nil))
+	if got, _, _ := strings.Cut(shown(end), "req.total"); err != nil || got != "req.time histogram how=\"get\" = <nil> since 8s\n" {
+		t.Error("at the end:", got, err)
+	}
+	step("after a mark", "req.time histogram how=\"get\" = [3 3 0] of 1.5 since 10s\n")
 }

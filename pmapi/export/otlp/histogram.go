@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
@@ -13,8 +14,16 @@ import (
 
 // histograms are those of a metric whose instances are buckets, as they were laid out for a list of instances.
 type histograms struct {
+	kind   string // what the label "buckets" says; "" if the instances are not said to be buckets
+	head   []byte // of a metric, whose unit is that of what is observed
+	factor float64
+	units  pdu.Units // of bounds, before they are multiplied by the factor
+	total  *metric   // what has the sum of what was observed; nil if there is none
+	scale  float64   // its values are to be multiplied by
+
 	insts  []*export.Instance
 	groups []*group // nil if the instances are no buckets
+	gone   []*group // that have not ended yet
 }
 
 // A group of buckets is one histogram: those whose labels are equal but for "le".
@@ -23,6 +32,7 @@ type group struct {
 	bounds     []byte // "explicitBounds":[…]
 	members    []member
 	infinite   bool // the last member has no bound
+	ended      bool
 	start, at  int64
 	counts     []uint64 // of this round, disjoint
 	last       []uint64
@@ -33,21 +43,51 @@ type member struct {
 	index int // among the values
 }
 
-// bucketKind is what the label "buckets" says of a counter; "" if its instances are not said to be buckets.
-func bucketKind(m *export.Metric, k kind) string {
-	if k != sum || m.InDom == nil {
-		return ""
-	}
+// newHistograms are those of a counter with the label "buckets", whose bounds have the units of the label "le_unit".
+func newHistograms(m *export.Metric, k kind) (h histograms) {
 	how, _ := m.Labels.Lookup("buckets")
-	if how != "cumulative" && how != "disjoint" {
-		return ""
+	if k != sum || m.InDom == nil || how != "cumulative" && how != "disjoint" {
+		return h
 	}
-	return how
+	h.units = m.Desc.Units
+	if text, ok := m.Labels.Lookup("le_unit"); ok {
+		u, mult, err := pdu.ParseUnits(text)
+		if err != nil || mult != 1 {
+			return h
+		}
+		h.units = u
+	}
+	unit, factor := ucum(h.units)
+	h.kind, h.head, h.factor = how, appendDescription(nil, m, unit), factor
+	return h
+}
+
+// findTotal finds the metric of the label "sum_metric", by its name or by its last component.
+func (h *histograms) findTotal(m *export.Metric, byName map[string]*metric) {
+	h.total = nil
+	name, _ := m.Labels.Lookup("sum_metric")
+	if h.kind == "" || name == "" {
+		return
+	}
+	if !strings.Contains(name, ".") {
+		name = m.Name[:strings.LastIndexByte(m.Name, '.')+1] + name
+	}
+	total := byName[name]
+	if total == nil || total.kind == text || total.source.InDom != nil {
+		return
+	}
+	one, err := pdu.Float64(1).ConvertUnits(total.source.Desc.Units, h.units)
+	if err != nil || h.units.Extra() != 0 {
+		return
+	}
+	scale, _ := pdu.As[float64](one)
+	h.total, h.scale = total, scale*h.factor/total.factor
+	total.isTotal = true
 }
 
 // isHistogram is whether the instances are buckets, and their counts are such as buckets have.
 func (m *metric) isHistogram(values pdu.ValueSet) bool {
-	if m.buckets == "" || values.Len() == 0 {
+	if m.histograms.kind == "" || values.Len() == 0 {
 		return false
 	}
 	h := &m.histograms
@@ -59,7 +99,7 @@ func (m *metric) isHistogram(values pdu.ValueSet) bool {
 		h.layOut(m, values)
 	}
 	for _, g := range h.groups {
-		if !g.count(m, values, m.buckets == "cumulative") {
+		if !g.count(m, values, m.histograms.kind == "cumulative") {
 			return false
 		}
 	}
@@ -69,7 +109,7 @@ func (m *metric) isHistogram(values pdu.ValueSet) bool {
 // layOut finds the histograms. Those that were there before, with the same bounds, go on.
 func (h *histograms) layOut(m *metric, values pdu.ValueSet) {
 	old := h.groups
-	h.insts, h.groups = h.insts[:0], nil
+	h.insts, h.groups, h.gone = h.insts[:0], nil, nil
 	byLabels := map[string]*group{}
 	var groups []*group
 	for i := range values.Len() {
@@ -88,19 +128,26 @@ func (h *histograms) layOut(m *metric, values pdu.ValueSet) {
 			byLabels[string(attributes)] = g
 			groups = append(groups, g)
 		}
-		g.members = append(g.members, member{le, i})
+		g.members = append(g.members, member{le * h.factor, i})
 	}
 	for _, g := range groups {
 		if !g.order() {
 			return
 		}
-		for _, o := range old {
-			if bytes.Equal(o.attributes, g.attributes) && bytes.Equal(o.bounds, g.bounds) {
-				g.start, g.at, g.last = o.start, o.at, o.last
-			}
+		if i := slices.IndexFunc(old, g.continues); i >= 0 {
+			g.start, g.at, g.last, g.ended = old[i].start, old[i].at, old[i].last, old[i].ended
+			old = slices.Delete(old, i, i+1)
 		}
 	}
 	h.groups = groups
+	if len(groups) > 0 { // else they go on as numbers, in the same metric
+		h.gone = slices.DeleteFunc(old, func(g *group) bool { return g.start == 0 || g.ended })
+	}
+}
+
+// continues is whether a group is the same histogram as another one.
+func (g *group) continues(o *group) bool {
+	return bytes.Equal(o.attributes, g.attributes) && bytes.Equal(o.bounds, g.bounds)
 }
 
 // order sorts the buckets; ok is false if two have one bound.
@@ -150,10 +197,17 @@ func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool)
 	return true
 }
 
-// appendHistograms writes what isHistogram has found.
+// appendHistograms writes what isHistogram has found, and ends what has gone.
 func (e *Encoder) appendHistograms(b []byte, m *metric) []byte {
 	clear(m.points)
 	m.live = 0
+	h := &m.histograms
+	for _, g := range h.gone {
+		if !slices.ContainsFunc(h.groups, func(now *group) bool { return bytes.Equal(now.attributes, g.attributes) }) { // not with other bounds
+			b = e.appendHistogramEnd(b, g)
+		}
+	}
+	h.gone = nil
 	for _, g := range m.histograms.groups {
 		fallen := false
 		for i, n := range g.last {
@@ -165,7 +219,7 @@ func (e *Encoder) appendHistograms(b []byte, m *metric) []byte {
 		case fallen:
 			g.start = restart(g.start, g.at)
 		}
-		g.at = e.now
+		g.at, g.ended = e.now, false
 		g.last, g.counts = g.counts, g.last
 		b = e.appendPoint(b, g.attributes, g.start)
 		var total uint64
@@ -178,8 +232,51 @@ func (e *Encoder) appendHistograms(b []byte, m *metric) []byte {
 			b = append(strconv.AppendUint(append(b, '"'), n, 10), '"')
 		}
 		b = append(append(b, "],"...), g.bounds...)
-		b = strconv.AppendUint(append(b, `,"count":"`...), total, 10)
-		b = append(b, `"}`...)
+		b = append(strconv.AppendUint(append(b, `,"count":"`...), total, 10), '"')
+		b = append(m.appendTotal(b, g), '}')
 	}
 	return b
 }
+
+// appendTotal writes the sum of what was observed, which is known if there is one histogram, and none of what is less than 0.
+func (m *metric) appendTotal(b []byte, g *group) []byte {
+	h := &m.histograms
+	if h.total == nil || !h.total.hasTotal || len(h.groups) > 1 || g.members[0].le < 0 {
+		return b
+	}
+	v := h.total.total * h.scale
+	if math.IsNaN(v) || v < 0 {
+		return b
+	}
+	return appendDouble(append(b, `,"sum":`...), v, 64)
+}
+
+// appendHistogramEnd writes that a histogram has no value any more. It has its buckets, which receivers may keep as series of their own.
+func (e *Encoder) appendHistogramEnd(b []byte, g *group) []byte {
+	g.ended = true
+	b = append(e.appendPoint(b, g.attributes, g.start), `"bucketCounts":[`...)
+	for i := range g.last {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `"0"`...)
+	}
+	b = append(append(b, "],"...), g.bounds...)
+	return append(b, `,"count":"0","flags":1}`...)
+}
+
+// appendEndedHistograms ends all histograms of a metric without values. Those of one that has failed are kept: they may go on after that.
+func (e *Encoder) appendEndedHistograms(b []byte, m *metric, failed bool) []byte {
+	for _, g := range m.histograms.groups {
+		if g.start != 0 && !g.ended {
+			b = e.appendHistogramEnd(b, g)
+		}
+	}
+	if !failed {
+		m.histograms.forget()
+	}
+	return b
+}
+
+// forget makes what comes new histograms.
+func (h *histograms) forget() { h.insts, h.groups, h.gone = nil, nil, nil }

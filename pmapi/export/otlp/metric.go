@@ -50,8 +50,11 @@ type metric struct {
 	points map[pdu.InstID]*point
 	live   int // how many points have not ended
 
-	buckets    string // what bucketKind says
 	histograms histograms
+
+	isTotal  bool    // its value is the sum of a histogram
+	hasTotal bool    // it has one in this round
+	total    float64 // multiplied by factor
 }
 
 // A point is a series of numbers.
@@ -72,13 +75,6 @@ func newMetric(m *export.Metric, k kind) *metric {
 	if k == text {
 		unit, factor = "", 1
 	}
-	b := appendString([]byte(`{"name":`), m.Name)
-	if m.Line != "" {
-		b = appendString(append(b, `,"description":`...), m.Line)
-	}
-	if unit != "" {
-		b = appendString(append(b, `,"unit":`...), unit)
-	}
 	open := `"gauge":{"dataPoints":[`
 	if k == sum {
 		open = `"sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[`
@@ -88,7 +84,30 @@ func newMetric(m *export.Metric, k kind) *metric {
 	if m.Desc.Type == pdu.TypeFloat && factor == 1 {
 		bits = 32
 	}
-	return &metric{source: m, bits: bits, kind: k, head: append(b, ','), open: open, factor: factor, double: double, buckets: bucketKind(m, k), points: map[pdu.InstID]*point{}}
+	return &metric{source: m, bits: bits, kind: k, head: appendDescription(nil, m, unit), open: open, factor: factor, double: double,
+		histograms: newHistograms(m, k), points: map[pdu.InstID]*point{}}
+}
+
+// appendDescription begins a metric with all but its data.
+func appendDescription(b []byte, m *export.Metric, unit string) []byte {
+	b = appendString(append(b, `{"name":`...), m.Name)
+	if m.Line != "" {
+		b = appendString(append(b, `,"description":`...), m.Line)
+	}
+	if unit != "" {
+		b = appendString(append(b, `,"unit":`...), unit)
+	}
+	return append(b, ',')
+}
+
+// setTotal takes the value of a metric that is the sum of a histogram.
+func (m *metric) setTotal(values pdu.ValueSet) {
+	m.hasTotal = false
+	if values.Len() == 1 {
+		var n number
+		n, m.hasTotal = m.numberOf(values.Atom(0, m.source.Desc.Type))
+		m.total = n.float
+	}
 }
 
 // A number is a value as it is written, and whether it is an int64.

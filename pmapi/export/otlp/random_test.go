@@ -121,13 +121,22 @@ func monotone(t interface{ Errorf(string, ...any) }, last map[string]series, p s
 	if p.value == nil && (!known || before.value == nil) {
 		t.Errorf("%s ends, and was not there: %v after %v", p.id(), p, before)
 	}
-	if !known || p.kind != "sum" {
+	if !known || p.kind == "gauge" {
 		return
 	}
 	if p.start < before.start || p.time <= before.time {
 		t.Errorf("%s: start and time go back: %v after %v", p.id(), p, before)
 	}
 	if p.value == nil || before.value == nil || p.start != before.start {
+		return
+	}
+	if counts, ok := p.value.([]uint64); ok {
+		old := before.value.([]uint64)
+		for i, n := range counts {
+			if len(counts) == len(old) && n < old[i] {
+				t.Errorf("%s falls from %v to %v", p.id(), old, counts)
+			}
+		}
 		return
 	}
 	if number(p.value) < number(before.value) {

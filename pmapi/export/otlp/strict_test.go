@@ -24,6 +24,7 @@ type series struct {
 	metric, kind, attributes string
 	start, time              int64
 	value                    any // int64, float64, []uint64 for a histogram, nil for none
+	sum                      any // of a histogram: float64, or nil for none
 }
 
 func (s series) id() string { return s.metric + " " + s.kind + s.attributes }
@@ -303,6 +304,11 @@ func point(o object, name, kind string) series {
 		o.fail("start %d, time %d", s.start, s.time)
 	}
 	if v := o.take("flags"); v != nil {
+		if kind == "histogram" { // whose buckets are empty, and tell which series of a receiver end
+			if counts, sum := histogram(o); slices.Max(counts) > 0 || sum != nil {
+				o.fail("flags %v, counts %v, sum %v", v, counts, sum)
+			}
+		}
 		if v != json.Number("1") || len(o.m) != 0 {
 			o.fail("flags %v and %d other members", v, len(o.m))
 		}
@@ -316,7 +322,7 @@ func point(o object, name, kind string) series {
 			s.value = o.double("asDouble", o.take("asDouble"))
 		}
 	case "histogram":
-		s.value = histogram(o)
+		s.value, s.sum = histogram(o)
 	default:
 		o.fail("unknown kind")
 	}
@@ -324,10 +330,17 @@ func point(o object, name, kind string) series {
 	return s
 }
 
-func histogram(o object) []uint64 {
+func histogram(o object) (all []uint64, sum any) {
 	counts, bounds := o.values("bucketCounts"), o.values("explicitBounds")
 	if len(counts) != len(bounds)+1 {
 		o.fail("%d counts, %d bounds", len(counts), len(bounds))
+	}
+	if v := o.take("sum"); v != nil {
+		if f := o.double("sum", v); f >= 0 && !(len(bounds) > 0 && o.double("bound", bounds[0]) < 0) {
+			sum = f
+		} else {
+			o.fail("sum %v with bounds %v", v, bounds)
+		}
 	}
 	last := 0.
 	for i, v := range bounds {
@@ -338,7 +351,6 @@ func histogram(o object) []uint64 {
 		last = f
 	}
 	var total int64
-	var all []uint64
 	for _, v := range counts {
 		n := o.int64("count", v)
 		total += n
@@ -347,7 +359,7 @@ func histogram(o object) []uint64 {
 	if n := o.int64("count", o.take("count")); n != total {
 		o.fail("count %d, sum of buckets %d", n, total)
 	}
-	return all
+	return all, sum
 }
 
 // repeatedKey finds an object with a key twice, which encoding/json takes.
@@ -441,6 +453,12 @@ func TestStrict(t *testing.T) {
 		{`["1","2"]`, `[1,2]`},
 		{`"count":"3"`, `"count":"4"`},
 		{`["1","2"],"explicitBounds":[0.5],"count":"3"`, `["1","1","1"],"explicitBounds":[0.5,0.5],"count":"3"`},
+		{`"count":"3"`, `"count":"3","sum":"4"`},
+		{`"count":"3"`, `"count":"3","sum":-4`},
+		{`"count":"3"`, `"count":"3","sum":"NaN"`},
+		{`[0.5],"count":"3"`, `[-0.5],"count":"3","sum":4`},
+		{`"count":"3"`, `"count":"3","flags":1`},
+		{`["1","2"],"explicitBounds":[0.5],"count":"3"`, `["0","0"],"explicitBounds":[0.5],"count":"0","sum":0,"flags":1`},
 		{`"key":"service.name"`, `"key":"service"`},
 		{`{"name":"n","version":"1"}`, `{"version":"1"}`},
 		{`{"name":"n","version":"1"}`, `{"name":"n","version":1}`},
