@@ -3,7 +3,10 @@ package collector
 import (
 	"errors"
 	"log/slog"
+	"sync"
+	"time"
 
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
@@ -48,6 +51,12 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 			fresh = append(fresh, conf)
 		}
 	}
+	coming := make(comingAgents, len(fresh))
+	for _, conf := range fresh {
+		coming[conf.Domain] = &comingAgent{tried: make(chan struct{})}
+	}
+	s.coming.Store(&coming)
+	defer s.coming.Store(nil)
 	for _, a := range s.agents.Load().list {
 		if !keep[a] && a.conf.Name != "" && s.drop(a) {
 			attrs := a.attrs()
@@ -61,6 +70,50 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	var errs []error
 	for _, conf := range fresh {
 		errs = append(errs, s.StartAgent(conf))
+		coming.tried(conf.Domain)
 	}
 	return errors.Join(errs...)
+}
+
+// A comingAgent is one that Configure is about to start.
+type comingAgent struct {
+	tried chan struct{} // closed when it was started, or could not be
+	once  sync.Once     // two lines may have the same domain
+}
+
+// comingAgents are those of one call of Configure.
+type comingAgents map[pdu.Domain]*comingAgent
+
+// tried tells that an agent was started, or could not be.
+func (c comingAgents) tried(d pdu.Domain) { c[d].once.Do(func() { close(c[d].tried) }) }
+
+// await waits until an agent was started or could not be, or the deadline of a request is over.
+func (c comingAgents) await(d pdu.Domain, deadline time.Time) {
+	a := c[d]
+	if a == nil {
+		return
+	}
+	var late <-chan time.Time
+	if !deadline.IsZero() {
+		timer := time.NewTimer(time.Until(deadline))
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-a.tried:
+	case <-late:
+	}
+}
+
+// agentOf is the agent of a domain, nil if there is none. One that Configure is about to start is waited for, as clients of pmcd wait
+// while that starts agents, but not longer than until the deadline of the request.
+func (r *request) agentOf(d pdu.Domain) *agent {
+	s := r.client.s
+	if a := s.agents.Load().get(d); a != nil && a.current() != nil {
+		return a
+	}
+	if coming := s.coming.Load(); coming != nil {
+		coming.await(d, r.deadline)
+	}
+	return s.agents.Load().get(d)
 }

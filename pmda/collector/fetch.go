@@ -87,7 +87,6 @@ func (r *request) planFetch(body []byte) error {
 func (r *request) splitFetch() {
 	f := &r.fetch
 	s := r.client.s
-	agents := s.agents.Load()
 	f.order = f.order[:0]
 	for _, id := range f.req.PMIDs {
 		d := id.Domain()
@@ -99,7 +98,7 @@ func (r *request) splitFetch() {
 			at = len(f.calls)
 			k := f.newCall(d)
 			k.w.Limit, k.w.Memory = s.limits.reply, &k.call
-			if k.agent = agents.get(d); k.agent != nil {
+			if k.agent = r.agentOf(d); k.agent != nil {
 				r.add(&k.call)
 			} else {
 				k.err = pdu.ErrNoAgent

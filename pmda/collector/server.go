@@ -233,10 +233,11 @@ type Server struct {
 	rootAgent  atomic.Pointer[rootAgent]       // the connection to pmdaroot that starts agents, nil if there is none
 	containers atomic.Pointer[pmdaroot.Client] // asks pmdaroot for containers, nil if there is none
 
-	dialAgent   dialFunc   // connects to agents with a socket; tests have their own
-	configuring sync.Mutex // held by Configure
-	adding      sync.Mutex // held while an agent with names is added
-	merging     sync.Mutex // held while names are merged
+	dialAgent   dialFunc                     // connects to agents with a socket; tests have their own
+	configuring sync.Mutex                   // held by Configure
+	coming      atomic.Pointer[comingAgents] // of Configure; nil while it does not run
+	adding      sync.Mutex                   // held while an agent with names is added
+	merging     sync.Mutex                   // held while names are merged
 
 	mu      sync.Mutex // held to change agents, clients, removed and serving, and to close ended
 	clients clientTable

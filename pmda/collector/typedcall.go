@@ -20,7 +20,7 @@ func (t *typedCall[T]) invoke() (err error) {
 func planCall[T any](r *request, d pdu.Domain, unknown pdu.Error, method string, do func(*call) (T, error)) *typedCall[T] {
 	t := &typedCall[T]{call: call{name: method}, do: do}
 	t.method = t
-	t.agent = r.client.s.agents.Load().get(d)
+	t.agent = r.agentOf(d)
 	if t.agent == nil {
 		t.err = unknown
 		t.state.Store(callDone)
