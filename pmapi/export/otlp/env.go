@@ -1,8 +1,10 @@
 package otlp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,12 +23,14 @@ import (
 //	OTEL_EXPORTER_OTLP[_METRICS]_PROTOCOL            http/json or http/protobuf, in whose place JSON is sent; grpc is an error
 //	OTEL_EXPORTER_OTLP[_METRICS]_HEADERS             k1=v1,k2=v2 with values percent-encoded
 //	OTEL_EXPORTER_OTLP[_METRICS]_COMPRESSION         gzip or none
-//	OTEL_EXPORTER_OTLP[_METRICS]_TIMEOUT             milliseconds
+//	OTEL_EXPORTER_OTLP[_METRICS]_TIMEOUT             milliseconds; 0 means no end
 //	OTEL_EXPORTER_OTLP[_METRICS]_CERTIFICATE         a file of PEM: who the receiver is to be certified by
 //	OTEL_EXPORTER_OTLP[_METRICS]_CLIENT_CERTIFICATE  and CLIENT_KEY: files of PEM
 //	OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE  cumulative; others are errors
+//	OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION  explicit_bucket_histogram; others are errors
 //	OTEL_METRIC_EXPORT_INTERVAL                      milliseconds
-//	OTEL_RESOURCE_ATTRIBUTES                         k1=v1,k2=v2
+//	OTEL_METRIC_EXPORT_TIMEOUT                       milliseconds; TIMEOUT if that is less. It ends an attempt, not what waits
+//	OTEL_RESOURCE_ATTRIBUTES                         k1=v1,k2=v2 with keys and values percent-encoded
 //	OTEL_SERVICE_NAME                                service.name
 //	OTEL_SDK_DISABLED                                true makes Run return at once
 //
@@ -73,14 +77,16 @@ func endpointFromEnv(e *Exporter) error {
 
 func protocolFromEnv(*Exporter) error {
 	v, name := variable("PROTOCOL")
-	switch v {
+	switch strings.ToLower(v) {
 	case "", "http/json", "http/protobuf":
 	default:
 		return fmt.Errorf("%s: %q is not supported, only http/json", name, v)
 	}
-	const preference = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
-	if v := os.Getenv(preference); v != "" && !strings.EqualFold(v, "cumulative") {
-		return fmt.Errorf("%s: %q is not supported, only cumulative", preference, v)
+	for _, preference := range [][2]string{{"TEMPORALITY_PREFERENCE", "cumulative"}, {"DEFAULT_HISTOGRAM_AGGREGATION", "explicit_bucket_histogram"}} {
+		name := "OTEL_EXPORTER_OTLP_METRICS_" + preference[0]
+		if v := strings.TrimSpace(os.Getenv(name)); v != "" && !strings.EqualFold(v, preference[1]) {
+			return fmt.Errorf("%s: %q is not supported, only %s", name, v, preference[1])
+		}
 	}
 	return nil
 }
@@ -107,12 +113,13 @@ func pairs(list string) (all []Attribute, err error) {
 			continue
 		}
 		key, value, ok := strings.Cut(item, "=")
-		key = strings.TrimSpace(key)
-		if !ok || key == "" {
+		if key = strings.TrimSpace(key); !ok || key == "" {
 			return nil, fmt.Errorf("item %d: want key=value", i+1)
 		}
-		if value, err = url.PathUnescape(strings.TrimSpace(value)); err != nil {
-			return nil, fmt.Errorf("item %d: a percent sign that begins no escape", i+1)
+		for _, s := range []*string{&key, &value} {
+			if *s, err = url.PathUnescape(strings.TrimSpace(*s)); err != nil {
+				return nil, fmt.Errorf("item %d: a percent sign that begins no escape", i+1)
+			}
 		}
 		all = append(all, Attribute{key, value})
 	}
@@ -120,7 +127,7 @@ func pairs(list string) (all []Attribute, err error) {
 }
 
 func compressionFromEnv(e *Exporter) error {
-	switch v, name := variable("COMPRESSION"); v {
+	switch v, name := variable("COMPRESSION"); strings.ToLower(v) {
 	case "", "none":
 	case "gzip":
 		e.Gzip = true
@@ -130,25 +137,44 @@ func compressionFromEnv(e *Exporter) error {
 	return nil
 }
 
-func timesFromEnv(e *Exporter) error {
-	timeout, name := variable("TIMEOUT")
-	if err := milliseconds(&e.Timeout, timeout, name); err != nil {
+func timesFromEnv(e *Exporter) (err error) {
+	const export, interval = "OTEL_METRIC_EXPORT_TIMEOUT", "OTEL_METRIC_EXPORT_INTERVAL"
+	text, name := variable("TIMEOUT")
+	if e.Timeout, err = timeLimit(name, text); err != nil {
 		return err
 	}
-	const interval = "OTEL_METRIC_EXPORT_INTERVAL"
-	return milliseconds(&e.Interval, strings.TrimSpace(os.Getenv(interval)), interval)
+	whole, err := timeLimit(export, os.Getenv(export))
+	if err != nil {
+		return err
+	}
+	if whole > 0 && whole < cmp.Or(e.Timeout, DefaultTimeout) {
+		e.Timeout = whole
+	}
+	e.Interval, err = milliseconds(interval, os.Getenv(interval))
+	return err
 }
 
-func milliseconds(d *time.Duration, text, name string) error {
-	if text == "" {
-		return nil
+// noLimit is the time for a limit of 0, which is none: 24 days.
+const noLimit = math.MaxInt32 * time.Millisecond
+
+// timeLimit is 0 for one that is not set.
+func timeLimit(name, text string) (time.Duration, error) {
+	d, err := milliseconds(name, text)
+	if err == nil && d == 0 && strings.TrimSpace(text) != "" {
+		d = noLimit
+	}
+	return d, err
+}
+
+func milliseconds(name, text string) (time.Duration, error) {
+	if text = strings.TrimSpace(text); text == "" {
+		return 0, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return fmt.Errorf("%s: %q is no number of milliseconds", name, text)
+		return 0, fmt.Errorf("%s: %q is no number of milliseconds", name, text)
 	}
-	*d = time.Duration(n) * time.Millisecond
-	return nil
+	return time.Duration(n) * time.Millisecond, nil
 }
 
 func resourceFromEnv(e *Exporter) (err error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -284,6 +285,12 @@ func TestEndpoint(t *testing.T) {
 		e := &otlp.Exporter{Endpoint: endpoint, Reader: &export.Reader{}}
 		if err := e.Run(t.Context()); err == nil {
 			t.Error(endpoint, "is an endpoint")
+		}
+	}
+	for name, value := range map[string]string{"a b": "secret", "": "secret", "ü": "secret", "X-A": "secret\n"} {
+		e := &otlp.Exporter{Header: http.Header{name: {value}}, Reader: &export.Reader{}}
+		if err := e.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "header") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("header %q: %v", name, err)
 		}
 	}
 	if err := (&otlp.Exporter{Disabled: true}).Run(t.Context()); err != nil {

@@ -90,7 +90,7 @@ func (s *Sender) init() {
 	})
 }
 
-// Open checks the endpoint and opens the directory. Run is to follow, which closes it.
+// Open checks the endpoint and the headers, and opens the directory. Run is to follow, which closes it.
 func (s *Sender) Open() error {
 	s.init()
 	u, err := url.Parse(s.Endpoint)
@@ -113,6 +113,9 @@ func (s *Sender) Open() error {
 	}
 	if s.Header = s.Header.Clone(); s.Header == nil {
 		s.Header = http.Header{}
+	}
+	if err := checkHeader(s.Header); err != nil {
+		return fmt.Errorf("%s: %w", s.Protocol, err)
 	}
 	if s.Header.Get("User-Agent") == "" {
 		s.Header.Set("User-Agent", "pcp-go-"+s.Protocol+"/"+moduleVersion())
@@ -140,6 +143,26 @@ func (s *Sender) openDirectory() error {
 	q.makeRoom()
 	signal(q.wake)
 	return nil
+}
+
+// checkHeader finds what no client sends, since no attempt would succeed. The error has no values, which may be secrets.
+func checkHeader(h http.Header) error {
+	for name, values := range h {
+		if name == "" || strings.ContainsFunc(name, notInNames) {
+			return fmt.Errorf("header %q: names are of letters, digits and !#$%%&'*+-.^_`|~", name)
+		}
+		for _, v := range values {
+			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+				return fmt.Errorf("header %s: the value has a control character", name)
+			}
+		}
+	}
+	return nil
+}
+
+// notInNames is whether the name of a header cannot have a character (RFC 9110, 5.6.2).
+func notInNames(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
 // NoRedirect is a CheckRedirect that keeps the credentials in headers where they were meant for.
