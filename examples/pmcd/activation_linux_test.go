@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -16,31 +15,46 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestSocketActivation serves on sockets of the service manager alone, says so to it, and leaves the file of the unix socket.
-func TestSocketActivation(t *testing.T) {
+// An activated collector has its sockets from a service manager, which is the test.
+type activated struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	tcp     net.Listener
+	socket  string
+	manager *net.UnixConn
+	log     string
+}
+
+// startActivated starts a collector with sockets, and awaits that it serves.
+func startActivated(t *testing.T) *activated {
+	t.Helper()
 	dir := pcptest.ShortDir(t)
-	tcp, err := net.Listen("tcp4", "127.0.0.1:0")
+	a := &activated{t: t, socket: filepath.Join(dir, "socket"), log: filepath.Join(dir, "log")}
+	var err error
+	if a.tcp, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	unix, err := net.Listen("unix", a.socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket := filepath.Join(dir, "socket")
-	unix, err := net.Listen("unix", socket)
+	if a.manager, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.manager.Close() })
+	log, err := os.Create(a.log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer manager.Close()
+	defer log.Close()
 	var files []*os.File
-	for _, l := range []net.Listener{tcp, unix} {
+	for _, l := range []net.Listener{a.tcp, unix} {
 		f, err := l.(interface{ File() (*os.File, error) }).File()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		defer l.Close()
+		t.Cleanup(func() { l.Close() })
 		files = append(files, f)
 	}
 	for name, text := range map[string]string{"conf": "x 250 pipe binary /bin/true\n", "names": "root { }\n"} {
@@ -49,43 +63,123 @@ func TestSocketActivation(t *testing.T) {
 		}
 	}
 	// A shell knows the identifier of the process that it becomes.
-	cmd := exec.Command("/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, pcptest.Build(t, "./examples/pmcd"), "-c", "conf", "-n", "names", "-l", "-", "-p", "1", "-s", "/nosuch/socket")
-	var log bytes.Buffer
-	cmd.Dir, cmd.ExtraFiles, cmd.Stderr = dir, files, &log
-	cmd.Env = append(pcptest.Env(), "LISTEN_FDS=2", "NOTIFY_SOCKET="+manager.LocalAddr().String(), "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir, "PMCD_ROOT_AGENT=0")
-	if err := cmd.Start(); err != nil {
+	a.cmd = exec.Command("/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, pcptest.Build(t, "./examples/pmcd"), "-c", "conf", "-n", "names", "-l", "-", "-p", "1", "-s", "/nosuch/socket")
+	a.cmd.Dir, a.cmd.ExtraFiles, a.cmd.Stderr = dir, files, log
+	a.cmd.Env = append(pcptest.Env(), "LISTEN_FDS=2", "NOTIFY_SOCKET="+a.manager.LocalAddr().String(), "PCP_RUN_DIR="+dir, "PCP_TMP_DIR="+dir, "PMCD_ROOT_AGENT=0")
+	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Process.Kill()
-	manager.SetReadDeadline(time.Now().Add(time.Minute))
+	t.Cleanup(func() { a.cmd.Process.Kill() })
+	a.notified(fmt.Sprintf("READY=1\nMAINPID=%d", a.cmd.Process.Pid))
+	return a
+}
+
+// next is the next message to the service manager.
+func (a *activated) next() string {
+	a.t.Helper()
+	a.manager.SetReadDeadline(time.Now().Add(time.Minute))
 	b := make([]byte, 100)
-	n, err := manager.Read(b)
-	if want := fmt.Sprintf("READY=1\nMAINPID=%d", cmd.Process.Pid); string(b[:n]) != want {
-		t.Errorf("notified %q, %v; want %q", b[:n], err, want)
+	n, err := a.manager.Read(b)
+	if err != nil {
+		a.t.Fatalf("no message to the service manager: %v\n%s", err, a.text())
 	}
-	for network, address := range map[string]string{"tcp": tcp.Addr().String(), "unix": socket} {
+	return string(b[:n])
+}
+
+func (a *activated) notified(want string) {
+	a.t.Helper()
+	if got := a.next(); got != want {
+		a.t.Errorf("notified %q, want %q", got, want)
+	}
+}
+
+func (a *activated) text() string {
+	b, _ := os.ReadFile(a.log)
+	return string(b)
+}
+
+// greets checks that there is a collector at both sockets.
+func (a *activated) greets() {
+	a.t.Helper()
+	for network, address := range map[string]string{"tcp": a.tcp.Addr().String(), "unix": a.socket} {
 		c, err := net.Dial(network, address)
 		if err != nil {
-			t.Fatal(err)
+			a.t.Fatal(err)
 		}
 		c.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := io.ReadFull(c, make([]byte, 20)); err != nil {
-			t.Errorf("%s: no greeting: %v", network, err)
+			a.t.Errorf("%s: no greeting: %v", network, err)
 		}
 		c.Close()
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+}
+
+// endsWell checks that the first process has ended, and has left the file of the unix socket.
+func (a *activated) endsWell() {
+	a.t.Helper()
+	if err := a.cmd.Wait(); err != nil {
+		a.t.Errorf("%v\n%s", err, a.text())
+	}
+	if _, err := os.Stat(a.socket); err != nil {
+		a.t.Errorf("the socket of the service manager: %v", err)
+	}
+}
+
+// TestSocketActivation serves on sockets of the service manager alone, says so to it, and leaves the file of the unix socket.
+func TestSocketActivation(t *testing.T) {
+	a := startActivated(t)
+	a.greets()
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
+	a.endsWell()
+	_, port, _ := net.SplitHostPort(a.tcp.Addr().String())
+	want := fmt.Sprintf("unix   %s\n", a.socket)
+	if s := a.text(); !strings.Contains(s, want) || !strings.Contains(s, port+" inet   127.0.0.1\n") || strings.Contains(s, "  err ") {
+		t.Errorf("log:\n%s", s)
 	}
-	if _, err := os.Stat(socket); err != nil {
+}
+
+// TestHandoverActivated has processes take the place of a collector that has its sockets from a service manager: each serves on the
+// same sockets, whose file is there after the last one, too.
+func TestHandoverActivated(t *testing.T) {
+	a := startActivated(t)
+	pid := a.cmd.Process.Pid
+	for i := range 2 {
+		if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
+			t.Fatal(err)
+		}
+		var next int
+		if n, err := fmt.Sscanf(a.next(), "READY=1\nMAINPID=%d", &next); n != 1 || next == pid {
+			t.Fatalf("process %d follows %d: %v\n%s", next, pid, err, a.text())
+		}
+		p, err := os.FindProcess(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Kill() }) // not one that has ended already
+		a.notified(fmt.Sprintf("MAINPID=%d", next))
+		if i == 0 {
+			a.endsWell()
+		}
+		a.greets()
+		pid = next
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	a.notified("STOPPING=1")
+	wait(t, func() string {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(b), ") Z ") { // whoever inherits it may not wait for it
+			return ""
+		}
+		return fmt.Sprintf("process %d does not end\n%s", pid, a.text())
+	})
+	if _, err := os.Stat(a.socket); err != nil {
 		t.Errorf("the socket of the service manager: %v", err)
 	}
-	_, port, _ := net.SplitHostPort(tcp.Addr().String())
-	want := fmt.Sprintf("unix   %s\n", socket)
-	if s := log.String(); !strings.Contains(s, want) || !strings.Contains(s, port+" inet   127.0.0.1\n") || strings.Contains(s, "  err ") {
+	if s := a.text(); strings.Contains(s, "  err ") || strings.Count(s, "unix   "+a.socket+"\n") != 3 || strings.Contains(s, "panic") {
 		t.Errorf("log:\n%s", s)
 	}
 }
