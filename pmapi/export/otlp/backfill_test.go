@@ -18,6 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/backfill"
+	"github.com/pcp-go/pcp/pmapi/export/internal/sendtest"
 	"github.com/pcp-go/pcp/pmapi/export/otlp"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
@@ -65,8 +66,8 @@ func TestBackfill(t *testing.T) {
 		defer c.Close()
 		e := &otlp.Exporter{Reader: &export.Reader{Context: c}, Client: &http.Client{Transport: r}, Gzip: true}
 		err = e.Backfill(t.Context(), o)
-		if r.errs != nil {
-			t.Error(r.errs)
+		if r.Errs != nil {
+			t.Error(r.Errs)
 		}
 		return e.Stats(), err
 	}
@@ -97,18 +98,18 @@ func TestBackfill(t *testing.T) {
 		}
 	}
 	compare(whole.taken)
-	for after := range len(whole.requests) {
-		r := &receiver{answer: func(n int, _ *http.Request) (*http.Response, error) {
+	for after := range len(whole.Requests) {
+		r := &receiver{Receiver: sendtest.Receiver{Answer: func(n int, _ *http.Request) (*http.Response, error) {
 			if n == after {
-				return reply(400, ""), nil
+				return sendtest.Reply(400, ""), nil
 			}
-			return reply(200, ""), nil
-		}}
+			return sendtest.Reply(200, ""), nil
+		}}}
 		o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
 		if _, err := send(r, o); err == nil {
 			t.Error("a refusal is no error")
 		}
-		r.answer = nil
+		r.Answer = nil
 		if _, err := send(r, o); err != nil {
 			t.Error(err)
 		}

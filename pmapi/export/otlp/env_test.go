@@ -156,7 +156,7 @@ func TestFromEnvCertificates(t *testing.T) {
 			src.Close()
 		}
 	}
-	for _, err := range r.errs {
+	for _, err := range r.Errs {
 		t.Error(err)
 	}
 }

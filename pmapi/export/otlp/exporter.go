@@ -64,11 +64,8 @@ func (e *Exporter) Stats() Stats {
 func (e *Exporter) init() {
 	e.once.Do(func() {
 		s := &e.sender
-		s.Protocol, s.Endpoint, s.Header = "otlp", cmp.Or(e.Endpoint, DefaultEndpoint), e.Header.Clone()
-		if s.Header == nil {
-			s.Header = http.Header{}
-		}
-		s.Header.Set("Content-Type", "application/json")
+		s.Protocol, s.Endpoint, s.Header = "otlp", cmp.Or(e.Endpoint, DefaultEndpoint), e.Header
+		s.Demanded = http.Header{"Content-Type": {"application/json"}}
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
 		s.Retry, s.Reply, s.Reason = retry, reply, parseStatus
 	})
@@ -91,17 +88,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 		return nil
 	}
 	e.init()
-	s := &e.sender
-	if err := s.Open(); err != nil {
-		return err
-	}
-	var sending sync.WaitGroup
-	sending.Go(func() { s.Run(ctx) })
-	s.Poll(ctx, &send.Poll{Reader: e.Reader, Interval: orDefault(e.Interval, DefaultInterval), Timeout: orDefault(e.Timeout, DefaultTimeout),
-		Samples: e.Samples, Take: e.take})
-	s.Close()
-	sending.Wait()
-	return nil
+	return e.sender.Live(ctx, &send.Poll{Reader: e.Reader, Interval: cmp.Or(max(e.Interval, 0), DefaultInterval), Samples: e.Samples, Take: e.take})
 }
 
 // take adds a message to the queue.
@@ -137,11 +124,4 @@ func compressed(b []byte) []byte {
 	z.Write(b) // into memory: cannot fail
 	z.Close()
 	return out.Bytes()
-}
-
-func orDefault(d, byDefault time.Duration) time.Duration {
-	if d <= 0 {
-		return byDefault
-	}
-	return d
 }

@@ -31,8 +31,8 @@ func TestInteropAgentRestart(t *testing.T) {
 	go func() { ended <- e.Run(ctx) }()
 	const counter = "sample.milliseconds"
 	points := func() (all []series) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.Mu.Lock()
+		defer r.Mu.Unlock()
 		for _, p := range r.taken {
 			if p.metric == counter && p.value != nil {
 				all = append(all, p)
@@ -63,7 +63,7 @@ func TestInteropAgentRestart(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range r.errs {
+	for _, err := range r.Errs {
 		t.Error(err)
 	}
 	last := map[string]series{}

@@ -81,9 +81,9 @@ func TestRestartedReceiver(t *testing.T) {
 	if s.Sent != s.Read || s.Read.Points != uint64(n.Load()) || s.Retries == 0 {
 		t.Errorf("of %d values: %+v", n.Load(), s)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, err := range r.errs {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	for _, err := range r.Errs {
 		t.Error(err)
 	}
 	next, last := int64(1), map[string]series{}

@@ -21,6 +21,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/backfill"
+	"github.com/pcp-go/pcp/pmapi/export/internal/sendtest"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
 )
 
@@ -86,7 +87,7 @@ func (r *recording) send(ctx context.Context, t *testing.T, to *receiver, o back
 		f(e)
 	}
 	err = e.Backfill(ctx, o)
-	for _, err := range to.errs {
+	for _, err := range to.Errs {
 		t.Error(err)
 	}
 	if s := e.Stats(); s.Read.Points != s.Sent.Points+s.Dropped.Points+s.Failed.Points+s.Queued.Points {
@@ -161,20 +162,20 @@ func TestBackfillResume(t *testing.T) {
 	if _, err := r.send(t.Context(), t, whole, backfill.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for after := range len(whole.requests) {
+	for after := range len(whole.Requests) {
 		for _, how := range []string{"killed", "interrupted", "refused", "killed after it was taken"} {
 			synctest.Test(t, func(t *testing.T) {
 				to := &receiver{}
 				o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				to.answer = func(n int, req *http.Request) (*http.Response, error) {
+				to.Answer = func(n int, req *http.Request) (*http.Response, error) {
 					if n < after {
-						return reply(204, ""), nil
+						return sendtest.Reply(204, ""), nil
 					}
 					switch how {
 					case "refused":
-						return reply(400, "out of bounds"), nil
+						return sendtest.Reply(400, "out of bounds"), nil
 					case "interrupted":
 						cancel()
 						return nil, ctx.Err()
@@ -185,14 +186,14 @@ func TestBackfillResume(t *testing.T) {
 					// The receiver has it, the sender does not know.
 					cancel()
 					if n == after {
-						return reply(204, ""), to.take(must(io.ReadAll(must(req.GetBody()))))
+						return sendtest.Reply(204, ""), to.take(must(io.ReadAll(must(req.GetBody()))))
 					}
 					return nil, errors.New("connection refused")
 				}
 				if _, err := r.send(ctx, t, to, o); err == nil {
 					t.Fatal("no error")
 				}
-				to.answer = nil
+				to.Answer = nil
 				if _, err := r.send(t.Context(), t, to, o); err != nil {
 					t.Fatal(err)
 				}
@@ -202,8 +203,8 @@ func TestBackfillResume(t *testing.T) {
 				if most := map[bool]int{true: 10}[how == "killed after it was taken"]; to.again > most {
 					t.Errorf("%s after %d: %d samples twice", how, after, to.again)
 				}
-				before := len(to.requests)
-				if s, err := r.send(t.Context(), t, to, o); err != nil || s.Read.Points != 0 || len(to.requests) != before {
+				before := len(to.Requests)
+				if s, err := r.send(t.Context(), t, to, o); err != nil || s.Read.Points != 0 || len(to.Requests) != before {
 					t.Errorf("once more: %v, %+v", err, s)
 				}
 			})
@@ -281,12 +282,12 @@ func TestBackfillState(t *testing.T) {
 func TestBackfillKeepGoing(t *testing.T) {
 	r := record(t)
 	r.write(40)
-	to := &receiver{answer: func(n int, _ *http.Request) (*http.Response, error) {
+	to := &receiver{Receiver: sendtest.Receiver{Answer: func(n int, _ *http.Request) (*http.Response, error) {
 		if n == 2 {
-			return reply(400, "out of bounds"), nil
+			return sendtest.Reply(400, "out of bounds"), nil
 		}
-		return reply(204, ""), nil
-	}}
+		return sendtest.Reply(204, ""), nil
+	}}}
 	s, err := r.send(t.Context(), t, to, backfill.Options{KeepGoing: true})
 	if err != nil || s.Failed.Messages != 1 || s.Sent.Messages+1 != s.Read.Messages {
 		t.Errorf("%v, %+v", err, s)
@@ -363,5 +364,5 @@ type blind struct{}
 
 func (blind) RoundTrip(req *http.Request) (*http.Response, error) {
 	_, err := io.Copy(io.Discard, req.Body)
-	return reply(204, ""), err
+	return sendtest.Reply(204, ""), err
 }

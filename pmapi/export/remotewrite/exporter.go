@@ -65,12 +65,8 @@ func (e *Exporter) Stats() Stats {
 func (e *Exporter) init() {
 	e.once.Do(func() {
 		s := &e.sender
-		s.Protocol, s.Endpoint, s.Header = "remotewrite", cmp.Or(e.Endpoint, DefaultEndpoint), e.Header.Clone()
-		if s.Header == nil {
-			s.Header = http.Header{}
-		}
-		s.Header.Set("Content-Type", "application/x-protobuf")
-		s.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
+		s.Protocol, s.Endpoint, s.Header = "remotewrite", cmp.Or(e.Endpoint, DefaultEndpoint), e.Header
+		s.Demanded = http.Header{"Content-Type": {"application/x-protobuf"}, "X-Prometheus-Remote-Write-Version": {"0.1.0"}}
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
 		s.Retry = retry
 		s.Reason = func(body []byte) string { return strings.TrimSpace(string(body)) }
@@ -94,17 +90,7 @@ func retry(status int, reason string) bool {
 // one that follows goes on with them.
 func (e *Exporter) Run(ctx context.Context) error {
 	e.init()
-	s := &e.sender
-	if err := s.Open(); err != nil {
-		return err
-	}
-	var sending sync.WaitGroup
-	sending.Go(func() { s.Run(ctx) })
-	s.Poll(ctx, &send.Poll{Reader: e.Reader, Interval: orDefault(e.Interval, DefaultInterval), Timeout: orDefault(e.Timeout, DefaultTimeout),
-		Samples: e.Samples, Take: e.take, Away: e.away})
-	s.Close()
-	sending.Wait()
-	return nil
+	return e.sender.Live(ctx, &send.Poll{Reader: e.Reader, Interval: cmp.Or(max(e.Interval, 0), DefaultInterval), Samples: e.Samples, Take: e.take, Away: e.away})
 }
 
 // take adds the messages of a snapshot to the queue.
@@ -152,11 +138,4 @@ func (e *Exporter) warn(snap *export.Snapshot, late uint64) {
 		e.Log.Warn("values are left out, for their time is not after that of the last ones", "samples", n, "time", snap.Time)
 	}
 	e.lateTold = e.Encoder.Late() > late
-}
-
-func orDefault(d, byDefault time.Duration) time.Duration {
-	if d <= 0 {
-		return byDefault
-	}
-	return d
 }

@@ -2,229 +2,65 @@ package remotewrite_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/internal/sendtest"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
-	"github.com/pcp-go/pcp/pmapi/export/send"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A receiver answers requests without a network, as a test says, and stores strictly what it takes.
+// A receiver stores strictly what it takes.
 type receiver struct {
-	answer func(n int, req *http.Request) (*http.Response, error) // nil means taken
-
-	mu       sync.Mutex
-	requests []time.Time
+	sendtest.Receiver
 	store
-	errs []error
-}
-
-func reply(status int, body string, header ...string) *http.Response {
-	r := &http.Response{StatusCode: status, Status: http.StatusText(status), Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	return r
 }
 
 func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(req.Body)
-	req.Body.Close()
-	r.mu.Lock()
-	n := len(r.requests)
-	r.requests = append(r.requests, time.Now())
-	r.mu.Unlock()
-	resp := reply(204, "")
-	if r.answer != nil {
-		var err error
-		if resp, err = r.answer(n, req); err != nil || resp.StatusCode/100 != 2 {
-			return resp, err
+	return r.Serve(req, func(body []byte) error {
+		for name, want := range map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0"} {
+			if got := req.Header.Get(name); got != want {
+				return errors.New(name + ": " + got)
+			}
 		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := errors.Join(err, r.take(body)); err != nil {
-		r.errs = append(r.errs, err)
-	}
-	for name, want := range map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0"} {
-		if got := req.Header.Get(name); got != want {
-			r.errs = append(r.errs, errors.New(name+": "+got))
+		if req.Method != http.MethodPost || !strings.HasPrefix(req.Header.Get("User-Agent"), "pcp-go-remotewrite/") {
+			return errors.New("request: " + req.Method + " " + req.Header.Get("User-Agent"))
 		}
-	}
-	if req.Method != http.MethodPost || !strings.HasPrefix(req.Header.Get("User-Agent"), "pcp-go-remotewrite/") {
-		r.errs = append(r.errs, errors.New("request: "+req.Method+" "+req.Header.Get("User-Agent")))
-	}
-	return resp, nil
+		return r.take(body)
+	})
 }
 
 const counter = `{__name__="c_total",job="pcp"}`
 
-// exportFor runs an Exporter for a time, of a source with one counter that rises by one for each read. Each message has its value, and
-// target_info is not there, for the source has no labels.
-func exportFor(t *testing.T, d time.Duration, r *receiver, e *remotewrite.Exporter) remotewrite.Stats {
-	t.Helper()
-	src := &pmapitest.Source{}
-	defer src.Close()
-	var n uint64
-	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "c", Sem: pdu.SemCounter, Value: func(time.Time, pdu.Instance) (uint64, error) { n++; return n, nil }})
-	e.Reader = &export.Reader{Context: src.Context()}
-	defer e.Reader.Context.Close()
-	e.Client = &http.Client{Transport: r, CheckRedirect: send.NoRedirect}
-	if e.Interval == 0 {
-		e.Interval = time.Second
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
-	if err := e.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
-	s := e.Stats()
-	if s.Read.Points+s.Found.Points != s.Sent.Points+s.Dropped.Points+s.Failed.Points+s.Queued.Points || s.Read.Points != n {
-		t.Errorf("the sums are not those of %d points: %+v", n, s)
-	}
-	if e.Directory == "" && s.Queued.Points != 0 {
-		t.Errorf("%+v", s)
-	}
-	for _, err := range r.errs {
-		t.Error(err)
-	}
-	if got := len(r.series[counter]); uint64(got) != s.Sent.Points {
-		t.Errorf("%d samples were stored, %+v", got, s)
-	}
-	return s
-}
-
-// A receiver that is away for a minute, or is killed, gets everything after that, in order.
-func TestOutage(t *testing.T) {
-	for name, away := range map[string]func() (*http.Response, error){
-		"refused":  func() (*http.Response, error) { return nil, errors.New("connection refused") },
-		"reset":    func() (*http.Response, error) { return nil, io.ErrUnexpectedEOF },
-		"500":      func() (*http.Response, error) { return reply(500, "out of \xff memory"), nil },
-		"503":      func() (*http.Response, error) { return reply(503, strings.Repeat("x", 1<<20)), nil },
-		"599":      func() (*http.Response, error) { return reply(599, ""), nil },
-		"429":      func() (*http.Response, error) { return reply(429, "", "Retry-After", "-3"), nil },
-		"nonsense": func() (*http.Response, error) { return reply(502, "", "Retry-After", "99999999999999999999999"), nil },
-	} {
-		for _, dir := range []string{"", t.TempDir()} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					began := time.Now()
-					r := &receiver{}
-					r.answer = func(int, *http.Request) (*http.Response, error) {
-						if d := time.Since(began); d > 5*time.Second && d <= 65*time.Second {
-							return away()
-						}
-						return reply(204, ""), nil
-					}
-					s := exportFor(t, 120*time.Second-1, r, &remotewrite.Exporter{Directory: dir})
-					if s.Sent.Points != 120 || s.Retries < 3 || s.Retries > 12 {
-						t.Errorf("%+v", s)
-					}
-				})
-			})
-		}
-	}
-}
-
-// A receiver may ask for patience, but not for more than an hour.
-func TestRetryAfter(t *testing.T) {
-	for header, want := range map[string]time.Duration{"20": 20 * time.Second, "18446744073709551615": time.Hour, "Fri, 31 Dec 9999 23:59:59 GMT": time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
+// What all exporters have in common. Each message has a value of the counter alone, for the source has no labels.
+func TestSending(t *testing.T) {
+	p := &sendtest.Protocol{
+		New: func(o sendtest.Options) sendtest.Exporter {
+			return &remotewrite.Exporter{Reader: o.Reader, Client: o.Client, Interval: o.Interval, MaxQueue: o.MaxQueue, Directory: o.Directory}
+		},
+		NewReceiver: func() (http.RoundTripper, *sendtest.Receiver, func() []sendtest.Value) {
 			r := &receiver{}
-			r.answer = func(n int, _ *http.Request) (*http.Response, error) {
-				if n == 0 {
-					return reply(429, "", "Retry-After", header), nil
+			return r, &r.Receiver, func() (values []sendtest.Value) {
+				for _, v := range r.series[counter] {
+					values = append(values, sendtest.Value{At: time.Duration(v.at) * time.Millisecond, V: v.v})
 				}
-				return reply(204, ""), nil
+				return values
 			}
-			s := exportFor(t, want+time.Minute-1, r, &remotewrite.Exporter{Interval: 10 * time.Second})
-			if wait := r.requests[1].Sub(r.requests[0]); wait < want || wait > want+time.Second || s.Sent != s.Read {
-				t.Errorf("%s: again after %v: %+v", header, wait, s)
-			}
-		})
+		},
+		Retried: []int{429, 500, 502, 503, 599}, Refused: []int{302, 400, 401, 404, 408, 413, 422}, Reason: "out of bounds", Size: 100,
 	}
-}
-
-// What a receiver refuses for good is not sent again, and counted.
-func TestRefused(t *testing.T) {
-	for _, status := range []int{302, 400, 401, 404, 408, 413, 422, 500} {
-		synctest.Test(t, func(t *testing.T) {
-			text := "out of bounds"
-			if status == 500 {
-				text = "too old sample\n"
-			}
-			r := &receiver{answer: func(n int, _ *http.Request) (*http.Response, error) {
-				if n%2 == 1 {
-					return reply(status, text, "Location", "http://elsewhere/"), nil
-				}
-				return reply(200, "garbage \x00"), nil
-			}}
-			s := exportFor(t, 10*time.Second-1, r, &remotewrite.Exporter{})
-			if s.Failed.Points != 5 || s.Sent.Points != 5 || s.Retries != 0 || len(r.requests) != 10 {
-				t.Errorf("%d: %+v", status, s)
-			}
-		})
-	}
-}
-
-// The oldest make room, and are counted, in memory and in a directory.
-func TestOverflow(t *testing.T) {
-	for _, dir := range []string{"", t.TempDir()} {
-		synctest.Test(t, func(t *testing.T) {
-			r := &receiver{}
-			began := time.Now()
-			r.answer = func(int, *http.Request) (*http.Response, error) {
-				if time.Since(began) < 50*time.Second {
-					return nil, errors.New("connection refused")
-				}
-				return reply(204, ""), nil
-			}
-			s := exportFor(t, 100*time.Second-1, r, &remotewrite.Exporter{MaxQueue: 1000, Directory: dir})
-			if s.Read.Points != 100 || s.Dropped.Points == 0 || s.Sent.Points != 100-s.Dropped.Points {
-				t.Errorf("%+v", s)
-			}
-			values := r.series[counter]
-			if values[0].v != 1 || values[1].v != float64(s.Dropped.Points)+2 { // the one in hand was the first
-				t.Errorf("the first that were sent: %v", values[:2])
-			}
-		})
-	}
-}
-
-// A receiver that is slow does not keep values from being read in time; one that does not answer is left and asked again.
-func TestSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{}
-		r.answer = func(n int, req *http.Request) (*http.Response, error) {
-			if n == 3 {
-				<-req.Context().Done()
-				return nil, req.Context().Err()
-			}
-			time.Sleep(300 * time.Millisecond)
-			return reply(200, ""), nil
-		}
-		s := exportFor(t, 40*time.Second-1, r, &remotewrite.Exporter{})
-		if s.Sent.Points != 40 || s.Retries != 1 {
-			t.Errorf("%+v", s)
-		}
-		for i, v := range r.series[counter] {
-			if i > 0 && v.at-r.series[counter][i-1].at != 1000 {
-				t.Errorf("values %d and %d are not a second apart", i-1, i)
-			}
-		}
-	})
+	sendtest.Run(t, p)
+	p.Retried, p.Refused, p.Reason = nil, []int{500}, "too old sample\n" // as Prometheus says it of what it will never take
+	t.Run("TooOld", func(t *testing.T) { sendtest.Run(t, p) })
 }
 
 // While a source is away its series have ended.
@@ -242,28 +78,12 @@ func TestSource(t *testing.T) {
 		if err := e.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if s := e.Stats(); s.ReadErrors == 0 || s.Sent != s.Read || len(r.errs) > 0 {
-			t.Errorf("%+v %v", s, r.errs)
+		if s := e.Stats(); s.ReadErrors == 0 || s.Sent != s.Read || len(r.Errs) > 0 {
+			t.Errorf("%+v %v", s, r.Errs)
 		}
 		before, after, ok := strings.Cut(r.text(counter), "|")
 		if before != "1 1 1 1 1 " || !ok || after != "1 1 1 1 " && after != "1 1 1 " {
 			t.Error("values:", r.text(counter))
-		}
-	})
-}
-
-// What one run could not send, the next one does, before its own.
-func TestNextRun(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{answer: func(int, *http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }}
-		if s := exportFor(t, 10*time.Second-1, r, &remotewrite.Exporter{Directory: dir}); s.Queued.Points != 10 {
-			t.Errorf("%+v", s)
-		}
-		r.answer = nil
-		time.Sleep(time.Hour)
-		if s := exportFor(t, 5*time.Second-1, r, &remotewrite.Exporter{Directory: dir}); s.Found.Points != 10 || s.Sent.Points != 15 {
-			t.Errorf("%+v", s)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -14,16 +15,28 @@ import (
 type Poll struct {
 	Reader   *export.Reader
 	Interval time.Duration // between two reads
-	Timeout  time.Duration // of a read
 	Samples  int           // how many times to read; 0 means no end
 
 	Take func(*export.Snapshot) // is given what was read
 	Away func()                 // is called for the first of several reads that have failed; may be nil
 }
 
-// Poll reads at once and then at every multiple of the interval after that, those left out that have passed meanwhile, until ctx
-// ends, the source ends, or all samples have been read.
-func (s *Sender) Poll(ctx context.Context, p *Poll) {
+// Live opens the Sender, reads a live source, and runs the Sender until all that was read has been sent, as Run says. It reads at once and
+// then at every multiple of the interval after that, those left out that have passed meanwhile, until ctx ends, the source ends, or
+// all samples have been read. Timeout is that of a read, too. The error is that of Open.
+func (s *Sender) Live(ctx context.Context, p *Poll) error {
+	if err := s.Open(); err != nil {
+		return err
+	}
+	var sending sync.WaitGroup
+	sending.Go(func() { _ = s.Run(ctx) }) // which has no error unless Strict
+	s.poll(ctx, p)
+	s.Close()
+	sending.Wait()
+	return nil
+}
+
+func (s *Sender) poll(ctx context.Context, p *Poll) {
 	began, due := time.Now(), time.Duration(0)
 	failing := false
 	for n := 1; ; n++ {
@@ -55,7 +68,7 @@ func (s *Sender) Poll(ctx context.Context, p *Poll) {
 }
 
 func (s *Sender) readOnce(ctx context.Context, p *Poll) error {
-	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	snap, err := p.Reader.Read(ctx)
 	if err != nil {

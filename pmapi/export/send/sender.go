@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -43,6 +44,7 @@ type Sender struct {
 	Protocol string      // a short name: it begins errors and is part of the header User-Agent
 	Endpoint string      // a URL of http or https
 	Header   http.Header // of all requests
+	Demanded http.Header // and those that the protocol demands, which have precedence
 
 	Client   *http.Client  // nil means one without redirects, that uses proxies as the environment says
 	Timeout  time.Duration // of an attempt, and of the last attempts when Run ends; 0 means DefaultTimeout
@@ -114,6 +116,7 @@ func (s *Sender) Open() error {
 	if s.Header = s.Header.Clone(); s.Header == nil {
 		s.Header = http.Header{}
 	}
+	maps.Copy(s.Header, s.Demanded)
 	if err := checkHeader(s.Header); err != nil {
 		return fmt.Errorf("%s: %w", s.Protocol, err)
 	}
