@@ -1,11 +1,8 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"path"
-	"regexp"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,7 +15,7 @@ type filter struct {
 	text    string
 	number  int64 // the text is, if it is not below 0
 	process bool  // the text may be the name of a process
-	re      *regexp.Regexp
+	pattern *pattern
 }
 
 func newFilter(text string) (filter, error) {
@@ -26,13 +23,10 @@ func newFilter(text string) (filter, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && isDigits(text) {
 		f.number = n
 	}
-	// As in Python, the ends that are put around an expression are parts of its first and of its last alternative.
-	_, err := regexp.Compile(text)
-	if err == nil {
-		f.re, err = regexp.Compile(`\A(?:\A` + text + `\z)`)
-	}
-	if err != nil {
-		return f, fmt.Errorf("Invalid regex '%s': %s.", text, regexpMessage(text, err))
+	// As in PCP, the ends that are put around an expression are parts of its first and of its last alternative.
+	var err error
+	if f.pattern, err = compilePattern(`\A` + text + `\Z`); err != nil {
+		return f, fmt.Errorf("Invalid regex '%s': %w.", text, err)
 	}
 	return f, nil
 }
@@ -47,34 +41,6 @@ func newFilters(texts []string) ([]filter, error) {
 		filters = append(filters, f)
 	}
 	return filters, nil
-}
-
-// regexpMessage is what is wrong with a regular expression, in Python's words where they are known.
-func regexpMessage(text string, err error) string {
-	open := []int{}
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '(':
-			open = append(open, i)
-		case ')':
-			if len(open) == 0 {
-				return fmt.Sprintf("unbalanced parenthesis at position %d", i+len(`\A`))
-			}
-			open = open[:len(open)-1]
-		}
-	}
-	e, ok := errors.AsType[*syntax.Error](err)
-	switch {
-	case !ok:
-		return err.Error()
-	case e.Code == syntax.ErrMissingParen && len(open) > 0:
-		return fmt.Sprintf("missing ), unterminated subpattern at position %d", open[len(open)-1]+len(`\A`))
-	case e.Code == syntax.ErrMissingRepeatArgument:
-		return fmt.Sprintf("nothing to repeat at position %d", max(0, strings.Index(text, e.Expr))+len(`\A`))
-	}
-	return e.Code.String()
 }
 
 const processCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -108,7 +74,7 @@ func selectInstances(filters []filter, insts []pdu.Instance) []pdu.Instance {
 			continue
 		}
 		for _, i := range insts {
-			if f.re.MatchString(i.Name) {
+			if f.pattern.matches(i.Name) {
 				selected = append(selected, i)
 			}
 		}
@@ -154,7 +120,7 @@ func passes(filters []filter, name string) bool {
 	}
 	process := isProcess(name)
 	for _, f := range filters {
-		if f.process && process && processName(name) == f.text || f.re.MatchString(name) {
+		if f.process && process && processName(name) == f.text || f.pattern.matches(name) {
 			return true
 		}
 	}
