@@ -6,7 +6,8 @@
 //
 // A client sees of processes what the kernel shows to its user, for which the agent has to run as
 // the root user; others serve their own user. Clients of whom the user is not known, such as those
-// on other hosts, see sums alone. With the option -A all see what the agent sees.
+// on other hosts, see sums alone. With the option -A all see what the agent sees; the file proc/access.conf in PCP's directory of
+// configurations names users who do ("allowed: joe, sue"), or who see what local users of these names see ("mapped: true").
 //
 // A client that asks for a container gets that one's processes and control groups. Its control group is what
 // PCP's agent pmdaroot says; without that, and for containers that it does not know, there are no values.
@@ -46,6 +47,7 @@ func main() {
 		PageSize:       number("PROC_PAGESIZE"),
 		Threads:        number("PROC_THREADS") != 0,
 		NoAccessChecks: number("PROC_ACCESS") != 0,
+		AccessConfig:   filepath.Join(conf.Get("PCP_SYSCONF_DIR"), "proc", "access.conf"),
 		HotprocConfig:  filepath.Join(conf.Get("PCP_PMDAS_DIR"), "proc", "hotproc.conf"),
 
 		AccountingFile:    conf.Get("PCP_PACCT_SYSTEM_PATH"),

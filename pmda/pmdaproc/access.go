@@ -47,6 +47,9 @@ func (p *proc) newView(ctx context.Context, c *pmda.Client) (*view, error) {
 		v.uid, v.gid = c.UID, c.GID
 		v.access, v.switches = p.identity.allows(c.UID, c.GID)
 	}
+	if !p.NoAccessChecks {
+		p.allowed().allow(v, c.User, p.identity)
+	}
 	s := p.clients.of(c)
 	if s.threads != nil {
 		v.threads = *s.threads

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -35,6 +36,11 @@ type Options struct {
 	// see what the kernel shows to their user and group, and those of whom these are not
 	// known see sums alone.
 	NoAccessChecks bool
+	// AccessConfig is the file with the names of users who see single processes although their user ID is not known, such as
+	// those who have logged in to the collector from other hosts; /etc/pcp/proc/access.conf has it since PCP 7. A line
+	// "allowed: joe, sue" names them: they see what the agent itself sees, or with the line "mapped: true" what the local users of
+	// these names see. It is read once, at the first request. There need not be such a file. Empty means none.
+	AccessConfig string
 	// HotprocConfig is the file with the condition for hotproc, such as
 	// /var/lib/pcp/pmdas/proc/hotproc.conf. There need not be such a file. Empty means none.
 	HotprocConfig string
@@ -70,6 +76,7 @@ func newProc(o *Options) *proc {
 		Options: o,
 	}
 	p.groups.list = p.listGroup
+	p.allowed = sync.OnceValue(p.loadAllowed)
 	p.Use(func(next pmda.Handler) pmda.Handler { return handler{next, p} })
 	p.OnEndClient(p.clients.end)
 	return p
@@ -97,6 +104,7 @@ type proc struct {
 	*Options
 	clients  clients
 	identity identity
+	allowed  func() allowedUsers
 	users    nameCache // of users and groups
 	ttys     ttyNames
 	keptOpen atomic.Int64 // files of processes that stay open

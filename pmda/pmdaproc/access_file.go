@@ -1,0 +1,99 @@
+package pmdaproc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxAccessFile is how long the file with the allowed users may be.
+const maxAccessFile = 1 << 20
+
+// allowedUsers are the users who see single processes by their names, which PCP 7 has.
+type allowedUsers struct {
+	names  []string
+	mapped bool // they see what the local users of these names see, not what the agent sees
+}
+
+// loadAllowed reads the allowed users from the file of the options. If that cannot be used there are none, which is logged.
+func (p *proc) loadAllowed() allowedUsers {
+	if p.AccessConfig == "" {
+		return allowedUsers{}
+	}
+	u, err := readAllowed(p.AccessConfig)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.Log().Warn("no user is allowed by name", slog.Any("err", err))
+	}
+	return u
+}
+
+func readAllowed(path string) (allowedUsers, error) {
+	at, err := os.Stat(path)
+	if err != nil {
+		return allowedUsers{}, err
+	}
+	if at.Mode()&0o002 != 0 {
+		return allowedUsers{}, errors.New(path + ": anybody may write to the file")
+	}
+	text, err := readLimited(path, maxAccessFile)
+	if err != nil {
+		return allowedUsers{}, err
+	}
+	u, err := parseAllowed(string(text))
+	if err != nil {
+		return allowedUsers{}, fmt.Errorf("%s:%w", path, err)
+	}
+	return u, nil
+}
+
+// parseAllowed reads lines such as "allowed: joe, sue" and "mapped: true". The error begins with the number of the line.
+func parseAllowed(text string) (u allowedUsers, err error) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(line, ":")
+		switch value := strings.TrimSpace(value); strings.TrimSpace(key) {
+		case "allowed":
+			u.names = append(u.names, strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(", \t", r) })...)
+		case "mapped":
+			if u.mapped, err = strconv.ParseBool(value); err != nil {
+				return allowedUsers{}, fmt.Errorf("%d: mapped is %q, expected true or false", n, value)
+			}
+		default:
+			return allowedUsers{}, fmt.Errorf("%d: expected \"allowed: NAMES\" or \"mapped: true\", found %q", n, strings.TrimSpace(line))
+		}
+	}
+	return u, nil
+}
+
+// allow gives a view what the name of its user allows.
+func (u allowedUsers) allow(v *view, name string, id identity) {
+	if name == "" || !slices.Contains(u.names, name) {
+		return
+	}
+	if !u.mapped {
+		v.access, v.switches = true, false
+		return
+	}
+	account, err := user.Lookup(name)
+	if err != nil {
+		return
+	}
+	uid, err := strconv.Atoi(account.Uid)
+	gid, err2 := strconv.Atoi(account.Gid)
+	if err != nil || err2 != nil {
+		return
+	}
+	v.uid, v.gid = uid, gid
+	v.access, v.switches = id.allows(uid, gid)
+}
