@@ -9,11 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logimport"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -139,6 +142,50 @@ func busy(ctx context.Context) (*pmapi.Context, error) {
 	return pmapi.Open(ctx, "../../examples/pmstat/testdata/archive/host")
 }
 
+// sparse makes an archive of ten minutes, whose processes are recorded each minute and not in the last one.
+func sparse(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sparse")
+	im, err := logimport.New(path, archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := pdu.MakeInDom(3, 9)
+	for name, desc := range map[string]pdu.Desc{
+		"kernel.all.load":   {Type: pdu.TypeFloat, InDom: pdu.MakeInDom(60, 2), Sem: pdu.SemInstant},
+		"proc.psinfo.utime": {Type: pdu.TypeU64, InDom: d, Sem: pdu.SemCounter, Units: pdu.TimeMSec}, "proc.psinfo.stime": {Type: pdu.TypeU64, InDom: d, Sem: pdu.SemCounter, Units: pdu.TimeMSec},
+		"proc.psinfo.rss": {Type: pdu.TypeU64, InDom: d, Sem: pdu.SemInstant, Units: pdu.SpaceKByte},
+	} {
+		_, err := im.AddMetric(name, desc)
+		try(err)
+	}
+	try(im.AddInstance(d, "000007 worker", 7))
+	try(im.AddInstance(pdu.MakeInDom(60, 2), "1 minute", 1))
+	for second := 0; second < 600; second += 10 {
+		try(im.PutText("kernel.all.load", "1 minute", "0.5"))
+		if second%60 == 0 {
+			try(im.PutText("proc.psinfo.utime", "000007 worker", fmt.Sprint(second*200)))
+			try(im.PutText("proc.psinfo.stime", "000007 worker", fmt.Sprint(second*50)))
+			try(im.PutText("proc.psinfo.rss", "000007 worker", "4096"))
+		}
+		try(im.Write(time.Unix(1_790_000_000+int64(second), 0)))
+	}
+	try(im.Close())
+	return path
+}
+
+// testPageSparse: the table of processes has what there was last, and the times that are shown have words.
+func testPageSparse(t *testing.T, b *browser, s *pageServer) {
+	p := b.open(t, "http://"+s.addr+"/pcp/#source=sparse", 1280, 900)
+	p.wait(t, textOf(`[data-panel="processes"] tbody tr`)+` === "7 worker25 %4 MiB" || `+textOf(`[data-panel="processes"] tbody tr`)+` === "7 worker25.0 %4 MiB"`)
+	p.wait(t, textOf("#window option:checked")+` === "10 minutes"`)
+}
+
 // near is an expression that is true if the value of a series in a card is near a number.
 func near(panel, series string, value float64) string {
 	return fmt.Sprintf(`(() => { const e = [...document.querySelectorAll('[data-panel="%s"] [data-series]')].find(e => e.dataset.series === %q);
@@ -157,8 +204,10 @@ func TestInteropPage(t *testing.T) {
 	}
 	b := startBrowser(t)
 	src, nets := vitalSource()
+	path := sparse(t)
 	s := &pageServer{addr: "127.0.0.1:0", g: &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{LiveInterval: 100 * time.Millisecond},
-		Sources: map[string]func(context.Context) (*pmapi.Context, error){"busy": busy}}}
+		Sources: map[string]func(context.Context) (*pmapi.Context, error){
+			"busy": busy, "sparse": func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Open(ctx, path) }}}}
 	s.start(t)
 	defer func() {
 		s.srv.Close()
@@ -190,6 +239,7 @@ func TestInteropPage(t *testing.T) {
 	t.Run("Reconnect", func(t *testing.T) { testPageReconnect(t, p, src, s) })
 	b.takeFaults("")
 	t.Run("Archive", func(t *testing.T) { testPageArchive(t, b, s) })
+	t.Run("Sparse", func(t *testing.T) { testPageSparse(t, b, s) })
 	if faults := b.takeFaults("Failed to load resource"); len(faults) > 0 {
 		t.Errorf("the console: %s", faults)
 	}

@@ -6,7 +6,7 @@ import { MetricPanel, element } from './panel.js';
 import { vitalPanels, vitalNames, processNames, slowNames } from './vitals.js';
 import { Search } from './search.js';
 import { windows, readView, writeView } from './view.js';
-import { clock } from './units.js';
+import { clock, duration } from './units.js';
 
 const keep = 1800; // seconds of live values that are kept, of which the server sends those of the last minute to who is new
 const byID = id => document.getElementById(id);
@@ -86,7 +86,7 @@ class Page {
     if (this.bounds) {
       const [from, to] = this.range();
       const there = processNames.filter(n => this.history.metrics.get(n)?.error === undefined && !names.includes(n));
-      this.archive.load(this.view.source, from, to, names, there, Math.max(60, this.view.window / 60));
+      this.archive.load(this.view.source, from, to, names, there, Math.max(120, this.view.window / 60));
       this.setState('archive');
     } else {
       this.stream.open(this.view.source, this.view.interval, [...new Set([...names, ...processNames])], slowNames);
@@ -230,7 +230,7 @@ class Page {
     const select = byID('window');
     const longest = this.bounds ? Infinity : keep;
     const list = windows.filter(([s]) => s <= longest);
-    if (!list.some(([s]) => s === this.view.window)) list.push([this.view.window, `${Math.round(this.view.window)} s`]);
+    if (!list.some(([s]) => s === this.view.window)) list.push([this.view.window, duration(this.view.window)]);
     list.sort((a, b) => a[0] - b[0]);
     select.replaceChildren(...list.map(([s, text]) => {
       const o = element('option', '', text);

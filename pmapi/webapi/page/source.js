@@ -80,6 +80,7 @@ export class Stream {
 }
 
 const points = 240; // samples of a piece
+const slowPoints = 4; // of what is slow, which is recorded seldom: at the end of an archive its last value may be a while ago
 
 // An Archive fills a history with pieces of an archive.
 export class Archive {
@@ -109,7 +110,7 @@ export class Archive {
       { hostspec: spec, names: list.join(), start: Math.max(start, 1).toFixed(6), step: distance.toFixed(6), count }, stop.signal);
     try {
       // Rates need a sample before.
-      const replies = await Promise.all([piece(from - step, step, points + 2, names), piece(to - over, over, 2, slow)]);
+      const replies = await Promise.all([piece(from - step, step, points + 2, names), piece(to - over, over / slowPoints, slowPoints + 1, slow)]);
       const h = this.history;
       h.clear();
       h.step = step;

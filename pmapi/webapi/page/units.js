@@ -67,6 +67,12 @@ function digits(v) {
   return size === 0 ? '0' : size < 0.001 ? v.toExponential(1) : v.toFixed(3);
 }
 
+// duration is a number of seconds as text, in the largest unit of which there are two.
+export function duration(seconds) {
+  const [word, by] = [['days', 86400], ['hours', 3600], ['minutes', 60]].find(([, size]) => seconds >= 2 * size) ?? ['seconds', 1];
+  return `${Number((seconds / by).toFixed(by < 3600 ? 0 : 1))} ${word}`;
+}
+
 // clock is a time of the day, with the date if it is not today's.
 export function clock(t, long) {
   const d = new Date(t * 1000);
