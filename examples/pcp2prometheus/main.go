@@ -1,6 +1,6 @@
 // Pcp2prometheus sends metrics to Prometheus, or another receiver of remote write such as Mimir, Thanos and VictoriaMetrics: all metrics of a host
 // or of archives, or those named and below the names given. A host is read at regular times until SIGINT or SIGTERM, after which what waits is tried
-// once more; archives are sent from one end to the other, each record with its time.
+// once more, unless there is a second one; archives are sent from one end to the other, each record with its time.
 //
 //	pcp2prometheus -t 10sec kernel disk.dev                      # every 10 seconds to a Prometheus on this computer
 //	pcp2prometheus -h web1 -u https://mimir.example.com/api/v1/push --header 'X-Scope-OrgID: web' --user web --password-file web.secret
@@ -14,9 +14,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/signal"
 	"regexp"
-	"syscall"
 
 	"github.com/pcp-go/pcp/examples/internal/sending"
 	"github.com/pcp-go/pcp/pmapi/export"
@@ -25,7 +23,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := sending.Context()
 	defer stop()
 	var o sending.Options
 	c := sending.NewCommand("pcp2prometheus", &o)

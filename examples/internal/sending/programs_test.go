@@ -208,6 +208,41 @@ func TestLive(t *testing.T) {
 	})
 }
 
+// A second signal ends a program that waits for a receiver.
+func TestSecondSignal(t *testing.T) {
+	host := collector(t)
+	forEach(t, func(t *testing.T, program string) {
+		asked, end := make(chan struct{}, 100), make(chan struct{})
+		to := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			asked <- struct{}{}
+			<-end
+		}))
+		defer to.Close()
+		defer close(end)
+		cmd := exec.CommandContext(t.Context(), program, "-h", host, "-u", to.URL, "-t", "10msec", "pmcd.numagents")
+		cmd.Env = append(pcptest.Env(), "OTEL_EXPORTER_OTLP_TIMEOUT=0")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		<-asked
+		cmd.Process.Signal(os.Interrupt)
+		<-asked // by the last attempt
+		for {
+			cmd.Process.Signal(os.Interrupt)
+			select {
+			case err := <-ended:
+				if err == nil || err.Error() != "signal: interrupt" {
+					t.Error("it ends with", err)
+				}
+				return
+			case <-time.After(100 * time.Millisecond): // one that comes very soon may be part of the first
+			}
+		}
+	})
+}
+
 // A receiver is trusted if it is certified, and sees the certificate that it asks for.
 func TestTLS(t *testing.T) {
 	host := collector(t)

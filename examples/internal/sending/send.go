@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi"
@@ -13,6 +15,13 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/send"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
+
+// Context ends with SIGINT or SIGTERM. A second one ends the program at once, whatever a receiver keeps it waiting for.
+func Context() (ctx context.Context, stop context.CancelFunc) {
+	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
 
 // An Exporter sends the metrics of a context.
 type Exporter interface {
