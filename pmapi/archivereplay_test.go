@@ -219,12 +219,7 @@ func (p *replayer) result(ctx context.Context, err error) string {
 		}
 		d, _ := p.c.Desc(ctx, s.PMID)
 		var values []string
-		order := make([]int, n)
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.Inst(i), s.Inst(j)) })
-		for _, i := range order {
+		for i := range n {
 			values = append(values, fmt.Sprintf("%d=%s", s.Inst(i), atomText(s.Atom(i, d.Type))))
 		}
 		b.WriteString("{" + strings.Join(values, ",") + "}")

@@ -53,7 +53,7 @@ func shippedSet(t *testing.T, r *toolcmp.Runner, set string, vars map[string]str
 	text := strings.ReplaceAll(`%env PCP_DERIVED_CONFIG=/etc/pcp/derived
 pmrep -C -h $H :SET
 pmrep -z -a $A/20130706 -t 1min -s 4 :SET
-pmrep -z -a $A/pcp-zeroconf -t 10 -s 4 :SET
+pmrep -z -a $A/pcp-zeroconf -t 20 -s 4 :SET
 pmrep -z -o csv -a $A/pcp-zeroconf -t 10 -s 3 :SET
 %mask time numbers
 pmrep -h $H -t .5 -s 3 LIMIT:SET

@@ -24,12 +24,6 @@
 #include <unistd.h>
 #include <pcp/pmapi.h>
 
-static int byInst(const void *a, const void *b)
-{
-    const pmValue *p = a, *q = b;
-    return p->inst < q->inst ? -1 : p->inst > q->inst;
-}
-
 static void printText(const char *s)
 {
     for (; *s; s++)
@@ -82,7 +76,6 @@ static void printResult(int sts, pmHighResResult *r)
 	printf(" %u:%d", s->pmid, s->numval);
 	if (s->numval <= 0)
 	    continue;
-	qsort(s->vlist, s->numval, sizeof s->vlist[0], byInst);
 	putchar('{');
 	for (int j = 0; j < s->numval; j++) {
 	    printf("%s%d=", j ? "," : "", s->vlist[j].inst);

@@ -119,12 +119,13 @@ func (i *instanceState) foundNext() {
 // A metricState is a metric that has been interpolated.
 type metricState struct {
 	desc    pdu.Desc
-	code    pdu.Error // why there are never values; 0 if there may be
-	insts   []instanceState
-	had     bool // the fetch before had values
-	has     bool // this one has
-	pending int  // how many instances the search at hand is for
-	hint    int  // where find looks first
+	code    pdu.Error       // why there are never values; 0 if there may be
+	insts   []instanceState // ascending
+	order   []int           // of insts in results
+	had     bool            // the fetch before had values
+	has     bool            // this one has
+	pending int             // how many instances the search at hand is for
+	hint    int             // where find looks first
 }
 
 // find is the state of an instance, nil if the domain never had it.

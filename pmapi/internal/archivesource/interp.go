@@ -1,6 +1,7 @@
 package archivesource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -440,9 +441,9 @@ func (p *interpolator) newMetric(id pdu.PMID) *metricState {
 	case d.Sem == pdu.SemCounter && !isNumber(d.Type):
 		m.code = pdu.ErrType
 	case d.InDom == pdu.NoInDom:
-		m.insts = []instanceState{{id: pdu.NoInst, born: beforeAll, died: afterAll}}
+		m.insts, m.order = []instanceState{{id: pdu.NoInst, born: beforeAll, died: afterAll}}, []int{0}
 	default:
-		m.insts = p.instances(d.InDom)
+		m.insts, m.order = p.instances(d.InDom)
 	}
 	return m
 }
@@ -451,19 +452,16 @@ func (p *interpolator) newMetric(id pdu.PMID) *metricState {
 // has them.
 const manyInstances = 16
 
-// instances are the states of all instances that a domain ever has.
-func (p *interpolator) instances(id pdu.InDom) []instanceState {
+// instances are the states of all instances that a domain ever has, and the order of their values.
+func (p *interpolator) instances(id pdu.InDom) (insts []instanceState, order []int) {
 	d := p.s.meta.InDom(id)
 	if d == nil {
-		return nil
+		return nil, nil
 	}
 	all := d.All()
-	insts := make([]instanceState, len(all))
+	insts = make([]instanceState, len(all))
 	for n, i := range all {
 		insts[n] = instanceState{id: i.ID, born: beforeAll, died: afterAll}
-	}
-	if len(all) < manyInstances {
-		return insts
 	}
 	m := metricState{insts: insts}
 	present := make([]int, len(insts)) // the last state that had it and one more; 0 for none
@@ -472,18 +470,36 @@ func (p *interpolator) instances(id pdu.InDom) []instanceState {
 		for _, i := range d.State(n) {
 			s := m.find(i.ID)
 			at := m.hint - 1
-			if present[at] == 0 {
+			if present[at] == 0 && len(all) >= manyInstances {
 				s.born = p.moment(d.Time(n))
 			}
 			present[at] = n + 1
 		}
 	}
 	for n := range insts {
-		if last := present[n]; last > 0 && last < d.Len() {
+		if last := present[n]; last > 0 && last < d.Len() && len(all) >= manyInstances {
 			insts[n].died = p.moment(d.Time(last))
 		}
 	}
-	return insts
+	return insts, orderOfValues(insts, present)
+}
+
+// orderOfValues is the order in which the C library has the values of the instances of a result, as programs see that choose by
+// place. Its table has as many rows as there ever are instances, and in a row the one that was put there last is first: first it puts
+// those of the latest state, ascending, then of the states before that those that it has not yet.
+func orderOfValues(insts []instanceState, present []int) []int {
+	order := make([]int, len(insts))
+	for n := range order {
+		order[n] = n
+	}
+	rows := uint32(len(insts))
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(
+			cmp.Compare(uint32(insts[a].id)%rows, uint32(insts[b].id)%rows),
+			cmp.Compare(present[a], present[b]),
+			cmp.Compare(insts[b].id, insts[a].id))
+	})
+	return order
 }
 
 func isNumber(t pdu.Type) bool { return t >= pdu.Type32 && t <= pdu.TypeDouble }

@@ -29,7 +29,7 @@ func (p *interpolator) write(w *pdu.ResultWriter, m *metricState, t moment, pass
 	if passed && m.had && m.desc.Sem == pdu.SemCounter {
 		return // nobody is to make a rate across a mark
 	}
-	for n := range m.insts {
+	for _, n := range m.order {
 		i := &m.insts[n]
 		if !i.wanted || !m.hasValue(i, t) {
 			continue
