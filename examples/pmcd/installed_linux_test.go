@@ -248,12 +248,20 @@ func (in *installation) forScript(t *testing.T) (env []string) {
 	return append(in.env, "PCP_DIR="+in.dir, "PCP_GROUP="+group.Name, "PCP_SYSCONFIG_DIR="+filepath.Join(in.dir, "etc"))
 }
 
-// TestScript has PCP's script start and stop the program.
+// TestScript has PCP's script start and stop the program, which tells a service manager once that it serves, and by which process.
 func TestScript(t *testing.T) {
 	const script = "/etc/init.d/pmcd"
 	pcptest.Need(t, script, "pmcd_wait", "pminfo")
 	in := install(t)
-	env := in.forScript(t)
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(in.dir, "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	if err := os.Chmod(manager.LocalAddr().String(), 0o777); err != nil { // as systemd's, to which every user may write
+		t.Fatal(err)
+	}
+	env := append(in.forScript(t), "NOTIFY_SOCKET="+manager.LocalAddr().String())
 	run := func(command string) {
 		t.Helper()
 		out, errs, status := pcptest.RunIn(t, in.dir, env, "", script, command)
@@ -263,6 +271,12 @@ func TestScript(t *testing.T) {
 	}
 	run("start")
 	pid := in.pid(t)
+	manager.SetReadDeadline(time.Now().Add(time.Minute))
+	message := make([]byte, 100)
+	n, err := manager.Read(message)
+	if want := fmt.Sprintf("READY=1\nMAINPID=%d", pid); string(message[:n]) != want {
+		t.Errorf("notified %q, %v; want %q", message[:n], err, want)
+	}
 	run("status")
 	out, errs, _ := pcptest.Run(t, env, "", "pminfo", "-h", "unix://"+filepath.Join(in.dir, "run/pmcd.socket"), "-f", "pmcd.agent.status")
 	if !strings.Contains(out, `"simple"] value 0`) || errs != "" {
@@ -270,4 +284,14 @@ func TestScript(t *testing.T) {
 	}
 	run("stop")
 	waitGone(t, pid)
+	manager.SetReadDeadline(time.Now().Add(time.Millisecond))
+	for {
+		n, err := manager.Read(message)
+		if err != nil {
+			break
+		}
+		if string(message[:n]) != "STOPPING=1" { // which C pmcd never says
+			t.Errorf("notified %q too", message[:n])
+		}
+	}
 }
