@@ -26,7 +26,7 @@ func (o *options) becomeService(conf *pcpconf.Conf, log *slog.Logger) (undo func
 	if !o.isService() {
 		return func() {}, nil
 	}
-	pidFile, err := writePID(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.pid"))
+	pidFile, err := daemonfile.CreatePID(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.pid"))
 	if err != nil {
 		log.Warn("process id not noted", slog.Any("err", err))
 	}
@@ -47,18 +47,4 @@ func (o *options) becomeService(conf *pcpconf.Conf, log *slog.Logger) (undo func
 		}
 	}
 	return undo, nil
-}
-
-// writePID creates a file with the identifier of this process, in the place of one of a collector that was killed.
-func writePID(path string) (*daemonfile.File, error) {
-	f, err := daemonfile.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := f.WriteString(strconv.Itoa(os.Getpid())); err != nil {
-		f.Remove()
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }

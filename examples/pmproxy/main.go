@@ -7,7 +7,8 @@
 //	pminfo -h web1@localhost -f kernel.all.load
 //
 // It runs in the foreground, on the loopback interface unless -i says otherwise, and connects to the collector of this computer alone
-// unless --allow names others. With a certificate in tls.conf (PCP_TLSCONF_PATH) the same port serves TLS as well. With --push, and not
+// unless --allow names others. With a certificate in tls.conf (PCP_TLSCONF_PATH) or in the configuration file of -c the same port serves
+// TLS as well. There is no key server: -h and -r are taken for the sake of scripts, and logged. With --push, and not
 // otherwise, it receives archives that other computers record, see package push.
 package main
 
@@ -28,7 +29,6 @@ import (
 
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
-	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/proxy"
@@ -59,6 +59,11 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	if len(operands) > 0 {
 		errs = append(errs, fmt.Errorf("unexpected argument %q", operands[0]))
 	}
+	if len(errs) == 0 {
+		if err := o.complete(); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	if set.Report(stderr, errs) {
 		if slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, getopt.ErrUsage) }) {
 			return 0
@@ -66,10 +71,24 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 		return 1
 	}
 	if err := o.serve(ctx); err != nil {
-		fmt.Fprintf(stderr, "pmproxy: %v\n", err)
+		o.reportFailure(stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// reportFailure says why the program has ended, where -x wants it.
+func (o *options) reportFailure(stderr io.Writer, err error) {
+	if o.fatal != "" && o.fatal != "-" {
+		f, openErr := daemonfile.Create(o.fatal)
+		if openErr == nil {
+			defer f.Close()
+			stderr = f
+		} else {
+			err = errors.Join(err, openErr)
+		}
+	}
+	fmt.Fprintf(stderr, "pmproxy: %v\n", err)
 }
 
 // serve serves until ctx ends.
@@ -82,10 +101,20 @@ func (o *options) serve(ctx context.Context) error {
 		defer func() { _ = l.Finish() }()
 		slog.SetDefault(slog.New(slog.NewTextHandler(l, nil)))
 	}
-	if o.seconds > 0 {
+	if o.life > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(o.seconds)*time.Second)
+		ctx, cancel = context.WithTimeout(ctx, o.life)
 		defer cancel()
+	}
+	var conf config
+	if o.config != "" {
+		var err error
+		if conf, err = readConfig(o.config); err != nil {
+			return err
+		}
+	}
+	if o.keyServer {
+		slog.Warn("there is no key server: /series and /search say so to their clients, whatever -h and -r name")
 	}
 	gw, err := o.gateway()
 	if err != nil {
@@ -100,24 +129,40 @@ func (o *options) serve(ctx context.Context) error {
 	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn)}
 	srv.RegisterOnShutdown(func() { _ = gw.Close() }) // who watches values would not end by himself
-	secure := tlsconf.NewServer(os.Getenv("PCP_TLSCONF_PATH"), nil)
-	if err := secure.Reload(); err != nil {
+	clients := &proxy.Proxy{Allow: gw.MayConnect}
+	if clients.TLS, err = conf.serving(); err != nil {
 		return err
 	}
-	clients := &proxy.Proxy{Allow: gw.MayConnect, TLS: secure.Serving()}
+	if conf.noPCP {
+		clients.Allow = func(string, int) bool { return false }
+	}
 	defer clients.Close()
 	listeners, err := o.listen()
 	if err != nil {
 		return err
 	}
+	undo, err := o.becomeService()
+	defer undo()
+	if err != nil {
+		return errors.Join(err, closeAll(listeners))
+	}
 	ended := make(chan error, len(listeners))
 	for _, l := range listeners {
 		slog.Info("listening", slog.String("addr", l.Addr().String()), slog.Bool("tls", clients.TLS != nil))
-		go func() { ended <- srv.Serve(clients.Listener(l)) }()
+		go func() {
+			if o.proxyOnly || conf.noHTTP {
+				ended <- clients.Serve(l)
+				return
+			}
+			ended <- srv.Serve(clients.Listener(l))
+		}()
 	}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
+	}
+	if o.proxyOnly || conf.noHTTP {
+		_ = closeAll(listeners) // which Serve would do as well
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), headerTimeout)
 	defer cancel()

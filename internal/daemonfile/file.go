@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 )
 
@@ -34,6 +35,18 @@ func Create(path string) (*File, error) { return create(path, entry.remove) }
 type File struct {
 	*os.File
 	entry entry
+}
+
+// CreatePID creates a file with the identifier of this process, in the place of one of a process that was killed.
+func CreatePID(path string) (*File, error) {
+	f, err := Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteString(strconv.Itoa(os.Getpid())); err != nil {
+		return nil, errors.Join(err, f.Remove(), f.Close())
+	}
+	return f, nil
 }
 
 // Remove removes the name of the file, unless another file has it by now. A device stays.
