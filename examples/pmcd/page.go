@@ -37,7 +37,7 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	gw := &webapi.Gateway{Local: func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) }, Allow: []string{},
-		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}}
+		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}, Log: srv.Logger}
 	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those of a pmproxy.
 	_ = srv.Add(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}, Logger: srv.Logger}))
 	server := &http.Server{Handler: readOnly(gw), ReadHeaderTimeout: pageHeaderTime, ReadTimeout: pageReadTime, WriteTimeout: pageWriteTime, IdleTimeout: pageIdleTime,

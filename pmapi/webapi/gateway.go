@@ -1,11 +1,14 @@
 package webapi
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export/nodeview"
@@ -38,12 +41,15 @@ type Gateway struct {
 	// status, their latencies, contexts, viewers, and what was refused and why. A program publishes the registry, or serves it with
 	// package pmdammv in a collector or in a context of package local.
 	Metrics *mmv.Registry
+	// Log names the metrics whose names collide in /metrics, when they are found; nil means slog.Default().
+	Log *slog.Logger
 	// Limits has what clients are granted.
 	Limits Limits
 
 	setUp    sync.Once
 	limits   Limits
 	views    map[string]openmetrics.View
+	log      *slog.Logger
 	dialer   pmapi.Dialer
 	stats    *stats
 	contexts contexts
@@ -68,6 +74,7 @@ func (g *Gateway) prepare() {
 		r = &mmv.Registry{Name: "gateway"}
 	}
 	g.stats = newStats(g, r)
+	g.log = loglimit.New(cmp.Or(g.Log, slog.Default()))
 	g.contexts.stats = g.stats
 	g.contexts.limits, g.streams.limits = g.limits, g.limits
 }

@@ -1,6 +1,7 @@
 package webapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -17,6 +18,12 @@ import (
 type scrapeKey struct {
 	spec  string
 	login login
+}
+
+// name is what the log has of a source: no attributes, of which one may be a password.
+func (k scrapeKey) name() string {
+	host, _, _ := strings.Cut(k.spec, "?")
+	return cmp.Or(host, "localhost")
 }
 
 // A pageKey is what pages have in common that are made in the same way.
@@ -154,5 +161,9 @@ func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
 		}
 		names = append(names, name)
 	}
-	return &openmetrics.Pages{Reader: &export.Reader{Context: q.s.c, Names: names}, Times: key.times}, nil
+	p := &openmetrics.Pages{Reader: &export.Reader{Context: q.s.c, Names: names}, Times: key.times}
+	if q.s.scrapes != nil && key.names == "" { // of a part they would be told again
+		p.Log = q.g.log.With("source", q.s.scrapes.name())
+	}
+	return p, nil
 }
