@@ -125,7 +125,7 @@ func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error
 }
 
 // logIn logs in by a mechanism that the collector offers, or by method. A password crosses a connection that others can read only
-// if method says so.
+// if method says so. Who has none is told that it takes a user, as by libpcp, rather than that no mechanism is good enough.
 func (l *link) logIn(method string, c sasl.Credentials, secure bool) error {
 	challenge, err := l.readLogin()
 	if err != nil {
@@ -135,6 +135,7 @@ func (l *link) logIn(method string, c sasl.Credentials, secure bool) error {
 	if method != "" {
 		offered, secure = method, true
 	}
+	secure = secure || c == sasl.Credentials{}
 	m, err := sasl.Choose(offered, secure)
 	if err != nil {
 		return err

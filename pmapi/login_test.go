@@ -305,7 +305,7 @@ func TestNoClearPasswordToStrangers(t *testing.T) {
 	self := tlstest.SelfSigned(t, "mallory", tlstest.Leaf{})
 	addr, _ := securely(t, func(s *collector.Server) {
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{self.TLS}}
-		s.Users, s.Mechanisms = sasl.Map{"root": v}, []string{"PLAIN"}
+		s.Users, s.Mechanisms, s.CredsRequired = sasl.Map{"root": v}, []string{"PLAIN"}, true
 	})
 	d := &pmapi.Dialer{TLS: &tls.Config{InsecureSkipVerify: true}}
 	c, err := d.Dial(t.Context(), "pcps://"+addr+"?username=root&password=secret")
@@ -314,6 +314,9 @@ func TestNoClearPasswordToStrangers(t *testing.T) {
 	}
 	if err == nil {
 		c.Close()
+	}
+	if _, err := d.Dial(t.Context(), "pcps://"+addr); !errors.Is(err, sasl.ErrParam) {
+		t.Errorf("without a user: error %v", err)
 	}
 	if c, err = d.Dial(t.Context(), "pcps://"+addr+"?username=root&password=secret&method=plain"); err != nil {
 		t.Error(err)
