@@ -47,8 +47,8 @@ func (c *Command) printResult(ctx context.Context, pc *pmapi.Context, r *pdu.Res
 	if loc == nil {
 		loc = time.Local
 	}
-	fmt.Fprintf(&b, "pmFetch returns ...\n__pmResult dump from %p timestamp: %d.%09d %s numpmid: %d\n",
-		r, r.Time.Unix(), r.Time.Nanosecond(), r.Time.In(loc).Format("15:04:05.000000000"), r.Len())
+	fmt.Fprintf(&b, "pmFetch returns ...\n%s__pmResult dump from %p timestamp: %d.%09d %s numpmid: %d\n",
+		changesLine(r.Changed), r, r.Time.Unix(), r.Time.Nanosecond(), r.Time.In(loc).Format("15:04:05.000000000"), r.Len())
 	for _, s := range r.All() {
 		names, err := pc.Names(ctx, s.PMID)
 		if err != nil {
@@ -66,6 +66,33 @@ func (c *Command) printResult(ctx context.Context, pc *pmapi.Context, r *pdu.Res
 		}
 	}
 	io.WriteString(c.stderr(), b.String())
+}
+
+// changesLine is a line with what has changed in a collector, empty for nothing.
+func changesLine(c pdu.Change) string {
+	if c == 0 {
+		return ""
+	}
+	var parts []string
+	if c&(pdu.ChangeAddAgent|pdu.ChangeRestartAgent|pdu.ChangeDropAgent) != 0 {
+		agents := "agent(s)"
+		for _, change := range []struct {
+			bit  pdu.Change
+			text string
+		}{{pdu.ChangeAddAgent, " added"}, {pdu.ChangeRestartAgent, " restarted"}, {pdu.ChangeDropAgent, " dropped"}} {
+			if c&change.bit != 0 {
+				agents += change.text
+			}
+		}
+		parts = append(parts, agents)
+	}
+	if c&pdu.ChangeLabels != 0 {
+		parts = append(parts, "label change")
+	}
+	if c&pdu.ChangeNames != 0 {
+		parts = append(parts, "names change")
+	}
+	return "PMCD state changes: " + strings.Join(parts, ", ") + "\n"
 }
 
 // printValues prints the values of a metric. Those of one without a descriptor are of unknown type.
