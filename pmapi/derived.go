@@ -163,7 +163,9 @@ func DerivedFromEnv() (*Derived, error) {
 // LoadEnv loads the files that DerivedFromEnv loads, with the options of PCP_DERIVED_CONTROL.
 func (d *Derived) LoadEnv() error {
 	if err := d.Control(os.Getenv("PCP_DERIVED_CONTROL")); err != nil {
-		return errors.Join(fmt.Errorf("PCP_DERIVED_CONTROL: %w", err), d.loadEnv())
+		err = fmt.Errorf("PCP_DERIVED_CONTROL: %w", err)
+		d.debug.Load().printf("%v\n", err)
+		return errors.Join(err, d.loadEnv())
 	}
 	return d.loadEnv()
 }

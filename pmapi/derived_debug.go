@@ -12,25 +12,33 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/derived"
 )
 
-// A DerivedDebug prints what is done with derived metrics in the form of the C library's debug option derive: definitions, names
-// that are looked up, and metrics that are bound to those of a source. The C library prints more of names in an archive.
+// A DerivedDebug prints what is done with derived metrics in the form of the C library's debug option derive: definitions, what is
+// wrong in files of them, names that are looked up, and metrics that are bound to those of a source. The C library prints more of
+// names in an archive.
 type DerivedDebug struct {
 	Writer io.Writer
 	// Parsed, Bound and Computed print expressions, too, as trees with addresses that only say which part is which: as they are
-	// parsed, as they are bound, and with the values of each fetch. They are the C library's options appl0, which prints tokens,
-	// too, appl1 and appl2.
+	// parsed, with their tokens; as they are bound; and with the values of each fetch. They are the C library's options appl0, appl1
+	// and appl2.
 	Parsed, Bound, Computed bool
 	// Desc is the lines about a descriptor, as pmPrintDesc(3) prints them; nil for none.
 	Desc func(pdu.Desc) string
 }
 
 // SetDebug makes all that is done with the definitions be printed; nil for nothing. It must be called before there are contexts.
-func (d *Derived) SetDebug(debug *DerivedDebug) { d.debug.Store(debug) }
+func (d *Derived) SetDebug(debug *DerivedDebug) {
+	d.debug.Store(debug)
+	if debug != nil {
+		debug.predefined()
+	}
+}
 
 // hook has the definitions tell what is done with them.
 func (d *Derived) hook() {
 	d.hooked.Do(func() {
 		d.set.OnLoad = func(path string) { d.debug.Load().printf("pmLoadDerivedConfig(\"%s\")\n", path) }
+		d.set.OnMistake = func(e *derived.ConfigError) { d.debug.Load().printf("%v\n", e) }
+		d.set.OnParse = func(name, text string, failed *derived.SyntaxError) { d.debug.Load().parsed(name, text, failed) }
 		d.set.OnDefine = func(index int, name string, e *derived.Expr) { d.debug.Load().defined(index, name, e) }
 		d.set.OnControl = d.controlled
 	})
@@ -56,6 +64,34 @@ const globalsBefore = firstDerived - 1
 func (d *DerivedDebug) printf(format string, args ...any) {
 	if d != nil {
 		fmt.Fprintf(d.Writer, format, args...)
+	}
+}
+
+// parsed prints an expression that has been parsed, of which failed is what is wrong.
+func (d *DerivedDebug) parsed(name, text string, failed *derived.SyntaxError) {
+	if d == nil || !d.Parsed {
+		return
+	}
+	d.printf("pmRegisterDerived: name=\"%s\" expr=\"%s\"\n", name, strings.TrimLeft(text, " \t"))
+	derived.Trace(d.Writer, text, failed)
+}
+
+// opened prints that a context has been opened, which has so many metrics beside those of event records.
+func (d *DerivedDebug) opened(metrics int) {
+	if d != nil && d.Bound {
+		d.printf("__dmopencontext(->ctx 0) called, %d derived metrics\n", metrics+globalsBefore)
+	}
+}
+
+// predefined prints the definitions of event records' metrics, which the C library has before all others.
+func (d *DerivedDebug) predefined() {
+	for i, name := range eventNames {
+		const expr = "anon(PM_TYPE_U32)"
+		d.parsed(name, expr, nil)
+		d.printf("pmRegisterDerived: global metric[%d] %s = %s\n", i, name, expr)
+		if e, err := derived.Parse(expr); err == nil && d.Parsed {
+			e.Dump(d.Writer)
+		}
 	}
 }
 
@@ -86,14 +122,18 @@ func (d *DerivedDebug) lookedUp(name string, m *derivedMetric) {
 	}
 }
 
-// bound prints whether a metric could be bound, by its index.
-func (d *DerivedDebug) bound(index int, m *derivedMetric) {
-	d.lookedUp(m.Name, m)
+// bound prints whether a metric could be bound, by its index. derivedOf is the derived metric that a name in it stands for, or nil.
+func (d *DerivedDebug) bound(index int, m *derivedMetric, derivedOf func(name string) *derivedMetric) {
 	unknown, ok := errors.AsType[*derived.UnknownError](m.err)
 	switch {
 	case ok:
-		d.lookedUp(unknown.Name, nil)
-		d.printf("bind_expr: error: derived metric %s: operand: %s: %v\n", m.Name, unknown.Name, pdu.ErrName)
+		where := ": " + unknown.Name
+		if operand := derivedOf(unknown.Name); operand != nil {
+			where = fmt.Sprintf(" (%s [%v])", unknown.Name, operand.id)
+		} else {
+			d.lookedUp(unknown.Name, nil)
+		}
+		d.printf("bind_expr: error: derived metric %s: operand%s: %v\n", m.Name, where, unknown.Err)
 	case m.err == nil:
 		d.printf("__dmbind: bind metric[%d] %s\n", index+globalsBefore, m.Name)
 		if d.Bound {
@@ -111,9 +151,10 @@ func (d *DerivedDebug) traversed(below string, m *derivedMetric) {
 	}
 }
 
-// computed prints the values of a metric.
-func (d *DerivedDebug) computed(m *derivedMetric) {
+// computed prints the values of a metric at a place of a request.
+func (d *DerivedDebug) computed(place int, m *derivedMetric) {
 	if d != nil && d.Computed {
+		m.prog.Trace(d.Writer, place, m.id)
 		m.prog.Dump(d.Writer, m.id, true, d.describe)
 	}
 }

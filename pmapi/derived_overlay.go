@@ -70,6 +70,7 @@ func newDerivedOverlay(src source.Source, d *Derived) *derivedOverlay {
 			cluster, item = cluster+1, 1
 		}
 	}
+	o.debug.opened(len(o.list))
 	return o
 }
 
@@ -162,21 +163,36 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 		return
 	}
 	m.binding = true
+	first := m.operands == nil && o.debug != nil
+	if first {
+		o.debug.lookedUp(m.Name, m)
+	}
 	for name := range m.Expr.Mentions() {
 		nested := o.byName[name]
-		if _, ok := descs[name]; ok || nested == nil {
+		if d, ok := descs[name]; nested == nil || ok && d != unboundDesc && d.PMID != nested.id {
 			continue
+		}
+		if first {
+			o.debug.lookedUp(name, nested)
 		}
 		o.bindOne(nested, descs)
 		descs[name] = unboundDesc // also of one that depends on itself
 		if nested.prog != nil && !nested.binding {
 			descs[name] = nested.desc()
+		} else {
+			first = false // the C library looks no further
 		}
 	}
 	m.binding = false
 	tried, failed := m.bind(descs, o.control.NoValue)
 	if tried && o.debug != nil {
-		o.debug.bound(o.indexOf(m), m)
+		o.debug.bound(o.indexOf(m), m, func(name string) *derivedMetric {
+			operand := o.byName[name]
+			if d := descs[name]; operand == nil || d != unboundDesc && d.PMID != operand.id {
+				return nil
+			}
+			return operand
+		})
 	}
 	if failed && o.refused != nil {
 		if e := m.failure(); e.Part != "" {
@@ -536,7 +552,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 			if m.computed != o.fetch { // it may be asked for twice
 				m.computed = o.fetch
 				m.prog.Eval(o.raw.Time, derived.Sets{Result: &o.raw, Places: places}, &o.names)
-				o.debug.computed(m)
+				o.debug.computed(i, m)
 			}
 			m.prog.Write(id, w)
 		}

@@ -61,7 +61,9 @@ func (c *Command) reportDerived(err error) (failed error) {
 			failed = err
 			return
 		}
-		fmt.Fprintln(c.stderr(), err)
+		if !c.tracesDerived() { // which has printed it where it was found
+			fmt.Fprintln(c.stderr(), err)
+		}
 	}
 	if err != nil {
 		each(err)

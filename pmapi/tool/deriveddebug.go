@@ -11,23 +11,23 @@ import (
 // derivedDebug makes what is done with derived metrics be printed, if the debug option derive is on, and expressions with appl0,
 // appl1 and appl2.
 func (c *Command) derivedDebug() {
-	if len(c.Debug) == 0 {
+	if !c.tracesDerived() {
 		return
 	}
 	on := pmlog.DebugOn(c.Debug)
-	if !on["derive"] {
-		return
-	}
-	for i, name := range []string{"event.flags", "event.missed"} { // those of the C library itself
-		fmt.Fprintf(c.stderr(), "pmRegisterDerived: global metric[%d] %s = anon(PM_TYPE_U32)\n", i, name)
-	}
 	c.given.derived.SetDebug(&pmapi.DerivedDebug{
 		Writer: debugWriter{c}, Parsed: on["appl0"], Bound: on["appl1"], Computed: on["appl2"],
 		Desc: func(d pdu.Desc) string {
+			if d.Type == pdu.TypeNoSupport {
+				return "    Data Type: " + TypeText(d.Type) + "\n"
+			}
 			return fmt.Sprintf("    Data Type: %s  InDom: %v 0x%x\n    %s\n", TypeText(d.Type), d.InDom, uint32(d.InDom), SemanticsText(d))
 		},
 	})
 }
+
+// tracesDerived reports whether the debug option derive is on.
+func (c *Command) tracesDerived() bool { return len(c.Debug) > 0 && pmlog.DebugOn(c.Debug)["derive"] }
 
 // A debugWriter writes to the standard error output that the Command has at the time.
 type debugWriter struct{ c *Command }

@@ -151,8 +151,53 @@ more.par = (sample.long.one + 2) * 3
 more.match = matchinst(!/bin-[12]/, sample.bin)
 more.inst = sample.bin[bin-300]
 more.scale = rescale(sample.kbyte_ctr, "Mbyte")
+part.left = sample.bin + sample.part_bin
+part.right = (sample.part_bin - sample.bin) < sample.part_bin * 2
+part.few = sample.bin + matchinst(/[12]00/, sample.bin)
+part.none = sample.bin[bin-345]
+part.types = sample.longlong.ten
+part.float = sample.float.bin
+part.double = sample.double.ten / 3
+part.unsigned = sample.ulong.ten
+part.aggregate = sample.aggregate.hullo
+part.unsupported = sample.bad.nosupport
+nest.base = sample.long.one * 3
+nest.of = nest.base + 1
+nest.bad = my.nosuch + nest.base
+`
+	// Mistakes that stop the parser at a token of each kind.
+	const mistakes = `
+good.all = !(a && b) || c <= d - 3 / 2.5 * instant(e) ? matchinst(!/x/, f) : max(g) + min(h) - sum(i)
+good.rest = scalar(count(a)) >= delta(b) == anon(PM_TYPE_32) < c > d
+bad.string = "abc
+bad.inst = a[x
+bad.pattern = matchinst(/x
+bad.end = a +
+bad.dot = a + .
+bad.close = )
+bad.open = (a
+bad.rate = rate(a
+bad.type = mkconst(1, type=foo)
+bad.units = rescale(a, "foo")
+bad.and = a & b
+bad.two = a b
+bad.plus = + a
+bad.regexp = matchinst(/(/, a)
+bad.number = avg(3)
+bad.word = units
+bad.ternary = a ? b
+bad.digits = 1.5.2
+bad.text = defined(a) ? a[x y\] z] : "s"
+bad.const = mkconst(1.5, type=u32)
+bad.large = 99999999999
+bad.comma = matchinst(/x/ b)
+bad.none =
 `
 	if err := os.WriteFile(file, []byte(definitions), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wrong := file + ".wrong"
+	if err := os.WriteFile(wrong, []byte(mistakes), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const host, ok = " -h HOST ", " -a ARCHIVES/ok-foo "
@@ -164,8 +209,13 @@ more.scale = rescale(sample.kbyte_ctr, "Mbyte")
 		"pmval -D derive -s 1" + host + "my.sum",
 		"pmprobe -D derive -v" + host + "my.sum my.deep",
 		"pminfo -D derive,appl1 -f" + host + "my more",
+		"pminfo -D derive -d" + host + "nest",
+		"pminfo -D derive,appl0,appl1 -d" + host + "my more part nest",
+		"pminfo -D derive,appl2 -f" + host + "part",
 		"pminfo -D derive,appl2 -f" + host + "more.inst more.tern more.neg more.cnt more.str more.dlt more.match more.par",
 	} {
 		compareDebug(t, strings.NewReplacer("HOST", c.Host(), "ARCHIVES", testSuite+"/archives").Replace(line), file)
 	}
+	compareDebug(t, "pminfo -D derive,appl0 -h "+c.Host()+" sample.bin", wrong)
+	compareDebug(t, "pminfo -D derive -h "+c.Host()+" sample.bin", wrong)
 }

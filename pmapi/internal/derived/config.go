@@ -112,8 +112,12 @@ func (c *config) fail(format string, args ...any) { c.report(false, fmt.Sprintf(
 const maxReports = 1000
 
 func (c *config) report(warning bool, message string) {
+	e := &ConfigError{c.path, c.line, warning, message}
 	if len(c.errs) < maxReports {
-		c.errs = append(c.errs, &ConfigError{c.path, c.line, warning, message})
+		c.errs = append(c.errs, e)
+	}
+	if c.set.OnMistake != nil {
+		c.set.OnMistake(e)
 	}
 }
 

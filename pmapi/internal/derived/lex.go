@@ -9,6 +9,8 @@ import (
 type SyntaxError struct {
 	Offset  int    // of the token at which the parser gave up; of the last byte if that is the end, -1 if there is none
 	Message string // empty if there is no more to be said than where
+
+	atEnd bool // the parser gave up at the end
 }
 
 func (e *SyntaxError) Error() string {
@@ -141,7 +143,7 @@ func (l *lexer) advance() error {
 	return l.operator()
 }
 
-func (l *lexer) fail(message string) error { return &SyntaxError{l.start, message} }
+func (l *lexer) fail(message string) error { return &SyntaxError{l.start, message, l.tok == tokEnd} }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 

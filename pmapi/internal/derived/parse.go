@@ -160,7 +160,7 @@ func levelOf(t token) int {
 // parse parses one expression.
 func (p *parser) parse(text string) (*Expr, error) {
 	if len(text) > maxExpr {
-		return nil, &SyntaxError{maxExpr, fmt.Sprintf("expression of more than %d bytes", maxExpr)}
+		return nil, &SyntaxError{Offset: maxExpr, Message: fmt.Sprintf("expression of more than %d bytes", maxExpr)}
 	}
 	p.lexer, p.open, p.depth = lexer{text: text}, p.open[:0], 0
 	root, err := p.all()
@@ -429,7 +429,7 @@ func (p *parser) changing(n *node) error {
 		}
 	}
 	if e, ok := err.(*SyntaxError); ok && e.Offset > first.start {
-		e.Offset, e.Message = first.start, "Metric name expected to follow "+functionCalls[n.fn]
+		e.Offset, e.Message, e.atEnd = first.start, "Metric name expected to follow "+functionCalls[n.fn], first.tok == tokEnd
 	}
 	return err
 }
@@ -528,7 +528,6 @@ func (p *parser) mkconst(n *node) error {
 	if err := p.advance(); err != nil {
 		return err
 	}
-	typeWord := ""
 	for first := true; first || p.tok != tokRParen; first = false {
 		if p.tok != tokComma {
 			return p.unexpected()
@@ -536,12 +535,12 @@ func (p *parser) mkconst(n *node) error {
 		if err := p.advance(); err != nil {
 			return err
 		}
-		if err := p.attribute(n, &typeWord); err != nil {
+		if err := p.attribute(n); err != nil {
 			return err
 		}
 	}
 	if t := n.desc.Type; double && t != pdu.TypeDouble && t != pdu.TypeFloat {
-		return p.fail("Incompatible floating point constant and type '" + typeWord + "'")
+		return p.fail("Incompatible floating point constant and type '" + t.String() + "'")
 	}
 	return nil
 }
@@ -558,7 +557,7 @@ func (p *parser) novalue(n *node) error {
 				return err
 			}
 		}
-		if err := p.attribute(n, new(string)); err != nil {
+		if err := p.attribute(n); err != nil {
 			return err
 		}
 	}
@@ -566,7 +565,7 @@ func (p *parser) novalue(n *node) error {
 }
 
 // attribute parses a key and its value, and the token after them.
-func (p *parser) attribute(n *node, typeWord *string) error {
+func (p *parser) attribute(n *node) error {
 	key := p.word
 	if p.tok != tokReserved && (p.tok != tokName || key != "indom" && key != "meta") {
 		return p.unexpected()
@@ -586,9 +585,6 @@ func (p *parser) attribute(n *node, typeWord *string) error {
 	}
 	if err := p.setAttribute(n, key, p.word); err != nil {
 		return err
-	}
-	if key == "type" {
-		*typeWord = p.word
 	}
 	return p.advance()
 }

@@ -80,7 +80,7 @@ func TestNewer(t *testing.T) {
 		"mkconst(1, indom=60)":                        "17 Illegal indom: '60'",
 		"mkconst(1, indom=disks)":                     "17 Illegal indom: 'disks'",
 		"mkconst(1, meta=1)":                          "16 ",
-		"mkconst(1.5, type=double, meta=a, type=u64)": "42 Incompatible floating point constant and type 'u64'",
+		"mkconst(1.5, type=double, meta=a, type=u64)": "42 Incompatible floating point constant and type 'U64'",
 		"mkconst(1, type=1.5)":                        "16 ",
 	} {
 		_, err := Parse(text)

@@ -18,11 +18,12 @@ type Definition struct {
 
 // A Set is definitions of derived metrics, in the order in which they were made. Several goroutines may use it.
 type Set struct {
-	// OnLoad and OnDefine are told of files of definitions that are read, and of metrics, with how many there were before. They are
-	// set before use, or nil.
-	OnLoad   func(path string)
-	OnDefine func(index int, name string, e *Expr)
-	// OnControl is told of options when some are set. It is set before use, or nil.
+	// These are told of files of definitions that are read, of what is wrong in them, of expressions that are parsed, of metrics that are
+	// defined, with how many there were before, and of options when some are set. They are set before use, or nil.
+	OnLoad    func(path string)
+	OnMistake func(*ConfigError)
+	OnParse   func(name, text string, failed *SyntaxError)
+	OnDefine  func(index int, name string, e *Expr)
 	OnControl func(Controls)
 
 	mu       sync.Mutex
@@ -54,20 +55,24 @@ func (e *AddError) Error() string {
 func (s *Set) Add(name, text string) error {
 	fail := func(err SyntaxError) error { return &AddError{name, text, err} }
 	if !isName(name) {
-		return fail(SyntaxError{0, "illegal derived metric name (" + name + ")"})
+		return fail(SyntaxError{Message: "illegal derived metric name (" + name + ")"})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	expr, err := s.parser.parse(text)
-	if e, ok := errors.AsType[*SyntaxError](err); ok {
+	e, failed := errors.AsType[*SyntaxError](err)
+	if s.OnParse != nil {
+		s.OnParse(name, text, e)
+	}
+	if failed {
 		return fail(*e)
 	}
 	first := len(text) - len(strings.TrimLeft(text, " \t"))
 	if _, ok := s.byName[name]; ok {
-		return fail(SyntaxError{first, "Duplicate global derived metric name"})
+		return fail(SyntaxError{Offset: first, Message: "Duplicate global derived metric name"})
 	}
 	if limit := s.controls.GlobalLimit; len(s.list) == maxDefinitions || limit > 0 && len(s.list) >= limit {
-		return fail(SyntaxError{first, "Too many global derived metrics"})
+		return fail(SyntaxError{Offset: first, Message: "Too many global derived metrics"})
 	}
 	if s.byName == nil {
 		s.byName = map[string]int{}
