@@ -122,8 +122,9 @@ func (d *DerivedDebug) lookedUp(name string, m *derivedMetric) {
 	}
 }
 
-// bound prints whether a metric could be bound, by its index. derivedOf is the derived metric that a name in it stands for, or nil.
-func (d *DerivedDebug) bound(index int, m *derivedMetric, derivedOf func(name string) *derivedMetric) {
+// bound prints whether a metric could be bound, by its index. derivedOf is the derived metric that a name in it stands for, or nil;
+// isKnown tells whether there is any metric of a name.
+func (d *DerivedDebug) bound(index int, m *derivedMetric, derivedOf func(name string) *derivedMetric, isKnown func(name string) bool) {
 	unknown, ok := errors.AsType[*derived.UnknownError](m.err)
 	switch {
 	case ok:
@@ -135,6 +136,11 @@ func (d *DerivedDebug) bound(index int, m *derivedMetric, derivedOf func(name st
 		}
 		d.printf("bind_expr: error: derived metric %s: operand%s: %v\n", m.Name, where, unknown.Err)
 	case m.err == nil:
+		for name := range m.Expr.Mentions() {
+			if !isKnown(name) { // one of defined
+				d.lookedUp(name, nil)
+			}
+		}
 		d.printf("__dmbind: bind metric[%d] %s\n", index+globalsBefore, m.Name)
 		if d.Bound {
 			m.prog.Dump(d.Writer, m.id, false, d.describe)

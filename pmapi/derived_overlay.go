@@ -192,6 +192,9 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 				return nil
 			}
 			return operand
+		}, func(name string) bool {
+			_, ok := descs[name]
+			return ok
 		})
 	}
 	if failed && o.refused != nil {

@@ -134,7 +134,7 @@ func (b *binder) bindNode(n *node) (*bound, error) {
 
 // constant makes a node one that has always one value.
 func (o *bound) constant(t pdu.Type, v float64) {
-	o.desc = pdu.Desc{Type: t, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	o.desc = pdu.Desc{PMID: pdu.NoPMID, Type: t, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	o.out.one(t, v)
 }
 

@@ -20,7 +20,7 @@ func (e *Expr) Dump(w io.Writer) {
 // it is what the last Eval has computed, and without the heading.
 func (p *Program) Dump(w io.Writer, id pdu.PMID, values bool, describe func(pdu.Desc) string) {
 	if !values {
-		fmt.Fprintf(w, "Derived metric expr dump from %p...\n", p.root.node)
+		fmt.Fprintf(w, "Derived metric expr dump from %p...\n", p.root)
 	}
 	d := dumper{w: w, describe: describe, values: values}
 	d.bound(p.root, id, false)
@@ -39,12 +39,12 @@ func (d *dumper) parsed(n *node, saved bool) {
 		return
 	}
 	left, right, leaf := shape(n)
-	d.line(n, left, right, leaf, saved, 1)
+	d.line(n, n, left, right, leaf, saved, 1)
 	switch {
 	case n.op == tokFunction && n.fn == fnAnon:
 		fmt.Fprintf(d.w, "expr node %p type=INTEGER left=(nil) right=(nil) save_last=0 [PM_TYPE_%s] primary=1\n", left, n.desc.Type)
 	case isFilter(n):
-		d.pattern(n, nil)
+		d.pattern(left, n, nil)
 		d.parsed(n.left, false)
 	case n.op == tokQuest:
 		d.parsed(n.left, false)
@@ -55,33 +55,30 @@ func (d *dumper) parsed(n *node, saved bool) {
 	default:
 		d.parsed(n.left, savesLast(n))
 		d.parsed(n.right, false)
-		d.scale(n)
+		d.scale(right, n)
 	}
 }
 
 // bound writes a bound node, in the descriptor of which is a PMID, and those below it.
 func (d *dumper) bound(o *bound, id pdu.PMID, saved bool) {
 	n := o.node
-	left, right, leaf := shape(n)
-	if n.op == tokFunction && n.fn == fnDefined {
-		left = nil
-	}
-	d.line(n, left, right, leaf, saved, 0)
+	left, right, leaf := o.shape()
+	d.line(o, n, left, right, leaf, saved, 0)
 	d.attributes(o, id)
 	switch {
 	case isFilter(n):
-		d.pattern(n, o)
+		d.pattern(left, n, o)
 		d.below(o.left, false)
 	case n.op == tokQuest:
 		d.below(o.left, false)
-		fmt.Fprintf(d.w, "expr node %p type=COLON left=%p right=%p save_last=0\n", right, n.right, n.other)
+		fmt.Fprintf(d.w, "expr node %p type=COLON left=%p right=%p save_last=0\n", right, o.right, o.other)
 		fmt.Fprintf(d.w, "    PMID: PM_ID_NULL (%v from pmDesc) numval: 0\n%s", o.right.desc.PMID, d.describe(o.right.desc))
 		d.below(o.right, false)
 		d.below(o.other, false)
 	default:
 		d.below(o.left, savesLast(n))
 		d.below(o.right, false)
-		d.scale(n)
+		d.scale(right, n)
 	}
 }
 
@@ -122,17 +119,37 @@ func shape(n *node) (left, right any, leaf string) {
 	return left, right, leaf
 }
 
+// shape is what a bound node has below it: the C library has other nodes for what is bound.
+func (o *bound) shape() (left, right any, leaf string) {
+	left, right, leaf = shape(o.node)
+	replace := func(p any) any {
+		switch p {
+		case any(o.node.left):
+			if o.left == nil {
+				return nil // of defined
+			}
+			return o.left
+		case any(o.node.right):
+			return o.right
+		case any(&o.word):
+			return &o.input
+		}
+		return p
+	}
+	return replace(left), replace(right), leaf
+}
+
 func isFilter(n *node) bool { return n.op == tokInstance || n.op == tokFunction && n.fn == fnMatchInst }
 
 func savesLast(n *node) bool { return n.op == tokFunction && (n.fn == fnDelta || n.fn == fnRate) }
 
-// line writes the first line of a node.
-func (d *dumper) line(n *node, left, right any, leaf string, saved bool, primary int) {
+// line writes the first line of a node, which is at self.
+func (d *dumper) line(self any, n *node, left, right any, leaf string, saved bool, primary int) {
 	last := 0
 	if saved {
 		last = 1
 	}
-	fmt.Fprintf(d.w, "expr node %p type=%s left=%s right=%s save_last=%d", n, nodeType(n), address(left), address(right), last)
+	fmt.Fprintf(d.w, "expr node %p type=%s left=%s right=%s save_last=%d", self, nodeType(n), address(left), address(right), last)
 	if leaf != "" {
 		fmt.Fprintf(d.w, " [%s] primary=%d", leaf, primary)
 	}
@@ -170,22 +187,22 @@ func nodeType(n *node) string {
 	return opNames[n.op].name
 }
 
-// pattern writes which instances a node chooses, and how many those were if o is not nil.
-func (d *dumper) pattern(n *node, o *bound) {
+// pattern writes which instances a node chooses, in a line of its own of a node at self, and how many those were if o is not nil.
+func (d *dumper) pattern(self any, n *node, o *bound) {
 	values := o != nil && d.values
 	if n.op == tokInstance {
 		inst := pdu.NoInst
 		if values && len(o.out.insts) > 0 {
 			inst = o.out.insts[0]
 		}
-		fmt.Fprintf(d.w, "expr node %p type=PATTERN pattern: %s type: exact match inst=%d\n", &n.word, n.word, inst)
+		fmt.Fprintf(d.w, "expr node %p type=PATTERN pattern: %s type: exact match inst=%d\n", self, n.word, inst)
 		return
 	}
 	kind := "regex"
 	if n.inverted {
 		kind = "inverted regex"
 	}
-	fmt.Fprintf(d.w, "expr node %p type=PATTERN pattern: %s type: %s used=", &n.word, n.pattern, kind)
+	fmt.Fprintf(d.w, "expr node %p type=PATTERN pattern: %s type: %s used=", self, n.pattern, kind)
 	if values && len(o.left.out.insts) > 0 {
 		fmt.Fprintf(d.w, "1 (%d instances, %d matches)\n", len(o.left.out.insts), len(o.out.insts))
 	} else {
@@ -193,10 +210,10 @@ func (d *dumper) pattern(n *node, o *bound) {
 	}
 }
 
-// scale writes the units of rescale.
-func (d *dumper) scale(n *node) {
+// scale writes the units of rescale, which are a node at self.
+func (d *dumper) scale(self any, n *node) {
 	if n.op == tokFunction && n.fn == fnRescale {
-		fmt.Fprintf(d.w, "expr node %p type=SCALE left=(nil) right=(nil) save_last=0 [%s]\n", &n.word, n.desc.Units)
+		fmt.Fprintf(d.w, "expr node %p type=SCALE left=(nil) right=(nil) save_last=0 [%s]\n", self, n.desc.Units)
 	}
 }
 

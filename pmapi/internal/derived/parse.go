@@ -515,7 +515,7 @@ func (p *parser) matchInst(n *node) error {
 
 // mkconst parses a number and what is said of it.
 func (p *parser) mkconst(n *node) error {
-	n.desc = pdu.Desc{Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	n.desc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	switch p.tok {
 	case tokInteger:
 	case tokDouble:
@@ -547,7 +547,7 @@ func (p *parser) mkconst(n *node) error {
 
 // novalue parses what is said of values that are not there, which may be nothing.
 func (p *parser) novalue(n *node) error {
-	n.desc = pdu.Desc{Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	n.desc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	for first := true; p.tok != tokRParen; first = false {
 		if !first {
 			if p.tok != tokComma {
@@ -648,6 +648,6 @@ func (p *parser) anon(n *node) error {
 	if !ok || !strings.HasPrefix(p.word, "PM_TYPE_") {
 		return p.fail("type=" + p.word + " not allowed for anon()")
 	}
-	n.desc = pdu.Desc{Type: t, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	n.desc = pdu.Desc{PMID: pdu.NoPMID, Type: t, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	return p.advance()
 }

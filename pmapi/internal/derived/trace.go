@@ -110,7 +110,7 @@ func (o *bound) trace(w io.Writer) {
 	switch {
 	case o.op == tokInstance && o.out.err == 0 && len(o.out.insts) == 0:
 		fmt.Fprintf(w, "eval_expr: expr node %p type=FILTERINST pmLookupInDom_ctx(...,%v,%s) failed: %v\n",
-			o.node, o.desc.InDom, o.word, pdu.ErrInst)
+			o, o.desc.InDom, o.word, pdu.ErrInst)
 	case o.op != tokQuest && o.op != tokFunction && o.left != nil && o.right != nil && o.left.desc.InDom != pdu.NoInDom && o.right.desc.InDom != pdu.NoInDom:
 		traceMatches(w, opNames[o.op].name, &o.left.out, &o.right.out)
 	}
