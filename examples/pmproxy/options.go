@@ -90,6 +90,7 @@ func (o *options) addArchive(v string) error {
 
 func (o *options) setLife(v string) (err error) {
 	if o.life, err = pmapi.ParseInterval(v); err != nil || o.life <= 0 {
+		//lint:ignore ST1005 pmproxy's text, which ends so
 		return errors.New("bad -T interval format:")
 	}
 	return nil
