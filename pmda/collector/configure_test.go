@@ -24,7 +24,7 @@ func testRequestsWhileConfiguring(t *testing.T, timeout time.Duration) {
 		<-start
 		return &collectortest.Agent{Name: "slow", Domain: d}, nil
 	}
-	s := withTime(t, &Server{Timeout: timeout, DSO: map[string]func(pdu.Domain) (pmda.Handler, error){"slow_init": slow}})
+	s := collectortest.CloseAtEnd(t, &Server{Timeout: timeout, DSO: map[string]func(pdu.Domain) (pmda.Handler, error){"slow_init": slow}})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "there", Domain: 40})
 	configured := make(chan error, 1)
 	go func() {
