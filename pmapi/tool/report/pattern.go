@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // lacks references to groups, conditions, and groups that keep what they took. The time of a match is at most proportional to the
 // lengths of the expression and of the text, and once more to that of the text for each of what looks around.
 type pattern struct {
+	re    *regexp.Regexp // of the beginning of a text; nil if something looks around, which package regexp does not have
 	prog  *syntax.Prog
 	looks map[uint32]look // by the number of the instruction that stands for it
 }
@@ -61,7 +63,10 @@ func (t *translation) compile() (*pattern, error) {
 			p.looks[uint32(pc)] = t.looks[i]
 		}
 	}
-	return p, nil
+	if len(p.looks) == 0 {
+		p.re, err = regexp.Compile(`\A(?:` + text + `)`)
+	}
+	return p, err
 }
 
 // regexpMessage is what is wrong with a regular expression, in Python's words where they are known.
@@ -94,6 +99,9 @@ func regexpMessage(text string, err error) string {
 
 // matches reports whether the beginning of a text matches, which is all of it where the expression says so.
 func (p *pattern) matches(text string) bool {
+	if p.re != nil {
+		return p.re.MatchString(text)
+	}
 	return p.matchesAt(text, 0, -1)
 }
 

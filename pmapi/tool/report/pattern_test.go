@@ -134,7 +134,7 @@ func TestPatternReferences(t *testing.T) {
 	}
 }
 
-// TestPatternProperty compares matches of expressions without looks with those of package regexp.
+// TestPatternProperty compares the matches that looks need with those of package regexp, which expressions without looks have.
 func TestPatternProperty(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", "b", ".", "[^a]", "(a|ab)", "(b*)", "a+?", "(?:ba)*", "|", `\b`, "^", "$", "b{2}", "(?i:A)", "é"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -144,7 +144,7 @@ func TestPatternProperty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := p.matches(name), regexp.MustCompile(`\A(?:`+text+`)`).MatchString(name); got != want {
+		if got, want := p.matchesAt(name, 0, -1), regexp.MustCompile(`\A(?:`+text+`)`).MatchString(name); got != want || p.matches(name) != want {
 			t.Fatalf("%q matches %q: %v", name, text, got)
 		}
 		not, err := compilePattern("(?!" + text + ")")
@@ -180,7 +180,9 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		if p, err := compilePattern(text); err == nil {
-			p.matches(name)
+			if p.matches(name) != p.matchesAt(name, 0, -1) {
+				t.Fatalf("%q, %q", text, name)
+			}
 		}
 	})
 }
