@@ -71,7 +71,8 @@ type Derived struct {
 
 	set    derived.Set
 	hooked sync.Once
-	debug  atomic.Pointer[DerivedDebug]
+	given  atomic.Pointer[DerivedDebug] // by SetDebug
+	debug  atomic.Pointer[DerivedDebug] // with what Control adds
 }
 
 // A DerivedError says why an expression cannot be used. It wraps pdu.ErrBadDerive.
@@ -142,7 +143,8 @@ func (d *Derived) Load(path string) (n int, err error) {
 //	GLOBAL_LIMIT     how many metrics can be defined, -1 for no limit
 //	CONTEXT_LIMIT    how many Context.Derive defines for one context, -1 for no limit
 //	DEBUG_SYNTAX, DEBUG_SEMANTICS, DEBUG_EVAL
-//	                 1 for Parsed, Bound, Computed of a DerivedDebug, which writes to the standard error without SetDebug
+//	                 1 for Parsed, Bound, Computed of a DerivedDebug, beside those of SetDebug, without which it writes to the
+//	                 standard error; 0 to end that
 //	OPTION_NOVALUE   1 for no values, instead of an error, of metrics in expressions that the source does not have: each of type U32,
 //	                 discrete, without units and instances
 //

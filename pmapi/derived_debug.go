@@ -25,12 +25,12 @@ type DerivedDebug struct {
 	Desc func(pdu.Desc) string
 }
 
-// SetDebug makes all that is done with the definitions be printed; nil for nothing. It must be called before there are contexts.
+// SetDebug makes all that is done with the definitions be printed, at once those of event records' metrics; nil for nothing but what
+// Control says. It must be called before there are contexts.
 func (d *Derived) SetDebug(debug *DerivedDebug) {
-	d.debug.Store(debug)
-	if debug != nil {
-		debug.predefined()
-	}
+	d.given.Store(debug)
+	d.controlled(d.set.Controls())
+	d.debug.Load().predefined()
 }
 
 // hook has the definitions tell what is done with them.
@@ -44,18 +44,18 @@ func (d *Derived) hook() {
 	})
 }
 
-// controlled has options of debugging take effect. Without SetDebug it is the standard error that is written to.
+// controlled has options of debugging take effect beside SetDebug, without which it is the standard error that is written to.
 func (d *Derived) controlled(c derived.Controls) {
-	was := d.debug.Load()
-	if was == nil {
-		if !c.DebugSyntax && !c.DebugSemantics && !c.DebugEval {
-			return
+	debug := d.given.Load()
+	if c.DebugSyntax || c.DebugSemantics || c.DebugEval {
+		more := DerivedDebug{Writer: os.Stderr}
+		if debug != nil {
+			more = *debug
 		}
-		was = &DerivedDebug{Writer: os.Stderr}
+		more.Parsed, more.Bound, more.Computed = more.Parsed || c.DebugSyntax, more.Bound || c.DebugSemantics, more.Computed || c.DebugEval
+		debug = &more
 	}
-	now := *was
-	now.Parsed, now.Bound, now.Computed = now.Parsed || c.DebugSyntax, now.Bound || c.DebugSemantics, now.Computed || c.DebugEval
-	d.debug.Store(&now)
+	d.debug.Store(debug)
 }
 
 // globalsBefore is how many global metrics the C library has before those that are defined: those of event records.
@@ -85,6 +85,9 @@ func (d *DerivedDebug) opened(metrics int) {
 
 // predefined prints the definitions of event records' metrics, which the C library has before all others.
 func (d *DerivedDebug) predefined() {
+	if d == nil {
+		return
+	}
 	for i, name := range eventNames {
 		const expr = "anon(PM_TYPE_U32)"
 		d.parsed(name, expr, nil)
