@@ -410,10 +410,10 @@ func (o *derivedOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]strin
 		if r.Text&pdu.TextHelp != 0 {
 			text = m.Help
 		}
-		if text == nil {
+		if !text.Given {
 			return "", pdu.ErrText
 		}
-		return *text, nil
+		return text.Text, nil
 	}, func(reqs []pdu.TextReq) ([]string, source.Errors, error) { return o.Source.Texts(ctx, reqs) })
 }
 

@@ -59,10 +59,10 @@ const noInput = -1
 // Bind binds an expression to metrics. The error is a *SemanticError or an *UnknownError.
 func (e *Expr) Bind(describe Describe) (*Program, error) {
 	b := &binder{describe: describe, p: new(Program)}
-	if err := b.unknown(e.root); err != nil {
+	if err := b.unknown(e.root()); err != nil {
 		return nil, err
 	}
-	root, err := b.bind(e.root)
+	root, err := b.bind(e.root())
 	if err != nil {
 		return nil, err
 	}
@@ -141,13 +141,13 @@ func (o *bound) constant(t pdu.Type, v float64) {
 // constant makes a node of mkconst or novalue what its attributes say, and for those that it is not given what the metric of meta has.
 func (b *binder) constant(o *bound) error {
 	n := o.node
-	o.desc = n.desc
+	o.desc = *n.desc
 	if n.left != nil {
 		d, err := b.describe(n.left.word)
 		if err != nil {
 			return &UnknownError{n.left.word, err}
 		}
-		o.desc = n.given.over(n.desc, d)
+		o.desc = n.given.over(*n.desc, d)
 	}
 	switch t := o.desc.Type; {
 	case n.fn == fnNovalue:
@@ -215,7 +215,7 @@ func semantic(message string) error { return &SemanticError{Message: message} }
 // function finds the descriptor of a function.
 func (o *bound) function() error {
 	if o.fn == fnAnon {
-		o.desc = o.node.desc
+		o.desc = *o.node.desc
 		return nil
 	}
 	o.desc = o.left.desc

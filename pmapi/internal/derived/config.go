@@ -35,23 +35,30 @@ func (s *Set) Load(path string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	l := &loader{set: s}
 	if !info.IsDir() {
-		return s.loadFile(path, info.Size())
+		return l.file(path, info.Size())
 	}
-	return s.loadDir(path, maxDirs)
+	return l.dir(path, maxDirs)
+}
+
+// A loader is one call of Load.
+type loader struct {
+	set *Set
+	buf [8 << 10]byte // what a file is read through
 }
 
 // maxDirs is how deep directories may be below each other.
 const maxDirs = 100
 
-// loadDir reads all files of a directory, in the order of the directory as the C library does: the numbers of metrics depend on it.
-func (s *Set) loadDir(path string, depth int) (n int, err error) {
-	dir, err := os.Open(path)
+// dir reads all files of a directory, in the order of the directory as the C library does: the numbers of metrics depend on it.
+func (l *loader) dir(path string, depth int) (n int, err error) {
+	d, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
-	names, err := dir.Readdirnames(-1)
-	dir.Close()
+	names, err := d.Readdirnames(-1)
+	d.Close()
 	errs := []error{err}
 	for _, name := range names {
 		p := filepath.Join(path, name)
@@ -60,9 +67,9 @@ func (s *Set) loadDir(path string, depth int) (n int, err error) {
 		switch {
 		case err != nil:
 		case info.IsDir() && depth > 0:
-			more, err = s.loadDir(p, depth-1)
+			more, err = l.dir(p, depth-1)
 		case info.Mode().IsRegular(): // a FIFO would be waited for
-			more, err = s.loadFile(p, info.Size())
+			more, err = l.file(p, info.Size())
 		}
 		errs = append(errs, err)
 		n += more
@@ -70,26 +77,26 @@ func (s *Set) loadDir(path string, depth int) (n int, err error) {
 	return n, errors.Join(errs...)
 }
 
-// loadFile reads a file of a size that may have changed.
-func (s *Set) loadFile(path string, size int64) (n int, err error) {
+// file reads a file of a size that may have changed.
+func (l *loader) file(path string, size int64) (n int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	if s.OnLoad != nil {
-		s.OnLoad(path)
+	if l.set.OnLoad != nil {
+		l.set.OnLoad(path)
 	}
 	var b strings.Builder
 	b.Grow(int(min(size, maxConfig)))
-	_, err = io.CopyBuffer(&b, io.LimitReader(f, maxConfig+1), make([]byte, max(1, min(size, 8<<10))))
+	_, err = io.CopyBuffer(&b, io.LimitReader(f, maxConfig+1), l.buf[:])
 	if err == nil && b.Len() > maxConfig {
 		err = &ConfigError{Path: path, Line: 1, Message: fmt.Sprintf("more than %d bytes", maxConfig)}
 	}
 	if err != nil {
 		return 0, err
 	}
-	c := config{set: s, path: path, text: b.String()}
+	c := config{set: l.set, path: path, text: b.String()}
 	for c.text != "" {
 		c.definition()
 	}

@@ -80,10 +80,10 @@ func TestLoad(t *testing.T) {
 	if got := strings.ReplaceAll(err.Error(), file, "FILE"); n != 4 || got != configErrors {
 		t.Errorf("%d metrics\n%s\nwant\n%s", n, got, configErrors)
 	}
-	if d := definition(t, &s, "q.txt"); d.OneLine == nil || *d.OneLine != "one line" || d.Help == nil || *d.Help != "long\ntext \"quoted\" x on" {
+	if d := definition(t, &s, "q.txt"); d.OneLine != (HelpText{"one line", true}) || d.Help != (HelpText{"long\ntext \"quoted\" x on", true}) {
 		t.Errorf("%+v", d)
 	}
-	if d := definition(t, &s, "q.plain"); d.OneLine == nil || *d.OneLine != "without marks" {
+	if d := definition(t, &s, "q.plain"); d.OneLine != (HelpText{"without marks", true}) {
 		t.Errorf("%+v", d)
 	}
 	var all Set
@@ -170,7 +170,7 @@ func TestTextOfAnother(t *testing.T) {
 	before := s.All()
 	c := config{set: &s, path: "f", text: "a(oneline) = text\n"}
 	c.definition()
-	if now := s.All(); before[0].OneLine != nil || now[0].OneLine == nil || *now[0].OneLine != "text" || now[0].Expr != before[0].Expr {
+	if now := s.All(); before[0].OneLine.Given || now[0].OneLine.Text != "text" || now[0].Expr != before[0].Expr {
 		t.Errorf("%+v, %+v", before[0], now[0])
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 // Dump writes an expression as the C library does that has parsed it. The addresses mean nothing but which node is which.
 func (e *Expr) Dump(w io.Writer) {
-	fmt.Fprintf(w, "Derived metric expr dump from %p...\n", e.root)
+	fmt.Fprintf(w, "Derived metric expr dump from %p...\n", e.root())
 	d := dumper{w: w}
-	d.parsed(e.root, false)
+	d.parsed(e.root(), false)
 }
 
 // Dump writes a program as the C library does: what is known of each part. describe is the lines about a descriptor. With values

@@ -119,9 +119,7 @@ type lexer struct {
 
 // advance reads the next token.
 func (l *lexer) advance() error {
-	for l.next < len(l.text) && (isBlank(l.text[l.next]) || l.text[l.next] == '\n') {
-		l.next++
-	}
+	l.skipBlanks()
 	l.start, l.word, l.fn = l.next, "", noFunction
 	if l.next == len(l.text) {
 		l.tok, l.start = tokEnd, len(l.text)-1
@@ -141,6 +139,12 @@ func (l *lexer) advance() error {
 		return l.delimited(tokPattern, '/', true, "unterminated pattern")
 	}
 	return l.operator()
+}
+
+func (l *lexer) skipBlanks() {
+	for l.next < len(l.text) && (isBlank(l.text[l.next]) || l.text[l.next] == '\n') {
+		l.next++
+	}
 }
 
 func (l *lexer) fail(message string) error { return &SyntaxError{l.start, message, l.tok == tokEnd} }

@@ -6,14 +6,23 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Expr is the expression of a derived metric. It does not change, and several goroutines may use it.
+// An Expr is the expression of a derived metric. It does not change, and several goroutines may use it. Many are defined and few are
+// used: its nodes are made when it is used first.
 type Expr struct {
-	text string
-	root *node
+	text  string
+	once  sync.Once
+	nodes *node
+}
+
+// root is the node that is the whole expression.
+func (e *Expr) root() *node {
+	e.once.Do(func() { e.nodes, _ = new(parser).parse(e.text) }) // checked before
+	return e.nodes
 }
 
 // String is the text.
@@ -21,7 +30,7 @@ func (e *Expr) String() string { return e.text }
 
 // Mentions yields the names of all metrics in the expression, each as often as it is there.
 func (e *Expr) Mentions() iter.Seq[string] {
-	return func(yield func(string) bool) { e.root.names(yield) }
+	return func(yield func(string) bool) { e.root().names(yield) }
 }
 
 func (n *node) names(yield func(string) bool) bool {
@@ -41,7 +50,7 @@ type node struct {
 	inverted    bool       // of pattern
 	negative    bool       // tokMinus with left alone
 	given       attributes // of mkconst and novalue: what desc has of the expression
-	desc        pdu.Desc   // of mkconst, novalue and anon: all but the PMID; of rescale the units
+	desc        *pdu.Desc  // of mkconst, novalue and anon: all but the PMID; of rescale the units; nil for others
 	left, right *node      // left of mkconst and novalue: the metric of meta, or nil
 	other       *node      // of tokQuest: left ? right : other
 	word        string     // the name of a metric or of an instance, or a number as it is written
@@ -99,7 +108,7 @@ const (
 
 // Parse parses an expression. The error is a *SyntaxError.
 func Parse(text string) (*Expr, error) {
-	return new(parser).parse(text)
+	return new(parser).check(text)
 }
 
 // A parser parses expressions, one after the other, by the precedence of operators. What an error is called depends on where it
@@ -109,22 +118,25 @@ type parser struct {
 	open  []expectation // what those parts say
 	depth int
 	spare []node // for nodes, which are allocated many at a time
-	slab  int    // how many at the last time
+	slab  []node // the latest of them
 }
 
-// maxSlab is how many nodes are allocated at a time at most.
-const maxSlab = 64
+// The least and the greatest number of nodes that are allocated at a time.
+const (
+	minSlab = 4
+	maxSlab = 64
+)
 
 // newNode returns a node for an expression.
-func (p *parser) newNode(n node) *node {
+func (p *parser) newNode(op token) *node {
 	if len(p.spare) == 0 {
-		p.slab = min(2*p.slab+2, maxSlab)
-		p.spare = make([]node, p.slab)
+		p.slab = make([]node, min(max(2*len(p.slab), minSlab), maxSlab))
+		p.spare = p.slab
 	}
-	to := &p.spare[0]
+	n := &p.spare[0]
 	p.spare = p.spare[1:]
-	*to = n
-	return to
+	n.op = op
+	return n
 }
 
 // An expectation is what is said if something does not follow: two parts of a text, which is made only then.
@@ -157,17 +169,24 @@ func levelOf(t token) int {
 	return 0
 }
 
+// check parses one expression, and leaves nothing of it but its text.
+func (p *parser) check(text string) (*Expr, error) {
+	_, err := p.parse(text)
+	clear(p.slab[:len(p.slab)-len(p.spare)])
+	p.spare = p.slab
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{text: text}, nil
+}
+
 // parse parses one expression.
-func (p *parser) parse(text string) (*Expr, error) {
+func (p *parser) parse(text string) (*node, error) {
 	if len(text) > maxExpr {
 		return nil, &SyntaxError{Offset: maxExpr, Message: fmt.Sprintf("expression of more than %d bytes", maxExpr)}
 	}
 	p.lexer, p.open, p.depth = lexer{text: text}, p.open[:0], 0
-	root, err := p.all()
-	if err != nil {
-		return nil, err
-	}
-	return &Expr{text, root}, nil
+	return p.all()
 }
 
 // all parses the whole text.
@@ -254,7 +273,8 @@ func (p *parser) expression(min int) (*node, error) {
 		if level == levelBoolean {
 			message.text = "Boolean expression expected to follow "
 		}
-		n := p.newNode(node{op: op, left: left})
+		n := p.newNode(op)
+		n.left = left
 		n.right, err = p.within(message, level+1, tokEnd)
 		left = n
 	}
@@ -263,7 +283,8 @@ func (p *parser) expression(min int) (*node, error) {
 
 // ternary parses what follows a guard.
 func (p *parser) ternary(guard *node) (n *node, err error) {
-	n = p.newNode(node{op: tokQuest, left: guard})
+	n = p.newNode(tokQuest)
+	n.left = guard
 	if n.right, err = p.alternative("QUEST", levelTernary, tokColon); err != nil {
 		return nil, err
 	}
@@ -279,13 +300,13 @@ func (p *parser) ternary(guard *node) (n *node, err error) {
 // alternative parses what follows one of the tokens of a ternary expression: an expression as within does, or novalue by itself.
 func (p *parser) alternative(name string, level int, after token) (*node, error) {
 	message := expectation{"Arithmetic expression expected to follow ", name}
-	ahead := p.lexer
-	if err := ahead.advance(); err != nil || !strings.HasPrefix(ahead.text[ahead.start:], functionCalls[fnNovalue]) {
+	if p.skipBlanks(); !strings.HasPrefix(p.text[p.next:], functionCalls[fnNovalue]) {
 		return p.within(message, level, after)
 	}
-	p.lexer = ahead
-	p.next++ // the parenthesis
-	n, err := p.function(p.newNode(node{op: tokFunction, fn: fnNovalue}))
+	p.next += len(functionCalls[fnNovalue])
+	n := p.newNode(tokFunction)
+	n.fn = fnNovalue
+	n, err := p.function(n)
 	if err == nil && (after == tokColon && p.tok != tokColon || levelOf(p.tok) > levelTernary || p.tok == tokInstance) {
 		err = p.fail("")
 	}
@@ -294,7 +315,8 @@ func (p *parser) alternative(name string, level int, after token) (*node, error)
 
 // operand parses what is between operators.
 func (p *parser) operand() (*node, error) {
-	n := p.newNode(node{op: p.tok, word: p.word, value: p.value})
+	n := p.newNode(p.tok)
+	n.word, n.value = p.word, p.value
 	switch p.tok {
 	case tokInteger, tokDouble:
 		return n, p.advance()
@@ -338,7 +360,8 @@ func (p *parser) metric(n *node) (*node, error) {
 
 // instance parses the instance of an operand.
 func (p *parser) instance(of *node) (*node, error) {
-	n := p.newNode(node{op: tokInstance, left: of, word: p.word})
+	n := p.newNode(tokInstance)
+	n.left, n.word = of, p.word
 	return n, p.advance()
 }
 
@@ -439,7 +462,8 @@ func (p *parser) name(n *node) error {
 	if p.tok != tokName {
 		return p.unexpected()
 	}
-	n.left = p.newNode(node{op: tokName, word: p.word})
+	n.left = p.newNode(tokName)
+	n.left.word = p.word
 	return p.advance()
 }
 
@@ -472,6 +496,9 @@ func (p *parser) units(n *node, text string) error {
 	u, _, err := pdu.ParseUnits(text)
 	if err != nil {
 		return p.fail("Illegal units: '" + unitsMessage(text, err) + "'")
+	}
+	if n.desc == nil { // of rescale
+		n.desc = new(pdu.Desc)
 	}
 	n.desc.Units = u
 	return nil
@@ -515,7 +542,7 @@ func (p *parser) matchInst(n *node) error {
 
 // mkconst parses a number and what is said of it.
 func (p *parser) mkconst(n *node) error {
-	n.desc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	n.desc = &pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	switch p.tok {
 	case tokInteger:
 	case tokDouble:
@@ -547,7 +574,7 @@ func (p *parser) mkconst(n *node) error {
 
 // novalue parses what is said of values that are not there, which may be nothing.
 func (p *parser) novalue(n *node) error {
-	n.desc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	n.desc = &pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	for first := true; p.tok != tokRParen; first = false {
 		if !first {
 			if p.tok != tokComma {
@@ -598,10 +625,10 @@ func (p *parser) setAttribute(n *node, key, value string) error {
 		return p.units(n, value)
 	case "type":
 		n.given |= givenType
-		n.desc.Type, ok = constTypes[strings.ToLower(value)]
+		n.desc.Type, ok = constType(value)
 	case "semantics":
 		n.given |= givenSemantics
-		n.desc.Sem, ok = constSems[strings.ToLower(value)]
+		n.desc.Sem, ok = constSem(value)
 	case "indom":
 		n.given |= givenInDom
 		if n.desc.InDom, ok = parseInDom(value); !ok {
@@ -611,7 +638,8 @@ func (p *parser) setAttribute(n *node, key, value string) error {
 		if !isName(value) {
 			return p.unexpected()
 		}
-		n.left = p.newNode(node{op: tokName, word: value})
+		n.left = p.newNode(tokName)
+		n.left.word = value
 	}
 	if !ok {
 		return p.fail("Unrecognized value for " + key + " '" + value + "'")
@@ -633,21 +661,45 @@ func parseInDom(text string) (pdu.InDom, bool) {
 	return pdu.MakeInDom(pdu.Domain(d), int(s)), true
 }
 
-var constTypes = map[string]pdu.Type{
-	"32": pdu.Type32, "u32": pdu.TypeU32, "64": pdu.Type64, "u64": pdu.TypeU64, "float": pdu.TypeFloat, "double": pdu.TypeDouble,
+func constType(text string) (t pdu.Type, ok bool) {
+	switch strings.ToLower(text) {
+	case "32":
+		return pdu.Type32, true
+	case "u32":
+		return pdu.TypeU32, true
+	case "64":
+		return pdu.Type64, true
+	case "u64":
+		return pdu.TypeU64, true
+	case "float":
+		return pdu.TypeFloat, true
+	case "double":
+		return pdu.TypeDouble, true
+	}
+	return 0, false
 }
 
-var constSems = map[string]pdu.Sem{"counter": pdu.SemCounter, "instant": pdu.SemInstant, "discrete": pdu.SemDiscrete}
+func constSem(text string) (s pdu.Sem, ok bool) {
+	switch strings.ToLower(text) {
+	case "counter":
+		return pdu.SemCounter, true
+	case "instant":
+		return pdu.SemInstant, true
+	case "discrete":
+		return pdu.SemDiscrete, true
+	}
+	return 0, false
+}
 
 // anon parses a type.
 func (p *parser) anon(n *node) error {
 	if p.tok != tokName {
 		return p.unexpected()
 	}
-	t, ok := constTypes[strings.ToLower(strings.TrimPrefix(p.word, "PM_TYPE_"))]
+	t, ok := constType(strings.TrimPrefix(p.word, "PM_TYPE_"))
 	if !ok || !strings.HasPrefix(p.word, "PM_TYPE_") {
 		return p.fail("type=" + p.word + " not allowed for anon()")
 	}
-	n.desc = pdu.Desc{PMID: pdu.NoPMID, Type: t, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
+	n.desc = &pdu.Desc{PMID: pdu.NoPMID, Type: t, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	return p.advance()
 }

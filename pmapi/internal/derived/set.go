@@ -12,8 +12,14 @@ import (
 type Definition struct {
 	Name    string
 	Expr    *Expr
-	OneLine *string // help texts; nil if there are none
-	Help    *string
+	OneLine HelpText
+	Help    HelpText
+}
+
+// A HelpText is a help text of a metric, if it is Given: it may be empty.
+type HelpText struct {
+	Text  string
+	Given bool
 }
 
 // A Set is definitions of derived metrics, in the order in which they were made. Several goroutines may use it.
@@ -59,7 +65,7 @@ func (s *Set) Add(name, text string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	expr, err := s.parser.parse(text)
+	expr, err := s.parser.check(text)
 	e, failed := errors.AsType[*SyntaxError](err)
 	if s.OnParse != nil {
 		s.OnParse(name, text, e)
@@ -67,12 +73,14 @@ func (s *Set) Add(name, text string) error {
 	if failed {
 		return fail(*e)
 	}
-	first := len(text) - len(strings.TrimLeft(text, " \t"))
+	refused := ""
 	if _, ok := s.byName[name]; ok {
-		return fail(SyntaxError{Offset: first, Message: "Duplicate global derived metric name"})
+		refused = "Duplicate global derived metric name"
+	} else if limit := s.controls.GlobalLimit; len(s.list) == maxDefinitions || limit > 0 && len(s.list) >= limit {
+		refused = "Too many global derived metrics"
 	}
-	if limit := s.controls.GlobalLimit; len(s.list) == maxDefinitions || limit > 0 && len(s.list) >= limit {
-		return fail(SyntaxError{Offset: first, Message: "Too many global derived metrics"})
+	if refused != "" {
+		return fail(SyntaxError{Offset: len(text) - len(strings.TrimLeft(text, " \t")), Message: refused})
 	}
 	if s.byName == nil {
 		s.byName = map[string]int{}
@@ -107,12 +115,18 @@ var (
 func (s *Set) setText(name, attribute, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, ok := s.byName[name]
-	if !ok {
-		return errNotDefined
+	i := len(s.list) - 1 // most likely
+	if i < 0 || s.list[i].Name != name {
+		var ok bool
+		if i, ok = s.byName[name]; !ok {
+			return errNotDefined
+		}
 	}
-	d := *s.list[i]
-	var to **string
+	d := s.list[i]
+	if i < s.shared {
+		d = new(*d)
+	}
+	var to *HelpText
 	switch attribute {
 	case "oneline":
 		to = &d.OneLine
@@ -121,14 +135,11 @@ func (s *Set) setText(name, attribute, text string) error {
 	default:
 		return errAttribute
 	}
-	if *to != nil { // even an empty one
+	if to.Given {
 		return errDuplicate
 	}
-	*to = &text
-	if i < s.shared {
-		s.list[i] = new(Definition)
-	}
-	*s.list[i] = d
+	*to = HelpText{text, true}
+	s.list[i] = d
 	return nil
 }
 
@@ -137,16 +148,11 @@ func (s *Set) setText(name, attribute, text string) error {
 func isName(name string) bool {
 	start := true
 	for i := range len(name) {
-		switch c := name[i]; {
-		case isLetter(c):
-			start = false
-		case start:
-			return false
-		case c == '.':
-			start = true
-		case !isDigit(c) && c != '_':
+		c := name[i]
+		if !inName[c] || start && !isLetter(c) {
 			return false
 		}
+		start = c == '.'
 	}
 	return name != ""
 }
