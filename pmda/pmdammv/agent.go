@@ -122,7 +122,7 @@ func (a *agent) log() *slog.Logger {
 // unknown, but not again immediately, since such requests come in large numbers at once.
 const (
 	checkSome  = 32                     // files, for most requests
-	longCheck  = 200 * time.Microsecond // a check of all that takes so long is not made again
+	longCheck  = 200 * time.Microsecond // a check of more files than these that takes so long is not made again
 	checkShare = 8                      // for so many times as long
 )
 
@@ -176,7 +176,8 @@ func (a *agent) fresh(ctx context.Context) (*snapshot, error) {
 	if a.dir != nil && a.dir.changed() || anyChanged(s.entries) {
 		return a.scan(ctx, s)
 	}
-	if took := time.Since(now); took > longCheck {
+	// A check of few files takes long only because the system had something else to do.
+	if took := time.Since(now); took > longCheck && len(s.entries) > checkSome {
 		a.checked.Store(now.Add((1 + checkShare) * took).UnixNano())
 	}
 	return s, nil
