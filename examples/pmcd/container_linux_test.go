@@ -67,8 +67,8 @@ func joinCgroup(t *testing.T, pid int, id string) (ok bool) {
 	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), fmt.Appendln(nil, pid), 0) == nil
 }
 
-// withRoot starts a pmcd with pmdaroot and the agents of the kernel and of processes.
-func withRoot(t *testing.T, program, docker, linux, proc string) *pcptest.PMCD {
+// withRoot starts a pmcd with pmdaroot, whose socket it returns, and the agents of the kernel and of processes.
+func withRoot(t *testing.T, program, docker, linux, proc string) (p *pcptest.PMCD, socket string) {
 	t.Helper()
 	vars := pcptest.ShortDir(t)
 	for _, sub := range []string{"pmcd", "config/pmda"} {
@@ -78,7 +78,7 @@ func withRoot(t *testing.T, program, docker, linux, proc string) *pcptest.PMCD {
 	}
 	pmdas := pcptest.Conf("PCP_PMDAS_DIR")
 	set := pcptest.Agents(t, "pmcd")
-	return pcptest.StartPMCD(t, pcptest.Config{
+	p = pcptest.StartPMCD(t, pcptest.Config{
 		Program: program,
 		PMNS:    pcptest.Names(t, "pmcd", "linux", "proc"),
 		Agents: []string{ // pmcd's own agent connects to pmdaroot when it starts
@@ -90,6 +90,7 @@ func withRoot(t *testing.T, program, docker, linux, proc string) *pcptest.PMCD {
 		Env: append(set.Env, "PMCD_ROOT_AGENT=1", "PCP_VAR_DIR="+vars, "PCP_DOCKER_DIR="+docker, "PCP_LXC_DIR="+vars+"/none",
 			"PCP_PODMAN_DATADIR="+vars+"/none", "PCP_PODMAN_RUNDIR="+vars+"/none"),
 	})
+	return p, filepath.Join(vars, "pmcd", "root.socket")
 }
 
 // steadyInContainer are metrics that stay the same in a container without traffic, and that PCP's agents have right.
@@ -113,8 +114,8 @@ func TestInteropContainers(t *testing.T) {
 	pid := pcptest.StartContainer(t, syscall.CLONE_NEWPID, nil, containerScript)
 	inCgroup := joinCgroup(t, pid, containerIDs["web"])
 	docker := dockerDir(t, map[string]int{"web": pid, "host": os.Getpid(), "stopped": 0, "dead": 1 << 30})
-	theirs := withRoot(t, "", docker, filepath.Join(pmdas, "linux", "pmdalinux"), filepath.Join(pmdas, "proc", "pmdaproc"))
-	ours := withRoot(t, pcptest.Build(t, "./examples/pmcd"), docker, pcptest.Build(t, "./examples/pmdalinux"), pcptest.Build(t, "./examples/pmdaproc"))
+	theirs, theirSocket := withRoot(t, "", docker, filepath.Join(pmdas, "linux", "pmdalinux"), filepath.Join(pmdas, "proc", "pmdaproc"))
+	ours, ourSocket := withRoot(t, pcptest.Build(t, "./examples/pmcd"), docker, pcptest.Build(t, "./examples/pmdalinux"), pcptest.Build(t, "./examples/pmdaproc"))
 	run := func(p *pcptest.PMCD, container string, argv ...string) string {
 		t.Helper()
 		host := "pcp://" + p.Addr()
@@ -124,6 +125,8 @@ func TestInteropContainers(t *testing.T) {
 		out, errs, status := pcptest.Run(t, nil, "", append([]string{argv[0], "-h", host}, argv[1:]...)...)
 		return fmt.Sprint(out, errs, status)
 	}
+	checkRootSocket(t, theirSocket, pid)
+	checkRootSocket(t, ourSocket, pid)
 	for _, tt := range []struct {
 		containers []string
 		metrics    []string
