@@ -62,7 +62,7 @@ func (c *Command) reportDerived(err error) (failed error) {
 			return
 		}
 		if !c.tracesDerived() { // which has printed it where it was found
-			fmt.Fprintln(c.stderr(), err)
+			c.printRedirected(err.Error() + "\n")
 		}
 	}
 	if err != nil {

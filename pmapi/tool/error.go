@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/timeout"
@@ -18,7 +19,8 @@ type ExitError struct {
 	Message string // for standard error, as PCP's tools write it: whole lines, of which the first begins with the tool's name
 	Err     error  // the cause: ErrUsage, errors.ErrUnsupported, a *pmapi.OpError, …; nil if there is none
 
-	redirected bool // the message goes where PCP_STDERR says
+	redirected bool   // the message goes where PCP_STDERR says
+	beginning  string // of the message, if only that goes there
 }
 
 // Error returns the message without its last newline.
@@ -61,31 +63,43 @@ func (c *Command) Usage() string { return c.parser().Usage() }
 // Report prints the message of an error to Stderr and returns the exit status that goes with it: 0 for nil, 1 for an
 // error that is no *ExitError, which is printed after the tool's name. Control characters are escaped; see Escape.
 //
-// What Parse and UsageErrorf say of a command line goes where the environment says, as with pmflush(3): PCP_STDERR is
-// the name of a file to append to, and "DISPLAY" would be a dialog, of which there is none.
+// What Parse and UsageErrorf say of a command line, and what is wrong in a specification of a host, in a name space and in definitions
+// of derived metrics, goes where the environment says, as with pmflush(3): PCP_STDERR is the name of a file to append to, or "DISPLAY" for
+// a dialog, which the program $PCP_XCONFIRM_PROG shows.
 func (c *Command) Report(err error) (status int) {
 	if err == nil {
 		return 0
 	}
 	exit, ok := errors.AsType[*ExitError](err)
-	switch {
-	case !ok:
+	if !ok {
 		fmt.Fprintf(c.stderr(), "%s: %s\n", c.Name, Escape(err.Error()))
 		return 1
-	case exit.redirected && exit.Message != "":
-		c.printRedirected(Escape(exit.Message))
-	default:
-		io.WriteString(c.stderr(), Escape(exit.Message))
 	}
+	if exit.redirected {
+		c.printRedirected(Escape(exit.Message))
+		return exit.Status
+	}
+	message, ok := strings.CutPrefix(exit.Message, exit.beginning)
+	if ok {
+		c.printRedirected(Escape(exit.beginning))
+	}
+	io.WriteString(c.stderr(), Escape(message))
 	return exit.Status
 }
 
-// printRedirected prints a message where PCP_STDERR says.
+// printRedirected prints a message where PCP_STDERR says. The counterpart of pmprintf(3) and pmflush(3).
 func (c *Command) printRedirected(message string) {
+	if message == "" {
+		return
+	}
 	switch name := os.Getenv("PCP_STDERR"); name {
 	case "":
 	case "DISPLAY":
-		fmt.Fprintf(c.stderr(), "%s: using stderr - there are no dialogs\n", c.Name)
+		err := showDialog(message)
+		if err == nil {
+			return
+		}
+		fmt.Fprintf(c.stderr(), "%s: using stderr - %v\n", c.Name, err)
 	default:
 		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 		if err == nil {
@@ -96,6 +110,20 @@ func (c *Command) printRedirected(message string) {
 		fmt.Fprintf(c.stderr(), "pmflush: cannot append to file '%s' (from $PCP_STDERR): %v\n", name, pdu.FromError(err))
 	}
 	io.WriteString(c.stderr(), message)
+}
+
+// showDialog has PCP's program for dialogs show a message, and waits until it has ended. What the program prints is not ours.
+func showDialog(message string) error {
+	program, err := Config("PCP_XCONFIRM_PROG")
+	if err != nil {
+		return err
+	}
+	dialog := exec.Command(program, "-t", message, "-c", "-B", "OK", "-icon", "info", "-useslider", "-header", "PCP Information")
+	var exit *exec.ExitError
+	if err := dialog.Run(); err != nil && !errors.As(err, &exit) {
+		return fmt.Errorf("cannot access %s: %v", program, pdu.FromError(err))
+	}
+	return nil
 }
 
 func (c *Command) stdout() io.Writer {

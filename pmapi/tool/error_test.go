@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -68,11 +69,33 @@ func TestReportRedirected(t *testing.T) {
 	if want := "pmx: two\n"; stderr.String() != want {
 		t.Errorf("standard error: got %q, want %q", stderr.String(), want)
 	}
+}
+
+// TestReportDialog has the program of PCP_XCONFIRM_PROG show messages; they are on standard error if there is none.
+func TestReportDialog(t *testing.T) {
 	t.Setenv("PCP_STDERR", "DISPLAY")
-	stderr.Reset()
+	var stderr strings.Builder
+	c := &Command{Name: "pmx", Synopsis: "[options]", Stderr: &stderr}
+	const usage = "Usage: pmx [options]\n"
+	none := filepath.Join(t.TempDir(), "none")
+	t.Setenv("PCP_XCONFIRM_PROG", none)
 	c.Report(c.UsageErrorf(""))
-	if want := "pmx: using stderr - there are no dialogs\n" + usage; stderr.String() != want {
-		t.Errorf("DISPLAY: got %q, want %q", stderr.String(), want)
+	if want := "pmx: using stderr - cannot access " + none + ": No such file or directory\n" + usage; stderr.String() != want {
+		t.Errorf("without a program: got %q, want %q", stderr.String(), want)
+	}
+	if runtime.GOOS == "windows" {
+		return // the program below is a shell's
+	}
+	shown := filepath.Join(t.TempDir(), "shown")
+	script := "#!/bin/sh\nprintf '%s|' \"$@\" >'" + shown + "'\nexit 3\n"
+	if err := os.WriteFile(none, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stderr.Reset()
+	c.Report(c.UsageErrorf("one\n"))
+	got, err := os.ReadFile(shown)
+	if want := "-t|one\n" + usage + "|-c|-B|OK|-icon|info|-useslider|-header|PCP Information|"; string(got) != want || err != nil || stderr.String() != "" {
+		t.Errorf("arguments of the program: got %q, %v, want %q; standard error: %q", got, err, want, stderr.String())
 	}
 }
 

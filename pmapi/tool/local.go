@@ -81,7 +81,7 @@ func (c *Command) defaultNames() (*pmns.Tree, error) {
 	}
 	t, err := readNames(file, false)
 	if err != nil {
-		fmt.Fprint(c.stderr(), namesReport(file, err))
+		c.printRedirected(namesReport(file, err))
 	}
 	return t, err
 }

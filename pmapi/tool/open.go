@@ -44,7 +44,7 @@ func (c *Command) OpenSource(ctx context.Context, kind pmapi.SourceKind, name st
 func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context, error) {
 	o, err := pmapi.ArchiveOptionsFromEnv()
 	if err != nil {
-		fmt.Fprintf(c.stderr(), "%v\n", err)
+		c.printRedirected(fmt.Sprintf("%v\n", err))
 	}
 	o.Names, o.Derived = c.Names(), c.Derived()
 	c.opened = name
@@ -61,7 +61,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Dialer)) (*pmapi.Context, error) {
 	d, err := pmapi.DialerFromEnv()
 	if err != nil {
-		fmt.Fprintf(c.stderr(), "%s: %v\n", c.Name, err)
+		c.printRedirected(fmt.Sprintf("%s: %v\n", c.Name, err))
 	}
 	d.Names, d.Derived = c.Names(), c.Derived()
 	d.Container = cmp.Or(c.given.container, d.Container)
@@ -81,7 +81,8 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	}
 	e := &ExitError{Status: 1, Err: err}
 	if _, specErr := pmapi.ParseHost(host); specErr != nil {
-		e.Message = specErr.Error() + "\n" + debug.failed(err)
+		e.beginning = specErr.Error() + "\n"
+		e.Message = e.beginning + debug.failed(err)
 	}
 	if bad, ok := errors.AsType[*tlsconf.Error](err); ok {
 		var text strings.Builder

@@ -85,7 +85,7 @@ func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
 				continue
 			case name == "PCP_DEBUG":
 				if _, ok := pmlog.ParseDebug(value); !ok {
-					c.addMessage("Error: $PCP_DEBUG=%s is not valid, ignored\n", value)
+					fmt.Fprintf(c.stderr(), "Error: $PCP_DEBUG=%s is not valid, ignored\n", value)
 				}
 			}
 			c.addError(o.set(c, value))

@@ -53,7 +53,7 @@ func (r *Report) setSamples(end time.Time) error {
 	if !end.IsZero() {
 		runtime = end.Sub(h.Start)
 	}
-	if finish && o.Samples > 0 {
+	if finish && o.Samples > 0 && runtime >= 0 { // an end before the start leaves the interval, as it does in pmrep
 		o.Samples = max(2, o.Samples)
 		o.Interval = (runtime / time.Duration(o.Samples-1)).Truncate(time.Microsecond) // as pmrep does
 	}
