@@ -152,8 +152,7 @@ func newServers(t *testing.T) []server {
 // state that earlier ones have left in the context.
 func TestInteropChecklist(t *testing.T) {
 	for _, s := range newServers(t) {
-		context := s.open(t, s.hostspec()+"&polltimeout=300")
-		fill := strings.NewReplacer("$HS", s.hostspec(), "$HN", strings.Replace(s.hostspec(), "hostspec", "hostname", 1), "$C", context, "$HOST", hostname(t), "(ofC)?", `("context":`+context+`,)?`)
+		fill := s.filler(t)
 		for _, r := range rows {
 			if s.isOur && r.skip == "ours" || !s.isOur && r.skip == "pmproxy" {
 				continue
@@ -161,6 +160,13 @@ func TestInteropChecklist(t *testing.T) {
 			checkRow(t, s, r, fill)
 		}
 	}
+}
+
+// filler opens a context, and replaces what stands for it and for the collector in rows.
+func (s server) filler(t *testing.T) *strings.Replacer {
+	t.Helper()
+	context := s.open(t, s.hostspec()+"&polltimeout=300")
+	return strings.NewReplacer("$HS", s.hostspec(), "$HN", strings.Replace(s.hostspec(), "hostspec", "hostname", 1), "$C", context, "$HOST", hostname(t), "(ofC)?", `("context":`+context+`,)?`)
 }
 
 func hostname(t testing.TB) string {

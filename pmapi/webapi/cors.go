@@ -47,9 +47,14 @@ func (q *query) preflight(e endpoint) {
 		return
 	}
 	h["Access-Control-Allow-Methods"] = h["Allow"]
+	if q.r.Header.Get("Access-Control-Request-Headers") == "" {
+		delete(h, "Access-Control-Allow-Headers")
+	}
 	if origin := q.r.Header.Get("Origin"); origin != "" {
 		h["Access-Control-Allow-Origin"] = []string{origin}
 		h["Vary"] = varyOrigin
+	} else {
+		delete(h, "Access-Control-Allow-Origin")
 	}
 	q.w.WriteHeader(http.StatusOK)
 }

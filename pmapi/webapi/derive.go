@@ -21,12 +21,11 @@ func (q *query) derive() error {
 		}
 		expr, given = string(b), len(b) > 0
 	}
-	if !given {
-		return badRequest("invalid derive parameters")
-	}
 	err := q.open()
 	switch {
 	case err != nil:
+	case !given:
+		err = badRequest("invalid derive parameters")
 	case named:
 		err = q.define(name, expr)
 	default:
@@ -50,9 +49,9 @@ func (q *query) defineLines(lines string) error {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		name, expr, _ := strings.Cut(line, "=")
+		name, expr, isDefined := strings.Cut(line, "=")
 		name, expr = strings.TrimSpace(name), strings.TrimSpace(expr)
-		if name == "" || expr == "" {
+		if name == "" || !isDefined {
 			return badRequest(fmt.Sprintf("failed to parse derived metric \"%s\" on line %d - incomplete expression\n", name, n))
 		}
 		if err := q.define(name, expr); err != nil {
@@ -67,6 +66,9 @@ func (q *query) defineLines(lines string) error {
 
 // define defines a metric. A metric of the source would hide it: then it fails.
 func (q *query) define(name, expr string) error {
+	if name == "" {
+		return badRequest("Error: pmAddDerivedMetric(\"\", ...): the metric has no name\n")
+	}
 	ids, err := q.s.c.Lookup(q.ctx, []string{name})
 	if err != nil && isFatal(err) {
 		return err
@@ -101,5 +103,9 @@ func derivedText(e *pmapi.DerivedError) string {
 	if message != "" {
 		message += "\n"
 	}
-	return fmt.Sprintf("%s Error: %s\n%s\n%s^\n%s", kind, call, e.Expr, strings.Repeat(" ", max(e.Offset, 0)), message)
+	offset := max(e.Offset, 0)
+	if e.Expr == "" {
+		offset = 1 // the C library points behind the end
+	}
+	return fmt.Sprintf("%s Error: %s\n%s\n%s^\n%s", kind, call, e.Expr, strings.Repeat(" ", offset), message)
 }

@@ -222,8 +222,8 @@ func parsePMID(s string) (pdu.PMID, error) {
 // parseNumber reads a decimal or hexadecimal number of 32 bits.
 func parseNumber(s string) (uint32, error) {
 	base := 10
-	if digits, ok := strings.CutPrefix(s, "0x"); ok {
-		s, base = digits, 16
+	if len(s) > 2 && (s[:2] == "0x" || s[:2] == "0X") {
+		s, base = s[2:], 16
 	}
 	n, err := strconv.ParseUint(s, base, 32)
 	if err != nil {

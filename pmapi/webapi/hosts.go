@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -28,7 +29,14 @@ func (q *query) source() (opener, login, error) {
 	}
 	h, err := pmapi.ParseHost(spec)
 	if err != nil {
-		return nil, login{}, badRequest("cannot connect to PMCD: " + err.Error())
+		message := "cannot connect to PMCD: " + err.Error()
+		if _, lines, ok := strings.Cut(err.Error(), "\n"); ok {
+			message = lines + "\n" // the specification, and what is wrong where, as the C library prints them
+		}
+		return nil, login{}, badRequest(message)
+	}
+	if h.Protocol == pmapi.ProtocolPCP && h.Host.Name == "" && len(h.Proxies) == 0 {
+		return nil, login{}, badRequest("cannot connect to PMCD: " + pdu.ErrNotHost.Error())
 	}
 	if q.g.Local != nil && q.g.isLocal(h) {
 		return q.g.Local, login{}, nil

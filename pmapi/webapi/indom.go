@@ -17,6 +17,9 @@ func (q *query) indom() error {
 	if err := q.open(); err != nil {
 		return err
 	}
+	if err := q.checkMatch(); err != nil {
+		return err
+	}
 	var d pdu.InDom
 	var err error
 	if byName {
@@ -53,11 +56,15 @@ func (q *query) descOf(name string) (pdu.Desc, error) {
 	return infos[0].desc, err
 }
 
-// parseInDom reads an instance domain: dotted, whose fields are cut to their widths, or a number of 32 bits.
+// parseInDom reads an instance domain: dotted, whose fields are cut to their widths, or a number of 32 bits. That of no domain is an
+// error.
 func parseInDom(s string) (pdu.InDom, error) {
 	domain, serial, dotted := strings.Cut(s, ".")
 	if !dotted {
 		n, err := parseNumber(s)
+		if err == nil && pdu.InDom(n) == pdu.NoInDom {
+			err = pdu.ErrInDom
+		}
 		return pdu.InDom(n), err
 	}
 	d, err := strconv.ParseUint(domain, 10, 31)
@@ -68,19 +75,26 @@ func parseInDom(s string) (pdu.InDom, error) {
 	return pdu.MakeInDom(pdu.Domain(d), int(n)), err
 }
 
-// selected are the instances of a domain that the parameters iname or instance select, all without them.
+// selects reports whether the request selects instances of a domain.
+func (q *query) selects() bool {
+	names, _ := q.params.get("iname")
+	numbers, _ := q.params.get("instance")
+	return names != "" || numbers != ""
+}
+
+// selected are the instances of a domain that the parameters iname or instance select, all without them or if they are empty.
 func (q *query) selected(d pdu.InDom) ([]pdu.Instance, error) {
-	list, byName := q.params.get("iname")
-	numbers, byNumber := q.params.get("instance")
+	list, _ := q.params.get("iname")
+	numbers, _ := q.params.get("instance")
 	selects := func(pdu.Instance) bool { return true }
-	matches, err := q.matcher(list) // a bad match= is an error by itself
+	matches, err := q.matcher(list, "exact") // a bad match= is an error by itself
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case byName:
+	case list != "":
 		selects = func(i pdu.Instance) bool { return matches(i.Name) }
-	case byNumber:
+	case numbers != "":
 		ids, err := parseInstances(numbers)
 		if err != nil {
 			return nil, err
@@ -92,7 +106,10 @@ func (q *query) selected(d pdu.InDom) ([]pdu.Instance, error) {
 		return nil, err
 	}
 	var insts []pdu.Instance
-	for _, i := range all {
+	for n, i := range all {
+		if n%64 == 0 && q.ctx.Err() != nil { // patterns may take long
+			return nil, q.ctx.Err()
+		}
 		if selects(i) {
 			insts = append(insts, i)
 		}
@@ -117,6 +134,9 @@ func (q *query) instances(d pdu.InDom) ([]pdu.Instance, error) {
 func parseInstances(list string) (map[pdu.InstID]bool, error) {
 	ids := map[pdu.InstID]bool{}
 	for item := range strings.SplitSeq(list, ",") {
+		if item == "" {
+			continue
+		}
 		n, err := strconv.ParseUint(item, 10, 32)
 		if err != nil {
 			return nil, badRequest(item + " - invalid 'instance' parameter value")

@@ -25,6 +25,7 @@ const (
 // Limits that have no field in Limits.
 const (
 	maxPattern = 1 << 10 // bytes of one glob pattern or regular expression
+	maxProgram = 4 << 10 // instructions that a regular expression stands for
 	maxPlans   = 16      // lists of metrics that a context remembers for fetch
 	keepBuffer = 1 << 20 // a buffer that has grown beyond that is not used again
 	sweepEvery = 2 * time.Second

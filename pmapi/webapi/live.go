@@ -183,6 +183,12 @@ func (t *streams) close() {
 
 var eventType = []string{"text/event-stream"}
 
+// liveHead replies to HEAD with the type of events.
+func (q *query) liveHead() error {
+	q.text = eventType[0]
+	return nil
+}
+
 // watch sends the events of a stream until the client goes, the stream ends, or a write takes too long.
 func (q *query) watch(s *stream, watches []watch) {
 	h := q.w.Header()

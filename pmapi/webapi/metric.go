@@ -152,7 +152,11 @@ func (q *query) lookUp(infos []metricInfo) error {
 	var names []string
 	var found []*metricInfo
 	for i := range infos {
-		if infos[i].err == nil {
+		switch {
+		case infos[i].err != nil:
+		case infos[i].name == "": // which collectors take for a malformed request
+			infos[i].id, infos[i].desc.PMID, infos[i].err = pdu.NoPMID, pdu.NoPMID, errNoMetric
+		default:
 			names, found = append(names, infos[i].name), append(found, &infos[i])
 		}
 	}

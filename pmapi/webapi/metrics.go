@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
@@ -28,21 +29,19 @@ func (k scrapeKey) name() string {
 
 // A pageKey is what pages have in common that are made in the same way.
 type pageKey struct {
-	view, names string
-	times       bool
+	view, names, filter, match string
+	times                      bool
 }
 
 // metrics replies with metrics as text for Prometheus: in the form of pmproxy, or in the format that the request asks for. Scrapes of a
 // collector share one context, which is kept between them, for all that a page needs but the values is read once.
 func (q *query) metrics() error {
-	q.w.Header().Add("Vary", "Accept, Accept-Encoding")
-	format, _ := q.params.get("format")
-	style, err := openmetrics.StyleOf(q.r, format, openmetrics.PCP)
+	style, err := q.style()
 	if err != nil {
-		return badRequest(err.Error())
+		return err
 	}
-	if q.compat {
-		style = openmetrics.Style{Format: openmetrics.PCP, Escaping: openmetrics.Colons}
+	if _, err := q.pollTimeout(); err != nil { // which is of no use here
+		return err
 	}
 	for done := false; !done; {
 		isNew, err := q.openForScrapes()
@@ -53,12 +52,26 @@ func (q *query) metrics() error {
 			return unavailable(err)
 		}
 	}
-	q.text = style.ContentType()
 	if openmetrics.AcceptsGzip(q.r.Header.Get("Accept-Encoding")) {
 		q.w.Header()["Content-Encoding"] = []string{"gzip"}
 		q.out = openmetrics.Gzip(q.out)
 	}
 	return nil
+}
+
+// style is how the page is written that the request asks for. The reply has its content type.
+func (q *query) style() (openmetrics.Style, error) {
+	q.w.Header().Add("Vary", "Accept, Accept-Encoding")
+	format, _ := q.params.get("format")
+	style, err := openmetrics.StyleOf(q.r, format, openmetrics.PCP)
+	if err != nil {
+		return style, badRequest(err.Error())
+	}
+	if q.compat {
+		style = openmetrics.Style{Format: openmetrics.PCP, Escaping: openmetrics.Colons}
+	}
+	q.text = style.ContentType()
+	return style, nil
 }
 
 // unavailable is an error for scrapers, who take no notice of its text.
@@ -112,6 +125,13 @@ func (q *query) openForScrapes() (isNew bool, err error) {
 func (q *query) appendPage(style openmetrics.Style) error {
 	var key pageKey
 	_, key.names, _ = q.params.first("names", "name", "prefix", "target")
+	key.filter, _ = q.params.get("filter")
+	if match, ok := q.params.get("match"); ok {
+		key.match = match
+		if err := q.checkMatch(); err != nil {
+			return err
+		}
+	}
 	key.view, _ = q.params.get("view")
 	times, _ := q.params.get("times")
 	key.times = times == "true"
@@ -128,6 +148,9 @@ func (q *query) appendPage(style openmetrics.Style) error {
 	}
 	// What has begun is read to its end, though the client goes away: a connection that is interrupted begins with all metadata again.
 	page, err := p.AppendPage(context.WithoutCancel(q.ctx), q.out[:0], style)
+	if err == errFilter {
+		delete(q.s.pages, key)
+	}
 	if err != nil {
 		return err
 	}
@@ -142,10 +165,72 @@ func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
 	} else if key.view != "" {
 		return nil, badRequest("there is no such view: " + key.view + ", but " + strings.Join(slices.Sorted(maps.Keys(q.g.views)), ", "))
 	}
-	var names []string
+	f, err := q.filter(key.filter)
+	if err != nil {
+		return nil, err
+	}
+	names, err := q.namesBelow(key.names)
+	if err != nil {
+		return nil, err
+	}
+	p := &openmetrics.Pages{Reader: &export.Reader{Context: q.s.c, Names: names}, Times: key.times}
+	if f != nil {
+		p.Reader.Keep = f.keep
+	}
+	if q.s.scrapes != nil && key.names == "" { // of a part they would be told again
+		p.Log = q.g.log.With("source", q.s.scrapes.name())
+	}
+	return &filteredPages{p, f}, nil
+}
+
+// filteredPages are pages of the metrics that a filter keeps; without one of all.
+type filteredPages struct {
+	*openmetrics.Pages
+	filter *filter
+}
+
+func (p *filteredPages) AppendPage(ctx context.Context, b []byte, s openmetrics.Style) ([]byte, error) {
+	if p.filter == nil {
+		return p.Pages.AppendPage(ctx, b, s)
+	}
+	p.filter.begin = time.Now()
+	b, err := p.Pages.AppendPage(ctx, b, s)
+	if err == nil && p.filter.late {
+		return nil, errFilter
+	}
+	return b, err
+}
+
+// A filter drops metrics whose names match. It is asked for each name when the names are read, for no longer than a request may take.
+type filter struct {
+	drops matcher
+	limit time.Duration
+	begin time.Time
+	late  bool
+}
+
+var errFilter = badRequest("the filter takes too long: its patterns are too large for so many metrics")
+
+func (f *filter) keep(name string, _ pdu.Desc) bool {
+	f.late = f.late || time.Since(f.begin) > f.limit
+	return !f.late && !f.drops(name)
+}
+
+// filter is the filter for a list of names: each is a pattern, or what the parameter match says.
+func (q *query) filter(list string) (*filter, error) {
+	drops, err := q.matcher(list, "glob")
+	if err != nil || list == "" {
+		return nil, err
+	}
+	return &filter{drops: drops, limit: q.g.limits.RequestTimeout}, nil
+}
+
+// namesBelow are the names of a list below which there are metrics. It is an error if there is none.
+func (q *query) namesBelow(list string) (names []string, err error) {
 	below := 0
-	for name := range strings.SplitSeq(key.names, ",") {
-		if name == "" && key.names != "" {
+	var unknown error
+	for name := range strings.SplitSeq(list, ",") {
+		if name == "" && list != "" {
 			continue
 		}
 		found, err := q.s.c.Traverse(q.ctx, name)
@@ -153,17 +238,23 @@ func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
 		case err == nil:
 		case isFatal(err):
 			return nil, err
-		case name == key.names:
-			return nil, badRequest("'" + name + "' - " + text(err))
+		default:
+			unknown = badRequest("'" + name + "' - " + text(err))
+			continue
 		}
 		if below += len(found); below > q.g.limits.MaxNames {
 			return nil, errTooMany
 		}
 		names = append(names, name)
 	}
-	p := &openmetrics.Pages{Reader: &export.Reader{Context: q.s.c, Names: names}, Times: key.times}
-	if q.s.scrapes != nil && key.names == "" { // of a part they would be told again
-		p.Log = q.g.log.With("source", q.s.scrapes.name())
+	if len(names) == 0 && unknown != nil {
+		return nil, unknown
 	}
-	return p, nil
+	return names, nil
+}
+
+// metricsHead replies to HEAD with the type of the page, which it does not make.
+func (q *query) metricsHead() error {
+	_, err := q.style()
+	return err
 }

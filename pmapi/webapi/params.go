@@ -47,6 +47,9 @@ func unescape(s string) (string, error) {
 	if err != nil {
 		return "", badRequest("invalid encoding of a parameter")
 	}
+	if strings.IndexByte(s, 0) >= 0 { // with which texts end in C: a collector would see another one
+		return "", badRequest("a parameter has a NUL in it")
+	}
 	return s, nil
 }
 

@@ -2,17 +2,24 @@ package webapi
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
 // A matcher reports whether a name is one that a request selects.
 type matcher func(name string) bool
 
-// matcher is what a list of names, and the parameter match, select.
-func (q *query) matcher(list string) (matcher, error) {
-	how, ok := q.params.get("match")
-	if !ok {
-		how = "exact"
+// checkMatch is an error if the parameter match has none of its values.
+func (q *query) checkMatch() error {
+	_, err := q.matcher("", "exact")
+	return err
+}
+
+// matcher is what a list of names selects as the parameter match says it; how is what it means if it is not given. Two of its
+// values are patterns: "glob" and "regex", for a part of the name.
+func (q *query) matcher(list, how string) (matcher, error) {
+	if match, ok := q.params.get("match"); ok {
+		how = match
 	}
 	var all []matcher
 	names := strings.Split(list, ",")
@@ -32,7 +39,13 @@ func (q *query) matcher(list string) (matcher, error) {
 	}
 	for _, pattern := range names {
 		re, err := compile(how, pattern)
-		if err != nil {
+		switch {
+		case err == nil:
+		case err == errLargePattern:
+			return nil, err
+		case how == "glob":
+			continue // as [z-a], which matches nothing
+		default:
 			return nil, badRequest(pattern + " - invalid regular expression")
 		}
 		all = append(all, re.MatchString)
@@ -47,13 +60,27 @@ func (q *query) matcher(list string) (matcher, error) {
 	}, nil
 }
 
-// compile makes a regular expression of a pattern. Matching takes time in proportion to the name, whatever the pattern is.
+// compile makes a regular expression of a pattern, which as in the C library may have \w and \b in it. Matching takes time in proportion to
+// the lengths of the name and of the program that the pattern stands for: (a?){1000} stands for thousands of instructions.
 func compile(how, pattern string) (*regexp.Regexp, error) {
-	if how == "regex" {
-		return regexp.CompilePOSIX(pattern)
+	if how == "glob" {
+		pattern = `(?s)\A(?:` + globExpr(pattern) + `)\z`
 	}
-	return regexp.Compile(`(?s)\A(?:` + globExpr(pattern) + `)\z`)
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(program.Inst) > maxProgram {
+		return nil, errLargePattern
+	}
+	return regexp.Compile(pattern)
 }
+
+var errLargePattern = badRequest("pattern too long: its repetitions stand for too much")
 
 // globExpr is a regular expression for a pattern of fnmatch(3) without flags: "*" stands for slashes too.
 func globExpr(pattern string) string {

@@ -19,6 +19,9 @@ func (q *query) profile() error {
 	default:
 		return badRequest(expr + " - invalid 'expr' parameter value")
 	}
+	if err := q.checkMatch(); err != nil {
+		return err
+	}
 	d, err := q.profileInDom()
 	if err != nil {
 		return err
@@ -54,7 +57,7 @@ func (q *query) profileInDom() (pdu.InDom, error) {
 
 // profileInstances are the instances that the request is about, all if there are none; none is true if it selects none.
 func (q *query) profileInstances(d pdu.InDom) (ids []pdu.InstID, none bool, err error) {
-	if _, _, ok := q.params.first("iname", "instance"); !ok || d == pdu.NoInDom {
+	if !q.selects() || d == pdu.NoInDom {
 		return nil, false, nil
 	}
 	insts, err := q.selected(d)

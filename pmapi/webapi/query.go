@@ -60,12 +60,30 @@ func (q *query) serve() {
 	case !e.allows(q.r.Method):
 		q.w.Header()["Allow"] = []string{e.methods()}
 		q.reply(q.failed(&failure{http.StatusMethodNotAllowed, "method not allowed"}))
-	case q.r.Method == http.MethodHead: // nothing is done
-		q.setHeaders()
+	case q.r.Method == http.MethodHead:
+		q.serveHead(e)
 	default:
 		if status := q.run(e); !q.streamed {
 			q.reply(status)
 		}
+	}
+}
+
+// serveHead replies to HEAD with the headers that GET has, as far as they are known without what would have to be fetched.
+func (q *query) serveHead(e endpoint) {
+	err := q.params.parse(q.r.URL.RawQuery)
+	if err == nil && e.head != nil {
+		err = e.head(q)
+	}
+	switch {
+	case err != nil:
+		q.reply(q.failed(err))
+	case len(q.out) > 0:
+		q.reply(http.StatusOK)
+	default:
+		q.status = http.StatusOK
+		q.setHeaders()
+		q.w.WriteHeader(q.status)
 	}
 }
 

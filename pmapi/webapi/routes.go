@@ -10,6 +10,7 @@ type endpoint struct {
 	post  bool // POST is a method of it, beside GET
 	long  bool // it lasts as long as the client likes
 	serve func(*query) error
+	head  func(*query) error // what HEAD executes: what says the type of the reply; nil means nothing, and JSON
 }
 
 // endpoints are those below /pmapi/, with a number of a context between or not, and with an underscore before their name or not.
@@ -22,19 +23,19 @@ var endpoints = map[string]endpoint{
 	"profile":  {serve: (*query).profile},
 	"store":    {post: true, serve: (*query).store},
 	"derive":   {post: true, serve: (*query).derive},
-	"metrics":  {serve: (*query).metrics},
+	"metrics":  {serve: (*query).metrics, head: (*query).metricsHead},
 }
 
 // pages are other paths; those that end in a slash are for all paths that begin so.
 var pages = map[string]endpoint{
-	"/":             {serve: (*query).page},
-	"/page/":        {serve: (*query).page},
-	"/live/events":  {long: true, serve: (*query).live},
+	"/":             {serve: (*query).page, head: (*query).page},
+	"/page/":        {serve: (*query).page, head: (*query).page},
+	"/live/events":  {long: true, serve: (*query).live, head: (*query).liveHead},
 	"/live/past":    {serve: (*query).past},
 	"/live/sources": {serve: (*query).sources},
-	"/metrics":      {serve: (*query).metrics},
-	"/series/":      {post: true, serve: (*query).absent},
-	"/search/":      {post: true, serve: (*query).absent},
+	"/metrics":      {serve: (*query).metrics, head: (*query).metricsHead},
+	"/series/":      {post: true, serve: (*query).absent, head: (*query).absent},
+	"/search/":      {post: true, serve: (*query).absent, head: (*query).absent},
 }
 
 // route finds the endpoint of a path, and what the path says of the request.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -57,12 +58,15 @@ func (q *query) open() error {
 func (q *query) find() error {
 	id, given := q.params.get("context")
 	switch {
-	case given && !isNumber(id):
+	case given && id != "" && !isNumber(id):
 		return badRequest("invalid context identifier: " + id)
 	case !given && q.pathID == "":
 		return q.openNew(false)
 	case !given:
 		id = q.pathID
+	}
+	if id == "" {
+		id = "0" // which no context has
 	}
 	shown := strings.TrimLeft(id, "0")
 	if shown == "" || len(shown) > 20 {
@@ -170,8 +174,8 @@ func (q *query) pollTimeout() (time.Duration, error) {
 	if !ok {
 		return q.g.limits.PollTimeout, nil
 	}
-	v, err := strconv.ParseFloat(strings.TrimLeft(text, " \t"), 64)
-	if err != nil && !math.IsInf(v, 0) || math.IsNaN(v) || v < 0 {
+	v, n, _ := cnum.Scan(text) // as strtod(3): an empty text is 0, and what is too large is infinite
+	if n < len(text) || math.IsNaN(v) || v < 0 {
 		return 0, badRequest("invalid timeout requested in polltime")
 	}
 	longest := q.g.limits.MaxPollTimeout

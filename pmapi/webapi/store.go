@@ -14,7 +14,7 @@ func (q *query) store() error {
 	if q.fromElsewhere() {
 		return &failure{http.StatusForbidden, "pages of this origin may not store"}
 	}
-	key, about, ok := q.params.first("name", "names", "pmid", "pmids")
+	key, about, ok := q.params.first("name", "pmid")
 	if !ok {
 		return badRequest("bad parameters passed")
 	}
@@ -26,7 +26,7 @@ func (q *query) store() error {
 		return err
 	}
 	var d pdu.Desc
-	if strings.HasPrefix(key, "name") {
+	if key == "name" {
 		d, err = q.descOf(about)
 	} else if d, err = q.descOfPMID(about); err == nil {
 		about = d.PMID.String()
@@ -83,9 +83,8 @@ func (q *query) storeValue(d pdu.Desc, value string) error {
 	}
 	w := pdu.ResultWriter{Limit: pmapi.MaxStore}
 	w.Begin(d.PMID)
-	_, _, selects := q.params.first("iname", "instance")
 	switch {
-	case !selects:
+	case !q.selects():
 		w.Atom(pdu.NoInst, a)
 	case d.InDom == pdu.NoInDom:
 		return pdu.ErrInDom
