@@ -249,14 +249,7 @@ func (c commandLine) run(t *testing.T, program string, env []string) (started bo
 		}
 	}
 	if started {
-		cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-done:
-		case <-time.After(20 * time.Second):
-			t.Errorf("%s does not end on SIGTERM", program)
-			cmd.Process.Kill()
-			<-done
-		}
+		endByTerm(t, cmd.Process, done)
 	}
 	for _, name := range []string{"printed", "pmcd.log", "other", "report"} {
 		text := maskLog(read(name), dir, port)
@@ -274,6 +267,22 @@ func (c commandLine) run(t *testing.T, program string, env []string) (started bo
 	}
 	slices.Sort(left)
 	return started, cmd.ProcessState.ExitCode(), append(texts, strings.Join(left, " "))
+}
+
+// endByTerm ends a pmcd. C pmcd does not notice a signal that comes just before it begins to wait for requests, so that it may take several.
+func endByTerm(t *testing.T, p *os.Process, done <-chan struct{}) {
+	t.Helper()
+	for range 5 {
+		p.Signal(syscall.SIGTERM)
+		select {
+		case <-done:
+			return
+		case <-time.After(5 * time.Second):
+		}
+	}
+	t.Errorf("process %d does not end on SIGTERM", p.Pid)
+	p.Kill()
+	<-done
 }
 
 // TestInteropOptions starts C pmcd and ours in its place with every option and variable of the environment, with arguments that are good

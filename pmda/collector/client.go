@@ -60,7 +60,8 @@ type client struct {
 	closing   bool               // no further request is wanted
 	closeCode pdu.Error          // what the client is told in the end, if it is not 0
 
-	gone bool // agents are being told that it has gone; guarded by Server.mu
+	closed atomic.Bool // the connection
+	gone   bool        // agents are being told that it has gone; guarded by Server.mu
 }
 
 func newClient(s *Server, conn net.Conn) *client {
@@ -243,6 +244,7 @@ func (c *client) closeConn(err error) {
 	c.s.traceClient(c, false, err)
 	debug := c.s.debugEnd(c, err) // while it has its descriptor
 	c.closeTLS(err == nil && !wanted)
+	c.closed.Store(true)
 	c.conn.Close()
 	c.cancelCalls()
 	c.releaseMemory()

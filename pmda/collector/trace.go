@@ -262,11 +262,15 @@ func (s *Server) WriteClients(w io.Writer) error {
 	hosts := newHostNames(hostNamesTime)
 	defer hosts.end()
 	for _, c := range s.clientList() {
+		fd := rawconn.Descriptor(c.conn)
+		if c.closed.Load() {
+			continue
+		}
 		version := 0
 		if c.hasCreds.Load() {
 			version = pdu.ProtocolVersion
 		}
-		line := fmt.Sprintf("%7d  %-40s  %7d  %s", rawconn.Descriptor(c.conn), hosts.of(c.conn), version, deniedNames(c))
+		line := fmt.Sprintf("%7d  %-40s  %7d  %s", fd, hosts.of(c.conn), version, deniedNames(c))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
