@@ -83,21 +83,35 @@ func (w *firstEvents) Write(b []byte) (int, error) {
 
 func (w *firstEvents) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
-// FuzzBody stores and derives with any body.
+// FuzzBody stores and derives with any body, in one context, which works afterwards.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{"", "1", "-1", "a.b = t.max\n# c\r\n;x=1&y=2", "x", "a.b=rate(", "a = b ? c : d\n", "0x7fffffffffffffff", "nan", "\xff\x00"} {
 		f.Add(body)
 	}
+	src := newSource()
+	const many = 100_000 // more than there are within two seconds and a half
+	g := &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{MaxContexts: many, MaxContextsPerClient: many}}
+	f.Cleanup(func() { g.Close() })
 	f.Fuzz(func(t *testing.T, body string) {
-		src := newSource() // definitions stay in a context
-		g := &webapi.Gateway{Local: sourceOf(src.Context)}
-		defer g.Close()
+		id := open(t, g) // definitions stay in a context
 		for _, query := range []string{"", "name=x.y", "name=t.write_me", "name=t.text", "name=t.double", "name=t.colour&iname=red"} {
-			request(t, g, "POST", "derive", query, body)
-			request(t, g, "POST", "store", query, body)
+			request(t, g, "POST", id+"/derive", query, body)
+			request(t, g, "POST", id+"/store", query, body)
 		}
-		request(t, g, "GET", "fetch", "names=x.y,t.write_me,t.text,t.double", "")
+		request(t, g, "GET", id+"/fetch", "names=x.y,t.write_me,t.text,t.double", "")
+		request(t, g, "GET", id+"/children", "", "")
 	})
+}
+
+// open opens a context that expires soon, and returns its number.
+func open(t *testing.T, g *webapi.Gateway) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	g.ServeHTTP(w, httptest.NewRequest("GET", "/pmapi/_context?polltimeout=1", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return strings.Trim(w.Body.String(), `{"contex:}`+"\r\n")
 }
 
 // request makes a request and checks that the reply is one.

@@ -45,6 +45,11 @@ func (b *bench) read() *request {
 	if err != nil {
 		b.t.Fatalf("%v\n%s", err, body)
 	}
+	for _, p := range r.points {
+		if p.time != s.Time.UnixNano() {
+			b.t.Errorf("%s has the time %d, the values have %d", p.id(), p.time, s.Time.UnixNano())
+		}
+	}
 	if len(r.points) != b.e.Points() {
 		b.t.Errorf("%d points, Points is %d", len(r.points), b.e.Points())
 	}
