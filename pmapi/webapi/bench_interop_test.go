@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
-	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
 const (
@@ -23,9 +23,13 @@ const (
 		"sample.ulonglong.million,sample.string.hullo,sample.milliseconds,sample.seconds"
 )
 
-// BenchmarkInteropFetch fetches ten metrics over eight connections, from pmproxy and from a Gateway in turn, beside the same collector:
-// with one context for all connections or with one for each. The metrics are requests in a second, and how many times faster the
-// Gateway is. pmproxy sometimes dies of requests that come at the same time; then there is no result.
+// BenchmarkInteropFetch fetches ten metrics over eight connections, from pmproxy and from examples/pmproxy in turns, with new contexts in
+// each: one for all connections, or one for each. Both are processes beside the same collector, so that the time of their CPUs is known,
+// without that of the clients and of the collector. The metrics are requests in a second and microseconds of CPU a request, and how many
+// times better this program is in each; and what the collector and its agent spend meanwhile. The rate depends on how many CPUs the clients leave to the servers. pmproxy sometimes dies of
+// requests that come at the same time: then it is started again, and its turn repeated.
+//
+// The system counts CPU time in hundredths of a second, so that the benchmark needs a -benchtime of 10x or more.
 func BenchmarkInteropFetch(b *testing.B) {
 	for _, contexts := range []int{1, benchConnections} {
 		b.Run(fmt.Sprintf("contexts=%d", contexts), func(b *testing.B) { benchmarkFetch(b, contexts) })
@@ -33,37 +37,121 @@ func BenchmarkInteropFetch(b *testing.B) {
 }
 
 func benchmarkFetch(b *testing.B, contexts int) {
-	const requests = 50
 	pmcd := pcptest.StartPMCD(b, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
-	servers := []server{startPMProxy(b), serve(b, &webapi.Gateway{Allow: []string{"localhost:*"}})}
-	var clients [2][]*rawClient
-	for i := range servers {
-		servers[i].host = pmcd.Host()
-		var ids []string
-		for range contexts {
-			ids = append(ids, servers[i].open(b, servers[i].hostspec()+"&polltimeout=3000"))
-		}
-		for n := range benchConnections {
-			clients[i] = append(clients[i], newRawClient(b, servers[i], ids[n%contexts]))
-		}
+	port := fmt.Sprint("PMCD_PORT=", pmcd.Port())
+	program := pcptest.Build(b, "./examples/pmproxy")
+	both := []*measured{
+		{start: func() pcptest.Daemon { return pcptest.PMProxy(b, port) }},
+		{start: func() pcptest.Daemon {
+			at := strconv.Itoa(pcptest.FreePort(b))
+			return pcptest.Daemon{Path: program, Args: []string{"-i", "127.0.0.1", "-p", at}, Addr: "127.0.0.1:" + at, Dir: b.TempDir(), Env: []string{"PCP_TLSCONF_PATH=", port}}
+		}},
 	}
-	var took [2]time.Duration
+	for _, m := range both {
+		m.run(b)
+		m.turn(b, pmcd, contexts) // which looks up names and starts threads
+		m.wall, m.cpu, m.collector, m.requests = 0, 0, 0, 0
+	}
 	b.ResetTimer()
 	for range b.N {
-		for i := range servers {
-			d, err := fetchAll(clients[i], requests)
-			if err != nil && i == 0 {
-				b.Skipf("pmproxy has died: %v", err)
-			} else if err != nil {
-				b.Fatal(err)
-			}
-			took[i] += d
+		for _, m := range both {
+			m.turn(b, pmcd, contexts)
 		}
 	}
-	n := float64(b.N * benchConnections * requests)
-	b.ReportMetric(n/took[0].Seconds(), "pmproxy/s")
-	b.ReportMetric(n/took[1].Seconds(), "gateway/s")
-	b.ReportMetric(took[0].Seconds()/took[1].Seconds(), "ratio")
+	c, ours := both[0], both[1]
+	if ours.deaths > 0 {
+		b.Error("the gateway has died")
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(c.rate(), "pmproxy/s")
+	b.ReportMetric(ours.rate(), "gateway/s")
+	b.ReportMetric(ours.rate()/c.rate(), "rate-ratio")
+	b.ReportMetric(c.cost(c.cpu), "pmproxy-µs")
+	b.ReportMetric(ours.cost(ours.cpu), "gateway-µs")
+	b.ReportMetric(c.cost(c.cpu)/ours.cost(ours.cpu), "cpu-ratio")
+	b.ReportMetric(c.cost(c.collector), "pmproxy-pmcd-µs")
+	b.ReportMetric(ours.cost(ours.collector), "gateway-pmcd-µs")
+	b.ReportMetric(float64(c.deaths), "deaths")
+}
+
+// A measured is a server, and what its turns have taken.
+type measured struct {
+	start   func() pcptest.Daemon
+	server  server
+	process *pcptest.Process
+	deaths  int
+
+	requests             int
+	wall, cpu, collector time.Duration // collector is the CPU of PCP's pmcd and its agents meanwhile
+}
+
+func (m *measured) rate() float64 { return float64(m.requests) / m.wall.Seconds() }
+
+// cost is a time by request, in microseconds.
+func (m *measured) cost(d time.Duration) float64 { return d.Seconds() * 1e6 / float64(m.requests) }
+
+// run starts the server.
+func (m *measured) run(b *testing.B) {
+	b.Helper()
+	d := m.start()
+	m.process = pcptest.Start(b, d)
+	m.server = server{url: "http://" + d.Addr, addr: d.Addr}
+}
+
+// turn makes requests over all connections, in new contexts.
+func (m *measured) turn(b *testing.B, pmcd *pcptest.PMCD, contexts int) {
+	b.Helper()
+	const perConnection, maxDeaths = 500, 50
+	for {
+		clients, err := m.clients(contexts)
+		begun, collector := m.process.CPU(), pmcd.CPU()
+		var d time.Duration
+		if err == nil {
+			d, err = fetchAll(clients, perConnection)
+		}
+		cpu := m.process.CPU() - begun
+		collector = pmcd.CPU() - collector
+		for _, c := range clients {
+			c.conn.Close()
+		}
+		if err == nil {
+			m.requests += benchConnections * perConnection
+			m.wall += d
+			m.cpu += cpu
+			m.collector += collector
+			return
+		}
+		if m.deaths++; m.deaths > maxDeaths {
+			b.Fatalf("it has died %d times: %v", m.deaths, err)
+		}
+		m.process.Stop()
+		m.run(b)
+	}
+}
+
+// clients connects to the server, with so many new contexts.
+func (m *measured) clients(contexts int) (all []*rawClient, err error) {
+	var ids []string
+	for range contexts {
+		res, err := http.Get(m.server.url + "/pmapi/_context?polltimeout=30")
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, strings.Trim(string(text), "{\"contex:}\r\n"))
+	}
+	for n := range benchConnections {
+		c, err := newRawClient(m.server, ids[n%contexts])
+		if err != nil {
+			return all, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // fetchAll has all clients make n requests each.
@@ -89,14 +177,13 @@ type rawClient struct {
 	request []byte
 }
 
-func newRawClient(b *testing.B, s server, id string) *rawClient {
-	b.Helper()
+func newRawClient(s server, id string) (*rawClient, error) {
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
-	b.Cleanup(func() { conn.Close() })
-	return &rawClient{conn, bufio.NewReader(conn), []byte("GET /pmapi/" + id + "/fetch?names=" + benchNames + " HTTP/1.1\r\nHost: localhost\r\n\r\n")}
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	return &rawClient{conn, bufio.NewReader(conn), []byte("GET /pmapi/" + id + "/fetch?names=" + benchNames + " HTTP/1.1\r\nHost: localhost\r\n\r\n")}, nil
 }
 
 func (c *rawClient) fetch() error {
