@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/loglimit"
@@ -54,6 +55,7 @@ type Gateway struct {
 	stats    *stats
 	contexts contexts
 	streams  streams
+	sending  atomic.Int64 // bytes of long replies that clients have not received
 }
 
 // prepare completes the options.

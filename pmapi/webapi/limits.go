@@ -24,10 +24,12 @@ const (
 
 // Limits that have no field in Limits.
 const (
-	maxPattern = 1 << 10 // bytes of one glob pattern or regular expression
-	maxProgram = 4 << 10 // instructions that a regular expression stands for
-	maxPlans   = 16      // lists of metrics that a context remembers for fetch
-	keepBuffer = 1 << 20 // a buffer that has grown beyond that is not used again
+	maxPattern = 1 << 10  // bytes of one glob pattern or regular expression
+	maxProgram = 4 << 10  // instructions that a regular expression stands for
+	maxPlans   = 16       // lists of metrics that a context remembers for fetch
+	longReply  = 64 << 10 // bytes of a reply that counts as long
+	maxSending = 4        // times MaxReply: all long replies that are being sent
+	keepBuffer = 1 << 20  // a buffer that has grown beyond that is not used again
 	sweepEvery = 2 * time.Second
 	scrapeIdle = 5 * time.Minute // how long a context for scrapes waits for the next one: longer than scrapers do
 	maxPages   = 16              // kinds of pages that a context remembers for scrapes
@@ -58,7 +60,8 @@ type Limits struct {
 	MaxNames int
 	// MaxURL and MaxBody limit a request, in bytes: 414 and 413.
 	MaxURL, MaxBody int
-	// MaxReply limits a reply, in bytes.
+	// MaxReply limits a reply, in bytes, and four times as much is the limit of all replies that are being sent, with the status 503 for
+	// one more: clients that do not read would take all memory. How long they may take is the business of http.Server.WriteTimeout.
 	MaxReply int
 	// PollTimeout is how long an idle context lives for which the client does not say it, and MaxPollTimeout how long it can ask for.
 	PollTimeout, MaxPollTimeout time.Duration

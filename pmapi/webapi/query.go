@@ -127,8 +127,17 @@ func (q *query) setHeaders() {
 	h["X-Content-Type-Options"] = noSniff
 }
 
-// reply sends what is in q.out.
+// reply sends what is in q.out. Long replies together must not exceed a limit: each is kept until its client has received it, or the
+// server gives that up.
 func (q *query) reply(status int) {
+	if n := int64(len(q.out)); n > longReply {
+		defer q.g.sending.Add(-n)
+		if q.g.sending.Add(n) > maxSending*int64(q.g.limits.MaxReply) {
+			delete(q.w.Header(), "Content-Encoding")
+			q.out = nil
+			status = q.failed(&failure{http.StatusServiceUnavailable, "too many replies wait for clients that do not read them"})
+		}
+	}
 	if q.text == "" {
 		q.out = append(q.out, "\r\n"...)
 	}
