@@ -281,6 +281,37 @@ func TestPMLogger(t *testing.T) {
 	}
 }
 
+// A receiver that is restarted while pmlogger pushes, which does not notice and sends no record twice, goes on with the archive: what is
+// there until then is an archive, and at the end it is the same as without the restarts.
+func TestPMLoggerRestarted(t *testing.T) {
+	pcptest.Need(t, "pmlogcheck")
+	const base = "../../examples/pmstat/testdata/archive/host"
+	a, dir := readCArchive(t, base), t.TempDir()
+	r := open(t, push.ReceiverOptions{Dir: dir})
+	number := numberOf(t, post(t, r, "/logger/label", string(a.label), 200))
+	posts := a.asRecorded()
+	for i, p := range posts {
+		if n := len(posts) / 5; i%n == n-1 {
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+			if out, errs, status := pcptest.Run(t, nil, "", "pmlogcheck", receivedBase(t, dir)); status != 0 || out != "" || errs != "" {
+				t.Errorf("after %d of %d records: pmlogcheck: %d %s%s", i, len(posts), status, out, errs)
+			}
+			r = open(t, push.ReceiverOptions{Dir: dir})
+		}
+		where := map[int]string{archive.VolumeMeta: "meta", archive.VolumeIndex: "index"}[p.volume]
+		if where == "" {
+			where = fmt.Sprint("volume/", p.volume)
+		}
+		post(t, r, "/logger/"+where+"/"+number, string(p.body), 200)
+	}
+	r.Close()
+	got := receivedBase(t, dir)
+	compareFiles(t, got, base)
+	compareTools(t, got, base)
+}
+
 // receivedBase is the only archive in a directory.
 func receivedBase(t *testing.T, dir string) string {
 	t.Helper()
