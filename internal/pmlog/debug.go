@@ -18,10 +18,10 @@ func ParseDebug(spec string) (names []string, ok bool) {
 	if _, err := strconv.Atoi(spec); err == nil {
 		return []string{spec}, true
 	}
-	spec = strings.TrimSuffix(strings.ToLower(spec), ",")
 	if spec == "" {
 		return nil, true
 	}
+	spec = strings.TrimSuffix(strings.ToLower(spec), ",")
 	for name := range strings.SplitSeq(spec, ",") {
 		if name != "all" && !slices.Contains(DebugNames, name) {
 			return nil, false

@@ -74,6 +74,7 @@ func TestParseDebug(t *testing.T) {
 		{"-1", []string{"-1"}, true},
 		{"0x3", nil, false},
 		{"none", nil, false},
+		{",", nil, false},
 		{",pdu", nil, false},
 		{"-pdu", nil, false},
 		{"pdu fetch", nil, false},
@@ -150,7 +151,7 @@ func TestDebugNames(t *testing.T) {
 	if n < 50 {
 		t.Errorf("pmdbg listed %d names:\n%s", n, out)
 	}
-	for _, spec := range []string{"", "3", "0x3", "none", "PMNS,fetch,", ",pdu", "-appl0", "appl0 appl1", "appl0,,appl1", "nosuch"} {
+	for _, spec := range []string{"", "3", "0x3", "none", "PMNS,fetch,", ",", ",pdu", "-appl0", "appl0 appl1", "appl0,,appl1", "nosuch"} {
 		_, stderr, _ := pcptest.Run(t, nil, "", "pminfo", "-D", spec, "-?")
 		refused := strings.Contains(stderr, "unrecognized debug options specification")
 		if _, ok := pmlog.ParseDebug(spec); ok == refused {

@@ -59,6 +59,8 @@ func pminfo() *Command {
 // parse parses a command line in an environment of NAME=VALUE. It returns what the tool prints and its exit status, -1 if
 // it goes on.
 func parse(c *Command, env, args []string) (message string, status int) {
+	var stderr strings.Builder
+	c.Stderr = &stderr
 	operands, err := c.parse(args, func(name string) (string, bool) {
 		for _, kv := range env {
 			if value, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -71,13 +73,13 @@ func parse(c *Command, env, args []string) (message string, status int) {
 		_, err = c.MetricSpec(operands[0])
 	}
 	if err == nil {
-		return "", -1
+		return stderr.String(), -1
 	}
 	exit, ok := errors.AsType[*ExitError](err)
 	if !ok {
 		return err.Error(), -2
 	}
-	return exit.Message, exit.Status
+	return stderr.String() + exit.Message, exit.Status
 }
 
 // errorLines are command lines with which a tool does not go on: words NAME=VALUE, the tool, its arguments. "$" stands for
@@ -157,6 +159,8 @@ pminfo -z -Z UTC -n /nosuch
 pminfo -Z UTC -z -n /nosuch
 pminfo -Z UTC -z
 pminfo -y -V
+PCP_DEBUG=, pminfo x
+pminfo -D , x
 pminfo -V -V
 pminfo -N /nosuch -n /nosuch2
 pminfo -O 3 -h $ x

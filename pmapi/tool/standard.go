@@ -89,6 +89,9 @@ func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
 				}
 			}
 			c.addError(o.set(c, value))
+			if name == "PCP_SAMPLES" && c.Samples == 0 {
+				c.Samples = -1 // as without the variable; -s 0 are no samples
+			}
 		}
 	}
 }
