@@ -43,22 +43,38 @@ var errClosed = fs.ErrClosed
 
 // openArchive opens an archive, with the checks of the C library in its order.
 func openArchive(ctx context.Context, s *Set, o *Options, files Files) (*Archive, error) {
-	if err := files.complete(); err != nil {
+	files, err := o.wanted(files)
+	if err != nil {
 		return nil, inFile(files.Base, err)
 	}
 	a := &Archive{set: s, opts: o, base: files.Base, opened: map[int]*File{}}
 	st := &archiveState{files: files}
 	a.state.Store(st)
-	err := a.load(ctx, st)
-	if err != nil {
+	if err := a.load(ctx, st); err != nil {
 		a.close()
 		return nil, err
 	}
 	return a, nil
 }
 
+// wanted is which of the files are opened; an error if one is missing.
+func (o *Options) wanted(files Files) (Files, error) {
+	if !o.MetadataOnly {
+		return files, files.complete()
+	}
+	files.Volumes, files.Index = nil, ""
+	return files, files.hasMeta()
+}
+
 // load reads all but the volumes.
 func (a *Archive) load(ctx context.Context, st *archiveState) error {
+	if a.opts.MetadataOnly {
+		var err error
+		if a.label, err = a.readLabel(ctx, st, VolumeMeta); err != nil {
+			return err
+		}
+		return a.loadMeta(ctx, st, a.opts.Growing)
+	}
 	from := st.files.Volumes[0].Number
 	if a.opts.LastVolume {
 		from = st.files.Volumes[len(st.files.Volumes)-1].Number
@@ -160,7 +176,7 @@ func (a *Archive) readWhole(ctx context.Context, st *archiveState, volume int) (
 // Base is the base name with its directory.
 func (a *Archive) Base() string { return a.base }
 
-// Label is that of the first volume, with Options.LastVolume that of the last one.
+// Label is that of the first volume; with Options.LastVolume that of the last one, with MetadataOnly that of the metadata.
 func (a *Archive) Label() Label { return a.label }
 
 // Metadata is that of this archive alone.
@@ -274,7 +290,9 @@ func (a *Archive) refresh(ctx context.Context) (*archiveState, error) {
 	if err != nil {
 		return nil, inFile(a.base, err)
 	}
-	st.files = files.or(st.files)
+	if st.files, err = a.opts.wanted(files.or(st.files)); err != nil {
+		return nil, inFile(a.base, err)
+	}
 	size, err := a.size(ctx, &st, VolumeMeta)
 	if err == nil && size < st.metaSize {
 		err = inFile(st.files.Meta, flawed(pdu.ErrLogRec, "%d bytes, fewer than the %d before", size, st.metaSize))

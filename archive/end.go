@@ -31,6 +31,9 @@ func (a *Archive) end() (archiveEnd, error) {
 	defer a.endMu.Unlock()
 	st := a.state.Load()
 	volumes := st.files.Volumes
+	if len(volumes) == 0 {
+		return archiveEnd{}, inFile(a.base, flawed(pdu.ErrLogFile, "opened for its metadata alone"))
+	}
 	last := volumes[len(volumes)-1].Number
 	size, err := a.size(a.set.ctx, st, last)
 	if err != nil {

@@ -180,10 +180,14 @@ func (d disk) rescan(base string) (Files, error) {
 
 // complete checks that an archive has what it cannot do without.
 func (f *Files) complete() error {
-	switch {
-	case len(f.Volumes) == 0:
+	if len(f.Volumes) == 0 {
 		return flawed(pdu.ErrLogFile, "the archive has no volume")
-	case f.Meta == "":
+	}
+	return f.hasMeta()
+}
+
+func (f *Files) hasMeta() error {
+	if f.Meta == "" {
 		return flawed(pdu.ErrLogFile, "the archive has no metadata file (.meta)")
 	}
 	return nil

@@ -32,6 +32,10 @@ type Options struct {
 	// LastVolume takes the label of an archive from its last volume, which may have no
 	// records yet, instead of from its first one.
 	LastVolume bool
+	// MetadataOnly reads the metadata alone: volumes and index may be missing, and are not looked at. The label is that of
+	// the metadata; reading records, and the end, is pdu.ErrLogFile. The counterpart of
+	// PM_CTXFLAG_METADATA_ONLY.
+	MetadataOnly bool
 	// Growing accepts metadata of which the last record is not complete, as of an archive
 	// that is being written; [Set.Refresh] reads it later.
 	Growing bool

@@ -401,3 +401,42 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestMetadataOnly opens archives of which there is nothing but the metadata, or of which the rest is damaged.
+func TestMetadataOnly(t *testing.T) {
+	files, _ := threeVolumes(3)
+	delete(files, "a.index")
+	whole := open(t, files, "a")
+	only := fstest.MapFS{"a.meta": files["a.meta"]}
+	damaged := fstest.MapFS{"a.meta": files["a.meta"], "a.index": {Data: []byte("x")}, "a.0": {Data: []byte("y")}}
+	for name, fsys := range map[string]fstest.MapFS{"whole": files, "only": only, "damaged": damaged} {
+		s, err := archive.Options{FS: fsys, MetadataOnly: true}.Open(t.Context(), "a")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer s.Close()
+		if l := s.Label(); l.Host != whole.Label().Host || !l.Start.Equal(whole.Start()) {
+			t.Errorf("%s: label %+v", name, l)
+		}
+		diff(t, name, slices.Collect(s.Metadata().Metrics()), slices.Collect(whole.Metadata().Metrics()))
+		if _, err := s.End(); !errors.Is(err, pdu.ErrLogFile) {
+			t.Errorf("%s: end: %v", name, err)
+		}
+		c := s.Cursor()
+		if err := c.Next(); !errors.Is(err, pdu.ErrLogFile) {
+			t.Errorf("%s: next record: %v", name, err)
+		}
+		if err := c.SeekEnd(); !errors.Is(err, pdu.ErrLogFile) {
+			t.Errorf("%s: going to the end: %v", name, err)
+		}
+		if err := s.Refresh(t.Context()); err != nil {
+			t.Errorf("%s: refresh: %v", name, err)
+		}
+	}
+	if _, err := (archive.Options{FS: only}).Open(t.Context(), "a"); !errors.Is(err, pdu.ErrLogFile) {
+		t.Errorf("without MetadataOnly: %v", err)
+	}
+	if _, err := (archive.Options{FS: fstest.MapFS{"a.0": files["a.0"]}, MetadataOnly: true}).Open(t.Context(), "a"); !errors.Is(err, pdu.ErrLogFile) {
+		t.Errorf("without metadata: %v", err)
+	}
+}

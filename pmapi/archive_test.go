@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -347,5 +350,58 @@ func TestArchiveOptionsFromEnv(t *testing.T) {
 				t.Errorf("error %q, want %q", text, test.bad)
 			}
 		})
+	}
+}
+
+// TestArchiveMetadataOnly answers questions on metadata from an archive of which there is no more, and has no values.
+func TestArchiveMetadataOnly(t *testing.T) {
+	dir := t.TempDir()
+	meta, err := os.ReadFile("testdata/derive.meta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.meta"), meta, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var answers [2]string
+	for i, path := range []string{"testdata/derive", filepath.Join(dir, "a")} {
+		o := pmapi.ArchiveOptions{Files: archive.Options{MetadataOnly: i == 1}}
+		pc, err := o.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
+		names, err := pc.Traverse(t.Context(), "")
+		if err != nil || len(names) == 0 {
+			t.Fatalf("names: %v, %v", names, err)
+		}
+		ids, err := pc.Lookup(t.Context(), names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			desc, err := pc.Desc(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			insts, err := pc.InstancesEver(t.Context(), desc.InDom)
+			if err != nil {
+				err = pdu.FromError(err) // without the path
+			}
+			answers[i] += fmt.Sprintln(desc, insts, err)
+		}
+		answers[i] += fmt.Sprintln(names, pc.HostName(t.Context()))
+		if i == 0 {
+			continue
+		}
+		if err := pc.Fetch(t.Context(), ids, new(pdu.Result)); !errors.Is(err, pdu.ErrLogFile) {
+			t.Errorf("fetch: %v", err)
+		}
+		if _, err := pc.ArchiveEnd(t.Context()); !errors.Is(err, pdu.ErrLogFile) {
+			t.Errorf("end: %v", err)
+		}
+	}
+	if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
+		t.Errorf("(-whole +metadata alone):\n%s", diff)
 	}
 }
