@@ -36,7 +36,7 @@ func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
 // A ParseError is an error in a name space file: what is wrong, and where. It
 // unwraps to pdu.ErrPMNS.
 //
-// Its text is that of the C library: one line if the error has no single place,
+// Its text is that of the C library, but for errors of the preprocessor, of which pmcpp(1) has a form of its own: one line if the error has no single place,
 // else three lines, as in
 //
 //	[root_cache:3] Error Parsing ASCII PMNS: Expected NAME or }
@@ -59,6 +59,8 @@ type ParseError struct {
 	Column int
 	// Msg says what is wrong, without the place.
 	Msg string
+	// Preprocessor is whether it is an error of the preprocessor.
+	Preprocessor bool
 }
 
 // Error is the text of the C library, without a newline at its end.
@@ -96,7 +98,7 @@ func (e *ParseError) Unwrap() error { return pdu.ErrPMNS }
 // preprocessError is an error of package pmcpp as one of this package.
 func preprocessError(err error) error {
 	if wrong := (*pmcpp.Error)(nil); errors.As(err, &wrong) {
-		return &ParseError{File: wrong.File, Line: wrong.Number, Text: wrong.Text, Msg: wrong.Msg}
+		return &ParseError{File: wrong.File, Line: wrong.Number, Text: wrong.Text, Msg: wrong.Msg, Preprocessor: true}
 	}
 	if read := (*pmcpp.ReadError)(nil); errors.As(err, &read) {
 		return &OpError{Op: "read", Name: read.File, Err: fmt.Errorf("line %d: %w", read.Line, read.Err)}

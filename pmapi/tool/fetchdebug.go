@@ -12,14 +12,15 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// fetchDebug makes a context print what it fetches, if the debug option fetch is on, and with value each value. h is what other
-// options print of its connection, nil for nothing: they are silent about the requests for names that this takes.
+// fetchDebug makes a context print what it fetches, if the debug option fetch is on, or pdu for a host, and with value each value. h is
+// what other options print of its connection, nil for nothing: they are silent about the requests for names that this takes.
 func (c *Command) fetchDebug(pc *pmapi.Context, h *hostDebug) {
 	if len(c.Debug) == 0 {
 		return
 	}
 	on := pmlog.DebugOn(c.Debug)
-	if !on["fetch"] && !on["value"] {
+	received := h != nil && h.pdus
+	if !received && !on["fetch"] && !on["value"] {
 		return
 	}
 	pc.OnFetch(func(ctx context.Context, r *pdu.Result, err error) {
@@ -30,8 +31,11 @@ func (c *Command) fetchDebug(pc *pmapi.Context, h *hostDebug) {
 			h.quiet = true
 			defer func() { h.quiet = false }()
 		}
+		if received {
+			c.printResult(ctx, pc, r, "")
+		}
 		if on["fetch"] {
-			c.printResult(ctx, pc, r)
+			c.printResult(ctx, pc, r, "pmFetch returns ...\n"+changesLine(r.Changed))
 		}
 		if on["value"] {
 			c.printExtracted(ctx, pc, r)
@@ -39,16 +43,16 @@ func (c *Command) fetchDebug(pc *pmapi.Context, h *hostDebug) {
 	})
 }
 
-// printResult prints the values of a fetch as the C library does, with the names that the source has for metrics and
+// printResult prints the values of a fetch as the C library does, below a heading, with the names that the source has for metrics and
 // instances.
-func (c *Command) printResult(ctx context.Context, pc *pmapi.Context, r *pdu.Result) {
+func (c *Command) printResult(ctx context.Context, pc *pmapi.Context, r *pdu.Result, heading string) {
 	var b strings.Builder
 	loc := c.Location
 	if loc == nil {
 		loc = time.Local
 	}
-	fmt.Fprintf(&b, "pmFetch returns ...\n%s__pmResult dump from %p timestamp: %d.%09d %s numpmid: %d\n",
-		changesLine(r.Changed), r, r.Time.Unix(), r.Time.Nanosecond(), r.Time.In(loc).Format("15:04:05.000000000"), r.Len())
+	fmt.Fprintf(&b, "%s__pmResult dump from %p timestamp: %d.%09d %s numpmid: %d\n",
+		heading, r, r.Time.Unix(), r.Time.Nanosecond(), r.Time.In(loc).Format("15:04:05.000000000"), r.Len())
 	for _, s := range r.All() {
 		names, err := pc.Names(ctx, s.PMID)
 		if err != nil {

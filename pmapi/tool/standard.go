@@ -174,6 +174,9 @@ func namesReport(file string, err error) string {
 	switch {
 	case !ok:
 		return fmt.Sprintf("Error Parsing ASCII PMNS: Cannot open \"%s\"\n", file)
+	case p.Preprocessor:
+		return fmt.Sprintf("pmcpp: %s[%d]: %s\npmcpp: Error: %s\nError Parsing ASCII PMNS: pmcpp returned non-zero exit status\n",
+			p.File, p.Line, p.Text, p.Msg)
 	case strings.HasPrefix(p.Msg, "Duplicate metric id"):
 		return p.Error() + "\n\n"
 	}

@@ -107,6 +107,31 @@ func TestInteropDebugFiles(t *testing.T) {
 	}
 }
 
+// TestInteropDebugResults compares the results that tools print as they receive them, with the debug option pdu.
+func TestInteropDebugResults(t *testing.T) {
+	pcptest.Need(t, "pmcd", "pminfo", "pmprobe")
+	c := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
+	results := regexp.MustCompile(`(?m)^(__pmResult dump from|pmFetch returns| {2,4}(\d+\.\d+\.\d+ \(|inst \[| ?value )).*\n`)
+	for _, line := range []string{
+		"pminfo -D pdu -f -h HOST sample.bin sample.string.hullo sample.bad.unknown sample.noinst",
+		"pminfo -D pdu,fetch -f -h HOST sample.bin",
+		"pmprobe -D pdu -v -h HOST sample.bin sample.float.ten",
+	} {
+		args := strings.Fields(strings.Replace(line, "HOST", c.Host(), 1))
+		run := func(program string) string {
+			_, stderr, _ := pcptest.Run(t, nil, "", append([]string{program}, args[1:]...)...)
+			for _, m := range debugMasks {
+				stderr = m.pattern.ReplaceAllString(stderr, m.with)
+			}
+			return strings.Join(results.FindAllString(stderr, -1), "")
+		}
+		want, got := run(pcptest.Tool(t, args[0])), run(pcptest.Build(t, "./examples/"+args[0]))
+		if diff := cmp.Diff(want, got); diff != "" || want == "" {
+			t.Errorf("%s (-C +Go):\n%s", line, diff)
+		}
+	}
+}
+
 // compareDebug compares what a command prints on its standard error output, with derived metrics of a file, if one is named.
 func compareDebug(t *testing.T, line, derived string) {
 	t.Helper()
