@@ -186,6 +186,9 @@ part.double = sample.double.ten / 3
 part.unsigned = sample.ulong.ten
 part.aggregate = sample.aggregate.hullo
 part.unsupported = sample.bad.nosupport
+scaled.space = sample.kbyte_ctr + sample.byte_ctr
+scaled.time = sample.byte_rate - sample.byte_rate_perhour
+scaled.indom = sample.long.one == 1 ? sample.long.ten : sample.bin
 nest.base = sample.long.one * 3
 nest.of = nest.base + 1
 nest.bad = my.nosuch + nest.base
@@ -235,6 +238,7 @@ bad.none =
 		"pmprobe -D derive -v" + host + "my.sum my.deep",
 		"pminfo -D derive,appl1 -f" + host + "my more",
 		"pminfo -D derive -d" + host + "nest",
+		"pminfo -D derive,appl1 -df" + host + "scaled",
 		"pminfo -D derive,appl0,appl1 -d" + host + "my more part nest",
 		"pminfo -D derive,appl2 -f" + host + "part",
 		"pminfo -D derive,appl2 -f" + host + "more.inst more.tern more.neg more.cnt more.str more.dlt more.match more.par",

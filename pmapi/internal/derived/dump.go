@@ -23,7 +23,7 @@ func (p *Program) Dump(w io.Writer, id pdu.PMID, values bool, describe func(pdu.
 		fmt.Fprintf(w, "Derived metric expr dump from %p...\n", p.root)
 	}
 	d := dumper{w: w, describe: describe, values: values}
-	d.bound(p.root, id, false)
+	d.bound(p.root, id, false, factor{})
 }
 
 // A dumper writes the nodes of an expression, each before those below it.
@@ -59,31 +59,35 @@ func (d *dumper) parsed(n *node, saved bool) {
 	}
 }
 
-// bound writes a bound node, in the descriptor of which is a PMID, and those below it.
-func (d *dumper) bound(o *bound, id pdu.PMID, saved bool) {
+// bound writes a bound node, in the descriptor of which is a PMID, and those below it. The node above it scales its values.
+func (d *dumper) bound(o *bound, id pdu.PMID, saved bool, scale factor) {
 	n := o.node
 	left, right, leaf := o.shape()
 	d.line(o, n, left, right, leaf, saved, 0)
-	d.attributes(o, id)
+	d.attributes(o, id, scale)
 	switch {
 	case isFilter(n):
 		d.pattern(left, n, o)
-		d.below(o.left, false)
+		d.below(o.left, false, factor{})
 	case n.op == tokQuest:
-		d.below(o.left, false)
+		d.below(o.left, false, factor{})
 		fmt.Fprintf(d.w, "expr node %p type=COLON left=%p right=%p save_last=0\n", right, o.right, o.other)
-		fmt.Fprintf(d.w, "    PMID: PM_ID_NULL (%v from pmDesc) numval: 0\n%s", o.right.desc.PMID, d.describe(o.right.desc))
-		d.below(o.right, false)
-		d.below(o.other, false)
+		desc := o.right.desc
+		if desc.InDom == pdu.NoInDom {
+			desc.InDom = o.other.desc.InDom
+		}
+		fmt.Fprintf(d.w, "    PMID: PM_ID_NULL (%v from pmDesc) numval: 0\n%s", desc.PMID, d.describe(desc))
+		d.below(o.right, false, factor{})
+		d.below(o.other, false, factor{})
 	default:
-		d.below(o.left, savesLast(n))
-		d.below(o.right, false)
+		d.below(o.left, savesLast(n), o.scales[0])
+		d.below(o.right, false, o.scales[1])
 		d.scale(right, n)
 	}
 }
 
 // below writes a node that is not the whole expression; nil for nothing.
-func (d *dumper) below(o *bound, saved bool) {
+func (d *dumper) below(o *bound, saved bool, scale factor) {
 	if o == nil {
 		return
 	}
@@ -91,7 +95,7 @@ func (d *dumper) below(o *bound, saved bool) {
 	if o.isConstant() {
 		id = pdu.NoPMID
 	}
-	d.bound(o, id, saved)
+	d.bound(o, id, saved, scale)
 }
 
 // shape is what a node has below it in the C library, as far as that has a node of its own here: a word of the node stands for one
@@ -217,8 +221,8 @@ func (d *dumper) scale(self any, n *node) {
 	}
 }
 
-// attributes writes what is known of the values of a node, and those.
-func (d *dumper) attributes(o *bound, of pdu.PMID) {
+// attributes writes what is known of the values of a node, how the node above it scales them, and the values.
+func (d *dumper) attributes(o *bound, of pdu.PMID, scale factor) {
 	id := pdu.NoPMID
 	if o.op == tokName {
 		id = o.desc.PMID
@@ -229,10 +233,21 @@ func (d *dumper) attributes(o *bound, of pdu.PMID) {
 			n = int(o.out.err)
 		}
 	}
-	fmt.Fprintf(d.w, "    PMID: %v (%v from pmDesc) numval: %d\n%s", id, of, n, d.describe(o.desc))
+	fmt.Fprintf(d.w, "    PMID: %v (%v from pmDesc) numval: %d%s\n%s", id, of, n, scale.dumped(), d.describe(o.desc))
 	for i := range n {
 		fmt.Fprintf(d.w, "[%d] inst=%d, val=%s\n", i, o.out.insts[i], o.valueText(i))
 	}
+}
+
+// dumped is how the C library writes a factor, after a blank; empty for none.
+func (f factor) dumped() (text string) {
+	if f.over > 1 {
+		text = fmt.Sprintf(" div_scale: %.0f", f.over)
+	}
+	if f.by > 1 {
+		text += fmt.Sprintf(" mul_scale: %.0f", f.by)
+	}
+	return text
 }
 
 // valueText is a value as the C library prints it here.
