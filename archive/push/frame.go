@@ -43,6 +43,12 @@ func (f framing) times() (n int, wide bool) {
 	return 12, true
 }
 
+// leastMeta are the bytes of the shortest metadata records, with the time that those of a type have.
+var leastMeta = [archive.TypeLabels + 1]int{
+	archive.TypeDesc: 12, archive.TypeText: 12, archive.TypeInDomV2: 12 + 8, archive.TypeLabelsV2: 12 + 8,
+	archive.TypeInDom: 12 + 12, archive.TypeInDomDelta: 12 + 12, archive.TypeLabels: 12 + 12,
+}
+
 // next is how many bytes the record at the start of b has, 0 if b is too short to tell.
 func (f framing) next(b []byte) (int, error) {
 	if f.entry > 0 {
@@ -56,8 +62,12 @@ func (f framing) next(b []byte) (int, error) {
 		return 0, badRequest("record of %d bytes", n)
 	}
 	if f.meta && len(b) >= 8 {
-		if typ := int32(binary.BigEndian.Uint32(b[4:])); typ < archive.TypeDesc || typ > archive.TypeLabels {
+		typ := int32(binary.BigEndian.Uint32(b[4:]))
+		if typ < archive.TypeDesc || typ > archive.TypeLabels {
 			return 0, badRequest("metadata record of type %d", typ)
+		}
+		if n < leastMeta[typ] {
+			return 0, badRequest("metadata record of type %d and %d bytes", typ, n)
 		}
 	}
 	return n, nil

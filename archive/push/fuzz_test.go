@@ -22,6 +22,7 @@ func FuzzBody(f *testing.F) {
 		f.Add(p.body, uint(10))
 	}
 	f.Add("\x00\x00\x00\x0c\x00\x00\x00\x01\x00\x00\x00\x0c", uint(4))
+	f.Add("\x00\x00\x00\x0c\x00\x00\x00\x07\x00\x00\x00\x0c", uint(4)) // too short for its time
 	f.Add("\x7f\xff\xff\xff", uint(1))
 	f.Fuzz(func(t *testing.T, body string, at uint) {
 		dir := t.TempDir()
