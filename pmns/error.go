@@ -59,7 +59,7 @@ type ParseError struct {
 	Column int
 	// Msg says what is wrong, without the place.
 	Msg string
-	// Preprocessor is whether it is an error of the preprocessor.
+	// Preprocessor is whether it is an error of the preprocessor, in C of pmcpp.
 	Preprocessor bool
 }
 
@@ -98,7 +98,7 @@ func (e *ParseError) Unwrap() error { return pdu.ErrPMNS }
 // preprocessError is an error of package pmcpp as one of this package.
 func preprocessError(err error) error {
 	if wrong := (*pmcpp.Error)(nil); errors.As(err, &wrong) {
-		return &ParseError{File: wrong.File, Line: wrong.Number, Text: wrong.Text, Msg: wrong.Msg, Preprocessor: true}
+		return &ParseError{File: wrong.File, Line: wrong.Number, Text: wrong.Text, Msg: wrong.Msg, Preprocessor: wrong.Msg != pmcpp.BadLineMarker}
 	}
 	if read := (*pmcpp.ReadError)(nil); errors.As(err, &read) {
 		return &OpError{Op: "read", Name: read.File, Err: fmt.Errorf("line %d: %w", read.Line, read.Err)}

@@ -259,6 +259,10 @@ func (p *Reader) stripComments(s string, here Line) string {
 	return strings.TrimRight(string(b), " \t\v\f\r")
 }
 
+// BadLineMarker is the Msg of the Error about a line that begins with # and is neither a directive nor a line marker, of which PCP
+// does not speak as of other errors of the preprocessor.
+const BadLineMarker = "Illegal line number control number"
+
 // linemarker executes a line like `# 12 "file"`: the next line is line 12 of that
 // file in errors.
 func (s *source) linemarker(text string, here Line) error {
@@ -272,7 +276,7 @@ func (s *source) linemarker(text string, here Line) error {
 	name, _, closed := strings.Cut(name, `"`)
 	if err != nil || !quoted || !closed {
 		here.Text = text
-		return here.fault("Illegal line number control number")
+		return here.fault(BadLineMarker)
 	}
 	s.at = Line{File: name, Number: int(n) - 1}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/pmcpp"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
@@ -177,6 +178,12 @@ func namesReport(file string, err error) string {
 	case p.Preprocessor:
 		return fmt.Sprintf("pmcpp: %s[%d]: %s\npmcpp: Error: %s\nError Parsing ASCII PMNS: pmcpp returned non-zero exit status\n",
 			p.File, p.Line, p.Text, p.Msg)
+	case p.Msg == pmcpp.BadLineMarker: // the C library is at the line before when it reads such a one
+		before := pmns.ParseError{File: p.File, Msg: p.Msg}
+		if p.Line > 1 {
+			before.Line, before.Text = p.Line-1, strings.TrimLeft(p.Text, " \t")
+		}
+		return before.Error() + "\n"
 	case strings.HasPrefix(p.Msg, "Duplicate metric id"):
 		return p.Error() + "\n\n"
 	}
