@@ -23,7 +23,7 @@ var masks = map[string]struct {
 	"digits":  {regexp.MustCompile(`\d`), "0"},
 	"numbers": {regexp.MustCompile(` *[-+]?\d+(\.\d*)?([eE][-+]\d+)? *`), " N "},
 	"amounts": {regexp.MustCompile(` *\b\d+(\.\d+)?[KMmg]?\b`), " N"},
-	"clients": {regexp.MustCompile(`\b\d+ clients?\b`), "N clients"}, // of a collector that other lines have, too
+	"clients": {regexp.MustCompile(`(, )?\b\d+ clients?\b`), ""}, // of a collector that other lines have, too: it tells of them if there are several
 	"bytes":   {regexp.MustCompile(`\[[0-9a-f]{16,}\]`), "[BYTES]"},
 }
 

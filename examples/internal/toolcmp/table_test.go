@@ -134,7 +134,7 @@ func TestMasks(t *testing.T) {
 		"digits":  {"  12.5E+07", "  00.0E+00"},
 		"numbers": {"value   -12.5e+07   3.,", "value N  N ,"},
 		"amounts": {"    1.95      0 23502m   17K    ? 9K9", " N N N N    ? 9K9"},
-		"clients": {"6.0.3-1, 2 agents, 1 client\n 12 clients", "6.0.3-1, 2 agents, N clients\n N clients"},
+		"clients": {"6.0.3-1, 2 agents, 1 client\n 12 clients", "6.0.3-1, 2 agents\n "},
 		"bytes":   {"value [00ff00ff00ff00ff0a] x", "value [BYTES] x"},
 	} {
 		if got := masks[name].pattern.ReplaceAllString(tt[0], masks[name].with); got != tt[1] {
