@@ -33,5 +33,6 @@ func PMProxy(t testing.TB, env ...string) Daemon {
 		args = append(args, "-U", u.Username)
 	}
 	return Daemon{Path: Tool(t, "pmproxy"), Args: args, Dir: dir, Addr: addr,
-		Env: append([]string{"PCP_RUN_DIR=" + dir, "PCP_LOG_DIR=" + dir, "PCP_TMP_DIR=" + dir}, env...)}
+		// Where no host is named, it is not the pmcd that may run on this machine.
+		Env: append([]string{"PMCD_PORT=1", "PCP_RUN_DIR=" + dir, "PCP_LOG_DIR=" + dir, "PCP_TMP_DIR=" + dir}, env...)}
 }

@@ -34,7 +34,7 @@ func TestInteropDialogue(t *testing.T) {
 		{"pmproxy-client 1\r\n"},
 		{"pxx /metrics HTTP/1.0\r\n\r\n"},
 		{greeting, host + " 1\n"},
-		{greeting, "nosuch.invalid 44321\n"},
+		{greeting, "nosuch.invalid 1\n"},
 		{greeting, host + " 99999\n"},
 	} {
 		var got [2]string

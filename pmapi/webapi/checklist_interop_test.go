@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
@@ -143,7 +145,9 @@ var rows = []row{
 func newServers(t *testing.T) []server {
 	t.Helper()
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
-	c, ours := startPMProxy(t), serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}})
+	// Where no host is named, neither asks the pmcd that may run on this machine.
+	nowhere := &pmapi.Dialer{Ports: []int{1}, Socket: filepath.Join(t.TempDir(), "none")}
+	c, ours := startPMProxy(t), serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}, Dialer: nowhere})
 	c.host, ours.host = pmcd.Host(), pmcd.Host()
 	return []server{c, ours}
 }
