@@ -36,8 +36,9 @@ func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
 // A ParseError is an error in a name space file: what is wrong, and where. It
 // unwraps to pdu.ErrPMNS.
 //
-// Its text is that of the C library, but for errors of the preprocessor, of which pmcpp(1) has a form of its own: one line if the error has no single place,
-// else three lines, as in
+// Its text is that of the C library, but for errors of the preprocessor, of
+// which pmcpp(1) has a form of its own: one line if the error has no single
+// place, else three lines, as in
 //
 //	[root_cache:3] Error Parsing ASCII PMNS: Expected NAME or }
 //	    b.c 1:2:3

@@ -38,7 +38,8 @@
 // under pmproxy's names. The parameter format, openmetrics, prometheus or pcp, has precedence; names selects metrics, hostspec the
 // collector, and view=node shows Linux under the names of node_exporter: see packages openmetrics and nodeview. With filter, metrics of
 // names are left out: of names with patterns, as filter=disk.*,*.all.*, of regular expressions with match=regex, or of these names
-// with match=exact. The scrapes of a collector share a context, which is closed when none has come for five minutes. If the collector fails, the status is 503.
+// with match=exact. The scrapes of a collector share a context, which is closed when none has come for five minutes. If the collector
+// fails, the status is 503.
 //
 // # Metrics of the gateway
 //

@@ -262,7 +262,7 @@ func (s *Server) WriteClients(w io.Writer) error {
 	hosts := newHostNames(hostNamesTime)
 	defer hosts.end()
 	for _, c := range s.clientList() {
-		fd := rawconn.Descriptor(c.conn)
+		fd := rawconn.Descriptor(c.conn) // before it is known that the connection was open
 		if c.closed.Load() {
 			continue
 		}
