@@ -16,10 +16,13 @@
 //	/pmapi/profile    selects instances for fetch
 //	/pmapi/store      stores a value
 //	/pmapi/derive     defines derived metrics for the context
-//	/live/events      values as they come, as server-sent events: one fetch per interval for all who watch
+//	/live/events      values as they come, as server-sent events: of the metrics of names=, every interval= seconds (1), one fetch
+//	                  for all who watch; with curl -N
 //	/live/past        values of an archive at any time
 //	/live/sources     the names of the archives and of other collectors
 //	/metrics          values of numeric metrics as text for Prometheus; /pmapi/metrics in a context
+//
+// Those below /pmapi/ have the parameters of PMWEBAPI(3): names= of metric and fetch, and name= of indom, are of metrics.
 //
 // An underscore before the last word, as in /pmapi/_fetch, is for clients of an older interface, which has numbers in the place of
 // dotted identifiers. Answers and errors are those of pmproxy of PCP 6.0.3, whose texts clients look at, except where those are not
