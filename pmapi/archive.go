@@ -268,12 +268,7 @@ func (c *Context) inArchive(ctx context.Context, f func(*archivesource.Source) e
 	if a == nil {
 		return pdu.ErrNotArchive
 	}
-	return c.inTurn(ctx, func() error {
-		if c.isClosed() {
-			return pdu.ErrNoContext
-		}
-		return f(a)
-	})
+	return c.inTurn(ctx, func() error { return f(a) })
 }
 
 // archive is the source beneath all overlays, if that is one of archives.

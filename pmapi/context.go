@@ -91,7 +91,8 @@ func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	return d, nil
 }
 
-// waitTurn waits for the turn, which endTurn gives back.
+// waitTurn waits for the turn, which endTurn gives back. It fails from the moment of Close on, which is before the source
+// is closed: a loop that Close wakes must not be served once more.
 func (c *Context) waitTurn(ctx context.Context) error {
 	if ctx == nil {
 		panic("pmapi: the context.Context is nil")
@@ -99,7 +100,14 @@ func (c *Context) waitTurn(ctx context.Context) error {
 	if ctx.Err() != nil { // a turn that is free would be had even then
 		return context.Cause(ctx)
 	}
-	return c.turn.Lock(ctx)
+	if err := c.turn.Lock(ctx); err != nil {
+		return err
+	}
+	if c.isClosed() {
+		c.endTurn()
+		return pdu.ErrNoContext
+	}
+	return nil
 }
 
 func (c *Context) endTurn() { c.turn.Unlock() }
