@@ -125,7 +125,7 @@ func (c *command) open(ctx context.Context) (sources []*source, err error) {
 			printNoMetrics(noName)
 			continue
 		default:
-			c.printOpenError(kind, name, err)
+			c.reportOpenError(err)
 			continue
 		}
 		s := &source{pc: pc, command: c, isArchive: kind == pmapi.SourceArchive}
@@ -193,16 +193,14 @@ func uniqueNames(names []string) (unique []string) {
 	return unique
 }
 
-// printOpenError prints why a source cannot be opened.
-func (c *command) printOpenError(kind pmapi.SourceKind, name string, err error) {
-	if exit, ok := errors.AsType[*tool.ExitError](err); ok && errors.Is(err, errors.ErrUnsupported) {
-		fmt.Fprint(os.Stderr, exit.Message)
+// reportOpenError prints why a source cannot be opened.
+func (c *command) reportOpenError(err error) {
+	exit, ok := errors.AsType[*tool.ExitError](err)
+	if !ok || errors.Is(err, errors.ErrUnsupported) {
+		c.Report(err)
 		return
 	}
-	if _, specErr := pmapi.ParseHost(name); kind == pmapi.SourceHost && specErr != nil {
-		fmt.Fprintln(os.Stderr, tool.Escape(specErr.Error()))
-	}
-	fmt.Fprintf(os.Stderr, "pmstat: Cannot create fetchgroup: %v\n", tool.Cause(err))
+	c.Report(exit.WithMessage(fmt.Sprintf("pmstat: Cannot create fetchgroup: %v\n", tool.Cause(err))))
 }
 
 // samples is the number of samples to print, 0 for no end: that of -s, or those before the time of -T if they are more. The

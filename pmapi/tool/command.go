@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi"
@@ -99,16 +101,17 @@ type given struct {
 // tool does not have on its command line. The error is an *ExitError, also after -V and -?. The counterpart of
 // pmGetOptions(3).
 func (c *Command) Parse(args []string) (operands []string, err error) {
-	return c.parse(args, os.LookupEnv)
+	return c.parse(args, os.Environ())
 }
 
-func (c *Command) parse(args []string, getenv func(string) (string, bool)) (operands []string, err error) {
+// parse is Parse in an environment of NAME=VALUE.
+func (c *Command) parse(args, env []string) (operands []string, err error) {
 	c.Samples, c.Interval, c.StartGiven, c.FinishGiven, c.AlignGiven, c.ZoneGiven, c.Debug, c.given = -1, 0, false, false, false, false, nil, given{}
 	if !c.NoEnvironment {
-		c.parseEnvironment(getenv)
+		c.parseEnvironment(env)
 	}
 	parser := c.parser()
-	if _, ok := getenv("POSIXLY_CORRECT"); ok {
+	if slices.ContainsFunc(env, func(variable string) bool { return strings.HasPrefix(variable, "POSIXLY_CORRECT=") }) {
 		parser.InOrder = true
 	}
 	operands, errs := parser.Parse(args)

@@ -61,14 +61,7 @@ func pminfo() *Command {
 func parse(c *Command, env, args []string) (message string, status int) {
 	var stderr strings.Builder
 	c.Stderr = &stderr
-	operands, err := c.parse(args, func(name string) (string, bool) {
-		for _, kv := range env {
-			if value, ok := strings.CutPrefix(kv, name+"="); ok {
-				return value, true
-			}
-		}
-		return "", false
-	})
+	operands, err := c.parse(args, env)
 	if err == nil && c.OperandSource && len(operands) == 1 {
 		_, err = c.MetricSpec(operands[0])
 	}
@@ -134,6 +127,9 @@ pmval --in
 pmval --g
 PCP_SAMPLES=foo pmval -h $ x
 PCP_SAMPLES=foo PCP_INTERVAL=bar pmval -s bar x
+PCP_INTERVAL=bar PCP_SAMPLES=foo pmval -h $ x
+PCP_UNIQNAMES=/nosuch PCP_NAMESPACE=/nosuch2 pmval -h $ x
+PCP_NAMESPACE=/nosuch2 PCP_UNIQNAMES=/nosuch pmval -h $ x
 PCP_HOST=a pmval -h b x
 PCP_HOST_LIST=a,b pmval x
 PCP_HOST_LIST=a,b pmval -h a x

@@ -32,6 +32,14 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // Timeout reports whether the cause is a time-out.
 func (e *ExitError) Timeout() bool { return timeout.Is(e.Err) }
 
+// WithMessage returns an error like e with another message, of which Report prints what is wrong in the specification of a host first, as
+// it does of e. An empty message leaves only that.
+func (e *ExitError) WithMessage(message string) *ExitError {
+	other := *e
+	other.Message = e.beginning + message
+	return &other
+}
+
 // Errorf makes the error of a tool that ends with a message and status 1. The message begins with the tool's name. As in
 // fmt.Errorf, %w makes an argument its cause; what Cause makes of an error has PCP's text.
 func (c *Command) Errorf(format string, args ...any) error {

@@ -24,7 +24,7 @@ type standardOption struct {
 	env             []string
 }
 
-// standardOptions are all standard options, in the order in which their variables of the environment are read.
+// standardOptions are all standard options.
 func standardOptions() []standardOption {
 	return []standardOption{
 		{'A', "align", "TIME", "align sample times on natural boundaries", (*Command).setAlign, []string{"PCP_ALIGN_TIME"}},
@@ -76,23 +76,24 @@ func (c *Command) Standard(names ...string) []Option {
 	return options
 }
 
-// parseEnvironment sets the standard options that the environment gives. A variable without a value gives one, too.
-func (c *Command) parseEnvironment(getenv func(string) (string, bool)) {
-	for _, o := range standardOptions() {
-		for _, name := range o.env {
-			value, ok := getenv(name)
-			switch {
-			case !ok:
-				continue
-			case name == "PCP_DEBUG":
-				if _, ok := pmlog.ParseDebug(value); !ok {
-					fmt.Fprintf(c.stderr(), "Error: $PCP_DEBUG=%s is not valid, ignored\n", value)
-				}
+// parseEnvironment sets the standard options that the environment, of NAME=VALUE, gives, in its order: of PCP_ORIGIN and
+// PCP_ORIGIN_TIME the last one counts. A variable without a value gives an option, too.
+func (c *Command) parseEnvironment(env []string) {
+	options := standardOptions()
+	for _, variable := range env {
+		name, value, _ := strings.Cut(variable, "=")
+		i := slices.IndexFunc(options, func(o standardOption) bool { return slices.Contains(o.env, name) })
+		if i < 0 {
+			continue
+		}
+		if name == "PCP_DEBUG" {
+			if _, ok := pmlog.ParseDebug(value); !ok {
+				fmt.Fprintf(c.stderr(), "Error: $PCP_DEBUG=%s is not valid, ignored\n", value)
 			}
-			c.addError(o.set(c, value))
-			if name == "PCP_SAMPLES" && c.Samples == 0 {
-				c.Samples = -1 // as without the variable; -s 0 are no samples
-			}
+		}
+		c.addError(options[i].set(c, value))
+		if name == "PCP_SAMPLES" && c.Samples == 0 {
+			c.Samples = -1 // as without the variable; -s 0 are no samples
 		}
 	}
 }

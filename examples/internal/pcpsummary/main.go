@@ -41,7 +41,10 @@ func Run(args []string) (status int) {
 		// The message of pminfo, without its name.
 		text := err.Error() + "\n"
 		if exit, ok := errors.AsType[*tool.ExitError](err); ok {
-			text = strings.TrimSuffix(exit.Message, c.Usage())
+			var message strings.Builder
+			c.Stderr = &message
+			c.Report(exit)
+			text = strings.TrimSuffix(message.String(), c.Usage())
 		}
 		fmt.Print(tool.Escape("pcp-summary: " + strings.ReplaceAll(text, c.Name+": ", "")))
 		return 1

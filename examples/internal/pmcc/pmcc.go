@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -50,12 +49,11 @@ func Open(ctx context.Context, c *tool.Command, mode pmapi.Mode, interval time.D
 	kind, name := c.Source()
 	pc, err := c.OpenSource(ctx, kind, name)
 	if err != nil {
-		if _, specErr := pmapi.ParseHost(name); kind == pmapi.SourceHost && specErr != nil {
-			fmt.Fprintln(os.Stderr, tool.Escape(specErr.Error()))
-		}
-		if errors.Is(err, errors.ErrUnsupported) {
+		exit, ok := errors.AsType[*tool.ExitError](err)
+		if !ok || errors.Is(err, errors.ErrUnsupported) {
 			return nil, err
 		}
+		c.Report(exit.WithMessage(""))
 		return nil, &Error{err, []string{name}}
 	}
 	err = c.SetTimes(ctx, pc)

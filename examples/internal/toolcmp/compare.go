@@ -3,7 +3,9 @@ package toolcmp
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -66,6 +68,7 @@ func difference(want, got result) string {
 		{"standard output", want.stdout, got.stdout},
 		{"standard error", want.stderr, got.stderr},
 		{"exit status", want.status, got.status},
+		{"messages", want.messages, got.messages},
 	} {
 		if d := diff(c.want, c.got); d != "" {
 			all += c.what + ":\n" + d
@@ -74,8 +77,9 @@ func difference(want, got result) string {
 	return all
 }
 
-// A result is what a run has written, and its exit status in words.
-type result struct{ stdout, stderr, status string }
+// A result is what a run has written, its exit status in words, and the messages that it wrote to the file of that name, which
+// PCP_STDERR may name.
+type result struct{ stdout, stderr, status, messages string }
 
 // neverEnds is the status of a run that was killed, since it took too long.
 const neverEnds = "none, killed\n"
@@ -96,7 +100,10 @@ func runLine(t testing.TB, l Line, program string) result {
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	res := result{l.mask(stdout.String()), l.mask(stderr.String()), fmt.Sprintln(cmd.ProcessState)}
+	res := result{l.mask(stdout.String()), l.mask(stderr.String()), fmt.Sprintln(cmd.ProcessState), ""}
+	if messages, err := os.ReadFile(filepath.Join(cmd.Dir, "messages")); err == nil {
+		res.messages = string(messages)
+	}
 	switch {
 	case ctx.Err() != nil:
 		res.status = neverEnds

@@ -152,16 +152,12 @@ func (c *Command) open(ctx context.Context) (*pmapi.Context, error) {
 	if !ok || e.Err == nil || errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	message := ""
-	if _, specErr := pmapi.ParseHost(name); kind == pmapi.SourceHost && specErr != nil {
-		message = specErr.Error() + "\n"
-	}
 	code := pdu.FromError(e.Err)
-	message += fmt.Sprintf("%s: %v", c.Name, code)
+	message := fmt.Sprintf("%s: %v", c.Name, code)
 	if errors.Is(code, syscall.ECONNREFUSED) {
 		message += "; is pmcd running?"
 	}
-	return nil, &tool.ExitError{Status: 1, Message: message + "\n", Err: err}
+	return nil, e.WithMessage(message + "\n")
 }
 
 // sourceGiven reports whether the environment or the command line names a source.
