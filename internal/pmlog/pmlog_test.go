@@ -72,6 +72,14 @@ func TestParseDebug(t *testing.T) {
 		{"all", []string{"all"}, true},
 		{"3", []string{"3"}, true},
 		{"-1", []string{"-1"}, true},
+		{"pdu,4,1", []string{"pdu", "4", "1"}, true},
+		{" 4", []string{" 4"}, true},
+		{"4,", []string{"4"}, true},
+		{"99999999999999999999", []string{"99999999999999999999"}, true},
+		{"4 ", nil, false},
+		{"1.5", nil, false},
+		{"4,,1", nil, false},
+		{"pdu, fetch", nil, false},
 		{"0x3", nil, false},
 		{"none", nil, false},
 		{",", nil, false},
@@ -93,6 +101,8 @@ func TestDebugOn(t *testing.T) {
 	for spec, want := range map[string][]string{
 		"": nil, "0": nil, "pdu": {"pdu"}, "attr,pdu": {"attr", "pdu"}, "1": {"pdu"}, "32769": {"libpmda", "pdu"},
 		"-1": bits, "1073741824": {"desperate"}, "268435456": nil, "all": pmlog.DebugNames,
+		"4,pdu": {"profile", "pdu"}, " 4": {"profile"}, "+4": {"profile"}, "010": {"fetch", "value"}, "4294967300": {"profile"}, "0,pdu": {"pdu"},
+		"4294967295": bits, "99999999999999999999": bits, "-99999999999999999999": nil, "-2147483648": nil,
 	} {
 		names, ok := pmlog.ParseDebug(spec)
 		on := map[string]bool{}
