@@ -203,3 +203,54 @@ func TestReadNumbers(t *testing.T) {
 		}
 	})
 }
+
+// TestReadNumbersInAnyOrder reads numbers at once whose blocks are in another order than the values, or shared, or of which one is no number.
+func TestReadNumbersInAnyOrder(t *testing.T) {
+	const n = 9
+	var w pdu.ResultWriter
+	w.Begin(1)
+	for i := range n {
+		w.Uint64(pdu.InstID(i), uint64(100+i))
+	}
+	encoded, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatHighRes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := func(body []byte, i int) []byte { return body[20+8+4+8*i+4:][:4] } // after the head of the result and that of the set
+	block := func(body []byte, i int) []byte { return body[20+8+4+8*n+12*i:][:12] }
+	read := func(change func(body []byte)) (bits []uint64, ok bool) {
+		body := slices.Clone(encoded[pdu.HeaderLen:])
+		change(body)
+		r := pdu.Result{Format: pdu.FormatHighRes}
+		if err := r.Decode(body); err != nil {
+			t.Fatal(err)
+		}
+		_, bits, ok = r.At(0).Numbers(pdu.TypeU64, nil, nil)
+		return bits, ok
+	}
+	for i := range n {
+		for j := range n {
+			want := []uint64{100, 101, 102, 103, 104, 105, 106, 107, 108}
+			want[i], want[j] = want[j], want[i]
+			got, ok := read(func(body []byte) {
+				one := string(index(body, i))
+				copy(index(body, i), index(body, j))
+				copy(index(body, j), one)
+			})
+			if !ok || !slices.Equal(got, want) {
+				t.Errorf("%d and %d exchanged: %d, want %d", i, j, got, want)
+			}
+			want = []uint64{100, 101, 102, 103, 104, 105, 106, 107, 108}
+			want[i] = want[j]
+			if got, ok := read(func(body []byte) { copy(index(body, i), index(body, j)) }); !ok || !slices.Equal(got, want) {
+				t.Errorf("%d has that of %d: %d, want %d", i, j, got, want)
+			}
+		}
+		if got, ok := read(func(body []byte) { block(body, i)[0] = byte(pdu.TypeDouble) }); ok {
+			t.Errorf("%d is of another type, but read as %d", i, got)
+		}
+		if got, ok := read(func(body []byte) { block(body, i)[3]++ }); ok {
+			t.Errorf("%d has another length, but is read as %d", i, got)
+		}
+	}
+}

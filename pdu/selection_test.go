@@ -49,6 +49,9 @@ func (m *selectionModel) check(t fataler, f pdu.Format, body []byte) {
 		return
 	}
 	at := time.Unix(5, 6)
+	if err := m.sel.Result(&m.out, at, nil); err != nil && m.sel.InOrder() {
+		t.Fatalf("the sets are in order, but Result: %v", err)
+	}
 	err = m.sel.Result(&m.out, at, m.profiles)
 	if err != nil {
 		if bad == nil || !errors.Is(err, pdu.ErrIPC) || m.out.Len() != 0 {
@@ -127,6 +130,59 @@ func TestSelectionProperty(t *testing.T) {
 			m.check(t, f, body)
 		}
 	})
+}
+
+// What writers write is in order. Where it is not, but well-formed, Result has the values all the same.
+func TestSelectionInOrder(t *testing.T) {
+	var w pdu.ResultWriter
+	w.Begin(1)
+	for i := range 9 {
+		w.Uint64(pdu.InstID(i), uint64(i))
+	}
+	w.Begin(2)
+	for i, text := range []string{"short", "", "a longer one"} {
+		w.String(pdu.InstID(i), text)
+	}
+	w.Begin(3)
+	w.Int32(pdu.NoInst, 5)
+	w.Begin(4)
+	w.Fail(pdu.ErrPermission)
+	b, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatArchive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const firstValue = 12 + 4 + 8 + 4 // of metric 1: after the time, the number of sets, and the head and form of the set
+	for _, tt := range []struct {
+		name    string
+		inOrder bool
+		change  func(body []byte)
+	}{
+		{"as written", true, func([]byte) {}},
+		{"two are exchanged", false, func(body []byte) {
+			a, b := body[firstValue+4:firstValue+8], body[firstValue+12:firstValue+16]
+			one := string(a)
+			copy(a, b)
+			copy(b, one)
+		}},
+		{"one is shared", false, func(body []byte) { copy(body[firstValue+8*8+4:], body[firstValue+7*8+4:firstValue+8*8]) }},
+		{"one is beyond the end", false, func(body []byte) { binary.BigEndian.PutUint32(body[firstValue+4:], 1<<20) }},
+		{"another form", false, func(body []byte) { body[firstValue-1] = 3 }},
+	} {
+		body := slices.Clone(b[pdu.HeaderLen:])
+		tt.change(body)
+		for _, ids := range [][]pdu.PMID{{1, 2, 3, 4, 5}, {2, 1, 2}, {1}} {
+			m := newSelectionModel(ids, nil)
+			m.check(t, pdu.FormatArchive, body)
+			if got := m.sel.InOrder(); got != tt.inOrder {
+				t.Errorf("%s, metrics %v: in order is %v", tt.name, ids, got)
+			}
+		}
+		if m := newSelectionModel([]pdu.PMID{3, 4}, nil); tt.inOrder {
+			if _, err := m.sel.Find(pdu.FormatArchive, body); err != nil || !m.sel.InOrder() {
+				t.Errorf("without blocks: in order is %v, %v", m.sel.InOrder(), err)
+			}
+		}
+	}
 }
 
 // FuzzSelection has two bodies of a format, which may have the same shape.

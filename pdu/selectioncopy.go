@@ -29,10 +29,7 @@ func (s *Selection) Result(r *Result, t time.Time, profiles []InDomProfile) erro
 	c.out, _ = appendPrefix(slices.Grow(r.buf[:0], int(size)), r.Format, len(s.ids), t.Unix(), int64(t.Nanosecond())) // fails with low resolution alone
 	c.at = len(c.out)
 	c.out = c.out[:size]
-	if n := len(s.now.ends); n > 0 {
-		c.lowest = int64(s.now.ends[n-1])
-	}
-	c.left = int64(len(s.body)) * int64(1+s.again) // blocks do not overlap
+	c.lowest, c.left = s.now.end(), s.mostBlocks()
 	sets := slices.Grow(r.sets[:0], len(s.ids)+1)[:len(s.ids)+1]
 	ok := true
 	for i, in := range s.now.spans {
@@ -101,68 +98,99 @@ type setCopier struct {
 	lowest      int64  // where in body blocks may begin
 }
 
-// copyInOrder copies a set of values in blocks that follow each other, as all writers have them.
-// If it is another, it does nothing.
+// copyInOrder copies a set of values in blocks that follow each other. If it is another, it does nothing.
 func (c *setCopier) copyInOrder(set []byte) bool {
-	if form := binary.BigEndian.Uint32(set[setHeadLen:]); form != valDPtr && form != valSPtr {
+	first, next, ok := blocksInOrder(set, c.body, c.lowest)
+	if !ok {
 		return false
 	}
-	if first := binary.BigEndian.Uint32(set[setHeadLen+4+4:]); first != c.next {
+	if first != c.next {
 		c.jump(first)
 	}
-	out, body, next := c.out[c.at:c.at+len(set)], c.body, c.next
+	out := c.out[c.at : c.at+len(set)]
 	if len(set) == len(singleSet{}) {
 		*(*singleSet)(out) = singleSet(set) // quicker than a call
 	} else {
 		copy(out, set)
 	}
-	moved := c.moved
-	done := 0
-	if int64(next)*4-HeaderLen >= c.lowest {
-		done = moveEights(out[setHeadLen+4:], body, next, moved)
-		next += uint32(done) * (blockHeadLen + 8) / 4
-	}
-	for i := setHeadLen + 4 + 4 + done*valueLen; i+4 <= len(out) && i+4 <= len(set); i += valueLen {
-		index := binary.BigEndian.Uint32(set[i:])
-		at := int64(index)*4 - HeaderLen
-		if index != next || at < c.lowest || at > int64(len(body)-blockHeadLen) {
-			return false
-		}
-		n := binary.BigEndian.Uint32(body[at:]) & maxBlockLen
-		if n < blockHeadLen {
-			return false
-		}
-		next = index + (n+3)/4 // not by what it was, which would be a chain of additions
-		binary.BigEndian.PutUint32(out[i:], index+moved)
+	for i, values := 0, wire.Octets(out[setHeadLen+4:]); i < len(values); i++ {
+		binary.BigEndian.PutUint32(values[i][4:], binary.BigEndian.Uint32(values[i][4:])+c.moved)
 	}
 	c.at += len(set)
 	c.next = next
 	return true
 }
 
-// moveEights adds moved to the indexes of values in blocks of eight bytes each that follow each other from the index next on, many
-// at a time. done is of how many: the next ones are others, or few.
-func moveEights(values, body []byte, next, moved uint32) (done int) {
-	const eight, many = blockHeadLen + 8, 4
+// InOrder reports whether the values of all sets are in their words, or in blocks that follow each other, as all writers have
+// them. If so, no set is malformed, and Result has nothing to refuse but its length.
+func (s *Selection) InOrder() bool {
+	blocks := int64(0)
+	for _, in := range s.now.spans {
+		set := s.body[in.from:in.to]
+		if len(set) <= setHeadLen || binary.BigEndian.Uint32(set[setHeadLen:]) == valInsitu {
+			continue
+		}
+		first, next, ok := blocksInOrder(set, s.body, s.now.end())
+		if !ok || int64(next)*4-HeaderLen > int64(len(s.body)) {
+			return false
+		}
+		blocks += int64(next-first) * 4
+	}
+	return blocks <= s.mostBlocks()
+}
+
+// end is where the sets end in the body.
+func (sh *shape) end() int64 {
+	if n := len(sh.ends); n > 0 {
+		return int64(sh.ends[n-1])
+	}
+	return 0
+}
+
+// mostBlocks is how many bytes of blocks there may be in a good body: they do not overlap.
+func (s *Selection) mostBlocks() int64 { return int64(len(s.body)) * int64(1+s.again) }
+
+// blocksInOrder returns the index of the first block of a set, and that behind the last one, which may be beyond the body. It
+// fails if the values are not in blocks, or these do not follow each other, from lowest on.
+func blocksInOrder(set, body []byte, lowest int64) (first, next uint32, ok bool) {
+	if form := binary.BigEndian.Uint32(set[setHeadLen:]); form != valDPtr && form != valSPtr {
+		return 0, 0, false
+	}
+	values := wire.Octets(set[setHeadLen+4:])
+	first = binary.BigEndian.Uint32(values[0][4:])
+	if int64(first)*4-HeaderLen < lowest {
+		return 0, 0, false
+	}
+	done := eightsInOrder(values, body, first)
+	next = first + uint32(done)*eightLen/4
+	for _, v := range values[done:] {
+		index := binary.BigEndian.Uint32(v[4:])
+		at := int64(index)*4 - HeaderLen
+		if index != next || at < lowest || at > int64(len(body)-blockHeadLen) {
+			return 0, 0, false
+		}
+		n := binary.BigEndian.Uint32(body[at:]) & maxBlockLen
+		if n < blockHeadLen {
+			return 0, 0, false
+		}
+		next = index + (n+3)/4 // not by what it was, which would be a chain of additions
+	}
+	return first, next, true
+}
+
+// eightsInOrder is how many of the first values are in blocks of eight bytes each that follow each other from the index next on. It
+// looks at many at a time: the next ones are others, or few.
+func eightsInOrder(values [][valueLen]byte, body []byte, next uint32) (done int) {
 	at := int64(next)*4 - HeaderLen
 	if at < 0 || at > int64(len(body)) {
 		return 0
 	}
-	for b := body[at:]; len(values) >= many*valueLen && len(b) >= many*eight; b = b[many*eight:] {
-		v, blocks := (*[many * valueLen]byte)(values), (*[many * eight]byte)(b)
-		flaws := uint32(0)
-		for k := range many {
-			flaws |= binary.BigEndian.Uint32(v[k*valueLen+4:]) ^ (next + uint32(k*eight/4))
-			flaws |= binary.BigEndian.Uint32(blocks[k*eight:])&maxBlockLen ^ eight
-		}
-		if flaws != 0 {
+	for b := body[at:]; len(values) >= many && len(b) >= manyBlocks; b = b[manyBlocks:] {
+		if indexFlaws((*[many][valueLen]byte)(values), next)|headFlaws((*[manyBlocks]byte)(b), maxBlockLen, eightLen) != 0 {
 			break
 		}
-		for k := range many {
-			binary.BigEndian.PutUint32(v[k*valueLen+4:], next+moved+uint32(k*eight/4))
-		}
-		next += many * eight / 4
-		values = values[len(v):]
+		next += manyBlocks / 4
+		values = values[many:]
 		done += many
 	}
 	return done

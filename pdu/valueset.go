@@ -3,6 +3,7 @@ package pdu
 import (
 	"encoding/binary"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/pcp-go/pcp/internal/wire"
@@ -158,7 +159,6 @@ func readEights(buf []byte, head uint32, values [][8]byte, numbers []uint64) (ok
 // readInOrder is readEights of blocks that follow each other, as all writers have them, so that their places are known and looked
 // at many at a time. done is of how many values it is true; the others are still to be read.
 func readInOrder(buf []byte, head uint32, values [][8]byte, numbers []uint64) (done int) {
-	const eight, many = blockHeadLen + 8, 4
 	if len(values) < many {
 		return 0
 	}
@@ -167,22 +167,45 @@ func readInOrder(buf []byte, head uint32, values [][8]byte, numbers []uint64) (d
 	if at < 0 || at > int64(len(buf)) {
 		return 0
 	}
-	for b := buf[at:]; len(values) >= many && len(numbers) >= many && len(b) >= many*eight; b = b[many*eight:] {
-		v, to, blocks := (*[many][8]byte)(values), (*[many]uint64)(numbers), (*[many * eight]byte)(b)
-		flaws := uint32(0)
-		for k := range many {
-			flaws |= binary.BigEndian.Uint32(v[k][4:]) ^ (index + uint32(k*eight/4))
-			flaws |= binary.BigEndian.Uint32(blocks[k*eight:]) ^ head
-			to[k] = binary.BigEndian.Uint64(blocks[k*eight+blockHeadLen:])
-		}
-		if flaws != 0 {
+	for b := buf[at:]; len(values) >= many && len(numbers) >= many && len(b) >= manyBlocks; b = b[manyBlocks:] {
+		to, blocks := (*[many]uint64)(numbers), (*[manyBlocks]byte)(b)
+		if indexFlaws((*[many][valueLen]byte)(values), index)|headFlaws(blocks, math.MaxUint32, head) != 0 {
 			break
 		}
-		index += many * eight / 4
+		to[0] = binary.BigEndian.Uint64(blocks[blockHeadLen:])
+		to[1] = binary.BigEndian.Uint64(blocks[eightLen+blockHeadLen:])
+		to[2] = binary.BigEndian.Uint64(blocks[2*eightLen+blockHeadLen:])
+		to[3] = binary.BigEndian.Uint64(blocks[3*eightLen+blockHeadLen:])
+		index += manyBlocks / 4
 		values, numbers = values[many:], numbers[many:]
 		done += many
 	}
 	return done
+}
+
+// Values in blocks of eight bytes are looked at many at a time.
+const (
+	eightLen   = blockHeadLen + 8
+	many       = 4
+	manyBlocks = many * eightLen
+)
+
+// indexFlaws is 0 if many values are in blocks that follow each other from an index on. It is written out for the compiler, which
+// unrolls no loops.
+func indexFlaws(values *[many][valueLen]byte, index uint32) uint32 {
+	const step = eightLen / 4
+	return (binary.BigEndian.Uint32(values[0][4:]) ^ index) |
+		(binary.BigEndian.Uint32(values[1][4:]) ^ (index + step)) |
+		(binary.BigEndian.Uint32(values[2][4:]) ^ (index + 2*step)) |
+		(binary.BigEndian.Uint32(values[3][4:]) ^ (index + 3*step))
+}
+
+// headFlaws is 0 if many blocks have a head in the bits of mask.
+func headFlaws(blocks *[manyBlocks]byte, mask, head uint32) uint32 {
+	return ((binary.BigEndian.Uint32(blocks[:]) ^ head) |
+		(binary.BigEndian.Uint32(blocks[eightLen:]) ^ head) |
+		(binary.BigEndian.Uint32(blocks[2*eightLen:]) ^ head) |
+		(binary.BigEndian.Uint32(blocks[3*eightLen:]) ^ head)) & mask
 }
 
 // block finds the block of the value at index i: where it starts in buf and its

@@ -27,7 +27,8 @@ type derivedOverlay struct {
 	last    source.Epoch // after the last fetch
 
 	plan   fetchPlan
-	raw    pdu.Result // of the source
+	raw    pdu.Result  // of the source
+	values source.Sets // its sets: those of raw, or others of its time
 	writer pdu.ResultWriter
 	names  instanceNames
 }
@@ -507,13 +508,8 @@ func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu
 	if o.Source.Epoch().Connection != o.last.Connection {
 		o.forget()
 	}
-	if len(o.plan.asked) > 0 || archiveBelow(o.Source) != nil { // the position in an archive moves on with constants, too
-		if err := o.Source.Fetch(ctx, o.plan.asked, profile, &o.raw); err != nil {
-			return err
-		}
-	} else {
-		empty(&o.raw)
-		o.raw.Time = o.Source.Now()
+	if err := o.fetchOperands(ctx, profile); err != nil {
+		return err
 	}
 	// A mark of an archive, which changes the epoch too, is no reason to forget: as in the C library there are rates across it.
 	o.last = o.Source.Epoch()
@@ -522,6 +518,28 @@ func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu
 		return err
 	}
 	return o.copyTo(r)
+}
+
+// fetchOperands fetches what the plan asks for: without a copy, if the source can do that.
+func (o *derivedOverlay) fetchOperands(ctx context.Context, profile *pdu.Profile) error {
+	o.values = &o.raw
+	if len(o.plan.asked) == 0 && archiveBelow(o.Source) == nil { // the position in an archive moves on with constants, too
+		empty(&o.raw)
+		o.raw.Time = o.Source.Now()
+		return nil
+	}
+	if below, ok := o.Source.(source.SetFetcher); ok {
+		sets, t, err := below.FetchSets(ctx, o.plan.asked, profile)
+		if err != nil {
+			return err
+		}
+		if sets != nil {
+			empty(&o.raw)
+			o.raw.Time, o.values = t, sets
+			return nil
+		}
+	}
+	return o.Source.Fetch(ctx, o.plan.asked, profile, &o.raw)
 }
 
 // forget makes the next values the first ones for delta and rate.
@@ -545,7 +563,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 		m := o.byID[id]
 		switch {
 		case !o.mine(id):
-			w.Copy(o.raw.At(places[0]))
+			w.Copy(o.values.At(places[0]))
 		case m.prog == nil:
 			w.Begin(id)
 			if !archive { // the C library asks the collector, and finds no values in archives
@@ -554,7 +572,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 		default:
 			if m.computed != o.fetch { // it may be asked for twice
 				m.computed = o.fetch
-				m.prog.Eval(o.raw.Time, derived.Sets{Result: &o.raw, Places: places}, &o.names)
+				m.prog.Eval(o.raw.Time, derived.Sets{Values: o.values, Places: places}, &o.names)
 				o.debug.computed(i, m)
 			}
 			m.prog.Write(id, w)

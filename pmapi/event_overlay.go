@@ -2,6 +2,8 @@ package pmapi
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
@@ -112,6 +114,15 @@ func (o *eventOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.P
 		}
 	}
 	return nil
+}
+
+// FetchSets is that of the source below, if it can do it and nothing is asked for that may have to be changed.
+func (o *eventOverlay) FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets source.Sets, t time.Time, err error) {
+	below, ok := o.Source.(source.SetFetcher)
+	if !ok || slices.ContainsFunc(ids, isEventMetric) {
+		return nil, t, nil
+	}
+	return below.FetchSets(ctx, ids, profile)
 }
 
 // dropEventErrors makes "no values" of errors about event metrics.

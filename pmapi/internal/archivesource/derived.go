@@ -14,6 +14,9 @@ func (s *Source) isRecorded(id pdu.PMID) bool {
 // fetchDerived fetches nothing of metrics that are not recorded, as of the next record whatever it has, since that is where
 // pmFetch(3) goes then.
 func (s *Source) fetchDerived(q *request, r *pdu.Result) error {
+	if err := s.find(); err != nil {
+		return err
+	}
 	for {
 		if err := s.move(); err != nil {
 			return err
@@ -28,5 +31,6 @@ func (s *Source) fetchDerived(q *request, r *pdu.Result) error {
 	for _, id := range q.ids {
 		s.w.Begin(id)
 	}
+	s.noteMetadata(q)
 	return s.take(s.cursor.Time(), r)
 }

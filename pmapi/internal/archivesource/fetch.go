@@ -8,6 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
 // A request is a list of metrics, as Fetch needs it.
@@ -52,7 +53,7 @@ func (s *Source) prepare(ids []pdu.PMID) *request {
 
 // profile is the selection of instances of each of ids, nil if all are selected.
 func (q *request) profile(p *pdu.Profile) []pdu.InDomProfile {
-	if p == nil || !p.Exclude && len(p.InDoms) == 0 {
+	if everything(p) {
 		return nil
 	}
 	q.profiles = q.profiles[:0]
@@ -61,6 +62,9 @@ func (q *request) profile(p *pdu.Profile) []pdu.InDomProfile {
 	}
 	return q.profiles
 }
+
+// everything reports whether a profile selects all instances of all domains.
+func everything(p *pdu.Profile) bool { return p == nil || !p.Exclude && len(p.InDoms) == 0 }
 
 // checkEvery is how many records are read between two looks at whether the request has ended.
 const checkEvery = 256
@@ -71,41 +75,66 @@ func (s *Source) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile
 		return err
 	}
 	q := s.prepare(ids)
-	s.noteNames(q.domains)
-	s.noteLabels()
+	s.noteMetadata(q)
 	var err error
-	if s.mode == ModeInterp {
+	switch {
+	case s.mode == ModeInterp:
 		err = s.fetchInterpolated(ctx, q, profile, r)
-	} else {
-		err = s.fetchRecorded(ctx, q, profile, r)
-		if err == nil {
-			s.noteNames(q.domains)
-			s.noteLabels()
-		}
+	case !slices.ContainsFunc(q.ids, s.isRecorded):
+		err = s.fetchDerived(q, r)
+	default:
+		err = s.fetchRecorded(ctx, q, func() error { return q.selected.Result(r, s.cursor.Time(), q.profile(profile)) })
 	}
 	return s.failure(err)
 }
 
-// fetchRecorded fetches from the next record that has one of the metrics.
-func (s *Source) fetchRecorded(ctx context.Context, q *request, profile *pdu.Profile, r *pdu.Result) error {
+// FetchSets shows the values of a record, if all instances are asked for, without a copy: the sets are valid until the position moves.
+func (s *Source) FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets source.Sets, t time.Time, err error) {
+	if s.mode == ModeInterp || !everything(profile) || !slices.ContainsFunc(ids, s.isRecorded) {
+		return nil, t, nil
+	}
+	if err := s.check(ctx); err != nil {
+		return nil, t, err
+	}
+	q := s.prepare(ids)
+	s.noteMetadata(q)
+	sets = q.selected
+	err = s.fetchRecorded(ctx, q, func() error {
+		if q.selected.InOrder() {
+			return nil
+		}
+		sets = &s.unordered
+		return q.selected.Result(&s.unordered, s.cursor.Time(), nil)
+	})
+	if err != nil {
+		return nil, t, s.failure(err)
+	}
+	return sets, s.cursor.Time(), nil
+}
+
+// noteMetadata notes what the metadata of a request is at the position.
+func (s *Source) noteMetadata(q *request) {
+	s.noteNames(q.domains)
+	s.noteLabels()
+}
+
+// fetchRecorded reads the next record that has one of the metrics, of which take takes the values.
+func (s *Source) fetchRecorded(ctx context.Context, q *request, take func() error) error {
 	if err := s.find(); err != nil {
 		return err
-	}
-	if !slices.ContainsFunc(q.ids, s.isRecorded) {
-		return s.fetchDerived(q, r)
 	}
 	before, err := s.readWith(ctx, q)
 	if err != nil {
 		return err
 	}
-	err = q.selected.Result(r, s.cursor.Time(), q.profile(profile))
-	if err != nil {
+	if err := take(); err != nil {
 		s.cursor.SetPos(before) // every fetch has the error
 		if errors.Is(err, pdu.ErrIPC) {
 			err = malformed(s.cursor.Record(), "%v", err)
 		}
 		return err
 	}
+	s.noteMetadata(q)
 	return nil
 }
 

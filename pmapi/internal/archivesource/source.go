@@ -49,6 +49,7 @@ type Source struct {
 	interp     *interpolator
 	w          pdu.ResultWriter
 	buf        []byte
+	unordered  pdu.Result // values that FetchSets cannot show in the record
 
 	mu       sync.Mutex // guards what follows, for Epoch and Now
 	mode     Mode

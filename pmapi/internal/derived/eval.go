@@ -15,16 +15,16 @@ type Names interface {
 	Instances(d pdu.InDom) []pdu.InstID
 }
 
-// Sets are the values of operands: Places are where those of a Program's Operands are in a result.
+// Sets are the values of operands: Places are where those of a Program's Operands are among others.
 type Sets struct {
-	Result *pdu.Result
+	Values interface{ At(i int) pdu.ValueSet }
 	Places []int
 }
 
 // Eval computes the values of an expression from those of its operands, once for each fetch. In the long run it allocates nothing.
 func (p *Program) Eval(at time.Time, sets Sets, names Names) {
 	for i := range p.inputs {
-		p.inputs[i].read(sets.Result.At(sets.Places[i]), p.types[i])
+		p.inputs[i].read(sets.Values.At(sets.Places[i]), p.types[i])
 	}
 	e := evaluation{p, at, names}
 	e.eval(p.root)

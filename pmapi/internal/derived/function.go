@@ -85,6 +85,8 @@ func (o *bound) aggregate() {
 			v += as[float32](w, t) / n
 		}
 		w = word(v)
+	case o.fn == fnSum && t != pdu.TypeFloat && t != pdu.TypeDouble:
+		w = sumOfIntegers(in.words, t)
 	case t == pdu.Type32:
 		w = aggregate[int32](o.fn, in.words, t)
 	case t == pdu.TypeU32:
@@ -101,16 +103,32 @@ func (o *bound) aggregate() {
 	o.out.insts, o.out.words = append(o.out.insts, pdu.NoInst), append(o.out.words, w)
 }
 
+// sumOfIntegers is a sum that overflows as one of their type: the lower bits are the same in all.
+func sumOfIntegers(words []uint64, t pdu.Type) uint64 {
+	sum := uint64(0)
+	for _, w := range words {
+		sum += w
+	}
+	if t == pdu.Type32 || t == pdu.TypeU32 {
+		return uint64(uint32(sum))
+	}
+	return sum
+}
+
 func aggregate[T number](fn function, words []uint64, t pdu.Type) uint64 {
 	v := as[T](words[0], t)
-	for _, w := range words[1:] {
-		switch x := as[T](w, t); fn {
-		case fnSum:
-			v += x
-		case fnMax:
-			v = max(v, x)
-		default:
-			v = min(v, x)
+	switch fn {
+	case fnSum:
+		for _, w := range words[1:] {
+			v += as[T](w, t)
+		}
+	case fnMax:
+		for _, w := range words[1:] {
+			v = max(v, as[T](w, t))
+		}
+	default:
+		for _, w := range words[1:] {
+			v = min(v, as[T](w, t))
 		}
 	}
 	return word(v)

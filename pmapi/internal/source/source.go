@@ -159,6 +159,20 @@ type Source interface {
 	Close() error
 }
 
+// A SetFetcher is a Source that can show values where it has them, in place of copying them into a Result.
+type SetFetcher interface {
+	// FetchSets is Fetch, and returns the sets, which are valid until the next method of the source is called but for
+	// those about metadata, and the time of the values. Where sets is nil without an error, it has done nothing, and Fetch is to be
+	// called.
+	FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets Sets, t time.Time, err error)
+}
+
+// Sets are the values of metrics: a *pdu.Result or a *pdu.Selection.
+type Sets interface {
+	// At is the set of the metric at an index of the request.
+	At(i int) pdu.ValueSet
+}
+
 // Errors has the error about each of several items, nil for each that has not failed. It is
 // nil itself if none has.
 type Errors []error
