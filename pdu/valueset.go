@@ -132,10 +132,22 @@ func (s ValueSet) Numbers(t Type, insts []InstID, bits []uint64) (_ []InstID, _ 
 		return insts, bits, false
 	}
 	ids := slices.Grow(insts, n)[:len(insts)+n]
-	for i, added := 0, ids[len(insts):]; i < len(added) && i < len(values); i++ {
-		added[i] = InstID(binary.BigEndian.Uint32(values[i][:]))
-	}
+	readInsts(ids[len(insts):], values)
 	return ids, numbers, true
+}
+
+// readInsts reads the instances of values, many at a time as far as that goes.
+func readInsts(insts []InstID, values [][valueLen]byte) {
+	for ; len(insts) >= many && len(values) >= many; insts, values = insts[many:], values[many:] {
+		to, v := (*[many]InstID)(insts), (*[many][valueLen]byte)(values)
+		to[0] = InstID(binary.BigEndian.Uint32(v[0][:]))
+		to[1] = InstID(binary.BigEndian.Uint32(v[1][:]))
+		to[2] = InstID(binary.BigEndian.Uint32(v[2][:]))
+		to[3] = InstID(binary.BigEndian.Uint32(v[3][:]))
+	}
+	for i := range min(len(insts), len(values)) {
+		insts[i] = InstID(binary.BigEndian.Uint32(values[i][:]))
+	}
 }
 
 // readEights reads the numbers in the blocks of values, whose heads must all be the same.
