@@ -79,14 +79,14 @@ func preferred(a, b string) string {
 // Find finds the archives that a name stands for, without opening them; see [Open]. It is
 // for programs that look at damaged archives. An archive of which there is no file
 // is fs.ErrNotExist; there may be no volume or no metadata. The archives come in the order
-// of the list, those of a directory by name, each once.
+// of the list, those of a directory by name, each once. As in the C library, commas may be last in a list, and slashes in a name.
 func (o Options) Find(name string) ([]Files, error) {
 	if name == "" {
 		return nil, &Error{File: name, Offset: -1, Record: -1, Err: flawed(pdu.ErrLogFile, "no name")}
 	}
 	var found []Files
 	d := disk{o.FS}
-	for element := range strings.SplitSeq(name, ",") {
+	for element := range strings.SplitSeq(strings.TrimRight(name, ","), ",") {
 		some, err := d.find(element)
 		if err != nil {
 			return nil, inFile(element, err)
@@ -115,8 +115,8 @@ func (d disk) find(name string) ([]Files, error) {
 		}
 		return d.findAll(name, names)
 	}
-	dir, base := d.split(name)
-	if d.existsSomehow(name) {
+	dir, base := d.split(cmp.Or(strings.TrimRight(name, "/"), name))
+	if d.existsSomehow(name) { // not with a slash after the name of a file
 		if b, _, ok := splitName(base); ok {
 			base = b
 		}

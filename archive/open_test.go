@@ -35,7 +35,7 @@ func TestFind(t *testing.T) {
 		{"a", a}, {"a.0", a}, {"a.meta", a}, {"a.index", a}, {"a.2.xz", a}, {"a.2", a}, {"a.0,a.meta", a},
 		{"a.b", ab}, {"a.b.7", "file does not exist"}, {"a.b.007", ab}, {"a.b.meta", ab}, {"dir", xy}, {"dir/", xy}, {"dir,a,dir/x", xy + " " + a},
 		{"sub.0", "{sub.0/z sub.0/z.meta  []}"}, {"dir/novolume", "{dir/novolume  dir/novolume.index []}"},
-		{"b", "file does not exist"}, {"a,,dir", "file does not exist"}, {"nodir/a", "file does not exist"},
+		{"b", "file does not exist"}, {"a,,dir", "file does not exist"}, {"a,", a}, {"dir,a,,", xy + " " + a}, {",", "file does not exist"}, {",a", "file does not exist"}, {"a//", a}, {"nodir/a", "file does not exist"},
 		{"", "Missing PCP archive log file"}, {"empty", "Missing PCP archive log file"}, {"a.5.txt", "file does not exist"},
 	} {
 		found, err := archive.Options{FS: files}.Find(test.name)
