@@ -77,14 +77,23 @@ func (c *Command) Standard(names ...string) []Option {
 }
 
 // parseEnvironment sets the standard options that the environment, of NAME=VALUE, gives, in its order: of PCP_ORIGIN and
-// PCP_ORIGIN_TIME the last one counts. A variable without a value gives an option, too.
+// PCP_ORIGIN_TIME the last one counts. A variable without a value gives an option, too. With the debug option config in PCP_DEBUG it
+// prints each of them.
 func (c *Command) parseEnvironment(env []string) {
 	options := standardOptions()
+	traced := slices.ContainsFunc(env, func(variable string) bool {
+		value, ok := strings.CutPrefix(variable, "PCP_DEBUG=")
+		names, _ := pmlog.ParseDebug(value)
+		return ok && pmlog.DebugOn(names)["config"]
+	})
 	for _, variable := range env {
 		name, value, _ := strings.Cut(variable, "=")
 		i := slices.IndexFunc(options, func(o standardOption) bool { return slices.Contains(o.env, name) })
 		if i < 0 {
 			continue
+		}
+		if traced {
+			fmt.Fprintf(c.stderr(), "pmGetOptions: %s set from the environment\n", variable)
 		}
 		if name == "PCP_DEBUG" {
 			if _, ok := pmlog.ParseDebug(value); !ok {
