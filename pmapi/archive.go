@@ -45,6 +45,9 @@ type ArchiveOptions struct {
 	IgnoreMarks time.Duration
 	// Names is the name space instead of that of the archives; nil for theirs.
 	Names *pmns.Tree
+	// TrimNames leaves out of Names the metrics that are not in the archives, and dynamic parts. The counterpart of
+	// pmTrimNameSpace(3).
+	TrimNames bool
 	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil for none.
 	Derived *Derived
 }
@@ -94,7 +97,14 @@ func (o ArchiveOptions) Open(ctx context.Context, path ...string) (*Context, err
 	src := archivesource.New(set, archivesource.Options{
 		CounterWrap: o.CounterWrap, IgnoreMarks: o.IgnoreMarks,
 	})
-	c := newContext(name, withOverlays(src, o.Names, o.Derived))
+	names := o.Names
+	if o.TrimNames && names != nil {
+		if names, err = trimNames(ctx, names, src); err != nil {
+			src.Close()
+			return nil, &OpError{Op: "open", Host: name, Err: err}
+		}
+	}
+	c := newContext(name, withOverlays(src, names, o.Derived))
 	c.hostName = set.Label().Host
 	return c, nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 const recordedArchive = "../archive/testdata/v3"
@@ -350,6 +352,42 @@ func TestArchiveOptionsFromEnv(t *testing.T) {
 				t.Errorf("error %q, want %q", text, test.bad)
 			}
 		})
+	}
+}
+
+// TestArchiveTrimNames opens an archive with names of metrics that it does not have.
+func TestArchiveTrimNames(t *testing.T) {
+	pc, err := pmapi.Open(t.Context(), "testdata/derive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pc.Close()
+	has, err := pc.Traverse(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := pc.Lookup(t.Context(), has[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b pmns.Builder
+	for name, id := range map[string]pdu.PMID{"a.is": ids[0], "a.not": pdu.MakePMID(400, 1, 1), "b.not": pdu.MakePMID(400, 1, 1), "c": pdu.DynamicRoot(ids[0].Domain())} {
+		if err := b.Add(name, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for trim, want := range map[bool][]string{true: {"a.is"}, false: {"a.is", "a.not", "b.not", "c"}} {
+		pc, err := pmapi.ArchiveOptions{Names: b.Tree(), TrimNames: trim}.Open(t.Context(), "testdata/derive")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
+		got, err := pc.Traverse(t.Context(), "")
+		got = slices.DeleteFunc(got, func(name string) bool { return strings.HasPrefix(name, "event.") })
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("TrimNames %t: %v (-want +got):\n%s", trim, err, diff)
+		}
 	}
 }
 

@@ -116,7 +116,8 @@
 //	pmTraversePMNS                           Context.Traverse
 //	pmGetPMNSLocation                        Context.NamesLocation
 //	pmLoadNameSpace, pmLoadASCIINameSpace    pmns.Loader.Load, for Dialer.Names
-//	pmUnloadNameSpace, pmTrimNameSpace       none: a pmns.Tree is a value
+//	pmUnloadNameSpace                        none: a pmns.Tree is a value
+//	pmTrimNameSpace                          ArchiveOptions.TrimNames
 //	pmIDStr, pmInDomStr                      String of pdu.PMID and pdu.InDom; pdu.ParsePMID, pdu.ParseInDom
 //	pmID_build, pmID_domain, pmID_cluster, pmID_item   pdu.MakePMID, methods of pdu.PMID
 //	pmInDom_build, pmInDom_domain, pmInDom_serial      pdu.MakeInDom, methods of pdu.InDom

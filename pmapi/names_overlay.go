@@ -42,3 +42,25 @@ func (o *namesOverlay) Dup(ctx context.Context) (source.Source, error) {
 
 // Unwrap returns the source below.
 func (o *namesOverlay) Unwrap() source.Source { return o.Source }
+
+// trimNames is a name space without the metrics that a source has no descriptors of.
+func trimNames(ctx context.Context, names *pmns.Tree, src source.Source) (*pmns.Tree, error) {
+	var ids []pdu.PMID
+	for _, id := range names.All() {
+		ids = append(ids, id)
+	}
+	_, errs, err := src.Descs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	trimmed, i := pmns.Builder{AnyStart: true}, 0
+	for name, id := range names.All() {
+		if errs.At(i) == nil {
+			if err := trimmed.Add(name, id); err != nil {
+				return nil, err
+			}
+		}
+		i++
+	}
+	return trimmed.Tree(), nil
+}

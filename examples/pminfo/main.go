@@ -69,7 +69,7 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 }
 
 func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true, OriginOnly: true,
+	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true, OriginOnly: true, TrimNames: true,
 		Local: dso.Local("pminfo")}
 	flags := func(variables ...*bool) func(string) error {
 		return func(string) error {

@@ -44,6 +44,8 @@ type Command struct {
 	// OriginOnly makes SetTimes leave out the end of an archive if there are no options of a time window, for tools that print
 	// the values of one time.
 	OriginOnly bool
+	// TrimNames leaves out of the name space of -n or -N what is not in the archive, as pminfo does.
+	TrimNames bool
 	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not pmParseInterval(3).
 	HighRes bool
 	// TimeControlled says that the tool does what a time control server wants, with TimeControl. Without it, -g and -p are

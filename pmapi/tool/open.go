@@ -46,7 +46,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	if err != nil {
 		c.printRedirected(fmt.Sprintf("%v\n", err))
 	}
-	o.Names, o.Derived = c.Names(), c.Derived()
+	o.Names, o.TrimNames, o.Derived = c.Names(), c.TrimNames, c.Derived()
 	c.opened = name
 	c.DebugArchive(ctx, name)
 	pc, err := o.Open(ctx, name)
