@@ -129,7 +129,10 @@ func (d *DerivedDebug) lookedUp(name string, m *derivedMetric) {
 // isKnown tells whether there is any metric of a name.
 func (d *DerivedDebug) bound(index int, m *derivedMetric, derivedOf func(name string) *derivedMetric, isKnown func(name string) bool) {
 	unknown, ok := errors.AsType[*derived.UnknownError](m.err)
+	mistaken, _ := errors.AsType[*derived.SemanticError](m.err)
 	switch {
+	case mistaken != nil && mistaken.Detail != "" && d != nil && d.Bound:
+		d.printf("Semantic error: %s\n", mistaken.Detail)
 	case ok:
 		where := ": " + unknown.Name
 		if operand := derivedOf(unknown.Name); operand != nil {

@@ -189,6 +189,14 @@ part.unsupported = sample.bad.nosupport
 scaled.space = sample.kbyte_ctr + sample.byte_ctr
 scaled.time = sample.byte_rate - sample.byte_rate_perhour
 scaled.indom = sample.long.one == 1 ? sample.long.ten : sample.bin
+tern.type = sample.bin > 400 ? sample.longlong.ten : sample.bin
+tern.string = sample.long.one ? sample.bin : sample.lights
+tern.space = sample.long.one ? sample.byte_ctr : sample.kbyte_ctr
+tern.indom = sample.long.one ? sample.bin : sample.colour
+tern.sem = sample.long.one ? sample.seconds : sample.ulong.ten
+tern.time = sample.long.one ? sample.byte_rate : sample.byte_rate_perhour
+tern.count = sample.long.one ? sample.long.hundred : sample.step
+tern.guard = sample.string.hullo ? 1 : 2
 nest.base = sample.long.one * 3
 nest.of = nest.base + 1
 nest.bad = my.nosuch + nest.base
@@ -237,7 +245,8 @@ bad.none =
 		"pmval -D derive -s 1" + host + "my.sum",
 		"pmprobe -D derive -v" + host + "my.sum my.deep",
 		"pminfo -D derive,appl1 -f" + host + "my more",
-		"pminfo -D derive -d" + host + "nest",
+		"pminfo -D derive,appl1 -d" + host + "tern",
+		"pminfo -D derive -d" + host + "nest tern",
 		"pminfo -D derive,appl1 -df" + host + "scaled",
 		"pminfo -D derive,appl0,appl1 -d" + host + "my more part nest",
 		"pminfo -D derive,appl2 -f" + host + "part",
