@@ -79,7 +79,7 @@ func (c *Command) defaultNames() (*pmns.Tree, error) {
 		}
 		file = filepath.Join(conf.Get("PCP_VAR_DIR"), "pmns", "root")
 	}
-	t, err := readNames(file, false)
+	t, err := pmns.Load(file)
 	if err != nil {
 		c.printRedirected(namesReport(file, err))
 	}

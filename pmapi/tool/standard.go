@@ -163,7 +163,7 @@ func (c *Command) Names() *pmns.Tree { return c.given.names }
 func (c *Command) loadNames(file string, unique bool) error {
 	report, err := "", error(pdu.ErrDupPMNS)
 	if !c.given.namesLoaded {
-		c.given.names, err = readNames(file, unique)
+		c.given.names, err = c.readNames(file, unique)
 	}
 	if err == nil {
 		c.given.namesLoaded = true
@@ -200,11 +200,26 @@ func namesReport(file string, err error) string {
 	return p.Error() + "\n"
 }
 
-func readNames(file string, unique bool) (*pmns.Tree, error) {
+// readNames loads a name space, and prints with the debug option pmns how, as the C library does.
+func (c *Command) readNames(file string, unique bool) (*pmns.Tree, error) {
 	if file == "" { // the default name space to a Loader
 		return nil, fs.ErrNotExist
 	}
-	return (&pmns.Loader{Unique: unique}).Load(file)
+	l := pmns.Loader{Unique: unique}
+	if !pmlog.DebugOn(c.Debug)["pmns"] {
+		return l.Load(file)
+	}
+	duplicates := 1
+	if unique {
+		duplicates = 0
+	}
+	fmt.Fprintf(c.stderr(), "load(name=%[1]s, dupok=%[2]d, use_cpp=1) lic case=0 fname=%[1]s\nloadascii(dupok=%[2]d, use_cpp=1) fname=%[1]s\n", file, duplicates)
+	l.OnMetric = func(name string, id pdu.PMID) { fmt.Fprintf(c.stderr(), "pmLoadNameSpace: %s -> %v\n", name, id) }
+	names, err := l.Load(file)
+	if err == nil {
+		fmt.Fprintln(c.stderr(), "Loaded ASCII PMNS")
+	}
+	return names, err
 }
 
 func (c *Command) setSamples(value string) error {
