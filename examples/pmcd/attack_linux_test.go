@@ -82,7 +82,7 @@ func size(short, long int) int {
 
 // Limits that the program has to keep with its default limits.
 const (
-	oneClientMemory   = 256 << 20 // above idle, whatever one client does: four times what is held for it, since garbage is collected late while the machine is busy
+	oneClientMemory   = 192 << 20 // above idle, whatever one client does
 	manyClientsMemory = 1 << 30   // above idle, whatever 1,000 clients do
 	restingMemory     = 48 << 20  // above idle, a while after
 	restingTime       = time.Minute
