@@ -81,10 +81,14 @@ func size(short, long int) int {
 }
 
 // Limits that the program has to keep with its default limits.
+//
+// A client may make the collector hold 64 MiB. The garbage collector also counts what a client gave
+// back while it marked, so it may see twice that, and it lets the heap grow to twice what it saw.
 const (
-	oneClientMemory   = 192 << 20 // above idle, whatever one client does
-	manyClientsMemory = 1 << 30   // above idle, whatever 1,000 clients do
-	restingMemory     = 48 << 20  // above idle, a while after
+	oneClientMemory   = 4 * 64 << 20 // above idle, whatever one client does
+	startMemory       = 192 << 20    // at the start, whatever agents and configuration are
+	manyClientsMemory = 1 << 30      // above idle, whatever 1,000 clients do
+	restingMemory     = 48 << 20     // above idle, a while after
 	restingTime       = time.Minute
 )
 

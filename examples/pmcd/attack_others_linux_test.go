@@ -250,8 +250,8 @@ func hostileAgents(t testing.TB) (conf string) {
 // error, others what they asked for, and nothing grows.
 func attackByAgents(s *target) {
 	s.t.Logf("peak memory at the start %s", mib(s.startPeak))
-	if s.startPeak > oneClientMemory {
-		s.t.Errorf("peak memory at the start %s, want at most %s", mib(s.startPeak), mib(oneClientMemory))
+	if s.startPeak > startMemory {
+		s.t.Errorf("peak memory at the start %s, want at most %s", mib(s.startPeak), mib(startMemory))
 	}
 	good := pdu.MakePMID(pdu.Domain(240+len(behaviors)-1), 0, 0)
 	quiet := s.quiet(good, pmcdMetric)
