@@ -26,6 +26,7 @@ const linksArg = "attack-links"
 // all the time. A file of root stays as it is, none is made where only root may, and the
 // program starts, or says in time why not.
 func TestAttackLinks(t *testing.T) {
+	needAttack(t)
 	if os.Geteuid() != 0 {
 		t.Skip("only root has what another user may want: run the test as root")
 	}
