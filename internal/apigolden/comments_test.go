@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 )
@@ -16,28 +17,28 @@ import (
 // programs may import: on itself, or on the group of constants or variables that
 // it belongs to.
 func TestComments(t *testing.T) {
-	eachFile(t, func(path string, files *token.FileSet, f *ast.File) {
-		if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/internal/") || strings.Contains(path, "/examples/") {
-			return
+	for _, f := range sourceFiles(t) {
+		if strings.HasSuffix(f.path, "_test.go") || !isPublic(f.path) {
+			continue
 		}
-		for _, n := range uncommented(f) {
-			t.Errorf("%v: %s has no comment", files.Position(n.Pos()), n.Name)
+		for _, n := range uncommented(f.File) {
+			t.Errorf("%v: %s has no comment", parsed.Position(n.Pos()), n.Name)
 		}
-	})
+	}
 }
 
 // TestCommentNames wants comments to name what they are on: a comment on a declaration
 // that begins with an identifier begins with the declared one, so that no comment is left
 // behind when something is renamed.
 func TestCommentNames(t *testing.T) {
-	eachFile(t, func(_ string, files *token.FileSet, f *ast.File) {
-		each(f, func(doc *ast.CommentGroup, names []*ast.Ident, isType bool) {
+	for _, f := range sourceFiles(t) {
+		each(f.File, func(doc *ast.CommentGroup, names []*ast.Ident, isType bool) {
 			got, ok := firstIdentifier(doc.Text(), isType)
 			if ok && !slices.ContainsFunc(names, func(n *ast.Ident) bool { return n.Name == got }) {
-				t.Errorf("%v: the comment on %s begins with %s", files.Position(doc.Pos()), names[0].Name, got)
+				t.Errorf("%v: the comment on %s begins with %s", parsed.Position(doc.Pos()), names[0].Name, got)
 			}
 		})
-	})
+	}
 }
 
 // TestFirstIdentifier: words of English are no identifiers.
@@ -64,29 +65,41 @@ func TestFirstIdentifier(t *testing.T) {
 	}
 }
 
-// eachFile calls f for every source file of the module.
-func eachFile(t *testing.T, f func(path string, files *token.FileSet, parsed *ast.File)) {
-	t.Helper()
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		switch name := d.Name(); {
+// A sourceFile is a file of the module.
+type sourceFile struct {
+	path string // relative to the directory of this package, with slashes
+	*ast.File
+}
+
+// parsed holds the positions in the files that parse returns.
+var parsed = token.NewFileSet()
+
+// parse parses every source file of the module, once.
+var parse = sync.OnceValues(func() (files []sourceFile, err error) {
+	err = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (name == "testdata" || name == ".git"):
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git"):
 			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+		case d.IsDir() || !strings.HasSuffix(path, ".go"):
 			return nil
 		}
-		files := token.NewFileSet()
-		parsed, err := parser.ParseFile(files, path, nil, parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		f(filepath.ToSlash(path), files, parsed)
-		return nil
+		f, err := parser.ParseFile(parsed, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		files = append(files, sourceFile{filepath.ToSlash(path), f})
+		return err
 	})
+	return files, err
+})
+
+// sourceFiles returns every source file of the module.
+func sourceFiles(t *testing.T) []sourceFile {
+	t.Helper()
+	files, err := parse()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return files
 }
 
 // each calls f for the comments on the declarations of a file, on single names in groups
