@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// Build builds the main package pkg, a path relative to the root of the module ("./examples/pmcd"), and returns
-// the path of the program. A test process builds each package once.
+// Build builds the main package pkg, a path relative to the root of the module
+// ("./examples/pmcd"), and returns the path of the program. A test process builds each package
+// once. Test processes of the same user share the linked program through the go command's cache.
 func Build(t testing.TB, pkg string) string {
 	t.Helper()
 	out, err := once("go "+pkg, func(dir string) (string, error) {
@@ -28,10 +29,15 @@ func Build(t testing.TB, pkg string) string {
 		if runtime.GOOS == "windows" {
 			out += ".exe"
 		}
-		cmd := exec.Command("go", "build", "-o", out, pkg)
+		// The go command caches what go run links, not what go build links. It runs: cp program out
+		args := []string{"run", "-exec", "cp", pkg, out}
+		if _, err := exec.LookPath("cp"); err != nil || runtime.GOOS == "windows" {
+			args = []string{"build", "-o", out, pkg}
+		}
+		cmd := exec.Command("go", args...)
 		cmd.Dir = root
 		if msg, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, msg)
+			return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, msg)
 		}
 		return out, nil
 	})
