@@ -1,83 +1,142 @@
-// Package pmda makes agents: programs, or parts of programs, that export metrics
-// to a collector of Performance Co-Pilot. PCP calls them PMDAs, performance
-// metrics domain agents.
+// Package pmda makes agents: programs, or parts of programs, that export metrics to a collector
+// of Performance Co-Pilot. PCP calls an agent a PMDA, a performance metrics domain agent.
+//
+//	var hits = map[string]*atomic.Uint64{"red": {}, "blue": {}}
 //
 //	func main() {
 //		a := &pmda.Agent{Name: "cache", Domain: 400}
 //		shards := a.AddInDom("shard", "red", "blue")
 //		pmda.Register(a, pmda.Metric[uint64]{
-//			Name:  "cache.hits",
-//			Text:  "Lookups served from memory",
-//			Sem:   pdu.SemCounter,
-//			Units: pdu.UnitCount,
-//			InDom: shards,
-//			Value: func(ctx context.Context, r *pmda.Request, i pdu.Instance) (uint64, error) {
-//				return hits[i.ID].Load(), nil
+//			Name: "cache.hits", Text: "Lookups served from memory",
+//			Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: shards,
+//			Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
+//				return hits[i.Name].Load(), nil
 //			},
 //		})
 //		pmda.Main(a)
 //	}
 //
-// An [Agent] has tables of metrics and instance domains, from which it replies to
-// every request of a collector: for descriptors, names, instances, help texts,
-// labels and values, and to store values. The results of Register and AddInDom may
-// be ignored: [Agent.Err] has the first error, and Main and collectors refuse an
-// agent that has one.
+// This is a complete agent. An [Agent] has tables of metrics and instance domains, and replies
+// from them to every request of a collector: for descriptors, names, instances, help texts,
+// labels and values, and to store values. The program may ignore the results of Register and
+// AddInDom: [Agent.Err] returns the first error, and Main and collectors refuse an agent that
+// has one.
 //
-// # A program of its own, or a part of one
+// Domains 385 to 510 are free for new agents; 490 is that of package pmdago. A collector has at
+// most one agent of a domain.
 //
-// [Main] makes a program of an agent, with the options of PCP's agents. A collector
-// starts the program, or it listens on a socket; it can also install itself into a
-// PCP. [Serve] runs an agent on one connection, [ServeListener] on those that come to a
-// socket, one after the other. A collector in the same program
-// uses the same Agent without a changed line: see the package
-// [github.com/pcp-go/pcp/pmda/collector]. All of them need only a [Handler], the
-// interface that Agent implements. A type that embeds [Unimplemented] is a Handler
-// without tables. The package [github.com/pcp-go/pcp/pmda/remote] has the Handler
-// of an agent in another process.
+// # Running an agent
+//
+// For a first try, host the agent in a collector in the same program. It needs no
+// installation. Replace the call of Main with these lines:
+//
+//	srv := &collector.Server{} // of package pmda/collector
+//	if err := srv.Add(a); err != nil {
+//		log.Fatal(err)
+//	}
+//	ln, err := net.Listen("tcp", "localhost:44399")
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	log.Fatal(srv.Serve(context.Background(), ln))
+//
+// Then run the program and look at its metrics from another terminal:
+//
+//	go run github.com/pcp-go/pcp/examples/pminfo -h localhost:44399 -f cache
+//
+// The same Agent runs in these places without a changed line:
+//
+//   - [Main] makes it a program with the options of PCP's agents, for any pmcd. A collector
+//     starts the program and talks to it over pipes or a socket.
+//   - collector.Server.Add hosts it in a Go program: see the package
+//     [github.com/pcp-go/pcp/pmda/collector].
+//   - [Serve] serves one connection, and [ServeListener] those that a socket accepts, one after
+//     the other.
+//
+// All but Main accept any [Handler], the interface that Agent implements. A type that embeds
+// [Unimplemented] is a Handler without tables. [Daemon] is Main with more settings, such as
+// further options. The package [github.com/pcp-go/pcp/pmda/remote] has the Handler of an agent
+// in another process.
+//
+// # Installing under pmcd
+//
+// A program that calls Main installs itself into PCP. As root:
+//
+//	go build -o pmdacache .
+//	./pmdacache --install=/var/lib/pcp/pmdas/cache # the program and the files that PCP needs
+//	cd /var/lib/pcp/pmdas/cache && ./Install
+//	pminfo -f cache
+//
+// The directory must have the name of the agent, here cache, because PCP's scripts derive the
+// name from it. These options help to run an agent:
+//
+//	--help                  list the options
+//	--print=pmns            print the agent's names for a name space file
+//	--print=root            print a complete name space file
+//	--stay -u PATH          serve one collector after the other on a unix socket
+//	-l FILE                 write the log to FILE, "-" for standard error [default NAME.log]
+//
+// The page examples/pmcd/README.md in the repository shows how to try an agent under a
+// collector without installing anything, and how to write its line in pmcd.conf.
 //
 // # Values
 //
-// The type parameter of [Register] is the type of the values, from int32 to
-// string and []byte, named types included. A [Metric] has a function Value, which
-// returns the value of one instance, or a function Values, which puts the values of
-// all instances into a [Values]. Value is not called for instances that the
-// client's profile excludes.
+// The type parameter of [Register] is the type of the values: int32, uint32, int64, uint64,
+// float32, float64, string or []byte, or a type based on one of them. A [Metric] has a function
+// Value, which returns the value of one instance, or a function Values, which puts the values of
+// all instances into a [Values]. Value is called only for the instances that the client's
+// profile includes.
 //
-// [NoValue] as the error means that there is no value now. Any other error leaves
-// the instance out too, and the client gets it if no instance has a value: a
-// [pdu.Error] such as pdu.ErrAgain or pdu.ErrAppVersion as it is, an errno as its
-// number. Other errors are logged, once for as long as they stay the same. A panic
-// fails its own metric and is logged too.
+// An error leaves the instance out. If no instance has a value, the client gets the error:
 //
-// # Events
+//   - [NoValue] means that the instance has no value now. The client gets no error.
+//   - A [pdu.Error] such as pdu.ErrAgain or pdu.ErrAppVersion is sent as it is, and an errno as
+//     its number.
+//   - Any other error is logged, once for as long as its text stays the same.
+//   - A panic fails the metric and is logged.
 //
-// An [EventQueue] keeps events until all clients have fetched them, each client once, and
-// tells those that are too slow how many they have missed. [RegisterParam] registers the
-// parameters of the events:
+// # Instances
 //
-//	requests := a.NewEventQueue()
-//	pmda.Register(a, pmda.Metric[[]byte]{Name: "web.requests", Type: pdu.TypeEvent, Values: requests.Values})
-//	path := pmda.RegisterParam(a, pmda.Metric[string]{Name: "web.request.path"})
-//	...
-//	requests.Append(time.Now(), pdu.EventPoint, path.Of("/index.html"))
-//
-// An agent without a queue returns an event array as a []byte, which pdu.EventBuilder
-// makes; [EventParam.PMID] has the PMIDs of its parameters.
+// [Agent.AddInDom] adds an instance domain: a set of instances that several metrics share. The
+// names of its instances must differ before the first space, and must not contain control
+// characters. Use "/order::500" rather than "/order 500". [ValidInstanceName] checks a name from
+// elsewhere, such as that of a device.
 //
 // # Instances that come and go
 //
-// [InDom.SetNames] replaces the instances by name; a name has the same ID whenever
-// it comes back. A [Cache] has values of the program with the instances, which come
-// and go one by one, and can be loaded and saved. With [InDom.SetInstances] the program
-// chooses the IDs. Call them when something changes, or from the domain's Refresh, which
-// runs before the instances are used. Names that come from elsewhere, such as those of devices, are
-// checked with [ValidInstanceName] first.
+// [InDom.SetNames] replaces the instances by name. A name that returns has the ID that it had
+// before. Call it when something changes, or from the function Refresh of the domain, which runs
+// before each request that uses the instances:
+//
+//	jobs := a.AddInDom("job")
+//	jobs.Refresh = func(context.Context, *pmda.Request) error {
+//		_, err := jobs.SetNames(runningJobs()...)
+//		return err
+//	}
+//
+// A [Cache] keeps a value of the program's own type with each instance. Call [Cache.Add] and
+// [Cache.Hide] when an instance comes or goes, from any goroutine. Where the program finds all
+// instances at once, as in a file of /proc, let Refresh call [Cache.Replace]:
+//
+//	disks := &pmda.Cache[*disk]{File: "/var/lib/pcp/config/pmda/400.0"}
+//	if _, err := disks.Load(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+//		log.Print(err)
+//	}
+//	d := &pmda.InDom{Name: "disk", Cache: disks}
+//	d.Refresh = func(context.Context, *pmda.Request) error {
+//		return disks.Replace(maps.All(readDisks()))
+//	}
+//	a.Attach(d)
+//
+// The function Value of a metric finds the program's value with [Cache.Lookup]. It returns
+// NoValue if the instance has just gone.
+//
+// With Load and Save, or with the field File of an InDom, the IDs outlast the program. The file
+// has the format of PCP's C agents. With [InDom.SetInstances] the program chooses the IDs.
 //
 // # Groups
 //
-// A [Group] reads what several metrics have in common once per fetch, before the
-// first value:
+// A [Group] reads what several metrics have in common once per fetch, before the first value:
 //
 //	disks := &pmda.InDom{Name: "disk"}
 //	disks.Group = a.Group(func(ctx context.Context, r *pmda.Request) error {
@@ -87,55 +146,139 @@
 //	})
 //	a.Attach(disks)
 //
-// Metrics name their Group, or have that of their instance domain. The refresh, the
-// values and the stores of a group run under its lock, so that stats needs no
-// other.
+// A metric belongs to its Group, or else to the Group of its instance domain. The refresh, the
+// values and the stores of a group run under its lock, so stats needs no other lock.
+//
+// # Slow sources
+//
+// [Every] reads data in the background while the agent is served, for sources that are too slow
+// for a fetch:
+//
+//	web := pmda.Every(a, 10*time.Second, readStatistics) // returns a struct
+//
+// Metrics with Group: web.Group() take their values from web.Load(). All metrics of one fetch
+// see the same struct. web.Register("web.refresh", 0) adds metrics of its age and interval;
+// clients can store the interval. While reading fails, the last values stay; [Polled] limits how
+// long.
 //
 // # Help texts
 //
-// Metric and InDom have fields for their texts, one of a line and a long one. [Agent.UseHelp]
-// takes texts from a file, which may be embedded in the program: the source that
-// newhelp(1) compiles, or the pair of files that it makes. The texts of a file come
-// before those of the fields.
+// Metric and InDom have the fields Text, of one line, and Help, of many. [Agent.UseHelp] reads
+// both from a file instead, which a program can embed:
 //
-// # Stores and labels
+//	//go:embed help
+//	var files embed.FS
 //
-// A metric with a Store function lets clients set values; the client gets its
-// error. Labels are JSON objects: of the agent (DomainLabels), its clusters,
-// instance domains, metrics and instances. [LabelJSON] makes one of a map or a struct,
-// [LabelNotes] one of optional labels. [Agent.LabelsOf] has those that change; call
-// [Agent.Notify] then.
+//	a.UseHelp(files, "help")
+//
+// The file is the source that newhelp(1) compiles. In it CACHE.0 is the first instance domain of
+// the agent cache:
+//
+//	@ CACHE.0 The shards of the cache
+//	@ cache.hits Lookups served from memory
+//	Lookups of entries that had expired count as misses.
+//
+// UseHelp also accepts the compiled pair help.dir and help.pag of a C agent. The commands
+// examples/newhelp and examples/chkhelp compile such files and print them. See the package
+// [github.com/pcp-go/pcp/pmda/helptext].
+//
+// # Events
+//
+// An [EventQueue] keeps events until all clients have fetched them. Each client gets each event
+// once. A client that is too slow gets the number of events that it has missed. The parameters
+// of events are metrics, too:
+//
+//	requests := a.NewEventQueue() // keeps up to 1 MiB for slow clients: see MaxBytes
+//	pmda.Register(a, pmda.Metric[[]byte]{
+//		Name: "web.requests", Text: "Requests served",
+//		Type: pdu.TypeEvent, Values: requests.Values,
+//	})
+//	path := pmda.RegisterParam(a, pmda.Metric[string]{Name: "web.request.path"})
+//	...
+//	requests.Append(time.Now(), pdu.EventPoint, path.Of("/index.html"))
+//
+// pmevent web.requests shows them as they come. [EventQueue.SetFilter] restricts the events of
+// one client. Call it in the Store function of the event metric, where pmevent -x stores its
+// filter, or of another metric. A filter that pmstore stores has no effect on pmevent, which is
+// another client.
+//
+// An agent without a queue returns an event array as a []byte, which pdu.EventBuilder makes;
+// [EventParam.PMID] returns the PMIDs of its parameters.
+//
+// # Dynamic metrics
+//
+// A collector merges the names of its agents once, and again after a change. Where metrics come
+// and go often, [Agent.AddDynamic] names a subtree whose names the collector requests from the
+// agent each time:
+//
+//	a.AddDynamic("jobs.run")
+//	pmda.Register(a, pmda.Metric[uint64]{Name: "jobs.run.backup.lines", Value: lines})
+//	...
+//	a.Remove("jobs.run.backup.lines")
+//
+// The name space of a C pmcd contains only the root, as "jobs.run 400:*:*"; the option --install
+// writes that line. The cost of a change does not depend on the number of metrics, and each reply
+// comes from one state. A metric may have more names ([Agent.AddAlias]), and a name may lead to a
+// metric of another agent ([Agent.AddLink]). For names that are unknown until a client requests
+// them, write a wrapper that registers them on request, or that overrides PMID, Names, Children,
+// Traverse, Desc and Fetch.
+//
+// # Changing metrics while serving
+//
+// Metrics, instance domains and dynamic roots can be added, removed ([Agent.Remove],
+// [Agent.Detach]) and replaced while the agent serves. To replace many at once, fill [Tables] and
+// let [Agent.SetTables] swap them. A request works with the tables that were there when it began.
+// Clients learn of changed names with the agent's next fetch.
+//
+// A metric that returns has the PMID that it had before, as far as possible: the agent gives the
+// number of a removed metric to another one as late as it can. See [ItemID].
+//
+// # Stores
+//
+// A metric with a function Store lets clients set its values. The client gets the code of the
+// error that Store returns, such as pdu.ErrBadStore.
+//
+// # Labels
+//
+// Labels are JSON objects: of the agent (the field DomainLabels), of clusters (ClusterLabels), of
+// instance domains and metrics (Labels), and of instances (InstanceLabels). [LabelJSON] makes one
+// from a map or a struct:
+//
+//	Labels: pmda.LabelJSON(map[string]any{"role": "backup"}),
+//
+// [LabelNotes] makes optional labels, which describe a metric without being part of its identity.
+// The two can be joined with +. The field LabelsOf returns labels that change; call
+// [Agent.Notify] after a change.
 //
 // # Wrapping
 //
-// A Handler is wrapped by a struct that embeds it and overrides some methods, as in
-// net/http. The wrapper works wherever a Handler does:
+// A struct that embeds a Handler and overrides some methods changes the replies of an agent, as
+// with the handlers of net/http. This wrapper logs the stores of clients:
 //
-//	type logging struct{ pmda.Handler }
+//	type logged struct{ pmda.Handler }
 //
-//	func (l logging) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
+//	func (l logged) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 //		err := l.Handler.Store(ctx, r, values)
 //		slog.Info("store", "user", r.Client.User, "err", err)
 //		return err
 //	}
 //
-//	func (l logging) Unwrap() pmda.Handler { return l.Handler }
+//	func (l logged) Unwrap() pmda.Handler { return l.Handler }
 //
-//	srv.Add(logging{a})
+//	srv.Add(logged{a})
 //
-// It needs the method Unwrap, through which [As] finds the Agent's log.
-//
-// [Agent.Use] installs a wrapper in the Agent itself, so that every caller of the Agent
-// gets it. Main needs that, as it is given the Agent. Such a wrapper needs no Unwrap,
-// and stays as long as the Agent. Wrappers compose: that of the last Use gets a request
-// first.
+// A wrapper needs the method Unwrap, through which [As] finds the log and other abilities of the
+// Agent. [Agent.Use] installs a wrapper in the Agent itself, which makes it work under Main, too.
+// Such a wrapper needs no Unwrap. The wrapper of the last call of Use gets a request first.
 //
 // [Agent.OnRequest] and [Agent.OnReply] add functions that are called before and after each
-// request, whatever its kind, and [Agent.OnEndClient] ones for the end of a client.
+// request of any kind, with the client's user, process and container. [Agent.OnEndClient] adds
+// one for the end of a client.
 //
-// # Not ready
+// # Agents that start slowly
 //
-// An agent that takes long to begin says so, and clients get pdu.ErrAgain in the meantime:
+// An agent that needs a while before it has values sets StartsNotReady. Clients then get
+// pdu.ErrAgain at once, until the agent calls [Agent.SetReady]:
 //
 //	a := &pmda.Agent{Name: "big", Domain: 400, StartsNotReady: true}
 //	go func() {
@@ -144,50 +287,24 @@
 //	}()
 //	pmda.Main(a)
 //
-// [Agent.SetReady] may also be called later, for a pause.
-//
-// # Changing metrics while serving
-//
-// Metrics, instance domains and dynamic roots can be added, removed ([Agent.Remove],
-// [Agent.Detach]) and replaced while the agent serves. To replace many at once, fill
-// [Tables] and let [Agent.SetTables] swap them. A request works with the tables that
-// there were when it began. Clients are told that names have changed with the
-// agent's next fetch.
-//
-// A PMID stays what it was, as far as possible: the agent gives the number of a
-// removed metric to another one as late as possible, and gives a metric that
-// comes back its old number. See [ItemID].
-//
-// # Names below a dynamic root
-//
-// A collector merges the names of its agents once, and again when they have changed. For
-// metrics that come and go, [Agent.AddDynamic] names a subtree of which it asks the agent
-// each time:
-//
-//	a.AddDynamic("jobs.run")
-//	pmda.Register(a, pmda.Metric[uint64]{Name: "jobs.run.backup.lines", Value: lines})
-//	a.Remove("jobs.run.backup.lines")
-//
-// Each change costs the same however many metrics there are, and all that a client gets with
-// one request is of one state. A metric may have more names ([Agent.AddAlias]), and a name
-// may lead to a metric of another agent ([Agent.AddLink]). For names that are not known
-// before clients ask for them, a wrapper registers them when it is asked, or overrides
-// PMID, Names, Children and Traverse, with Desc and Fetch for the metrics below.
+// The agent's line in pmcd.conf must contain the word notready, as in
+// "big 400 pipe binary notready PATH"; the option --install writes it. SetReady may also be called
+// later, for a pause. Leave StartsNotReady false to debug an agent with dbpmda(1): dbpmda takes
+// each reply of such an agent for the reply to the request before.
 //
 // # Concurrency
 //
-// Methods of a Handler are called concurrently, like those of net/http. What the
-// functions of an agent share needs a lock, a Group, or [Serial] around the
-// Handler. All methods of Agent and InDom may be called at any time, also by
-// functions of the agent. These should end soon after their ctx has ended; one
-// that hangs keeps only its own agent from replying. Exported fields are set before
-// the agent serves.
+// Methods of a Handler are called concurrently, like those of net/http. What the functions of an
+// agent share needs a lock, a Group, or [Serial] around the Handler. All methods of Agent and
+// InDom may be called at any time, also by functions of the agent. These should end soon after
+// their ctx has ended; a function that hangs stops only its own agent from replying. Set exported
+// fields before the agent serves.
 //
 // # Tests
 //
-// Package [github.com/pcp-go/pcp/pmda/pmdatest] checks that a Handler keeps the
-// contract. It needs no collector; an agent in a collector.Server, with pmapi.Local as
-// its client, needs no socket: the README has a test of each kind.
+// Package [github.com/pcp-go/pcp/pmda/pmdatest] checks that a Handler keeps the contract. It needs
+// no collector. Its documentation also shows how to test the values, with a collector and a client
+// in the same process and without a socket.
 //
 // # The C names
 //
@@ -235,7 +352,7 @@
 //	pmdaEventQueueCounter, Clients, Bytes,
 //	Memory                                 EventQueue.Stats
 //	pmdaEventQueueShutdown                 EventQueue.Close
-//	pmdaEventNewClient, pmdaEventEndClient nothing: queues hear of clients by themselves
+//	pmdaEventNewClient, pmdaEventEndClient not needed: the queue tracks its clients
 //	pmdaTreeCreate, pmdaTreeInsert,
 //	pmdaDynamicPMNS, pmdaDynamicSetClusterMask,
 //	pmdaDynamicLookupPMID and others       Agent.AddDynamic, Register
