@@ -1,69 +1,125 @@
-// Package collector hosts agents and serves clients: it is the engine of pmcd, for
-// a program to embed.
+// Package collector hosts agents and serves clients: it is the engine of pmcd, for a program to
+// embed. The program needs no fork, no pipe and no configuration file:
 //
 //	srv := &collector.Server{}
-//	srv.Add(agent) // any pmda.Handler, such as a *pmda.Agent
+//	if err := srv.Add(pmdago.New(pmdago.Options{})); err != nil { // metrics of Go's run time
+//		log.Fatal(err)
+//	}
 //	ln, err := net.Listen("tcp", "localhost:44321")
 //	if err != nil {
-//		return err
+//		log.Fatal(err)
 //	}
-//	return srv.Serve(ctx, ln) // until ctx ends
+//	log.Fatal(srv.Serve(context.Background(), ln)) // until the context ends
 //
-// Every PCP client can connect to it: pminfo -h localhost:44321 -f.
+// Every PCP client can connect to it, such as pminfo -h localhost -f or pmval -h localhost
+// go.goroutines. The program itself reads the metrics through pmapi.Local(ctx, srv), without a
+// socket.
+//
+// The command examples/embed is a web server with a collector that counts its requests. The command
+// examples/pmcd is a complete pmcd on this package; its README.md is the page for operators.
 //
 // # Agents
 //
-// Add hosts an agent in this process, which brings its own names. StartAgent runs
-// one in another process, over a pipe or a socket, as a line of pmcd.conf says; its
-// names come from a PMNS file (Server.Names). An agent that dies is started again,
-// at most once a minute. Configure takes a whole configuration and, while the Server
-// runs, a changed one. The agent of domain 2, with the metrics pmcd.* about the
+// [Server.Add] hosts an agent in this process, which brings its own names. Call it for each agent:
+// the program's own (see package pmda), that of pmdalinux.New(pmdalinux.Options{}) for the metrics
+// of the kernel, or that of pmdaproc.New(nil) for processes. Clients whose user is unknown see
+// only sums of the metrics of processes.
+//
+// [Server.StartAgent] runs an agent in another process, over a pipe or a socket, as a line of
+// pmcd.conf says. Its names come from a PMNS file (Server.Names). An agent that dies is started
+// again, at most once a minute. [Server.Configure] takes a whole configuration and, while the
+// Server runs, a changed one. The agent of domain 2, with the metrics pmcd.* about the
 // collector itself, is always there.
 //
-// Requests of different clients run at the same time, also in one agent; wrap an
-// agent that is not safe for that with pmda.Serial.
+// Requests of different clients run at the same time, also in one agent. Wrap an agent that is not
+// safe for that with pmda.Serial.
+//
+// # Labels
+//
+// Server.Labels labels all values with the names of the host and the machine's id. Where PCP is
+// installed, [SystemLabels] adds the files in its directory labels, as C pmcd does:
+//
+//	srv := &collector.Server{Labels: collector.SystemLabels("/etc/pcp")}
 //
 // # Isolation
 //
 // A slow or broken client or agent does not hold up the others.
 //
-//   - Each client has a goroutine of its own and gets its replies in the order of
-//     its requests. A client that sends half a request, or does not read its
-//     replies, is disconnected after a time-out; others do not notice.
-//   - An agent in this process is called on the goroutine of the client. If the
-//     call takes longer than Server.Timeout, it is abandoned: the client gets
-//     pdu.ErrTimeout for the metrics of that agent and the values of the others,
-//     and can send further requests. The context of the call ends, and what the
-//     agent returns later is dropped. Agents whose calls take more than a
+//   - Each client has its own goroutine and gets its replies in the order of its requests. A
+//     client that sends half a request, or does not read its replies, is disconnected after a
+//     time-out; others do not notice.
+//   - An agent in this process is called on the goroutine of the client. A call that takes
+//     longer than Server.Timeout is abandoned: the client gets pdu.ErrTimeout for the metrics
+//     of that agent and the values of the others, and can send further requests. The context of
+//     the call ends, and its late result is dropped. Agents whose calls take more than a
 //     millisecond are called in parallel.
-//   - A client that uses an agent much does not keep others waiting: of those that wait
-//     for an agent the one that has used it least is next, and a fetch of more than
-//     1024 metrics is made in parts, each with a refresh of its own, between which
-//     others have their turn.
-//   - At most AgentCalls calls of an agent run at one time. When all of them are
-//     abandoned, the agent is fenced until one returns: its clients get
-//     pdu.ErrPMDAFenced at once.
-//   - When an agent panics, the client gets an error, and the agent is fenced for a
-//     second.
-//   - An agent in another process that does not reply in time gets no further
-//     request until the late reply has come; clients get pdu.ErrAgain. The agent is
-//     ended and started again only when it breaks the protocol or stays silent for
-//     ten time-outs, at least half a minute. See remote.Agent.
-//   - What a client sends is checked before it is used. A client that breaks the
-//     framing is disconnected; a request that is malformed, unknown or not allowed
-//     gets an error.
+//   - A client that uses an agent much does not keep others waiting. Among the clients that
+//     wait for an agent, the one that has used it least is next. A fetch of more than 1024
+//     metrics is made in parts, each with its own refresh; other clients have their turn
+//     between the parts.
+//   - At most AgentCalls calls of an agent run at one time. When all of them are abandoned, the
+//     agent is fenced until one returns: its clients get pdu.ErrPMDAFenced at once.
+//   - When an agent panics, the client gets an error, and the agent is fenced for a second.
+//   - An agent in another process that does not reply in time gets no further request until the
+//     late reply has come; clients get pdu.ErrAgain. The agent is ended and started again only
+//     when it breaks the protocol or stays silent for ten time-outs, at least half a minute.
+//     See remote.Agent.
+//   - What a client sends is checked before it is used. A client that breaks the framing is
+//     disconnected; a request that is malformed, unknown or not allowed gets an error.
 //
-// # Who clients are
+// # Users and login
 //
-// Clients on unix sockets and in this process are the users that they run as. Others are nobody, until they log in as one of
-// Server.Users. That is who Access has rules for, and who agents are told of: the latest login replaces what was
-// known. When a login fails, or else what a client asks for in its CREDS, it may do nothing until other CREDS succeed.
+// A client on a unix socket or in this process is the user that it runs as. Any other client is
+// anonymous until it logs in as one of Server.Users:
+//
+//	srv.Users = sasl.File{Path: "/etc/collector.users"} // ann:SCRAM-SHA-256$4096:...
+//	srv.CredsRequired = true                            // serve no anonymous clients
+//
+// Without CredsRequired, clients still have to log in where the rules of Access name users or
+// groups. These rules hold for the account of the user and its groups, and agents get the user's
+// name. The latest login replaces the identity of before.
+//
+// A client whose login fails may do nothing on its connection until a login succeeds. The same
+// holds for any other request in its credentials that fails, such as one for TLS.
+//
+// Package sasl makes the lines of the file and reads the databases of saslpasswd2. A client
+// names the user in the host specification, as in 'web1?user=ann&pass=secret'; see
+// Dialer.AskLogin of package pmapi for a prompt. With SCRAM-SHA-256 the password does not cross
+// the network.
+//
+// # Access
+//
+// Server.Access holds the rules for hosts, users and groups. Package pmcdconf reads them from the
+// text of an [access] section. Without rules, every client may fetch and store.
 //
 // # Encryption
 //
-// With TLS, clients can ask for it, on any listener; SetTLS changes it for those that connect from then on. With
-// RequireClientCert, clients of other hosts have to, and all that do have to show a certificate. A client whose start of TLS
-// fails is disconnected.
+// Clients and collectors encrypt their connection with TLS 1.2 or 1.3 as PCP 6 and later do: on the
+// same port as without, by an upgrade that the client requests. Server.TLS is the configuration of
+// a server of crypto/tls:
+//
+//	cert, err := tls.LoadX509KeyPair("server.crt", "server.key")
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	srv := &collector.Server{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}}
+//
+// Clients ask for TLS with the host specification pcps://web1, programs also with Dialer.Secure of
+// package pmapi. They then verify that the certificate is for the host's name and comes from an
+// authority that the system trusts or that RootCAs of Dialer.TLS has. PCP's tools verify less. With
+// pcps://web1?secure=relaxed the connection is encrypted if the collector has TLS.
+//
+// RequireClientCert turns away clients of other hosts without TLS, and all clients with TLS
+// that show no certificate from an authority in ClientCAs. [Server.SetTLS], or a GetCertificate
+// of the configuration, replaces the certificate while clients are connected.
+//
+// A client whose start of TLS fails is disconnected, and so is a client that does not finish its
+// handshake within 10 seconds. A client that had to ask for TLS and did not is denied everything. C
+// pmcd serves both, and during a handshake it serves no other client.
+//
+// Prefer a key on the curve P-256, which PCP's programs know too. A Go program needs over 20
+// times as long to sign with an RSA key of 2048 bits, once in each handshake. That is more than
+// twice the time of OpenSSL, so fewer clients can connect in a second than to C pmcd.
 //
 // # Limits
 //
@@ -83,35 +139,45 @@
 //	MaxMemory          384 MiB  memory held for all clients: pdu.ErrAgain
 //	AgentCalls         4        calls of one agent in this process at a time
 //
-// Memory is counted before it is taken: for long requests, profiles, agents' replies
-// and results, until the client has read them. No client may hold more than is left
-// for the others, and when memory is short, those are disconnected that have not read
-// a reply for the longest time: for a second, if they hold more than who needs it, else
-// for five. What a client needs below 64 KiB is never refused. Of a profile that is
-// refused the next fetch in its context says why. Some seconds after a peak, garbage
-// is collected, so that memory goes back to the system.
+// Server.Limits restricts the requests, bytes, contexts and failed logins of each client.
 //
-// When the process is out of file descriptors, the Server goes on with the clients
-// that it has, refuses others with pdu.ErrConnLimit, and accepts them when it can
-// again.
+// # Memory
+//
+// Memory is counted before it is taken: for long requests, profiles, agents' replies and
+// results, until the client has read them. No client may hold more than is left for the others.
+// When memory is short, the Server disconnects the clients that have not read a reply for the
+// longest time: at least one second if they hold more than the client that needs memory,
+// otherwise five. The first 64 KiB of a client are never refused.
+//
+// If a profile is refused, the next fetch in its context returns the reason. Some seconds after a
+// peak, garbage is collected, so that memory goes back to the system.
+//
+// When the process is out of file descriptors, the Server goes on with its clients, refuses others
+// with pdu.ErrConnLimit, and accepts them when it can again.
 //
 // # Logging
 //
-// There is one line for each connection that is refused or broken off, with the
-// reason, and for each change of an agent's state: started, died, timed out,
-// fenced, replying again, not ready and ready, restarted, removed. Clients that
-// connect and close the connection, and requests, are not logged.
+// There is one line for each connection that is refused or broken off, with the reason, and for
+// each change of an agent's state: started, died, timed out, fenced, replying again, not ready
+// and ready, restarted, removed. Requests, and clients that connect and close the connection,
+// are not logged.
 //
 // # Latencies
 //
-// pmcd.agent.latency.count, total, max, p50, p90 and p99 show, for each agent, how many
-// calls it has had and how long they have taken, which C pmcd does not. Those of
-// pmcd.client.latency show how many replies had to wait for clients that are slow to take them,
-// and how long; pmcd.client.latency.stopped counts the clients that were disconnected for that.
+// The metrics pmcd.agent.latency.count, total, max, p50, p90 and p99 show, for each agent, the
+// number of its calls and how long they took. Those of pmcd.client.latency show how many
+// replies had to wait for slow clients, and how long; pmcd.client.latency.stopped counts the
+// clients that were disconnected for that. C pmcd has no such metrics.
 //
 // # Clients in this process
 //
-// DialContext gives a client in this process a connection without a socket.
+// [Server.DialContext] gives a client in this process a connection without a socket. It is the
+// interface that pmapi.Local uses.
+//
+// # Replacing a collector
+//
+// [Server.Shutdown] ends a Server while another process takes over its listeners, which
+// [ListenerFile] passes on. Clients connect again and none is refused.
 //
 // # The C names
 //

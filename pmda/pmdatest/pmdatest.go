@@ -1,34 +1,87 @@
-// Package pmdatest checks that a pmda.Handler keeps the contract that
-// collectors rely on, in the manner of testing/slogtest and testing/fstest:
+// Package pmdatest checks that a pmda.Handler keeps the contract that collectors rely on, in the
+// manner of testing/slogtest and testing/fstest:
 //
 //	func TestContract(t *testing.T) {
 //		pmdatest.Run(t, newAgent(),
 //			pmdatest.Texts(),               // every metric has a help text
-//			pmdatest.MayFail("cache.disk"), // there need not be a disk
+//			pmdatest.MayFail("cache.disk"), // the metric may have no value here
 //			pmdatest.Stores(                // all others are refused
 //				pmdatest.Store{Metric: "cache.size", Value: "100"},
 //				pmdatest.Store{Metric: "cache.size", Value: "-1", Err: pdu.ErrBadStore}),
 //			pmdatest.Restart(newAgent)) // PMIDs and IDs of instances stay as they are
 //	}
 //
-// Without options it checks what every Handler has to keep.
+// Without options, Run checks what every Handler has to keep. [Check] does the same outside a
+// test and returns the failures as an error.
 //
-// It drives the Handler as a collector does, from BeginServing on if it has that (see
-// pmda.Serving): it goes through the name space, describes and fetches every metric, lists
-// and looks up instances, applies profiles, requests texts and labels, reads events, stores
-// values, ends requests before they have a reply, lets clients come and go, and does
-// much of that from several goroutines. A request fails the test, with the name of the
-// metric, if it returns an error where there ought to be a value (MayFail names the
-// metrics that may have none), panics, or takes 5 seconds, after which a collector gives up.
-// Run it under the race detector, too: that also sees a Handler that keeps using its
-// arguments after returning.
+// # What is checked
 //
-// Functions of Agent.Background run meanwhile. What a pmda.Polled has is read before the test,
-// by its method Refresh, or else the first fetches fail. An agent that starts not ready is
-// made ready by the test, too.
+// Run drives the Handler as a collector does. It calls BeginServing first, if the Handler has it
+// (see pmda.Serving). It then goes through the name space, describes and fetches every metric,
+// lists and looks up instances, applies profiles, requests texts and labels, reads events, stores
+// values, ends requests before they have a reply, and lets clients come and go. It does much of
+// that from several goroutines. A request fails the test if it
 //
-// It stores into every metric the value that a fetch has: an agent of which such a
-// store has an effect is given to it in a state that may change.
+//   - returns an error in place of a value; MayFail names the metrics that may do so
+//   - panics
+//   - takes 5 seconds; then a collector gives up.
+//
+// Run it under the race detector, too: that also finds a Handler that keeps using its arguments
+// after returning.
+//
+// # Options
+//
+//	Texts        every metric and instance domain has a help text
+//	MayFail      metrics that may have no value where the test runs
+//	Stores       stores and their results
+//	Events       how to make events of a metric
+//	ChangeNames  how to add and remove metrics
+//	Changing     instances come and go during the test
+//	Restart      how to start the agent again, to check that numbers stay
+//	Names        the names of a Handler without a name space
+//	Known        failures that are deliberate
+//
+// # Before the test
+//
+// Run does not serve the agent, though functions of Agent.Background run meanwhile. Call the
+// method Refresh of a pmda.Polled before the test, or else the first fetches fail. Call
+// SetReady(true) of an agent that starts not ready.
+//
+// Run stores into every metric the value that a fetch returned. If such a store has an effect,
+// give Run an agent whose state may change.
+//
+// # Testing values
+//
+// Whether the values are right is for a test with a collector and a client in the same process,
+// without a socket. In a bubble of testing/synctest its seconds take no time:
+//
+//	func TestHits(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			srv := &collector.Server{}
+//			defer srv.Close()
+//			if err := srv.Add(newAgent()); err != nil {
+//				t.Fatal(err)
+//			}
+//			c, err := pmapi.Local(t.Context(), srv)
+//			if err != nil {
+//				t.Fatal(err)
+//			}
+//			defer c.Close()
+//			g := c.Group()
+//			rate := pmapi.AddSet[float64](g, "cache.hits") // a counter becomes a rate
+//			if _, err := g.Fetch(t.Context()); err != nil {
+//				t.Fatal(err)
+//			}
+//			time.Sleep(2 * time.Second)
+//			hit("red", 6) // the code whose metrics are tested
+//			if _, err := g.Fetch(t.Context()); err != nil {
+//				t.Fatal(err)
+//			}
+//			if v, err := rate.Get("red"); v != 3 || err != nil {
+//				t.Errorf("red: %v hits per second, %v", v, err)
+//			}
+//		})
+//	}
 package pmdatest
 
 import (
