@@ -1,26 +1,52 @@
-// Package sasl has the mechanisms by which clients log in to PCP's collectors: SCRAM-SHA-256 (RFC 5802, RFC 7677), PLAIN (RFC 4616)
-// and LOGIN.
-//
-// A server knows its users by their verifiers, from which nobody can log in: see Users, and File for users in a file.
+// Package sasl has the mechanisms that clients use to log in to PCP's collectors: SCRAM-SHA-256
+// (RFC 5802, RFC 7677), PLAIN (RFC 4616) and LOGIN.
 //
 //	v, err := sasl.NewVerifier("secret")
-//	fmt.Println("ann:" + v.String()) // a line of a File
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println("ann:" + v.String()) // a line of /etc/collector.users
 //
-// Programs that embed a collector set collector.Server.Users; those that are clients need nothing of this package, since the host
-// specification of pmapi.Dial has the user and the password.
+//	srv := &collector.Server{Users: sasl.File{Path: "/etc/collector.users"}}
 //
-// The messages that Client and Server exchange are carried by others, in the order of the protocol of PCP: the client says which
-// mechanism it has chosen of those that the server offers, with its initial response if there is one, and then answers each
-// challenge. After the last challenge of SCRAM-SHA-256 there is an empty response.
+// # Users
 //
-// User names and passwords are compared byte by byte: they are not prepared as RFC 4013 asks, as in the Cyrus library.
+// A server knows its users by their verifiers: see [Users]. A verifier is not enough to log in, and
+// reveals the password only to an attacker who guesses it. [File] reads users from a file with
+// lines as above, or from the database that "saslpasswd2 -a pmcd -f /etc/pcp/passwd.db ann" writes.
+// [Map] keeps them in memory. [LoadConfig] reads /etc/sasl2/pmcd.conf, the configuration of PCP's
+// pmcd. GSSAPI and saslauthd are not supported.
 //
-// Clients and Servers are for one login each, and for one goroutine at a time; all else is safe for concurrent use.
+// # Clients
+//
+// A client program does not need this package. The host specification of pmapi.Dial has the user
+// and the password, encoded as in URLs, as in "web1?user=ann&pass=secret".
+//
+// # Mechanisms
+//
+// With SCRAM-SHA-256 the password does not cross the network, and each side verifies that the other
+// knows it. With PLAIN and LOGIN the password is in the messages. Collectors accept these two only
+// over TLS, on unix sockets and from the same process.
+//
+// User names and passwords are compared byte by byte, as in the Cyrus library: they are not
+// prepared as RFC 4013 asks.
+//
+// # Messages
+//
+// [Client] and [Server] are the two sides of a login. The protocol of PCP carries their messages.
+// The client chooses one of the mechanisms that the server offers and sends its name, with the
+// initial response if the mechanism has one. Then it answers each challenge. After the last
+// challenge of SCRAM-SHA-256 there is an empty response.
+//
+// # Concurrency
+//
+// A Client or Server is for one login, and for one goroutine at a time. Everything else is safe for
+// concurrent use.
 //
 // # The C names
 //
 //	saslpasswd2 -a pmcd            NewVerifier, File
 //	/etc/sasl2/pmcd.conf           LoadConfig
-//	sasl_client_start, _step       NewClient, Client.Next
+//	sasl_client_start, _step       Mechanism.NewClient, Client.Next
 //	sasl_server_start, _step       Mechanism.NewServer, Server.Next
 package sasl

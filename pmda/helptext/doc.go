@@ -1,8 +1,15 @@
-// Package helptext reads and writes the help texts of metrics and instance domains
-// that an agent has in files: the source form that people write, and the pair of
-// files that newhelp(1) compiles of it.
+// Package helptext reads and writes the help texts of metrics and instance domains that an agent
+// has in files: the source form that people write, and the pair of files that newhelp(1) compiles
+// from it.
 //
-// An agent needs nothing of this package: see Agent.UseHelp of package pmda.
+//	var p helptext.Parser
+//	if err := p.Parse("help", file); err != nil {
+//		return err
+//	}
+//	dir, pag, err := helptext.Compile(p.Entries) // the contents of help.dir and help.pag
+//
+// An agent does not need this package: see Agent.UseHelp of package pmda. The commands
+// examples/newhelp and examples/chkhelp compile and print help texts.
 //
 // # Source
 //
@@ -10,13 +17,13 @@
 //	@ cache.hits  Lookups served from memory
 //	The text may have many lines.
 //
-//	Blank lines are part of it, but for those at its end.
+//	Blank lines are part of it, except at its end.
 //	@ 251.0.4  A metric may be named by its PMID
 //	@ 251.1  The instance domain 1 of the agent 251
 //
-// An entry begins with @, the key of what it describes, and the one-line text; the
-// lines up to the next entry are the long one. What comes before the first entry is
-// ignored. A [Parser] reads it.
+// An entry begins with @, the key of what it describes, and the one-line text. The lines up to the
+// next entry are the long text. Lines before the first entry are ignored. A [Parser] reads a
+// source; its field Resolve finds the PMIDs of names.
 //
 // # Compiled
 //

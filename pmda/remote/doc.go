@@ -1,10 +1,5 @@
-// Package remote makes requests of agents of Performance Co-Pilot (PMDAs) that run
-// in another process, over the pipes or the socket that connect them to a collector.
-//
-// [New] exchanges versions with an agent and returns an [Agent]. That is a
-// [pmda.Handler], which a collector uses like an agent in its own process. The caller
-// makes the stream and manages the process. A tool like dbpmda(1) needs no more
-// than this:
+// Package remote makes requests of agents of Performance Co-Pilot (PMDAs) that run in another
+// process, over the pipes or the socket that connect them to a collector.
 //
 //	c, err := net.Dial("unix", "/run/pcp/pmda.sample")
 //	if err != nil {
@@ -18,8 +13,17 @@
 //	r := &pmda.Request{Client: pmda.NewClient(0, 1)}
 //	desc, err := agent.Desc(ctx, r, pdu.MakePMID(29, 0, 0))
 //
-// A collector keeps one Agent for all its clients. It waits for [Agent.Done], the end
-// of the connection, to start the process anew:
+// [New] exchanges versions with an agent and returns an [Agent]. An Agent is a [pmda.Handler],
+// which a collector uses like an agent in its own process. The caller makes the stream and
+// manages the process. A tool like dbpmda(1) needs no more than the lines above.
+//
+// The agent's side of the connection is [pmda.Serve], or [pmda.Main] in a program such as
+// "./pmdacache --stay -u /run/pcp/pmda.cache".
+//
+// # The end of a connection
+//
+// A collector keeps one Agent for all its clients. It waits for [Agent.Done], the end of the
+// connection, to start the process again:
 //
 //	select {
 //	case <-agent.Done():
@@ -28,14 +32,11 @@
 //		agent.Close()
 //	}
 //
-// The agent's side is [pmda.Serve].
-//
 // # Concurrency
 //
-// An Agent is safe for concurrent use. It sends one request at a time, since that is
-// all that PCP's protocol for agents knows. A request to a slow agent waits, up to the
-// time-out; then all requests fail at once, until the agent has replied. EndClient
-// and SetClient never wait.
+// An Agent is safe for concurrent use. It sends one request at a time, because PCP's protocol for
+// agents knows no more. A request to a slow agent waits, up to the time-out; then all requests
+// fail at once, until the agent has replied. EndClient and SetClient never wait.
 //
 // # The C names
 //

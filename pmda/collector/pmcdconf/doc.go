@@ -1,49 +1,50 @@
-// Package pmcdconf reads pmcd.conf, the configuration file of a PCP collector: the
-// lines of agents and the sections of limits and of access.
+// Package pmcdconf reads pmcd.conf, the configuration file of a PCP collector: the lines of agents
+// and the sections of limits and of access.
 //
-//	cfg, err := pmcdconf.Load("/etc/pcp/pmcd/pmcd.conf")
-//	if cfg == nil {
+//	conf, err := pmcdconf.Load("/etc/pcp/pmcd/pmcd.conf")
+//	if conf == nil {
 //		return err
 //	}
-//	srv := &collector.Server{Access: cfg.Access}
-//	for _, agent := range cfg.Agents {
+//	srv := &collector.Server{Access: conf.Access, Limits: conf.Limits}
+//	for _, agent := range conf.Agents {
 //		err = errors.Join(err, srv.StartAgent(agent))
 //	}
 //
-// collector.Server.Configure takes a whole Config, while the Server runs too.
+// collector.Server.Configure takes a whole Config, also while the Server runs.
 //
 // # Agents
 //
-// A line for each agent, in one of three forms, the counterpart of what an
-// agent's Install script writes:
+// Each line describes an agent in one of three forms, as an agent's Install script writes it:
 //
 //	NAME DOMAIN dso    ENTRY PATH
 //	NAME DOMAIN socket inet|ipv6|unix ADDRESS [ARGV...]
 //	NAME DOMAIN pipe   binary [notready] ARGV...
 //
+// A dso line names an agent in the collector's own program by its entry point: see
+// collector.Server.DSO. For a socket line without ARGV the agent is already running and listens.
+//
 // # Access
 //
-// After the line "[access]", statements say who may fetch and store, and how many
-// connections there may be at a time:
+// After the line "[access]", statements permit fetches and stores, and limit the connections that a
+// host or an account may have at a time:
 //
 //	allow "local:" : all;
 //	disallow .* : store;
 //	allow 10.1.* : maximum 20 connections;
 //	allow users pcp, root : all;
 //
-// Names of hosts and accounts are looked up while the file is read. Access has
-// the resulting rules as plain data, which a program may also make itself.
+// Names of hosts and accounts are looked up while the file is read. [Access] has the resulting
+// rules as plain data, which a program may also make itself.
 //
 // # Limits
 //
-// Before an access section there may be one with limits for each client, which C pmcd has
-// not:
+// A section with limits for each client may precede the access section. C pmcd does not have it:
 //
 //	[limits]
 //	requests : 1000;     # a second
 //	bytes    : 10000000; # of requests and replies, a second
 //	contexts : 16;
-//	logins   : 10;       # that fail, of an address, a minute; 100 if it is not given
+//	logins   : 10;       # failed logins of an address, a minute; 100 if not given
 //
 // # Errors
 //

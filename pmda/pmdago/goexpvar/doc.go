@@ -1,41 +1,47 @@
-// Package goexpvar lets an agent export the variables that a program publishes
-// with the package expvar:
+// Package goexpvar lets an agent export the variables that a program publishes with the package
+// expvar:
 //
-//	a := pmdago.New(pmdago.Options{})
+//	requests := expvar.NewInt("requests") // the program's variable
+//	a := pmdago.New(pmdago.Options{})     // or any other pmda.Agent
 //	goexpvar.Add(a, "go.expvar")
+//	srv := &collector.Server{}
+//	if err := srv.Add(a); err != nil {
+//		return err
+//	}
 //
-// It goes with any pmda.Agent. It is apart from package pmdago, since a program
-// that imports expvar has the handler of /debug/vars in http.DefaultServeMux
-// thereby, whether or not it wants that.
-//
-// # How variables are exported
-//
-//	*expvar.Int      a metric of 64 bits
-//	*expvar.Float    a double; none while it is not a number
-//	*expvar.String   a string
-//	*expvar.Map      of Ints alone, or of Ints and Floats: one metric with an
-//	                 instance for each key. With any other entry in it: a level of
-//	                 names, with what becomes of each entry below
-//	expvar.Func and  what its text says, which is JSON: numbers are doubles, strings
-//	other types      strings, true and false 1 and 0, objects levels of names.
-//	                 Arrays and null are left out
-//
-// A component of a name is the key, with "_" for all but letters, digits and
-// underscores, and an "x" before it if it does not begin with a letter:
-// "requests/s" becomes requests_s, and "200" x200. In an instance "_" stands for
-// spaces and what cannot be printed. Of keys that become the same all but the first
-// are left out.
-//
-// All are instantaneous: expvar does not say which variables are counters. A client
-// that knows takes rates, for instance with a derived metric:
+// Then, for example:
 //
 //	pmval -h localhost go.expvar.requests
 //	pmrep -h localhost go.expvar.requests go.expvar.by_status
 //	pminfo -h localhost -dfT go.expvar
 //
-// The variables memstats and cmdline, which expvar publishes by itself, are left
-// out: pmdago has the first at a fraction of its cost, and the second is for the
-// owner of the program to show.
+// The package is separate from pmdago because the import of expvar installs the handler of
+// /debug/vars in http.DefaultServeMux.
+//
+// # How variables are exported
+//
+//	*expvar.Int      a metric of 64 bits
+//	*expvar.Float    a double; without a value while it is not a number
+//	*expvar.String   a string
+//	*expvar.Map      of Ints only, or of Ints and Floats: one metric with an
+//	                 instance for each key. With any other entry: a level of
+//	                 names, and each entry below is exported by its own type
+//	expvar.Func and  by the JSON text: numbers are doubles, strings are strings,
+//	other types      true and false are 1 and 0, objects are levels of names.
+//	                 Arrays and null are left out
+//
+// A component of a name is the key, with "_" in place of each character except letters,
+// digits and underscores, and with an "x" before it if it does not begin with a letter:
+// "requests/s" becomes requests_s, and "200" becomes x200. In the name of an instance "_"
+// replaces spaces and unprintable characters. If several keys become the same name, only
+// the first is exported.
+//
+// All metrics are instantaneous, because expvar does not say which variables are
+// counters. A client can compute rates with a derived metric.
+//
+// The variables memstats and cmdline, which expvar always publishes, are left out: pmdago
+// has the first at a fraction of its cost, and the owner of the program decides whether to
+// show the second.
 //
 // # Variables that come and go
 //
@@ -45,21 +51,19 @@
 // the name gets another PMID, which has the new type; the old one stays what it was,
 // without values, and is used again if the type changes back.
 //
-// A variable that is gone is forgotten, with its metrics. What is gone from a
-// variable that is still there, such as an entry of a Map, is kept without values, so
-// that it has the same PMID when it comes back, until its slot is reused. The
-// number of a metric that is forgotten goes to another one when none is left that was
-// never used.
+// A variable that has been removed is forgotten, with its metrics. Their numbers go to other
+// metrics when no unused number is left. An entry that has been removed from a Map keeps its
+// metric, without values, until the slot is needed: if the entry returns, it has the same
+// PMID.
 //
 // # Calls of the program's code
 //
-// The text of a Func, or of a type that is not expvar's own, takes a call of the
-// program's code: one for each fetch of a metric of the variable.
-// Calls are made one at a time, each on a goroutine of its own. One that
-// takes too long is waited for no longer: its metrics have the error pdu.ErrAgain
-// until it has returned and another one has been in time. One that panics, or whose
-// text is not JSON, leaves its metrics the error pdu.ErrGeneric. That is logged, as
-// is what is left out, once.
+// To get the text of a Func, or of a type that is not expvar's, the agent calls the program's
+// code: once for each fetch of a metric of the variable. It makes one call at a time, each on
+// its own goroutine. While a call takes too long, its metrics have the error pdu.ErrAgain,
+// until it has returned and another call has been in time. If a call panics, or its text is
+// not JSON, its metrics have the error pdu.ErrGeneric. Each such failure, and each variable
+// that is left out, is logged once.
 //
 // # Limits
 //
@@ -73,8 +77,8 @@
 //	1024      metrics of a variable
 //	4096      metrics of all variables
 //
-// What exceeds a limit is left out; what is there already stays. Metrics that take the
-// place of others that are gone may be missing from one fetch.
+// A metric that exceeds a limit is left out; existing metrics stay. A metric that takes the
+// place of a removed one may be missing from one fetch.
 //
 // The agent's clusters from FirstCluster on, and the serials of instance domains
 // from FirstSerial on, are reserved. Any number of clients may fetch at once; the
