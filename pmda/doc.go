@@ -16,11 +16,11 @@
 //		pmda.Main(a)
 //	}
 //
-// This is a complete agent. An [Agent] has tables of metrics and instance domains, and replies
-// from them to every request of a collector: for descriptors, names, instances, help texts,
-// labels and values, and to store values. The program may ignore the results of Register and
-// AddInDom: [Agent.Err] returns the first error, and Main and collectors refuse an agent that
-// has one.
+// With its imports (context, sync/atomic, and the packages pdu and pmda) this is a complete
+// agent. An [Agent] has tables of metrics and instance domains, and replies from them to every
+// request of a collector: for descriptors, names, instances, help texts, labels and values, and
+// to store values. The program may ignore the results of Register and AddInDom: [Agent.Err]
+// returns the first error, and Main and collectors refuse an agent that has one.
 //
 // Domains 385 to 510 are free for new agents; 490 is that of package pmdago. A collector has at
 // most one agent of a domain.
@@ -40,7 +40,12 @@
 //	}
 //	log.Fatal(srv.Serve(context.Background(), ln))
 //
-// Then run the program and look at its metrics from another terminal:
+// In the directory of the program:
+//
+//	go mod init cache && go get github.com/pcp-go/pcp
+//	go run .
+//
+// Look at its metrics from another terminal, in the same directory:
 //
 //	go run github.com/pcp-go/pcp/examples/pminfo -h localhost:44399 -f cache
 //

@@ -12,10 +12,12 @@
 // # Users
 //
 // A server knows its users by their verifiers: see [Users]. A verifier is not enough to log in, and
-// reveals the password only to an attacker who guesses it. [File] reads users from a file with
-// lines as above, or from the database that "saslpasswd2 -a pmcd -f /etc/pcp/passwd.db ann" writes.
-// [Map] keeps them in memory. [LoadConfig] reads /etc/sasl2/pmcd.conf, the configuration of PCP's
-// pmcd. GSSAPI and saslauthd are not supported.
+// reveals the password only to an attacker who guesses it.
+//
+// [File] reads users from a file with lines as above, or from the database that
+// "saslpasswd2 -a pmcd -f /etc/pcp/passwd.db ann" writes. [Map] keeps them in memory. [LoadConfig]
+// reads /etc/sasl2/pmcd.conf, the configuration of PCP's pmcd. GSSAPI and saslauthd are not
+// supported.
 //
 // # Clients
 //
