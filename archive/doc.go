@@ -1,66 +1,82 @@
-// Package archive reads and writes the archives of Performance Co-Pilot (PCP), versions 2 and 3: what
-// pmlogger(1) and programs like it record.
+// Package archive reads and writes the archives of Performance Co-Pilot (PCP), versions 2 and 3,
+// which pmlogger(1) and similar programs record.
 //
 //	set, err := archive.Open(ctx, "/var/log/pcp/pmlogger/web1/20261123")
 //	if err != nil {
-//		return err // which file, where in it, and a pdu.Error such as pdu.ErrLabel
+//		return err // names the file and the offset; errors.Is finds pdu.ErrLabel and others
 //	}
 //	defer set.Close()
-//	id, err := set.Metadata().Names().Lookup("kernel.all.load")
-//	load := pdu.NewSelection([]pdu.PMID{id})
 //	c := set.Cursor()
-//	err = c.SeekNext(from)
-//	for err == nil {
-//		if err = c.Next(); err == nil {
-//			_, err = c.Select(load)
-//			v := load.At(0) // valid until the cursor moves
-//			…
+//	for err = c.Next(); err == nil; err = c.Next() {
+//		r, err := c.Result() // the values of this time
+//		if err != nil {
+//			return err
 //		}
+//		fmt.Println(c.Time(), r.Len(), "metrics")
 //	}
-//	if err != pdu.ErrEOL { // the end
+//	if !errors.Is(err, pdu.ErrEOL) { // the end of the archive
 //		return err
 //	}
 //
+// # Which package to use
+//
+// This package gives access to the records of an archive as they are stored.
+//
+//   - To read metrics by name, with rates, units and interpolation: pmapi.Open.
+//   - To record a host or a program: archive/logger. Package archive/logger/retention begins an
+//     archive each day and removes old ones; archive/logger/record is the record mode of monitors.
+//   - To make an archive from logs, tables or the output of other tools: archive/logimport.
+//   - To merge archives or take parts of them: archive/logextract.
+//   - To reduce the number of records: archive/logreduce.
+//   - To rename metrics or change their descriptions: archive/logrewrite.
+//   - To send archives to another computer: archive/push.
+//
 // # Names and sets
 //
-// An archive is several files with a common base name: BASE.meta has descriptors, names,
-// instance domains, labels and help texts, BASE.0, BASE.1 and so on (the volumes) have
-// values, and BASE.index, which may be missing, says which time is where. Each file may be
-// compressed. A name is a base name, the name of any of the files, a directory, or several
-// of these with commas between. What it stands for is a [Set]: archives in the order of
-// time, which are read as one. Between two archives of a set lies a mark, as if
-// recorded: it says that there are no values, and no rates, from one to the other.
+// An archive consists of files with a common base name:
 //
-// Options opens archives of an fs.FS, too, such as a zip file or an object store.
+//   - BASE.meta has descriptors, names, instance domains, labels and help texts.
+//   - BASE.0, BASE.1 and so on, the volumes, have the values.
+//   - BASE.index says where to find a time. It may be missing.
 //
-// # Records
+// Each file may be compressed. [Open] accepts a base name, the name of one of the files, a
+// directory, or several of these separated by commas. They make a [Set]: archives in the order of
+// time, read as one. Between two archives the set has a mark, as if it were recorded. A mark says
+// that there are no values, and no rates, from one archive to the next.
 //
-// A [Cursor] goes over data records in the order of time, forward and back, and finds a
-// time by the index. [Metadata] has everything else, by identifier and time. Programs that
-// rewrite or check archives iterate over the records of files as they are: [Set.Records],
-// [File.Records].
+// [Options] also opens archives in an fs.FS, such as a zip file or an object store.
 //
-// # Writing
+// # Read records
 //
-// A [Writer] makes an archive, or goes on with one, record by record, so that what is in the
-// files is an archive at any time. Programs that have values of their own, such as lines of a log, use
-// archive/logimport, which is made of it.
+// A [Cursor] reads data records in the order of time, forward and backward. SeekNext and SeekPrev
+// find a time with the index. [Cursor.Select] decodes some metrics only, without allocating.
+// [Metadata] has everything except values, by identifier and time. Programs that check or rewrite
+// archives use [Set.Records] and [File.Records], which return the records of the files unchanged.
 //
-// [MoveOptions] moves, copies and removes archives, all files of one or none. [RepairOptions] mends those that have lost the end of a file, their
-// index or a label.
+// # Write an archive
+//
+// A [Writer] makes an archive, or continues one, record by record. The files are a valid archive
+// after each record, unless WriterOptions.Buffer is set. Programs with values from elsewhere use
+// archive/logimport, which is built on it.
+//
+// # Move and repair archives
+//
+// [MoveOptions] moves, copies and removes all files of an archive. [RepairOptions] repairs an
+// archive with a truncated file, or with a missing or damaged index or label.
 //
 // # Archives that are being written
 //
-// A Cursor at the end sees records that are appended later. [Set.Refresh] looks for new
-// metadata and volumes.
+// A Cursor at the end sees records that are appended later. [Set.Refresh] looks for new metadata
+// and volumes.
 //
 // # Memory and concurrency
 //
-// A Set, its Archives and its Metadata are safe for concurrent use and shared by any number
-// of cursors; a Cursor is for one goroutine at a time. Volumes are read as needed, through a
-// window of each cursor. Metadata is in memory. A compressed file is unpacked once for all
-// sets of the process, to a temporary file: .gz and .bz2 are read by this package, others
-// through the command that PCP uses, such as xz(1).
+// A Set, its Archives and its Metadata are safe for concurrent use, and any number of cursors
+// share them. A Cursor is for one goroutine at a time. Metadata is kept in memory. Volumes are read
+// as needed, through a buffer of each cursor.
+//
+// A compressed file is unpacked once for all sets of the process, into a temporary file. This
+// package reads .gz and .bz2. It reads other formats with the command that PCP uses, such as xz(1).
 //
 // # Names in the C library
 //

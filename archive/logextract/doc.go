@@ -1,29 +1,47 @@
-// Package logextract makes one archive of Performance Co-Pilot (PCP) of others: it merges them, and takes parts out of them, by time, by
-// metric and by instance. It is the library of pmlogextract(1), and writes the same bytes.
+// Package logextract makes one archive from others: it merges them, and extracts a time window, some
+// metrics or some instances. It is pmlogextract(1) as a library, and writes the same bytes.
 //
-//	// the archives of a day into one
-//	err := logextract.Options{}.Run(ctx, []string{"web1/20261123.00.10", "web1/20261123.13.05"}, "web1/20261123")
+//	// merge the archives of a day
+//	inputs := []string{"web1/20261123.00.10", "web1/20261123.13.05"}
+//	err := logextract.Options{}.Run(ctx, inputs, "web1/20261123")
 //
-//	// an hour of some metrics
+//	// extract an hour of some metrics
 //	metrics, err := logextract.ParseConfig(strings.NewReader(`kernel.all.load disk.dev["sda"]`))
-//	err = logextract.Options{Metrics: metrics, From: ten, Until: eleven, Warn: func(err error) { log.Print(err) }}.Run(ctx, inputs, "incident")
+//	err = logextract.Options{
+//		Metrics: metrics,
+//		From:    time.Date(2026, 11, 23, 10, 0, 0, 0, time.Local),
+//		Until:   time.Date(2026, 11, 23, 11, 0, 0, 0, time.Local),
+//		Warn:    func(err error) { log.Print(err) },
+//	}.Run(ctx, inputs, "incident")
 //
-// Data records go to the output in the order of time, those of the same time in the order of the inputs. A mark stands
-// between two inputs, unless the records that their loggers began and ended with show that nothing happened in between. With the first data record
-// that needs them the output gets descriptors, help texts, label sets and instances, the latter two with the time of that record.
+// # Inputs
 //
-// Inputs must be of one host, may overlap, and may be compressed. One without data is skipped with a warning; a malformed record ends its input with a
-// warning. Metrics that inputs describe differently are errors, unless Options.SkipConflicts leaves them out. Warnings are typed errors for
-// Options.Warn.
+// Inputs must be of one host. They may overlap, and may be compressed. An input is a name as for
+// archive.Open. An input without data is skipped with a warning. A malformed record ends its input
+// with a warning. Warnings are typed errors, passed to Options.Warn.
 //
-// # Differences from pmlogextract
+// It is an error if inputs describe a metric differently, unless Options.SkipConflicts leaves such
+// metrics out.
 //
-// All label sets of an identifier are kept, where PCP 6.0.3 keeps one of them. All archives of a directory or of a list with commas are read,
-// each as an input of its own. Instances of version 2 that are not in ascending order are right in version 3, too.
-// With Options.Daily there are marks for at most 1000 days in a row that have no records, in whatever year the next one is.
+// # Output
+//
+// Data records are in the order of time; those of the same time are in the order of the inputs.
+// There is a mark between two inputs, unless the first and last records of their loggers show that
+// nothing happened in between. Descriptors, help texts, label sets and instances are written with
+// the first data record that needs them. Label sets and instances have the time of that record.
+//
+// A [Job] opens the inputs first, for programs that look at them before the extraction.
 //
 // # Memory and files
 //
-// The metadata of all inputs is in memory, data is not. While the work goes on the files of the output are not an archive; if it fails they
-// are removed, if the process is killed they are left.
+// The metadata of all inputs is kept in memory; data is not. The files of the output are not a valid
+// archive until Run returns. If Run fails, it removes them. They remain if the process is killed.
+//
+// # Differences from pmlogextract
+//
+//   - All label sets of an identifier are kept. PCP 6.0.3 keeps one of them.
+//   - All archives of a directory, or of a list with commas, are read, each as a separate input.
+//   - Instances of version 2 that are not in ascending order are also correct in version 3.
+//   - With Options.Daily, the output has marks for at most 1000 consecutive days without records.
+//     The year of the next record does not matter.
 package logextract

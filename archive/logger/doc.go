@@ -1,35 +1,104 @@
-// Package logger records metrics of a collector, or of any other source of package pmapi, into an archive: the engine of
-// pmlogger(1) as a library.
+// Package logger records metrics into an archive. It is the engine of pmlogger(1) as a library: a
+// program records a collector, or any other source of package pmapi, without a daemon.
 //
-//	config, err := logconf.Options{}.Parse("config", strings.NewReader(`log mandatory on 10 seconds { kernel.all.load disk.dev }`))
-//	…
-//	src, err := pmapi.Dial(ctx, "web1")
-//	…
-//	err = logger.Run(ctx, src, logger.Options{Config: config, Base: "/var/log/pcp/web1/20261123"})
+//	config, err := logconf.Options{}.Parse("config",
+//		strings.NewReader(`log mandatory on 10 seconds { kernel.all.load disk.dev }`))
+//	if err != nil {
+//		return err
+//	}
+//	src, err := pmapi.Dial(ctx, "web1") // a collector
+//	if err != nil {
+//		return err
+//	}
+//	defer src.Close()
+//	// until ctx ends: makes web1/20261123.0, .index and .meta; the directory must exist
+//	return logger.Run(ctx, src, logger.Options{Config: config, Base: "web1/20261123"})
+//
+// Package archive/logger/logconf describes the language of the configuration.
+//
+// # Record this computer without a collector
+//
+// A context of pmapi/local reads agents in the process of the logger. Only the source differs:
+//
+//	agent, err := pmdalinux.New(pmdalinux.Options{}) // package pmda/pmdalinux
+//	if err != nil {
+//		return err
+//	}
+//	src, err := local.Open(agent) // package pmapi/local
+//
+// To record the metrics of the program itself, pass its own agents to local.Open, or use
+// pmapi.Local with a collector of the process.
+//
+// From the command line, examples/pmlogger does both:
+//
+//	echo 'log mandatory on 1 sec { kernel.all disk.dev }' >config
+//	go run ./examples/pmlogger -o -c config -T 1min -l web1.log web1
+//
+// Option -o reads this computer; -h HOST reads a collector.
+//
+// # Read the archive
+//
+// pmapi.Open reads the archive, as do the tools of PCP, also while the logger writes it:
+//
+//	pc, err := pmapi.Open(ctx, "web1/20261123")
+//	g := pc.Group()
+//	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+//	for now, err := range g.Every(ctx, 10*time.Second) { // does not wait: it follows the archive
+//		…
+//	}
+//
+// On the command line:
+//
+//	go run ./examples/pmrep -a web1 -p -t 5sec kernel.all.load
 //
 // # What is recorded
 //
-// The requests of a configuration take effect in their order, see [logconf.Config]. Metrics that are recorded equally
-// often and firmly are a task. At its times a task fetches its metrics together and writes the values, in the order of descending
-// PMIDs, as one data record, with the errors of those that have failed. What a reader needs to know of a metric, all
-// its names, labels and help texts, goes into the archive with its first values, instances whenever they are
-// others. At the start and at the end is a record of the logger itself, see [archive.Session].
+// The requests of a configuration take effect in their order, see [logconf.Config]. Metrics with
+// the same interval and the same control, mandatory or advisory, form a [Task]. Each time a task is
+// due, it fetches its metrics together and writes one data record: values in the order of
+// descending PMIDs, and errors of metrics that failed.
+//
+// The names, labels and help texts of a metric go into the archive with its first values, and
+// instances each time they change. The first and the last record describe the logger itself, see
+// [archive.Session].
 //
 // # Time
 //
-// The times of a task are its start and the multiples of its interval after that, without drift. What a slow
-// collector or computer makes it miss is left out. Data records have the times of the collector.
-// If its clock is set back, nothing is recorded until it has caught up with the last data record, and then a mark comes first.
+// A task is due at its start and at multiples of its interval after that, without drift. The logger
+// skips times that it misses because the collector or the computer is slow. Data records have the
+// time of the collector. If the clock of the collector is set back, the logger records nothing
+// until it has passed the last data record, and then writes a mark first.
+//
+// # Volumes and the end
+//
+// [Options] limits the archive by size, number of records or time, with EndBytes, EndRecords,
+// EndTime and EndAfter. VolumeSize, VolumeRecords and VolumeTime in Options.Writer divide it into
+// volumes. For an archive a day, with old archives removed, call Record of package
+// archive/logger/retention in place of Run.
 //
 // # Failures
 //
-// When the collector is lost the logger tries to connect again, at the times of its tasks and not more often than
-// the context's Dialer.Backoff says. After that, and when the collector has a new agent, all metrics are looked up
-// again: a metric that is another one now ends Run with ErrMetricsChanged; otherwise it goes on, after a mark.
+// Losing the collector does not end the logger. It connects again at the times of its tasks, but
+// not more often than Dialer.Backoff of the context allows, and the archive has a mark there. After
+// that, and when the collector gets a new agent, it looks up all metrics again. Run ends with
+// [ErrMetricsChanged] if the description of a metric has changed.
+//
+// Options.Report receives an [Event] for each of these; by default they are logged.
+//
+// # Send the archive to another computer
+//
+// With Options.Push the archive goes to a receiver in place of files: a Receiver of package
+// archive/push, or pmproxy of PCP 7. While the receiver cannot be reached, the logger keeps up to
+// 64 MiB of records in memory, see push.SenderOptions.MaxBuffer.
+//
+//	logger.Options{Config: config, Push: &push.SenderOptions{URL: "http://archives:44322"}}
 //
 // # Concurrency
 //
-// A Logger is safe for concurrent use: while Run is running, others may ask for its Status and
-// change what it does, as pmlc(1) does. Methods other than Status and Tasks wait for a fetch that is going on, Control and
-// Enquire until their contexts end. The source belongs to the logger, which changes its profile.
+// A [Logger] is safe for concurrent use. While Run is running, other goroutines may read its Status
+// and change what it records, as pmlc(1) does; package archive/logger/pmlc serves pmlc(1). Status
+// and Tasks never wait. The other methods wait for a fetch in progress; Control and Enquire return
+// when their context ends.
+//
+// The source belongs to the logger until Run returns, because the logger changes its profile.
 package logger

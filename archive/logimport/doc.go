@@ -1,20 +1,39 @@
-// Package logimport makes archives of Performance Co-Pilot of values that come from elsewhere: logs, spreadsheets, the output
-// of other tools. It is the counterpart of LOGIMPORT(3), the C library libpcp_import.
+// Package logimport makes archives from values that come from elsewhere: logs, spreadsheets, the
+// output of other tools. It is the counterpart of LOGIMPORT(3), the C library libpcp_import.
 //
-//	im, err := logimport.New("web1", archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}})
-//	…
+//	label := archive.Label{Host: "web1", TimeZone: "UTC"}
+//	im, err := logimport.New("web1", archive.WriterOptions{Label: label})
+//	if err != nil {
+//		return err
+//	}
 //	disks := pdu.MakeInDom(logimport.Domain, 0)
 //	im.AddMetric("disk.dev.read", pdu.Desc{Type: pdu.TypeU64, InDom: disks, Sem: pdu.SemCounter})
 //	im.AddInstance(disks, "sda", 0)
 //	reads, err := logimport.HandleOf[uint64](im, "disk.dev.read", "sda")
-//	for … {
-//		reads.Put(n)
-//		err = im.Write(t)
+//	for _, line := range lines {
+//		reads.Put(line.reads)
+//		err = im.Write(line.time) // one data record
 //	}
 //	err = im.Close()
 //
-// Values and metadata go to the files at each Write, as [archive.Writer] says. Nothing is allocated
-// for values that have handles once all have been put.
+// # Put values
+//
+// Importer.Put takes a value by the names of its metric and instance, Importer.PutText a value as
+// text. A handle looks up the names once: [HandleOf] for values of a Go type, Importer.Handle
+// for others. Putting values that have handles does not allocate once all have been put.
+//
+// Values and metadata go to the files at each Write; [archive.Writer] describes when the files are a
+// valid archive. Help texts and labels that come before the first value are written with it.
+//
+// # Differences from the C library
+//
+//   - A number that the type cannot hold, and an empty text for a number, are pdu.ErrConv. The C
+//     library stores a different number for the former and zero for the latter.
+//   - A mark is a record whose time counts, so times never go back.
+//   - Instances have the names that they were added with, in any order.
+//   - Negative instances, instances of NoInDom, and results with metrics that were not added are
+//     refused.
+//   - Metrics may also be aggregates and events.
 //
 // # Names in the C library
 //
@@ -32,12 +51,4 @@
 //	pmiEnd                       Importer.Close
 //	pmiID, pmiInDom, pmiUnits    pdu.MakePMID, pdu.MakeInDom, pdu.MakeUnits
 //	pmiErrStr                    Error.Error
-//
-// # What differs from the C library
-//
-// Numbers that a type cannot hold, and empty texts, are pdu.ErrConv: the C library makes other numbers of the former, and
-// zeroes of the latter. A mark is a record whose time counts, so that times never go back. Instances have the names that
-// they were added with, in whatever order. Instances below 0, instances of NoInDom, and results with metrics that were not
-// added are refused. Metrics may be aggregates and events, too. Texts and labels that come before the first value
-// are written with it.
 package logimport

@@ -1,16 +1,30 @@
-// Package logreduce makes an archive of another one with fewer records: the values at regular times, as pmlogreduce(1) does.
+// Package logreduce makes an archive with fewer records from another one. It writes the values at
+// regular times, as pmlogreduce(1) does.
 //
 //	pc, err := pmapi.Open(ctx, "20261123")
-//	…
-//	err = logreduce.Options{Interval: 10 * time.Minute}.Reduce(ctx, pc, "20261123-reduced")
+//	if err != nil {
+//		return err
+//	}
+//	defer pc.Close()
+//	o := logreduce.Options{
+//		Interval: 10 * time.Minute,
+//		Skipped:  func(name string, t pdu.Type) { log.Printf("%s: type %v is left out", name, t) },
+//	}
+//	err = o.Reduce(ctx, pc, "20261123-reduced")
 //
-// Values are what a context in pmapi.ModeInterp has: nothing is averaged, and counters stay counters. Those of 32 bits become
-// counters of 64 bits, since they may pass their greatest value more than once in a longer interval. Metrics of
-// events and of aggregates are left out, as are labels and help texts.
+// # Values
 //
-// The work grows with the number of records, not with the time between them: intervals without a record are passed over after many
-// of them (250,000 in all, and 100 more per record), in which PCP's tool would write that there are no values. If the archive ends at a time for
-// which there is to be a record, it is written; PCP's tool leaves it out.
+// Values are those of a context in pmapi.ModeInterp. They are not averaged, and counters remain
+// counters. Counters of 32 bits become counters of 64 bits, because they may overflow more than once
+// in a longer interval. Metrics of events and aggregates are left out, as are labels and help texts.
 //
-// It stands on package pmapi, and not below it as package archive does.
+// # Cost
+//
+// The cost grows with the number of records, not with the time between them. Reduce skips intervals
+// without a record after many of them: 250,000 in all, and 100 more per record.
+//
+// # Differences from pmlogreduce
+//
+//   - For the intervals that Reduce skips, pmlogreduce writes that there are no values.
+//   - A record at exactly the end of the archive is written. pmlogreduce leaves it out.
 package logreduce

@@ -1,13 +1,23 @@
-// Package logrewrite changes what an archive says of its metrics: it is pmlogrewrite(1) as a library. Rules say what changes,
-// a Plan applies them to one archive and says what does, and Plan.Write writes another archive.
+// Package logrewrite changes what an archive says about its metrics: names, types, units, instances,
+// labels, help texts and the label of the archive. It is pmlogrewrite(1) as a library.
 //
-//	rules, err := logrewrite.Parse("rules", file) // or logrewrite.Rules{Rules: []logrewrite.Rule{…}}
-//	…
-//	err = logrewrite.Options{}.Rewrite(ctx, "web1/20261123", "web1/20261123.new", rules)
+//	rules, err := logrewrite.Parse("rules", strings.NewReader(`
+//		global { hostname -> web2 }
+//		metric disk.dev.read { type -> U64 name -> disk.dev.reads }`))
+//	if err != nil {
+//		return err // with the name "rules" and the line
+//	}
+//	o := logrewrite.Options{Warn: func(w logrewrite.Warning) { log.Print(w) }}
+//	err = o.Rewrite(ctx, "web1/20261123", "web1/20261123.new", rules)
 //
-// # Rules
+// Rules can also be written in Go, as values of [Rule]. A [Plan] applies rules to one archive and
+// reports what they change before anything is written. Plan.Write writes another archive,
+// Plan.WriteInPlace replaces the archive.
 //
-// The language is that of PCP 6.0.3, with its errors and warnings, which have their line, and with the clauses of PCP 7:
+// # The language of rules
+//
+// The language is that of PCP 6.0.3, with the clauses of PCP 7. Errors and warnings have the texts
+// of PCP and the line of the rule.
 //
 //	global { hostname -> web2 tz -> "UTC" time -> -1:30:00 }
 //	indom 60.2 { inst 1 -> 60 iname "1 minute" -> "60 second" iname "5 minute" -> delete indom -> duplicate 61.* }
@@ -19,33 +29,47 @@
 //	indom 3.9 { iname replace /^([0-9]+ [^ ]+) .*/ -> "\1 ..." }
 //	metric kernel.uname.nodename { value /^[^.]*/ -> "host" }
 //
-// What follows from a rule changes, too: with an instance domain its metrics, texts and labels, with a metric its texts
-// and labels.
-//
-// # What differs from the C program
-//
-//   - Two clauses in one TEXT or LABEL rule apply one after the other; the C program aborts, or forgets the second.
-//   - INDOM with a star moves all instance domains that match; the C program refuses the second one. So it does a metric's move to
-//     an instance domain whose instances change, or that is a new one, and takes INDOM -> NULL for something else after a
-//     star.
-//   - A time shift applies once to every record; the C program applies it again to metadata that has to wait.
-//   - Metadata after a record of an instance domain of which no instance remains is kept.
-//   - What would make an archive that cannot be read, such as two different metrics with one identifier, is an error.
-//   - Labels of clusters that move get an identifier that can be found, and those with a new name are where the index of
-//     their set says.
-//   - Where two instances change places, each gets the other's identifier; the C program gives both the same.
-//   - Strings and old floats stay as they are, but a float that lies in the place of an integer gets a block if the metric
-//     changes.
-//   - Of several archives all have their metadata copied, not the first one alone.
-//   - If no data record could be read, or none is left, there is no archive, where the C program leaves one that cannot be opened.
-//   - Options.Trace tells the place of the first data record of a volume in that volume; the C program tells the end of the
-//     one before.
-//   - No descriptor gets lost that stands after one of a metric that no later data record has.
-//   - Where a value cannot be converted after others of its metric that moved into or out of blocks, ConvertError.Record has
-//     those; the C program crashes when it prints them.
+// A rule also changes what depends on its target: a rule for an instance domain changes the metrics,
+// texts and labels of the domain, and a rule for a metric changes its texts and labels.
 //
 // # Memory and concurrency
 //
-// A Plan has the metadata of the archive in memory, as archive.Set has. Data records are copied one by one. A Plan is for one
-// goroutine at a time.
+// A Plan keeps the metadata of the archive in memory, like archive.Set. Data records are copied one
+// by one. A Plan is for one goroutine at a time.
+//
+// # Differences from pmlogrewrite
+//
+// Rules:
+//
+//   - Two clauses in one TEXT or LABEL rule apply one after the other. The C program aborts, or
+//     ignores the second one.
+//   - INDOM with a star moves all matching instance domains. The C program refuses the second one.
+//   - A metric may move to an instance domain that is new or whose instances change. The C program
+//     refuses that.
+//   - INDOM -> NULL is correct after a rule with a star. The C program misreads it.
+//   - Where two instances exchange their identifiers, each gets that of the other. The C program
+//     gives both the same.
+//   - It is an error if the new archive could not be read, as with two different metrics of one
+//     identifier.
+//
+// Records:
+//
+//   - A time shift applies once to every record. The C program applies it again to metadata that it
+//     writes later.
+//   - Metadata is kept after a record of an instance domain that has lost all its instances.
+//   - Descriptors are kept after that of a metric that no later data record has.
+//   - Labels of clusters that move get an identifier that readers can find. Labels with a new name
+//     are at the place that the index of their set gives.
+//   - Strings and old floats remain as they are. A float that is stored in place of an integer moves
+//     to a value block if the metric changes.
+//   - The metadata of all archives of a set is copied, not only that of the first.
+//   - If no data record can be read, or none remains, there is no new archive. The C program leaves
+//     one that cannot be opened.
+//
+// Diagnostics:
+//
+//   - Options.Trace gives the offset of the first data record of a volume in that volume. The C
+//     program gives the end of the volume before it.
+//   - ConvertError.Record has the values of the record that moved into or out of value blocks before
+//     the one that cannot be converted. The C program crashes when it prints them.
 package logrewrite

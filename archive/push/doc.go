@@ -1,13 +1,58 @@
-// Package push sends archives to another computer while they are recorded, and receives them: the counterpart of pmproxy's /logger, and of
-// pmlogger with a URL in the place of an archive, of PCP 7.
+// Package push sends archives to another computer while they are recorded, and receives them. It is
+// the counterpart of /logger of pmproxy, and of pmlogger with a URL in place of an archive, in PCP 7.
 //
+//	// receive, below /var/log/pcp/pmproxy/HOST/
 //	rc, err := push.ReceiverOptions{Dir: "/var/log/pcp/pmproxy"}.Open()
-//	…
+//	if err != nil {
+//		return err
+//	}
 //	defer rc.Close()
-//	mux.Handle("/logger/", rc)
+//	http.Handle("/logger/", rc)
+//	err = http.ListenAndServe("localhost:44322", nil)
 //
-// It receives what pmlogger and pmlogpush of PCP 7 send, and a [Sender] sends to pmproxy, too. A program that records sends with
-// Options.Push of package archive/logger.
+//	// send, in another program: Options of package archive/logger
+//	o := logger.Options{Config: config, Push: &push.SenderOptions{URL: "http://localhost:44322"}}
+//	err := logger.Run(ctx, src, o)
+//
+// A [Receiver] accepts archives from pmlogger and pmlogpush of PCP 7. A [Sender] also sends to
+// pmproxy of PCP 7.
+//
+// # Keep the archives of many computers on one
+//
+// The gateway examples/pmproxy receives archives if it has --push, and examples/pmlogger sends them
+// if its archive is a URL:
+//
+//	go run ./examples/pmproxy --push=/tmp/received &
+//	echo 'log mandatory on 1 sec kernel.all.load' >config
+//	go run ./examples/pmlogger -h localhost -c config -T 5sec -l push.log http://localhost:44322
+//	go run ./examples/pmdumplog /tmp/received/*/*.meta kernel.all.load
+//
+// # Who may push
+//
+// The zero [Access] allows clients of this computer only. Access.Networks allows others by their
+// address, in the gateway --push-from=10.0.0.0/8. Access.Users allows others by name and password or by
+// token, and may restrict each to some hosts; [ParseUsers] reads them from a file, in the gateway
+// --push-users=FILE. A sender gives its password in [SenderOptions], in examples/pmlogger
+// --login=FILE. Use TLS where passwords cross a network: the gateway reads a certificate from
+// tls.conf.
+//
+// [Limits] bounds the number of archives, the bytes of each client and of the directory, and the
+// memory of a Receiver. Its zero value has a default for each.
+//
+// # Files
+//
+// An archive is in the directory of its host: DIR/HOST/YYYYMMDD.HH.MM, with -01 and so on if the
+// name is taken. The files always consist of whole records, so other programs can read an archive
+// while it grows. The directory .push has the state with which a Receiver continues after it was
+// killed. A label cannot make a Receiver write outside DIR.
+//
+// # Failures
+//
+// While the receiver cannot be reached, the sender keeps up to SenderOptions.MaxBuffer bytes of
+// records, by default 64 MiB, and sends them later. A logger then leaves out further records, and
+// writes a mark before the next one. A receiver that was killed continues the archives that it has.
+// If it has lost an archive, the sender begins another one there, with all metadata and with the
+// records that were not confirmed.
 //
 // # Requests
 //
@@ -17,18 +62,22 @@
 //	POST /logger/index/N       entries of the index          {"success":true}
 //	POST /logger/volume/V/N    records of a volume           {"success":true}
 //
-// Bodies have whole records or parts of them, as they come in the file after its label. Errors have {"success":false} and the status of
-// pmproxy: 400 for a request that is wrong, 403 for a client that may not push, 409 for a volume or an offset that does not come next,
-// 410 for an archive that is not known or has timed out, 422 for a label that is none, 500 for a volume or a request that is too large and for
-// errors of the file system, 507 for bytes beyond a quota. Why is in the header Pcp-Push-Error.
+// A body has whole records or parts of them, as they follow the label in the file. The body of an
+// error is {"success":false}, and the header Pcp-Push-Error says why. The status of errors is that
+// of pmproxy where pmproxy has one:
 //
-// Senders of this package continue an archive after a request of which they do not know the end: a reply has in the header
-// Pcp-Push-Offset where the file ends now, and a request with the parameter offset= says where its records belong. What is there
-// already is left out, and a gap is 409.
+//	400   malformed request, or more than 64 MiB
+//	403   the client may not push
+//	409   a volume or an offset that does not come next
+//	410   unknown archive, or timed out
+//	422   invalid label
+//	429   MaxArchivesPerClient
+//	500   number of the volume too high, records of 10 MiB or more, error of the file system
+//	503   MaxArchives, MaxHeld, a closed Receiver, or an archive that is busy
+//	507   beyond a quota, or no space on the disk
 //
-// # Files
-//
-// An archive is in the directory of its host, DIR/HOST/YYYYMMDD.HH.MM with -01 and so on if there is one of this name. What is in the
-// files are whole records at any time, so that others can read it while it grows. The directory .push has what a receiver needs
-// to go on after it was killed. Everything is within DIR, whatever a label says.
+// A reply has the header Pcp-Push-Offset: the offset at which the file now ends. A request may have
+// the parameter offset: where its records belong in the file. The Receiver skips bytes that it has
+// already, and answers 409 for a gap. With these, a Sender continues an archive after a request
+// whose outcome it does not know.
 package push

@@ -1,14 +1,63 @@
-// Package logconf reads the configurations of loggers: what is recorded, how often, and who may change that. It is the language of
-// pmlogger(1), with its preprocessor.
+// Package logconf reads the configurations of loggers: what to record, how often, and which hosts
+// may change that. It reads the language of pmlogger(1), with its preprocessor.
 //
-//	%define often "5 seconds"
-//	log mandatory on once { hinv.ncpu, hinv.physmem }
-//	log mandatory on every %often { kernel.all.load [ "1 minute", 5 ] disk.dev }
-//	log advisory on default mem.util
-//	log mandatory off { proc }
+//	config, err := logconf.Options{}.Parse("config", strings.NewReader(`
+//		log mandatory on once { hinv.ncpu kernel.uname }
+//		log mandatory on every 5 seconds { kernel.all.load ["1 minute"] disk.dev }`))
+//	if err != nil {
+//		return err // config:3: syntax error
+//	}
+//	err = logger.Run(ctx, src, logger.Options{Config: config, Base: "web1"})
+//
+// # Requests
+//
+// A request is a line such as
+//
+//	log mandatory on every 5 seconds { kernel.all.load ["1 minute", 5], disk.dev }
+//
+// It has these parts:
+//
+//   - log may be left out.
+//   - mandatory or advisory; advisory if left out. An advisory request has no effect on metrics with
+//     a mandatory request.
+//   - on, with an interval; off; or, for mandatory requests, maybe, which leaves the choice to
+//     advisory requests.
+//   - The interval: a number with a unit; once; or default, the interval of the logger. Units are
+//     msec, millisecond, sec, second, min, minute and hour, and their plurals. The longest interval
+//     is [MaxInterval]. The word every is optional.
+//   - One metric, or several in braces. Commas between them are optional. A name above metrics in
+//     the name space stands for all metrics below it.
+//   - Instances of a metric, in brackets: names, or numbers. Names with blanks or other special
+//     characters need quotes. Without brackets all instances are recorded.
+//
+// Requests take effect in their order. A # begins a comment.
+//
+// # Access
+//
+// The last section may restrict what clients such as pmlc(1) can do:
+//
 //	[access]
 //	disallow .* : all;
-//	allow localhost : enquire;
+//	allow localhost, 10.1.* : all except mandatory;
+//
+// The operations are advisory and mandatory, to change what is recorded; enquire, to ask for the
+// state; and all. The request before the section needs its metrics in braces, because a bracket after
+// a name begins instances. Hosts are names and addresses, with * at the end for all that begin so. The rules
+// have an effect only in a server: see NewAccess of package archive/logger/pmlc.
+//
+// # Preprocessor
+//
+// Lines that begin with % are for the preprocessor:
+//
+//	%define often "5 seconds"
+//	%include "disks.config"
+//	%ifdef often
+//	log mandatory on every %often { kernel.all.load }
+//	%endif
+//
+// A macro is expanded where % precedes its name, perhaps in braces. There are %define, %undef,
+// %ifdef, %ifndef, %else, %endif and %include. The %shell of PCP is refused, because it runs a
+// command. Options.Open and Options.Dirs find included files.
 package logconf
 
 import (

@@ -1,6 +1,5 @@
-// Package retention keeps a directory of archives in order, as pmlogger_daily(1) of Performance Co-Pilot does: the archives of a past
-// day become one, old ones are compressed and at last removed. It is a library, without a script or a daemon of its own: a logger, or
-// a program that embeds one, calls [Maintain], has [Run] do that each day, or [Record] do it all: begin an archive each midnight, too.
+// Package retention keeps a directory of archives in order. It merges the archives of a past day
+// into one, compresses archives and removes old ones, as pmlogger_daily(1) does.
 //
 //	o := retention.Options{
 //		Merge:         logextract.Options{}.Run,
@@ -9,29 +8,55 @@
 //		Keep:          14 * 24 * time.Hour,
 //		MaxBytes:      10 << 30,
 //	}
-//	err := retention.Maintain(ctx, "/var/log/pcp/pmlogger/web1", o)
+//	// in place of logger.Run: another archive from each midnight on, and maintenance of dir
+//	err := retention.Record(ctx, src, dir, logger.Options{Config: config}, o)
 //
-// # Names
+//	// or: maintain a directory in which another program records
+//	err = retention.Maintain(ctx, dir, o) // once
+//	err = retention.Run(ctx, dir, o)      // now, and ten minutes after each midnight
 //
-// A directory has the archives of one host. Their base names are those of PCP: YYYYMMDD.HH.MM is when a logger began an archive, and
-// YYYYMMDD what the archives of that day become. As PCP's scripts do, Maintain compresses and removes all archives with names that begin
-// with a day, YYYYMMDD or YYMMDD, and then end, or go on with "-" or "."; it merges only those that a logger began. Other files
-// are left alone, and so are links. [Base] makes such a name, and [NextDay] is when a logger other than Record's should begin
-// another archive.
+// It needs no script and no cron job.
+//
+// # Record every day
+//
+// [Record] begins another archive at midnight, without a gap, and maintains the directory. From the
+// command line:
+//
+//	go run ./examples/pmlogger --daily --keep=30days --max-size=10g -h web1 -c config \
+//		-l web1.log /var/log/pcp/pmlogger/web1
+//
+// Its log reports what was done:
+//
+//	Archive basename: /var/log/pcp/pmlogger/web1/20261122.13.00
+//	Archive basename: /var/log/pcp/pmlogger/web1/20261123.00.00
+//	[Mon Nov 23 00:10:00] pmlogger(2407) Info: pmlogger: merged 20261122.09.30 20261122.13.00 -> 20261122
+//	[Mon Nov 23 00:10:00] pmlogger(2407) Info: pmlogger: compressed 20261122.meta -> 20261122.meta.gz
+//
+// # Names of archives
+//
+// A directory has the archives of one host. A logger that begins an archive names it
+// YYYYMMDD.HH.MM, and the archives of a day become YYYYMMDD. These names are those of PCP. [Base]
+// makes such a name. A logger that does not use Record begins another archive at [NextDay].
+//
+// Maintain compresses and removes archives whose names begin with a day, YYYYMMDD or YYMMDD, that
+// ends the name or is followed by "-" or ".". It merges only those that a logger began. It leaves
+// other files and links alone.
 //
 // # Crashes
 //
-// At any moment, each record is in an archive that can be read by its name: the files that replace others are complete, and on the
-// disk, before the first of those is removed. What a crash has left undone, the next Maintain completes.
+// At any moment each record is in an archive that can be read by its name. Files that replace
+// others are complete, and on the disk, before the first of the others is removed. After a crash
+// the next Maintain completes what was begun.
 //
-// Options.Rewrite has to see to that itself. After a crash in logrewrite.Plan.WriteInPlace, an archive may have no metadata: the old one
-// is there then, complete, with a name that goes on with ".old". It is kept, compressed and removed as others of its day are, and
-// the merging of that day is an error until somebody gives it back its name.
+// Options.Rewrite must ensure the same for its changes. After a crash in
+// logrewrite.Plan.WriteInPlace, an archive may have no metadata. The complete old archive is then
+// beside it, with ".old" and a number after its name. Maintain keeps, compresses and removes it like
+// the other archives of its day, but merging that day is an error until it has its old name again.
 //
 // # Concurrency
 //
-// Two maintainers of a directory exclude each other, whether they are in one process or not, and whether the other is this package or
-// PCP's. An archive that is being written is not touched.
+// Only one maintainer works on a directory at a time, in this process or another, whether it uses
+// this package or PCP's scripts. An archive that is being written is not touched.
 //
 // # Names in PCP
 //

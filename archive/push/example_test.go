@@ -1,0 +1,74 @@
+package push_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/archive/push"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+)
+
+// A logger sends its archive to a receiver, which keeps the archives of each host in a directory.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "received")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	// the computer that keeps archives
+	rc, err := push.ReceiverOptions{
+		Dir: dir,
+		Log: slog.New(slog.DiscardHandler), // most receivers log archives that begin and end
+	}.Open()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rc.Close()
+	srv := httptest.NewServer(rc)
+	defer srv.Close()
+
+	// the computer that is recorded
+	src := &pmapitest.Source{Host: "web1"} // in place of pmapi.Dial or local.Open
+	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "oven.temperature"}).Set(180)
+	c := src.Context()
+	defer c.Close()
+	config, err := logconf.Options{}.Parse("config", strings.NewReader("log mandatory on 10 msec { oven }"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	o := logger.Options{Config: config, Push: &push.SenderOptions{URL: srv.URL}, EndRecords: 3}
+	if err := logger.Run(ctx, c, o); err != nil { // a *push.LostError if the receiver lacks records
+		log.Fatal(err)
+	}
+
+	pc, err := pmapi.Open(ctx, filepath.Join(dir, "web1")) // all archives of the host
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pc.Close()
+	fmt.Println(pc.HostName(ctx))
+	g := pc.Group()
+	temperature := pmapi.Add[float64](g, "oven.temperature")
+	for _, err := range g.Every(ctx, 0) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(temperature.Value())
+	}
+	// Output:
+	// web1
+	// 180 <nil>
+	// 180 <nil>
+	// 180 <nil>
+}
