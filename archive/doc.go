@@ -41,8 +41,8 @@
 //
 // Each file may be compressed. [Open] accepts a base name, the name of one of the files, a
 // directory, or several of these separated by commas. They make a [Set]: archives in the order of
-// time, read as one. Between two archives the set has a mark, as if it were recorded. A mark says
-// that there are no values, and no rates, from one archive to the next.
+// time, read as one. Between two archives the set has a mark, as if it were recorded: values and
+// rates do not continue from one archive to the next.
 //
 // [Options] also opens archives in an fs.FS, such as a zip file or an object store.
 //

@@ -1,5 +1,5 @@
-// Package logextract makes one archive from others: it merges them, and extracts a time window, some
-// metrics or some instances. It is pmlogextract(1) as a library, and writes the same bytes.
+// Package logextract makes one archive from others: it merges them, and extracts a time window,
+// metrics or instances. It is pmlogextract(1) as a library, and writes the same bytes.
 //
 //	// merge the archives of a day
 //	inputs := []string{"web1/20261123.00.10", "web1/20261123.13.05"}
@@ -34,8 +34,9 @@
 //
 // # Memory and files
 //
-// The metadata of all inputs is kept in memory; data is not. The files of the output are not a valid
-// archive until Run returns. If Run fails, it removes them. They remain if the process is killed.
+// The metadata of all inputs is kept in memory; data is not. The files of the output are not
+// a valid archive until Run returns. If Run fails, it removes them. They remain if the process is
+// killed.
 //
 // # Differences from pmlogextract
 //

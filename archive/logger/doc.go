@@ -29,12 +29,14 @@
 // To record the metrics of the program itself, pass its own agents to local.Open, or use
 // pmapi.Local with a collector of the process.
 //
-// From the command line, examples/pmlogger does both:
+// # Record from the command line
 //
+// With a collector, such as examples/pmcd, on this computer:
+//
+//	go run ./examples/pmcd &
 //	echo 'log mandatory on 1 sec { kernel.all disk.dev }' >config
-//	go run ./examples/pmlogger -o -c config -T 1min -l web1.log web1
-//
-// Option -o reads this computer; -h HOST reads a collector.
+//	go run ./examples/pmlogger -h localhost -c config -T 1min -l web1.log web1
+//	go run ./examples/pmrep -a web1 -p -t 5sec kernel.all.load kernel.all.cpu.user
 //
 // # Read the archive
 //
@@ -43,13 +45,14 @@
 //	pc, err := pmapi.Open(ctx, "web1/20261123")
 //	g := pc.Group()
 //	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
-//	for now, err := range g.Every(ctx, 10*time.Second) { // does not wait: it follows the archive
+//	for now, err := range g.Every(ctx, 10*time.Second) { // in archive time, without waiting
+//		v, err := load.Value()
 //		…
 //	}
 //
-// On the command line:
-//
-//	go run ./examples/pmrep -a web1 -p -t 5sec kernel.all.load
+// With the interval 0, Every visits each record. A sample may lack a value, for example at the
+// start, because the first record of an archive describes the logger. Item.Value then returns an
+// error.
 //
 // # What is recorded
 //

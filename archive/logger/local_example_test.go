@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A logger records agents of its own process, without a collector. With the agent that
+// A logger records agents in the same process, without a collector. With the agent that
 // pmdalinux.New returns it records this computer.
 func Example_local() {
 	const requests = `

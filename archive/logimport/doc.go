@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	disks := pdu.MakeInDom(logimport.Domain, 0)
+//	disks := pdu.MakeInDom(logimport.Domain, 0) // further checks of err are left out here
 //	im.AddMetric("disk.dev.read", pdu.Desc{Type: pdu.TypeU64, InDom: disks, Sem: pdu.SemCounter})
 //	im.AddInstance(disks, "sda", 0)
 //	reads, err := logimport.HandleOf[uint64](im, "disk.dev.read", "sda")
@@ -22,8 +22,8 @@
 // text. A handle looks up the names once: [HandleOf] for values of a Go type, Importer.Handle
 // for others. Putting values that have handles does not allocate once all have been put.
 //
-// Values and metadata go to the files at each Write; [archive.Writer] describes when the files are a
-// valid archive. Help texts and labels that come before the first value are written with it.
+// Values and metadata go to the files at each Write; [archive.Writer] describes when the files are
+// a valid archive. Help texts and labels that come before the first value are written with it.
 //
 // # Differences from the C library
 //

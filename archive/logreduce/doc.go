@@ -8,15 +8,16 @@
 //	defer pc.Close()
 //	o := logreduce.Options{
 //		Interval: 10 * time.Minute,
-//		Skipped:  func(name string, t pdu.Type) { log.Printf("%s: type %v is left out", name, t) },
+//		Skipped:  func(name string, t pdu.Type) { log.Println(name, t, "is left out") },
 //	}
 //	err = o.Reduce(ctx, pc, "20261123-reduced")
 //
 // # Values
 //
 // Values are those of a context in pmapi.ModeInterp. They are not averaged, and counters remain
-// counters. Counters of 32 bits become counters of 64 bits, because they may overflow more than once
-// in a longer interval. Metrics of events and aggregates are left out, as are labels and help texts.
+// counters. Counters of 32 bits become counters of 64 bits, because they may overflow more than
+// once in a longer interval. Metrics of events and aggregates are left out, as are labels and help
+// texts.
 //
 // # Cost
 //
@@ -25,6 +26,6 @@
 //
 // # Differences from pmlogreduce
 //
-//   - For the intervals that Reduce skips, pmlogreduce writes that there are no values.
+//   - For the intervals that Reduce skips, pmlogreduce writes records without values.
 //   - A record at exactly the end of the archive is written. pmlogreduce leaves it out.
 package logreduce

@@ -1,5 +1,5 @@
-// Package logrewrite changes what an archive says about its metrics: names, types, units, instances,
-// labels, help texts and the label of the archive. It is pmlogrewrite(1) as a library.
+// Package logrewrite changes what an archive says about its metrics: names, types, units,
+// instances, labels, help texts and the label of the archive. It is pmlogrewrite(1) as a library.
 //
 //	rules, err := logrewrite.Parse("rules", strings.NewReader(`
 //		global { hostname -> web2 }
@@ -10,8 +10,8 @@
 //	o := logrewrite.Options{Warn: func(w logrewrite.Warning) { log.Print(w) }}
 //	err = o.Rewrite(ctx, "web1/20261123", "web1/20261123.new", rules)
 //
-// Rules can also be written in Go, as values of [Rule]. A [Plan] applies rules to one archive and
-// reports what they change before anything is written. Plan.Write writes another archive,
+// Rules can also be written in Go, as values of [Rule]. A [Plan] applies rules to one archive, and
+// its Summary lists all changes before a file is written. Plan.Write writes another archive,
 // Plan.WriteInPlace replaces the archive.
 //
 // # The language of rules
@@ -29,8 +29,8 @@
 //	indom 3.9 { iname replace /^([0-9]+ [^ ]+) .*/ -> "\1 ..." }
 //	metric kernel.uname.nodename { value /^[^.]*/ -> "host" }
 //
-// A rule also changes what depends on its target: a rule for an instance domain changes the metrics,
-// texts and labels of the domain, and a rule for a metric changes its texts and labels.
+// A rule also changes what depends on its target: a rule for an instance domain changes the
+// metrics, texts and labels of the domain, and a rule for a metric changes its texts and labels.
 //
 // # Memory and concurrency
 //
@@ -60,8 +60,8 @@
 //   - Descriptors are kept after that of a metric that no later data record has.
 //   - Labels of clusters that move get an identifier that readers can find. Labels with a new name
 //     are at the place that the index of their set gives.
-//   - Strings and old floats remain as they are. A float that is stored in place of an integer moves
-//     to a value block if the metric changes.
+//   - Strings and old floats remain as they are. A float that is stored in place of an integer
+//     moves to a value block if the metric changes.
 //   - The metadata of all archives of a set is copied, not only that of the first.
 //   - If no data record can be read, or none remains, there is no new archive. The C program leaves
 //     one that cannot be opened.
@@ -70,6 +70,6 @@
 //
 //   - Options.Trace gives the offset of the first data record of a volume in that volume. The C
 //     program gives the end of the volume before it.
-//   - ConvertError.Record has the values of the record that moved into or out of value blocks before
-//     the one that cannot be converted. The C program crashes when it prints them.
+//   - ConvertError.Record has the values of the record that moved into or out of value blocks
+//     before the one that cannot be converted. The C program crashes when it prints them.
 package logrewrite

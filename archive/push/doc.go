@@ -1,5 +1,5 @@
 // Package push sends archives to another computer while they are recorded, and receives them. It is
-// the counterpart of /logger of pmproxy, and of pmlogger with a URL in place of an archive, in PCP 7.
+// the counterpart, in PCP 7, of pmproxy's /logger and of pmlogger with a URL as its archive.
 //
 //	// receive, below /var/log/pcp/pmproxy/HOST/
 //	rc, err := push.ReceiverOptions{Dir: "/var/log/pcp/pmproxy"}.Open()
@@ -27,14 +27,16 @@
 //	go run ./examples/pmlogger -h localhost -c config -T 5sec -l push.log http://localhost:44322
 //	go run ./examples/pmdumplog /tmp/received/*/*.meta kernel.all.load
 //
-// # Who may push
+// # Permissions
 //
-// The zero [Access] allows clients of this computer only. Access.Networks allows others by their
-// address, in the gateway --push-from=10.0.0.0/8. Access.Users allows others by name and password or by
-// token, and may restrict each to some hosts; [ParseUsers] reads them from a file, in the gateway
-// --push-users=FILE. A sender gives its password in [SenderOptions], in examples/pmlogger
-// --login=FILE. Use TLS where passwords cross a network: the gateway reads a certificate from
-// tls.conf.
+// The zero [Access] allows clients of this computer only.
+//
+//   - Access.Networks allows clients by address. The gateway has --push-from=10.0.0.0/8.
+//   - Access.Users allows clients by name and password, or by token, and may restrict each to some
+//     hosts. [ParseUsers] reads users from a file. The gateway has --push-users=FILE.
+//
+// A sender gives its name and password in [SenderOptions]; examples/pmlogger has --login=FILE. Use
+// TLS where passwords cross a network: the gateway reads a certificate from tls.conf.
 //
 // [Limits] bounds the number of archives, the bytes of each client and of the directory, and the
 // memory of a Receiver. Its zero value has a default for each.
@@ -43,8 +45,8 @@
 //
 // An archive is in the directory of its host: DIR/HOST/YYYYMMDD.HH.MM, with -01 and so on if the
 // name is taken. The files always consist of whole records, so other programs can read an archive
-// while it grows. The directory .push has the state with which a Receiver continues after it was
-// killed. A label cannot make a Receiver write outside DIR.
+// while it grows. The directory .push has the state of the Receiver, so that it can continue after
+// it was killed. A label cannot make a Receiver write outside DIR.
 //
 // # Failures
 //
@@ -76,7 +78,7 @@
 //	503   MaxArchives, MaxHeld, a closed Receiver, or an archive that is busy
 //	507   beyond a quota, or no space on the disk
 //
-// A reply has the header Pcp-Push-Offset: the offset at which the file now ends. A request may have
+// A reply has the header Pcp-Push-Offset: the offset of the end of the file. A request may have
 // the parameter offset: where its records belong in the file. The Receiver skips bytes that it has
 // already, and answers 409 for a gap. With these, a Sender continues an archive after a request
 // whose outcome it does not know.

@@ -18,8 +18,8 @@
 // It has these parts:
 //
 //   - log may be left out.
-//   - mandatory or advisory; advisory if left out. An advisory request has no effect on metrics with
-//     a mandatory request.
+//   - mandatory or advisory; advisory if left out. An advisory request has no effect on metrics
+//     with a mandatory request.
 //   - on, with an interval; off; or, for mandatory requests, maybe, which leaves the choice to
 //     advisory requests.
 //   - The interval: a number with a unit; once; or default, the interval of the logger. Units are
@@ -41,9 +41,11 @@
 //	allow localhost, 10.1.* : all except mandatory;
 //
 // The operations are advisory and mandatory, to change what is recorded; enquire, to ask for the
-// state; and all. The request before the section needs its metrics in braces, because a bracket after
-// a name begins instances. Hosts are names and addresses, with * at the end for all that begin so. The rules
+// state; and all. Hosts are names and addresses, with * at the end for all that begin so. The rules
 // have an effect only in a server: see NewAccess of package archive/logger/pmlc.
+//
+// The request before this section needs braces around its metrics, because a bracket after a name
+// begins instances.
 //
 // # Preprocessor
 //

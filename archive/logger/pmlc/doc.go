@@ -20,8 +20,8 @@
 // logger, [Client.Enquire] how metrics are recorded. [Client.Control] changes that,
 // [Client.NewVolume] begins another volume, and [Client.Sync] flushes the archive.
 //
-// [Processes] and [Find] read the map files in which the loggers of this computer say where they
-// listen. They are in the directory [MapDir].
+// The loggers of this computer write map files, which say where they listen, into the directory
+// [MapDir]. [Processes] and [Find] read these files.
 //
 // # Serve a logger
 //
@@ -37,7 +37,7 @@
 //	return s.Serve(ctx, listeners...)
 //
 // It serves one client at a time. Others get the error EADDRINUSE. [WriteMap] writes the map file
-// by which clients on this computer find the logger; [RemoveMap] removes it.
+// of the logger, so that clients on this computer find it; [RemoveMap] removes the file.
 //
 // # Protocol
 //
@@ -46,10 +46,10 @@
 // server supports. The client answers with CREDS. From then on each request has a reply, which may
 // be an ERROR instead.
 //
-//	0x8000 LOG_CONTROL    [ControlReq]   the reply is RESULT, with a [logger.MetricState] for each metric
-//	0x8001 LOG_STATUS     [Status]       of version 2
-//	0x8002 LOG_REQUEST    [Request]      the reply is LOG_STATUS or an ERROR with a number
-//	0x8003 LOG_STATUS     [Status]       of version 3
+//	0x8000 LOG_CONTROL    ControlReq   the reply is RESULT, with a logger.MetricState for each metric
+//	0x8001 LOG_STATUS     Status       of version 2
+//	0x8002 LOG_REQUEST    Request      the reply is LOG_STATUS or an ERROR with a number
+//	0x8003 LOG_STATUS     Status       of version 3
 //
 // # Names in the C library
 //

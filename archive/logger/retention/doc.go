@@ -11,7 +11,7 @@
 //	// in place of logger.Run: another archive from each midnight on, and maintenance of dir
 //	err := retention.Record(ctx, src, dir, logger.Options{Config: config}, o)
 //
-//	// or: maintain a directory in which another program records
+//	// or: maintain the directory of another program that records
 //	err = retention.Maintain(ctx, dir, o) // once
 //	err = retention.Run(ctx, dir, o)      // now, and ten minutes after each midnight
 //
@@ -29,8 +29,8 @@
 //
 //	Archive basename: /var/log/pcp/pmlogger/web1/20261122.13.00
 //	Archive basename: /var/log/pcp/pmlogger/web1/20261123.00.00
-//	[Mon Nov 23 00:10:00] pmlogger(2407) Info: pmlogger: merged 20261122.09.30 20261122.13.00 -> 20261122
-//	[Mon Nov 23 00:10:00] pmlogger(2407) Info: pmlogger: compressed 20261122.meta -> 20261122.meta.gz
+//	[…] pmlogger(2407) Info: pmlogger: merged 20261122.09.30 20261122.13.00 -> 20261122
+//	[…] pmlogger(2407) Info: pmlogger: compressed 20261122.meta -> 20261122.meta.gz
 //
 // # Names of archives
 //
@@ -50,8 +50,9 @@
 //
 // Options.Rewrite must ensure the same for its changes. After a crash in
 // logrewrite.Plan.WriteInPlace, an archive may have no metadata. The complete old archive is then
-// beside it, with ".old" and a number after its name. Maintain keeps, compresses and removes it like
-// the other archives of its day, but merging that day is an error until it has its old name again.
+// beside it, with ".old" and a number after its name. Maintain keeps, compresses and removes it
+// like the other archives of its day, but merging that day is an error until it has its old name
+// again.
 //
 // # Concurrency
 //
