@@ -158,3 +158,18 @@ func ExampleSession() {
 	// agent: transaction simple
 	// trace: end "simple": Transaction is not currently in progress - cannot end
 }
+
+// A test counts what the code under test reports. It needs no agent.
+func ExampleConfig_noAgent() {
+	checkout := func(ctx context.Context) { // the code under test
+		span := trace.Begin(ctx, "checkout")
+		defer span.End()
+		trace.Point(ctx, "cart.full")
+	}
+
+	c := &trace.Client{Config: trace.Config{NoAgent: true}}
+	checkout(trace.NewContext(context.Background(), c))
+	checkout(trace.NewContext(context.Background(), c))
+	fmt.Println(c.Stats().Accepted)
+	// Output: 4
+}
