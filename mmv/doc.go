@@ -65,9 +65,9 @@
 //	sold := products.Counter("sold", mmv.Metric{Text: "Items sold"})
 //	sold.With("Anvils").Add(3)
 //
-// [Vec.With] returns the handle of an instance and adds the instance if it is new.
-// [InDom.Remove] removes an instance from all metrics of the domain. [InDom.Add] adds one with
-// labels or with a number.
+// [Vec.With] returns the handle of an instance and adds the instance if it is new. [InDom.Remove]
+// removes an instance from all metrics of the domain. [InDom.Add] adds one with labels or with a
+// number.
 //
 // Do not use spaces in the name of an instance. Tools match a name up to its first space only, so
 // names that differ after it are ambiguous. "pmrep --dynamic-header" follows instances that come
@@ -97,8 +97,8 @@
 //
 // # Metrics of the Go runtime, of logs and of expvar
 //
-//   - [Registry.AddRuntime] adds the metrics of package runtime/metrics: shop.AddRuntime("go") adds
-//     mmv.shop.go.sched.goroutines_goroutines and others.
+//   - [Registry.AddRuntime] adds the metrics of package runtime/metrics: shop.AddRuntime("go")
+//     adds mmv.shop.go.sched.goroutines_goroutines and others.
 //   - [Registry.LogHandler] counts log records by level.
 //   - Package [github.com/pcp-go/pcp/mmv/mmvexpvar] adds the variables of package expvar.
 //   - [Registry.OnRead] registers a function that computes values when they are read.
@@ -117,9 +117,9 @@
 // /etc/pcp.conf says otherwise. [DefaultDir] returns it. The directory must exist and the program
 // must be allowed to write to it. Where PCP is installed, members of the group pcp are.
 //
-// A file that cannot be written does not stop the program, for example because the disk is full
-// or the directory is missing. The values stay in memory and the registry tries again every
-// second. No update is lost when a file grows or is replaced. [Registry.Close] removes the file.
+// A file that cannot be written does not stop the program, for example because the disk is full or
+// the directory is missing. The values stay in memory and the registry tries again every second.
+// No update is lost when a file grows or is replaced. [Registry.Close] removes the file.
 //
 // For a collector in the program see packages [github.com/pcp-go/pcp/pmda/pmdammv] and
 // [github.com/pcp-go/pcp/pmda/collector].
@@ -203,8 +203,8 @@
 //	s, err := f.Snapshot(time.Now())
 //
 // An agent that reads repeatedly uses a [Reader]. It reads the values of many metrics at once and
-// reuses its memory. Files are read with pread and never mapped into memory, so a file that shrinks
-// causes an error and not a signal.
+// reuses its memory. Files are read with pread and never mapped into memory, so a file that
+// shrinks causes an error and not a signal.
 //
 // # Names in the C library
 //

@@ -1,6 +1,6 @@
-// Package trace reports transactions, points and values of an application to PCP's trace agent. The
-// agent exports their counts, rates and times as the metrics trace.*, for all applications of a
-// host.
+// Package trace reports transactions, points and values of an application to PCP's trace agent.
+// The agent exports their counts, rates and times as the metrics trace.*, for all applications of
+// a host.
 //
 //	c := &trace.Client{} // the agent of this host
 //	defer c.Close(ctx)
@@ -35,8 +35,8 @@
 // A datum has a tag of 1 to [MaxTag] bytes, which becomes the name of an instance. A tag does not
 // begin with a space and has no control characters. Data with another tag are counted as invalid.
 //
-// Agents never forget a tag. Use few tags, such as one for each route of a server, not one for each
-// user or file.
+// Agents never forget a tag. Use few tags, such as one for each route of a server, not one for
+// each user or file.
 //
 // # See the values
 //
@@ -55,9 +55,9 @@
 //
 //	$d/pminfo -h localhost:44399 -f trace.point.count trace.transact
 //
-// Counts and trace.transact.total_time are available at once. Rates and average, least and greatest
-// times appear after the first interval of 12 seconds. A rate is computed over the whole period
-// of 60 seconds, so it is too low during the first minute.
+// Counts and trace.transact.total_time are available at once. Rates and average, least and
+// greatest times appear after the first interval of 12 seconds. A rate is computed over the whole
+// period of 60 seconds, so it is too low during the first minute.
 //
 // Package [github.com/pcp-go/pcp/pmda/pmdatrace] is the agent for a collector in a program.
 //
@@ -86,9 +86,9 @@
 //
 // # Protocol
 //
-// [Data], [Ack] and [Decoder] are the parts of an agent. Applications send Data over TCP. The agent
-// sends an Ack when it accepts a connection, and one for each Data that asks for it. A Client
-// asks for an Ack in the last Data of each batch, which confirms the others too.
+// [Data], [Ack] and [Decoder] are the parts of an agent. Applications send Data over TCP. The
+// agent sends an Ack when it accepts a connection, and one for each Data that asks for it. A
+// Client asks for an Ack in the last Data of each batch, which confirms the others too.
 //
 // # Names in the C library
 //

@@ -1,45 +1,64 @@
-// Package mmvexpvar keeps the variables that a program publishes with package expvar in a registry of package mmv, from where
-// PCP's tools see them:
+// Package mmvexpvar exports the variables of package expvar through a registry of package mmv, so
+// that PCP's tools show them.
 //
-//	registry := &mmv.Registry{Name: "shop"}
-//	mmvexpvar.Add(registry, "vars", nil)
-//	err := registry.Publish("")
+//	requests := expvar.NewMap("requests")
+//	requests.Add("GET", 1)
 //
-// It is apart from package mmv, since a program that imports expvar has the handler of /debug/vars in
-// http.DefaultServeMux thereby, whether or not it wants that. For an agent without a registry there is
-// [github.com/pcp-go/pcp/pmda/pmdago/goexpvar], which makes the same metrics.
+//	shop := &mmv.Registry{Name: "shop"}
+//	mmvexpvar.Add(shop, "vars", nil)
+//	if err := shop.Publish(""); err != nil {
+//		log.Print(err) // the program goes on
+//	}
+//	// pminfo -f mmv.shop.vars.requests
 //
-// # How variables are exported
+// The call of [Add] is all that a program needs: variables that are published later, and new keys
+// of a Map, are added when they appear. Package [github.com/pcp-go/pcp/mmv] explains where the
+// values go.
+//
+// This package is separate from mmv because a program that imports expvar gets the handler of
+// /debug/vars in http.DefaultServeMux. [github.com/pcp-go/pcp/pmda/pmdago/goexpvar] adds the same
+// metrics to an agent without a registry.
+//
+// # Types
 //
 //	*expvar.Int      a metric of 64 bits
 //	*expvar.Float    a double
-//	*expvar.String   a string of up to 255 bytes
-//	*expvar.Map      of Ints alone, or of Ints and Floats: one metric with an
-//	                 instance for each key. With any other entry in it: a level of
-//	                 names, with what becomes of each entry below
-//	expvar.Func and  what its text says, which is JSON: numbers are doubles, strings
-//	other types      strings, true and false 1 and 0, objects levels of names.
-//	                 Arrays and null are left out
+//	*expvar.String   a string of up to 254 bytes
+//	*expvar.Map      of Ints only, or of Ints and Floats: one metric with an
+//	                 instance for each key. With other entries: a level of names,
+//	                 with a metric for each entry
+//	expvar.Func and  the JSON text of the variable: numbers are doubles, strings
+//	other types      are strings, true and false are 1 and 0, objects are levels of
+//	                 names. Arrays and null are ignored
 //
-// A component of a name is the key, with "_" for all but letters, digits and underscores, and an "x" before it if it does not
-// begin with a letter: "requests/s" becomes requests_s, and "200" x200. In an instance "_" stands for spaces and what
-// cannot be printed. Of keys that become the same all but the first are left out. All metrics are instantaneous: expvar does not
-// say which variables are counters. The variables memstats and cmdline, which expvar publishes by itself, are left out:
-// Registry.AddRuntime has the first at a fraction of its cost, and the second is for the owner of the program to show.
+// All metrics are instantaneous values, because expvar does not say which variables are counters.
+// A metric keeps the type of its first value. Later numbers are converted to it; other values are
+// ignored.
+//
+// The variables memstats and cmdline of package expvar are not exported. Registry.AddRuntime
+// exports the contents of memstats at a fraction of the cost. The command line may be secret.
+//
+// # Names
+//
+// A component of a metric's name is the key of the variable. Characters other than letters, digits
+// and underscores become "_". An "x" is put before a key that does not begin with a letter:
+// "requests/s" becomes requests_s, and "200" becomes x200. In names of instances, "_" replaces
+// spaces and characters that cannot be printed. If several keys become the same name, only the
+// first is exported.
 //
 // # When variables are read
 //
-// All are read when the registry is: see mmv.Registry.OnRead. New ones, and new keys, are registered then. A key that is gone
-// from a Map of numbers is no instance any more; any other number that is gone becomes NaN, or 0 if it was an Int, and
-// a string becomes empty. A metric keeps the type of its first value: numbers are converted to it, what is no number is left out.
+// Variables are read when the registry is: see mmv.Registry.OnRead. If a key disappears from a Map
+// of numbers, its instance is removed. Another number that disappears becomes NaN, or 0 if it was
+// an Int, and a string becomes empty.
 //
-// The text of a Func, or of a type that is not expvar's own, takes a call of the program's code, on a goroutine of its own. A
-// call that takes longer than 250 ms is waited for no longer, and is not made again until it has returned; one that panics, or
-// whose text is not JSON, is left out. What they gave before stays.
+// The text of a Func, and of a type from outside expvar, comes from code of the program. It is
+// called on a separate goroutine. A call that takes longer than 250 ms is abandoned and not
+// repeated until it has returned. If a call panics or its text is not JSON, the variable is
+// ignored. In all these cases the earlier values stay.
 //
 // # Limits
 //
-// There are limits, so that a Map without end does not take all memory: 8 levels of names below a variable, 200 bytes of a
-// name, 4,096 keys of a Map, 4,096 metrics, 1 MiB of text of a variable. What exceeds one is left out. What is left out is
-// logged, once.
+// The limits are 8 levels of names below a variable, 200 bytes of a name, 4,096 keys of a Map,
+// 4,096 metrics, and 1 MiB of text of a variable. What exceeds a limit is ignored and logged once.
 package mmvexpvar

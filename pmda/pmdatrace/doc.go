@@ -1,61 +1,79 @@
-// Package pmdatrace is the agent for traces, the trace agent (PMDA) of PCP: it exports what
-// applications tell the trace library about their transactions, points, observations and
-// counters. The library is libpcp_trace or the package [github.com/pcp-go/pcp/trace].
+// Package pmdatrace is PCP's trace agent (PMDA) in Go. It receives the transactions, points,
+// observations and counters of applications and exports them as the metrics trace.*. Applications
+// report with package [github.com/pcp-go/pcp/trace] or with libpcp_trace.
 //
 //	a := pmdatrace.New(pmdatrace.Options{})
-//	srv.Add(a) // a collector.Server
-//	ln, err := net.Listen("tcp", "localhost:4323")
-//	if err != nil {
-//		return err
+//	if err := srv.Add(a); err != nil { // srv is a *collector.Server
+//		log.Fatal(err)
 //	}
-//	err = a.Serve(ctx, ln) // until ctx ends
+//	apps, err := net.Listen("tcp", "localhost:4323") // applications connect to this
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	go a.Serve(ctx, apps) // until ctx ends
 //
-// The program examples/pmdatrace is the agent for a pmcd, in the place of PCP's pmdatrace(1).
+// The collector then serves these metrics, with an instance for each tag:
 //
-// # Metrics
+//	trace.transact    count total_time     rate ave_time min_time max_time
+//	trace.point       count                rate
+//	trace.observe     count value          rate
+//	trace.counter     count value          rate
 //
-// There is an instance for each tag, numbered from 1 in the order in which tags come, in the
-// domain of its kind:
+// The program examples/pmdatrace is the agent for a pmcd and replaces PCP's pmdatrace(1). Package
+// trace shows how to run it. Only one agent can listen on a port of a host: choose another port if
+// PCP's agent is running.
 //
-//	trace.transact    count total_time · rate ave_time min_time max_time
-//	trace.point       count            · rate
-//	trace.observe     count value      · rate
-//	trace.counter     count value      · rate
+// # Counts and rates
 //
-// Those before the dot are up to date. Those after it are of a period, Options.Period long,
-// which moves on in steps of an interval, Options.Period divided by Options.Buckets: it ends where
-// the present interval begins. With 10 seconds and 5 buckets, a client that asks after 13.5 seconds
-// gets the rate from 2 to 12 seconds. A tag of which nothing came in the period has no values
-// there. A Period that is no whole number of seconds for each of the Buckets is divided exactly, where
-// PCP's agent stops moving on.
+// The metrics count, total_time and value are always up to date. The metrics rate, ave_time,
+// min_time and max_time cover a period, Options.Period. The period moves on in steps of one
+// interval, Options.Period divided by Options.Buckets, and ends where the current interval begins.
+// With 10 seconds and 5 buckets, a client that fetches after 13.5 seconds gets the rate from
+// second 2 to second 12. A tag without data in the period has no values there.
 //
-// trace.control has the settings. A store of any value into trace.control.reset forgets all tags; one
-// that comes back has its old number. A store into trace.control.debug has more logged.
+// With the defaults, 60 seconds and 5 buckets, these metrics appear after 12 seconds. A rate is
+// computed over the whole period, so it is too low during the first minute.
+//
+// # Control
+//
+// The metrics trace.control have the settings. A store of any value into trace.control.reset
+// removes all tags. A tag that comes back has its old instance number. A store into
+// trace.control.debug enables more log messages.
 //
 // # Tags
 //
-// A tag may have 247 bytes; C agents on many processors take 124. Tags that are the same up to a
-// space are instances of their own, as with PCP's agent, but tools such as pminfo cannot tell them
-// apart by name. Tags that are empty, begin with a space or have control characters are refused.
+// Each kind of data numbers its instances from 1 in the order of arrival. A tag has up to 247
+// bytes; C agents on many processors accept only 124. The agent refuses tags that are empty, begin
+// with a space or contain control characters. Tags that differ only after a space are different
+// instances, as with PCP's agent, but tools such as pminfo cannot tell their names apart.
 //
-// # Applications that misbehave
+// # Testing
 //
-// PDUs may come in pieces of any size. One that breaks the rules of the protocol ends its connection. Values
-// whose tag is refused, or would be one too many, are dropped: the log says so, and applications get the same
-// answer as always, lest they fail. Nobody is held up by others that are slow. What is logged is limited.
+// The example Test has an agent in a test, an application that reports to it, and a client that
+// reads the result. All times come from the clock at the moment of a report or of a fetch. Nothing
+// runs in between, so tests with testing/synctest see exact periods. A test that only counts data
+// needs no agent: see Testing in package trace.
 //
-// An application may be silent for as long as it likes, and keeps its place among Options.MaxClients; all share
-// Options.MaxTags. Where that is too much trust, Options.Access says who may send and how many connections they have.
+// # Limits and access
 //
-// # Where PCP's agent differs
+// Options.MaxClients, Options.MaxTags and Options.MaxMemory limit the applications that are
+// connected, the tags and their memory. Options.Access limits the hosts that may send and their
+// connections. An idle application stays connected.
 //
-// It disconnects an application whose tag comes once with a NUL at its end and once without; and it fails a whole
-// fetch that wants no instance that there is, which has no values here. Its periods may be shorter than a second,
-// for which it divides by zero.
+// A connection that breaks the protocol is closed. A value whose tag is refused is dropped and
+// logged, but acknowledged like any other so that the application does not fail. Slow applications
+// do not delay others.
 //
 // # Concurrency
 //
-// All methods of an Agent may be called by several goroutines at once. The time is that of the
-// clock when values come and are asked for; nothing runs in between, so that tests with
-// testing/synctest see exact periods.
+// All methods of an [Agent] are safe for concurrent use.
+//
+// # Differences from PCP's agent
+//
+//   - PCP's agent disconnects an application that sends a tag once with a NUL at its end and once
+//     without.
+//   - PCP's agent fails a whole fetch if the client selects no existing instance. Here such a
+//     metric has no values.
+//   - PCP's agent divides by zero if the period is shorter than a second, and stops moving the
+//     period if the buckets do not divide it into whole seconds. Here it is divided exactly.
 package pmdatrace
