@@ -54,10 +54,10 @@ func sources(t *testing.T) map[string]string {
 }
 
 // TestMetricIndex: a text search for the whole name of a metric finds it in the file
-// that the list in doc.go says, and every name of that list is of use.
+// that the list in CONTRIBUTING.md says, and the list has no unused name.
 func TestMetricIndex(t *testing.T) {
 	sources := sources(t)
-	index := metricIndex(t, sources["doc.go"])
+	index := metricIndex(t)
 	used := map[string]bool{}
 	for _, name := range metricNames(t) {
 		prefix := name
@@ -65,7 +65,7 @@ func TestMetricIndex(t *testing.T) {
 			prefix = prefix[:max(strings.LastIndexByte(prefix, '.'), 0)]
 		}
 		if prefix == "" {
-			t.Errorf("the list in doc.go has no file for %s", name)
+			t.Errorf("the list in CONTRIBUTING.md has no file for %s", name)
 			continue
 		}
 		used[prefix] = true
@@ -75,32 +75,36 @@ func TestMetricIndex(t *testing.T) {
 	}
 	for prefix := range index {
 		if !used[prefix] {
-			t.Errorf("the list in doc.go has %s, with which no metric begins that no longer name is for", prefix)
+			t.Errorf("the list in CONTRIBUTING.md has %s, which no metric uses", prefix)
 		}
 	}
 }
 
-// metricIndex is the list in doc.go: files by names that metrics begin with.
-func metricIndex(t *testing.T, doc string) map[string]string {
+// metricIndex returns the list in CONTRIBUTING.md: files by prefixes of metrics' names.
+func metricIndex(t *testing.T) map[string]string {
 	t.Helper()
-	_, section, _ := strings.Cut(doc, "# Where a metric is made\n")
-	section, _, _ = strings.Cut(section, "// # ")
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Where a metric is made\n")
+	_, section, _ = strings.Cut(section, "\n```\n")
+	section, _, _ = strings.Cut(section, "```\n")
 	index := map[string]string{}
 	for line := range strings.Lines(section) {
-		line, ok := strings.CutPrefix(line, "//\t")
 		fields := strings.Fields(line)
-		if !ok || len(fields) < 2 {
+		if len(fields) < 2 {
 			continue
 		}
 		for _, prefix := range fields[:len(fields)-1] {
 			if index[prefix] != "" {
-				t.Errorf("the list in doc.go has %s twice", prefix)
+				t.Errorf("the list in CONTRIBUTING.md has %s twice", prefix)
 			}
 			index[prefix] = fields[len(fields)-1]
 		}
 	}
 	if len(index) < 100 {
-		t.Fatalf("the list in doc.go has only %d names", len(index))
+		t.Fatalf("the list in CONTRIBUTING.md has only %d names", len(index))
 	}
 	return index
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A fan is a line of /proc/fans, the file of the example in doc.go.
+// A fan is a line of /proc/fans, the file of the example in CONTRIBUTING.md.
 type fan struct {
 	speed, stalls     uint64
 	hasSpeed, counted bool
@@ -95,9 +95,9 @@ func fetchFans(t *testing.T, l *linux) (values []string) {
 	return values
 }
 
-// TestWorkedExample: the code of the example in doc.go is that above.
+// TestWorkedExample: the code of the example in CONTRIBUTING.md is in this file.
 func TestWorkedExample(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
+	text, err := os.ReadFile("CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,10 +105,11 @@ func TestWorkedExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, example, _ := strings.Cut(string(doc), "# How to add a metric\n")
+	_, example, _ := strings.Cut(string(text), "## How to add a metric\n")
 	n := 0
-	for line := range strings.Lines(example) {
-		if line, ok := strings.CutPrefix(line, "//\t"); ok {
+	for _, block := range strings.Split(example, "```go\n")[1:] {
+		block, _, _ = strings.Cut(block, "```\n")
+		for line := range strings.Lines(block) {
 			n++
 			if !strings.Contains("\n"+string(code), "\n"+line) {
 				t.Errorf("not in worked_example_test.go: %s", line)
