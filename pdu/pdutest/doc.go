@@ -1,21 +1,37 @@
-// Package pdutest has a scripted peer for tests of clients, agents and
-// collectors: it is the other side of a PCP connection.
+// Package pdutest plays the other side of a PCP connection in tests of clients, agents and
+// collectors.
 //
-// [Serve] runs a script at the far end of a connection in memory and returns the
-// near end:
+// [Serve] runs a script at the far end of a connection in memory and returns the near end:
 //
-//	conn := pdutest.Serve(t,
-//		pdutest.AcceptClient(pdu.FeatureHighRes),
-//		pdutest.Expect(pdu.DescReq{PMID: id}),
-//		pdutest.Send(pdu.Status{Code: pdu.ErrPMID}),
-//	)
-//	… // give conn to the code under test
+//	func TestDesc(t *testing.T) {
+//		id := pdu.MakePMID(60, 2, 0)
+//		conn := pdutest.Serve(t,
+//			pdutest.AcceptClient(0),
+//			pdutest.Expect(pdu.DescReq{PMID: id}),
+//			pdutest.Send(pdu.Status{Code: pdu.ErrPMID}),
+//		)
+//		_, err := describe(conn, id) // the code under test
+//		if !errors.Is(err, pdu.ErrPMID) {
+//			t.Errorf("got %v", err)
+//		}
+//	}
 //
-// The test fails, with a difference, if what arrives is not what the script
-// expects, if something arrives after its last step, and if the near end is
-// closed or the test ends before it. A script that has failed hangs up, so that
-// the code under test does not wait for ever.
+// # When a test fails
 //
-// A [Step] is a function, so that a test can write its own; [Handle] replies to
-// requests in any order.
+// The test fails in these cases:
+//
+//   - A PDU differs from the one that the script expects. The message has the difference.
+//   - A PDU arrives after the last step of the script.
+//   - The near end is closed, or the test ends, before the last step.
+//
+// A script that fails closes the connection, so that the code under test does not wait forever.
+//
+// # Steps
+//
+// [AcceptClient], [AcceptAgent], [ClientHello] and [AgentHello] do the handshake. [Expect],
+// [ExpectFrom] and [ExpectKind] wait for a PDU. [Send], [SendFrom] and [SendBytes] send. [Hangup]
+// and [Refuse] end the connection. [Handle] replies to requests in any order.
+//
+// A [Step] is a function, so a test can add its own. [Raw] makes PDUs that are malformed or of an
+// unknown kind.
 package pdutest

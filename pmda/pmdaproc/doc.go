@@ -30,7 +30,7 @@
 //
 // The agent should run as root. It then serves each client on a separate thread with the client's
 // user and group, so that the kernel decides what the client sees. Supplementary groups do not
-// count. An agent that is not root serves only its user and group.
+// count. An agent that is not root serves only clients with the same user and group.
 //
 // Clients whose user and group are unknown, such as those of other hosts, see the numbers of
 // processes, the totals of hotproc, the control groups and the settings. [Options].NoAccessChecks
