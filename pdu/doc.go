@@ -17,12 +17,12 @@
 //
 // # Data model
 //
-//	PMID InDom InstID         numbers of metrics, instance domains, instances
-//	Desc Type Sem Units     descriptor of a metric and its parts
-//	Atom ValueFormat            a value; how values are printed
-//	Profile                       which instances a client requests
-//	LabelSet EventArray         labels; events
-//	Error                         status codes, also as errors of Go
+//	PMID, InDom, InstID       numbers of metrics, instance domains, instances
+//	Desc, Type, Sem, Units    descriptor of a metric and its parts
+//	Atom, ValueFormat         a value; how values are printed
+//	Profile                   which instances a client requests
+//	LabelSet, EventArray      labels; events
+//	Error                     status codes, also as errors of Go
 //
 // # Protocol
 //
@@ -126,17 +126,17 @@
 //
 // # Names in the C library
 //
-//	pmResult, pmHighResResult       Result
-//	pmValueSet, pmAtomValue         ValueSet, Atom
-//	pmDesc, pmUnits, pmLabelSet     Desc, Units, LabelSet
-//	PM_ERR_*, PM_TYPE_*, PM_SEM_*   constants of Error, Type, Sem
-//	PM_LABEL_*, PM_TEXT_*, PMCD_*   constants of LabelClass, TextKind, Change
-//	__pmSendX, __pmDecodeX          Append and Decode of the struct of the kind
-//	__pmGetPDU                      Conn.Read
-//	pmExtractValue(3)               As
-//	pmConvScale(3)                  Atom.ConvertUnits
-//	pmAtomStr(3), pmPrintValue(3)   Atom.String, ValueFormat
-//	pmNumberStr(3)                  FormatNumber
-//	pmUnpackEventRecords(3)         Atom.Events with EventRecord.Values
+//	pmResult, pmHighResResult         Result
+//	pmValueSet, pmAtomValue           ValueSet, Atom
+//	pmDesc, pmUnits, pmLabelSet       Desc, Units, LabelSet
+//	PM_ERR_*, PM_TYPE_*, PM_SEM_*     constants of Error, Type, Sem
+//	PM_LABEL_*, PM_TEXT_*, PMCD_*     constants of LabelClass, TextKind, Change
+//	__pmSendX, __pmDecodeX            Append and Decode of the struct of the kind
+//	__pmGetPDU                        Conn.Read
+//	pmExtractValue(3)                 As
+//	pmConvScale(3)                    Atom.ConvertUnits
+//	pmAtomStr(3), pmPrintValue(3)     Atom.String, ValueFormat
+//	pmNumberStr(3)                    FormatNumber
+//	pmUnpackEventRecords(3)           Atom.Events with EventRecord.Values
 //	pmAddProfile(3), pmDelProfile(3)  Profile.Add, Profile.Delete
 package pdu
