@@ -90,11 +90,11 @@ func (r *Registry) build(exact bool, alloc func(size int) ([]uint64, error)) (*i
 	return im, im.place(r, exact), nil
 }
 
-// Source brings the values up to date, as OnRead says, and returns the memory that has them, in the format of an MMV
-// file. It is for an agent in this process, which calls it at the beginning of each fetch: when it is another Source
-// than the last time, or its File says that it has Changed, it is to be read anew. A Source that is not current any
-// more can still be read, but has changed. One that is empty, which Read refuses, means that the metrics take more than
-// MaxFile bytes.
+// Source updates the values, as OnRead says, and returns the memory that has them, in the format
+// of an MMV file. An agent in this process calls it at the beginning of each fetch. If it returns
+// another Source than before, or its File has Changed, the agent must read the metadata again. An
+// earlier Source can still be read, but its File has Changed. An empty Source, which Read refuses,
+// means that the metrics take more than MaxFile bytes.
 func (r *Registry) Source() Source {
 	r.mu.Lock()
 	r.log.on = true

@@ -12,23 +12,25 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Histogram counts observations, such as times or sizes, by buckets. Its methods are safe for concurrent use;
-// Observe is three atomic additions, takes no lock and allocates nothing. It is several metrics:
+// A Histogram counts observations, such as times or sizes, by bucket. Its methods are safe for
+// concurrent use. Observe is three atomic additions, without a lock or an allocation. A Histogram
+// is several metrics:
 //
-//	NAME.bucket   how many observations were in each bucket, over an instance domain of its own: instance "0.5..1" is that
-//	              of those greater than 0.5 and at most 1, "..0.5" the first and "8.." the last; pdu.SemCounter
-//	NAME.count    how many there were in all; pdu.SemCounter
-//	NAME.sum      their sum; pdu.SemCounter
-//	NAME.p50 …    quantiles over all observations so far, estimated from the buckets; pdu.SemInstant
+//	NAME.bucket   number of observations in each bucket, over a separate domain. Instance
+//	              "0.5..1" has those greater than 0.5 and at most 1; "..0.5" is the first
+//	              bucket, "8.." the last. pdu.SemCounter
+//	NAME.count    number of observations. pdu.SemCounter
+//	NAME.sum      sum of the observations. pdu.SemCounter
+//	NAME.p50 …    quantiles, estimated from the buckets. pdu.SemInstant
 //
-// Quantiles are since the program began, not of the last minutes, and never exceed the last bound: bounds should go
-// beyond what is expected. The latter is true of Quantile, too.
+// Quantiles cover all observations since the program started. They never exceed the last bound, so
+// bounds should go beyond the expected values. Quantiles are computed when values are read, as by
+// Registry.OnRead.
 //
-// They are metrics like others, so what tools do with counters works: the rate of NAME.sum divided by that of
-// NAME.count is the current mean. Quantiles are computed when values are read, as by Registry.OnRead.
+// The rate of NAME.sum divided by the rate of NAME.count is the current mean.
 //
-// Over an instance domain, count, sum and quantiles have its instances; the instances of the buckets are made of the
-// names up to the first space, as in "GET_/::0.5..1".
+// Over an instance domain, count, sum and quantiles have the instances of the domain. The names of
+// buckets begin with the name of the instance up to its first space, as in "GET_/::0.5..1".
 type Histogram struct {
 	bounds    []float64
 	buckets   []cell // one more than bounds
@@ -73,12 +75,14 @@ type histogramSpec struct {
 	quantiles []*metric
 }
 
-// Histogram registers a histogram and returns its handle. Bounds are the upper bounds of the buckets, ascending and
-// finite; there is one more bucket for what is above. Quantiles are numbers between 0 and 1; without any, they are
-// 0.5, 0.9 and 0.99. 0.999 is NAME.p99_9.
+// Histogram registers a histogram and returns its handle. Bounds are the upper bounds of the
+// buckets, ascending and finite. One more bucket has the observations above the last bound.
+// Quantiles are numbers between 0 and 1; the default is 0.5, 0.9 and 0.99. The metric of 0.999 is
+// NAME.p99_9.
 //
-// Units of m are those of the observations; its Text goes to all metrics. Type and Sem must not be set. If Item is,
-// the metrics have it and those that follow, in the order above.
+// Units of m are those of the observations. Text of m is used for all metrics. Type and Sem must
+// not be set. If Item is set, the metrics have it and the following numbers, in the order of the
+// list at the type Histogram.
 func (r *Registry) Histogram(name string, m Metric, bounds []float64, quantiles ...float64) *Histogram {
 	r.mu.Lock()
 	defer r.unlock()

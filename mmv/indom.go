@@ -11,9 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An InDom is an instance domain: the things that metrics have one value each of, such as disks, products or routes.
-// A metric over it is registered with its methods and has a value for each instance that Vec.With was called with.
-// Instances come and go while the program runs.
+// An InDom is an instance domain: a set of things, such as disks, products or routes, for each of
+// which a metric has one value. Its methods register metrics. A metric has a value for each
+// instance that Vec.With was called with. Instances can be added and removed at any time.
 type InDom struct {
 	registry  *Registry
 	name      string
@@ -29,13 +29,13 @@ type InDom struct {
 	drop      []func(name string) // has each metric forget its handle for an instance
 }
 
-// A Domain describes an instance domain at its registration. All fields may be left out.
+// A Domain describes an instance domain at its registration. All fields are optional.
 type Domain struct {
 	Text string // one line that says what the instances are, up to MaxText bytes
 	Help string // more than one line, up to MaxText bytes
 
-	// Serial is the number of the domain in the file, 1 to SafeSerial; 0 means one computed from the name, as
-	// Metric.Item is.
+	// Serial is the number of the domain in the file, 1 to SafeSerial. 0 means a number computed
+	// from the name, like Metric.Item.
 	Serial int
 
 	Labels Labels
@@ -45,8 +45,9 @@ type Domain struct {
 type Instance struct {
 	Name string
 
-	// ID is the number of the instance, at least 0, as in new(pdu.InstID(0)); nil means one computed from the name. It is
-	// then the same after every restart, unless two names give the same.
+	// ID is the number of the instance, at least 0, such as new(pdu.InstID(0)). nil means a number
+	// computed from the name. It is the same after every restart, unless two names give the same
+	// number.
 	ID *pdu.InstID
 
 	Labels Labels
@@ -66,7 +67,8 @@ type instance struct {
 	children []*instance // in other domains, which go with this one
 }
 
-// InDom registers an instance domain. The name identifies it in errors and gives it its number; tools do not see it.
+// InDom registers an instance domain. The name identifies it in errors and determines its number;
+// tools do not show it.
 func (r *Registry) InDom(name string, d Domain) *InDom {
 	r.mu.Lock()
 	defer r.unlock()
@@ -117,8 +119,8 @@ func (d *InDom) AddLabels(l Labels) {
 	}
 }
 
-// Add adds instances that have a number or labels of their own. Others need no Add: Vec.With adds them. An instance
-// that there is already gets the labels; another number is an error.
+// Add adds instances with numbers or labels. Other instances need no Add, because Vec.With adds
+// them. If an instance exists already, Add adds the labels to it; a different number is an error.
 func (d *InDom) Add(instances ...Instance) {
 	r := d.registry
 	r.mu.Lock()
@@ -201,9 +203,10 @@ func (d *InDom) check(in *instance) error {
 	return nil
 }
 
-// Remove removes instances, with their values of all metrics over the domain. Handles that the program has kept still
-// count, unseen; With makes a new one, which starts at 0. Removing takes time in proportion to the registry, to all
-// its instances and values, once for all names of a call: a program that removes many collects their names for one call.
+// Remove removes instances and their values from all metrics of the domain. Handles of a removed
+// instance still count but are not exported. With then returns a new handle, which starts at 0. A
+// call takes time in proportion to all instances and values of the registry, so remove many
+// instances with one call.
 func (d *InDom) Remove(names ...string) {
 	r := d.registry
 	r.mu.Lock()

@@ -8,22 +8,23 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// LogHandler registers a counter of log records over an instance domain of levels, and returns a handler that counts the
-// records that next handles:
+// LogHandler registers a counter of log records with an instance for each level. It returns a
+// handler that counts the records that next handles:
 //
-//	slog.SetDefault(slog.New(registry.LogHandler("log.records", slog.NewTextHandler(os.Stderr, nil))))
+//	handler := slog.NewTextHandler(os.Stderr, nil)
+//	slog.SetDefault(slog.New(registry.LogHandler("log.records", handler)))
 //
-// Instances are DEBUG, INFO, WARN and ERROR; a level in between counts as the next lower one, all that are lower as DEBUG.
-// Records that next is not Enabled for are not counted; those that it fails to write are. Counting takes no
-// lock and allocates nothing.
+// The instances are DEBUG, INFO, WARN and ERROR. A level between two of them counts as the lower
+// one, and a level below DEBUG as DEBUG. Records are counted if next is Enabled for them, even if
+// next fails to write them. Counting takes no lock and allocates nothing.
 //
-// A nil next means that records are counted, of all levels, and not written.
+// If next is nil, records of all levels are counted and not written.
 //
-// The handler with which a program starts, slog.Default().Handler(), writes through package log, which writes to the
-// default of slog: a handler around it that becomes the default would wait for itself. So it is replaced by one that
-// writes the same lines to where package log does now, with the flags and the prefix that package log has now but
-// without the file and the line. Attributes that Logger.With has given it before are lost. Within another handler it is
-// not recognised.
+// The initial handler of a program, slog.Default().Handler(), writes through package log, which
+// writes to the default of slog. A handler that wraps it and becomes the default would deadlock.
+// LogHandler therefore replaces it by a handler that writes the same lines to the current output
+// of package log, with its current flags and prefix but without file and line. Attributes that
+// Logger.With has added to it are lost. LogHandler does not recognise it inside another handler.
 func (r *Registry) LogHandler(name string, next slog.Handler) slog.Handler {
 	levels := r.InDom(name+".level", Domain{Text: "Levels of log records"})
 	records := levels.Counter(name, Metric{Text: "Log records by level", Units: pdu.UnitCount})

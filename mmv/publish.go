@@ -38,8 +38,8 @@ const (
 	maxMapped     = 256         // with more files mapped, one is replaced no more often than retryInterval
 )
 
-// DefaultDir is the directory in which pmdammv looks for files: mmv in $PCP_TMP_DIR, which is that of the environment
-// or of pcp.conf; usually /var/lib/pcp/tmp/mmv. It reads the environment and /etc/pcp.conf.
+// DefaultDir returns the directory that pmdammv serves: mmv in $PCP_TMP_DIR, usually
+// /var/lib/pcp/tmp/mmv. It reads PCP_TMP_DIR from the environment, or else from /etc/pcp.conf.
 func DefaultDir() (string, error) {
 	conf, err := pcpconf.Load("")
 	if err != nil {
@@ -48,33 +48,35 @@ func DefaultDir() (string, error) {
 	return filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv"), nil
 }
 
-// Publish writes the file Name in a directory, for pmdammv, and keeps the values there from now on: a program with a
-// line
+// Publish writes the file Name in a directory, for pmdammv, and keeps the values in it. One call
+// in main is enough:
 //
 //	err := registry.Publish("")
 //
-// in main needs no more. An empty dir means DefaultDir, which reads the environment and /etc/pcp.conf. The directory
-// must exist. A file of that name is replaced, whoever wrote it, in one step: readers see the old file or the whole
-// new one. Metrics that are registered later are added to it, or a greater file takes over in the same way. Memory of
-// the file is allocated before it is used, so a full disk is an error and never a signal; not so on a file system that
-// allocates anew for what is overwritten, such as btrfs and ZFS. Updates never wait for the file system otherwise than
-// for memory; registrations, With of an instance that is new, Remove, Source and Err may.
+// An empty dir means DefaultDir. The directory must exist. A file of that name is replaced in one
+// step: readers see the old file or the complete new one. Metrics that are registered later are
+// added to it, or a larger file replaces it in the same way.
 //
-// A registry that is published is kept, and looked after every second, until Close.
+// The error is the current result of Err. The program can ignore it: values that cannot be written
+// to a file stay in memory. The registry tries to write the file again every second. Calling
+// Publish again tries at once. A system without memory-mapped files returns errors.ErrUnsupported.
 //
-// The error is that of Err at this time. The program can go on whatever it is: what cannot be written to a file,
-// because the disk is full or the directory has vanished, is counted in memory. The registry tries again every
-// second, as Err tells; Publish tries at once. A system without memory-mapped files gives errors.ErrUnsupported.
+// Err also reports a metric with the same PMID in another file of the directory.
 //
-// Err also tells when another file in the directory has a metric with the same PMID.
+// If another program or registry takes the name, the file is not taken back until Publish is
+// called again. Two registries with one Name, also in one program, replace each other's file. The
+// one that is published last has the file, and Err and Logger of the other report it within two
+// seconds.
 //
-// When another program or registry takes the name, the file is not taken back until Publish is called again. So two
-// registries of one Name, also in one program, take the file from each other: the one that is published last has it,
-// and the other one's Err and Logger tell so within a second or two.
+// While a file is published, the functions of OnRead are called every second. The registry stays
+// in memory until Close, even without references.
 //
-// While a file is published, the functions of OnRead are called every second.
+// Memory of the file is allocated before it is used, so a full disk causes an error and not a
+// signal. This does not hold on file systems that allocate when a file is overwritten, such as
+// btrfs and ZFS. Updates wait for memory but not for the file system. Registrations, With of a new
+// instance, Remove, Source and Err may wait for it.
 //
-// The counterpart of mmv_stats_start(3).
+// Publish is the counterpart of mmv_stats_start(3).
 func (r *Registry) Publish(dir string) error {
 	var err error
 	advice := "give Publish another one"
@@ -110,10 +112,11 @@ func (r *Registry) Publish(dir string) error {
 	return r.err()
 }
 
-// Close ends the publication: the values go on in memory. The file is removed if it counted only while the process
-// lives, see Registry.Process; otherwise it stays, with the values that it has, until a file of the same name
-// replaces it. The registry can be published again. It must not be called by a function of OnRead. The counterpart of
-// mmv_stats_stop(3).
+// Close ends the publication. The values stay in memory, and the registry can be published again.
+// The file is removed if agents serve it only while the process lives: see Registry.Process.
+// Otherwise it stays, with its last values, until a file of the same name replaces it.
+//
+// Close must not be called by a function of OnRead. It is the counterpart of mmv_stats_stop(3).
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	err := r.unpublish()

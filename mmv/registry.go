@@ -14,51 +14,55 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Registry is the metrics of a program. Its methods register metrics and return handles, through which the program
-// sets the values. A Registry with a Name is ready; the other fields have good defaults. They are set before the
-// first method is called, and a Registry is not copied after that. All methods of a Registry, of its instance domains
-// and of its handles are safe for concurrent use.
+// A Registry holds the metrics of a program. Its methods register metrics and return handles,
+// through which the program sets the values. Only Name is required. Set the fields before the
+// first method is called, and do not copy a Registry after that. All methods of a Registry, of its
+// instance domains and of its handles are safe for concurrent use.
 //
-// A registration never fails in a way that the program must handle: a handle is always returned and always counts.
-// What was wrong with it is in the error of Err and Publish, and goes to Logger:
+// A registration always returns a handle that counts. Errors of registrations are returned by Err
+// and Publish and logged by Logger:
 //
-//	name, Type, Sem or Item of a metric, too many   the metric is left out: it is not seen from outside
-//	name or Serial of an instance domain            all metrics over it are left out
-//	name or number of an instance                   the instance is left out of all metrics
-//	a label                                         it is left out; too many, or Version below 3: all of the call
-//	a Text or a Help too long, or with a NUL        it is cut
-//	bounds or quantiles of a Histogram              it has the one bound 1 and no quantiles
-//	Name of the Registry                            no file is written, and agents serve nothing of it
+//	what is invalid                                   result
+//	name, Type, Sem or Item of a metric; too many     the metric is not exported
+//	name or Serial of an instance domain              its metrics are not exported
+//	name or number of an instance                     the instance is not exported
+//	a label                                           the label is left out
+//	too many labels, or labels with Version below 3   all labels of the call are left out
+//	Text or Help too long, or with a NUL              it is cut
+//	bounds or quantiles of a Histogram                the one bound 1, and no quantiles
+//	Name of the Registry                              nothing is exported
 //
-// The values are seen when Publish writes a file for pmdammv, when an agent in the same process serves Source, or
-// both.
+// The values are exported when Publish writes a file for pmdammv, when an agent in the same
+// process serves Source, or both.
 //
-// The counterpart of mmv_stats_registry(3), to which nothing can be added once it was started.
+// Registry is the counterpart of mmv_stats_registry(3). Unlike there, metrics can be added at any
+// time.
 type Registry struct {
-	// Name is the name of the file and of the metrics: a metric "requests" is mmv.NAME.requests. It is a letter, then
-	// letters, digits, "_" and ".".
+	// Name is the name of the file and part of the metrics' names: a metric "requests" is
+	// mmv.NAME.requests. It is a letter, followed by letters, digits, "_" and ".".
 	Name string
 
-	// Cluster is the second part of the metrics' PMIDs, 70.CLUSTER.ITEM, from 1 to SafeCluster. 0 means a number
-	// computed from Name, the same on every host and after every restart. Programs of one host should differ; Publish
-	// looks whether they do.
+	// Cluster is the second part of the metrics' PMIDs, 70.CLUSTER.ITEM, from 1 to SafeCluster. 0
+	// means a number computed from Name, which is the same on every host and after every restart.
+	// Programs of one host should have different clusters. Err reports a clash that Publish finds.
 	Cluster int
 
 	// NoPrefix leaves Name out of the metrics' names: mmv.requests.
 	NoPrefix bool
 
-	// Process says whether the file counts only while this process lives.
+	// Process says whether agents serve the file only while this process lives.
 	Process ProcessCheck
 
-	// Version is the version of the file; 0 means the lowest that can hold what is registered.
+	// Version is the version of the file. 0 means the lowest version that can hold the metrics.
 	Version Version
 
 	// Labels are labels of all metrics. Agents add {"agent":"mmv"}.
 	Labels Labels
 
-	// Logger gets what Err tells, each once, from the first Publish or Source on: what is wrong with registrations, and
-	// a file that cannot be written or that another program has replaced. How often it gets alike is limited. It is
-	// called without a lock of the registry, so its handler may be one of LogHandler. nil means slog.Default().
+	// Logger logs the errors of Err, each once, from the first Publish or Source on: invalid
+	// registrations, and a file that cannot be written or that another program has replaced.
+	// Similar messages are limited in rate. It is called without a lock of the registry, so its
+	// handler may be one of LogHandler. nil means slog.Default().
 	Logger *slog.Logger
 
 	mu         sync.Mutex
@@ -89,20 +93,21 @@ type Registry struct {
 // maxErrors is how many errors of registrations a Registry keeps.
 const maxErrors = 100
 
-// A Metric describes a metric at its registration. All fields may be left out.
+// A Metric describes a metric at its registration. All fields are optional.
 type Metric struct {
 	Text  string    // one line that says what it is, up to MaxText bytes
 	Help  string    // more than one line, up to MaxText bytes
 	Units pdu.Units // such as pdu.UnitCount, pdu.TimeSec or pdu.SpaceByte
 	Sem   pdu.Sem   // 0: that of the handle
 
-	// Type is the type of the values in the file, as in new(TypeU32); nil means that of the handle. Handles of numbers
-	// can have any type of numbers. All can have TypeNoSupport, which exports the metric without values.
+	// Type is the type of the values in the file, such as new(TypeU32). nil means the type of the
+	// handle. Handles of numbers accept any type of numbers. All handles accept TypeNoSupport,
+	// which exports the metric without values.
 	Type *Type
 
-	// Item is the third part of the PMID, 1 to MaxItem; 0 means a number computed from the name. It is then the same
-	// after every restart, whatever other metrics come and go, unless two names give the same number: then the one
-	// that is registered later gets the next free one.
+	// Item is the third part of the PMID, 1 to MaxItem. 0 means a number computed from the name.
+	// It is the same after every restart and does not depend on other metrics, unless two names
+	// give the same number. Then the later registration gets the next free one.
 	Item int
 
 	Labels Labels
@@ -385,8 +390,9 @@ func free[N ~int | ~int32, V any](used map[N]V, start int, low, high N) N {
 	}
 }
 
-// Err is what is wrong: with registrations, each with the place in the program, and with the file of Publish. It is
-// nil if all is well. What is wrong with the file passes when the reason does; the rest stays.
+// Err returns the errors of registrations, each with the place in the program, and of the file of
+// Publish. It returns nil if nothing is wrong. Errors of registrations stay. An error of the file
+// disappears when its cause does.
 func (r *Registry) Err() error {
 	r.mu.Lock()
 	defer r.unlock()
@@ -444,9 +450,10 @@ func site(pc uintptr) string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
-// OnRead has f called before values are read: whenever Source is called, and every second while a file is published.
-// It is for values that come from elsewhere, such as the size of a heap: f sets them. One call of a registry's
-// functions runs at a time. They may register metrics, but must not call Source, Publish or Close.
+// OnRead registers a function that is called before values are read: by Source, and every second
+// while a file is published. It is for values that come from elsewhere, such as the size of a
+// heap, and sets their handles. The functions of a registry never run concurrently. They may
+// register metrics, but must not call Source, Publish or Close.
 func (r *Registry) OnRead(f func()) {
 	r.mu.Lock()
 	defer r.unlock()

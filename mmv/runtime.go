@@ -9,24 +9,27 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// AddRuntime registers the metrics of package runtime/metrics below a prefix, such as "go": memory, garbage collection,
-// scheduler, mutexes. They are read, all at one time, when values are read: see OnRead. That takes some 50 µs and allocates nothing.
+// AddRuntime registers the metrics of package runtime/metrics below a prefix, such as "go":
+// memory, garbage collection, scheduler, mutexes. All are read together when values are read: see
+// OnRead. A read takes about 50 µs and allocates nothing.
 //
-// A name is that of the runtime with dots: /gc/heap/live:bytes is go.gc.heap.live_bytes. Cumulative ones are counters. A
-// distribution, such as /sched/latencies:seconds, is four metrics:
+// The names are those of the runtime with dots: /gc/heap/live:bytes is go.gc.heap.live_bytes.
+// Cumulative ones are counters. A distribution, such as /sched/latencies:seconds, is four metrics:
 //
-//	go.sched.latencies_seconds.buckets     counts; an instance, such as 64ns-128ns, for each bucket that has any
-//	go.sched.latencies_seconds.count       the sum of them
-//	go.sched.latencies_seconds.quantiles   p50, p90, p99 and max since the process began, those of times in microseconds
-//	go.sched.latencies_seconds.recent      the same of the last minute
+//	go.sched.latencies_seconds.buckets     count of each non-empty bucket, such as 64ns-128ns
+//	go.sched.latencies_seconds.count       the sum of the buckets
+//	go.sched.latencies_seconds.quantiles   p50, p90, p99 and max since the process started;
+//	                                       of times, in microseconds
+//	go.sched.latencies_seconds.recent      the same for the last minute
 //
-// What settings of GODEBUG have done is one metric, of which each setting is an instance.
+// One metric counts what settings of GODEBUG have changed, with an instance for each setting.
 //
-// These are the names that package pmda/pmdago has for them; its overview, such as go.goroutines, is not among them:
-// that is go.sched.goroutines_goroutines. A program that has a collector inside can have that agent instead, which also
-// exports versions, the build and the process.
+// Package pmda/pmdago uses the same names. Its overview, such as go.goroutines, is not included;
+// go.sched.goroutines_goroutines has the same value. A program with a collector can use that agent
+// instead, which also exports versions, the build and the process.
 //
-// Each prefix can be added once: another time, and a prefix that is no name, is an error and does nothing.
+// Each prefix can be added once. Adding it again, or an invalid prefix, is an error in Err and has
+// no other effect.
 func (r *Registry) AddRuntime(prefix string) {
 	if !r.startRuntime(prefix) {
 		return

@@ -5,16 +5,18 @@ import (
 	"time"
 )
 
-// A Timer is the sum of the times that something took, in microseconds: a counter that also grows while something is
-// going on. Its methods are safe for concurrent use; they take a lock that only this Timer has.
+// A Timer is the sum of the times that something took, in microseconds. It also grows while
+// something is in progress. Its methods are safe for concurrent use and take a lock of this Timer.
 //
-// Spans may overlap. Each counts: two that run for a second together are two seconds. The metric has the type
-// TypeElapsed, whose record says since when one interval is in progress, so that the reader, on reading, adds the
-// time since then. With one span running that is exact at any time. With more, what is read is exact whenever a span
-// starts or stops, and grows by one second per second in between, which is too little, until the next start or stop
-// makes up for it: it never goes back.
+// Spans may overlap, and each counts: two spans that run for a second together count two seconds.
 //
-// The counterpart of mmv_stats_interval_start(3), which has one interval in progress at a time.
+// The metric has the type TypeElapsed. A reader adds the time since the start of one interval in
+// progress, so the value is always exact with one running span. With several, the value that is
+// read is exact whenever a span starts or stops. In between it grows by only one second per
+// second, and the next start or stop corrects it. It never decreases.
+//
+// Timer is the counterpart of mmv_stats_interval_start(3), which has one interval in progress at a
+// time.
 type Timer struct {
 	cell
 	running int

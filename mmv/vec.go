@@ -8,8 +8,9 @@ type Vec[H any] struct {
 	create   func(where uintptr, in *instance) *H
 }
 
-// With returns the handle for an instance and adds the instance to the domain if it is new. The same name gives the
-// same handle. Finding one takes no lock and allocates nothing; a program that uses a handle very often may keep it.
+// With returns the handle for an instance and adds the instance to the domain if it is new. It
+// returns the same handle for the same name. Finding a handle takes no lock and allocates nothing.
+// A program may keep a handle that it uses often.
 func (v *Vec[H]) With(instance string) *H {
 	if h := v.handles.get(instance); h != nil {
 		return h
