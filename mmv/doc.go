@@ -65,6 +65,8 @@
 //	sold := products.Counter("sold", mmv.Metric{Text: "Items sold"})
 //	sold.With("Anvils").Add(3)
 //
+// The other kinds of metrics, such as products.Histogram, work in the same way.
+//
 // [Vec.With] returns the handle of an instance and adds the instance if it is new. [InDom.Remove]
 // removes an instance from all metrics of the domain. [InDom.Add] adds one with labels or with a
 // number.
@@ -121,8 +123,19 @@
 // the directory is missing. The values stay in memory and the registry tries again every second.
 // No update is lost when a file grows or is replaced. [Registry.Close] removes the file.
 //
-// For a collector in the program see packages [github.com/pcp-go/pcp/pmda/pmdammv] and
-// [github.com/pcp-go/pcp/pmda/collector].
+// This is a collector in the program, with packages [github.com/pcp-go/pcp/pmda/pmdammv] and
+// [github.com/pcp-go/pcp/pmda/collector]. "pminfo -h localhost" then shows the metrics, without a
+// pmcd:
+//
+//	srv := &collector.Server{}
+//	if err := srv.Add(pmdammv.Of(shop)); err != nil {
+//		log.Fatal(err)
+//	}
+//	ln, err := net.Listen("tcp", "localhost:44321")
+//	if err != nil {
+//		log.Fatal(err) // such as: a pmcd has the port
+//	}
+//	go srv.Serve(ctx, ln)
 //
 // # Errors
 //

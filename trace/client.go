@@ -10,23 +10,21 @@ import (
 	"time"
 )
 
-// A Client sends data to a trace agent in the background: the calls that report
-// data never wait, whatever the agent and the network do. They put the datum
-// into a queue of fixed size, without a lock or an allocation, and return. If
-// the queue is full, the datum is dropped and counted.
+// A Client sends data to a trace agent in the background. Calls that report data never wait: they
+// put the datum into a queue of fixed size, without a lock or an allocation. If the queue is full,
+// the datum is dropped and counted.
 //
-// A goroutine sends what is in the queue, many data with one write, and has each
-// write acknowledged. It connects when there is something to send, and again
-// when the connection was lost. No datum is sent twice.
+// A goroutine sends the queue, many data with one write, and each write is acknowledged. It
+// connects when there is something to send, and again when a connection was lost. No datum is sent
+// twice.
 //
-// The zero Client sends to the agent of this host. The fields may be changed
-// until the first call of a method. A Client must not be copied then. It is safe
-// for concurrent use.
+// The zero Client sends to the agent of this host. The fields may be changed until the first call
+// of a method. A Client must not be copied after that. It is safe for concurrent use.
 type Client struct {
 	Config
 
-	// Queue is how many data may wait to be sent, rounded up to a power of two, 64
-	// at least; 0: DefaultQueue. Each takes 144 bytes.
+	// Queue is the number of data that may wait to be sent, rounded up to a power of two, at least
+	// 64. 0 means DefaultQueue. Each takes 144 bytes.
 	Queue int
 
 	q       atomic.Pointer[queue] // nil until the first datum
@@ -86,12 +84,11 @@ func (c *Client) Stats() Stats {
 	return s
 }
 
-// Point reports that the point of the program that tag names was passed. The
-// counterpart of pmtracepoint(3).
+// Point reports that the program has passed the point that tag names. It is the counterpart of
+// pmtracepoint(3).
 //
-// A tag is of 1 to MaxTag bytes, does not begin with a space and has no control
-// characters; data with others are counted as invalid, and Close reports the
-// first of them.
+// A tag has 1 to MaxTag bytes, does not begin with a space and has no control characters. Data
+// with other tags are counted as invalid, and Close reports the first of them.
 func (c *Client) Point(tag string) { c.put(KindPoint, -1, tag) }
 
 // Observe reports a value, such as a length or a temperature. The counterpart of pmtraceobs(3).
@@ -155,7 +152,8 @@ func (c *Client) start() *queue {
 	return q
 }
 
-// Err is why the agent cannot be reached, nil if it can, or if nobody tried yet.
+// Err returns why the agent cannot be reached. It returns nil if it can be reached or was not
+// tried yet.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,10 +251,10 @@ func (c *Client) tellWaiters(down error) {
 	c.waiters = rest
 }
 
-// Close sends what has been reported before and releases all resources. It gives
-// up when the agent cannot be reached and when ctx ends. Its error tells of data
-// that this Client has not sent, has lost, or has dropped in its life. Data that
-// are reported after it was called are dropped. A later call tells of these too.
+// Close sends the data that were reported before and releases all resources. It gives up when the
+// agent cannot be reached and when ctx ends. The error reports the data that this Client has not
+// sent, has lost, or has dropped since it was made. Data that are reported after the call of Close
+// are dropped. A later Close reports these too.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	first := !c.closed

@@ -48,18 +48,18 @@ const minBackOff = time.Millisecond
 
 var defaultReconnect = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
 
-// FromEnv returns the Config that the environment variables of the C library
-// describe, see pmdatrace(3):
+// FromEnv returns the Config that the environment variables of the C library describe: see
+// pmdatrace(3).
 //
 //	PCP_TRACE_HOST        Host
 //	PCP_TRACE_PORT        Port, in decimal, octal (0...) or hexadecimal (0x...)
 //	PCP_TRACE_TIMEOUT     ConnectTimeout, in seconds, possibly with a fraction
 //	PCP_TRACE_REQTIMEOUT  RequestTimeout, the same
 //	PCP_TRACE_RECONNECT   Reconnect: whole seconds, separated by commas
-//	PCP_TRACE_NOAGENT     NoAgent, if it is set, to whatever
+//	PCP_TRACE_NOAGENT     NoAgent, if it is set to any value
 //
-// A variable that is malformed counts as not set. The error, which wraps
-// ErrEnvFormat, tells of each; the Config is good all the same.
+// A malformed variable is ignored. The error, which wraps ErrEnvFormat, reports each; the Config
+// is valid nevertheless.
 func FromEnv() (Config, error) {
 	var c Config
 	var errs []error

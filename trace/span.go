@@ -20,8 +20,8 @@ type Span struct {
 	start time.Time
 }
 
-// Begin starts a transaction. The counterpart of pmtracebegin(3), but nothing
-// goes wrong when transactions of one tag overlap.
+// Begin starts a transaction. Transactions of one tag may overlap. It is the counterpart of
+// pmtracebegin(3).
 func (c *Client) Begin(tag string) Span { return Span{c: c, tag: tag, start: time.Now()} }
 
 // End ends the transaction and reports how long it took. It does nothing if the
@@ -37,10 +37,9 @@ func (s *Span) End() {
 // counterpart of pmtraceabort(3).
 func (s *Span) Abort() { s.c = nil }
 
-// Default is the Client of contexts that have none: it sends to the agent of
-// this host, at localhost:4323, and reads nothing from the environment. It
-// connects when it gets its first datum, in a test too: trace.Default.NoAgent =
-// true, before that, keeps it from it.
+// Default is the Client of contexts without one. It sends to the agent of this host,
+// localhost:4323, and reads nothing from the environment. It connects when it gets its first
+// datum, in a test too, unless trace.Default.NoAgent is set before that.
 var Default = new(Client)
 
 type clientKey struct{}
@@ -58,9 +57,8 @@ func FromContext(ctx context.Context) *Client {
 	return Default
 }
 
-// Begin starts a transaction of the Client of ctx, see Client.Begin. Like Point,
-// Observe and Counter it uses Default, which connects to localhost:4323, if ctx
-// does not come from NewContext.
+// Begin starts a transaction of the Client of ctx: see Client.Begin. Like Point, Observe and
+// Counter, it uses Default if ctx does not come from NewContext.
 func Begin(ctx context.Context, tag string) Span { return FromContext(ctx).Begin(tag) }
 
 // Point is Client.Point of the Client of ctx.

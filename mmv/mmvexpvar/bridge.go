@@ -23,8 +23,9 @@ const (
 	maxLogged    = 1000 // kinds of things left out that are logged
 )
 
-// Add has a registry keep the variables of expvar below a root, such as "vars". What is left out is logged with log; nil means
-// slog.Default(). It is called once for a registry; errors of registrations are those of Registry.Err.
+// Add exports the variables of expvar through a registry, below a root such as "vars". Variables
+// that are left out are logged with log; nil means slog.Default(). Call Add once for a registry.
+// Registry.Err returns the errors of registrations.
 func Add(r *mmv.Registry, root string, log *slog.Logger) {
 	r.OnRead(newBridge(r, root, log, expvar.Do).read)
 }

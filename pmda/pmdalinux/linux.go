@@ -23,26 +23,25 @@ const Domain pdu.Domain = 60
 type Options struct {
 	// Root is the directory that has proc and sys in it. Empty means "/".
 	Root string
-	// StateDir is the directory in which the IDs of disks, interfaces and the like
-	// are kept, so that they are the same when the agent runs again: in files such as
-	// 60.1, as the C agent has them in /var/lib/pcp/config/pmda. Empty means that
-	// nothing is kept.
+	// StateDir is the directory that keeps the IDs of disks, interfaces and other instances, so
+	// that they are the same after a restart. Its files have names such as 60.1, as those of the C
+	// agent in /var/lib/pcp/config/pmda. Empty means that the IDs are not kept.
 	StateDir string
-	// Trusts reports whether a client may see the metrics tty and mem.slabinfo, which
-	// come from files that only the root user may read; others see no values of them.
-	// If it is nil, clients on this machine with the user ID 0 may.
+	// Trusts reports whether a client may see the metrics tty and mem.slabinfo, which come from
+	// files that only root may read. Other clients see no values of them. Nil trusts clients on
+	// this machine with the user ID 0.
 	Trusts func(*pmda.Client) bool
-	// ContainerProcess returns a process of a container for clients that ask for one, and
-	// one that is not greater than 0 if the container does not run. Nil means that no
-	// container is known: the error is pdu.ErrNoContainer.
+	// ContainerProcess returns the ID of a process of a container, for clients that request the
+	// container. It returns 0 or less if the container does not run. Nil means that no container
+	// is known: the error is pdu.ErrNoContainer.
 	ContainerProcess func(ctx context.Context, name string) (pid int, err error)
 }
 
 // trustsRoot is the Trusts of Options without one.
 func trustsRoot(c *pmda.Client) bool { return c != nil && c.UID == 0 }
 
-// New makes the agent. The error is errors.ErrUnsupported on systems other than
-// Linux, unless a Root is given.
+// New returns an agent. The error is errors.ErrUnsupported on systems other than Linux, unless
+// Root is set.
 func New(o Options) (*pmda.Agent, error) {
 	if o.Root == "" {
 		if runtime.GOOS != "linux" {

@@ -29,12 +29,13 @@ const (
 	PMProxyName              = "pmproxy"
 )
 
-// Options say what an agent serves, and as what. The zero Options serve nothing.
+// Options say what an agent serves. The zero Options serve nothing.
 type Options struct {
-	// Dir is the directory of the files, such as /var/lib/pcp/tmp/mmv. It need not exist. Empty means none.
+	// Dir is the directory of the files, such as /var/lib/pcp/tmp/mmv. It may be missing. Empty
+	// means no files.
 	Dir string
-	// Registries are served as if each had written a file of its Name into the directory. Two of one Name are served
-	// together, as two files of one cluster.
+	// Registries are served as if each had written a file of its Name into the directory. Two
+	// registries with one Name are served together, like two files of one cluster.
 	Registries []*mmv.Registry
 	// Name is the agent's name and the root of its metrics. Empty means the constant Name.
 	Name string
@@ -44,7 +45,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// New makes the agent. Invalid options are reported by the agent's Err, and by whatever serves it.
+// New returns an agent. The agent's Err reports invalid options, and a collector does not accept
+// the agent then.
 func New(o Options) *pmda.Agent { return newAgent(o, defaultLimits).Agent }
 
 // Of makes an agent that serves Registries of this program and no files.

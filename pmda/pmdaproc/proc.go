@@ -16,48 +16,50 @@ import (
 // Domain is the number of PCP's agent of processes.
 const Domain pdu.Domain = 3
 
-// Options configure New. The zero value reads this machine. The fields may change until the agent
-// serves, as a program's options say.
+// Options configure New. The zero value reads this machine. The fields may be changed until the
+// agent serves, for example by the options of a program.
 type Options struct {
 	// Root is the directory that has proc and sys in it. Empty means "/".
 	Root string
-	// Hertz is how many clock ticks the kernel counts in a second, 0 for the usual 100.
+	// Hertz is the number of the kernel's clock ticks in a second. 0 means 100.
 	Hertz int
-	// PageSize is the length of a page of memory in bytes, 0 for that of this machine.
+	// PageSize is the size of a memory page in bytes. 0 means that of this machine.
 	PageSize int
-	// Threads has the threads of processes listed too, for clients that have not said
-	// otherwise. A client changes it for itself by a store into proc.control.perclient.threads; the root user, or the
-	// agent's own, for all by one into proc.control.all.threads.
+	// Threads also lists threads, for clients without a setting. A client changes its setting with
+	// a store into proc.control.perclient.threads. Root and the agent's own user change the
+	// setting of all clients with a store into proc.control.all.threads.
 	Threads bool
-	// Cgroup limits the list of processes to those of a control group, whose directory it
-	// is, for clients that have not named another one. Empty means no limit.
+	// Cgroup is the directory of a control group. Clients that have not named another group get
+	// only the processes of this group. Empty means no limit.
 	Cgroup string
-	// NoAccessChecks shows every client what the agent itself may see. Otherwise clients
-	// see what the kernel shows to their user and group, and those of whom these are not
-	// known see sums alone.
+	// NoAccessChecks shows every client what the agent can see. Otherwise clients see what the
+	// kernel shows to their user and group. Clients whose user and group are unknown see only
+	// totals.
 	NoAccessChecks bool
-	// AccessConfig is the file with the names of users who see single processes although their user ID is not known, such as
-	// those who have logged in to the collector from other hosts; /etc/pcp/proc/access.conf has it since PCP 7. A line
-	// "allowed: joe, sue" names them: they see what the agent itself sees, or with the line "mapped: true" what the local users of
-	// these names see. It is read once, at the first request. There need not be such a file. Empty means none.
+	// AccessConfig is the name of a file with users that may see single processes although their
+	// user ID is unknown, such as users of other hosts that have logged in to the collector. PCP 7
+	// uses /etc/pcp/proc/access.conf. The line "allowed: joe, sue" names the users. They see what
+	// the agent sees; with the line "mapped: true" they see what the local users of the same names
+	// see. The file is read once, at the first request. It may be missing. Empty means no file.
 	AccessConfig string
-	// HotprocConfig is the file with the condition for hotproc, such as
-	// /var/lib/pcp/pmdas/proc/hotproc.conf. There need not be such a file. Empty means none.
+	// HotprocConfig is the name of the file with the condition for hotproc, such as
+	// /var/lib/pcp/pmdas/proc/hotproc.conf. The file may be missing. Empty means no file.
 	HotprocConfig string
-	// AccountingFile is where the kernel writes records of processes that have ended, if it is none
-	// of the usual places, /var/log/account/pacct and /var/account/pacct.
+	// AccountingFile is the file of the kernel's process accounting. Empty means
+	// /var/log/account/pacct or /var/account/pacct.
 	AccountingFile string
-	// PrivateAccounting is a file for such records of the agent's own, such as
-	// /var/lib/pcp/pmcd/pacct, for when the root user stores 1 into acct.control.enable_acct and
-	// the kernel writes none. Empty means that the agent never switches process accounting on.
+	// PrivateAccounting is a file that the agent lets the kernel write such records to, for
+	// example /var/lib/pcp/pmcd/pacct. It is used if root stores 1 into acct.control.enable_acct
+	// and the kernel writes no records. Empty means that the agent never switches process
+	// accounting on.
 	PrivateAccounting string
 	// ContainerCgroup returns the name of the control group of a container, for clients that
-	// ask for one. If it is nil no container is known.
+	// request the container. Nil means that no container is known.
 	ContainerCgroup func(ctx context.Context, name string) (string, error)
 }
 
-// New makes the agent. The error is errors.ErrUnsupported on systems other than
-// Linux, unless a Root is given. It keeps o, which may be nil.
+// New returns an agent. It keeps o, which may be nil. The error is errors.ErrUnsupported on
+// systems other than Linux, unless Root is set.
 func New(o *Options) (*pmda.Agent, error) {
 	if o == nil {
 		o = new(Options)

@@ -9,18 +9,18 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// ParseAccess makes access rules of the arguments that the option -A of pmdatrace(1) takes:
+// ParseAccess returns access rules from arguments of the option -A of pmdatrace(1):
 //
 //	allow:HOST:MAX      HOST may have MAX connections at a time, 0 for any number
-//	disallow:HOST       HOST may have none
+//	disallow:HOST       HOST may have no connection
 //
-// HOST is a name, an IPv4 address, or the beginning of one such as 10.1.*, or * for all. Of the
-// rules that match a client the most specific one wins; a client that none matches may send.
-// Clients on the loopback interface are checked as if they came from the addresses of this
-// host's name. Each connection counts once, while the C agent counts those of this host up to
-// three times for each of its addresses.
+// HOST is a name, an IPv4 address, the beginning of one such as 10.1.*, or * for all. The most
+// specific rule that matches a client applies. A client that matches no rule may send. Clients on
+// the loopback interface are checked as if they came from the addresses of this host's name. Each
+// connection counts once; the C agent counts a connection of this host up to three times for each
+// of its addresses.
 //
-// Names are looked up now. Without rules the result is nil, which lets everybody send.
+// Names are resolved during the call. Without rules the result is nil, which lets every host send.
 func ParseAccess(rules ...string) (*pmcdconf.Access, error) {
 	if len(rules) == 0 {
 		return nil, nil

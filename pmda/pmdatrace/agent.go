@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// An Agent is the agent for traces: a pmda.Handler that exports what applications send to the
-// listeners of Serve. It may be used by several goroutines at once.
+// An Agent is a trace agent: a pmda.Handler that exports what applications send to the listeners
+// of Serve. It is safe for concurrent use.
 type Agent struct {
 	*pmda.Agent // do not replace it
 
@@ -38,8 +38,8 @@ type Agent struct {
 // noLabels are the labels of the agent: PCP's has none, and archives tell metrics apart by them.
 const noLabels = "{}"
 
-// New makes an agent, whose period begins now. Options that cannot be are reported by its Err, and by
-// Serve and whatever else serves it.
+// New returns an agent. Its period begins now. Invalid options are reported by Err, and Serve and
+// collectors then refuse the agent.
 func New(o Options) *Agent {
 	err := o.complete()
 	if err != nil {

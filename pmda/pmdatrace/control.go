@@ -49,8 +49,8 @@ func (a *Agent) registerControl(o *Options) {
 	})
 }
 
-// Reset forgets all tags and begins a new period, as a store into trace.control.reset does. A tag
-// that comes back has the same instance number as before.
+// Reset removes all tags and begins a new period, like a store into trace.control.reset. A tag
+// that comes back has the same instance number.
 func (a *Agent) Reset() {
 	a.mu.Lock()
 	a.table.reset(time.Now())
@@ -58,8 +58,8 @@ func (a *Agent) Reset() {
 	a.limitedLog().Info("PMDA reset")
 }
 
-// SetDebug sets what else is logged: a sum of DebugAppl0 and DebugPDU, as a store into
-// trace.control.debug does.
+// SetDebug enables log messages: DebugAppl0, DebugPDU, both or none. A store into
+// trace.control.debug does the same.
 func (a *Agent) SetDebug(bits int32) {
 	if old := a.debug.Swap(bits); old != bits {
 		a.limitedLog().Info("trace.control.debug", slog.Int("old", int(old)), slog.Int("new", int(bits)))

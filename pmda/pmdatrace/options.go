@@ -33,29 +33,31 @@ const (
 type Options struct {
 	// Domain is the number of the agent. Zero means the constant Domain.
 	Domain pdu.Domain
-	// Period is the time that rates, and average, minimum and maximum times, are of: whole
-	// seconds, a part of a second is left out. Zero means DefaultPeriod. It is -T of pmdatrace(1).
+	// Period is the time that rates and average, minimum and maximum times cover, in whole
+	// seconds; fractions of a second are dropped. Zero means DefaultPeriod. It is -T of
+	// pmdatrace(1).
 	Period time.Duration
-	// Buckets is into how many intervals the Period is divided, 1 to 1000: at the end of each,
-	// what came in it becomes visible. Zero means DefaultBuckets. It is -N of pmdatrace(1).
+	// Buckets is the number of intervals of the Period, 1 to 1000. The data of an interval become
+	// visible at its end. Zero means DefaultBuckets. It is -N of pmdatrace(1).
 	Buckets int
-	// ObserveUnits are the units of trace.observe.value, CounterUnits those of
-	// trace.counter.value: -U and -V of pmdatrace(1).
+	// ObserveUnits are the units of trace.observe.value, and CounterUnits the units of
+	// trace.counter.value. They are -U and -V of pmdatrace(1).
 	ObserveUnits, CounterUnits pdu.Units
-	// Access says which hosts may send, and over how many connections at a time: ParseAccess
-	// makes it, or pmcdconf.Parse, where all that can be denied is "all". Nil lets everybody send.
+	// Access says which hosts may send, and over how many connections at a time. ParseAccess
+	// returns one. Rules of pmcdconf.Parse can only deny the operation "all". Nil lets every host
+	// send.
 	Access *pmcdconf.Access
-	// MaxClients is how many applications may be connected at a time, also if they send nothing. Zero
-	// means DefaultMaxClients.
+	// MaxClients is the maximum number of connected applications, idle ones included. Zero means
+	// DefaultMaxClients.
 	MaxClients int
-	// MaxTags is how many tags there may be, of all kinds together; further ones are refused.
-	// As many of those from before a reset are remembered besides. Zero means DefaultMaxTags.
+	// MaxTags is the maximum number of tags of all kinds together; further ones are refused. The
+	// agent also remembers as many from before a reset. Zero means DefaultMaxTags.
 	MaxTags int
-	// MaxMemory is how many bytes the tags may take, about: further tags are refused. Zero
-	// means DefaultMaxMemory.
+	// MaxMemory is the approximate maximum of bytes for tags; further tags are refused. Zero means
+	// DefaultMaxMemory.
 	MaxMemory int
-	// Logger logs refused clients and tags, and broken PDUs. See pmda.Agent.Logger, also for
-	// what nil means.
+	// Logger logs refused clients and tags, and invalid PDUs. See pmda.Agent.Logger for the
+	// meaning of nil.
 	Logger *slog.Logger
 }
 

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Serve takes the values that applications send over the connections of a listener, until ctx ends. It
-// returns nil then, when all connections are closed, and an error if the listener fails or the agent
-// has an Err. It closes the listener. There may be several at a time; trace.control.port is that
-// of the last TCP listener.
+// Serve accepts connections of applications on a listener until ctx ends, and closes the listener.
+// It returns nil when ctx has ended and all connections are closed. It returns an error if the
+// listener fails or the agent has an Err. An agent can serve several listeners; trace.control.port
+// is the port of the last TCP listener.
 //
-// Applications that Options.Access forbids, and those above MaxClients, are told so and disconnected; one
-// that breaks the rules of the protocol, or does not read the answers that it has asked for, is
-// disconnected.
+// An application that Options.Access forbids or that exceeds MaxClients is refused and
+// disconnected. An application that breaks the protocol, or does not read the replies that it
+// requested, is disconnected.
 func (a *Agent) Serve(ctx context.Context, ln net.Listener) error {
 	defer ln.Close()
 	if err := a.Err(); err != nil {
