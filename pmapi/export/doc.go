@@ -1,5 +1,5 @@
-// Package export reads whole trees of metrics, with all that is known of them, for programs that pass them on to other monitoring
-// systems: such as a page for Prometheus, or messages for OpenTelemetry.
+// Package export reads whole trees of metrics with their metadata, for programs that pass them on
+// to another monitoring system. Packages openmetrics, remotewrite and otlp are such programs.
 //
 //	r := &export.Reader{Context: c, Names: []string{"kernel", "disk.dev"}}
 //	for range time.Tick(10 * time.Second) {
@@ -15,7 +15,19 @@
 //		}
 //	}
 //
-// A pmapi.Group is for programs that know the names of what they want, and its types. A Reader takes what there is: new metrics and
-// instances appear as they come. It asks for names, descriptors, texts, labels and instances once, and again when the source
-// says that they have changed, when an instance has a value but no name yet, and after Reader.Refresh.
+// # Reader or Group
+//
+// A pmapi.Group is for programs that know the names and types of their metrics. A Reader reads all
+// metrics below the given names: new metrics and instances appear in the next Snapshot.
+//
+// # When metadata is read
+//
+// A Reader requests names, descriptors, texts, labels and instances once. It requests them again
+// when the source reports a change, when a value has an instance without a known name, and when
+// Reader.Refresh has passed.
+//
+// # Archives
+//
+// Reader.ReadRecord reads an archive record by record, each with its original time. Package
+// backfill uses it to send archives.
 package export

@@ -1,7 +1,43 @@
-// Package backfill sends archives to receivers of metrics: each record with its original time, in order, once. It is what
-// remotewrite.Exporter.Backfill and otlp.Exporter.Backfill have in common; programs use those.
+// Package backfill sends archives to receivers of metrics: each record once, in order, with its
+// original time. It is the common part of remotewrite.Exporter.Backfill and otlp.Exporter.Backfill,
+// which programs call:
 //
-//	err := e.Backfill(ctx, backfill.Options{State: "/var/lib/pcp/web1.backfill"})
+//	c, err := pmapi.Open(ctx, "/var/log/pcp/pmlogger/web1") // a directory of archives
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	e := &remotewrite.Exporter{
+//		Reader:   &export.Reader{Context: c, Names: []string{"kernel", "disk"}},
+//		Endpoint: "http://localhost:9090/api/v1/write",
+//	}
+//	return e.Backfill(ctx, backfill.Options{State: "web1.sent"})
+//
+// # Continue after an interruption
+//
+// With Options.State, a file remembers how much the receiver has accepted. The next Backfill with
+// the same file continues after the last accepted record, also if the archive has grown. It must
+// have the same archive, receiver, metrics and From. Messages that were being sent when a program
+// was killed are sent again without change.
+//
+// # Send a part
+//
+// Options.From and Options.To limit the time, and Reader.Names the metrics. Derived metrics are not
+// in records and are left out.
+//
+// # If the receiver refuses
+//
+// Backfill ends at the first message that the receiver refuses. With Options.KeepGoing it skips the
+// message and counts it as failed. A receiver that is away is retried until ctx ends.
+//
+// # Marks
+//
+// A mark in an archive means that recording was interrupted. All series end there and start again
+// with the next record that has them.
+//
+// # Another protocol
+//
+// A program that implements an Encoder for another protocol calls Run with a send.Sender.
 package backfill
 
 import (
@@ -17,30 +53,35 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/send"
 )
 
-// Options say what is sent of an archive.
+// Options select the part of an archive and say what to do about refusals and interruptions. The
+// zero value sends the whole archive.
 type Options struct {
-	From, To time.Time // of records, both included; the zero time is the start or the end of the archive
+	// From and To limit the times of records, both inclusive. The zero time is the start or the end
+	// of the archive.
+	From, To time.Time
 
-	// State is a file that remembers how much the receiver has: a Backfill that was interrupted, or whose archive or To has grown since, goes on
-	// after that when it is run again with the same archive, receiver, metrics and From. What was in hand when a program was killed
-	// is sent once more, as it was. "" means to begin anew.
+	// State names a file that remembers how much the receiver has accepted. A later Backfill with
+	// the same file, archive, receiver, metrics and From continues after that. The archive may have
+	// grown and To may be later. "" means to start from the beginning.
 	State string
 
-	// KeepGoing leaves out what the receiver refuses, and counts it as failed. Without, the first refusal is an error, and State stays before it.
+	// KeepGoing skips messages that the receiver refuses and counts them as failed. Without it the
+	// first refusal is an error, and the file of State says that the message is not yet sent.
 	KeepGoing bool
 
-	// Progress, if it is not nil, is called when the receiver has got all records up to a time. It must not take long.
+	// Progress, if not nil, is called when the receiver has accepted all records up to a time. It
+	// must return quickly.
 	Progress func(upto time.Time, s send.Stats)
 }
 
-// An Encoder makes messages of snapshots.
+// An Encoder makes messages from snapshots. Run calls its methods from one goroutine.
 type Encoder interface {
-	Add(*export.Snapshot) // takes the values of a record
-	End()                 // ends all series, after the last record that was added
-	Full() bool           // whether it is time to make messages of what waits
-	Discard()             // forgets what waits, as if it had been sent
+	Add(*export.Snapshot) // adds the values of a record
+	End()                 // ends all series after the last added record
+	Full() bool           // reports whether enough values wait for a message
+	Discard()             // forgets the waiting values, as if they had been sent
 
-	// Next is the next message of what waits; ok is false if nothing does.
+	// Next returns the next message of the waiting values; ok is false if no values wait.
 	Next() (m send.Message, ok bool)
 }
 
@@ -67,11 +108,13 @@ type tag struct {
 	end    bool // the batch ends all series, with the archive
 }
 
-// Run reads the archives of a Reader's context, which is set to their start or to Options.From, and sends them by a Sender, which is not open yet. key is what the
-// messages depend on besides the archives, such as the Reader's names.
+// Run sends the archives of r.Context with s, which must not be open yet. It starts at o.From or at
+// the start of the archives. The strings in key identify what the messages depend on besides the
+// archives, such as the Reader's names; a file of Options.State with another key is an error.
 //
-// Run ends when all has been sent, with the error of ctx when that ends, after a last attempt to send what waits, and with that of the
-// archives, of the state or of the receiver when there is one.
+// Run returns nil when all has been sent. When ctx ends it tries once more to send what waits, and
+// returns the cause. Else it returns the first error of the archives, of the state or of the
+// receiver.
 func Run(ctx context.Context, r *export.Reader, enc Encoder, s *send.Sender, key []string, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

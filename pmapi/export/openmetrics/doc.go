@@ -1,24 +1,66 @@
-// Package openmetrics writes metrics as a page that Prometheus and its kin read: in the format OpenMetrics 1.0, in that of
-// Prometheus, text 0.0.4, or as PCP's own pmproxy writes them.
+// Package openmetrics writes metrics as a page for Prometheus and compatible scrapers: in the
+// format OpenMetrics 1.0, in the text format 0.0.4 of Prometheus, or in the format of PCP's
+// pmproxy.
 //
-//	http.Handle("/metrics", &openmetrics.Handler{Reader: &export.Reader{Context: c}})
+//	d := &pmapi.Dialer{AutoReconnect: true}
+//	c, err := d.Dial(ctx, "localhost")
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	http.Handle("/metrics", &openmetrics.Handler{
+//		Reader: &export.Reader{Context: c, Names: []string{"kernel", "disk"}},
+//	})
+//	return http.ListenAndServe("localhost:9100", nil)
 //
-// A metric becomes a family:
+// This job of Prometheus scrapes it:
 //
-//	PCP                                    OpenMetrics                     text 0.0.4                      pmproxy's
-//	counter                                counter n, sample n_total       counter n_total                 counter n
-//	instant or discrete number             gauge n                         gauge n                         gauge n
-//	discrete string                        info n, n_info{value="…"} 1     gauge n_info{value="…"} 1       –
-//	counter whose instances are buckets    histogram                       histogram                       counter n
-//	numbers whose instances are buckets    gaugehistogram                  gauge with le                   gauge n
-//	aggregates, event records              –                               –                               –
+//	scrape_configs:
+//	- job_name: pcp
+//	  static_configs: [{targets: ['localhost:9100']}]
 //
-// Its name has "_" in place of dots. Values are in base units, bytes and seconds, which end the name, but for pmproxy's format. Labels are those of
-// PCP, below the level of the host's, and instname is the instance. The host's labels are those of target_info. Equal input gives
-// an equal page.
+// Package webapi has the same page with a choice of collectors. Package nodeview has a View with
+// the names of node_exporter. An Encoder writes pages without HTTP.
 //
-// The instances of a domain are the buckets of a histogram if the domain or the metric has the label "buckets", which says
-// "cumulative" or "disjoint", and each instance has the label "le", the upper bound. The bounds are in the metric's units, or in those
-// of the label "le_unit", such as "millisec". The label "sum_metric" names the metric with the sum of what was observed, which may
-// be by the last part of its name if the others are those of the metric's.
+// # Choose the format
+//
+// A Handler chooses the format by the header Accept of the scraper. The parameter format
+// (openmetrics, prometheus or pcp) has precedence. Equal values make equal pages.
+//
+// # Names and types
+//
+// A metric becomes a family. Its name n is the name in PCP with "_" in place of each dot:
+//
+//	PCP                            OpenMetrics                 text 0.0.4        pmproxy
+//	counter                        counter n, sample n_total   counter n_total   counter n
+//	instant or discrete number     gauge n                     gauge n           gauge n
+//	discrete string                info n, sample n_info       gauge n_info      –
+//	counter, instances as buckets  histogram n                 histogram n       counter n
+//	number, instances as buckets   gaugehistogram n            gauge n, with le  gauge n
+//	aggregate or event record      –                           –                 –
+//
+// The sample of a discrete string is 1, and its label value is the string.
+//
+// Values are in base units, such as bytes and seconds, and the name ends with the unit:
+// kernel.all.cpu.user becomes kernel_all_cpu_user_seconds_total. The format of pmproxy keeps the
+// units and names of PCP.
+//
+// # Labels
+//
+// The label instname is the name of the instance. The labels of the domain, the instance domain,
+// the cluster, the metric and the instance follow, without those in DefaultDrop. The labels of the
+// host are in the family target_info. The format of pmproxy has all labels on each sample.
+//
+// # Histograms
+//
+// The instances of a domain are the buckets of a histogram if the domain or the metric has the
+// label buckets. These labels describe it:
+//
+//	buckets      "cumulative" or "disjoint"
+//	le           of each instance: the upper bound of the bucket
+//	le_unit      the unit of the bounds, such as "millisec"; else the unit of the metric
+//	sum_metric   the metric with the sum of the observed values
+//
+// The label sum_metric may be the last part of a name; the other parts are those of the metric
+// then.
 package openmetrics

@@ -1,25 +1,65 @@
-// Package otlp sends metrics to OpenTelemetry: to its collector, and to all that receive OTLP over HTTP, which is encoded as JSON here.
+// Package otlp sends metrics to OpenTelemetry's collector and to other receivers of OTLP over HTTP:
+// live from a PCP collector, or from archives with their original times. Messages are JSON.
 //
-//	e, err := otlp.FromEnv() // of OTEL_EXPORTER_OTLP_ENDPOINT and others
+//	d := &pmapi.Dialer{AutoReconnect: true}
+//	c, err := d.Dial(ctx, "localhost")
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	e, err := otlp.FromEnv() // OTEL_EXPORTER_OTLP_ENDPOINT and others
 //	if err != nil {
 //		return err
 //	}
 //	e.Reader = &export.Reader{Context: c, Names: []string{"kernel", "disk.dev"}}
-//	return e.Run(ctx)
+//	return e.Run(ctx) // every minute, until ctx ends
 //
-// A metric becomes one of OpenTelemetry, of the same name, with the one-line help text as its description:
+// Without FromEnv, an Exporter sends to http://localhost:4318/v1/metrics, or to its Endpoint. The
+// command examples/pcp2otlp is this package with options.
 //
-//	PCP                                     OTLP
-//	counter                                 sum, cumulative and monotonic
-//	instant or discrete number              gauge
-//	counter whose instances are buckets     histogram, cumulative, with its sum; see package openmetrics for what marks buckets
-//	discrete string, with Encoder.Strings   gauge that is 1, whose attribute "value" is the string
-//	other strings, aggregates, event records  –
+// # Metrics
 //
-// Units are those of UCUM ("KiBy", "ms", "{count}/s"), and values are as they were read, but for counts of thousands and so on,
-// which become counts of one; a histogram has the unit of what was observed. The labels of the host are attributes of the resource, such as host.name; other labels, and instname and
-// instid, which are the name and the number of the instance, are attributes of the points.
+// A metric keeps its name. Its description is the one-line help text.
 //
-// The start time of a counter is when it was seen first, and after a reset, as by a restart of its agent, the time of the last
-// value before that. A series that ends has one more point, which says that there is no value.
+//	PCP                                    OTLP
+//	counter                                sum, cumulative and monotonic
+//	instant or discrete number             gauge
+//	counter, instances as buckets          histogram, cumulative, with its sum
+//	discrete string, with Encoder.Strings  gauge of value 1; the attribute value is the string
+//	other string, aggregate, event record  –
+//
+// Package openmetrics says which labels mark instances as buckets.
+//
+// Units are those of UCUM: "KiBy", "ms", "{count}/s". Values are not converted, with two
+// exceptions: a count of thousands, millions and so on becomes a count of ones, and a histogram has
+// the unit of the observed values.
+//
+// # Attributes
+//
+// The labels of the host are attributes of the resource, such as host.name. Other labels are
+// attributes of the points, and so are instname and instid, the name and the number of the
+// instance.
+//
+// # Start times and ends of series
+//
+// The start time of a counter is the time of its first value. After a reset, such as a restart of
+// its agent, the start time is that of the last value before. A series that ends has one more point
+// with the flag that means "no recorded value".
+//
+// # If the receiver is away
+//
+// Messages wait in memory, up to 64 MiB, and are sent in order when the receiver is back.
+// Exporter.MaxQueue is another limit. With Exporter.Directory they wait in files, which the next
+// run sends first. If there is no room, the oldest are dropped; Exporter.Stats counts them.
+//
+// # Logins and certificates
+//
+// Exporter.Header adds headers to each request, such as Authorization. Exporter.Client holds the
+// TLS settings; see send.TLS. FromEnv reads both from the environment.
+//
+// # Send an archive
+//
+// Open the archive with pmapi.Open and call Exporter.Backfill in place of Run:
+//
+//	err := e.Backfill(ctx, backfill.Options{State: "web1.sent"})
 package otlp

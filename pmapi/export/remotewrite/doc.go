@@ -1,15 +1,56 @@
-// Package remotewrite sends metrics to Prometheus, Mimir, VictoriaMetrics and all that receive Prometheus remote write 1.0.
+// Package remotewrite sends metrics to Prometheus, Mimir, Thanos, VictoriaMetrics and other
+// receivers of Prometheus remote write 1.0: live from a collector, or from archives with their
+// original times.
 //
+//	d := &pmapi.Dialer{AutoReconnect: true}
+//	c, err := d.Dial(ctx, "localhost")
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
 //	e := &remotewrite.Exporter{
 //		Reader:   &export.Reader{Context: c, Names: []string{"kernel", "disk.dev"}},
 //		Endpoint: "http://localhost:9090/api/v1/write",
 //	}
-//	return e.Run(ctx)
+//	return e.Run(ctx) // every 15 seconds, until ctx ends
 //
-// Names, labels, units and kinds are those that package openmetrics gives to metrics, so that a query has the same answer
-// whether a host was scraped or has sent its metrics. What a scraper adds, the labels job and instance, an Encoder adds:
-// "pcp" and the name of the host, unless it is given others. A label of PCP's with such a name gets "exported_" before it.
+// Prometheus accepts remote write if it is started with --web.enable-remote-write-receiver. The
+// command examples/pcp2prometheus is this package with options.
 //
-// Samples have the time of the values. A series that ends, since its instance or its metric is there no more, or the source is away, has
-// a last sample that says so, Prometheus' staleness marker.
+// # Names and labels
+//
+// Names, labels, units and types are those of package openmetrics. A query has the same result for
+// a host that is scraped and for a host that sends its metrics. The Encoder adds the labels job and
+// instance, which a scrape adds too: "pcp" and the name of the host, or those in Encoder.Labels. A
+// label of PCP with one of these names gets the prefix "exported_".
+//
+// # Times and ends of series
+//
+// A sample has the time of its value. A series ends when its instance or its metric has gone, or
+// when the source is away. Its last sample is then Prometheus' staleness marker.
+//
+// # If the receiver is away
+//
+// Messages wait in memory, up to 64 MiB, and are sent in order when the receiver is back.
+// Exporter.MaxQueue is another limit. With Exporter.Directory they wait in files, which the next
+// run sends first. If there is no room, the oldest are dropped; Exporter.Stats counts them.
+//
+// # Logins and certificates
+//
+// Exporter.Header adds headers to each request, such as Authorization. A user and a password in the
+// Endpoint are sent as HTTP basic authentication. Exporter.Client holds the TLS settings; see
+// send.TLS.
+//
+// # Send an archive
+//
+// Open the archive with pmapi.Open and call Exporter.Backfill in place of Run:
+//
+//	err := e.Backfill(ctx, backfill.Options{State: "web1.sent"})
+//
+// Prometheus rejects old samples, unless its configuration has a window as long as the archive is
+// old:
+//
+//	storage:
+//	  tsdb:
+//	    out_of_order_time_window: 30d
 package remotewrite

@@ -11,19 +11,20 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// Poll is how the metrics of a live source are read.
+// Poll describes how Sender.Live reads a live source.
 type Poll struct {
 	Reader   *export.Reader
 	Interval time.Duration // between two reads
-	Samples  int           // how many times to read; 0 means no end
+	Samples  int           // the number of reads; 0 means no limit
 
-	Take func(*export.Snapshot) // is given what was read
-	Away func()                 // is called for the first of several reads that have failed; may be nil
+	Take func(*export.Snapshot) // called after each successful read
+	Away func()                 // called at the first of consecutive failed reads; may be nil
 }
 
-// Live opens the Sender, reads a live source, and runs the Sender until all that was read has been sent, as Run says. It reads at once and
-// then at every multiple of the interval after that, those left out that have passed meanwhile, until ctx ends, the source ends, or
-// all samples have been read. Timeout is that of a read, too. The error is that of Open.
+// Live opens the Sender, reads a live source and sends until all messages have been sent; see Run.
+// It reads at once and then at each multiple of the interval, and skips those that have passed. It
+// reads until ctx ends, the source ends, or p.Samples reads are done. Sender.Timeout also limits a
+// read. The error is that of Open.
 func (s *Sender) Live(ctx context.Context, p *Poll) error {
 	if err := s.Open(); err != nil {
 		return err

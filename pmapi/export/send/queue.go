@@ -8,11 +8,11 @@ import (
 
 // A Message is the body of a request.
 type Message struct {
-	Body     []byte // as it is sent; it is the queue's from then on
+	Body     []byte // the bytes to send; the queue owns them after Put
 	Encoding string // the header Content-Encoding; "" for none
-	Points   int    // how many data points it has
+	Points   int    // the number of data points
 
-	Tag any // of the caller, for Sender.Done; it is not kept in a directory
+	Tag any // for Sender.Done; it is not kept in a directory
 
 	file uint64 // the number of its file, which has the body while it waits; 0 for none
 	size int    // what it counts for in the queue

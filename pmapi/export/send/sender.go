@@ -38,39 +38,51 @@ const (
 	maxText     = 1024
 )
 
-// A Sender posts messages one after the other, each until the receiver has taken or refused it. Fields are not changed once Open has
-// been called.
+// A Sender posts messages one after the other, each until the receiver has accepted or refused it.
+// Endpoint, Protocol and Retry are required. Fields must not change after Open. Put, PutWait,
+// TooLong, Close and Stats may be called by several goroutines after Open.
 type Sender struct {
-	Protocol string      // a short name: it begins errors and is part of the header User-Agent
-	Endpoint string      // a URL of http or https
-	Header   http.Header // of all requests
-	Demanded http.Header // and those that the protocol demands, which have precedence
+	Protocol string      // a short name for errors and for the header User-Agent
+	Endpoint string      // a URL with the scheme http or https
+	Header   http.Header // added to each request
+	Demanded http.Header // headers of the protocol; they have precedence over Header
 
-	Client   *http.Client  // nil means one without redirects, that uses proxies as the environment says
-	Timeout  time.Duration // of an attempt, and of the last attempts when Run ends; 0 means DefaultTimeout
-	MaxQueue int           // bytes of messages that wait; the oldest make room, one is always kept. 0 means DefaultMaxQueue
+	// Client sends requests; nil means one without redirects and with the proxies of the
+	// environment.
+	Client *http.Client
+	// Timeout limits an attempt, and the time for the last attempts when Run ends; 0 means
+	// DefaultTimeout.
+	Timeout time.Duration
+	// MaxQueue limits the bytes of waiting messages; 0 means DefaultMaxQueue. Put drops the oldest
+	// messages to make room, but always keeps one.
+	MaxQueue int
 
-	// Directory keeps the messages that wait, also from one run to the next. It is made if it is not there, and belongs to one
-	// Sender at a time. What could not be written to it stays in memory. A crash of the computer, but not one of the program, may
-	// cost the last messages. "" means memory.
+	// Directory keeps the waiting messages, also from one run to the next; "" means memory. Open
+	// creates it if necessary. Only one Sender at a time can use it. Messages that cannot be
+	// written stay in memory. A crash of the program loses no message; a crash of the computer may
+	// lose the last ones.
 	Directory string
 
-	// Retry is whether a status that is not 2xx is one to try again after. reason is what Reason has found in the body.
+	// Retry reports whether to send a message again after a status other than 2xx. The argument
+	// reason is the result of Reason.
 	Retry func(status int, reason string) bool
 
-	// Reply, if it is not nil, takes the body of a reply 2xx that it is given: how many points were rejected, which is not negative, and why.
+	// Reply, if not nil, parses the body of a 2xx reply: how many points the receiver rejected (not
+	// negative), and why.
 	Reply func(header http.Header, body []byte) (rejected int64, message string, err error)
 
-	// Reason, if it is not nil, is what the body of another reply says, for Retry and the log.
+	// Reason, if not nil, returns the reason in the body of another reply, for Retry and the log.
 	Reason func(body []byte) string
 
-	// Done, if it is not nil, is called by Run after each message that was taken, in order, and that was refused.
+	// Done, if not nil, is called by Run, in order, after each message that was accepted or
+	// refused.
 	Done func(Message)
 
-	// Strict makes Run end with an error when the receiver refuses a message, which Done is not called for.
+	// Strict makes Run return an error when the receiver refuses a message. Done is not called for
+	// that message.
 	Strict bool
 
-	Log *slog.Logger // what goes wrong; nil means nothing
+	Log *slog.Logger // warnings; nil means none
 
 	once    sync.Once
 	queue   queue
@@ -92,7 +104,8 @@ func (s *Sender) init() {
 	})
 }
 
-// Open checks the endpoint and the headers, and opens the directory. Run is to follow, which closes it.
+// Open checks the endpoint and the headers, and opens the directory. Run must follow; it closes the
+// directory.
 func (s *Sender) Open() error {
 	s.init()
 	u, err := url.Parse(s.Endpoint)
@@ -168,7 +181,8 @@ func notInNames(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// NoRedirect is a CheckRedirect that keeps the credentials in headers where they were meant for.
+// NoRedirect is a CheckRedirect for http.Client that follows no redirect, so that credentials in
+// headers go only to the endpoint.
 func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // moduleVersion is the version of this module, if it was built as one.
@@ -184,19 +198,20 @@ var moduleVersion = sync.OnceValue(func() string {
 	return "0"
 })
 
-// Stats are the counters at this time.
+// Stats returns the counters at this time.
 func (s *Sender) Stats() Stats {
 	s.init()
 	return s.queue.snapshot()
 }
 
-// Put adds a message to those that wait; the oldest make room.
+// Put adds a message to the queue. If the queue is full, the oldest messages are dropped.
 func (s *Sender) Put(m Message) { s.queue.put(m) }
 
-// PutWait adds a message once there is room for it. The error is that of ctx, or says that Run has ended.
+// PutWait waits until the queue has room for a message and adds it. The error is that of ctx, or
+// says that Run has ended.
 func (s *Sender) PutWait(ctx context.Context, m Message) error { return s.queue.putWait(ctx, m) }
 
-// TooLong counts a message that is not to be sent.
+// TooLong counts and logs a message that the caller does not send because of its length.
 func (s *Sender) TooLong(points, bytes int) {
 	s.warn("message is too long to be sent", "bytes", bytes)
 	s.queue.update(func(st *Stats) {
@@ -205,11 +220,13 @@ func (s *Sender) TooLong(points, bytes int) {
 	})
 }
 
-// Close says that no message is to come: Run returns once all have been sent.
+// Close tells Run that no more messages follow. Each Run needs one, also when its context has
+// ended.
 func (s *Sender) Close() { s.queue.close() }
 
-// Run sends messages until all have been sent after Close, or until ctx ends. What is left then is tried once more, for Timeout in all, as are
-// those that come before Close. The error is that of a refused message, if Strict.
+// Run sends the messages of the queue, and returns after Close when all have been sent. When ctx
+// ends, Run tries each remaining message once, and those added before Close too, for Timeout in
+// all. It returns an error only for a refused message with Strict.
 func (s *Sender) Run(ctx context.Context) error {
 	q := &s.queue
 	defer func() {
@@ -374,7 +391,7 @@ func statusError(status, reason string) error {
 	return fmt.Errorf("%s: %s", Shortened(status), reason)
 }
 
-// Shortened is what is kept of a receiver's text.
+// Shortened returns the first part of a receiver's text, for logs and errors.
 func Shortened(s string) string {
 	if len(s) > maxText {
 		s = s[:maxText]

@@ -1,6 +1,6 @@
 package send
 
-// A Count is a number of messages, and of the data points in them.
+// A Count is a number of messages and of the data points in them.
 type Count struct{ Messages, Points uint64 }
 
 func (c *Count) add(points int) {
@@ -8,18 +8,22 @@ func (c *Count) add(points int) {
 	c.Points += uint64(points)
 }
 
-// Stats are counters. At all times Read + Found is Sent + Dropped + Failed + Queued.
+// Stats are the counters of a Sender. At all times Read + Found equals Sent + Dropped + Failed +
+// Queued.
 type Stats struct {
-	Read    Count // made of what was read
-	Found   Count // of an earlier run, in the directory
-	Sent    Count // taken by the receiver, rejected points among them
-	Dropped Count // that found no room in the queue, could not be read again, or were in memory when Run ended
-	Failed  Count // refused by the receiver for good, or too long to be sent
-	Queued  Count // waiting, or being sent; after Run, those that wait in the directory for the next run
+	Read   Count // made from values that were read
+	Found  Count // left by an earlier run in the directory
+	Sent   Count // accepted by the receiver, including rejected points
+	Failed Count // permanently refused by the receiver, or too long to be sent
+	Queued Count // waiting or being sent; after Run, waiting in the directory for the next run
 
-	Rejected   uint64 // points in messages that were sent, which the receiver did not take
-	Retries    uint64 // attempts after one that has failed for a time
-	ReadErrors uint64 // intervals without values, since the source was away
+	// Dropped counts messages without room in the queue, files that could not be read, and messages
+	// in memory when Run ended.
+	Dropped Count
+
+	Rejected   uint64 // points in sent messages that the receiver did not accept
+	Retries    uint64 // attempts after a temporary failure
+	ReadErrors uint64 // reads that failed because the source was away
 
 	sending Count
 }

@@ -9,14 +9,16 @@ import (
 	"os"
 )
 
-// TLS says which receivers a Sender trusts, and who it is itself. Files are PEM; the zero value trusts whom the system trusts.
+// TLS says which receivers a Sender trusts, and which certificate it presents. Files are PEM. The
+// zero value trusts the authorities of the system and presents no certificate.
 type TLS struct {
-	CAFile            string // authorities that certify receivers, in place of the system's
-	CertFile, KeyFile string // the sender's certificate, and its key, for receivers that ask for one
+	CAFile            string // authorities to trust, in place of the system's
+	CertFile, KeyFile string // the certificate of the sender and its key; both or neither
 	Insecure          bool   // trust any receiver
 }
 
-// Client makes a client with these settings, without redirects, that uses proxies as the environment says.
+// Client returns a client with these settings. It follows no redirects, and uses the proxies of the
+// environment.
 func (t TLS) Client() (*http.Client, error) {
 	config := &tls.Config{InsecureSkipVerify: t.Insecure}
 	if t.CAFile != "" {

@@ -1,0 +1,67 @@
+package otlp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/otlp"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+)
+
+// printMetrics is a receiver of OTLP that prints the names and units of metrics.
+func printMetrics(w http.ResponseWriter, r *http.Request) {
+	var message struct {
+		ResourceMetrics []struct {
+			ScopeMetrics []struct {
+				Metrics []struct{ Name, Description, Unit string }
+			}
+		}
+	}
+	if err := json.NewDecoder(r.Body).Decode(&message); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	for _, resource := range message.ResourceMetrics {
+		for _, scope := range resource.ScopeMetrics {
+			for _, m := range scope.Metrics {
+				fmt.Printf("%s [%s] %s\n", m.Name, m.Unit, m.Description)
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprint(w, "{}")
+}
+
+// One sample of each metric is sent to a receiver.
+func ExampleExporter_Run() {
+	receiver := httptest.NewServer(http.HandlerFunc(printMetrics))
+	defer receiver.Close()
+	src := &pmapitest.Source{Host: "web1"}
+	defer src.Close()
+	pmapitest.Add(src, pmapitest.Metric[uint64]{
+		Name: "mem.util.free", Text: "Free memory", Units: pdu.SpaceKByte,
+	}).Set(2 << 20)
+	pmapitest.Add(src, pmapitest.Metric[uint64]{
+		Name: "kernel.all.pswitch", Text: "Context switches", Sem: pdu.SemCounter, Units: pdu.UnitCount,
+	}).Set(4711)
+
+	e := &otlp.Exporter{
+		Reader:   &export.Reader{Context: src.Context()},
+		Endpoint: receiver.URL + "/v1/metrics",
+		Samples:  1, // read once; without it, until the context ends
+	}
+	if err := e.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("sent:", e.Stats().Sent.Points, "points")
+	// Output:
+	// mem.util.free [KiBy] Free memory
+	// kernel.all.pswitch [{count}] Context switches
+	// sent: 2 points
+}
