@@ -1,111 +1,261 @@
-// Package pmapi is the client side of Performance Co-Pilot: it reads metrics from
-// collectors, in other processes and in this one, and from archives.
+// Package pmapi reads metrics of Performance Co-Pilot: from collectors on this computer and
+// on others, from collectors in the same process, and from archives.
 //
-//	c, err := pmapi.Dial(ctx, "web1.example.com")
+//	d := &pmapi.Dialer{AutoReconnect: true}
+//	c, err := d.OpenSource(ctx, "localhost") // or an archive: "/var/log/pcp/pmlogger/web1"
 //	if err != nil {
 //		return err
 //	}
 //	defer c.Close()
 //	g := c.Group()
 //	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+//	disks := pmapi.AddSet[float64](g, "disk.dev.read_bytes", pmapi.Scale("Mbyte/second"))
 //	for now, err := range g.Every(ctx, time.Second) {
-//		if err != nil {
-//			return err
+//		if err := cmp.Or(err, g.Err()); err != nil {
+//			log.Print(err) // no collector, or a misspelt name; the loop goes on
 //		}
 //		if v, err := load.Value(); err == nil {
-//			fmt.Println(now, v)
+//			fmt.Printf("%s load %.2f\n", now.Format(time.TimeOnly), v)
+//		}
+//		for disk, v := range disks.All() {
+//			fmt.Printf("  %-8s %.1f MB/s read\n", disk.Name, v)
 //		}
 //	}
 //
+// The program needs a collector: the pmcd of PCP, or "go run ./examples/pmcd" in a clone of this
+// module. The examples of this package are in the files *example_test.go.
+//
 // # Groups
 //
-// A Group fetches metrics together, by their names, and converts their values: counters
-// to rates, units to other units, all to Go types. Most programs need nothing else. What is
-// wrong with one of them, a name that is misspelt, say, does not keep the others from their
-// values: it is the error of its item, and in Group.Err.
+// A [Group] fetches several metrics in one exchange and converts their values to Go types.
+// Most programs need nothing else.
 //
-// Add adds one value, AddSet those of all instances, or of those that Where selects by their labels, AddTree all metrics below a
-// name, AddEvents a field of event records, and AddFields what the tags of a struct name. Context.Events yields event records as
-// they come.
+//   - [Add] adds one value: a metric without instances, or one [Instance]
+//   - [AddSet] adds all instances of a metric, or those whose labels match [Where]
+//   - [AddTree] adds all metrics below a name such as "disk.dev", and follows names that appear
+//     and disappear
+//   - [AddFields] adds the metrics in the tags of a struct, such as
+//     `pcp:"kernel.all.load[1 minute]"`
+//   - [AddEvents] adds a field of event records; [Context.Events] yields whole records
 //
-// # Fleets
+// [Group.Every] fetches at an interval, and [Group.Fetch] once. An item reports its Value and the
+// Desc, Units, Labels, Text and Time of it. Remove removes an item from its group.
 //
-// A Fleet fetches the same metrics from many hosts at the same time. Its ticks have a row for each host, with the values or what
-// is wrong with the host, which never holds up the others.
+// A value becomes an int32, uint32, int64, uint64, float32, float64, string or []byte, or a type
+// defined as one of these, such as time.Duration. The types int and uint are not allowed because
+// their size varies.
 //
-// # Contexts
+// # Rates and units
 //
-// A Context is access to one source of metrics. Each of its methods is one request, or a
-// few that are sent together: for names (Lookup, Names, Children, Traverse), descriptions
-// of metrics (Desc, Text, Labels), instance domains (Instances, InstID, InstName) and values
-// (Fetch, Store, StoreResult). Nothing is cached: names, descriptors and instances may change at any
-// time. A profile (AddProfile, DelProfile, SetProfile) limits the instances that Fetch
-// returns.
+// The value of a counter is its rate per second. It is the average since the sample before, so
+// the first sample has no rate. [Scale] converts values and rates to other units:
 //
-// A Dialer holds the options of connections: time-outs, ports, a name space of one's own,
-// and whether contexts connect again by themselves (AutoReconnect). DialerFromEnv makes
-// one from the environment variables that the C library reads. Nothing else in this package
-// looks at the environment.
+//	pmapi.Scale("Kbyte/second")    of a counter of bytes
+//	pmapi.Scale("count/minute")    of a counter of events
+//	pmapi.Scale("%")               of a counter of time, such as kernel.percpu.cpu.user
+//	pmapi.Scale("instant")         the counter itself
 //
-// # Sources
+// The rate of a counter of time is a fraction of time, so 100 % is one CPU that is always busy.
+// The metric kernel.all.cpu.user adds up all CPUs: divide it by hinv.ncpu to get the percentage of
+// the machine. An item of type time.Duration needs no Scale: a metric of time becomes a duration
+// in any unit.
 //
-// A context reads from a source. A host is the usual one: a collector that the context
-// is connected to by a socket (Dial) or in memory (Local). Open reads archives, and
-// Dialer.OpenSource opens one or the other. Package local calls agents in this process, without a
-// collector: such a source is as a host, but for what its documentation says. Package pmapitest makes
-// sources of another kind, without a collector, for tests. A context and its groups work
-// alike on any source; these depend on it:
+// # Missing values
 //
-//	            a host                        archives                 a source of pmapitest
-//	Time        of this computer              of the records           the test's
-//	Metadata    of the present                as of the position       of the present
-//	Reconnect   makes another connection      reads what is appended   as of a host, unless the test has broken it
-//	HostName    what pmcd.hostname says       what the label says      what the test says
-//	Dup         has a connection of its own   has its own position     has a connection of its own
-//	Store       is sent to the agents         is pdu.ErrNotHost        changes the value
-//	End of data none                          ends Group.Every         ends it, too, if the test sets it
+// Each item has its own error, and the other items keep their values.
 //
-// On every source, event.flags and event.missed, the metrics that stand for the flags of
-// event records and for missed ones, have names, descriptors and help texts, but no values.
+//   - A misspelt name or a missing instance is an error of its item. [Group.Err] joins these
+//     errors. The item gets values once the metric or the instance exists.
+//   - A metric that fails in its agent, and a rate at its first sample, have an error in their
+//     item only: Value and Err return it.
+//   - The Err of a [Set] is the error of the whole metric. Set.At returns the error of one
+//     instance.
+//   - The error of Every is that of the whole fetch. The loop continues after it.
+//
+// # Lost connections
+//
+// With Dialer.AutoReconnect a program may start before its collector, and it connects again after
+// the collector was away. The pauses between attempts are 1, 2 and 5 seconds, and then 10 seconds,
+// unless Dialer.Backoff has others. Requests without a connection fail with pdu.ErrIPC. The first
+// fetch on a new connection fails with a [*Gap], which lists what changed in the meantime. The
+// rates start again after it.
+//
+// # Archives
+//
+// [Open] reads the archives that pmlogger records, and so does [Dialer.OpenSource] for a path that
+// is absolute or begins with a dot. A path is a base name, any file of an archive, or a directory
+// of archives, which are read as one. Programs for a collector need no change: Group.Every uses
+// the time of the archive and does not wait.
+//
+//	c, err := pmapi.Open(ctx, "/var/log/pcp/pmlogger/web1")
+//	…
+//	for now, err := range g.Every(ctx, time.Minute) // one row for each recorded minute
+//
+// A rate is the average over the interval; other values are those at the time of the row. An item
+// has no value before the first record of its metric, nor across a gap in the recording.
+//
+// [Context.SetMode] sets the position and the direction, and selects recorded or interpolated
+// values. [Context.ArchiveLabel] has the start, the host and the time zone of the archive, which
+// tool.LoadZone turns into a time.Location. The rows are on full minutes after
+//
+//	start := label.Start.Truncate(time.Minute).Add(time.Minute)
+//	err = c.SetMode(ctx, pmapi.ModeInterp, start, 0)
+//
+// [ArchiveOptions] opens archives in a zip file or an object store, through the fs.FS in its
+// field Files.
+//
+// # Columns
+//
+// [Group.Columns] returns all rows at once, to compute with them or to plot them: the times, and a
+// []float64 for each item and each instance of a set. NaN stands for a missing value. A metric that
+// does not exist has no column; Group.Err has its error.
+//
+//	cols, err := g.Columns(ctx, time.Minute, time.Time{}) // up to the end of the archive
+//	load := cols.Values("kernel.all.load", "1 minute")    // at cols.Times
+//
+// # Many hosts
+//
+// A [Fleet] fetches the same metrics from many hosts at the same time.
+//
+//	type host struct{ load *pmapi.Item[float64] }
+//	f := &pmapi.Fleet[host]{Items: func(g *pmapi.Group) host {
+//		return host{load: pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))}
+//	}}
+//	if err := f.Add("web1", "web2", "db1:44322"); err != nil {
+//		return err
+//	}
+//	for tick := range f.Every(ctx, time.Second) {
+//		for _, r := range tick.Top(10, func(h host) (float64, error) { return h.load.Value() }) {
+//			fmt.Println(tick.Time.Format(time.TimeOnly), r.Host, r.Value)
+//		}
+//		for _, r := range tick.Rows {
+//			if r.Status.State != pmapi.HostUp {
+//				fmt.Println(r.Host, r.Status) // "down since 12:03:04: …"
+//			}
+//		}
+//	}
+//
+// All rows of a tick have the same time. A host that is down or slow never delays the others: the
+// [HostStatus] in its row says what is wrong, and since when. The fleet connects to it again
+// automatically; Dialer.Backoff says how often it tries. A host that is back has a row with HostUp
+// after rows without.
+//
+// A reply that arrives after Fleet.Wait is dropped and never counts for the next tick. Hosts may
+// be added and removed while the loop runs. A fleet of 500 hosts at one second takes about 2 % of
+// a CPU and 30 MB. The program examples/fleet is a whole monitor of many hosts.
 //
 // # Derived metrics
 //
-// Metrics that are computed from others, as Derived describes them, are defined for one context by
-// Context.Derive, or for all of a Dialer or of ArchiveOptions by their field Derived.
+// A derived metric is computed from others where it is fetched, by an expression in PCP's
+// language. [Derived] describes its operators and functions.
+//
+//	d := new(pmapi.Derived)
+//	err := errors.Join(
+//		d.Define("my.busy", "100 * (1 - rate(kernel.all.cpu.idle) / hinv.ncpu)"), // percent
+//		d.Define("my.bytes", "network.interface.in.bytes + network.interface.out.bytes"))
+//	c, err := (&pmapi.Dialer{Derived: d}).Dial(ctx, "localhost")
+//
+// The field Derived of a Dialer or of ArchiveOptions holds the definitions for all contexts that
+// it opens, and those of a fleet are in Fleet.Dialer. [Context.Derive] defines a metric for one
+// context. [Derived.Load] reads definitions from files, and [DerivedFromEnv] reads those that PCP's
+// tools read.
+//
+//   - A mistake in the syntax is an error of Define.
+//   - A mistake that depends on the metrics, such as a sum of bytes and seconds, is an error of
+//     Context.Derive or of the item. The error says which part of the expression is wrong.
+//   - At the first sample, an expression with rate or delta has the error pdu.ErrValue,
+//     "Missing metric value(s)".
+//   - An expression names metrics of the source, not other derived metrics.
+//
+// # Agents in the same process
+//
+// Package local opens a context on agents, without a collector: a fetch is a call of a function.
+// [Local] opens a context on a collector in the same process, without a socket.
+//
+// # Tests
+//
+// Package pmapitest makes sources of metrics for tests: with values, faults, archives and time
+// under the control of the test, for one host or for a fleet.
+//
+// # Requests without a group
+//
+// A [Context] is access to one source of metrics. Each of its methods makes one request, or sends a
+// few together:
+//
+//   - names: Lookup, Names, Children, Traverse
+//   - descriptions: Desc, Text, Labels
+//   - instance domains: Instances, InstID, InstName
+//   - values: Fetch, Store, StoreResult
+//
+// A context caches nothing, because names, descriptors and instances may change at any time. A
+// profile (AddProfile, DelProfile, SetProfile) limits the instances that Fetch returns.
+// c.Store(ctx, "cache.limit", 500) sets the value of a metric that its agent allows to be set.
+//
+// A program without a group finds values by the position of the metric in its list. The program
+// examples/pmgenmap makes a constant for each position, as PCP's pmgenmap makes C macros.
+//
+// A [Dialer] holds the options of connections, such as time-outs, ports, certificates and name
+// spaces. [DialerFromEnv], [ArchiveOptionsFromEnv], [DerivedFromEnv] and [Derived.LoadEnv] read the
+// environment variables that the C library reads. Nothing else in this package reads the
+// environment.
+//
+// Command-line tools with the options and the output of PCP's tools use package tool.
+//
+// # Sources
+//
+// A source is a host, archives, or a source of package pmapitest. [Dial] connects to the collector
+// of a host by a socket, and [Local] in memory. Agents of package local are like a host, with the
+// exceptions in its documentation. Contexts and groups work in the same way on every source, with
+// these differences:
+//
+//	           a host                    archives                a source of pmapitest
+//	Time       of this computer          of the records          of the test
+//	Metadata   of the present            as of the position      of the present
+//	Reconnect  makes a new connection    reads appended records  fails while the test breaks it
+//	HostName   value of pmcd.hostname    host in the label       set by the test
+//	Dup        has a new connection      has its own position    has a new connection
+//	Store      is sent to the agents     is pdu.ErrNotHost       changes the value
+//	End        none                      ends Group.Every        ends Group.Every, if set
+//
+// On every source the metrics event.flags and event.missed have names, descriptors and help texts,
+// but no values. They stand for the flags of event records and for missed records.
 //
 // # Errors
 //
-// Errors are *OpErrors, which say what was done, where and on what, and wrap a pdu.Error,
-// the code on the wire: test it with errors.Is(err, pdu.ErrName), or get it with
-// pdu.FromError(err). When a context.Context ends a request, its cause is wrapped
-// instead.
+// Errors are [*OpError] values, which name the operation, the source and the item. They wrap a
+// pdu.Error, the code on the wire: test it with errors.Is(err, pdu.ErrName), or get it with
+// pdu.FromError(err). When a context.Context ends a request, the error wraps the cause of that
+// context instead.
 //
-// Methods for several items, as Lookup is for names, return a result for each item. If
-// some items have failed, the results of the others are good, and the error is a *BulkError
-// with the reasons; ErrorAt returns that of one item. If the request as a whole has failed,
-// there are no results, and the error is of another type.
+// Methods for several items, such as Lookup for names, return a result for each item. If some
+// items fail, the other results are valid, and the error is a [*BulkError] with the reasons;
+// [ErrorAt] returns the error of one item. If the whole request fails, there are no results, and
+// the error has another type.
 //
 // # Concurrency
 //
-// A Context, and a Dialer or a Fleet once it is filled in, are safe for concurrent use. A Group is for
-// one goroutine at a time.
+// A Context is safe for concurrent use, and so are a Dialer and a Fleet after their fields are
+// set. A Group is for one goroutine at a time.
 //
 // # The C names
 //
-// All functions of the C library libpcp of PCP 6.0.3 that programs may call, and what takes their place. Names without a package
-// are of this one; tool is package pmapi/tool. A name stands for its variants as well: pmFetch for pmFetchHighRes, pmIDStr for
-// pmIDStr_r.
+// The tables list all public functions of the C library libpcp of PCP 6.0.3 and their counterparts.
+// Names without a package are in this one; tool is package pmapi/tool. A name stands for its
+// variants as well: pmFetch for pmFetchHighRes, pmIDStr for pmIDStr_r.
 //
 //	Contexts
-//	pmNewContext                             Dial, Dialer.Dial, Dialer.OpenSource; Open, ArchiveOptions.Open
+//	pmNewContext                             Dial, Dialer.Dial, Dialer.OpenSource;
+//	                                         Open, ArchiveOptions.Open
 //	pmDestroyContext                         Context.Close
 //	pmDupContext, pmReconnectContext         Context.Dup, Context.Reconnect
 //	pmUseContext, pmWhichContext             none: a Context is a value
 //	pmGetContextHostName, pmGetHostName      Context.HostName
 //	pmSetMode, pmSetModeHighRes              Context.SetMode, Context.Mode
-//	pmGetArchiveLabel, pmGetHighResArchiveLabel   Context.ArchiveLabel
+//	pmGetArchiveLabel, pmGetHighResArchiveLabel
+//	                                         Context.ArchiveLabel
 //	pmGetArchiveEnd, pmGetHighResArchiveEnd  Context.ArchiveEnd
-//	pmAddProfile, pmDelProfile               Context.AddProfile, Context.DelProfile, Context.SetProfile
+//	pmAddProfile, pmDelProfile               Context.AddProfile, Context.DelProfile,
+//	                                         Context.SetProfile
 //	PM_CONTEXT_LOCAL, pmSpecLocalPMDA        package local: Open, Table.Edit
 //	pmDiscoverServices                       none
 //
@@ -118,9 +268,12 @@
 //	pmLoadNameSpace, pmLoadASCIINameSpace    pmns.Loader.Load, for Dialer.Names
 //	pmUnloadNameSpace                        none: a pmns.Tree is a value
 //	pmTrimNameSpace                          ArchiveOptions.TrimNames
-//	pmIDStr, pmInDomStr                      String of pdu.PMID and pdu.InDom; pdu.ParsePMID, pdu.ParseInDom
-//	pmID_build, pmID_domain, pmID_cluster, pmID_item   pdu.MakePMID, methods of pdu.PMID
-//	pmInDom_build, pmInDom_domain, pmInDom_serial      pdu.MakeInDom, methods of pdu.InDom
+//	pmIDStr, pmInDomStr                      String of pdu.PMID and pdu.InDom;
+//	                                         pdu.ParsePMID, pdu.ParseInDom
+//	pmID_build, pmID_domain, pmID_cluster, pmID_item
+//	                                         pdu.MakePMID, methods of pdu.PMID
+//	pmInDom_build, pmInDom_domain, pmInDom_serial
+//	                                         pdu.MakeInDom, methods of pdu.InDom
 //
 //	Metadata
 //	pmLookupDesc, pmLookupDescs              Context.Desc, Context.Descs
@@ -129,9 +282,12 @@
 //	pmLookupText, pmLookupInDomText          Context.Text, Context.InDomText
 //	pmGetInDom                               Context.Instances
 //	pmLookupInDom, pmNameInDom               Context.InstID, Context.InstName
-//	pmGetInDomArchive, pmLookupInDomArchive, pmNameInDomArchive   Context.InstancesEver, InstIDEver, InstNameEver
+//	pmGetInDomArchive, pmLookupInDomArchive, pmNameInDomArchive
+//	                                         Context.InstancesEver, InstIDEver, InstNameEver
 //	pmLookupLabels, pmGetContextLabels, pmGetDomainLabels, pmGetInDomLabels, pmGetClusterLabels,
-//	pmGetItemLabels, pmGetInstancesLabels    Context.Labels and its companions, Context.MetricLabels
+//	pmGetItemLabels, pmGetInstancesLabels    Context.Labels, ContextLabels, DomainLabels,
+//	                                         InDomLabels, ClusterLabels, ItemLabels,
+//	                                         InstanceLabels, MetricLabels
 //	pmMergeLabels, pmMergeLabelSets          pdu.MergeLabels
 //	pmPrintLabelSets                         none: it is the layout of a few tools
 //
@@ -141,21 +297,27 @@
 //	pmStore                                  Context.StoreResult, Context.Store
 //	pmSortInstances, pmSortHighResInstances  pdu.Result.SortInstances
 //	pmExtractValue                           pdu.As; pdu.ValueSet.Atom
-//	pmAtomStr, pmPrintValue                  pdu.Atom.String, pdu.ValueFormat; tool.Column for those of pmval
+//	pmAtomStr, pmPrintValue                  pdu.Atom.String, pdu.ValueFormat;
+//	                                         tool.Column for values as pmval prints them
 //	pmNumberStr                              pdu.FormatNumber
 //	pmConvScale                              pdu.Atom.ConvertUnits
 //	pmUnitsStr, pmParseUnitsStr              pdu.Units.String, pdu.ParseUnits
-//	pmUnpackEventRecords, pmUnpackHighResEventRecords   Context.Events, pdu.Atom.Events, pdu.EventRecord.Values
+//	pmUnpackEventRecords, pmUnpackHighResEventRecords
+//	                                         Context.Events, pdu.Atom.Events,
+//	                                         pdu.EventRecord.Values
 //	pmEventFlagsStr                          String of pdu.EventFlags
-//	event.flags, event.missed                pdu.EventFlagsPMID, pdu.EventMissedPMID: every context has them
+//	event.flags, event.missed                pdu.EventFlagsPMID, pdu.EventMissedPMID:
+//	                                         every context has them
 //
 //	Fetch groups
 //	pmCreateFetchGroup, pmClearFetchGroup    Context.Group
 //	pmDestroyFetchGroup                      none: a Group holds nothing open
 //	pmGetFetchGroupContext                   none: the Context is the caller's
-//	pmExtendFetchGroup_item, pmExtendFetchGroup_indom   Add, AddSet
+//	pmExtendFetchGroup_item, pmExtendFetchGroup_indom
+//	                                         Add, AddSet
 //	pmExtendFetchGroup_event                 AddEvents
-//	pmExtendFetchGroup_timestamp, pmExtendFetchGroup_timeval, pmExtendFetchGroup_timespec   what Group.Fetch returns
+//	pmExtendFetchGroup_timestamp, pmExtendFetchGroup_timeval, pmExtendFetchGroup_timespec
+//	                                         the time that Group.Fetch returns
 //	pmFetchGroup                             Group.Fetch, Group.Every, Group.Columns
 //
 //	Derived metrics
@@ -167,32 +329,40 @@
 //
 //	Time
 //	pmParseInterval, pmParseHighResInterval  ParseInterval
-//	pmParseTimeWindow, pmParseHighResTimeWindow   WindowSpec.Window
+//	pmParseTimeWindow, pmParseHighResTimeWindow
+//	                                         WindowSpec.Window
 //	pmNewZone, pmNewContextZone              tool.LoadZone, tool.Command.SetTimes
 //	pmUseZone, pmWhichZone, pmLocaltime      none: time.Time.In of a time.Location
-//	pmCtime, pmPrintStamp, pmPrintHighResStamp   time.Time.Format; tool.CtimeLayout and other layouts
-//	pmtimevalNow, pmtimevalAdd, pmtimevalSub, pmtimevalInc, pmtimevalDec, pmtimevalToReal, pmtimevalFromReal,
-//	pmtimespecNow, pmtimespecAdd, pmtimespecSub, pmtimespecInc, pmtimespecDec, pmtimespecToReal, pmtimespecFromReal
+//	pmCtime, pmPrintStamp, pmPrintHighResStamp
+//	                                         time.Time.Format; tool.CtimeLayout and other layouts
+//	pmtimevalNow, pmtimevalAdd, pmtimevalSub, pmtimevalInc, pmtimevalDec, pmtimevalToReal,
+//	pmtimevalFromReal, pmtimespecNow, pmtimespecAdd, pmtimespecSub, pmtimespecInc,
+//	pmtimespecDec, pmtimespecToReal, pmtimespecFromReal
 //	                                         package time; tool.Elapsed
 //
 //	Configuration and command lines
 //	pmGetConfig, pmGetOptionalConfig         tool.Config
-//	pmGetAPIConfig, pmGetVersion             none: there is one build, whose module version debug.ReadBuildInfo has
-//	pmGetOptions, pmGetContextOptions        tool.Command.Parse, tool.Command.Open, tool.Command.SetTimes
+//	pmGetAPIConfig, pmGetVersion             none: there is one build;
+//	                                         debug.ReadBuildInfo has the module version
+//	pmGetOptions, pmGetContextOptions        tool.Command.Parse, tool.Command.Open,
+//	                                         tool.Command.SetTimes
 //	pmgetopt_r, pmFreeOptions, pmUsageMessage   tool.Option, tool.Command.Usage
 //	pmParseMetricSpec                        ParseMetricSpec
-//	pmSetDebug, pmClearDebug, pmDebug, pmDebugOptions   tool.Command.Debug
+//	pmSetDebug, pmClearDebug, pmDebug, pmDebugOptions
+//	                                         tool.Command.Debug
 //	pmSetProgname, pmGetProgname, pmProgname tool.Command.Name
 //	__pmParseHostSpec, __pmParseHostAttrs    ParseHost
 //
 //	Messages and the rest
 //	pmErrStr                                 Error of pdu.Error
 //	pmprintf, pmflush                        tool.Command.Report
-//	pmNotifyErr, pmSyslog, pmOpenLog         package log/slog; pmda.Main and examples/pmcd log in PCP's form
+//	pmNotifyErr, pmSyslog, pmOpenLog         package log/slog; pmda.Main and examples/pmcd
+//	                                         log in the form of PCP
 //	pmGetUsername, pmSetProcessIdentity      package os/user; examples/pmcd has -U
 //	pmPathSeparator                          package path/filepath
-//	pmsprintf, pmstrncpy, pmstrncat, pmstrlen, pmfstring   packages fmt, strings, bufio
+//	pmsprintf, pmstrncpy, pmstrncat, pmstrlen, pmfstring
+//	                                         packages fmt, strings, bufio
 //	pmNoMem                                  none
-//	pmFreeResult, pmFreeHighResResult, pmFreeEventResult, pmFreeHighResEventResult, pmFreeLabelSets,
-//	pmFreeMetricSpec                         none: memory is collected
+//	pmFreeResult, pmFreeHighResResult, pmFreeEventResult, pmFreeHighResEventResult,
+//	pmFreeLabelSets, pmFreeMetricSpec        none: memory is collected
 package pmapi
