@@ -1,50 +1,122 @@
-// Package pmapitest makes sources of metrics for tests of programs that use package
-// pmapi: a Source has the metrics, values, faults and time that a test gives it, and
-// pmapi.Contexts on it, without a collector and without a socket.
+// Package pmapitest makes sources of metrics for tests of programs that use package pmapi. A test
+// sets the metrics, values, faults and time of a [Source]. Its contexts need no collector and no
+// socket. This test of a function alarms takes no time, although it fetches for five seconds:
 //
-//	src := &pmapitest.Source{Start: noon, End: noon.Add(time.Minute)}
-//	load := pmapitest.Add(src, pmapitest.Metric[float64]{Name: "kernel.all.load"})
-//	load.Set(0.5)
-//	monitor(ctx, src.Context()) // the code under test
+//	var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.Local)
+//
+//	func TestAlarms(t *testing.T) {
+//		src := &pmapitest.Source{Start: noon, End: noon.Add(5 * time.Second)}
+//		pmapitest.Add(src, pmapitest.Metric[float64]{
+//			Name: "kernel.all.load", InDom: src.InDom("1 minute", "5 minute", "15 minute"),
+//			Value: func(now time.Time, _ pdu.Instance) (float64, error) {
+//				if now.Equal(noon) {
+//					return 0, pdu.ErrPMDANotReady
+//				}
+//				return now.Sub(noon).Seconds(), nil
+//			},
+//		})
+//		got := alarms(t.Context(), src.Context(), 3)
+//		if want := []string{"12:00:00", "12:00:04", "12:00:05"}; !slices.Equal(got, want) {
+//			t.Errorf("alarms at %q, want %q", got, want)
+//		}
+//	}
+//
+// The code under test uses the context like any other:
+//
+//	func alarms(ctx context.Context, c *pmapi.Context, limit float64) (at []string) {
+//		g := c.Group()
+//		load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+//		for now := range g.Every(ctx, time.Second) {
+//			if v, err := load.Value(); err != nil || v > limit {
+//				at = append(at, now.Format(time.TimeOnly))
+//			}
+//		}
+//		return at
+//	}
+//
+// The file monitor_test.go of this package has these functions, and the same test with a collector.
 //
 // # Metrics
 //
-// Add enters a metric, whose values are Go values of its type parameter: those that Set
-// has set, or those that a function returns at each fetch. Instance domains, texts and
-// labels are optional. Metrics and instances come, go, get other names and other PMIDs
-// at any time; the next fetch of each context reports it, as one from a collector does. Labels are those of Source, Metric, InDom
-// and Source.SetLabels. Derived metrics are those of Source.Derived, or of Context.Derive.
+// [Add] adds a metric to a source. Its values are Go values: Metric.Set sets them, or the function
+// Value computes them at each fetch. Instance domains, help texts and labels are optional.
 //
-// AddEvents enters a metric of event records, of which each context gets every record once.
+//	ncpu := pmapitest.Add(src, pmapitest.Metric[float64]{Name: "hinv.ncpu"})
+//	ncpu.Set(4)
 //
-// # Archives
+// Metrics and instances may appear, disappear, and change their names and PMIDs at any time. The
+// next fetch of each context reports the change, as with a collector. [AddEvents] adds a metric of
+// event records; each context gets every record once.
 //
-// Replay makes a source that plays archives as if they were a live host, at once or at a speed of its own.
-//
-// # Faults
-//
-// Metric.Fail makes one metric fail, Source.FailFetch every fetch. Source.Break breaks
-// the connections and Source.Restore lets them come back, by Context.Reconnect or, with
-// AutoReconnect, by themselves, with a *pmapi.Gap; Source.BreakAt does both at times of the
-// source. Source.OnRequest is called before every
-// request, and can delay it or make it fail.
+// The semantics and units of a metric matter to rates, to pmapi.Scale and to derived metrics. A
+// counter of CPU time has Sem: pdu.SemCounter and Units: pdu.TimeMSec. The derived metrics of a
+// source are those of its field Derived, and those of pmapi.Context.Derive.
 //
 // # Time
 //
-// With Start, time is the source's own. It passes only by Source.Advance, by delays and
-// by the pauses of Group.Every, which take no time: an hour of samples is there at once.
-// Without Start, time is that of package time, which testing/synctest makes virtual
-// together with all other time of the program. With End, fetches after that time fail as
-// at the end of an archive, which ends Group.Every, whatever faults there are: a test of a
-// loop over Every has an End.
+// A source with a Start has its own time. It passes only with Source.Advance, with delays, and
+// with the pauses of pmapi.Group.Every, which take no real time. Without a Start, a source uses the
+// time of package time, which testing/synctest makes virtual for the whole program.
 //
-// # Fleets
+// After the End of a source, fetches fail as at the end of an archive, which ends the loop over
+// Every in spite of any faults. A test of such a loop sets the End.
 //
-// NewFleet makes hosts with a Source each, for tests of programs that watch many by a pmapi.Fleet: they stop, start, hang, slow
-// down and come back with other metrics.
+// # Faults
+//
+//   - [Metric.Fail] makes one metric fail, and [Source.FailFetch] every fetch.
+//   - [Source.Break] breaks the connections. After [Source.Restore] they can be made again, by
+//     Context.Reconnect or automatically with AutoReconnect, with a *pmapi.Gap.
+//   - [Source.BreakAt] does both at times of the source.
+//   - [Source.SetDelay] delays every request.
+//   - The function Source.OnRequest is called before every request, and can delay it or make it
+//     fail.
+//
+// This loses the connection from second 2 to second 4:
+//
+//	src.BreakAt(noon.Add(2*time.Second), noon.Add(4*time.Second))
+//
+// # Archives
+//
+// [Replay] makes a source that plays archives as if they were a live host, at once or at a chosen
+// speed. A monitor can be tested with a recorded day, and with faults in it.
+//
+// # Many hosts
+//
+// [NewFleet] makes hosts with the names host1, host2 and so on, for tests of programs that use
+// pmapi.Fleet. Each host has a Source. A test stops and starts a host, makes it hang or slow, and
+// replaces its metrics.
+//
+//	func TestOutages(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			hosts := pmapitest.NewFleet(100, func(i int, src *pmapitest.Source) {
+//				pmapitest.Add(src, pmapitest.Metric[float64]{Name: "load"}).Set(float64(i))
+//			})
+//			f := &pmapi.Fleet[*pmapi.Item[float64]]{
+//				Items: func(g *pmapi.Group) *pmapi.Item[float64] {
+//					return pmapi.Add[float64](g, "load")
+//				},
+//			}
+//			if err := hosts.AddTo(f); err != nil {
+//				t.Fatal(err)
+//			}
+//			time.AfterFunc(1500*time.Millisecond, hosts.Host("host42").Hang)
+//			time.AfterFunc(3500*time.Millisecond, func() { hosts.Host("host7").Stop(nil) })
+//			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+//			defer cancel()
+//			if got := outages(ctx, f); !slices.Equal(got, []string{"host42", "host7"}) {
+//				t.Errorf("outages of %q", got)
+//			}
+//		})
+//	}
+//
+// # Collectors and agents
+//
+// A monitor can also be tested together with a collector and an agent. pmapi.Local connects them
+// without a socket, so in a bubble of testing/synctest time passes only while all of them wait.
+// TestAlarmsWithCollector in the file monitor_test.go is such a test.
 //
 // # Concurrency
 //
-// All methods are safe for concurrent use. Functions that a test supplies are called
-// without locks, and so may call them.
+// All methods are safe for concurrent use. Functions of the test are called without locks, so they
+// may call any method.
 package pmapitest
