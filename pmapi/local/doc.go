@@ -1,25 +1,55 @@
-// Package local is for programs that read metrics from agents in their own process, without a collector: what the C library calls
-// a local context, PM_CONTEXT_LOCAL.
+// Package local reads metrics from agents in the same process, without a collector. The C library
+// calls this a local context, PM_CONTEXT_LOCAL. This program prints the load of a Linux computer,
+// and needs nothing else:
 //
-//	pc, err := local.Open(agent) // any pmda.Handler, such as a *pmda.Agent or what pmdalinux.New returns
+//	agent, err := pmdalinux.New(pmdalinux.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	c, err := local.Open(agent) // or several agents
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	g := c.Group()
+//	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
+//	if _, err := g.Fetch(ctx); err != nil {
+//		return err
+//	}
+//	fmt.Println(load.Value())
 //
-// The context is used as one of a collector is. Requests call the agents directly: there are no connection, no PDUs and no
-// goroutines. So a request takes as long as its agent does, unless the agent heeds the end of the request's context.Context.
+// [Open] accepts any pmda.Handler, such as a *pmda.Agent or the agents of packages pmdalinux,
+// pmdaproc and pmdago. [Agents] has more options. The context is used like any other of package
+// pmapi.
 //
-// Compared with a context on a collector of the same agents:
+// # Requests
 //
-//   - a metric, an instance domain or a name of a domain without an agent is pdu.ErrNoAgent in all requests
-//   - there is no agent pmcd, and nobody restarts or fences agents
-//   - a store changes one metric after the other, and ends with the first that fails
-//   - names are those of Agents.Names, or those that the agents bring
-//   - the host's name is this computer's, and the time of values is this computer's time
+// Requests call the agents directly, without a connection, PDUs or goroutines. A fetch takes about
+// a microsecond and the time of the agents. It ends early with its context.Context only if the
+// agent does.
 //
-// A [Table] has the agents that a configuration file of pmcd and the option -K of PCP's tools name.
+// # Differences from a collector
 //
-// # In the C library
+//   - All requests for a metric, an instance domain or a name in a domain without an agent fail
+//     with pdu.ErrNoAgent.
+//   - There is no agent pmcd, and no agent is restarted or fenced.
+//   - A store changes one metric after the other, and ends with the first that fails.
+//   - The names are those of Agents.Names, or those of the agents.
+//   - The name of the host is that of this computer, and so is the time of values.
+//
+// # Command-line tools
+//
+// The tools in examples use local contexts with the option -L, as in
+//
+//	pminfo -L -f kernel.all.load
+//
+// They have the agents in the configuration file of pmcd that are compiled into the tool. The
+// option -K add,DOMAIN,PATH,ROUTINE adds an agent. A [Table] implements both options.
+//
+// # The C names
 //
 //	Agents.Open    pmNewContext(3) with PM_CONTEXT_LOCAL
 //	Table.Edit     pmSpecLocalPMDA(3)
 //
-// In the C library a store sets only the first of several values of a metric; here it sets all.
+// A store in the C library sets only the first of several values of a metric. Here it sets all.
 package local

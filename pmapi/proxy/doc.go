@@ -1,7 +1,10 @@
-// Package proxy passes the connections of PCP's clients on to collectors that they cannot reach themselves, as PCP's pmproxy does:
-// a client with "web1@gateway" as its host connects to a proxy on the computer gateway, and through it to web1's collector.
+// Package proxy connects PCP's clients to collectors that they cannot reach directly, as PCP's
+// pmproxy does. A client with the host "web1@gateway" connects to a proxy on the computer gateway,
+// which connects it to the collector on web1.
 //
-//	p := &proxy.Proxy{Allow: func(host string, port int) bool { return host == "web1" && port == 44321 }}
+//	p := &proxy.Proxy{Allow: func(host string, port int) bool {
+//		return host == "web1" && port == 44321
+//	}}
 //	defer p.Close()
 //	l, err := net.Listen("tcp", ":44322")
 //	if err != nil {
@@ -9,10 +12,21 @@
 //	}
 //	return p.Serve(l)
 //
-// The same port can have a web server, such as webapi's: [Proxy.Listener] gives it the connections that are not of PCP's clients.
+// # Access
+//
+// The zero [Proxy] connects clients only to the collector of the same computer. The function
+// Proxy.Allow permits other hosts and ports. A proxy does not look at the data after the client
+// has named the host. Secure connections and logins are between the client and the collector.
+//
+// # A web server on the same port
+//
+// [Proxy.Listener] returns a listener with the connections that do not come from PCP's clients, for
+// a web server such as that of package webapi:
 //
 //	return http.Serve(p.Listener(l), handler)
 //
-// After the client has said where to, a proxy looks at nothing that passes: secure connections and logins are between the client
-// and the collector.
+// # Clients
+//
+// Programs name the proxy in the host specification, or in the field Proxy of a pmapi.Dialer.
+// PCP's tools also read it from the environment variables PMPROXY_HOST and PMPROXY_PORT.
 package proxy

@@ -1,20 +1,43 @@
-// Package timecontrol is the protocol by which a time control server, pmtime, steps programs through time together: through an
-// archive, or live.
+// Package timecontrol steps several programs through time together: through an archive, or live.
+// It has the protocol of PCP's time control server pmtime, the client side and a server without a
+// window.
 //
-// A program that has the options -g and -p of PCP's tools is a client:
-//
-//	set := timecontrol.Message{Source: timecontrol.SourceArchive, Delta: time.Second, Position: begin, Start: begin, End: end, Zone: "UTC"}
-//	conn, err := timecontrol.Dial(ctx, port, set) // -p, or Start for -g
+//	set := timecontrol.Message{
+//		Source: timecontrol.SourceArchive, Delta: time.Second,
+//		Position: begin, Start: begin, End: end, Zone: "UTC",
+//	}
+//	conn, err := timecontrol.Dial(ctx, port, set) // or Start, which starts pmtime
 //	if err != nil {
 //		return err
 //	}
 //	defer conn.Close()
-//	control := &timecontrol.Control{Conn: conn, Context: pc, Delta: set.Delta}
+//	control := &timecontrol.Control{Conn: conn, Context: c, Delta: set.Delta}
+//	for {
+//		if err := control.Next(ctx); err != nil {
+//			return err // io.EOF when the server has ended
+//		}
+//		… // fetch from c and print
+//		if err := control.Done(); err != nil {
+//			return err
+//		}
+//	}
 //
-// and Control says how it goes on. A Server is the other side, without a window: programs that are tried together on an
-// archive, the C ones too, get the same positions from it.
+// # Clients
 //
-// The protocol is for programs of one computer: messages are in its byte order, and have the types of C on 64-bit systems.
+// A program with the options -g and -p of PCP's tools is a client: it uses [Start] for -g and
+// [Dial] for -p. A [Control] sets the position and the interval of a pmapi.Context on an archive,
+// and reports other changes to its function Notify. Package tool has the options: see
+// tool.Command.TimeControl.
+//
+// # Servers
+//
+// A [Server] gives all its clients the same positions. It also serves the programs of PCP that are
+// written in C. The program examples/pmtime is this server.
+//
+// # Protocol
+//
+// The protocol is for programs on one computer. Messages are in its byte order and have the C types
+// of 64-bit systems.
 //
 // # The C names
 //

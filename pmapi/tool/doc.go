@@ -1,14 +1,11 @@
-// Package tool is for programs that are used like PCP's own tools: it has their standard options, opens the source
-// that the options name, selects instances, and prints numbers in columns as pmval(1) does.
-//
-// A tool is a [Command]: a name and a table of options, most of which are standard ones.
+// Package tool is for command-line programs with the options and the output of PCP's tools. It
+// parses the standard options, opens the source that they name, finds the time window and the
+// instances, and prints numbers in columns as pmval(1) does.
 //
 //	func main() {
-//		c := &tool.Command{Name: "pmx", Synopsis: "[options] metric"}
-//		c.AddOptions("General options", c.Standard("host", "namespace", "samples", "interval", "version", "help")...)
-//		raw := false
-//		c.AddOptions("Reporting options",
-//			tool.Option{Short: 'r', Long: "raw", Help: "print counters, not their rates", Set: tool.Flag(&raw)})
+//		c := &tool.Command{Name: "pmx", Synopsis: "[options] metric ..."}
+//		c.AddOptions("General options",
+//			c.Standard("archive", "host", "samples", "interval", "version", "help")...)
 //		os.Exit(c.Report(run(c, os.Args[1:])))
 //	}
 //
@@ -22,38 +19,73 @@
 //			return err
 //		}
 //		defer pc.Close()
-//		…
+//		if err := c.SetTimes(ctx, pc); err != nil {
+//			return err
+//		}
+//		… // a pmapi.Group of metrics, at c.Interval
 //	}
 //
-// [Command.Parse] reads the environment and the command line, [Command.Open] opens a context on the source, and
-// [Command.SetTimes] finds the zone and the time window once there is a context. Each may return an
-// [*ExitError], which has the message and the exit status of PCP's tools; [Command.Report] prints it. Nothing in this
-// package ends the program.
+// The example of this package, in the file example_test.go, is a whole tool of about 60 lines that
+// prints the values of a metric as pmval(1) does.
 //
-// What a collector sends is not trusted. A tool that prints it to a terminal does so through an [EscapeWriter], and names
-// through [EscapeName]; [LimitMemory] keeps the memory of a tool within three times the longest reply.
+// # The command line
 //
-// The package's example is a whole tool that prints the values of a metric as pmval(1) does. What tools need of values alone
-// is in package pdu: pdu.ValueFormat formats them and pdu.ParseAtom parses them.
+// A [Command] has a name and a table of options. Command.Standard returns standard options by their
+// long names, and an [Option] with a function Set is an option of the tool:
 //
-// # What is not supported
+//	raw := false
+//	c.AddOptions("Reporting options", tool.Option{
+//		Short: 'r', Long: "raw", Help: "print counters, not their rates", Set: tool.Flag(&raw),
+//	})
 //
-// Local contexts are not supported unless the Command has agents for them, its field Local: Parse then fails with an error that
-// wraps [errors.ErrUnsupported].
-// Of the time window, live sources have only -T; -S, -A and -O need an archive.
+// A tool calls the methods of a Command in this order:
+//
+//   - [Command.Parse] reads the environment and the command line.
+//   - [Command.Open] opens a context on the source.
+//   - [Command.SetTimes] finds the time zone and the time window, which need the context.
+//   - [Command.Report] prints an error and returns the exit status.
+//
+// The first three return an [*ExitError], which has the message and the exit status of PCP's tools.
+// Nothing in this package ends the program.
 //
 // # Archives
 //
-// The same tool runs on a collector and on archives. After [Command.SetTimes] it goes to the start of its time window, with
-// the interval as the step, and fetches until the error is pdu.ErrEOL:
+// The same tool reads collectors and archives. After SetTimes, a tool moves an archive to the first
+// sample of the time window, with its interval, and fetches until the error is pdu.ErrEOL:
 //
 //	if tool.IsArchive(pc) {
 //		err = pc.SetMode(ctx, pmapi.ModeInterp, c.Origin, interval)
 //	}
 //
-// A tool that prints the values of one time has [Command.FetchAtOrigin] instead.
+// A tool that prints the values of one time uses [Command.FetchAtOrigin] instead.
 //
-// # In the C library
+// # Values
+//
+// A [Column] formats numbers as pmval does, and [RateUnits] has the units of rates. Functions for
+// single values are in package pdu: pdu.ValueFormat formats them, and pdu.ParseAtom parses them.
+// Package report writes whole tables as pmrep(1) does.
+//
+// # Untrusted output
+//
+// A collector may send any text, including control sequences of terminals. A tool prints text
+// through an [EscapeWriter] and names through [EscapeName]. [LimitMemory] limits the memory of a
+// tool to three times the longest reply.
+//
+// # Limitations
+//
+// Local contexts (-L and -K) need the field Local of the Command. Without it, Parse fails with an
+// error that wraps [errors.ErrUnsupported]. Live sources have only the option -T of the time
+// window; -S, -A and -O need an archive, unless Command.AnyWindow is set.
+//
+// # Concurrency
+//
+// A Command is for one goroutine at a time. The functions may be called concurrently.
+//
+// # Time zones
+//
+// The package embeds the time zone database (time/tzdata), for systems without one.
+//
+// # The C names
 //
 //	Command.Parse          pmGetOptions(3)
 //	Command.SetTimes       pmGetContextOptions(3), pmNewContextZone(3)
@@ -65,8 +97,4 @@
 //	CtimeLayout, …         pmCtime(3), pmPrintStamp(3), pmPrintHighResStamp(3)
 //	Identify               pmSetClientIdArgv
 //	Config                 pmGetConfig(3)
-//
-// The package embeds the time zone database (time/tzdata), for systems without one.
-//
-// A Command is for one goroutine at a time; the functions may be called by several.
 package tool
