@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// alarms returns the times at which the load is above a limit or unknown.
+// alarms returns the times when the load is above a limit or unknown.
 func alarms(ctx context.Context, c *pmapi.Context, limit float64) (at []string) {
 	g := c.Group()
 	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
