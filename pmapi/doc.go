@@ -23,7 +23,12 @@
 //	}
 //
 // The program needs a collector: the pmcd of PCP, or "go run ./examples/pmcd" in a clone of this
-// module. The examples of this package are in the files *example_test.go.
+// module. The examples of this package are in the files *example_test.go; a monitor with its main
+// function is in monitor_example_test.go. The program examples/pminfo shows which metrics exist:
+//
+//	pminfo -t disk                             names below disk, with their help texts
+//	pminfo -df disk.dev.read_bytes             type, units, instances and values
+//	pminfo --labels disk.dev.read_bytes        labels, for Where
 //
 // # Groups
 //
@@ -169,13 +174,13 @@
 //
 // # Agents in the same process
 //
-// Package local opens a context on agents, without a collector: a fetch is a call of a function.
-// [Local] opens a context on a collector in the same process, without a socket.
+// Package pmapi/local opens a context on agents, without a collector: a fetch is a call of a
+// function. [Local] opens a context on a collector in the same process, without a socket.
 //
 // # Tests
 //
-// Package pmapitest makes sources of metrics for tests: with values, faults, archives and time
-// under the control of the test, for one host or for a fleet.
+// Package pmapi/pmapitest makes sources of metrics for tests of programs that use this package.
+// The test controls the values, the faults and the time, for one host or for a fleet.
 //
 // # Requests without a group
 //
@@ -199,7 +204,7 @@
 // environment variables that the C library reads. Nothing else in this package reads the
 // environment.
 //
-// Command-line tools with the options and the output of PCP's tools use package tool.
+// Command-line tools with the options and the output of PCP's tools use package pmapi/tool.
 //
 // # Sources
 //
