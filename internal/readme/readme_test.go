@@ -1,69 +1,72 @@
-// Package readme holds the test that what the README and the package comments
-// show works.
+// Package readme tests the front page of the repository, README.md, the map of the packages in
+// doc.go, and the pages README.md links to: their programs, links and names.
 package readme
 
 import (
+	"io/fs"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestFragments type-checks the indented fragments of the root package comment:
-// each is the body of a function, with the variables that it speaks of declared.
-func TestFragments(t *testing.T) {
-	var fragments []string
-	var b strings.Builder
-	flush := func() {
-		if b.Len() > 0 {
-			fragments = append(fragments, b.String())
-			b.Reset()
-		}
+// maxLines is the maximum number of lines of README.md.
+const maxLines = 250
+
+func TestLength(t *testing.T) {
+	if n := strings.Count(rootFile(t, "README.md"), "\n"); n > maxLines {
+		t.Errorf("README.md has %d lines, want at most %d", n, maxLines)
 	}
-	for line := range strings.Lines(rootFile(t, "doc.go")) {
-		if code, ok := strings.CutPrefix(line, "//\t"); ok {
-			b.WriteString(code)
-		} else {
-			flush()
-		}
+}
+
+// TestMap compares the packages that doc.go lists with the public packages of this module.
+func TestMap(t *testing.T) {
+	listed := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z][\w/]*)  +\S`).FindAllStringSubmatch(rootFile(t, "doc.go"), -1) {
+		listed[m[1]]++
 	}
-	flush()
-	if len(fragments) != 6 {
-		t.Fatalf("found %d fragments in doc.go, want the table of packages and 5 of code", len(fragments))
-	}
-	dir, err := os.MkdirTemp(".", "_fragments") // within the module, so that it resolves imports
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	for i, f := range fragments[1:] {
-		src := "package fragments\n\nimport (\n\"context\"\n\"io\"\n\"log/slog\"\n\"net\"\n\"sync/atomic\"\n\"fmt\"\n\"time\"\n" +
-			"\"github.com/pcp-go/pcp/pdu\"\n\"github.com/pcp-go/pcp/pmapi\"\n\"github.com/pcp-go/pcp/pmda\"\n\"github.com/pcp-go/pcp/pmda/collector\"\n\"github.com/pcp-go/pcp/pmda/pmdago\"\n" +
-			"\"github.com/pcp-go/pcp/mmv\"\n\"github.com/pcp-go/pcp/pmda/pmdammv\"\n\"github.com/pcp-go/pcp/trace\"\n)\n" +
-			"var (\n_ context.Context\n_ *slog.Logger\n_ atomic.Uint64\n_ pmda.Handler\n_ *collector.Server\n_ pmdago.Options\n_ pdu.PMID\n_ *pmapi.Context\n_ fmt.Stringer\n_ time.Time\n_ net.Conn\n_ mmv.Type\n_ pmdammv.Options\n_ trace.Span\n)\n" +
-			"func fragment" + string(rune('0'+i)) + "(ctx context.Context, stream io.ReadWriter, ln net.Listener, id pdu.PMID, hits *atomic.Uint64) {\n"
-		if !strings.Contains(f, "a := &pmda.Agent") {
-			src += "a := &pmda.Agent{}\n_ = a\n"
+	for _, pkg := range publicPackages(t) {
+		if listed[pkg] != 1 {
+			t.Errorf("doc.go lists package %s %d times, want once", pkg, listed[pkg])
 		}
-		if !strings.Contains(f, "srv :=") {
-			src += "srv := &collector.Server{}\n_ = srv\n"
+		delete(listed, pkg)
+	}
+	for pkg := range listed {
+		t.Errorf("doc.go lists %s, which is not a public package", pkg)
+	}
+}
+
+// publicPackages returns the directories of the packages that programs may import, without the
+// root of the module.
+func publicPackages(t *testing.T) []string {
+	t.Helper()
+	var packages []string
+	err := fs.WalkDir(os.DirFS(moduleRoot(t)), ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir() || name == ".":
+			return nil
+		case name == "examples", base == "internal", base == "testdata", strings.ContainsAny(base[:1], "._"):
+			return fs.SkipDir
 		}
-		src += f + "\n"
-		for _, v := range []string{"offered", "h", "body", "err"} {
-			if regexp.MustCompile(`(?m)^[^/\n]*\b` + v + `\b[^\n]*:=`).MatchString(f) {
-				src += "_ = " + v + "\n"
+		files, err := filepath.Glob(filepath.Join(moduleRoot(t), filepath.FromSlash(name), "*.go"))
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if !strings.HasSuffix(f, "_test.go") {
+				packages = append(packages, name)
+				break
 			}
 		}
-		src += "}\n"
-		name := filepath.Join(dir, "fragment"+string(rune('0'+i))+".go")
-		if err := os.WriteFile(name, []byte(src), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		return nil
+	})
+	if err != nil || len(packages) < 10 {
+		t.Fatalf("found packages %q, %v", packages, err)
 	}
-	cmd := exec.Command("go", "vet", "./"+dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("a fragment of doc.go does not build: %v\n%s", err, out)
-	}
+	return packages
 }

@@ -1,0 +1,20 @@
+package readme
+
+import (
+	"context"
+	"github.com/pcp-go/pcp/pmapi"
+	"log"
+	"time"
+)
+
+func replay() {
+	c, err := pmapi.Open(context.Background(), "load")
+	if err != nil {
+		log.Fatal(err)
+	}
+	g := c.Group()
+	load := pmapi.Add[float32](g, "kernel.all.load", pmapi.Instance("1 minute"))
+	for range g.Every(context.Background(), time.Second) {
+		log.Println(load.Value())
+	}
+}
