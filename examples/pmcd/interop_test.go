@@ -83,8 +83,7 @@ func TestLogOfFailure(t *testing.T) {
 	}
 }
 
-// TestEmbeddedAgents shows metrics of the embedded agents with PCP's tools, as the
-// README does.
+// TestEmbeddedAgents shows metrics of the embedded agents with PCP's tools.
 func TestEmbeddedAgents(t *testing.T) {
 	pcptest.Need(t, "pminfo", "pmval", "pmprobe", "pmstore")
 	p, host, socket := start(t, nil)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -22,20 +21,15 @@ import (
 
 var scrapeFor = flag.Duration("prometheus", 3*time.Second, "for how long Prometheus scrapes the program")
 
-// jobs are README's scrape_configs.
+// jobs returns the scrape_configs of prometheus.yml for a gateway and a host.
 func jobs(t *testing.T, gateway, host string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("prometheus.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, found := bytes.Cut(text, []byte("\n```yaml\nscrape_configs:\n"))
-	text, _, ended := bytes.Cut(text, []byte("\n```\n"))
-	if !found || !ended {
-		t.Fatal("README has no scrape_configs")
-	}
 	pcp := regexp.MustCompile(`(?m)^- job_name: pcp .*$`).ReplaceAllString(string(text), "$0\n  params: {times: ['true']}") // which rates are exact with
-	return "scrape_configs:\n" + strings.NewReplacer("localhost:44322", gateway, "web1:44321", host).Replace(pcp)
+	return strings.NewReplacer("localhost:44322", gateway, "web1:44321", host).Replace(pcp)
 }
 
 // A real Prometheus scrapes the program in all of its views without an error, and its rates are those of pmval.
