@@ -17,6 +17,7 @@ import (
 	"testing/fstest"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -224,11 +225,11 @@ func onDisk(t *testing.T, files fstest.MapFS, suffix string) (dir string) {
 	for name, f := range files {
 		b := f.Data
 		if suffix != "" {
-			cmd := exec.Command(packers[suffix][0], packers[suffix][1:]...)
+			cmd := exec.Command(pcptest.Optional(t, packers[suffix][0]), packers[suffix][1:]...)
 			cmd.Stdin = bytes.NewReader(b)
 			out, err := cmd.Output()
 			if err != nil {
-				t.Skipf("%s: %v", cmd, err)
+				t.Fatalf("%s: %v", cmd, err)
 			}
 			b, name = out, name+suffix
 		}
@@ -339,9 +340,7 @@ func TestMissingCommand(t *testing.T) {
 }
 
 func TestBadXz(t *testing.T) {
-	if _, err := exec.LookPath("xz"); err != nil {
-		t.Skip("xz is not installed")
-	}
+	xz := pcptest.Optional(t, "xz")
 	files, _ := one(3)
 	files["a.0.xz"] = files["a.0"]
 	delete(files, "a.0")
@@ -349,7 +348,7 @@ func TestBadXz(t *testing.T) {
 	if e, ok := errors.AsType[*archive.Error](err); !ok || e.File != "a.0.xz" || !errors.Is(err, pdu.ErrLogRec) {
 		t.Errorf("not compressed: %v", err)
 	}
-	pack := exec.CommandContext(t.Context(), "xz", "-0c")
+	pack := exec.CommandContext(t.Context(), xz, "-0c")
 	pack.Stdin = bytes.NewReader(append(slices.Clone(files["a.0.xz"].Data), make([]byte, 50<<20)...))
 	bomb, err := pack.Output()
 	if err != nil {

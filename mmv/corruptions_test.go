@@ -3,8 +3,9 @@ package mmv
 import (
 	"bytes"
 	"math"
-	"os"
 	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
 // A corruption is a recorded file with a flaw.
@@ -153,7 +154,7 @@ func interopCorruptions(t testing.TB) []corruption {
 }
 
 // thorough reports whether tests that take long are to leave nothing out.
-func thorough() bool { return os.Getenv("PCP_INTEROP") == "require" }
+func thorough() bool { return pcptest.Required() }
 
 // corruptions are the flaws of a recorded file.
 func corruptions(t testing.TB, name string) []corruption {

@@ -118,8 +118,8 @@ func TestDumpShapes(t *testing.T) {
 // TestDumpTestsuite: so it is with the files of the programs of PCP's test-suite: with PCP_INTEROP=require, of all.
 func TestDumpTestsuite(t *testing.T) {
 	tool := mmvdump(t)
-	src := "/var/lib/pcp/testsuite/src"
-	pcptest.Need(t, "gcc", "/usr/include/pcp/mmv_stats.h", filepath.Join(src, "mmv_simple.c"))
+	const src = "/var/lib/pcp/testsuite/src"
+	pcptest.Need(t, "gcc", "pcp/mmv_stats.h", src)
 	runs := []string{"mmv_genstats g1", "mmv_help h1", "mmv_instances dogs", "mmv_instances cats", "mmv_instances mice",
 		"mmv_nostats n1", "mmv_simple s1", "mmv2_genstats g2", "mmv2_instances dogs2", "mmv2_instances film2", "mmv2_nostats n2",
 		"mmv2_simple s2", "mmv3_genstats g3", "mmv3_labels l3", "mmv3_nostats n3", "mmv3_simple s3"}
@@ -134,8 +134,7 @@ func TestDumpTestsuite(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(dir, "mmv"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			program := filepath.Join(dir, name)
-			pcptest.Run(t, nil, "", "gcc", "-w", "-o", program, filepath.Join(src, name+".c"), "-lpcp_mmv", "-lpcp")
+			program := pcptest.BuildC(t, filepath.Join(src, name+".c"), "-w", "-lpcp_mmv", "-lpcp")
 			pcptest.Run(t, []string{"PCP_TMP_DIR=" + dir}, "", program, file)
 			if !compareDumps(t, tool, filepath.Join(dir, "mmv", file)) {
 				t.Error(errCrash)

@@ -17,12 +17,19 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
+// needAgentC returns the path of PCP's pmdammv, which is a part of pminfo in these tests.
+func needAgentC(t testing.TB) string {
+	t.Helper()
+	agent := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "mmv", "pmda_mmv.so")
+	pcptest.Need(t, "pminfo", agent)
+	return agent
+}
+
 // agentC has PCP's pmdammv export the files of a directory, and returns what pminfo -f prints of them: of each metric, its
 // lines in order. It has no collector: the agent is a part of pminfo.
 func agentC(t testing.TB, dir string) (metrics map[string][]string, err error) {
 	t.Helper()
-	agent := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "mmv", "pmda_mmv.so")
-	pcptest.Need(t, "pminfo", agent)
+	agent := needAgentC(t)
 	names := filepath.Join(dir, "root")
 	if err := os.WriteFile(names, []byte("root {\n\tmmv 70:*:*\n}\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -138,6 +145,7 @@ func compareAgents(t testing.TB, image []byte) (diff string, err error) {
 // TestAgentCorrupt: of a file with a flaw, PCP's agent exports the metrics and values that our reader finds, where it does
 // not crash.
 func TestAgentCorrupt(t *testing.T) {
+	needAgentC(t)
 	t.Parallel()
 	compared := 0
 	differs := make(map[string]bool)

@@ -221,7 +221,7 @@ func TestOpenErrors(t *testing.T) {
 
 // TestShapes: the metadata and values of what the C library writes are those that the script says.
 func TestShapes(t *testing.T) {
-	pcptest.Need(t, "gcc", "/usr/include/pcp/mmv_stats.h")
+	pcptest.Need(t, "gcc", "pcp/mmv_stats.h", "-lpcp_mmv")
 	now := time.Now()
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {

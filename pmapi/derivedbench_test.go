@@ -57,11 +57,7 @@ func median(v []float64) float64 {
 // cProgram builds a program of testdata, and returns a function that runs it and returns the numbers of its answer.
 func cProgram(b *testing.B, name string) func(args ...any) []float64 {
 	b.Helper()
-	pcptest.Need(b, "gcc", "/usr/include/pcp/import.h")
-	program := filepath.Join(b.TempDir(), name)
-	if _, errs, status := pcptest.Run(b, nil, "", "gcc", "-O2", "-Wall", "-o", program, filepath.Join("testdata", name+".c"), "-lpcp", "-lpcp_import"); status != 0 {
-		b.Fatal(errs)
-	}
+	program := pcptest.BuildC(b, filepath.Join("testdata", name+".c"), "-O2", "-Wall", "-lpcp", "-lpcp_import")
 	return func(args ...any) (numbers []float64) {
 		b.Helper()
 		words := []string{program}

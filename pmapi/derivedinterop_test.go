@@ -33,12 +33,7 @@ func derivedByC(t *testing.T, kind, source string, fetches int, exprs []string) 
 // buildDerived builds the program of testdata/derived.c.
 func buildDerived(t *testing.T) string {
 	t.Helper()
-	pcptest.Need(t, "gcc", "/usr/include/pcp/pmapi.h")
-	program := filepath.Join(t.TempDir(), "derived")
-	if _, errs, status := pcptest.Run(t, nil, "", "gcc", "-Wall", "-o", program, filepath.Join("testdata", "derived.c"), "-lpcp"); status != 0 {
-		t.Fatal(errs)
-	}
-	return program
+	return pcptest.BuildC(t, filepath.Join("testdata", "derived.c"), "-Wall", "-lpcp")
 }
 
 func runDerived(t *testing.T, program, kind, source string, fetches int, exprs []string) []string {

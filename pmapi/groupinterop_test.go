@@ -70,11 +70,7 @@ type cGroup struct {
 
 func newCGroup(t *testing.T, host string, env ...string) *cGroup {
 	t.Helper()
-	pcptest.Need(t, "gcc", "/usr/include/pcp/pmapi.h")
-	program := filepath.Join(t.TempDir(), "fetchgroup")
-	if _, errs, status := pcptest.Run(t, nil, "", "gcc", "-Wall", "-o", program, filepath.Join("testdata", "fetchgroup.c"), "-lpcp"); status != 0 {
-		t.Fatal(errs)
-	}
+	program := pcptest.BuildC(t, filepath.Join("testdata", "fetchgroup.c"), "-Wall", "-lpcp")
 	cmd := exec.Command(program, host)
 	cmd.Env = append(pcptest.Env(), env...)
 	in, err := cmd.StdinPipe()

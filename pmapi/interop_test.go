@@ -346,7 +346,7 @@ func TestStateChanges(t *testing.T) {
 	if changed, err := fetch(); changed != 0 || err != nil {
 		t.Fatal(changed, err)
 	}
-	out, err := exec.Command("pgrep", "-P", strconv.Itoa(pmcd.PID())).Output()
+	out, err := exec.Command(pcptest.Tool(t, "pgrep"), "-P", strconv.Itoa(pmcd.PID())).Output()
 	agent, err2 := strconv.Atoi(strings.TrimSpace(string(out)))
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)

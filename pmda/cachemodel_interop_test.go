@@ -40,12 +40,8 @@ type cCache struct {
 // newCCache starts the program. All caches of one test are those of one process.
 func newCCache(t testing.TB) *cCache {
 	t.Helper()
-	pcptest.Need(t, "gcc", "/usr/include/pcp/pmda.h")
+	program := pcptest.BuildC(t, "testdata/cachedriver.c", "-O2", "-lpcp_pmda", "-lpcp")
 	dir := t.TempDir()
-	program := filepath.Join(dir, "cachedriver")
-	if out, err := exec.Command("gcc", "-O2", "-o", program, "testdata/cachedriver.c", "-lpcp_pmda", "-lpcp").CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
 	c := &cCache{t: t, dir: filepath.Join(dir, "config", "pmda")}
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		t.Fatal(err)

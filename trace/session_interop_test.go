@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,12 +90,7 @@ end e`},
 // buildCalls builds the program that makes the C library's calls.
 func buildCalls(t testing.TB) string {
 	t.Helper()
-	pcptest.Need(t, "gcc", "/usr/include/pcp/trace.h")
-	program := filepath.Join(t.TempDir(), "calls")
-	if out, err := exec.Command("gcc", "-o", program, "testdata/calls.c", "-lpcp_trace").CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
-	return program
+	return pcptest.BuildC(t, "testdata/calls.c", "-lpcp_trace")
 }
 
 func TestErrorTextsLikeC(t *testing.T) {

@@ -3,7 +3,6 @@ package logextract_test
 import (
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -91,10 +90,7 @@ func BenchmarkMerge(b *testing.B) {
 		{"version3", logextract.Options{Version: 3}, []string{"-V", "3"}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			theirs, err := exec.LookPath("pmlogextract")
-			if err != nil {
-				theirs = ""
-			}
+			theirs := pcptest.Has(b, "pmlogextract")
 			b.SetBytes(bytes)
 			var c, ours time.Duration
 			for b.Loop() {
@@ -104,9 +100,9 @@ func BenchmarkMerge(b *testing.B) {
 					b.Fatal(err)
 				}
 				out := filepath.Join(dir, "out")
-				if theirs != "" {
+				if theirs {
 					start := time.Now()
-					pcptest.Run(b, nil, "", append(append([]string{theirs}, bench.args...), append(paths, out+"-c")...)...)
+					pcptest.Run(b, nil, "", append(append([]string{"pmlogextract"}, bench.args...), append(paths, out+"-c")...)...)
 					c += time.Since(start)
 				}
 				b.StartTimer()

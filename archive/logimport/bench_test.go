@@ -79,7 +79,7 @@ func BenchmarkWrite(b *testing.B) {
 // BenchmarkC is what BenchmarkWrite of texts is for libpcp_import, without the time that it takes to define metrics and
 // instances. A run of it has 20 records.
 func BenchmarkC(b *testing.B) {
-	pcptest.Need(b, "gcc", "/usr/include/pcp/import.h")
+	pcptest.Need(b, "gcc", "pcp/import.h", "-lpcp_import")
 	define := []string{"start\tx\t0"}
 	eachBench(func(metric, instance string, i, j int) {
 		if i == 0 {

@@ -205,7 +205,7 @@ const (
 
 // Each call returns what the C function returns, and the archive has the same bytes.
 func TestInteropCalls(t *testing.T) {
-	pcptest.Need(t, "pmlogcheck", "gcc", "/usr/include/pcp/import.h")
+	pcptest.Need(t, "pmlogcheck", "gcc", "pcp/import.h", "-lpcp_import")
 	lines, err := os.ReadFile("testdata/calls.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestInteropCalls(t *testing.T) {
 
 // A random import has the same bytes.
 func TestInteropRandomImports(t *testing.T) {
-	pcptest.Need(t, "pmlogcheck", "gcc", "/usr/include/pcp/import.h")
+	pcptest.Need(t, "pmlogcheck", "gcc", "pcp/import.h", "-lpcp_import")
 	for i := range *imports {
 		seed := *importSeed + uint64(i)
 		if *importSeed == 0 {
@@ -292,7 +292,7 @@ func randomCalls(r *rand.Rand, version int) []string {
 
 // The texts of errors are those of pmiErrStr.
 func TestInteropErrors(t *testing.T) {
-	pcptest.Need(t, "gcc", "/usr/include/pcp/import.h")
+	pcptest.Need(t, "gcc", "pcp/import.h", "-lpcp_import")
 	var calls, want []string
 	for e := logimport.ErrDupMetricName + 1; e >= logimport.ErrBadVersion-1; e-- {
 		calls = append(calls, fmt.Sprint("error\t", int(e)))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,11 +16,8 @@ import (
 // except for the values, which are those of chance.
 func TestLikeDemo(t *testing.T) {
 	source := filepath.Join(pcptest.Conf("PCP_DEMOS_DIR"), "mmv", "acme.c")
-	pcptest.Need(t, "gcc", "pmcd", "pminfo", "/usr/include/pcp/mmv_stats.h", source)
-	demo := filepath.Join(t.TempDir(), "acme")
-	if out, err := exec.Command("gcc", "-o", demo, source, "-lpcp_mmv", "-lpcp").CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
+	pcptest.Need(t, "gcc", "pmcd", "pminfo", "pcp/mmv_stats.h", source)
+	demo := pcptest.BuildC(t, source, "-lpcp_mmv", "-lpcp")
 	c, ours := shown(t, demo), shown(t, pcptest.Build(t, "./examples/acme"))
 	if n := strings.Count(c, "value N"); n != 9 {
 		t.Errorf("%d values, want 9:\n%s", n, c)

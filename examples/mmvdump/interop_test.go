@@ -96,14 +96,11 @@ func TestNotPermitted(t *testing.T) {
 
 // TestAcme: the file of PCP's demonstration program looks alike.
 func TestAcme(t *testing.T) {
-	source := "/usr/share/pcp/demos/mmv/acme.c"
-	pcptest.Need(t, "gcc", "/usr/include/pcp/mmv_stats.h", source)
+	program := pcptest.BuildC(t, "/usr/share/pcp/demos/mmv/acme.c", "-w", "-lpcp_mmv", "-lpcp")
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "mmv"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(dir, "acme")
-	pcptest.Run(t, nil, "", "gcc", "-w", "-o", program, source, "-lpcp_mmv", "-lpcp")
 	path := filepath.Join(dir, "mmv", "acme")
 	cmd := exec.Command(program)
 	cmd.Env = append(pcptest.Env(), "PCP_TMP_DIR="+dir)

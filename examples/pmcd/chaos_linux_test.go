@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -116,10 +115,7 @@ func newChaosRelay(t *testing.T) *chaosRelay {
 func (r *chaosRelay) start(ctx context.Context, using *sync.WaitGroup, reconnects map[string]int) {
 	const login = "?user=root@test&pass=secret"
 	hosts := []string{r.tcp, "unix://" + r.socket, "unix://" + r.socket + login, "pcps://" + r.tcp, "pcps://" + r.tcp + login}
-	_, noTools := exec.LookPath("pminfo")
-	if noTools != nil && os.Getenv("PCP_INTEROP") == "require" {
-		r.t.Error(noTools)
-	}
+	tools := pcptest.Has(r.t, "pminfo")
 	for _, host := range hosts {
 		for _, pause := range []time.Duration{5 * time.Millisecond, 700 * time.Millisecond} {
 			who := fmt.Sprintf("our client of %s every %v", host, pause)
@@ -142,7 +138,7 @@ func (r *chaosRelay) start(ctx context.Context, using *sync.WaitGroup, reconnect
 				}
 			}
 		})
-		if noTools == nil {
+		if tools {
 			using.Go(func() { r.usePMInfo(ctx, host) })
 		}
 	}

@@ -62,9 +62,7 @@ func TestInteropScript(t *testing.T) {
 		t.Skip("needs -all")
 	}
 	pcptest.Need(t, "/etc/init.d/pmcd", "pmcd", "pmcd_wait", "unshare")
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for a name space of processes")
-	}
+	pcptest.NeedRoot(t, "it makes a name space of processes")
 	transcript := func(program string) string {
 		in := install(t)
 		env := in.forScript(t)
@@ -80,7 +78,7 @@ func TestInteropScript(t *testing.T) {
 		if err := os.WriteFile(file, []byte(scriptActions), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), "unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc", "sh", file)
+		cmd := exec.CommandContext(t.Context(), pcptest.Tool(t, "unshare"), "--pid", "--mount", "--fork", "--kill-child", "--mount-proc", "sh", file)
 		cmd.Dir = in.dir
 		cmd.Env = append(append(pcptest.Env(), env...), "PATH="+filepath.Join(in.dir, "bin")+":"+os.Getenv("PATH"))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -29,7 +29,7 @@ type side struct {
 // sides starts both agents with the same options.
 func sides(t testing.TB, args ...string) []*side {
 	t.Helper()
-	pcptest.Need(t, "pmcd", "pminfo", "pmstore", "pmnsmerge", "newhelp", "gcc", "/usr/include/pcp/trace.h", cAgent())
+	pcptest.Need(t, "pmcd", "pminfo", "pmstore", "pmnsmerge", "newhelp", "gcc", "pcp/trace.h", cAgent())
 	names, installed := pcptest.Names(t, "trace"), install(t)
 	both := []*side{{name: "C"}, {name: "Go"}}
 	for _, s := range both {
@@ -122,11 +122,7 @@ func driver(t testing.TB) string { return compile(t, filepath.Join("testdata", "
 // compile compiles a program that uses the trace library.
 func compile(t testing.TB, source string) string {
 	t.Helper()
-	program := filepath.Join(pcptest.ShortDir(t), "a.out")
-	if out, errs, status := pcptest.Run(t, nil, "", "gcc", "-w", "-o", program, source, "-lpcp", "-lpcp_trace", "-lm"); status != 0 {
-		t.Fatalf("gcc %s: %s%s", source, out, errs)
-	}
-	return program
+	return pcptest.BuildC(t, source, "-w", "-lpcp", "-lpcp_trace", "-lm")
 }
 
 // each does something with both agents and compares the results.

@@ -27,7 +27,7 @@ var commandLines = []string{
 
 // TestInteropCommandLines compares what both programs say and leave behind.
 func TestInteropCommandLines(t *testing.T) {
-	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+	c, ours := programs(t)
 	for i, line := range commandLines {
 		if !*all && i%10 != 0 {
 			continue
@@ -104,7 +104,7 @@ func left(t *testing.T, dir string) map[string]string {
 func TestInteropShipped(t *testing.T) {
 	const shipped = "/var/lib/pcp/config/pmlogrewrite"
 	pcptest.Need(t, shipped)
-	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+	c, ours := programs(t)
 	names := []string{"old_xfs"}
 	if *all {
 		names = append(names, "nfsclient_32", "new_mysql", "mysql-1", "cgroups-units", "new_tcp", "new_snmp", "proc", "procsched", "pyapi", "snort-disks", "bug1057", "pcp-zeroconf", "20180415.09.16",

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/archive"
-	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -115,7 +114,7 @@ const toDouble = "metric v.double { type -> 32 } "
 
 // TestInteropFailingConversions compares what is said of values that do not fit, and of the data record that has them.
 func TestInteropFailingConversions(t *testing.T) {
-	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+	c, ours := programs(t)
 	in := t.TempDir()
 	writeTypes(t, filepath.Join(in, "v2"), 2)
 	writeTypes(t, filepath.Join(in, "v3"), 3)

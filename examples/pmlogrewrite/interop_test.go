@@ -35,6 +35,13 @@ type result struct {
 	Crashed        bool
 }
 
+// programs returns the paths of both programs, PCP's and ours.
+func programs(t *testing.T) (c, ours string) {
+	t.Helper()
+	pcptest.Need(t, "pmlogrewrite", "pmdumplog", archives)
+	return pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+}
+
 // runTool runs a program in a directory.
 func runTool(t *testing.T, dir, program string, args ...string) result {
 	t.Helper()
@@ -57,7 +64,7 @@ var randomArchives = []string{"sample-labels", "omnibus_v3", "omnibus_v2", "ok-f
 	"pcp-free", "eventrec", "dupname-b", "wrap", "ok-mv-foo", "tzchange-10-a", "log-derived"}
 
 func TestInteropRandomRules(t *testing.T) {
-	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+	c, ours := programs(t)
 	metas, versions := map[string]*archive.Metadata{}, map[string]int{}
 	crashed, failed, refused, strict, unreadable := 0, 0, 0, 0, 0
 	for seed := *rulesAt; seed < *rulesAt+uint64(*rules); seed++ {
@@ -171,7 +178,7 @@ func compareArchives(t *testing.T, cdir, odir string) string {
 
 // TestInteropCases runs a table of rules with both programs.
 func TestInteropCases(t *testing.T) {
-	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+	c, ours := programs(t)
 	table, err := os.ReadFile("testdata/cases.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +225,7 @@ const sampled = 15
 // TestInteropCopies compares copies without rules byte by byte: what is written of data in other layouts, and of instance domains
 // that become deltas.
 func TestInteropCopies(t *testing.T) {
-	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+	c, ours := programs(t)
 	names := []string{"arch_a", "mirage-3"} // with padding that is not PCP's, and instances that do not ascend
 	if *all {
 		names = nil

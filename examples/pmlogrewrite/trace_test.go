@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
 // traced are archives and rules that go over all types of records.
@@ -24,7 +23,7 @@ var traced = []struct{ args, rules string }{
 
 // TestInteropTrace compares what the debug option appl0 shows.
 func TestInteropTrace(t *testing.T) {
-	c, ours := pcptest.Tool(t, "pmlogrewrite"), pcptest.Build(t, "./examples/pmlogrewrite")
+	c, ours := programs(t)
 	for i, test := range traced {
 		if !*all && i%3 != 0 {
 			continue

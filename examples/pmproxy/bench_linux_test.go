@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -30,10 +29,7 @@ type scraped struct {
 // The ratios "pmproxy" are of a scrape, and "node" of a sample, of all metrics and of the view, to that of node_exporter. The gateways
 // are counted alone; with "+pmcd" what the collector, PCP's with its agents, spends for them is counted too: node_exporter reads the kernel itself.
 func BenchmarkInteropScrape(b *testing.B) {
-	exporter, err := exec.LookPath("prometheus-node-exporter")
-	if err != nil {
-		b.Skip("the benchmark needs Prometheus: ", err)
-	}
+	exporter := pcptest.Optional(b, "prometheus-node-exporter")
 	for name, header := range map[string]http.Header{
 		"text":       {"Accept-Encoding": {"identity"}},
 		"prometheus": {"Accept": {"application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"}, "Accept-Encoding": {"gzip"}},

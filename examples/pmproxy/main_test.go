@@ -312,6 +312,7 @@ func TestService(t *testing.T) {
 
 // Usage that both refuse is refused in the same words.
 func TestInteropUsage(t *testing.T) {
+	pcptest.Need(t, "pmproxy")
 	for _, args := range []string{"-L x", "-L 0", "-L -5", "-L 0x", "-r x", "-r -1", "-p x", "-f -F", "-T x", "-T 1fortnight", "-z", "-h", "--nosuch", "--config"} {
 		words := strings.Fields(args)
 		_, theirs, status := pcptest.Run(t, nil, "", append([]string{"pmproxy"}, words...)...)

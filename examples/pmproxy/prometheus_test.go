@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -34,10 +33,7 @@ func jobs(t *testing.T, gateway, host string) string {
 
 // A real Prometheus scrapes the program in all of its views without an error, and its rates are those of pmval.
 func TestInteropPrometheus(t *testing.T) {
-	program, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Skip("the test needs Prometheus: ", err)
-	}
+	program := pcptest.Optional(t, "prometheus")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux", "sample"}})
 	gateway, addr := fmt.Sprint("127.0.0.1:", pcptest.FreePort(t)), fmt.Sprint("127.0.0.1:", pcptest.FreePort(t))
 	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/pmproxy"), Args: []string{"-i", "127.0.0.1", "-p", gateway[len("127.0.0.1:"):], "--allow=" + pmcd.Host()},

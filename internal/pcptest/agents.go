@@ -129,7 +129,8 @@ func Names(t testing.TB, names ...string) string {
 // PCP_PMDAS_DIR set to the parent of dir.
 func BuildAgent(t testing.TB, name string) (dir, program string) {
 	t.Helper()
-	Need(t, "make", "gcc", "newhelp", filepath.Join(Conf("PCP_PMDAS_DIR"), name, "Makefile"), "/usr/include/pcp/pmda.h")
+	Need(t, "make", "gcc", "newhelp", filepath.Join(Conf("PCP_PMDAS_DIR"), name, "Makefile"),
+		"pcp/pmapi.h", "pcp/pmda.h", "-lpcp", "-lpcp_pmda")
 	dir, err := once("agent "+name, func(base string) (string, error) {
 		dir := filepath.Join(base, name)
 		if err := os.CopyFS(dir, os.DirFS(filepath.Join(Conf("PCP_PMDAS_DIR"), name))); err != nil {

@@ -2,10 +2,8 @@ package pcptest
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,7 +13,7 @@ import (
 // loops, the answers end there.
 func ReplayArchive(t testing.TB, archive string, requests []string) []string {
 	t.Helper()
-	program := buildC(t, "archivereplay", "-lpcp")
+	program := buildC(t, "archivereplay", "-O2", "-lpcp")
 	cmd := exec.CommandContext(t.Context(), program, archive)
 	cmd.Env = append(os.Environ(), "PCP_DERIVED_CONFIG=", "LC_ALL=C")
 	cmd.Stdin = strings.NewReader(strings.Join(requests, "\n") + "\n")
@@ -34,34 +32,11 @@ func ReplayArchive(t testing.TB, archive string, requests []string) []string {
 // testdata/logimport.c are lines with tabs between the fields.
 func LogImport(t testing.TB, dir string, calls []string) []string {
 	t.Helper()
-	program := buildC(t, "logimport", "-lpcp_import", "-lpcp")
+	program := buildC(t, "logimport", "-O2", "-lpcp_import", "-lpcp")
 	stdout, stderr, status := RunIn(t, dir, nil, strings.Join(calls, "\n")+"\n", program)
 	answers := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
 	if status != 0 || len(answers) != len(calls) {
 		t.Fatalf("logimport: status %d, %d answers to %d calls\n%s", status, len(answers), len(calls), stderr)
 	}
 	return answers
-}
-
-// buildC builds a program of testdata, once for a test process.
-func buildC(t testing.TB, name string, libs ...string) string {
-	t.Helper()
-	Need(t, "gcc", "/usr/include/pcp/pmapi.h")
-	program, err := once(name, func(dir string) (string, error) {
-		root, err := moduleRoot()
-		if err != nil {
-			return "", err
-		}
-		program := filepath.Join(dir, name)
-		source := filepath.Join(root, "internal", "pcptest", "testdata", name+".c")
-		cmd := exec.Command("gcc", append([]string{"-O2", "-o", program, source}, libs...)...)
-		if msg, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w\n%s", cmd, err, msg)
-		}
-		return program, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
 }

@@ -14,9 +14,7 @@ import (
 // test where that cannot be.
 func StartContainer(t testing.TB, flags uintptr, env []string, script string, args ...string) (pid int) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("making a container, and looking into it, needs root")
-	}
+	NeedRoot(t, "it makes a container")
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | flags}

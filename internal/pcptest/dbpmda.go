@@ -48,7 +48,6 @@ var Masks = []string{"simple.now", "simple.time.user", "simple.time.sys", "trivi
 func DBPMDA(t testing.TB, s Session) string {
 	t.Helper()
 	if s.Program == "" {
-		Need(t, "dbpmda")
 		s.Program = Tool(t, "dbpmda")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)

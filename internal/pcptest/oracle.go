@@ -2,10 +2,7 @@ package pcptest
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,11 +12,7 @@ import (
 // test process.
 func Oracle(t testing.TB, subject string, questions []string) []string {
 	t.Helper()
-	Need(t, "gcc", "/usr/include/pcp/pmapi.h")
-	program, err := once("oracle", buildOracle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := buildC(t, "oracle", "-lpcp")
 	text, errs, status := Run(t, nil, strings.Join(questions, "\n")+"\n", program, subject)
 	if status != 0 || errs != "" {
 		t.Fatalf("oracle %s: exit status %d, %s", subject, status, tail(errs))
@@ -46,17 +39,4 @@ func Inputs(t testing.TB, all int) (*rand.Rand, int) {
 	}
 	t.Logf("%d of %d inputs, -oracle.seed=%d", n, all, seed)
 	return rand.New(rand.NewPCG(seed, uint64(all))), n
-}
-
-func buildOracle(dir string) (string, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(dir, "oracle")
-	cmd := exec.Command("gcc", "-o", program, filepath.Join(root, "internal", "pcptest", "testdata", "oracle.c"), "-lpcp")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", cmd, err, msg)
-	}
-	return program, nil
 }

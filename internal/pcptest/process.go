@@ -19,7 +19,7 @@ const endTimeout = 20 * time.Second
 
 // Daemon says how Start runs a server.
 type Daemon struct {
-	Path string   // of the program; looked up as Need does when it holds no slash
+	Path string   // of the program: see Run
 	Args []string // its arguments
 	Env  []string // added to Env
 	Dir  string   // working directory, empty: this process's
@@ -58,9 +58,7 @@ func Start(t testing.TB, d Daemon) *Process {
 func start(t testing.TB, d Daemon) (*Process, error) {
 	t.Helper()
 	p := &Process{log: filepath.Join(t.TempDir(), "log"), done: make(chan struct{})}
-	if !strings.ContainsRune(d.Path, '/') {
-		d.Path = Tool(t, d.Path)
-	}
+	d.Path = executable(t, d.Path)
 	log, err := os.Create(p.log)
 	if err != nil {
 		return p, err

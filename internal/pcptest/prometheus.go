@@ -7,24 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
-
-// PrometheusTool is the path of one of Prometheus' programs, without which the test is skipped, also with PCP_INTEROP=require:
-// .ci/install-pcp does not install them.
-func PrometheusTool(t testing.TB, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skip("the test needs Prometheus: ", err)
-	}
-	return path
-}
 
 // Prometheus is a running one of the test's own.
 type Prometheus struct {
@@ -36,7 +24,7 @@ type Prometheus struct {
 // the test is skipped.
 func StartPrometheus(t testing.TB, config string, args ...string) *Prometheus {
 	t.Helper()
-	program := PrometheusTool(t, "prometheus")
+	program := Optional(t, "prometheus")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "prometheus.yml")
 	if err := os.WriteFile(file, []byte(config), 0o666); err != nil {

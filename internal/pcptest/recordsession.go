@@ -9,8 +9,7 @@ import (
 // calls of testdata/recordsession.c are lines. The session's launcher has ended when it returns.
 func RecordSession(t testing.TB, dir string, env, calls []string) []string {
 	t.Helper()
-	Need(t, libpcpGUI)
-	program := buildC(t, "recordsession", libpcpGUI)
+	program := buildC(t, "recordsession", "-O2", libpcpGUI)
 	stdout, stderr, status := RunIn(t, dir, env, strings.Join(calls, "\n")+"\n", program)
 	answers := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
 	if status != 0 || len(answers) != len(calls) {

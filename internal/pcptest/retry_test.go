@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 )
 
-func (v *verdict) Error(args ...any) { v.how = "error: " + fmt.Sprint(args...) }
-
 func TestRetry(t *testing.T) {
 	for _, tt := range []struct {
 		wrong int // how often

@@ -24,8 +24,9 @@ type Output struct {
 	Status         int // exit status
 }
 
-// Run runs a command to its end and returns what it wrote and its exit status. argv[0] is looked up as Need
-// does. env is added to Env. The test fails when the command cannot be started, is killed, or takes for ever.
+// Run runs a command to its end and returns what it wrote and its exit status. A program without a slash in its name,
+// or below /usr, /etc or /var/lib/pcp, is one that the test needs: without it the test is skipped or fails, as in Need. env is added to Env. The
+// test fails when the command cannot be started, is killed, or takes for ever. Run is for the goroutine of the test.
 func Run(t testing.TB, env []string, stdin string, argv ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	return RunIn(t, "", env, stdin, argv...)
@@ -34,7 +35,7 @@ func Run(t testing.TB, env []string, stdin string, argv ...string) (stdout, stde
 // RunIn is Run in the directory dir.
 func RunIn(t testing.TB, dir string, env []string, stdin string, argv ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	o, err := run(t, dir, env, stdin, argv)
+	o, err := run(t, executable(t, argv[0]), dir, env, stdin, argv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +46,13 @@ func RunIn(t testing.TB, dir string, env []string, stdin string, argv ...string)
 func RunAll(t testing.TB, env []string, argvs ...[]string) []Output {
 	t.Helper()
 	outputs, errs := make([]Output, len(argvs)), make([]error, len(argvs))
+	paths := make([]string, len(argvs))
+	for i, argv := range argvs {
+		paths[i] = executable(t, argv[0])
+	}
 	var wg sync.WaitGroup
 	for i, argv := range argvs {
-		wg.Go(func() { outputs[i], errs[i] = run(t, "", env, "", argv) })
+		wg.Go(func() { outputs[i], errs[i] = run(t, paths[i], "", env, "", argv) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -56,16 +61,20 @@ func RunAll(t testing.TB, env []string, argvs ...[]string) []Output {
 	return outputs
 }
 
+// executable returns the path of a program. One that is not the test's own is needed.
+func executable(t testing.TB, program string) string {
+	t.Helper()
+	if !strings.ContainsRune(program, '/') || strings.HasPrefix(program, "/usr/") || strings.HasPrefix(program, "/etc/") ||
+		strings.HasPrefix(program, "/var/lib/pcp/") {
+		return Tool(t, program)
+	}
+	return program
+}
+
 // run does not end the test, so that any goroutine may call it.
-func run(t testing.TB, dir string, env []string, stdin string, argv []string) (o Output, err error) {
+func run(t testing.TB, path, dir string, env []string, stdin string, argv []string) (o Output, err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 	defer cancel()
-	path := argv[0]
-	if !strings.ContainsRune(path, '/') {
-		if path, err = find(path); err != nil {
-			return o, errors.New(missing(argv[:1]))
-		}
-	}
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(Env(), env...)

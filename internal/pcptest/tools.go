@@ -2,65 +2,11 @@ package pcptest
 
 import (
 	"bufio"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 )
-
-// Need skips the test unless every tool of the real PCP that it names is installed; with PCP_INTEROP=require in
-// the environment it fails instead. A tool is the name of a command ("pminfo", "gcc"), of one of PCP's own
-// servers ("pmcd"), or the path of a file.
-func Need(t testing.TB, tools ...string) {
-	t.Helper()
-	switch msg := missing(tools); {
-	case msg == "":
-	case os.Getenv("PCP_INTEROP") == "require":
-		t.Fatal(msg)
-	default:
-		t.Skip(msg)
-	}
-}
-
-func missing(tools []string) string {
-	var absent []string
-	for _, tool := range tools {
-		if _, err := find(tool); err != nil {
-			absent = append(absent, tool)
-		}
-	}
-	if absent == nil {
-		return ""
-	}
-	return fmt.Sprintf("interop test needs %s of the real PCP: install it with .ci/install-pcp (Debian, as root)",
-		strings.Join(absent, ", "))
-}
-
-// Tool returns the path of a tool that Need accepts, and fails the test when it is not installed.
-func Tool(t testing.TB, name string) string {
-	t.Helper()
-	path, err := find(name)
-	if err != nil {
-		t.Fatal(missing([]string{name}))
-	}
-	return path
-}
-
-func find(tool string) (string, error) {
-	if filepath.IsAbs(tool) {
-		_, err := os.Stat(tool)
-		return tool, err
-	}
-	// PCP_BINADM_DIR comes first: that is where the servers are, and a Go pmcd may be in PATH.
-	path := filepath.Join(Conf("PCP_BINADM_DIR"), tool)
-	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
-		return path, nil
-	}
-	return exec.LookPath(tool)
-}
 
 // Conf returns a setting of the installed PCP's pcp.conf (PCP_PMDAS_DIR, PCP_BINADM_DIR, ...), or "" when there
 // is none. The environment does not override it: it says where things were installed.

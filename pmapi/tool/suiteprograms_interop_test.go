@@ -81,12 +81,7 @@ func buildSuiteProgram(t *testing.T, name string, libs ...string) string {
 	t.Helper()
 	src := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "testsuite", "src")
 	pcptest.Need(t, "gcc", filepath.Join(src, "libpcp.h"))
-	program := filepath.Join(t.TempDir(), name)
-	build := append([]string{"gcc", "-w", "-I", src, "-o", program, filepath.Join(src, name+".c"), "-lpcp"}, libs...)
-	if _, errs, status := pcptest.Run(t, nil, "", build...); status != 0 {
-		t.Fatal(errs)
-	}
-	return program
+	return pcptest.BuildC(t, filepath.Join(src, name+".c"), append([]string{"-w", "-I", src, "-lpcp"}, libs...)...)
 }
 
 // compare compares one run.

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
 // A browser is a Chromium without a window, driven over its DevTools protocol.
@@ -54,10 +56,7 @@ const browserLife = 3 * time.Minute
 // startBrowser starts Chromium. The test is skipped where there is none that works.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium: it is in Debian's package of this name")
-	}
+	path := pcptest.Optional(t, "chromium")
 	dir := t.TempDir()
 	ctx, stop := context.WithTimeout(context.Background(), browserLife)
 	cmd := exec.CommandContext(ctx, path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",

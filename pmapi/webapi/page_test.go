@@ -17,6 +17,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logimport"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -199,7 +200,7 @@ func textOf(selector string) string {
 
 // The page in a browser.
 func TestInteropPage(t *testing.T) {
-	if !*all && *pictures == "" && os.Getenv("PCP_INTEROP") != "require" {
+	if !*all && *pictures == "" && !pcptest.Required() {
 		t.Skip("it takes seconds: -all or PCP_INTEROP=require runs it")
 	}
 	b := startBrowser(t)

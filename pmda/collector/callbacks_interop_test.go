@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -66,12 +65,9 @@ var unanswered = regexp.MustCompile(`(?m)^check\n(?:profile\n|attr .*\n|(end .*\
 // TestInteropCallbacks compares the order in which the functions of an agent are called with that of C's library, in one
 // session of dbpmda with each.
 func TestInteropCallbacks(t *testing.T) {
-	pcptest.Need(t, "dbpmda", "gcc", "/usr/include/pcp/pmda.h")
+	pcptest.Need(t, "dbpmda")
 	dir := pcptest.ShortDir(t)
-	program := filepath.Join(dir, "versionagent")
-	if out, err := exec.Command("gcc", "-o", program, filepath.Join("testdata", "versionagent.c"), "-lpcp_pmda", "-lpcp").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := pcptest.BuildC(t, filepath.Join("testdata", "versionagent.c"), "-lpcp_pmda", "-lpcp")
 	names := filepath.Join(dir, "names")
 	if err := os.WriteFile(names, []byte("root {\n\tversion\n}\nversion {\n\tvalue\t30:0:0\n\tdynamic\t30:*:*\n}\n"), 0o600); err != nil {
 		t.Fatal(err)

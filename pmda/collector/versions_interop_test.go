@@ -3,7 +3,6 @@ package collector_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -124,11 +123,8 @@ func normalNotes(text string) string {
 // TestInteropVersions: agents of C's library of all interface versions are asked the same by our
 // collector as by C pmcd, and clients get the same.
 func TestInteropVersions(t *testing.T) {
-	pcptest.Need(t, "gcc", "pmcd", "/usr/include/pcp/pmda.h")
-	program := filepath.Join(t.TempDir(), "versionagent")
-	if out, err := exec.Command("gcc", "-o", program, filepath.Join("testdata", "versionagent.c"), "-lpcp_pmda", "-lpcp").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	pcptest.Need(t, "pmcd")
+	program := pcptest.BuildC(t, filepath.Join("testdata", "versionagent.c"), "-lpcp_pmda", "-lpcp")
 	const auth = 4
 	for version := 2; version <= 7; version++ {
 		for _, how := range []struct {

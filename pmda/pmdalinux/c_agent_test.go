@@ -381,10 +381,10 @@ const trees = "/var/lib/pcp/testsuite/linux/*.tgz"
 // TestTrees compares all our metrics with those of the C agent, on the copies of
 // other machines' files.
 func TestTrees(t *testing.T) {
-	pcptest.Need(t, "pmcd", "tar")
+	pcptest.Need(t, "pmcd", "tar", trees)
 	list, err := filepath.Glob(trees)
-	if err != nil || len(list) == 0 {
-		pcptest.Need(t, trees)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, tree := range list {
 		name := strings.TrimSuffix(filepath.Base(tree), ".tgz")
@@ -407,7 +407,7 @@ func TestTrees(t *testing.T) {
 func unpack(t *testing.T, tree string) string {
 	t.Helper()
 	root := t.TempDir()
-	out, err := exec.Command("tar", "-C", root, "-xzf", tree).CombinedOutput()
+	out, err := exec.Command(pcptest.Tool(t, "tar"), "-C", root, "-xzf", tree).CombinedOutput()
 	if os.Geteuid() != 0 {
 		// Some directories are read-only, which keeps nobody else from emptying them.
 		if out, err := exec.Command("chmod", "-R", "u+w", root).CombinedOutput(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -86,11 +85,7 @@ func same(t *testing.T, all []side, args ...string) string {
 // drive compiles a C program with libpcp_mmv and runs it; it writes files into dir/mmv.
 func drive(t *testing.T, dir, source string, runs ...[]string) {
 	t.Helper()
-	pcptest.Need(t, "gcc", "/usr/include/pcp/mmv_stats.h")
-	program := filepath.Join(t.TempDir(), "driver")
-	if out, err := exec.Command("gcc", "-o", program, source, "-lpcp_mmv", "-lpcp").CombinedOutput(); err != nil {
-		t.Fatalf("gcc %s: %v\n%s", source, err, out)
-	}
+	program := pcptest.BuildC(t, source, "-lpcp_mmv", "-lpcp")
 	for _, args := range runs {
 		if _, errs, status := pcptest.Run(t, []string{"PCP_TMP_DIR=" + dir}, "", append([]string{program}, args...)...); status != 0 {
 			t.Fatalf("%s %q: exit status %d\n%s", source, args, status, errs)

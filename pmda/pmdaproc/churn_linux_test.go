@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -18,10 +19,7 @@ var churnFor = flag.Duration("churn", 0, "for how long processes come and go, at
 // TestChurn: processes that come and go while they are read are missing, or have the values that could be
 // read, and no metric fails. What has gone takes no memory.
 func TestChurn(t *testing.T) {
-	program, err := exec.LookPath("true")
-	if err != nil {
-		t.Skip(err)
-	}
+	program := pcptest.Optional(t, "true")
 	a := newAgent(t, nil)
 	names := allNames(t, a)
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "proc.namespaces.envid" }) // which few kernels have

@@ -96,7 +96,7 @@ func read(t *testing.T, page string) look {
 // TestInteropNodeExporter: the families that both have are of one type and have the same series, of which each lies once between
 // what node_exporter says before and after, or within 2 % of that.
 func TestInteropNodeExporter(t *testing.T) {
-	program := pcptest.PrometheusTool(t, "prometheus-node-exporter")
+	program := pcptest.Optional(t, "prometheus-node-exporter")
 	h, _ := realHandler(t)
 	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
 	pcptest.Start(t, pcptest.Daemon{Path: program, Addr: addr, Args: []string{
@@ -179,7 +179,7 @@ var remarks = regexp.MustCompile(`should be written in 'snake_case'|use base uni
 
 // TestInteropPromtool: promtool reads the page, and its remarks are about names of node_exporter.
 func TestInteropPromtool(t *testing.T) {
-	promtool := pcptest.PrometheusTool(t, "promtool")
+	promtool := pcptest.Optional(t, "promtool")
 	h, _ := realHandler(t)
 	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
 	w := httptest.NewRecorder()
@@ -196,7 +196,7 @@ func TestInteropPromtool(t *testing.T) {
 // A real Prometheus scrapes the view without an error, in the format that it likes best and in its older one, and what it has of the CPUs'
 // time lies between what the kernel says before and after.
 func TestInteropPrometheus(t *testing.T) {
-	pcptest.PrometheusTool(t, "prometheus")
+	pcptest.Optional(t, "prometheus")
 	h, _ := realHandler(t)
 	server := httptest.NewServer(h)
 	defer server.Close()

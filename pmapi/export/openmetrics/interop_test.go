@@ -62,7 +62,7 @@ var namesOfPCP = regexp.MustCompile(`no help text|should not contain abbreviated
 
 // TestInteropPromtool: promtool reads the page, and its remarks are about names of PCP alone.
 func TestInteropPromtool(t *testing.T) {
-	promtool := pcptest.PrometheusTool(t, "promtool")
+	promtool := pcptest.Optional(t, "promtool")
 	h, _ := realHandler(t, "pmcd", "linux", "sample", "proc")
 	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
 	page := body(t, serve(t, h, "GET", "/metrics"))
@@ -81,7 +81,7 @@ func TestInteropPromtool(t *testing.T) {
 
 // A real Prometheus scrapes without an error, and its rates are those of pmval.
 func TestInteropPrometheus(t *testing.T) {
-	pcptest.PrometheusTool(t, "prometheus")
+	pcptest.Optional(t, "prometheus")
 	h, pmcd := realHandler(t, "pmcd", "linux", "sample")
 	h.Times = true // which rates are exact with
 	server := httptest.NewServer(h)

@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -106,14 +105,12 @@ func TestInteropPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/usr/bin/python3", "-W", "ignore", "-c", pythonSelects)
-	cmd.Stdin = strings.NewReader(string(in))
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
+	out, errs, status := pcptest.Run(t, nil, string(in), "/usr/bin/python3", "-W", "ignore", "-c", pythonSelects)
+	if status != 0 {
+		t.Fatal(errs)
 	}
 	var got map[string]string
-	if err := json.Unmarshal(out, &got); err != nil {
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(patterns, got); diff != "" {
