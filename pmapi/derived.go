@@ -15,58 +15,75 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/derived"
 )
 
-// Derived are definitions of derived metrics: metrics that are computed from others where they are fetched. They are for all
-// contexts that a Dialer or ArchiveOptions open from then on; Context.Derive defines one for a single context, also later.
+// Derived holds definitions of derived metrics, which are computed from others where they are
+// fetched. They are for all contexts that a Dialer or ArchiveOptions open after the definition;
+// Context.Derive defines a metric for a single context, at any time. The zero Derived is ready for
+// use, and safe for concurrent use. In the C library, pmRegisterDerived(3) adds definitions.
 //
 //	d := new(pmapi.Derived)
 //	err := d.Define("disk.util", "rate(disk.dev.avactive)")
 //	...
 //	c, err := (&pmapi.Dialer{Derived: d}).Dial(ctx, "web1.example.com")
 //
-// A context treats a derived metric like any other: it has a name, a descriptor, help texts and values, also in a Group. A metric
-// of the source hides a derived one of the same name. Where an expression names a metric that the source does not have, a
-// collector's context has no such derived metric in Traverse and Children, its Desc is pdu.ErrBadDerive, and in place of values it has
-// pdu.ErrNoAgent. In an archive's context it is there, without values.
+// A context treats a derived metric like any other: it has a name, a descriptor, help texts and
+// values, also in a Group.
 //
-// An expression has numbers, names of metrics of the source, and instances of them in brackets (kernel.all.load[1 minute]); the
-// operators below. Where it names another derived metric, it has a descriptor, and in place of values pdu.ErrNoAgent, as in the C
-// library; defined knows such a metric. The operators are
+// # Expressions
+//
+// An expression has numbers, names of metrics of the source, instances of them in brackets
+// (kernel.all.load[1 minute]), functions, and these operators, from the loosest to the tightest,
+// all evaluated from left to right:
 //
 //	guard ? a : b   && ||   !   < <= == >= > !=   + -   * /   -a
 //
-// the loosest first, all from left to right; and functions. Operands have units, semantics and instance domains, and what makes no
-// sense with those is refused: milliseconds and seconds are added in seconds, a counter is divided only by a pure number, and of
-// two operands with instances those instances have a value that both have.
+// Operands have units, semantics and instance domains, and combinations without a meaning are
+// refused. Milliseconds and seconds are added in seconds. A counter can be divided only by a pure
+// number. If both operands have instances, the result has the instances that occur in both.
 //
-//	avg count max min sum (name)     one value of those of all instances
-//	delta rate (expr)                the change since the fetch before, and that per second; of times the share of time
-//	instant(expr)                    a counter as a value of its own
+//	avg count max min sum (name)     one value from all instances
+//	delta rate (expr)                the change since the fetch before, and the change per second;
+//	                                 for units of time the fraction of time
+//	instant(expr)                    a counter as a plain value
 //	scalar(expr)                     the first instance, as a metric without instances
 //	rescale(expr, "units")           in other units of the same dimension
-//	matchinst(/regexp/, expr)        the instances whose names, up to the first space, match; with ! before, those that don't
-//	defined(name)                    1 if there is such a metric, else 0
-//	mkconst(number, type=double, semantics=instant, units="Kbyte / sec", indom=60.1, meta=disk.dev.read)
-//	                                 a number with at least one of these attributes: with an instance domain it is the value of each
-//	                                 instance; meta is a metric that has the attributes that are not given
+//	matchinst(/regexp/, expr)        the instances whose names, up to the first space, match;
+//	                                 with ! before the regexp, the others
+//	defined(name)                    1 if the metric exists, else 0
+//	mkconst(number, type=double, semantics=instant, units="Kbyte / sec", indom=60.1,
+//	        meta=disk.dev.read)      a number with at least one of these attributes; with an
+//	                                 instance domain it is the value of each instance; meta is
+//	                                 a metric that supplies the attributes that are not given
 //	novalue(type=u64, meta=disk.dev.read)
-//	                                 no value, as one alternative of ? and : alone, with such attributes, those of the other one, or none
+//	                                 no value, only as an alternative of ? and :, with such
+//	                                 attributes, those of the other alternative, or none
 //
-// delta and rate have no value at the first fetch, nor at that after a new connection or SetMode; across a mark of an archive they
-// go on, as in the C library. rate has none either where a counter of a floating type has decreased, while that of an integer type
+// The functions delta and rate have no value at the first fetch, nor at the first fetch after a new
+// connection or SetMode. They continue across a mark of an archive, as in the C library. If a
+// counter has decreased, rate has no value for a floating type, and assumes that an integer type
 // has wrapped.
 //
-// A guard of integers and defined alone, also with !, && and ||, chooses as soon as the metrics are known, so that the other
-// alternative may name metrics that the source does not have:
+// A guard that consists of integers, defined, !, && and || chooses its alternative as soon as the
+// metrics are known. The other alternative may name metrics that the source does not have:
 //
 //	defined(mem.util.available) ? mem.util.available : mem.util.free
 //
-// That, delta, rate and instant of other expressions than names, novalue, indom and meta are of PCP 7. What else the C library of
-// PCP 6.0.3 refuses is refused here with the same text. The zero Derived is ready for use, by several goroutines. It is what
-// pmRegisterDerived(3) fills.
+// PCP 7 introduced such guards; delta, rate and instant of expressions other than names; novalue;
+// and the attributes indom and meta. Everything else that the C library of PCP 6.0.3 refuses is
+// refused here with the same text.
+//
+// # Names
+//
+// A metric of the source hides a derived metric of the same name. If an expression names a metric
+// that the source does not have, then in a context on a collector the derived metric is missing in
+// Traverse and Children, its Desc is pdu.ErrBadDerive, and its values are pdu.ErrNoAgent. In a
+// context on an archive it exists without values.
+//
+// An expression that names another derived metric has a descriptor, and pdu.ErrNoAgent instead of
+// values, as in the C library. The function defined is 1 for such a metric.
 type Derived struct {
-	// Refused is called when a context finds that a metric makes no sense with the metrics of its source; nil for nobody. Contexts
-	// call it while they look up names, once for each metric as long as names stand for the same, and must not be used by it. It is
-	// set before there are contexts.
+	// Refused, if not nil, is called when a context finds that a metric does not fit the metrics of
+	// its source. Contexts call it while they look up names, once for each metric until names
+	// change. It must not use the context. It is set before the first context is opened.
 	Refused func(*DerivedError)
 
 	set    derived.Set

@@ -47,33 +47,37 @@ const (
 //
 // # Hosts
 //
-// Each host has a Context and a Group of its own, of which T holds the items. A loop over Every connects to all hosts,
-// and again to those that it has lost: at once, and then as Dialer.Backoff says. What is wrong with a host is its
-// Status, and never holds up the others. Hosts come and go by Add and Remove, also while a loop runs.
+// Each host has a separate Context and Group, and T holds the items of the group. A loop over Every
+// connects to all hosts, and again to those that it lost: at once, and then as Dialer.Backoff says.
+// The Status of a host has its errors, which never delay the other hosts. Add and Remove change the
+// hosts, also while a loop runs.
 //
 // # Limits
 //
 //	MaxHosts         10000    hosts
-//	MaxConnecting    64       connections that are being made, those that take more than a second not counted
-//	MaxRequests      256      fetches in progress, those of hosts that stay silent not counted
+//	MaxConnecting    64       connections in progress, except those that take over a second
+//	MaxRequests      256      fetches in progress, except those of silent hosts
 //	Dialer.MaxReply  256 KiB  a reply; a longer one ends the connection
 //
-// These limit the memory, too: a host needs some 30 KiB, and up to ten times the longest of its replies, if it has many instances.
+// They also limit the memory. A host needs about 30 KiB, and up to ten times its longest reply if it
+// has many instances.
 //
 // # Concurrency
 //
-// A Fleet is safe for concurrent use once its fields are set; they are not changed then. Each loop over Every has connections
-// of its own, and its ticks are for one goroutine at a time. Where no item is added, removed or without
-// its value, a tick allocates nothing for a host, as long as values are numbers.
+// A Fleet is safe for concurrent use after its fields are set; they must not change then. Each loop
+// over Every has separate connections, and its ticks are for one goroutine at a time. A tick
+// allocates nothing for a host with numeric values, unless items are added or removed or lack a
+// value.
 type Fleet[T any] struct {
-	// Items adds the metrics that are wanted to a group and returns what Add, AddSet and AddEvents have returned. It is called for
-	// each connection that is made; calls wait for each other.
+	// Items adds metrics to a group and returns the results of Add, AddSet and AddEvents. It is
+	// called for each new connection, one call at a time.
 	Items func(g *Group) T
-	// Dialer has the options of connections to the hosts of Add; nil means the defaults. MaxReply is
-	// DefaultFleetMaxReply if it is 0, Backoff is that of AutoReconnect if it is nil, and AutoReconnect is not used.
+	// Dialer has the options of connections to the hosts of Add; nil means the defaults. A MaxReply
+	// of 0 means DefaultFleetMaxReply, a nil Backoff that of AutoReconnect. AutoReconnect is ignored.
 	Dialer *Dialer
-	// Wait is how long a tick waits for hosts that have replied in time before, and, when a loop begins, for connections.
-	// 0 means half of the interval, at most DefaultFleetWait. Hosts that were late get a tenth of it.
+	// Wait is the time that a tick waits for hosts that replied in time before, and for connections
+	// when a loop begins. 0 means half of the interval, at most DefaultFleetWait. For hosts that were
+	// late, a tick waits a tenth of it.
 	Wait time.Duration
 	// MaxHosts, MaxConnecting and MaxRequests are limits; 0 means the defaults.
 	MaxHosts, MaxConnecting, MaxRequests int
