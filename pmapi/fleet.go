@@ -59,8 +59,8 @@ const (
 //	MaxRequests      256      fetches in progress, except those of silent hosts
 //	Dialer.MaxReply  256 KiB  a reply; a longer one ends the connection
 //
-// They also limit the memory. A host needs about 30 KiB, and up to ten times its longest reply if it
-// has many instances.
+// They also limit the memory. A host needs about 30 KiB, and up to ten times its longest reply if
+// it has many instances.
 //
 // # Concurrency
 //
@@ -73,11 +73,12 @@ type Fleet[T any] struct {
 	// called for each new connection, one call at a time.
 	Items func(g *Group) T
 	// Dialer has the options of connections to the hosts of Add; nil means the defaults. A MaxReply
-	// of 0 means DefaultFleetMaxReply, a nil Backoff that of AutoReconnect. AutoReconnect is ignored.
+	// of 0 means DefaultFleetMaxReply, a nil Backoff that of AutoReconnect. AutoReconnect is
+	// ignored.
 	Dialer *Dialer
 	// Wait is the time that a tick waits for hosts that replied in time before, and for connections
-	// when a loop begins. 0 means half of the interval, at most DefaultFleetWait. For hosts that were
-	// late, a tick waits a tenth of it.
+	// when a loop begins. 0 means half of the interval, at most DefaultFleetWait. For hosts that
+	// were late, a tick waits a tenth of it.
 	Wait time.Duration
 	// MaxHosts, MaxConnecting and MaxRequests are limits; 0 means the defaults.
 	MaxHosts, MaxConnecting, MaxRequests int
