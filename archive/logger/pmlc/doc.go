@@ -46,10 +46,10 @@
 // server supports. The client answers with CREDS. From then on each request has a reply, which may
 // be an ERROR instead.
 //
-//	0x8000 LOG_CONTROL    ControlReq   the reply is RESULT, with a logger.MetricState for each metric
-//	0x8001 LOG_STATUS     Status       of version 2
-//	0x8002 LOG_REQUEST    Request      the reply is LOG_STATUS or an ERROR with a number
-//	0x8003 LOG_STATUS     Status       of version 3
+//	0x8000 LOG_CONTROL    ControlReq  the reply is RESULT, a logger.MetricState for each metric
+//	0x8001 LOG_STATUS     Status      of version 2
+//	0x8002 LOG_REQUEST    Request     the reply is LOG_STATUS or an ERROR with a number
+//	0x8003 LOG_STATUS     Status      of version 3
 //
 // # Names in the C library
 //
