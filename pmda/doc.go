@@ -61,7 +61,8 @@
 // All but Main accept any [Handler], the interface that Agent implements. A type that embeds
 // [Unimplemented] is a Handler without tables. [Daemon] is Main with more settings, such as
 // further options. The package [github.com/pcp-go/pcp/pmda/remote] has the Handler of an agent
-// in another process.
+// in another process. To use an agent both in a program and in a collector, put the function
+// that makes it into a package that both import.
 //
 // # Installing under pmcd
 //

@@ -113,9 +113,10 @@
 // that show no certificate from an authority in ClientCAs. [Server.SetTLS], or a GetCertificate
 // of the configuration, replaces the certificate while clients are connected.
 //
-// A client whose start of TLS fails is disconnected, and so is a client that does not finish its
-// handshake within 10 seconds. A client that had to ask for TLS and did not is denied everything. C
-// pmcd serves both, and during a handshake it serves no other client.
+// A client whose start of TLS fails is disconnected, and so is a client that does not finish
+// its handshake within 10 seconds. A client that had to ask for TLS and did not is denied
+// everything. C pmcd serves a client whose start of TLS failed, or that did not ask for it.
+// During a handshake it serves no other client.
 //
 // Prefer a key on the curve P-256, which PCP's programs know too. A Go program needs over 20
 // times as long to sign with an RSA key of 2048 bits, once in each handshake. That is more than
