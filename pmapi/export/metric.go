@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Metric is a metric with what is known of it. It does not change; see Snapshot.Generation.
+// A Metric is a metric with its metadata. It does not change; see Snapshot.Generation.
 type Metric struct {
 	Name string
 	Desc pdu.Desc
@@ -14,13 +14,14 @@ type Metric struct {
 	Line string // the help text of one line; "" if there is none
 	Help string // the long one, or Line if there is none
 
-	// Labels are those of the domain, the instance domain, the cluster and the metric, of which later ones take precedence.
+	// Labels are those of the domain, the instance domain, the cluster and the metric. Later ones
+	// have precedence.
 	Labels pdu.LabelSet
 
 	InDom *InDom // nil for a metric of a single value
 }
 
-// An InDom is an instance domain, as far as values of it have been seen.
+// An InDom is an instance domain, with the instances that had values so far.
 type InDom struct {
 	ID pdu.InDom
 
@@ -28,15 +29,16 @@ type InDom struct {
 	readFor   uint64 // the number of the fetch that they were read for
 }
 
-// An Instance is one instance of a domain. It does not change: when another instance takes its number, that is another *Instance.
+// An Instance is one instance of a domain. It does not change. If another instance gets its number,
+// that is another *Instance.
 type Instance struct {
 	ID     pdu.InstID
 	Name   string
 	Labels pdu.LabelSet // its own alone; pdu.MergeLabels joins them to the metric's
 }
 
-// Instance returns the instance with an id. One whose name the source does not tell has its number as a name, and no labels. For a
-// nil InDom it is nil.
+// Instance returns the instance with a number. If the source does not know its name, its name is
+// its number and it has no labels. The Instance of a nil InDom is nil.
 func (d *InDom) Instance(id pdu.InstID) *Instance {
 	if d == nil {
 		return nil
@@ -47,7 +49,7 @@ func (d *InDom) Instance(id pdu.InstID) *Instance {
 	return &Instance{ID: id, Name: strconv.FormatInt(int64(int32(id)), 10), Labels: pdu.LabelSet{Inst: id}}
 }
 
-// Name is the name of an instance, as Instance returns it; "" for a nil InDom.
+// Name returns the name of an instance, as Instance has it; "" for a nil InDom.
 func (d *InDom) Name(id pdu.InstID) string {
 	if d == nil {
 		return ""

@@ -11,22 +11,23 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// DefaultRefresh is the Refresh of a Reader that has none.
+// DefaultRefresh is the default of Reader.Refresh.
 const DefaultRefresh = 5 * time.Minute
 
-// A Reader reads metrics from one context. It is for one goroutine at a time; the context may be used by others as well, but for
-// its profile, which limits what is read here too.
+// A Reader reads metrics from one context. Only one goroutine at a time may use it. Other
+// goroutines may use the context, but its profile limits what the Reader reads.
 type Reader struct {
 	Context *pmapi.Context // required
 
-	// Names are metrics, or names above them in the name space. None means all metrics that there are.
+	// Names are metrics, or names above them in the name space. Empty means all metrics.
 	Names []string
 
-	// Keep, if it is not nil, selects metrics by their names and descriptors. It is asked when metadata is read, not for each Read.
+	// Keep, if not nil, selects metrics by name and descriptor. It is called when metadata is read,
+	// not at each Read.
 	Keep func(name string, desc pdu.Desc) bool
 
-	// Refresh is how long names and metadata are used without asking for them again, though the source does not say that they
-	// have changed: agents may add names silently. 0 means DefaultRefresh, and a negative duration for ever.
+	// Refresh is how long names and metadata are used if the source reports no change. Agents may
+	// add names without a report. 0 means DefaultRefresh; a negative duration means no limit.
 	Refresh time.Duration
 
 	meta   *metadata // nil before the first Read, and after a change
@@ -36,21 +37,25 @@ type Reader struct {
 	places map[pdu.PMID]int // of the metrics in records
 }
 
-// A Snapshot is the values of all metrics of a Reader at one time. It is valid until the Reader's next Read.
+// A Snapshot has the values of all metrics of a Reader at one time. It is valid until the next Read
+// of the Reader.
 type Snapshot struct {
 	Time time.Time // of the values, by the clock of the source
 
-	// Context has the labels of the source as a whole, such as its host name. They are not among those of metrics.
+	// Context has the labels of the source as a whole, such as its host name. The labels of metrics
+	// do not include them.
 	Context pdu.LabelSet
 
-	// Generation changes whenever metrics have been described anew: what was kept for a *Metric before is void then. It is not 0.
+	// Generation changes when metadata has been read again. Data that a caller keeps for a *Metric
+	// is invalid then. It is never 0.
 	Generation uint64
 
-	// Errs are what is wrong with metrics that are left out since they could not be described, with labels and texts that are
-	// missing, and with Names that do not exist.
+	// Errs has the errors of metrics that are left out because they could not be described, of
+	// missing labels and texts, and of Names that do not exist.
 	Errs []error
 
-	// AfterMark is whether there was a mark between this record and the one before; see Reader.ReadRecord.
+	// AfterMark reports whether there was a mark between this record and the one before; see
+	// Reader.ReadRecord.
 	AfterMark bool
 
 	metrics []*Metric
@@ -58,8 +63,9 @@ type Snapshot struct {
 	sets    []int // of a record: the index of each metric's values, -1 if it has none; nil if the values are in the order of metrics
 }
 
-// All yields the metrics in the order of the name space, or that of Reader.Names, each with its values. A metric of several names
-// stands under the first one alone. The set of a metric that has failed has an Err.
+// All yields the metrics with their values, in the order of the name space or of Reader.Names. A
+// metric with several names is yielded once, under the first one. The set of a metric that failed
+// has an Err.
 func (s *Snapshot) All() iter.Seq2[*Metric, pdu.ValueSet] {
 	return func(yield func(*Metric, pdu.ValueSet) bool) {
 		for i, m := range s.metrics {
@@ -80,16 +86,17 @@ func (s *Snapshot) values(i int) pdu.ValueSet {
 	return s.result.At(s.sets[i])
 }
 
-// Has is whether the snapshot says something of the metric i in the order of All: always, but for a record of an archive, which has
-// some metrics alone. Of one that it has not, All yields no values.
+// Has reports whether the snapshot has the metric i in the order of All. It is false only for
+// records of an archive, which have some of the metrics. All yields no values for the others.
 func (s *Snapshot) Has(i int) bool { return s.sets == nil || s.sets[i] >= 0 }
 
-// Len is how many metrics All yields.
+// Len returns the number of metrics that All yields.
 func (s *Snapshot) Len() int { return len(s.metrics) }
 
-// Read fetches the values of all metrics, in one request if they are not more than pmapi.Context.Fetch sends in one. If the source
-// has none of the metrics, the Snapshot is empty, and its Errs say why. Errors are those of pmapi.Context.Fetch and of the
-// requests for metadata; the next Read begins anew.
+// Read fetches the values of all metrics. It sends one request if the metrics fit into one; see
+// pmapi.Context.Fetch. If the source has no such metric, the Snapshot is empty and its Errs say
+// why. Errors are those of pmapi.Context.Fetch and of the requests for metadata. The next Read then
+// starts from the beginning.
 func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
 	if err := r.read(ctx); err != nil {
 		r.meta = nil

@@ -13,15 +13,19 @@ import (
 // errDerived is why a metric is left out of records.
 var errDerived = errors.New("derived metrics are not in records of archives")
 
-// ReadRecord reads the next record of an archive, as it is: with the time and those metrics that it has; see Snapshot.Has. Records without any of
-// the metrics are passed over. The Reader's context is one on archives, in pmapi.ModeForward; the first record is the one at the position.
+// ReadRecord reads the next record of an archive with its own time and metrics; see Snapshot.Has.
+// It skips records without any metric of the Reader. The Reader's context must be on archives, in
+// pmapi.ModeForward. The first record is the one at the position of the context.
 //
-// Metadata is that of the record's time. What may have changed with it, the names of instances apart, is read anew after marks and when
-// Refresh has passed in the archive, and more often at first, since pmlogger writes labels after its first records. Before there are labels, the name
-// of the host is that in the archive's label. Derived metrics are not in records, and left out.
+// Metadata is that of the time of the record. Names of instances are always up to date. Other
+// metadata is read again after a mark and when Refresh has passed in the archive, and more often at
+// first, because pmlogger writes labels after its first records. Until there are labels, the name
+// of the host is that in the archive's label. Derived metrics are left out, because records do not
+// have them.
 //
-// The error is pdu.ErrEOL at the end of the archive; more records may follow if it grows. Others are those of
-// pmapi.Context.FetchArchive and of requests for metadata; the next ReadRecord begins anew, with the next record.
+// The error is pdu.ErrEOL at the end of the archive; more records may follow if the archive grows.
+// Other errors are those of pmapi.Context.FetchArchive and of requests for metadata. The next
+// ReadRecord then reads the next record.
 func (r *Reader) ReadRecord(ctx context.Context) (*Snapshot, error) {
 	r.snap.AfterMark = false
 	for {

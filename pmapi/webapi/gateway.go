@@ -16,35 +16,40 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
-// A Gateway is an http.Handler for metrics. Its zero value serves those of the collector of this computer. It is safe for concurrent
-// use after its fields are set, and must not be copied.
+// A Gateway is an http.Handler for metrics. Its zero value serves the metrics of the collector of
+// this computer. It is safe for concurrent use after its fields are set, and must not be copied.
 type Gateway struct {
-	// Local, if not nil, opens a context where a request names no host, or localhost with the default port: on a collector in this
-	// process, say. A user and a password are then not looked at: that is for the handler around this one.
+	// Local, if not nil, opens the context for a request that names no host, or localhost with the
+	// default port. It may open one on a collector in this process. The user and the password of a
+	// request are then ignored; a handler around this one can check them.
 	Local func(ctx context.Context) (*pmapi.Context, error)
-	// Sources opens contexts by other names, which a request has as its hostspec: on archives, say, of which each fetch has the
-	// next record.
+	// Sources opens contexts by other names, which a request uses as its hostspec. On an archive,
+	// each fetch returns the next record.
 	Sources map[string]func(ctx context.Context) (*pmapi.Context, error)
-	// Allow has the collectors that a request may name in a hostspec beside those, each in the form of "web1", "web1:44322",
-	// "web1:*" or "*.example.com:44321", where "*" is any text without a dot in a host's name, any port, or as the whole name any
-	// host; without a port it is the default one. Other ways to a collector, "unix://run/pmcd.socket" or "web1@proxy", stand there
-	// as a whole, without attributes. Nil means the collector of this computer, on the default port.
+	// Allow lists the collectors that a request may name in a hostspec, besides Local and Sources.
+	// Each has one of the forms "web1", "web1:44322", "web1:*" and "*.example.com:44321". In a host
+	// name, "*" is any text without a dot; as the whole name it is any host, and as the port any
+	// port. Without a port it is the default port.
+	//
+	// Other ways to a collector, such as "unix://run/pmcd.socket" or "web1@proxy", are listed in
+	// full, without attributes. Nil means the collector of this computer on the default port.
 	Allow []string
-	// Dialer has the options of connections to collectors; nil means the defaults.
+	// Dialer has the options for connections to collectors; nil means the defaults.
 	Dialer *pmapi.Dialer
-	// Origins are those of other web pages ("https://grafana.example.com") that may store, and send a user and a password. The gateway's
-	// own pages may store without, where browsers know it by an address or as localhost.
+	// Origins lists the origins of other web pages, such as "https://grafana.example.com", that may
+	// store values and send a user and a password. The page of the gateway needs no entry if the
+	// browser reached it by an IP address or as localhost.
 	Origins []string
-	// Views are other ways to show the metrics of a host in /metrics, by what a scraper has as its parameter "view". Nil means
-	// "node", that of package nodeview.
+	// Views maps values of the parameter view of /metrics to other pages of the metrics of a host.
+	// Nil means "node", the view of package nodeview.
 	Views map[string]openmetrics.View
-	// Metrics, if not nil, is where the gateway registers metrics of its own, before it serves the first request or answers MayConnect: requests by route and
-	// status, their latencies, contexts, viewers, and what was refused and why. A program publishes the registry, or serves it with
-	// package pmdammv in a collector or in a context of package local.
+	// Metrics, if not nil, is the registry for the metrics of the gateway. The gateway registers
+	// them before it serves the first request or answers MayConnect. The program publishes the
+	// registry, or serves it with package pmdammv in a collector or in a context of package local.
 	Metrics *mmv.Registry
-	// Log names the metrics whose names collide in /metrics, when they are found; nil means slog.Default().
+	// Log receives the names of metrics whose names collide in /metrics; nil means slog.Default().
 	Log *slog.Logger
-	// Limits has what clients are granted.
+	// Limits bounds the resources that clients use.
 	Limits Limits
 
 	setUp    sync.Once
@@ -81,7 +86,8 @@ func (g *Gateway) prepare() {
 	g.contexts.limits, g.streams.limits = g.limits, g.limits
 }
 
-// Close closes all contexts and ends what clients watch. Requests that need either fail from then on. It always returns nil.
+// Close closes all contexts and ends all streams of values. Later requests that need either fail.
+// It always returns nil.
 func (g *Gateway) Close() error {
 	g.streams.close()
 	g.contexts.close()

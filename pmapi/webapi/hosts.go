@@ -102,8 +102,8 @@ func (g *Gateway) defaultPorts() []int {
 	return []int{pmapi.DefaultPort}
 }
 
-// MayConnect reports whether clients may name a collector by a host's name or address and a port: what a proxy.Proxy on the same
-// port as the Gateway has to know, so that both are for the same hosts.
+// MayConnect reports whether clients may name the collector at a host name or address and a port.
+// It is for proxy.Proxy.Allow of a proxy on the same port, so that both allow the same hosts.
 func (g *Gateway) MayConnect(host string, port int) bool {
 	g.setUp.Do(g.prepare)
 	return g.mayConnect(pmapi.HostSpec{Protocol: pmapi.ProtocolPCP, Host: pmapi.HostPort{Name: host, Ports: []int{port}}})

@@ -46,26 +46,30 @@ const (
 	liveWriteTimeout = 30 * time.Second // who does not read for so long is disconnected
 )
 
-// Limits are what a Gateway grants to its clients. A field that is 0 has the default of its name.
+// Limits are the limits of a Gateway for its clients. A field that is 0 has the default with its
+// name.
 type Limits struct {
-	// MaxContexts and MaxContextsPerClient limit the contexts that are open at a time: of all clients, with the status 503 for
-	// one more, and of those with one IP address, with 429.
+	// MaxContexts limits the open contexts of all clients; one more has the status 503.
+	// MaxContextsPerClient limits those of one IP address; one more has the status 429.
 	MaxContexts, MaxContextsPerClient int
-	// MaxViewers and MaxViewersPerClient limit those who watch values as they come, in the same way, and MaxStreams the sources, each
-	// with an interval and a user, that they watch: each is a fetch per interval.
+	// MaxViewers and MaxViewersPerClient limit the clients of /live/events in the same way.
+	// MaxStreams limits the fetch loops that serve them. Viewers share a loop if source, interval
+	// and user are equal.
 	MaxViewers, MaxViewersPerClient, MaxStreams int
-	// LiveInterval is the shortest interval of values as they come.
+	// LiveInterval is the shortest interval of /live/events.
 	LiveInterval time.Duration
-	// MaxNames limits the metrics of one request, of which it names some or a whole subtree.
+	// MaxNames limits the metrics of one request, including those below the names that it has.
 	MaxNames int
-	// MaxURL and MaxBody limit a request, in bytes: 414 and 413.
+	// MaxURL and MaxBody limit a request, in bytes. A longer one has the status 414 or 413.
 	MaxURL, MaxBody int
-	// MaxReply limits a reply, in bytes, and four times as much is the limit of all replies that are being sent, with the status 503 for
-	// one more: clients that do not read would take all memory. How long they may take is the business of http.Server.WriteTimeout.
+	// MaxReply limits a reply, in bytes. All replies that are being sent may have four times as
+	// many, because clients that do not read would use all memory; one more has the status 503. The
+	// time to send a reply is limited by http.Server.WriteTimeout.
 	MaxReply int
-	// PollTimeout is how long an idle context lives for which the client does not say it, and MaxPollTimeout how long it can ask for.
+	// PollTimeout is how long an idle context lives if the client sets no other time.
+	// MaxPollTimeout is the longest time that a client can set.
 	PollTimeout, MaxPollTimeout time.Duration
-	// RequestTimeout is how long a request may take.
+	// RequestTimeout limits the duration of a request.
 	RequestTimeout time.Duration
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
-// New shows the metrics of a context. It is an openmetrics.View.
+// New returns a Pager that shows the metrics of a context. New is an openmetrics.View.
 func New(c *pmapi.Context) openmetrics.Pager { return newPager(c, collectors) }
 
-// With is a View that has, besides what New shows, optional collectors: ksmd, processes, tcpstat. Other names are ignored.
+// With returns a View that also shows optional collectors: ksmd, processes, tcpstat. Other names
+// are ignored.
 func With(names ...string) openmetrics.View {
 	all := slices.Clone(collectors)
 	for _, c := range optional {

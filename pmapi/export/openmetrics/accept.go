@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Style is what a page is written in: a format, and how names are escaped.
+// A Style is a format of a page and how names are escaped.
 type Style struct {
 	Format   Format
 	Escaping Escaping
@@ -16,7 +16,7 @@ type Style struct {
 	named bool // the scraper has asked for an escaping, which the answer then names
 }
 
-// ContentType is the Content-Type of a page.
+// ContentType returns the header Content-Type of a page.
 func (s Style) ContentType() string {
 	text := "text/plain; version=0.0.4; charset=utf-8"
 	switch {
@@ -31,9 +31,10 @@ func (s Style) ContentType() string {
 	return text
 }
 
-// Negotiate chooses what the header Accept of a scraper likes best of what there is. plain is the format that text/plain means, and
-// that of a scraper that does not ask for any. Parameters that are not known are ignored, and what has the same weight stands in
-// the order of the header.
+// Negotiate returns the style that the header Accept of a scraper prefers among those that this
+// package can write. The argument plain is the format for text/plain and for a scraper that names
+// no format. Unknown parameters are ignored. Styles of equal weight rank in the order of the
+// header.
 func Negotiate(accept string, plain Format) Style {
 	best, weight := Style{Format: plain}, 0.0
 	for item := range strings.SplitSeq(accept, ",") {
@@ -45,7 +46,8 @@ func Negotiate(accept string, plain Format) Style {
 	return best
 }
 
-// StyleOf is what a request asks for with its parameter "format", or else with its header Accept; plain is as in Negotiate.
+// StyleOf returns the style for the value of the parameter format of a request. If format is "", it
+// returns that of the header Accept. The argument plain is as in Negotiate.
 func StyleOf(req *http.Request, format string, plain Format) (Style, error) {
 	if format == "" {
 		return Negotiate(strings.Join(req.Header.Values("Accept"), ","), plain), nil
@@ -57,7 +59,7 @@ func StyleOf(req *http.Request, format string, plain Format) (Style, error) {
 	return Style{Format: f}, nil
 }
 
-// ParseFormat is the format with a name: openmetrics, prometheus or pcp.
+// ParseFormat returns the format with a name: openmetrics, prometheus or pcp.
 func ParseFormat(name string) (f Format, ok bool) {
 	i := slices.Index([]string{"openmetrics", "prometheus", "pcp"}, name)
 	return Format(max(i, 0)), i >= 0

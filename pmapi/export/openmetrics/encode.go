@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// A Format is what a page is written in.
+// A Format is a format of pages.
 type Format int
 
 const (
@@ -23,26 +23,27 @@ const (
 	PCP                       // text 0.0.4 as PCP's pmproxy writes it: units and names as they are in PCP, all labels on each sample
 )
 
-// DefaultMaxSeries is the MaxSeries of an Encoder that has none.
+// DefaultMaxSeries is the default of Encoder.MaxSeries.
 const DefaultMaxSeries = 200_000
 
-// MaxText is how many bytes of a string's value a label has.
+// MaxText limits the length of a string value as a label, in bytes.
 const MaxText = 128
 
-// An Encoder writes the metrics of one export.Reader as pages of one format. It is for one goroutine at a time. Its fields are not
-// changed once it has written.
+// An Encoder writes the metrics of one export.Reader as pages of one format. Only one goroutine at
+// a time may use it. Fields must not change after the first Append.
 type Encoder struct {
 	Format   Format
-	Escaping Escaping // of names; in PCP Underscores or Colons, and Colons nowhere else
-	Times    bool     // write the time of the values, which a scraper otherwise has itself
-	Strings  bool     // write the values of strings that are not discrete, too: each new value is another series
-	Drop     []string // labels that are left out; nil means DefaultDrop, and none in PCP
+	Escaping Escaping // how names are escaped; Colons is only for PCP, which also has Underscores
+	Times    bool     // write the times of values; else a scraper uses the time of the scrape
+	Strings  bool     // also write strings that are not discrete; each new value is a new series
+	Drop     []string // labels to leave out; nil means DefaultDrop, or none in the format PCP
 
-	// MaxSeries is how many samples a page has at most; the rest is left out, which pcp_gateway_truncated tells. 0 means DefaultMaxSeries.
+	// MaxSeries limits the samples of a page. If there are more, the rest is left out and
+	// pcp_gateway_truncated is 1. 0 means DefaultMaxSeries.
 	MaxSeries int
 
-	// Collisions are metrics whose names would be those of others once they are written in this format. They have the names of
-	// Escaping Values instead; a metric whose name is taken even then is left out.
+	// Collisions lists the metrics whose names in this format equal that of another metric. They
+	// get the names of the escaping Values instead. A metric is left out if that name is taken too.
 	Collisions []string
 
 	generation uint64
@@ -60,8 +61,8 @@ type Encoder struct {
 	truncated  bool
 }
 
-// Append adds a page to b. Equal snapshots make equal pages. If b has space enough, and no metric, instance or string is new, it allocates
-// nothing but for histograms.
+// Append adds a page to b. Equal snapshots make equal pages. If b has enough space, and no metric,
+// instance or string is new, Append allocates only for histograms.
 func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 	start := len(b)
 	if e.generation != s.Generation {
@@ -159,8 +160,9 @@ func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 	return b, true
 }
 
-// Part returns where the lines of a metric are in what the last Append has returned: of the metric i in the order of Snapshot.All. Lines
-// before that of the first metric are about the host, and those after the last about the page.
+// Part returns where the lines of a metric are in the result of the last Append. The metric is
+// number i in the order of Snapshot.All. Lines before the first metric describe the host, and lines
+// after the last one describe the page.
 func (e *Encoder) Part(i int) (begin, end int) {
 	last := len(e.parts) - 1
 	return e.parts[min(i, last)], e.parts[min(i+1, last)]

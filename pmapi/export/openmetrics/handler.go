@@ -14,18 +14,20 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// A Handler serves the metrics of a Reader. A scraper gets the format that its header Accept asks for, compressed with gzip if it
-// likes that; the parameter "format" (openmetrics, prometheus or pcp) has precedence. One scrape is made at a time; others wait. What has begun
-// is read to its end, or up to the time limit of the Reader's context, though the scraper goes away. If the source fails, the status is 503,
-// so that "up" is 0.
+// A Handler serves the metrics of a Reader. It uses the format that the parameter format or the
+// header Accept of the scraper requests, and gzip if the scraper accepts it. It serves one scrape
+// at a time; others wait. A scrape that has begun is completed within the time limit of the
+// Reader's context, also if the scraper disconnects. If the source fails, the status is 503, so
+// Prometheus sets up to 0.
 type Handler struct {
-	Reader *export.Reader // required; for the Handler alone
+	Reader *export.Reader // required; nothing else may use it
 
-	// Plain is the format of text/plain, and of those that do not ask for any: Prometheus, or PCP for the names of pmproxy.
-	// OpenMetrics, the zero value, means Prometheus.
+	// Plain is the format of text/plain and for requests that name no format: Prometheus, or PCP
+	// for the names of pmproxy. OpenMetrics, the zero value, means Prometheus.
 	Plain Format
 
-	// Views are other ways to show the metrics of the Reader's context, by what a scraper has as its parameter "view".
+	// Views maps values of the parameter view to other pages of the metrics of the Reader's
+	// context.
 	Views map[string]View
 
 	Strings   bool         // as in Encoder
@@ -48,7 +50,7 @@ func (h *Handler) init() {
 	}
 }
 
-// ServeHTTP answers GET and HEAD.
+// ServeHTTP answers the methods GET and HEAD.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -111,7 +113,7 @@ var gzipWriters = sync.Pool{New: func() any {
 	return z
 }}
 
-// Gzip compresses a page.
+// Gzip returns a page compressed with gzip.
 func Gzip(page []byte) []byte {
 	var b bytes.Buffer
 	z := gzipWriters.Get().(*gzip.Writer)
@@ -122,7 +124,7 @@ func Gzip(page []byte) []byte {
 	return b.Bytes()
 }
 
-// AcceptsGzip is whether a header Accept-Encoding has gzip, and not with the weight 0.
+// AcceptsGzip reports whether a header Accept-Encoding accepts gzip, with a weight above 0.
 func AcceptsGzip(header string) bool {
 	for item := range strings.SplitSeq(header, ",") {
 		coding, params, _ := strings.Cut(item, ";")

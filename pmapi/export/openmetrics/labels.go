@@ -12,7 +12,8 @@ import (
 // A label is one of a sample, with its name as it is written.
 type label struct{ name, value, pcp string }
 
-// DefaultDrop are the labels that an Encoder leaves out if it has no others: they differ from host to host and say little.
+// DefaultDrop lists the labels that an Encoder leaves out by default. They differ from host to host
+// and say little.
 var DefaultDrop = []string{"groupid", "machineid", "userid"}
 
 // labelsOf are the labels of sets of PCP's, later ones taking precedence, sorted by name. Notes, which are optional, are left out.

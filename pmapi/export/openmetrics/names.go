@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// An Escaping is how names are written that have other characters than letters, digits and "_", such as the dots of all PCP names.
-// Prometheus 3 asks for one with its parameter "escaping".
+// An Escaping says how to write names that have characters other than letters, digits and "_", such
+// as the dots of PCP's names. Prometheus 3 requests one with its parameter escaping.
 type Escaping int
 
 const (
@@ -15,12 +15,12 @@ const (
 	Dots                        // disk_dot_dev_dot_rd__x, and "__" for other characters
 	Values                      // U__disk_2e_dev_2e_rd__x
 	UTF8                        // {"disk.dev.rd_x"}
-	Colons                      // disk:dev:rd_x, in the older form of PCP, which no scraper asks for
+	Colons                      // disk:dev:rd_x, the older form of PCP, which no scraper requests
 )
 
 var escapingNames = [...]string{"underscores", "dots", "values", "allow-utf-8", "colons"}
 
-// String is the word of the parameter.
+// String returns the value of the parameter escaping.
 func (e Escaping) String() string { return escapingNames[e] }
 
 func isNameByte(c byte, first bool) bool {

@@ -14,30 +14,30 @@ import (
 
 // A Pager makes pages of metrics.
 type Pager interface {
-	// AppendPage reads the metrics and adds a page of them to b, which it does not keep. Calls follow one another. After an error
-	// the next call begins anew.
+	// AppendPage reads the metrics and appends a page of them to b, which it does not keep. It is
+	// not called concurrently. After an error the next call starts from the beginning.
 	AppendPage(ctx context.Context, b []byte, s Style) ([]byte, error)
 }
 
-// A View makes a Pager that shows the metrics of a context in a way of its own: under the names that another exporter has for them,
-// say. The context is closed when the Pager is not used any more.
+// A View makes a Pager that shows the metrics of a context in another way, for example under the
+// names of another exporter. The context is closed when the Pager is no longer used.
 type View func(c *pmapi.Context) Pager
 
-// Pages is a Pager for the metrics of a Reader. Its fields are not changed once it has made a page.
+// Pages is a Pager for the metrics of a Reader. Its fields must not change after the first page.
 type Pages struct {
-	Reader *export.Reader // required; for the Pages alone
+	Reader *export.Reader // required; nothing else may use it
 
 	Strings   bool         // as in Encoder
 	Times     bool         // as in Encoder
 	Drop      []string     // as in Encoder
 	MaxSeries int          // as in Encoder
-	Log       *slog.Logger // names the metrics whose names collide, when they are found; nil means nothing
+	Log       *slog.Logger // receives names that collide; nil means none
 
 	encoders map[Style]*Encoder
 	logged   map[string]bool // metrics
 }
 
-// AppendPage adds a page. Its errors are those of the Reader.
+// AppendPage appends a page. Errors are those of the Reader.
 func (p *Pages) AppendPage(ctx context.Context, b []byte, s Style) ([]byte, error) {
 	begin := time.Now()
 	snap, err := p.Reader.Read(ctx)

@@ -13,9 +13,10 @@ import (
 // backfillQueue is how many bytes of messages wait when an archive is read: not more than keeps the receiver busy.
 const backfillQueue = 8 << 20
 
-// Backfill sends the archives of the Reader's context in place of live values: each record with its time, as a message. Series end at a mark,
-// when the record that has their metric lacks them, and with the archive; after that, counters have new start times. Directory, Interval and
-// Samples are not used. It is called once, and not beside Run.
+// Backfill sends the archives of the Reader's context instead of live values. Each record is a
+// message with its own time. A series ends at a mark, at a record that has its metric but not the
+// series, and at the end of the archive. Counters have new start times after that. Directory,
+// Interval and Samples are not used. Backfill can be called once, and not together with Run.
 func (e *Exporter) Backfill(ctx context.Context, o backfill.Options) error {
 	if e.Disabled {
 		return nil

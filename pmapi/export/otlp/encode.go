@@ -12,17 +12,19 @@ import (
 // ScopeName is the name of the instrumentation scope of all metrics.
 const ScopeName = "github.com/pcp-go/pcp"
 
-// An Attribute is one of a resource.
+// An Attribute is an attribute of a resource.
 type Attribute struct{ Key, Value string }
 
-// An Encoder writes snapshots of one Reader as messages. It remembers the series of the last one: their start times, and which
-// have to be ended. The zero value is ready; fields are not changed after the first Append. It is for one goroutine at a time.
+// An Encoder writes the snapshots of one Reader as messages. It remembers the series of the last
+// snapshot: their start times, and which have to be ended. The zero value is ready to use. Fields
+// must not change after the first Append. Only one goroutine at a time may use it.
 type Encoder struct {
-	// Resource are attributes of the resource, which have precedence over the labels of the host. Without a service.name there,
-	// it is "pcp". Of a key that is there twice, the last one is taken.
+	// Resource lists attributes of the resource. They have precedence over the labels of the host.
+	// If a key is listed twice, the last one is used. Without service.name in the list,
+	// service.name is "pcp".
 	Resource []Attribute
 
-	// Strings makes gauges of discrete strings.
+	// Strings converts discrete strings to gauges.
 	Strings bool
 
 	head       []byte // up to the first metric
@@ -36,10 +38,11 @@ type Encoder struct {
 	first      bool // no metric has been written yet
 }
 
-// Points is how many data points the last message has. A message without is of no use.
+// Points returns the number of data points in the last message. Do not send a message without
+// points.
 func (e *Encoder) Points() int { return e.points }
 
-// Append appends an ExportMetricsServiceRequest in JSON. It does not keep b nor the snapshot.
+// Append appends an ExportMetricsServiceRequest in JSON. It keeps neither b nor the snapshot.
 func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 	e.round++
 	e.points, e.first, e.now = 0, true, s.Time.UnixNano()
@@ -70,7 +73,8 @@ func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 	return append(b, "]}]}]}"...)
 }
 
-// AppendEnd appends a message that ends all series, a nanosecond after the last values, as after a mark in an archive. Counters that go on have new start times.
+// AppendEnd appends a message that ends all series a nanosecond after their last values, as after a
+// mark in an archive. Counters have new start times after that.
 func (e *Encoder) AppendEnd(b []byte) []byte {
 	e.round++
 	e.points, e.first = 0, true

@@ -16,25 +16,30 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/send"
 )
 
-// FromEnv makes an Exporter, still without a Reader, as the environment says, as programs with OpenTelemetry have it. A variable
-// that is empty counts as not set, and of the first eight the form with METRICS has precedence:
+// FromEnv returns an Exporter without a Reader, with the settings of the environment variables of
+// OpenTelemetry. An empty variable counts as not set. [_METRICS] is an optional part of a name; the
+// form with it has precedence. These variables begin with OTEL_EXPORTER_OTLP:
 //
-//	OTEL_EXPORTER_OTLP[_METRICS]_ENDPOINT            with METRICS used as it is, without the base of v1/metrics
-//	OTEL_EXPORTER_OTLP[_METRICS]_PROTOCOL            http/json or http/protobuf, in whose place JSON is sent; grpc is an error
-//	OTEL_EXPORTER_OTLP[_METRICS]_HEADERS             k1=v1,k2=v2 with values percent-encoded
-//	OTEL_EXPORTER_OTLP[_METRICS]_COMPRESSION         gzip or none
-//	OTEL_EXPORTER_OTLP[_METRICS]_TIMEOUT             milliseconds; 0 means no end
-//	OTEL_EXPORTER_OTLP[_METRICS]_CERTIFICATE         a file of PEM: who the receiver is to be certified by
-//	OTEL_EXPORTER_OTLP[_METRICS]_CLIENT_CERTIFICATE  and CLIENT_KEY: files of PEM
-//	OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE  cumulative; others are errors
-//	OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION  explicit_bucket_histogram; others are errors
-//	OTEL_METRIC_EXPORT_INTERVAL                      milliseconds
-//	OTEL_METRIC_EXPORT_TIMEOUT                       milliseconds; TIMEOUT if that is less. It ends an attempt, not what waits
-//	OTEL_RESOURCE_ATTRIBUTES                         k1=v1,k2=v2 with keys and values percent-encoded
-//	OTEL_SERVICE_NAME                                service.name
-//	OTEL_SDK_DISABLED                                true makes Run return at once
+//	[_METRICS]_ENDPOINT                 a URL; without METRICS, v1/metrics is appended
+//	[_METRICS]_PROTOCOL                 http/json, or http/protobuf, which sends JSON too
+//	[_METRICS]_HEADERS                  k1=v1,k2=v2 with percent-encoded values
+//	[_METRICS]_COMPRESSION              gzip or none
+//	[_METRICS]_TIMEOUT                  milliseconds; 0 means no limit
+//	[_METRICS]_CERTIFICATE              a PEM file: the authorities for the receiver
+//	[_METRICS]_CLIENT_CERTIFICATE       a PEM file
+//	[_METRICS]_CLIENT_KEY               a PEM file
+//	_METRICS_TEMPORALITY_PREFERENCE     cumulative
+//	_METRICS_DEFAULT_HISTOGRAM_AGGREGATION   explicit_bucket_histogram
 //
-// The error names all variables that cannot be used.
+// The others are:
+//
+//	OTEL_METRIC_EXPORT_INTERVAL         milliseconds
+//	OTEL_METRIC_EXPORT_TIMEOUT          milliseconds, for an attempt, if less than TIMEOUT
+//	OTEL_RESOURCE_ATTRIBUTES            k1=v1,k2=v2 with percent-encoded keys and values
+//	OTEL_SERVICE_NAME                   the attribute service.name
+//	OTEL_SDK_DISABLED                   true makes Run return at once
+//
+// Other values, such as the protocol grpc, are errors. The error names all invalid variables.
 func FromEnv() (*Exporter, error) {
 	e := &Exporter{Disabled: strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true")}
 	var errs []error

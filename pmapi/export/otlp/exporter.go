@@ -22,30 +22,39 @@ const (
 	DefaultMaxQueue = send.DefaultMaxQueue
 )
 
-// MaxMessage is the length, before compression, above which a message is not sent.
+// MaxMessage is the largest length of a message, in bytes before compression. Longer ones are not
+// sent.
 const MaxMessage = send.MaxMessage
 
-// An Exporter reads metrics at regular times and posts them to a receiver. Messages that the receiver cannot take for a time wait in
-// memory or in a directory and are sent again, in order. Fields are not changed once Run has been called.
+// An Exporter reads metrics at regular times and posts them to a receiver. Messages that the
+// receiver cannot accept at the moment wait in memory or in a directory. They are sent later, in
+// order. Fields must not change after the call of Run or Backfill.
 type Exporter struct {
-	Reader  *export.Reader // required; its context should connect again by itself
-	Encoder Encoder        // how messages are made; used by Run alone
+	Reader  *export.Reader // required; see pmapi.Dialer.AutoReconnect
+	Encoder Encoder        // settings of messages; only Run and Backfill call its methods
 
 	Endpoint string        // a URL, used as it is; empty means DefaultEndpoint
-	Header   http.Header   // of requests, besides those that OTLP demands
+	Header   http.Header   // added to requests; those of OTLP have precedence
 	Gzip     bool          // compress messages
 	Interval time.Duration // between two reads; 0 means DefaultInterval
-	Timeout  time.Duration // of a read, of an attempt to send, and of the last attempts when Run ends; 0 means DefaultTimeout
-	Samples  int           // how many times to read, after which Run ends as with the source; 0 means no end
-	MaxQueue int           // bytes of messages that wait; the oldest make room, one is always kept. 0 means DefaultMaxQueue
+	Samples  int           // the number of reads after which Run ends; 0 means no limit
 
-	// Directory keeps the messages that wait, also from one run to the next; see send.Sender. "" means memory.
+	// Timeout limits a read, an attempt to send, and the time for the last attempts when Run ends.
+	// 0 means DefaultTimeout.
+	Timeout time.Duration
+	// MaxQueue limits the bytes of waiting messages. The oldest are dropped to make room, but one
+	// is always kept. 0 means DefaultMaxQueue.
+	MaxQueue int
+
+	// Directory keeps the waiting messages, also from one run to the next; see send.Sender. ""
+	// means memory.
 	Directory string
 
-	// Client sends requests; nil means one without redirects, that uses proxies as the environment says.
+	// Client sends requests; nil means one without redirects and with the proxies of the
+	// environment.
 	Client *http.Client
 
-	Log *slog.Logger // what goes wrong; nil means nothing
+	Log *slog.Logger // warnings; nil means none
 
 	// Disabled makes Run return at once.
 	Disabled bool
@@ -55,7 +64,7 @@ type Exporter struct {
 	page   []byte
 }
 
-// Stats are the counters at this time. It may be called by any goroutine.
+// Stats returns the counters at this time. Any goroutine may call it.
 func (e *Exporter) Stats() Stats {
 	e.init()
 	return e.sender.Stats()
@@ -80,9 +89,10 @@ func retry(status int, _ string) bool {
 	return false
 }
 
-// Run reads at once and then at every multiple of the interval after that, those left out that have passed meanwhile, and sends what
-// it has read, until ctx ends. What waits then is tried once more, for Timeout in all. When the source ends, since its context is closed, or after Samples, Run
-// returns when all has been sent. It returns nil, or why nothing can be sent at all. It is called once.
+// Run reads at once and then at each multiple of the interval, skips those that have passed, and
+// sends what it has read, until ctx ends. It then tries once more to send the waiting messages, for
+// Timeout in all. If the context of the source is closed, or after Samples reads, Run returns when
+// all has been sent. It returns nil, or an error if it cannot send at all. It can be called once.
 func (e *Exporter) Run(ctx context.Context) error {
 	if e.Disabled {
 		return nil

@@ -13,12 +13,13 @@ import (
 // backfillQueue is how many bytes of messages wait when an archive is read: not more than keeps the receiver busy.
 const backfillQueue = 8 << 20
 
-// Backfill sends the archives of the Reader's context in place of live values: each record with its time, many to a message. Series end at a mark,
-// when the record that has their metric lacks them, and with the archive. Directory, Interval and Samples are not
-// used. It is called once, and not beside Run.
+// Backfill sends the archives of the Reader's context instead of live values. Each record has its
+// own time, and a message has many records. A series ends at a mark, at a record that has its
+// metric but not the series, and at the end of the archive. Directory, Interval and Samples are not
+// used. Backfill can be called once, and not together with Run.
 //
-// Prometheus takes samples that are older than others, or older than an hour, if storage.tsdb.out_of_order_time_window is
-// set, and long enough.
+// Prometheus accepts old samples only if storage.tsdb.out_of_order_time_window is long enough; see
+// the package comment.
 func (e *Exporter) Backfill(ctx context.Context, o backfill.Options) error {
 	e.init()
 	s := &e.sender

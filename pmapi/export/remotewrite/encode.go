@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
-// DefaultMaxSamples is the MaxSamples of an Encoder that has none.
+// DefaultMaxSamples is the default of Encoder.MaxSamples.
 const DefaultMaxSamples = 2000
 
 // maxBytes is the length of a message, before compression, at which another one is begun.
@@ -27,21 +27,24 @@ const metadataEvery = 10 * time.Minute
 // staleNaN is the value of a series that has ended. All other NaN are written as that of package math, which is another one.
 var staleNaN = math.Float64frombits(0x7ff0000000000002)
 
-// A Label is one of a series.
+// A Label is a label of a series.
 type Label struct{ Name, Value string }
 
-// An Encoder makes messages of snapshots of one Reader. It remembers the series of the last one, and the samples that are in no
-// message yet. The zero value is ready; fields are not changed after the first Add. It is for one goroutine at a time.
+// An Encoder makes messages from the snapshots of one Reader. It remembers the series of the last
+// snapshot and the samples that are not yet in a message. The zero value is ready to use. Fields
+// must not change after the first Add. Only one goroutine at a time may use it.
 type Encoder struct {
-	// Labels are added to all series, and so are job, "pcp", and instance, the name of the host, if they are not among Labels. A label of a
-	// series with such a name gets "exported_" before it. Names are letters, digits and "_"; an empty value means no such label.
+	// Labels are added to all series. Without job and instance in the list, job is "pcp" and
+	// instance is the name of the host. A label of a series with one of these names gets the prefix
+	// "exported_". Names consist of letters, digits and "_". An empty value removes the label.
 	Labels []Label
 
 	Strings   bool     // as in openmetrics.Encoder
 	Drop      []string // as in openmetrics.Encoder
 	MaxSeries int      // as in openmetrics.Encoder
 
-	// MaxSamples is how many samples a message has at most, but for one series that has more. 0 means DefaultMaxSamples.
+	// MaxSamples limits the samples of a message. Only a single series can exceed it. 0 means
+	// DefaultMaxSamples.
 	MaxSamples int
 
 	pages      openmetrics.Encoder
@@ -80,13 +83,14 @@ type series struct {
 	samples []sample // that are in no message yet
 }
 
-// Late is how many samples were left out, since their time, in milliseconds, was not after that of the sample before in their series.
+// Late returns the number of samples left out because their time, in milliseconds, was not after
+// that of the last sample of their series.
 func (e *Encoder) Late() uint64 { return e.late }
 
-// Waiting is how many samples are in no message yet.
+// Waiting returns the number of samples that are not yet in a message.
 func (e *Encoder) Waiting() int { return e.samples }
 
-// Add takes the values of a snapshot. It does not keep it.
+// Add adds the values of a snapshot. It does not keep the snapshot.
 func (e *Encoder) Add(s *export.Snapshot) {
 	e.round++
 	e.pages.Strings, e.pages.Drop, e.pages.MaxSeries = e.Strings, e.Drop, e.MaxSeries
@@ -106,7 +110,7 @@ func (e *Encoder) Add(s *export.Snapshot) {
 	e.last = max(e.last, now)
 }
 
-// Collisions are those of the last snapshot; see openmetrics.Encoder.
+// Collisions returns the collisions of the last snapshot; see openmetrics.Encoder.
 func (e *Encoder) Collisions() []string { return e.pages.Collisions }
 
 // describe takes the metrics of a new generation. Those that have the name of one before have its series.
@@ -243,15 +247,16 @@ func (e *Encoder) endAll(f *family, now int64) {
 	f.live = f.live[:0]
 }
 
-// End ends all series, as after a mark in an archive: a millisecond after the last value, or the last of the series if that is later.
-// Those that have values in the next snapshot begin again.
+// End ends all series, as after a mark in an archive. Each ends a millisecond after the last
+// snapshot, or after its own last value if that is later. Series with values in the next snapshot
+// begin again.
 func (e *Encoder) End() {
 	for _, name := range slices.Sorted(maps.Keys(e.families)) {
 		e.endAll(e.families[name], e.last+1)
 	}
 }
 
-// Discard forgets the samples that are in no message yet, as if they had been sent.
+// Discard drops the samples that are not yet in a message, as if they had been sent.
 func (e *Encoder) Discard() {
 	for _, s := range e.waiting {
 		s.samples = s.samples[:0]
@@ -260,7 +265,8 @@ func (e *Encoder) Discard() {
 	e.waiting, e.samples, e.metadata = e.waiting[:0], 0, e.metadata[:0]
 }
 
-// Append appends the next message, a WriteRequest, of samples that are in none yet, and returns how many it has. Without any there is none.
+// Append appends the next message, a WriteRequest, to b. It returns the number of its samples, or 0
+// and no message if no samples wait.
 func (e *Encoder) Append(b []byte) (_ []byte, samples int) {
 	if e.samples == 0 {
 		return b, 0
