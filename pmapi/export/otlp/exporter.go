@@ -37,11 +37,12 @@ type Exporter struct {
 	Header   http.Header   // added to requests; those of OTLP have precedence
 	Gzip     bool          // compress messages
 	Interval time.Duration // between two reads; 0 means DefaultInterval
-	Samples  int           // the number of reads after which Run ends; 0 means no limit
 
 	// Timeout limits a read, an attempt to send, and the time for the last attempts when Run ends.
 	// 0 means DefaultTimeout.
 	Timeout time.Duration
+	// Samples limits the number of reads; Run ends after the last one. 0 means no limit.
+	Samples int
 	// MaxQueue limits the bytes of waiting messages. The oldest are dropped to make room, but one
 	// is always kept. 0 means DefaultMaxQueue.
 	MaxQueue int
