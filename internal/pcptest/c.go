@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// BuildC compiles a C program with gcc and returns its path. A test process builds each program once. The source is a
-// path; args are further arguments of gcc, among them the libraries as "-lNAME" or absolute paths. BuildC needs, as Need does,
-// gcc, a source outside the working directory, the headers of PCP that the source includes, and the libraries.
+// BuildC compiles a C program with gcc and returns its path. A test process builds each program
+// once. The source is a path; args are further arguments of gcc, among them the libraries as
+// "-lNAME" or absolute paths. BuildC needs, as Need does, gcc, a source outside the working
+// directory, the headers of PCP that the source includes, and the libraries.
 func BuildC(t testing.TB, source string, args ...string) (program string) {
 	t.Helper()
 	Need(t, cNeeds(t, source, args)...)

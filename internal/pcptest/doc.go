@@ -3,9 +3,10 @@
 //
 // # Tools
 //
-// A test that talks to the real PCP starts with [Need], which skips it where PCP is not installed (or fails it,
-// with PCP_INTEROP=require in the environment). The functions that use PCP or gcc call Need too: a test that
-// forgets it is skipped as well. [BuildC] compiles a C program. [Run] runs a tool to its end:
+// A test that talks to the real PCP starts with [Need], which skips it where PCP is not
+// installed (or fails it, with PCP_INTEROP=require in the environment). The functions that use
+// PCP or gcc call Need too: a test that forgets it is skipped as well. [BuildC] compiles a C
+// program. [Run] runs a tool to its end:
 //
 //	pcptest.Need(t, "pmcd", "pminfo")
 //	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})

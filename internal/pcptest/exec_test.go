@@ -14,11 +14,12 @@ import (
 	"testing"
 )
 
-// ownPrograms are programs that tests start without this package: all systems that these tests run on have them.
+// ownPrograms are programs that tests start without this package: all systems that these tests
+// run on have them.
 var ownPrograms = []string{"/bin/sh", "cat", "chmod", "echo", "go", "kill", "none", "sh", "sleep"}
 
-// TestDecision checks that only this package decides whether PCP is installed: tests, and packages that help tests, do not look for its
-// programs and headers.
+// TestDecision checks that only this package decides whether PCP is installed: tests, and
+// packages that help tests, do not look for its programs and headers.
 func TestDecision(t *testing.T) {
 	root, err := moduleRoot()
 	if err != nil {

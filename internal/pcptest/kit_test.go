@@ -37,7 +37,7 @@ func ending(t *testing.T, f func(t testing.TB)) string {
 	return v.how
 }
 
-// A test without what it needs is skipped, or fails with PCP_INTEROP=require, for each kind of need.
+// A missing need of each kind skips the test, or fails it with PCP_INTEROP=require.
 func TestNeed(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "file"), "")
@@ -122,7 +122,7 @@ func TestNeedRoot(t *testing.T) {
 	}
 }
 
-// On a machine without PCP and without gcc, all functions that use them end the test as Need does, although it was not called.
+// Without PCP and gcc, all functions that use them end a test as Need does.
 func TestBareMachine(t *testing.T) {
 	bare := t.TempDir()
 	t.Setenv("PATH", bare)

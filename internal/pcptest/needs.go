@@ -12,17 +12,18 @@ import (
 	"testing"
 )
 
-// Need skips the test unless all that it names is installed. With PCP_INTEROP=require in the environment it fails the
-// test instead. The form of a need says its kind:
+// Need skips the test unless all that it names is installed. With PCP_INTEROP=require in the
+// environment it fails the test instead. The form of a need says its kind:
 //
 //   - "pminfo", "pmcd", "gcc": a program of PCP, or another in PATH
 //   - "/etc/pcp.env": a file or directory
-//   - "/var/lib/pcp/testsuite/linux/*.tgz": a pattern of paths, of which one exists
+//   - "/var/lib/pcp/testsuite/linux/*.tgz": a pattern that at least one path matches
 //   - "pcp/pmapi.h": a header of C, below /usr/include
 //   - "-lpcp": a library that gcc links with
 //   - "user pcp": a user of the system
 //
-// Need is for the goroutine of the test. The other functions of this package call it for the parts of PCP that they use.
+// Need is for the goroutine of the test. The other functions of this package call it for the
+// parts of PCP that they use.
 func Need(t testing.TB, needs ...string) {
 	t.Helper()
 	switch msg := missing(needs); {
@@ -34,8 +35,9 @@ func Need(t testing.TB, needs ...string) {
 	}
 }
 
-// Has reports whether all needs are installed, for a test that also checks something without them. With
-// PCP_INTEROP=require in the environment, missing needs fail the test. It may be called from any goroutine.
+// Has reports whether all needs are installed, for a test that also checks something without
+// them. With PCP_INTEROP=require in the environment, missing needs fail the test. It may be
+// called from any goroutine.
 func Has(t testing.TB, needs ...string) bool {
 	t.Helper()
 	msg := missing(needs)
@@ -45,8 +47,9 @@ func Has(t testing.TB, needs ...string) bool {
 	return msg == ""
 }
 
-// Optional returns the path of a program that .ci/install-pcp does not install, such as "promtool". It skips the test
-// without the program, also with PCP_INTEROP=require in the environment.
+// Optional returns the path of a program that .ci/install-pcp does not install, such as
+// "promtool". It skips the test without the program, also with PCP_INTEROP=require in the
+// environment.
 func Optional(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -56,8 +59,8 @@ func Optional(t testing.TB, program string) string {
 	return path
 }
 
-// NeedRoot skips the test unless root runs it, also with PCP_INTEROP=require in the environment. The reason completes
-// the sentence "the test needs root".
+// NeedRoot skips the test unless root runs it, also with PCP_INTEROP=require in the
+// environment. The reason completes the sentence "the test needs root".
 func NeedRoot(t testing.TB, reason string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -65,12 +68,12 @@ func NeedRoot(t testing.TB, reason string) {
 	}
 }
 
-// Required reports whether the environment has PCP_INTEROP=require: PCP is installed, and comparisons with it are
-// complete.
+// Required reports whether the environment has PCP_INTEROP=require: PCP is installed, and
+// comparisons with it are complete.
 func Required() bool { return os.Getenv("PCP_INTEROP") == "require" }
 
-// Tool returns the path of a program, a file or a header that Need accepts. It skips or fails the test without it, as
-// Need does.
+// Tool returns the path of a program, a file or a header that Need accepts. It skips or fails
+// the test without it, as Need does.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	Need(t, name)

@@ -24,9 +24,10 @@ type Output struct {
 	Status         int // exit status
 }
 
-// Run runs a command to its end and returns what it wrote and its exit status. A program without a slash in its name,
-// or below /usr, /etc or /var/lib/pcp, is one that the test needs: without it the test is skipped or fails, as in Need. env is added to Env. The
-// test fails when the command cannot be started, is killed, or takes for ever. Run is for the goroutine of the test.
+// Run runs a command to its end and returns what it wrote and its exit status. It calls Need
+// for a program without a slash in its name, or below /usr, /etc or /var/lib/pcp. env is added
+// to Env. The test fails when the command cannot be started, is killed, or takes longer than
+// some minutes. Run is for the goroutine of the test.
 func Run(t testing.TB, env []string, stdin string, argv ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	return RunIn(t, "", env, stdin, argv...)
