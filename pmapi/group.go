@@ -255,16 +255,16 @@ func (g *Group) fetch(ctx context.Context) error {
 	return nil
 }
 
-// Err is why items cannot have values, as far as the latest Fetch has found, joined: of
-// metrics that cannot be resolved, of instances that there are not, and of texts that are not
-// the numbers that an item wants; not of single metrics of a Tree. Nil means that all items have been found. After the first Fetch
-// it tells of names that are misspelt:
+// Err returns the joined errors of the items that cannot have values, as of the latest Fetch:
+// metrics that cannot be resolved, missing instances, and texts that are not numbers. It does not
+// include single metrics of a Tree. Nil means that all items were found. After the first Fetch it
+// reports misspelt names:
 //
 //	if _, err := g.Fetch(ctx); err != nil {
 //		return err // no collector, or nothing that was added can be resolved
 //	}
 //	if err := g.Err(); err != nil {
-//		log.Print(err) // and go on with the others
+//		log.Print(err) // the other items have values
 //	}
 func (g *Group) Err() error {
 	var errs []error

@@ -18,38 +18,37 @@ type Item[T pdu.Scalar] struct {
 	value T
 }
 
-// Add adds one value to a group: that of a singular metric, or of the instance that the
-// option Instance selects. Values become a T as follows.
+// Add adds one value to a group: the value of a metric without instances, or of the instance that
+// the option Instance selects. Add makes no request. If the metric is misspelt or does not fit,
+// the Value and Err of the item return the error after the first Fetch.
+//
+// Values become a T as follows. Everything else is pdu.ErrType.
 //
 //	metric      T           value
 //	number      number      as pdu.As converts it, with pdu.ErrTrunc and pdu.ErrSign
 //	number      string      its text, with 18 digits if it is floating point
-//	string      number      the number that the whole text is, or else pdu.ErrType
+//	string      number      the number in the text, if the whole text is a number
 //	string      string      the text
 //	aggregate   []byte      the bytes, which may be kept, but not changed
 //
-// T is int32, uint32, int64, uint64, float32, float64, string, []byte, or a type made of one, such as
-// time.Duration (see pdu.Scalar); int and uint are none, for their size is not that of a metric's type.
+// T is int32, uint32, int64, uint64, float32, float64, string, []byte, or a type defined as one of
+// these, such as time.Duration (see pdu.Scalar). The types int and uint are not allowed because
+// their size varies. Rates, and values that Scale converts, are floating point numbers before they
+// become a T.
 //
-// All else is pdu.ErrType. Rates, and values that Scale converts, are floating point numbers
-// before they become a T.
+// If T is time.Duration, a metric in any unit of time becomes a duration: exactly if it is an
+// integer, else rounded to nanoseconds. Durations beyond 292 years are pdu.ErrTrunc. A number
+// without units counts nanoseconds, and other units are pdu.ErrConv. The rate of a counter of time
+// is a duration per second. Units of time in Scale have no effect.
 //
-// If T is time.Duration, the value of a metric in units of time is that duration, in whatever
-// unit of time the metric has it: exactly for an integer, rounded to nanoseconds for others, and
-// pdu.ErrTrunc beyond 292 years. A metric of other units is pdu.ErrConv, and a number without units
-// counts nanoseconds. The rate of a counter of time is a duration per second. Units
-// of time given to Scale make no difference then.
-//
-// It makes no request: what is wrong with the metric, if it is misspelt, say, the item's
-// Value and Err tell after the first Fetch. The counterpart of pmExtendFetchGroup_item(3),
-// which refuses aggregates.
+// The counterpart of pmExtendFetchGroup_item(3), which refuses aggregates.
 func Add[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Item[T] {
 	i := new(Item[T])
 	add[T](g, i, metric, "", opts)
 	return i
 }
 
-// Value is the value after the latest Fetch, or why there is none (see Group).
+// Value returns the value of the latest Fetch, or an error if it has no value (see Group).
 func (i *Item[T]) Value() (T, error) {
 	if i.why != nil || i.code != 0 {
 		var none T

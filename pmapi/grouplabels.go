@@ -35,15 +35,17 @@ func (f LabelFilter) Not() LabelFilter {
 	return func(labels pdu.LabelSet) bool { return !f(labels) }
 }
 
-// Where selects, of the instances of a Set, those whose labels all filters are true for. A singular metric is in the Set if its own
-// labels are so.
+// Where keeps the instances of a Set whose labels match every filter. A metric without instances is
+// in the Set if its own labels match.
 //
-//	eth := pmapi.AddSet[float64](g, "network.interface.in.bytes", pmapi.Where(pmapi.LabelIs("interface", "eth0", "eth1")))
+//	eth := pmapi.AddSet[float64](g, "network.interface.in.bytes",
+//		pmapi.Where(pmapi.LabelIs("interface", "eth0", "eth1")))
 //
-// The labels are those of MetricLabels. They are requested when an instance comes, and again when the collector reports that labels
-// or agents have changed; on archives, when the position comes to others. A Set whose labels cannot be had has no values, but the error of that, such as
-// pdu.ErrNoLabels from a collector of a PCP before version 4. Where is for AddSet and AddTree; with others it is pdu.ErrArg.
-// pmFetchGroup(3) has no counterpart.
+// The labels are those of MetricLabels. A Fetch requests them when an instance appears, and again
+// when the collector reports that labels or agents changed, or when the position in an archive
+// reaches other labels. If that request fails, the Set has its error and no values, such as
+// pdu.ErrNoLabels from a collector older than PCP 4. Where is for AddSet and AddTree; with other
+// functions it is pdu.ErrArg. pmFetchGroup(3) has no counterpart.
 func Where(filters ...LabelFilter) ItemOption {
 	f := LabelFilter(func(labels pdu.LabelSet) bool {
 		return !slices.ContainsFunc(filters, func(f LabelFilter) bool { return !f(labels) })

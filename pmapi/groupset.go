@@ -31,9 +31,9 @@ type row[T pdu.Scalar] struct {
 	value T
 }
 
-// AddSet adds all instances of a metric to a group, or those that Where selects: those that have a value at each Fetch. A
-// singular metric has one, pdu.NoInst without a name. Values are converted as Add does it.
-// The counterpart of pmExtendFetchGroup_indom(3).
+// AddSet adds all instances of a metric to a group, or those that Where selects. At each Fetch the
+// Set has the instances with a value. A metric without instances has one, pdu.NoInst with an empty
+// name. AddSet converts values as Add does. The counterpart of pmExtendFetchGroup_indom(3).
 func AddSet[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Set[T] {
 	s := new(Set[T])
 	add[T](g, s, metric, "", opts)
@@ -70,8 +70,8 @@ func (s *Set[T]) Len() int {
 // row is that of an instance below Len.
 func (s *Set[T]) row(i int) *row[T] { return &s.rows[s.labels.index(i)] }
 
-// At is the instance at an index below Len, with its value or why there is none (see Group).
-// The name is empty if the collector has none for the instance.
+// At returns the instance at an index below Len, with its value or an error (see Group). The name
+// is empty if the collector has no name for the instance.
 func (s *Set[T]) At(i int) (pdu.Instance, T, error) {
 	if i < 0 || i >= s.Len() {
 		panic(fmt.Sprintf("pmapi: index %d of a Set of %d instances", i, s.Len()))
@@ -84,9 +84,9 @@ func (s *Set[T]) At(i int) (pdu.Instance, T, error) {
 	return r.inst, r.value, nil
 }
 
-// Get is the value of the instance with a name, or with that up to its first space, or why
-// there is none: pdu.ErrInst if the latest Fetch has not returned the instance. It looks at
-// one instance after the other. The value of a singular metric has the name "".
+// Get returns the value of the instance with a name, or whose name up to the first space is that.
+// The error is pdu.ErrInst if the latest Fetch did not return the instance. Get searches the
+// instances one by one. The value of a metric without instances has the name "".
 func (s *Set[T]) Get(name string) (T, error) {
 	at := -1
 	for i := range s.Len() {
