@@ -200,8 +200,11 @@
 //	/metrics                   not needed: Registry.Publish, or a collector in the
 //	                           program. Names are mmv.NAME.metric
 //
-// The program examples/httpmetrics is a middleware that counts and times the requests of a web
-// server by route.
+// # Programs
+//
+// In the directory examples, httpmetrics is a middleware that counts and times the requests of a
+// web server by route. acme is the factory of PCP's guide for programmers. mmvdump prints MMV
+// files.
 //
 // # Reading files
 //

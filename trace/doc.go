@@ -59,7 +59,8 @@
 // greatest times appear after the first interval of 12 seconds. A rate is computed over the whole
 // period of 60 seconds, so it is too low during the first minute.
 //
-// Package [github.com/pcp-go/pcp/pmda/pmdatrace] is the agent for a collector in a program.
+// Package [github.com/pcp-go/pcp/pmda/pmdatrace] is the agent for a collector in a program. The
+// program examples/tracedemo reports data as PCP's trace demos do.
 //
 // # Testing
 //
@@ -75,7 +76,8 @@
 //
 // # If data are missing
 //
-// If the log says "trace: no connection to the agent", no agent listens on port 4323:
+// If the log says "trace: no connection to the agent", or Close returns "data not sent", no agent
+// listens on port 4323:
 //
 //   - Only one agent can use the port. A second one ends with "port for applications: ... address
 //     already in use" in its log, trace.log in the directory where it was started unless -l names
