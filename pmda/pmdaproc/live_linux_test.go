@@ -32,7 +32,7 @@ func TestBurner(t *testing.T) {
 	a := newAgent(t, &pmdaproc.Options{NoAccessChecks: true})
 	defer a.BeginServing()()
 	for name, v := range map[string]pdu.Atom{"refresh": pdu.Uint32(1), "config": pdu.String("cpuburn > 0.05")} {
-		if err := a.store(self(), "hotproc.control."+name, v); err != nil {
+		if err := a.store(as(0, 0), "hotproc.control."+name, v); err != nil {
 			t.Fatal(name, err)
 		}
 	}
