@@ -54,12 +54,13 @@ func TestInteropStories(t *testing.T) {
 	if !*all {
 		chosen = sample(stories, 2)
 	}
+	theirs := pcptest.Tool(t, "pmlogger")
 	var wg sync.WaitGroup
 	for _, s := range chosen {
 		wg.Go(func() {
 			diff := ""
 			for n := 0; n < 3; n++ {
-				want, got := l.tell(t, pcptest.Tool(t, "pmlogger"), s), l.tell(t, l.ours, s)
+				want, got := l.tell(t, theirs, s), l.tell(t, l.ours, s)
 				if diff = cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff == "" {
 					return
 				}

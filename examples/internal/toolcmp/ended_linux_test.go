@@ -75,11 +75,11 @@ func TestInteropEndings(t *testing.T) {
 			}
 			t.Run(e.line+", "+event.name, func(t *testing.T) {
 				tool := strings.Fields(e.line)[0]
-				ours := pcptest.Build(t, "./examples/"+tool)
+				theirs, ours := pcptest.Tool(t, tool), pcptest.Build(t, "./examples/"+tool)
 				t.Parallel()
 				var want, got ended
 				var wg sync.WaitGroup
-				wg.Go(func() { want = e.run(t, pmcd.Addr(), pcptest.Tool(t, tool), event.signal, event.server) })
+				wg.Go(func() { want = e.run(t, pmcd.Addr(), theirs, event.signal, event.server) })
 				wg.Go(func() { got = e.run(t, pmcd.Addr(), ours, event.signal, event.server) })
 				wg.Wait()
 				if diff := cmp.Diff(want, got); diff != "" {
