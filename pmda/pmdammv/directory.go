@@ -32,11 +32,12 @@ type directory struct {
 // A dirSeen is the state of the directory before it was listed last.
 type dirSeen struct {
 	dirState
-	// recent: it had changed within a tick. A further change within that would not be seen, so it is to be listed again.
+	// recent means that the directory had changed within a tick. A further change could have the same time
+	// and remain unseen, so the directory must be listed again.
 	recent bool
 }
 
-// tick is longer than the time between two times that a file system can tell apart.
+// tick is longer than the time between two changes that a file system can tell apart. It is measured by fileClock.
 const tick = 20 * time.Millisecond
 
 func newDirectory(path string, l limits) *directory {
@@ -119,7 +120,7 @@ func readAll(jobs []job) {
 func (d *directory) list(log *slog.Logger) {
 	last := d.seen.Load()
 	seen := &dirSeen{dirState: stat(d.cpath)}
-	seen.recent = seen.err == nil && time.Since(time.Unix(seen.sec, seen.nsec)).Abs() < tick
+	seen.recent = seen.err == nil && fileClock().Sub(time.Unix(seen.sec, seen.nsec)).Abs() < tick
 	d.seen.Store(seen)
 	list, err := os.ReadDir(d.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && (last == nil || last.err != seen.err) {

@@ -3,6 +3,7 @@ package pmdammv
 import (
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -45,4 +46,14 @@ func statFallback(path []byte) dirState {
 		d.device, d.inode = uint64(s.Dev), uint64(s.Ino)
 	}
 	return d
+}
+
+// fileClock returns the time that the kernel gives to a file that changes now. It is that of the last timer interrupt,
+// which may lag behind time.Now by hundreds of milliseconds on a virtual machine.
+func fileClock() time.Time {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &t); err != nil {
+		return time.Now()
+	}
+	return time.Unix(t.Unix())
 }

@@ -2,7 +2,10 @@
 
 package pmdammv
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // A dirState says what a directory is and when it has changed, in numbers that can be compared.
 type dirState struct {
@@ -18,3 +21,6 @@ func stat(path []byte) dirState {
 	}
 	return dirState{sec: info.ModTime().Unix(), nsec: int64(info.ModTime().Nanosecond())}
 }
+
+// fileClock returns the time that the system gives to a file that changes now.
+func fileClock() time.Time { return time.Now() }
