@@ -220,7 +220,7 @@ func peakRSS(t *testing.T, env []string, out io.Writer, argv ...string) (bytes i
 var all = flag.Bool("all", false, "have all huge replies, which takes half a minute")
 
 // oneReplyOf is how many kinds of huge replies there are for each that the usual test has.
-const oneReplyOf = 3
+const oneReplyOf = 10
 
 // A tool has at most three times the memory of the replies of its collector, if the limit on replies is raised.
 func TestMemory(t *testing.T) {
