@@ -26,8 +26,8 @@ import (
 // clients and as its agents, one attack after the other, each on a program of its own.
 // After it the program has a minute to give back what it took.
 //
-// PCP_ATTACK=all in the environment runs the attacks. PCP_ATTACK=full runs larger ones of the same kinds.
-// PCP_ATTACK_PMCD names another program to attack.
+// PCP_ATTACK=all in the environment runs the attacks. PCP_ATTACK=full runs larger ones of the
+// same kinds. PCP_ATTACK_PMCD names another program to attack.
 func TestAttack(t *testing.T) {
 	needAttack(t)
 	wide2, ids2 := wideAgents(t, 2)

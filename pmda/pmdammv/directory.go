@@ -32,12 +32,13 @@ type directory struct {
 // A dirSeen is the state of the directory before it was listed last.
 type dirSeen struct {
 	dirState
-	// recent means that the directory had changed within a tick. A further change could have the same time
-	// and remain unseen, so the directory must be listed again.
+	// recent means that the directory had changed within a tick. A further change could have
+	// the same time and remain unseen, so the directory must be listed again.
 	recent bool
 }
 
-// tick is longer than the time between two changes that a file system can tell apart. It is measured by fileClock.
+// tick is longer than the time between two changes that a file system can tell apart. fileClock
+// measures it.
 const tick = 20 * time.Millisecond
 
 func newDirectory(path string, l limits) *directory {

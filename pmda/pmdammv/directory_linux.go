@@ -48,8 +48,9 @@ func statFallback(path []byte) dirState {
 	return d
 }
 
-// fileClock returns the time that the kernel gives to a file that changes now. It is that of the last timer interrupt,
-// which may lag behind time.Now by hundreds of milliseconds on a virtual machine.
+// fileClock returns the time that the kernel gives to a file that changes now. It is that of the
+// last timer interrupt, which may lag behind time.Now by hundreds of milliseconds on a virtual
+// machine.
 func fileClock() time.Time {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &t); err != nil {
