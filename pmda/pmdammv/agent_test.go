@@ -176,6 +176,7 @@ func TestContract(t *testing.T) {
 	publish(t, dir, f)
 	r, _ := shop("registry")
 	other, _ := shop("other")
+	other.Process = mmv.ProcessOn // Close removes the file, in a container too
 	published := false
 	change := func() {
 		if published = !published; published {
