@@ -71,9 +71,10 @@
 // removes an instance from all metrics of the domain. [InDom.Add] adds one with labels or with a
 // number.
 //
-// Do not use spaces in the name of an instance. Tools match a name up to its first space only, so
-// names that differ after it are ambiguous. "pmrep --dynamic-header" follows instances that come
-// and go.
+// Do not use spaces in the name of an instance. Tools match a name up to its first space only. Of
+// two instances whose names differ only after it, the second is not exported. A pattern of
+// http.ServeMux has a space, so use strings.Replace(r.Pattern, " ", "::", 1). The program
+// "pmrep --dynamic-header" follows instances that come and go.
 //
 // # Histograms
 //

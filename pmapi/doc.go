@@ -2,7 +2,7 @@
 // on others, from collectors in the same process, and from archives.
 //
 //	d := &pmapi.Dialer{AutoReconnect: true}
-//	c, err := d.OpenSource(ctx, "localhost") // or an archive: "/var/log/pcp/pmlogger/web1"
+//	c, err := d.OpenSource(ctx, "localhost") // or an archive, "/var/log/web1" or "./web1"
 //	if err != nil {
 //		return err
 //	}
@@ -53,7 +53,8 @@
 // # Rates and units
 //
 // The value of a counter is its rate per second. It is the average since the sample before, so
-// the first sample has no rate. [Scale] converts values and rates to other units:
+// the first sample has no rate. [Scale] converts values and rates to other units, with Kbyte,
+// Mbyte and so on as powers of 1024:
 //
 //	pmapi.Scale("Kbyte/second")    of a counter of bytes
 //	pmapi.Scale("count/minute")    of a counter of events
@@ -97,7 +98,8 @@
 //	for now, err := range g.Every(ctx, time.Minute) // one row for each recorded minute
 //
 // A rate is the average over the interval; other values are those at the time of the row. An item
-// has no value before the first record of its metric, nor across a gap in the recording.
+// has no value before the first record of its metric, after the last one, nor across a gap in the
+// recording.
 //
 // [Context.SetMode] sets the position and the direction, and selects recorded or interpolated
 // values. [Context.ArchiveLabel] has the start, the host and the time zone of the archive, which

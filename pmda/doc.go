@@ -42,8 +42,9 @@
 //
 // In the directory of the program:
 //
-//	go mod init cache && go get github.com/pcp-go/pcp
-//	go run .
+//	go mod init example.com/cache
+//	go mod edit -replace github.com/pcp-go/pcp=/path/to/clone    # only to use a clone
+//	go mod tidy && go run .
 //
 // Look at its metrics from another terminal, in the same directory:
 //

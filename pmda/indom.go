@@ -23,7 +23,8 @@ type InDom struct {
 	Serial SerialID
 	// Name says what an instance is, for messages.
 	Name string
-	// Text is the one-line help text; Help the long one. Empty means none.
+	// Text is the one-line help text, Help the long one. Clients that ask for an empty Help get
+	// Text; an empty Text is no text.
 	Text, Help string
 	// Labels is a JSON object with the labels of the domain; see LabelJSON. Empty means
 	// none.

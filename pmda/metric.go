@@ -43,7 +43,8 @@ type Metric[T pdu.Scalar] struct {
 	// Name is the full dotted name. Names below "event" are reserved, since clients have
 	// event.flags and event.missed there.
 	Name string
-	// Text is the one-line help text; Help the long one. Empty means none.
+	// Text is the one-line help text, Help the long one. Clients that ask for an empty Help get
+	// Text; an empty Text is no text.
 	Text, Help string
 	// ID is the metric's number within the agent; see ItemID.
 	ID ItemID

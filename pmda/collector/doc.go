@@ -75,6 +75,11 @@
 //	srv.Users = sasl.File{Path: "/etc/collector.users"} // ann:SCRAM-SHA-256$4096:...
 //	srv.CredsRequired = true                            // serve no anonymous clients
 //
+// With CredsRequired, a user must also have an account of this computer, or one that
+// Server.LookupAccount makes up:
+//
+//	srv.LookupAccount = func(string) (uid, gid int, err error) { return 65534, 65534, nil }
+//
 // Without CredsRequired, clients still have to log in where the rules of Access name users or
 // groups. These rules hold for the account of the user and its groups, and agents get the user's
 // name. The latest login replaces the identity of before.
@@ -82,7 +87,7 @@
 // A client whose login fails may do nothing on its connection until a login succeeds. The same
 // holds for any other request in its credentials that fails, such as one for TLS.
 //
-// Package sasl makes the lines of the file and reads the databases of saslpasswd2. A client
+// Package pdu/sasl makes the lines of the file and reads the databases of saslpasswd2. A client
 // names the user in the host specification, as in 'web1?user=ann&pass=secret'; see
 // Dialer.AskLogin of package pmapi for a prompt. With SCRAM-SHA-256 the password does not cross
 // the network.
@@ -103,6 +108,9 @@
 //		log.Fatal(err)
 //	}
 //	srv := &collector.Server{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}}
+//
+// The page examples/pmcd/README.md shows how to make a certificate with openssl. TLS is the
+// client's choice: only RequireClientCert refuses clear text, and only from other hosts.
 //
 // Clients ask for TLS with the host specification pcps://web1, programs also with Dialer.Secure of
 // package pmapi. They then verify that the certificate is for the host's name and comes from an

@@ -8,7 +8,7 @@
 //			pmdatest.Stores(                // all others are refused
 //				pmdatest.Store{Metric: "cache.size", Value: "100"},
 //				pmdatest.Store{Metric: "cache.size", Value: "-1", Err: pdu.ErrBadStore}),
-//			pmdatest.Restart(newAgent)) // PMIDs and IDs of instances stay as they are
+//			pmdatest.Restart(func() pmda.Handler { return newAgent() })) // same numbers
 //	}
 //
 // Without options, Run checks what every Handler has to keep. [Check] does the same outside a
