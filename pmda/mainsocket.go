@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/internal/ctxdeadline"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 )
 
@@ -83,9 +84,7 @@ func listenUnix(path string, log *slog.Logger) (net.Listener, error) {
 
 // accept waits for the collector, and refuses all later connections.
 func accept(ctx context.Context, ln net.Listener) (net.Conn, error) {
-	stop := context.AfterFunc(ctx, func() { ln.Close() })
-	defer stop()
-	defer ln.Close()
+	defer ctxdeadline.CloseAfter(ctx, ln)()
 	return ln.Accept()
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxdeadline"
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
@@ -34,7 +35,7 @@ func serveListener(ctx context.Context, h Handler, ln net.Listener, trace *trace
 	if ln == nil {
 		return &OpError{Op: "serve", Err: errors.New("the listener is nil: look at the error of net.Listen")}
 	}
-	defer ln.Close()
+	defer ctxdeadline.CloseAfter(ctx, ln)()
 	if h == nil {
 		return &OpError{Op: "serve", Err: errors.New("the Handler is nil")}
 	}
@@ -42,8 +43,6 @@ func serveListener(ctx context.Context, h Handler, ln net.Listener, trace *trace
 		return err
 	}
 	defer beginServing(h)()
-	stop := context.AfterFunc(ctx, func() { ln.Close() })
-	defer stop()
 	log := loglimit.New(loggerOf(h))
 	defer loglimit.Flush(log)
 	for delay := time.Duration(0); ; {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/ctxdeadline"
 )
 
 // Serve accepts connections of applications on a listener until ctx ends, and closes the listener.
@@ -18,14 +20,13 @@ import (
 // disconnected. An application that breaks the protocol, or does not read the replies that it
 // requested, is disconnected.
 func (a *Agent) Serve(ctx context.Context, ln net.Listener) error {
-	defer ln.Close()
+	defer ctxdeadline.CloseAfter(ctx, ln)()
 	if err := a.Err(); err != nil {
 		return err
 	}
 	if addr, ok := ln.Addr().(*net.TCPAddr); ok {
 		a.port.Store(uint32(addr.Port))
 	}
-	defer context.AfterFunc(ctx, func() { ln.Close() })()
 	ofClients, cancel := context.WithCancel(ctx)
 	var clients sync.WaitGroup
 	defer clients.Wait()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/ctxdeadline"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -70,10 +71,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	errs := make([]error, len(listeners))
 	var wg sync.WaitGroup
 	for i, ln := range listeners {
-		defer context.AfterFunc(ctx, func() { ln.Close() })()
 		wg.Go(func() {
 			defer cancel()
-			defer ln.Close()
+			defer ctxdeadline.CloseAfter(ctx, ln)()
 			errs[i] = accept(ctx, ln, func(conn net.Conn) {
 				select {
 				case waiting <- struct{}{}:
