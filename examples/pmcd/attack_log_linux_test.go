@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -123,6 +124,7 @@ func TestAttackLogFlappingAgents(t *testing.T) {
 // TestAttackLogStores has a client that stores what makes the collector log something:
 // the trace, the clients, and a reset.
 func TestAttackLogStores(t *testing.T) {
+	pcptest.NeedRoot(t, "only root may store into pmcd.control")
 	t.Parallel()
 	s := startTarget(t, "")
 	before := len(s.Log())
