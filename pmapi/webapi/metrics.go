@@ -195,13 +195,14 @@ func (p *filteredPages) AppendPage(ctx context.Context, b []byte, s openmetrics.
 	}
 	p.filter.begin = time.Now()
 	b, err := p.Pages.AppendPage(ctx, b, s)
-	if err == nil && p.filter.late {
+	if p.filter.late {
 		return nil, errFilter
 	}
 	return b, err
 }
 
-// A filter drops metrics whose names match. It is asked for each name when the names are read, for no longer than a request may take.
+// A filter drops metrics whose names match. It tests each name when the names are read. It stops
+// after half of the time of a request, so that the reply can name it as the cause.
 type filter struct {
 	drops matcher
 	limit time.Duration
@@ -222,7 +223,7 @@ func (q *query) filter(list string) (*filter, error) {
 	if err != nil || list == "" {
 		return nil, err
 	}
-	return &filter{drops: drops, limit: q.g.limits.RequestTimeout}, nil
+	return &filter{drops: drops, limit: q.g.limits.RequestTimeout / 2}, nil
 }
 
 // namesBelow are the names of a list below which there are metrics. It is an error if there is none.
