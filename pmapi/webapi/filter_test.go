@@ -59,8 +59,8 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// A pattern that is slow for each of many names takes no longer than a request may. The time is long
-// enough for all else on a busy machine.
+// A pattern that is slow for each of many names takes no longer than a request may. The time is
+// long enough for all else on a busy machine.
 func TestSlowFilter(t *testing.T) {
 	src := newSource()
 	long := strings.Repeat("a", 200)
