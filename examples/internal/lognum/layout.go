@@ -18,8 +18,11 @@ type layout[M any] struct {
 	numbers []Number
 }
 
-// A layoutKey tells layouts apart: by the number of sets, and the metric and number of values of the first one.
+// A layoutKey tells layouts apart: by the offset and number of the sets, and the metric and number
+// of values of the first one. The offset differs between archives of version 2 and 3, which one
+// set may have.
 type layoutKey struct {
+	start int
 	count uint32
 	first uint64
 }

@@ -82,11 +82,11 @@ func (r *Reader[M]) Read(c *archive.Cursor) ([]Set[M], error) {
 	if c.Archive().Label().Version > 2 {
 		at = 16
 	}
-	key := layoutKey{count: binary.BigEndian.Uint32(raw[at:])}
+	key := layoutKey{start: at + 4, count: binary.BigEndian.Uint32(raw[at:])}
 	if len(raw) >= at+12 {
 		key.first = binary.BigEndian.Uint64(raw[at+4:])
 	}
-	l := r.layout(key, at+4)
+	l := r.layout(key)
 	if !l.refill(raw) {
 		result, err := c.Result()
 		if err != nil {
@@ -97,14 +97,14 @@ func (r *Reader[M]) Read(c *archive.Cursor) ([]Set[M], error) {
 	return l.sets, nil
 }
 
-// layout returns the layout of a key, of which the sets begin at an offset.
-func (r *Reader[M]) layout(key layoutKey, start int) *layout[M] {
+// layout returns the layout of a key.
+func (r *Reader[M]) layout(key layoutKey) *layout[M] {
 	l := r.layouts[key]
 	if l == nil {
 		if len(r.layouts) == maxLayouts {
 			clear(r.layouts)
 		}
-		l = &layout[M]{start: start}
+		l = &layout[M]{start: key.start}
 		r.layouts[key] = l
 	}
 	return l

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logimport"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -99,6 +101,54 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadVersions reads archives of both versions as one set, in each order.
+func TestReadVersions(t *testing.T) {
+	for _, versions := range [][2]int{{2, 3}, {3, 2}} {
+		dir := t.TempDir()
+		for i, version := range versions {
+			label := archive.Label{Version: version, Host: "web1", TimeZone: "UTC"}
+			im, err := logimport.New(filepath.Join(dir, string(rune('a'+i))), archive.WriterOptions{Label: label})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := im.AddMetric("m.x", pdu.Desc{Type: pdu.TypeDouble, InDom: pdu.NoInDom, Sem: pdu.SemInstant}); err != nil {
+				t.Fatal(err)
+			}
+			for n := range 2 {
+				if err := im.Put("m.x", "", pdu.Float64(float64(2*i+n))); err != nil {
+					t.Fatal(err)
+				}
+				if err := im.Write(time.Unix(int64(1000+60*i+n), 0)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := im.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set, err := archive.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		r := NewReader[int](set.Metadata())
+		var got []float64
+		c := set.Cursor()
+		for c.Next() == nil {
+			sets, err := r.Read(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range sets {
+				got = append(got, s.Numbers[0].Value)
+			}
+		}
+		if want := []float64{0, 1, 2, 3}; !slices.Equal(got, want) {
+			t.Errorf("versions %v: values %v, want %v", versions, got, want)
+		}
+	}
+}
+
 // TestInteropRead reads archives of PCP's test suite, as they are and with flipped bits.
 func TestInteropRead(t *testing.T) {
 	const suite = "/var/lib/pcp/testsuite/archives/"
@@ -123,7 +173,7 @@ func TestInteropRead(t *testing.T) {
 func TestLayouts(t *testing.T) {
 	r := NewReader[int](nil)
 	for i := range 2 * maxLayouts {
-		r.layout(layoutKey{count: uint32(i)}, 16)
+		r.layout(layoutKey{count: uint32(i)})
 		if len(r.layouts) > maxLayouts {
 			t.Fatalf("%d layouts", len(r.layouts))
 		}
