@@ -20,6 +20,9 @@
 // archive.Open. An input without data is skipped with a warning. A malformed record ends its input
 // with a warning. Warnings are typed errors, passed to Options.Warn.
 //
+// A value without a descriptor is left out with a warning. Loggers that lose their collector leave
+// such values. Everything else is kept.
+//
 // It is an error if inputs describe a metric differently, unless Options.SkipConflicts leaves such
 // metrics out.
 //

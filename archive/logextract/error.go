@@ -138,12 +138,16 @@ func (e *DamageError) Error() string {
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Err }
 
-// A MissingError is that of a metric in a data record that no input describes.
-type MissingError struct{ ID pdu.PMID }
+// A MissingError warns of a metric in a data record of an input that no input describes. The output
+// has the record without it. There is one warning for each metric.
+type MissingError struct {
+	Archive string
+	ID      pdu.PMID
+}
 
 // Error says what is wrong.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("meta data (TYPE_DESC) for pmid %v has not been found.", e.ID)
+	return fmt.Sprintf("archive %s: no descriptor of metric %v, its values are left out", e.Archive, e.ID)
 }
 
 // A VolumeNotice tells of another volume of the output.

@@ -40,15 +40,16 @@ type merger struct {
 	time        time.Time // of the last one, or of the last one of an input that has ended
 	empty       int       // days since a record
 
-	blocks   []byte // of the record that is repacked
-	pointers []int  // in that, where offsets of blocks are
+	missing  []*metric // those without a descriptor in the record that is scanned
+	blocks   []byte    // of the record that is repacked
+	pointers []int     // in that, where offsets of blocks are
 
 	entry   archive.IndexEntry // the last one of the index
 	indexAt int64              // where in the volume the next one is due
 }
 
-// Run makes the output. Errors are *ConflictError, *MissingError, ErrNoRecords, those of ctx and of the file system. After an error the
-// files are removed, unless Desperate keeps them.
+// Run makes the output. Errors are *ConflictError, ErrNoRecords, those of ctx and of the file
+// system. After an error the files are removed, unless Desperate keeps them.
 func (j *Job) Run(ctx context.Context) error {
 	m := &merger{Job: j, from: j.From, until: j.Until}
 	if m.until.IsZero() {

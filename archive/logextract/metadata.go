@@ -39,7 +39,7 @@ type metric struct {
 	rec       archive.Record // the descriptor
 	instances []pdu.InstID   // to keep; nil for all
 	dropped   bool           // not to keep
-	missing   bool           // has no descriptor
+	missing   bool           // has no descriptor, which must still be reported
 	written   bool
 	settled   bool
 	indom     *indom
@@ -206,11 +206,12 @@ func (md *metadata) finish() {
 	}
 }
 
-// metric is a metric of a data record. One that is not known is dropped if metrics are selected.
+// metric returns a metric of a data record. One without a descriptor is dropped. It must be
+// reported unless metrics are selected.
 func (md *metadata) metric(id pdu.PMID) *metric {
 	mt := md.metrics[id]
 	if mt == nil {
-		mt = &metric{id: id, missing: true, dropped: md.selected}
+		mt = &metric{id: id, missing: !md.selected, dropped: true}
 		md.metrics[id] = mt
 	}
 	return mt
@@ -338,9 +339,6 @@ func (md *metadata) describe(in *input) (indom bool, err error) {
 }
 
 func (md *metadata) describeMetric(mt *metric, t time.Time) (indom bool, err error) {
-	if mt.missing {
-		return false, &MissingError{mt.id}
-	}
 	if err := md.writeLabels(contextLabels, t); err != nil {
 		return false, err
 	}

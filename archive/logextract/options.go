@@ -33,7 +33,8 @@ type Options struct {
 	Desperate bool
 
 	// Warn is told of what does not end the work, as it comes up: *[EmptyError], *[EndError], *[LookupError], *[InstanceError],
-	// *[ZoneError], *[ConflictError], *[SkippedError], *[TextError], *[DamageError], *[VolumeNotice]. Nil ignores them.
+	// *[ZoneError], *[ConflictError], *[SkippedError], *[TextError], *[MissingError],
+	// *[DamageError], *[VolumeNotice]. Nil ignores them.
 	Warn func(error)
 }
 

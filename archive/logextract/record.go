@@ -83,16 +83,22 @@ func (m *merger) scan(in *input) (canonical bool, err error) {
 	in.shape.packed = 0
 	raw, start := in.rec.Raw, in.sets0()
 	end, canonical, ok := m.scanSets(in, raw, start)
-	if ok && canonical {
+	if canonical = ok && canonical; canonical {
 		in.shape.head = append(in.shape.head[:0], raw[start-4:end]...)
 		in.shape.size = len(raw)
-		return true, nil
+	} else {
+		in.shape.size = 0 // fits no other record
+		if _, err := in.cur.Result(); err != nil {
+			return false, err
+		}
 	}
-	in.shape.size = 0 // fits no other record
-	if _, err := in.cur.Result(); err != nil {
-		return false, err
+	for _, mt := range m.missing { // known now that the record is not malformed
+		if mt.missing {
+			mt.missing = false
+			m.warn(&MissingError{in.name, mt.id})
+		}
 	}
-	return false, nil
+	return canonical, nil
 }
 
 // scanSets finds the value sets that the output gets, and where those of the record end. ok is false if the record is malformed.
@@ -102,6 +108,7 @@ func (m *merger) scanSets(in *input, raw []byte, at int) (_ int, canonical, ok b
 	end := len(raw) - 4
 	last := &m.meta.head
 	canonical = true
+	m.missing = m.missing[:0]
 	for range binary.BigEndian.Uint32(raw[at-4:]) {
 		if at+8 > end {
 			return at, false, false
@@ -113,6 +120,9 @@ func (m *merger) scanSets(in *input, raw []byte, at int) (_ int, canonical, ok b
 		last = last.next
 		if last.dropped {
 			s.all = false
+			if last.missing {
+				m.missing = append(m.missing, last)
+			}
 		} else {
 			s.all = s.all && last.instances == nil
 			s.sets = append(s.sets, valueSet{metric: last, at: at, n: n})
