@@ -4,19 +4,13 @@
 package apigolden
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,45 +78,17 @@ func write(t *testing.T, files map[string]string) {
 	}
 }
 
-// A source is a package as the go command lists it.
-type source struct {
-	Name, ImportPath, Dir string
-	GoFiles               []string
-	ImportMap             map[string]string // from a path in an import declaration, where it differs
-
-	types *types.Package // nil until checked
-}
-
 // exported returns the packages that programs may import and that export
-// anything, as they are on Linux. It type-checks them from source, without the
-// bodies of functions, which is faster than a compilation for another platform.
+// anything, as they are on Linux.
 func exported(t *testing.T) []*types.Package {
 	t.Helper()
-	list := exec.Command("go", "list", "-deps", "-json=Name,ImportPath,Dir,GoFiles,ImportMap", module+"/...")
-	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
-	list.Stderr = os.Stderr
-	out, err := list.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	c := checker{sources: make(map[string]*source), files: token.NewFileSet()}
-	var paths []string
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		s := new(source)
-		if err := dec.Decode(s); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatalf("go list: %v", err)
-		}
-		c.sources[s.ImportPath] = s
-		ours := s.ImportPath == module || strings.HasPrefix(s.ImportPath, module+"/")
-		if ours && s.Name != "main" && isPublic(s.ImportPath) {
-			paths = append(paths, s.ImportPath)
-		}
-	}
+	c := listed(t, "linux", "amd64")
 	var packages []*types.Package
-	for _, path := range paths {
-		p, err := c.check(path)
+	for _, s := range c.ordered {
+		if !s.ours() || s.Name == "main" || !isPublic(s.ImportPath) {
+			continue
+		}
+		p, err := c.check(s.ImportPath)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,47 +104,6 @@ func exported(t *testing.T) []*types.Package {
 func isPublic(path string) bool {
 	return !strings.Contains(path, "/internal/") && !strings.Contains(path, "/examples/")
 }
-
-// A checker type-checks packages and what they import, each once.
-type checker struct {
-	sources map[string]*source
-	files   *token.FileSet
-}
-
-func (c checker) check(path string) (*types.Package, error) {
-	if path == "unsafe" {
-		return types.Unsafe, nil
-	}
-	s, ok := c.sources[path]
-	if !ok {
-		return nil, fmt.Errorf("go list does not list %s", path)
-	}
-	if s.types != nil {
-		return s.types, nil
-	}
-	var files []*ast.File
-	for _, name := range s.GoFiles {
-		f, err := parser.ParseFile(c.files, filepath.Join(s.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-	}
-	conf := types.Config{
-		IgnoreFuncBodies: true,
-		Sizes:            types.SizesFor("gc", "amd64"),
-		Importer: importerFunc(func(path string) (*types.Package, error) {
-			return c.check(cmp.Or(s.ImportMap[path], path))
-		}),
-	}
-	var err error
-	s.types, err = conf.Check(path, c.files, files, nil)
-	return s.types, err
-}
-
-type importerFunc func(path string) (*types.Package, error)
-
-func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
 
 // describe lists what a package exports, a line for each name: constants,
 // functions, types and variables in the order of their names, below each type
