@@ -58,6 +58,8 @@
 //     writes later.
 //   - Metadata is kept after a record of an instance domain that has lost all its instances.
 //   - Descriptors are kept after that of a metric that no later data record has.
+//   - A label that changes, is new or moves is in one set with the other labels of its subject. PCP
+//     6.0.3 leaves several records of one time. Readers see one of them.
 //   - Labels of clusters that move get an identifier that readers can find. Labels with a new name
 //     are at the place that the index of their set gives.
 //   - Strings and old floats remain as they are. A float that is stored in place of an integer

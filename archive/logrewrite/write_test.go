@@ -156,9 +156,12 @@ func TestRewrite(t *testing.T) {
 			"[boot.time] 60.26.0 64 PM_INDOM_NULL instant \"sec\"\n", "", " 60.26.0 -1=7200", "", "text 60.0.4 reads\n", "",
 			"label 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", ""}},
 		{"text and labels", `text metric 60.0.4 "reads" { text -> "say \"reads\"" } label domain 60 "os" { value -> 7 }`, []string{
-			"reads\nlabel 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", "say \"reads\"\nlabel 60 {\"os\":7}\nlabel 60 {\"agent\":\"linux\"}\n"}},
+			"reads\nlabel 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", "say \"reads\"\nlabel 60 {\"agent\":\"linux\",\"os\":7}\n"}},
 		{"two clauses", `text metric 60.0.4 { text -> "b" metric -> 60.26.0 } label domain 60 "os" { label -> "o" value -> 7 }`, []string{
-			"text 60.0.4 reads\nlabel 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", "text 60.26.0 b\nlabel 60 {\"o\":7}\nlabel 60 {\"agent\":\"linux\"}\n"}},
+			"text 60.0.4 reads\nlabel 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", "text 60.26.0 b\nlabel 60 {\"agent\":\"linux\",\"o\":7}\n"}},
+		{"new label of a set", `label domain 60 { new "a" 1 }`, []string{`{"agent":"linux","os":"x"}`, `{"a":1,"agent":"linux","os":"x"}`}},
+		{"move labels", `label domain 60 "os" { domain -> 61 value -> 7 } label domain 60 "agent" { domain -> 61 }`, []string{
+			`label 60 {"agent":"linux","os":"x"}`, `label 61 {"agent":"linux","os":7}`}},
 		{"new label", `label item disk.dev.read { new "a" "b" }`, []string{"label 60", fmt.Sprintf("label %d {\"a\":\"b\"}\nlabel 60", uint32(reads.PMID))}},
 	} {
 		for _, version := range []int{2, 3} {

@@ -1,6 +1,7 @@
 package logrewrite
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -8,10 +9,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// writeNewLabels writes the labels that rules add, before all else. They are of the time of the first data record.
+// writeNewLabels writes new labels of subjects without a record of labels up to the time of the
+// first data record. For other subjects, addLabels adds them to the existing sets.
 func (c *copier) writeNewLabels(t time.Time) error {
 	for _, s := range slices.Backward(c.labels) {
-		if !s.extended {
+		if !s.extended || c.hasLabels(s.key, t) {
 			continue
 		}
 		set := s.added
@@ -25,7 +27,15 @@ func (c *copier) writeNewLabels(t time.Time) error {
 	return nil
 }
 
-// copyLabels copies label sets, changed. As in PCP, each set or label that a rule changes goes to a record of its own.
+// hasLabels reports whether the archive has a record of labels up to a time.
+func (c *copier) hasLabels(key labelKey, until time.Time) bool {
+	l := c.archive.Metadata().Labels(key.class, key.ident)
+	return l != nil && !l.Record(0).Time.After(until)
+}
+
+// copyLabels copies label sets, changed. A set whose labels change stays in its record. Labels that
+// move to another subject go to one record for each subject. PCP 6.0.3 writes each changed label to
+// a separate record of the same time. Readers see one of them.
 func (c *copier) copyLabels(r *archive.Record) error {
 	l, err := r.Labels()
 	if err != nil {
@@ -33,12 +43,26 @@ func (c *copier) copyLabels(r *archive.Record) error {
 	}
 	key := labelKey{l.Class, l.Ident}
 	changed := false
+	var moved []archive.LabelRecord
 	for _, s := range slices.Backward(c.labels) {
-		if s.key != key || !s.changes() || s.extended && !s.changesOld() {
+		if s.key != key || !s.changes() {
 			continue
 		}
 		changed = true
-		if err := c.rewriteLabels(&l, s); err != nil {
+		if s.extended {
+			if err := s.addLabels(&l); err != nil {
+				return err
+			}
+		}
+		if s.changesOld() {
+			if moved, err = s.changeSets(&l, moved); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range moved {
+		m.Time = c.at(m.Time)
+		if err := c.putLabels(m); err != nil {
 			return err
 		}
 	}
@@ -58,107 +82,107 @@ func (s *labelSpec) changesOld() bool {
 	return s.moved || s.instMoved || s.renamed || s.revalued || s.deleted
 }
 
-// rewriteLabels changes the sets of a record. What it takes out it writes.
-func (c *copier) rewriteLabels(l *archive.LabelRecord, s *labelSpec) error {
-	if s.label != nil || s.value != "" {
-		return c.extractLabels(l, s)
+// addLabels adds the new labels of a spec to the sets of a record.
+func (s *labelSpec) addLabels(l *archive.LabelRecord) error {
+	set := s.added
+	set.Inst = s.inst
+	return s.addSet(l, set)
+}
+
+// addSet adds a set to a record. One of the same instance gets the labels.
+func (s *labelSpec) addSet(l *archive.LabelRecord, set pdu.LabelSet) error {
+	for i := range l.Sets {
+		if l.Sets[i].Inst != set.Inst {
+			continue
+		}
+		merged, err := pdu.MergeLabels(nil, l.Sets[i], set)
+		if err != nil {
+			return fmt.Errorf("logrewrite: %s: %w", s.of(), err)
+		}
+		l.Sets[i] = merged
+		return nil
 	}
-	kept := make([]pdu.LabelSet, 0, len(l.Sets))
-	for _, set := range l.Sets {
-		if s.key.class == pdu.LabelInstances && s.inst != pdu.NoInst && set.Inst != s.inst {
-			kept = append(kept, set)
-			continue
-		}
-		if s.deleted {
-			continue
-		}
-		if s.instMoved {
-			set.Inst = s.newInst
-		}
-		if s.renamed || s.revalued {
-			set = s.change(set)
-		}
-		if !s.moved && !s.renamed && !s.revalued {
-			kept = append(kept, set)
-			continue
-		}
-		if err := c.writeLabels(l, s, set); err != nil {
-			return err
-		}
-	}
-	l.Sets = kept
+	l.Sets = append(l.Sets, set)
 	return nil
 }
 
-// writeLabels writes one set of a record to a record of its own.
-func (c *copier) writeLabels(l *archive.LabelRecord, s *labelSpec, set pdu.LabelSet) error {
-	return c.putLabels(archive.LabelRecord{Time: c.at(l.Time), Class: l.Class, Ident: s.ident, Sets: []pdu.LabelSet{set}})
+// changeSets changes the sets of a record. It adds labels that move to another subject to the
+// records in moved.
+func (s *labelSpec) changeSets(l *archive.LabelRecord, moved []archive.LabelRecord) ([]archive.LabelRecord, error) {
+	kept := make([]pdu.LabelSet, 0, len(l.Sets))
+	var gone []pdu.LabelSet // to another subject or instance
+	for _, set := range l.Sets {
+		rest, changed := s.changeSet(set)
+		if rest != nil {
+			kept = append(kept, *rest)
+		}
+		if changed != nil {
+			gone = append(gone, *changed)
+		}
+	}
+	l.Sets = kept
+	to := l
+	if s.moved {
+		i := slices.IndexFunc(moved, func(m archive.LabelRecord) bool { return m.Ident == s.ident })
+		if i < 0 && len(gone) > 0 {
+			i = len(moved)
+			moved = append(moved, archive.LabelRecord{Time: l.Time, Class: l.Class, Ident: s.ident})
+		}
+		if i >= 0 {
+			to = &moved[i]
+		}
+	}
+	for _, set := range gone {
+		if err := s.addSet(to, set); err != nil {
+			return moved, err
+		}
+	}
+	return moved, nil
 }
 
-// change gives all labels of a set another name or value.
-func (s *labelSpec) change(set pdu.LabelSet) pdu.LabelSet {
-	b := newSetBuilder(set)
+// changeSet changes one set. It returns what stays where it is, and what moves to another subject
+// or instance, each nil if there is nothing.
+func (s *labelSpec) changeSet(set pdu.LabelSet) (rest, gone *pdu.LabelSet) {
+	if s.key.class == pdu.LabelInstances && s.inst != pdu.NoInst && set.Inst != s.inst {
+		return &set, nil
+	}
+	stay, move, found := newSetBuilder(set), newSetBuilder(set), s.label == nil && s.value == ""
+	all := found
 	for label := range set.All() {
-		if s.renamed {
+		switch {
+		case s.label != nil && *s.label != label.Name || s.value != "" && s.value != label.Value:
+			stay.add(label)
+			continue
+		case s.renamed:
 			label.Name = s.newLabel
 		}
 		if s.revalued {
 			label.Value = s.newValue
 		}
-		b.add(label)
-	}
-	return b.set()
-}
-
-// extractLabels takes labels of a name or a value out of the sets of a record.
-func (c *copier) extractLabels(l *archive.LabelRecord, s *labelSpec) error {
-	kept := make([]pdu.LabelSet, 0, len(l.Sets))
-	for _, set := range l.Sets {
-		if s.key.class == pdu.LabelInstances && s.inst != pdu.NoInst && set.Inst != s.inst {
-			kept = append(kept, set)
-			continue
-		}
-		rest, found := newSetBuilder(set), false
-		for label := range set.All() {
-			if s.label != nil && *s.label != label.Name || s.value != "" && s.value != label.Value {
-				rest.add(label)
-				continue
-			}
-			found = true
-			if s.deleted {
-				continue
-			}
-			if err := c.writeLabels(l, s, s.extracted(set, label)); err != nil {
-				return err
-			}
-		}
+		found = true
 		switch {
-		case len(rest.labels) == 0 && set.Err == 0: // also if there were none
-		case !found:
-			kept = append(kept, set)
+		case s.deleted:
+		case s.moved || s.instMoved:
+			move.add(label)
 		default:
-			kept = append(kept, rest.set())
+			stay.add(label)
 		}
 	}
-	l.Sets = kept
-	return nil
-}
-
-// extracted is a set of one label that was taken out of another set.
-func (s *labelSpec) extracted(from pdu.LabelSet, label pdu.NamedLabel) pdu.LabelSet {
-	b := newSetBuilder(from)
 	if s.instMoved {
-		b.inst = s.newInst
+		move.inst = s.newInst
 	}
-	if s.renamed {
-		label.Name = s.newLabel
+	switch {
+	case !found:
+		return &set, nil
+	case s.deleted && all:
+		return nil, nil
+	case s.moved || s.instMoved:
+		gone = new(move.set())
 	}
-	if s.revalued {
-		label.Value = s.newValue
+	if len(stay.labels) > 0 || gone == nil && !s.deleted || set.Err != 0 && !all {
+		rest = new(stay.set())
 	}
-	label.Flags &^= pdu.LabelCompound
-	b.add(label)
-	return b.set()
+	return rest, gone
 }
 
 // A setBuilder makes a label set of labels in any order, even with the same name.

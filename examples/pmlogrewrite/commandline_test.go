@@ -119,7 +119,7 @@ func TestInteropShipped(t *testing.T) {
 		want, got := runBoth(t, dir, c, ours, []string{"-wv", "-c", shipped, archives + name, "out"})
 		diff := cmp.Diff(want, got)
 		if diff == "" && want.Status == 0 {
-			diff = compareArchives(t, filepath.Join(dir, "c"), filepath.Join(dir, "o"))
+			diff = compareArchives(t, filepath.Join(dir, "c"), filepath.Join(dir, "o"), "")
 		}
 		if diff != "" {
 			t.Errorf("%s (-PCP +ours)\n%s", name, diff)

@@ -112,7 +112,7 @@ func TestInteropRandomRules(t *testing.T) {
 		want.Stderr, got.Stderr = withoutAddress(want.Stderr), withoutAddress(got.Stderr)
 		diff := cmp.Diff(want, got)
 		if diff == "" && want.Status == 0 {
-			diff = compareArchives(t, cdir, odir)
+			diff = compareArchives(t, cdir, odir, text)
 		}
 		if diff != "" {
 			t.Errorf("seed %d: %s (-PCP +ours)\n%s\n%s", seed, strings.Join(args, " "), text, diff)
@@ -161,11 +161,19 @@ var resultAddress = regexp.MustCompile(`(?m)^(__pmResult dump from )\S+ `)
 
 var labelPlace = regexp.MustCompile(`value\(\d+,`)
 
-// compareArchives compares what was written: what PCP's pmdumplog prints of it.
-func compareArchives(t *testing.T, cdir, odir string) string {
+// splitsSets matches rules that make PCP 6.0.3 split the label sets of one record. Label sets and
+// the index then differ on purpose.
+var splitsSets = regexp.MustCompile(`(?i)\b(label|indom)\b[^{}]*\{[^{}]*(->|\bnew\b)`)
+
+// compareArchives compares what was written by rules: what PCP's pmdumplog prints of it.
+func compareArchives(t *testing.T, cdir, odir, rules string) string {
 	t.Helper()
+	what := "-a"
+	if splitsSets.MatchString(rules) {
+		what = "-dhilm" // all but label sets and the index
+	}
 	dump := func(dir string) string {
-		r := runTool(t, dir, pcptest.Tool(t, "pmdumplog"), "-a", "out")
+		r := runTool(t, dir, pcptest.Tool(t, "pmdumplog"), what, "out")
 		// Where the value of a label is that has another name now PCP's tool does not tell right.
 		return labelPlace.ReplaceAllString(fmt.Sprintf("%s%s%d", r.Stdout, r.Stderr, r.Status), "value(N,")
 	}
@@ -208,7 +216,7 @@ func TestInteropCases(t *testing.T) {
 		want.Stderr, got.Stderr = withoutAddress(want.Stderr), withoutAddress(got.Stderr)
 		diff := cmp.Diff(want, got)
 		if diff == "" && want.Status == 0 {
-			diff = compareArchives(t, filepath.Join(dir, "c"), filepath.Join(dir, "o"))
+			diff = compareArchives(t, filepath.Join(dir, "c"), filepath.Join(dir, "o"), text)
 		}
 		if diff != "" {
 			t.Errorf("%s(-PCP +ours)\n%s", line, diff)
