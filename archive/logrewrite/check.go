@@ -175,7 +175,8 @@ func (p *Plan) checkInstances() error {
 	return nil
 }
 
-// checkOutputs finds the instances of which the values remain.
+// checkOutputs finds the instances whose values remain, and the instances that get them. Both go by
+// the names and identifiers before all rules.
 func (p *Plan) checkOutputs() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if !m.indom || m.output.Pick != PickInstance && m.output.Pick != PickFirst {
@@ -185,28 +186,53 @@ func (p *Plan) checkOutputs() error {
 		if m.output.Pick == PickFirst {
 			inst = &Instance{By: ByID}
 		} else if old := p.meta.InDom(m.old.InDom); old != nil {
-			p.resolve(inst, old, "old")
+			p.resolve(inst, p.instancesOf(m.old.InDom, false), "old", m.old.InDom)
 		}
-		if new := p.meta.InDom(m.new.InDom); new != nil {
-			p.resolve(inst, new, "new")
+		if m.new.InDom != pdu.NoInDom && p.written(m.new.InDom) {
+			m.outputInst = p.resolve(inst, p.instancesOf(m.new.InDom, true), "new", m.new.InDom)
 		}
 	}
 	return nil
 }
 
-// resolve finds an instance in a domain.
-func (p *Plan) resolve(inst *Instance, d *archive.InDom, which string) {
-	for _, i := range allInstances(d) {
-		if inst.By == ByName && sameInstance(inst.Name, i.Name) || inst.By == ByID && inst.ID == i.ID {
-			inst.By, inst.ID = ByID, i.ID
-			return
+// instancesOf returns the instances of a domain: that of the archive, or with renumbered also those
+// of the domains that rules renumber to it.
+func (p *Plan) instancesOf(id pdu.InDom, renumbered bool) (all []instSpec) {
+	if renumbered {
+		for _, s := range p.indoms {
+			if s.moved && s.new == id {
+				all = append(all, s.insts...)
+			}
+		}
+	}
+	if s := p.byInDom[id]; s != nil {
+		return append(all, s.insts...)
+	}
+	if d := p.meta.InDom(id); d != nil {
+		for _, i := range allInstances(d) {
+			all = append(all, instSpec{old: i, new: i})
+		}
+	}
+	return all
+}
+
+// resolve finds an instance in a domain, and returns its identifier after the rules.
+func (p *Plan) resolve(inst *Instance, of []instSpec, which string, d pdu.InDom) pdu.InstID {
+	for _, i := range of {
+		if i.deleted && which == "new" {
+			continue
+		}
+		if inst.By == ByName && sameInstance(inst.Name, i.old.Name) || inst.By == ByID && inst.ID == i.old.ID {
+			inst.By, inst.ID = ByID, i.old.ID
+			return i.new.ID
 		}
 	}
 	if inst.By == ByName {
-		p.warn("Instance \"%s\" from OUTPUT clause not found in %s indom %v", inst.Name, which, d.ID)
+		p.warn("Instance \"%s\" from OUTPUT clause not found in %s indom %v", inst.Name, which, d)
 	} else {
-		p.warn("Instance %d from OUTPUT clause not found in %s indom %v", inst.ID, which, d.ID)
+		p.warn("Instance %d from OUTPUT clause not found in %s indom %v", inst.ID, which, d)
 	}
+	return inst.ID
 }
 
 // checkInDoms checks that the instance domains which metrics, texts and labels move to will be there.

@@ -16,6 +16,7 @@ type metricSpec struct {
 	deletedBy                          int // the number of the rule
 	rescale                            bool
 	output                             Output
+	outputInst                         pdu.InstID // that the one value gets, if output picks an instance
 	value                              *pattern
 	insts                              *indomSpec // of the old instance domain, if its instances change
 	active                             bool

@@ -198,7 +198,7 @@ func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
 	if s.indom {
 		c.values = s.pick(c.values)
 	}
-	if s.insts != nil {
+	if s.insts != nil && !s.picksInstance() {
 		c.values = s.renumber(c.values)
 	}
 	c.out.Begin(s.new.PMID)
@@ -211,6 +211,10 @@ func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
 	}
 	return nil
 }
+
+// picksInstance reports whether the metric gets another domain and a rule says which instance of that
+// the value has.
+func (s *metricSpec) picksInstance() bool { return s.indom && s.output.Pick == PickInstance }
 
 // renumber renumbers and deletes instances.
 func (s *metricSpec) renumber(values []value) []value {
@@ -316,11 +320,10 @@ func (s *metricSpec) pick(values []value) []value {
 	switch {
 	case s.new.InDom == pdu.NoInDom:
 		v.inst = pdu.NoInst
+	case s.output.Pick == PickInstance:
+		v.inst = s.outputInst
 	case single:
 		v.inst = 0
-		if s.output.Pick == PickInstance {
-			v.inst = s.output.Instance.ID
-		}
 	}
 	values[0] = v
 	return values[:1]

@@ -152,6 +152,11 @@ func TestRewrite(t *testing.T) {
 		{"instance", `metric disk.dev.read { indom -> NULL output iname "sdb" }`, []string{"U32 60.1", "U32 PM_INDOM_NULL", "60.1 250 [{1 sda} {2 sdb ssd} {3 sdc}]\n", "",
 			"1=1000 2=2000 3=3000", "-1=2000", "1=1001 2=2001 3=3001", "-1=2001", "1=1003 2=2003 3=3003", "-1=2003"}},
 		{"onto instances", `metric boot.time { indom -> 60.1 output inst 3 }`, []string{"64 PM_INDOM_NULL", "64 60.1", " -1=7200", " 3=7200"}},
+		{"onto renumbered instances", `indom 60.1 { indom -> 60.7 inst 3 -> 9 iname "sdc" -> "sdx" }
+			metric boot.time { indom -> 60.7 output iname "sdc" }`, []string{"60.1", "60.7", "64 PM_INDOM_NULL", "64 60.7",
+			"{3 sdc}", "{9 sdx}", " 3=", " 9=", " -1=7200", " 9=7200"}},
+		{"of renumbered instances", `indom 60.1 { indom -> 60.7 inst 3 -> 9 } metric disk.dev.read { indom -> 60.7 output inst 3 }`, []string{
+			"60.1", "60.7", "{3 sdc}", "{9 sdc}", "1=1000 2=2000 3=3000", "9=3000", "1=1001 2=2001 3=3001", "9=3001", "1=1003 2=2003 3=3003", "9=3003"}},
 		{"delete", "metric boot.time { delete } text metric 60.*.* { delete } label domain 60 { delete }", []string{
 			"[boot.time] 60.26.0 64 PM_INDOM_NULL instant \"sec\"\n", "", " 60.26.0 -1=7200", "", "text 60.0.4 reads\n", "",
 			"label 60 {\"agent\":\"linux\",\"os\":\"x\"}\n", ""}},
@@ -253,6 +258,31 @@ func TestFailureKeepsOthers(t *testing.T) {
 		}
 		if after, _ := filepath.Glob(filepath.Join(dir, "*")); !cmp.Equal(before, after) {
 			t.Fatalf("%s: files %v, before %v", out, after, before)
+		}
+	}
+}
+
+// TestOutputWarnings names instances that a domain lacks, before and after its rules.
+func TestOutputWarnings(t *testing.T) {
+	for _, test := range []struct{ rules, want string }{
+		{`metric boot.time { indom -> 60.7 output inst 3 }`, ``},
+		{`metric boot.time { indom -> 60.7 output iname "sdx" }`, `Instance "sdx" from OUTPUT clause not found in new indom 60.7`},
+		{`metric boot.time { indom -> 60.7 output inst 9 }`, `Instance 9 from OUTPUT clause not found in new indom 60.7`},
+		{`metric disk.dev.read { indom -> 60.7 output inst 9 }`,
+			"Instance 9 from OUTPUT clause not found in old indom 60.1\nInstance 9 from OUTPUT clause not found in new indom 60.7"},
+	} {
+		rules, err := Parse("rules", strings.NewReader(`indom 60.1 { indom -> 60.7 inst 3 -> 9 iname "sdc" -> "sdx" } `+test.rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := input(t, 3)
+		var got []string
+		o := Options{Warn: func(w Warning) { got = append(got, w.Text) }}
+		if err := o.Rewrite(t.Context(), in, in+".out", rules); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(got, "\n"); got != test.want {
+			t.Errorf("%s: warnings %q, want %q", test.rules, got, test.want)
 		}
 	}
 }
