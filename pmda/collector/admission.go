@@ -42,7 +42,7 @@ func (v *verdict) clear() {
 }
 
 // checkHost applies the access rules for hosts. A client in this process counts as
-// one on a unix socket.
+// one on a unix socket, or on a port if it is anonymous.
 func (c *client) checkHost() error {
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()
@@ -51,8 +51,11 @@ func (c *client) checkHost() error {
 
 func (c *client) checkHostLocked() error {
 	addr := c.conn.RemoteAddr()
-	if _, ok := c.conn.(inProcess); ok {
+	if local, ok := c.conn.(inProcess); ok {
 		addr = &net.UnixAddr{Net: "unix"}
+		if local.anonymous {
+			addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+		}
 	}
 	defer c.updateDenied()
 	err := c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })

@@ -115,7 +115,7 @@ func (c *client) cancelCalls() {
 
 // peer is the process at the other end of a connection; -1 for what is not known.
 func peer(c net.Conn) (pid, uid, gid int) {
-	if _, ok := c.(inProcess); ok {
+	if local, ok := c.(inProcess); ok && !local.anonymous {
 		return os.Getpid(), os.Getuid(), os.Getgid()
 	}
 	return peerOf(c)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -469,8 +470,13 @@ func (s *Server) checkServe(ln []net.Listener) error {
 }
 
 // DialContext connects a client in this process to the Server, without a socket.
-// The client speaks PCP's protocol over the connection that is returned. Network
-// and address are ignored.
+// The client speaks PCP's protocol over the connection that is returned. The address
+// is ignored.
+//
+// With a network that begins with "tcp" the client has the rights of one that connects to a
+// port of this computer: its user is unknown until it logs in. A gateway connects so for clients
+// whose rights are not those of this process. With other networks, such as "pipe", which
+// pmapi.Local uses, the client is the user of this process.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	s.init()
 	if err := ctx.Err(); err != nil {
@@ -480,15 +486,18 @@ func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Con
 		return nil, opError("dial", "", errLateAccess)
 	}
 	near, far := net.Pipe()
-	if !s.serveConn(inProcess{far}) {
+	if !s.serveConn(inProcess{far, strings.HasPrefix(network, "tcp")}) {
 		near.Close()
 		return nil, opError("dial", "", errClosed)
 	}
 	return near, nil
 }
 
-// inProcess is a connection whose client is this process.
-type inProcess struct{ net.Conn }
+// inProcess is a connection whose client is in this process.
+type inProcess struct {
+	net.Conn
+	anonymous bool // the client may not have the rights of this process
+}
 
 // Close ends the Server: no client is accepted any more, idle clients are
 // disconnected at once, busy ones when they have their reply or after Grace; then
