@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"syscall"
 	"time"
 
@@ -29,18 +28,19 @@ const (
 )
 
 // servePage serves the page that shows the collector's metrics, on the address of -w, until the function that it returns is called or
-// ctx ends. Who can reach that address can read them: rules of access are for PCP's own protocol. A fault is logged, and the collector
-// goes on without the page.
+// ctx ends. A client of the page has the rights of a client of another program on this computer
+// whose user is unknown, unless it logs in. A fault is logged, and the collector goes on without
+// the page.
 func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop func()) {
 	if d.web == "" {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	gw := &webapi.Gateway{Local: func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) }, Allow: []string{},
+	gw := &webapi.Gateway{Dialer: &pmapi.Dialer{DialContext: srv.DialContext},
 		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}, Log: srv.Logger}
 	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those of a pmproxy.
 	_ = srv.Add(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}, Logger: srv.Logger}))
-	server := &http.Server{Handler: readOnly(gw), ReadHeaderTimeout: pageHeaderTime, ReadTimeout: pageReadTime, WriteTimeout: pageWriteTime, IdleTimeout: pageIdleTime,
+	server := &http.Server{Handler: gw, ReadHeaderTimeout: pageHeaderTime, ReadTimeout: pageReadTime, WriteTimeout: pageWriteTime, IdleTimeout: pageIdleTime,
 		MaxHeaderBytes: pageMaxHeader, ErrorLog: slog.NewLogLogger(srv.Logger.Handler(), slog.LevelWarn)}
 	ended := make(chan struct{})
 	go func() {
@@ -61,17 +61,6 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 		_ = server.Close()
 		_ = gw.Close()
 	}
-}
-
-// readOnly is h without what stores values: a context in this process may store what clients of other hosts may not.
-func readOnly(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "store") {
-			http.Error(w, "nothing is stored through the page", http.StatusForbidden)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
 }
 
 // listenPage listens on the address of -w. The process whose place this one takes may have it still.

@@ -21,8 +21,8 @@ func TestPage(t *testing.T) {
 		"/metrics?names=pmproxy.gateway.live.viewers":               "\npmproxy_gateway_live_viewers{",
 		"/pmapi/fetch?names=pmcd.numagents&hostspec=localhost:1":    "host is not allowed: localhost:1: the gateway's list of hosts",
 		"/pmapi/fetch?names=pmcd.numagents&hostspec=localhost:4330": "host is not allowed",
-		"/pmapi/store?name=pmcd.control.debug&value=1":              "nothing is stored",
-		"/pmapi/_store?name=pmcd.control.debug&value=1":             "nothing is stored",
+		"/pmapi/store?name=pmcd.control.debug&value=1":              "a store needs a login",
+		"/pmapi/_store?name=pmcd.control.debug&value=1":             "a store needs a login",
 	} {
 		pcptest.Retry(t, func() string { // it may not listen yet
 			r, err := http.Get("http://" + addr + path)

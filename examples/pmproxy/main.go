@@ -175,7 +175,7 @@ func (o *options) gateway() (*webapi.Gateway, error) {
 	if err != nil {
 		slog.Warn("environment", slog.Any("err", err))
 	}
-	gw := &webapi.Gateway{Dialer: d, Metrics: &mmv.Registry{Name: "gateway"}, Origins: o.origins, Sources: map[string]func(context.Context) (*pmapi.Context, error){}}
+	gw := &webapi.Gateway{Dialer: d, Metrics: &mmv.Registry{Name: "gateway"}, Origins: o.origins, AllowStore: o.allowStore, Sources: map[string]func(context.Context) (*pmapi.Context, error){}}
 	if o.allow != nil {
 		gw.Allow = append([]string{"localhost", "127.0.0.1", "[::1]"}, o.allow...)
 	}

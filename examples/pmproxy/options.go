@@ -24,6 +24,7 @@ type options struct {
 	keyServer         bool   // one is named: -h or -r
 	fatal             string // -x
 	allow, origins    []string
+	allowStore        bool
 	archives          []string      // name=path
 	life              time.Duration // -T
 	push              pushOptions
@@ -59,7 +60,8 @@ func (o *options) set() *getopt.Set {
 		{Short: 'h', Long: "redishost", Arg: "HOST", Help: "host of a key server, which is not used (implies --timeseries)", Set: rest(func(string) error { o.keyServer = true; return nil })},
 		{Heading: "Gateway options"},
 		{Long: "allow", Arg: "HOST", Help: "let clients name this collector, as host, host:port, host:* or *.domain", Set: add(&o.allow)},
-		{Long: "origin", Arg: "URL", Help: "let pages of this origin log in and store", Set: add(&o.origins)},
+		{Long: "origin", Arg: "URL", Help: "let pages of this origin read, log in and store", Set: add(&o.origins)},
+		{Long: "allow-store", Help: "let clients store without a login; not safe if browsers can reach the gateway", Set: yes(&o.allowStore)},
 		{Long: "archive", Arg: "NAME=PATH", Help: "serve an archive to clients that name it as their hostspec", Set: o.addArchive},
 		{Heading: "Diagnostic options"},
 		{Short: 'T', Arg: "TIME", Help: "terminate after an elapsed time interval", Set: o.setLife},

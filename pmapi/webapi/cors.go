@@ -10,27 +10,25 @@ import (
 )
 
 var (
-	anyOrigin      = []string{"*"}
 	allowedHeaders = []string{"Accept, Accept-Language, Content-Language, Content-Type, Authorization, X-Grafana-Device-ID"}
 	maxAge         = []string{"86400"}
 	isTrue         = []string{"true"}
 	varyOrigin     = []string{"Origin"}
 )
 
-// addOrigin says which pages of other origins may read the reply: all, but a user and a password come only from those of Origins.
+// addOrigin says whether the page of another origin that makes the request may read the reply: one
+// of Origins may.
 func (q *query) addOrigin() {
 	h := q.w.Header()
-	h["Access-Control-Allow-Headers"] = allowedHeaders
-	h["Access-Control-Max-Age"] = maxAge
-	h["Access-Control-Allow-Origin"] = anyOrigin
-	if len(q.g.Origins) == 0 {
+	h["Vary"] = varyOrigin
+	origin := q.r.Header.Get("Origin")
+	if !slices.Contains(q.g.Origins, origin) {
 		return
 	}
-	h["Vary"] = varyOrigin
-	if origin := q.r.Header.Get("Origin"); slices.Contains(q.g.Origins, origin) {
-		h["Access-Control-Allow-Origin"] = []string{origin}
-		h["Access-Control-Allow-Credentials"] = isTrue
-	}
+	h["Access-Control-Allow-Origin"] = []string{origin}
+	h["Access-Control-Allow-Credentials"] = isTrue
+	h["Access-Control-Allow-Headers"] = allowedHeaders
+	h["Access-Control-Max-Age"] = maxAge
 }
 
 // preflight replies to OPTIONS. It does not look at parameters: a browser asks before it sends them.
@@ -38,25 +36,16 @@ func (q *query) preflight(e endpoint) {
 	h := q.w.Header()
 	h["Content-Length"] = []string{"0"}
 	h["Allow"] = []string{e.methods()}
+	q.status = http.StatusOK
 	if m := q.r.Header.Get("Access-Control-Request-Method"); m != "" && !e.allows(m) {
-		for _, name := range []string{"Access-Control-Allow-Headers", "Access-Control-Max-Age", "Access-Control-Allow-Origin"} {
+		for _, name := range []string{"Access-Control-Allow-Headers", "Access-Control-Allow-Credentials", "Access-Control-Max-Age", "Access-Control-Allow-Origin"} {
 			delete(h, name)
 		}
 		q.status = http.StatusMethodNotAllowed
-		q.w.WriteHeader(q.status)
-		return
+	} else if h["Access-Control-Allow-Origin"] != nil {
+		h["Access-Control-Allow-Methods"] = h["Allow"]
 	}
-	h["Access-Control-Allow-Methods"] = h["Allow"]
-	if q.r.Header.Get("Access-Control-Request-Headers") == "" {
-		delete(h, "Access-Control-Allow-Headers")
-	}
-	if origin := q.r.Header.Get("Origin"); origin != "" {
-		h["Access-Control-Allow-Origin"] = []string{origin}
-		h["Vary"] = varyOrigin
-	} else {
-		delete(h, "Access-Control-Allow-Origin")
-	}
-	q.w.WriteHeader(http.StatusOK)
+	q.w.WriteHeader(q.status)
 }
 
 // fromElsewhere reports whether a browser makes the request for a page of another origin that is not one of Origins: such a page

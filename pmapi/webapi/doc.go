@@ -24,9 +24,12 @@
 //
 // A request selects its source of metrics with the parameter hostspec. Without it, or with
 // localhost, the source is Gateway.Local if that is set, and else the collector of this computer.
-// Set Local to serve a collector in the same process:
+// To serve a collector.Server srv in the same process, connect to it without a socket:
 //
-//	gw.Local = func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) }
+//	gw.Dialer = &pmapi.Dialer{DialContext: srv.DialContext}
+//
+// The clients of the gateway then have the rights of clients of another host, not those of this
+// process. A program can also set Local to a function that opens any other context.
 //
 // Gateway.Sources maps further names to sources, for example archives. Gateway.Allow lists the
 // other collectors that a request may name, as in hostspec=web1.
@@ -122,15 +125,20 @@
 //
 // # Security
 //
-// A Gateway has no users. Each client that reaches it can read what its sources show, so a program
-// that listens on more than the loopback interface needs a login in a handler around the Gateway.
+// A Gateway has no users. A client that reaches it can read what its sources show to clients
+// without a login. A program that listens on more than the loopback interface needs a login in a
+// handler around the Gateway if that is too much. Such a handler removes the header Authorization
+// from requests that it passes on.
 //
 //   - Collectors: a client makes the gateway connect only to the collectors in Gateway.Allow.
 //   - Passwords: a user and a password, from HTTP basic authentication or from a hostspec, are sent
-//     to the collector, which decides. They are not used with Gateway.Local.
+//     to the collector, which decides. They are not used with Gateway.Local. The status 401 means
+//     that a login is missing or wrong.
+//   - Stores: a store needs a user and a password in the header Authorization that the collector
+//     accepts, or Gateway.AllowStore.
 //   - Contexts: the number of a context is a secret of the client that opened it.
-//   - Other origins: pages of other web sites may read if the collector needs no password. They
-//     store and log in only if Gateway.Origins lists them.
+//   - Other origins: pages of other web sites read, store and log in only if Gateway.Origins lists
+//     them.
 //   - The gateway's own page stores only if the browser reached it by an IP address or as
 //     localhost, because an attacker can point any other name to it. To allow another name, add it
 //     to Origins, as in "https://metrics.example.com".

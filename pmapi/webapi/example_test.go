@@ -31,9 +31,7 @@ func ExampleGateway() {
 	}
 	defer srv.Close()
 
-	gw := &webapi.Gateway{
-		Local: func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) },
-	}
+	gw := &webapi.Gateway{Dialer: &pmapi.Dialer{DialContext: srv.DialContext}}
 	defer gw.Close()
 	server := httptest.NewServer(gw)
 	defer server.Close()

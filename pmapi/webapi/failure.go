@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 // A failure is an error with the status and the text of its reply.
@@ -26,6 +28,26 @@ func text(err error) string {
 	return pdu.FromError(err).Error()
 }
 
+// cannotConnect is the error of a request whose source does not open a context. Its message has the
+// address that was tried. Its status is 401 if a login is missing or wrong.
+func cannotConnect(l login, err error) error {
+	message := "cannot connect to PMCD: " + text(err)
+	if op, ok := errors.AsType[*pmapi.OpError](err); ok {
+		message += ": " + op.Host + ": " + strings.TrimPrefix(op.Err.Error(), op.Host+": ")
+	}
+	code := pdu.FromError(err)
+	if isLoginError(code) || l.user == "" && code == pdu.ErrPermission {
+		return &failure{http.StatusUnauthorized, message}
+	}
+	return badRequest(message)
+}
+
+// isLoginError reports whether an error is one of a login: the codes of SASL follow ErrNYI.
+func isLoginError(code pdu.Error) bool { return code < pdu.ErrNYI && code >= pdu.ErrNYI-lastSASLError }
+
+// lastSASLError is the last error code of SASL without its sign.
+const lastSASLError = 999
+
 // failed replaces the reply by an error and returns its status.
 func (q *query) failed(err error) (status int) {
 	f, ok := errors.AsType[*failure](err)
@@ -33,9 +55,6 @@ func (q *query) failed(err error) (status int) {
 		f = &failure{http.StatusBadRequest, text(err)}
 	}
 	q.text = ""
-	if f == errAbsent {
-		return f.status
-	}
 	q.out = append(q.out[:0], '{')
 	if q.shownID != "" {
 		q.out = append(append(append(q.out, `"context":`...), q.shownID...), ',')
@@ -51,11 +70,8 @@ func (q *query) failed(err error) (status int) {
 	return f.status
 }
 
-// absent replies that there is no store of time series.
-func (q *query) absent() error {
-	q.out = append(q.out, `{"success":false}`...)
-	return errAbsent
-}
+// errAbsent is the error of the requests for time series.
+var errAbsent = badRequest("there is no store of time series here: use /pmapi/ or /metrics, or the data source PCP Vector in Grafana")
 
-// errAbsent is the error of a request whose reply is made already.
-var errAbsent = &failure{http.StatusBadRequest, ""}
+// absent refuses a request for time series.
+func (q *query) absent() error { return errAbsent }

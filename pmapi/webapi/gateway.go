@@ -20,8 +20,10 @@ import (
 // this computer. It is safe for concurrent use after its fields are set, and must not be copied.
 type Gateway struct {
 	// Local, if not nil, opens the context for a request that names no host, or localhost with the
-	// default port. It may open one on a collector in this process. The user and the password of a
-	// request are then ignored; a handler around this one can check them.
+	// default port. The user and the password of a request are then ignored, so each client has the
+	// rights of that context. A context of pmapi.Local has those of this process. To serve a
+	// collector in this process with the rights of each client, leave Local nil and set
+	// Dialer.DialContext to that of the collector.Server.
 	Local func(ctx context.Context) (*pmapi.Context, error)
 	// Sources opens contexts by other names, which a request uses as its hostspec. On an archive,
 	// each fetch returns the next record.
@@ -37,9 +39,12 @@ type Gateway struct {
 	// Dialer has the options for connections to collectors; nil means the defaults.
 	Dialer *pmapi.Dialer
 	// Origins lists the origins of other web pages, such as "https://grafana.example.com", that may
-	// store values and send a user and a password. The page of the gateway needs no entry if the
-	// browser reached it by an IP address or as localhost.
+	// read replies, send a user and a password, and store values. The page of the gateway needs no
+	// entry if the browser reached it by an IP address or as localhost.
 	Origins []string
+	// AllowStore lets clients store values without a login. Set it only if no browser can reach the
+	// Gateway: a page of any web site can have the browser of a visitor store a value.
+	AllowStore bool
 	// Views maps values of the parameter view of /metrics to other pages of the metrics of a host.
 	// Nil means "node", the view of package nodeview.
 	Views map[string]openmetrics.View

@@ -46,7 +46,7 @@ func newSource() *pmapitest.Source {
 // newGateway serves metrics of newSource.
 func newGateway(t testing.TB, options ...func(*webapi.Gateway)) server {
 	src := newSource()
-	g := &webapi.Gateway{Local: sourceOf(src.Context)}
+	g := &webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true}
 	for _, o := range options {
 		o(g)
 	}
@@ -145,8 +145,8 @@ func TestTransport(t *testing.T) {
 		{"GET", "/pmapi/x/fetch?names=t.max", 404, "no handler for URL"},
 		{"GET", "/pmapi/1/2/fetch?names=t.max", 404, "no handler for URL"},
 		{"HEAD", "/nosuch", 404, ""},
-		{"GET", "/series/query?expr=x", 400, `{"success":false}`},
-		{"POST", "/search/text", 400, `{"success":false}`},
+		{"GET", "/series/query?expr=x", 400, `{"message":"there is no store of time series here`},
+		{"POST", "/search/text", 400, `{"message":"there is no store of time series here`},
 		{"OPTIONS", "/pmapi/derive", 200, ""},
 		{"GET", "/pmapi/%63ontext", 200, `"context":`},
 	} {
@@ -285,7 +285,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// A page of another origin does not store unless it is listed.
+// A page of another origin neither reads nor stores unless it is listed.
 func TestOrigins(t *testing.T) {
 	s := newGateway(t, func(g *webapi.Gateway) { g.Origins = []string{"https://grafana"} })
 	id := s.open(t, "polltimeout=60")
@@ -293,18 +293,22 @@ func TestOrigins(t *testing.T) {
 		header, value, origin string
 		status                int
 	}{
-		{"Origin", "https://evil", "*", 403},
-		{"Sec-Fetch-Site", "cross-site", "*", 403},
-		{"Sec-Fetch-Site", "same-origin", "*", 200},
+		{"Origin", "https://evil", "", 403},
+		{"Sec-Fetch-Site", "cross-site", "", 403},
+		{"Sec-Fetch-Site", "same-origin", "", 200},
 		{"Origin", "https://grafana", "https://grafana", 200},
-		{"Origin", "http://" + s.addr, "*", 200},
+		{"Origin", "http://" + s.addr, "", 200},
 	} {
 		r := s.do(t, "GET", "/pmapi/"+id+"/store?name=t.write_me&value=1", "", c.header, c.value)
 		if r.status != c.status || r.header.Get("Access-Control-Allow-Origin") != c.origin {
 			t.Errorf("%v: %d %v", c, r.status, r.header)
 		}
-		if with := r.header.Get("Access-Control-Allow-Credentials"); (with != "") != (c.origin != "*") {
+		if with := r.header.Get("Access-Control-Allow-Credentials"); (with != "") != (c.origin != "") {
 			t.Errorf("%v: credentials %q", c, with)
+		}
+		p := s.do(t, "OPTIONS", "/pmapi/derive", "", c.header, c.value, "Access-Control-Request-Method", "POST")
+		if methods := p.header.Get("Access-Control-Allow-Methods"); (methods != "") != (c.origin != "") || p.header.Get("Access-Control-Allow-Origin") != c.origin {
+			t.Errorf("%v: preflight: %v", c, p.header)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // expired, and those of its editor, with the parameters that it sends and the fields that it reads.
 func TestInteropGrafana(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
-	s := serve(t, &webapi.Gateway{Allow: []string{"127.0.0.1:*"}})
+	s := serve(t, &webapi.Gateway{Allow: []string{"127.0.0.1:*"}, AllowStore: true})
 	spec := url.QueryEscape("pcp://127.0.0.1:" + strconv.Itoa(pmcd.Port()))
 	ask := func(path string, status int, want string) map[string]any {
 		t.Helper()
@@ -59,7 +59,7 @@ func TestInteropGrafana(t *testing.T) {
 // TestInteropDefects makes requests to whose replies pmproxy has defects, to a Gateway alone.
 func TestInteropDefects(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
-	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}})
+	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}, AllowStore: true})
 	s.host = pmcd.Host()
 	c := s.open(t, s.hostspec()+"&polltimeout=300")
 	for _, r := range []struct{ name, path, want string }{
@@ -107,7 +107,7 @@ func TestInteropLogin(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	r = s.do(t, "GET", "/pmapi/context?"+s.hostspec(), "", "Authorization", "Basic Zm9vOmJhcg==")
-	if r.status != 400 || !strings.Contains(r.body, `cannot connect to PMCD: `) {
+	if r.status != 401 || !strings.Contains(r.body, `cannot connect to PMCD: Authentication - `) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 }

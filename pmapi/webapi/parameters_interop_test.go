@@ -50,25 +50,18 @@ func TestInteropParameters(t *testing.T) {
 	}
 }
 
-// sameHeaders compares headers of replies. The Gateway sends others as well, and types with a version.
+// sameHeaders compares headers of replies. The Gateway sends others as well, types with a version,
+// and no permission for pages of all origins.
 func sameHeaders(t *testing.T, line, method string, c, ours http.Header) {
 	t.Helper()
-	for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Max-Age", "Content-Type"} {
-		want := c.Get(name)
-		got := ours.Get(name)
-		if name == "Content-Type" {
-			got, _, _ = strings.Cut(got, ";")
-		}
-		if got != want {
-			t.Errorf("%s: %s: %s, want %s", line, name, got, want)
-		}
+	if got, _, _ := strings.Cut(ours.Get("Content-Type"), ";"); got != c.Get("Content-Type") {
+		t.Errorf("%s: %s, want %s", line, got, c.Get("Content-Type"))
 	}
-	const headers = "Access-Control-Allow-Headers"
-	if !strings.HasPrefix(ours.Get(headers), c.Get(headers)) {
-		t.Errorf("%s: %s", line, ours.Get(headers))
+	if origin := ours.Get("Access-Control-Allow-Origin"); origin != "" {
+		t.Errorf("%s: pages of %s may read", line, origin)
 	}
 	if method == http.MethodOptions {
-		if want := strings.Replace(c.Get("Access-Control-Allow-Methods"), "TRACE, ", "", 1); ours.Get("Access-Control-Allow-Methods") != want {
+		if want := strings.Replace(c.Get("Access-Control-Allow-Methods"), "TRACE, ", "", 1); ours.Get("Allow") != want {
 			t.Errorf("%s: %v, want %s", line, ours, want)
 		}
 		return
@@ -79,6 +72,7 @@ func sameHeaders(t *testing.T, line, method string, c, ours http.Header) {
 }
 
 var (
+	refused   = regexp.MustCompile(`(cannot connect to PMCD: Connection refused): [^"]*`)
 	aliases   = regexp.MustCompile(`\{"pmid":"?[\d.]+"?,"name":"sample\.dupnames\.[^"]*","instances":\[[^\]]*\]\},?`)
 	times     = regexp.MustCompile(`"timestamp":([\d.]+|\{[^}]*\})`)
 	numbers   = regexp.MustCompile(`"context":\d+`)
@@ -93,6 +87,7 @@ var (
 // metric (11), labels of instances (15) and of pages (15, 20), and the order of instances.
 func normalize(r reply, fill *strings.Replacer) reply {
 	b := strings.ReplaceAll(r.body, fill.Replace(`"context":$C`), `"context":C`)
+	b = refused.ReplaceAllString(b, "$1") // the Gateway adds the address
 	b = aliases.ReplaceAllString(b, "")
 	b = times.ReplaceAllString(b, `"timestamp":0`)
 	b = numbers.ReplaceAllString(b, `"context":1`)

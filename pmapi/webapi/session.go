@@ -155,7 +155,7 @@ func (q *query) connect(open opener, s *session) error {
 	c, err := open(q.ctx)
 	if err != nil {
 		q.g.contexts.release(s)
-		return badRequest("cannot connect to PMCD: " + text(err))
+		return cannotConnect(s.login, err)
 	}
 	q.g.contexts.opened(s, c)
 	q.s = s

@@ -29,7 +29,7 @@ func serveMany(t *testing.T) (s server, open func() int64) {
 		names[i] = fmt.Sprint("instance", i)
 	}
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.many", InDom: src.InDom(names...)}).Set(values...)
-	g := &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{MaxReply: 4 << 20}}
+	g := &webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true, Limits: webapi.Limits{MaxReply: 4 << 20}}
 	var conns atomic.Int64
 	h := httptest.NewUnstartedServer(g)
 	h.Config.ReadTimeout, h.Config.WriteTimeout = 5*time.Second, 5*time.Second

@@ -9,10 +9,26 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
+// errStore is the error of a store without a login.
+var errStore = &failure{http.StatusUnauthorized, "a store needs a login, or a gateway that allows stores without one (pmproxy --allow-store)"}
+
+// mayStore is an error unless the collector has accepted the user and the password of the header
+// Authorization, or the gateway allows stores without a login. The page of another site can have a
+// browser send any URL, but not this header.
+func (q *query) mayStore() error {
+	if !q.g.AllowStore && (q.r.Header.Get("Authorization") == "" || q.s.login.user == "") {
+		return errStore
+	}
+	return nil
+}
+
 // store stores a value: that of the parameter, or the body of a POST.
 func (q *query) store() error {
 	if q.fromElsewhere() {
 		return &failure{http.StatusForbidden, "pages of this origin may not store"}
+	}
+	if !q.g.AllowStore && q.r.Header.Get("Authorization") == "" { // before a context is opened for it
+		return errStore
 	}
 	key, about, ok := q.params.first("name", "pmid")
 	if !ok {
@@ -23,6 +39,9 @@ func (q *query) store() error {
 		return err
 	}
 	if err := q.open(); err != nil {
+		return err
+	}
+	if err := q.mayStore(); err != nil {
 		return err
 	}
 	var d pdu.Desc

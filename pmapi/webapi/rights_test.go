@@ -1,0 +1,137 @@
+package webapi_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/sasl"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/webapi"
+	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector"
+)
+
+// users has amy, with her password.
+var users = sync.OnceValue(func() sasl.Users {
+	v, err := sasl.MakeVerifier("secret", []byte("salt"), 4096)
+	if err != nil {
+		panic(err)
+	}
+	return sasl.Map{"amy": v}
+})
+
+// newCollector serves a collector in this process, whose user amy may log in, through a gateway. The metric who.uid is the number of the
+// user that agents see, and who.stored what was stored last.
+func newCollector(t *testing.T, credsRequired bool, options ...func(*webapi.Gateway)) server {
+	agent := &pmda.Agent{Name: "who", Domain: 251}
+	stored := "nothing"
+	pmda.Register(agent, pmda.Metric[int32]{Name: "who.uid", Value: func(_ context.Context, r *pmda.Request, _ pdu.Instance) (int32, error) {
+		return int32(r.Client.UID), nil
+	}})
+	pmda.Register(agent, pmda.Metric[string]{
+		Name:  "who.stored",
+		Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) { return stored, nil },
+		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v string) error { stored = v; return nil },
+	})
+	srv := &collector.Server{
+		Logger: slog.New(slog.DiscardHandler), CredsRequired: credsRequired,
+		Users:         users(),
+		LookupAccount: func(string) (uid, gid int, err error) { return 4711, 4711, nil },
+	}
+	if err := srv.Add(agent); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close() })
+	g := &webapi.Gateway{Dialer: &pmapi.Dialer{DialContext: srv.DialContext}}
+	for _, o := range options {
+		o(g)
+	}
+	return serve(t, g)
+}
+
+const (
+	amy   = "Basic YW15OnNlY3JldA==" // amy:secret
+	wrong = "Basic YW15OndoYXQ="     // amy:what
+)
+
+// Clients have the rights of a client whose user is unknown, not those of the process that serves the page, unless they log in. The status
+// says that a login is missing or wrong.
+func TestRights(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		credsRequired bool
+		login         string
+		status        int
+		want          string
+	}{
+		{"no login", false, "", 200, `"value":-1}`},
+		{"login", false, amy, 200, `"value":4711}`},
+		{"wrong login", false, wrong, 401, `Authentication - `},
+		{"missing login", true, "", 401, `"success":false`},
+		{"login that is required", true, amy, 200, `"value":4711}`},
+	} {
+		s := newCollector(t, c.credsRequired)
+		r := s.do(t, "GET", "/pmapi/fetch?names=who.uid", "", "Authorization", c.login)
+		if r.status != c.status || !strings.Contains(r.body, c.want) {
+			t.Errorf("%s: %d %s, want %d %s", c.name, r.status, r.body, c.status, c.want)
+		}
+		page := s.do(t, "GET", "/metrics?names=who.uid", "", "Authorization", c.login)
+		if page.status != c.status || c.status == 401 && page.header.Get("Www-Authenticate") == "" {
+			t.Errorf("%s: /metrics: %d %v %s, want %d", c.name, page.status, page.header, page.body, c.status)
+		}
+	}
+}
+
+// A value is stored only with the header Authorization of a login that the collector accepts, or through a gateway that allows more. A URL
+// alone, which the page of any site can have a browser send, stores nothing.
+func TestStoreNeedsLogin(t *testing.T) {
+	allow := func(g *webapi.Gateway) { g.AllowStore = true }
+	for _, c := range []struct {
+		name, method, query, login string
+		options                    []func(*webapi.Gateway)
+		status                     int
+		want                       string
+	}{
+		{"image", "GET", "", "", nil, 401, "nothing"},
+		{"form", "POST", "", "", nil, 401, "nothing"},
+		{"login in the URL", "GET", "&hostspec=localhost%3Fuser%3Damy%26pass%3Dsecret", "", nil, 401, "nothing"},
+		{"wrong login", "GET", "", wrong, nil, 401, "nothing"},
+		{"login", "GET", "", amy, nil, 200, "x"},
+		{"login and POST", "POST", "", amy, nil, 200, "x"},
+		{"allowed", "GET", "", "", []func(*webapi.Gateway){allow}, 200, "x"},
+	} {
+		s := newCollector(t, false, c.options...)
+		anonymous := s.open(t, "polltimeout=60")
+		r := s.do(t, c.method, "/pmapi/store?name=who.stored&value=x"+c.query, "", "Authorization", c.login)
+		if r.status != c.status {
+			t.Errorf("%s: %d %s, want %d", c.name, r.status, r.body, c.status)
+		}
+		if r := s.get(t, "/pmapi/fetch?names=who.stored"); !strings.Contains(r.body, `"value":"`+c.want+`"`) {
+			t.Errorf("%s: %s, want %s", c.name, r.body, c.want)
+		}
+		if r := s.do(t, "GET", "/pmapi/"+anonymous+"/store?name=who.stored&value=y", "", "Authorization", wrong); (r.status == 200) != (c.options != nil) {
+			t.Errorf("%s: in a context without a login: %d %s", c.name, r.status, r.body)
+		}
+	}
+}
+
+// Errors say which address was tried, and those of time series have a message.
+func TestErrorsSayWhere(t *testing.T) {
+	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*", "nosuch.invalid"}})
+	for path, want := range map[string]string{
+		"/pmapi/fetch?hostspec=localhost:1&names=x":                              "cannot connect to PMCD: Connection refused: localhost:1: ",
+		"/metrics?hostspec=localhost:1":                                          "cannot connect to PMCD: Connection refused: localhost:1: ",
+		"/pmapi/fetch?hostspec=localhost:1%3Fuser%3Damy%26pass%3Dsecret&names=x": "cannot connect to PMCD: Connection refused: localhost:1: ",
+		"/series/query?expr=x":                                                   "there is no store of time series here",
+		"/search/text?query=x":                                                   "there is no store of time series here",
+	} {
+		r := s.get(t, path)
+		if !strings.Contains(r.body, `"message":"`+want) || strings.Contains(r.body, "secret") {
+			t.Errorf("%s: %s, want %s", path, r.body, want)
+		}
+	}
+}
