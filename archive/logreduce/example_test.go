@@ -45,6 +45,6 @@ func ExampleOptions_Reduce() {
 	}
 	// Output:
 	// 0s 18 metrics
-	// 500ms 18 metrics
+	// 500ms 13 metrics
 	// 1s 13 metrics
 }

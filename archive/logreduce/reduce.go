@@ -58,8 +58,7 @@ type reducer struct {
 	changed bool  // there are new records of instance domains
 }
 
-// Reduce writes an archive with the values of the archive that pc is on, of which it uses copies. Times are cut to
-// microseconds, as by PCP 6.0.3. What is at a time is a metric that had a value since the time before, and one that has none, with
+// Reduce writes an archive with the values of the archive that pc is on, of which it uses copies. What is at a time is a metric that had a value since the time before, and one that has none, with
 // its error if it has one. Marks are copied.
 //
 // Errors of reading are *pmapi.OpError, and of writing *archive.Error, with
@@ -110,7 +109,6 @@ func newReducer(ctx context.Context, o *Options, pc *pmapi.Context) (r *reducer,
 	if r.Interval < time.Microsecond {
 		return nil, fmt.Errorf("logreduce: interval of %v, at least 1µs is needed", r.Interval)
 	}
-	r.Start, r.Interval = r.Start.Truncate(time.Microsecond), r.Interval.Truncate(time.Microsecond)
 	for _, c := range []**pmapi.Context{&r.interp, &r.scan} {
 		if *c, err = pc.Dup(ctx); err != nil {
 			r.close()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logimport"
 	"github.com/pcp-go/pcp/archive/logreduce"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -158,6 +160,49 @@ func TestReduce(t *testing.T) {
 			t.Errorf("label %+v", l)
 		}
 		s.Close()
+	}
+}
+
+// TestReduceNanoseconds begins at the first record of an archive whose times have nanoseconds.
+func TestReduceNanoseconds(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in")
+	im, err := logimport.New(in, archive.WriterOptions{Label: archive.Label{Version: 3, Host: "web1", TimeZone: "UTC"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = im.AddMetric("m.x", pdu.Desc{Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemInstant})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := time.Unix(1700000000, 100)
+	for i, after := range []time.Duration{0, 800, time.Second, time.Second + 800, 2*time.Second + 800} {
+		if err := errors.Join(im.Put("m.x", "", pdu.Uint32(uint32(i+1))), im.Write(first.Add(after))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := im.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := reduce(t, logreduce.Options{Interval: time.Second}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := archive.Open(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	c := set.Cursor()
+	var got []string
+	for c.Next() == nil {
+		r, err := c.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(c.Time().Sub(first), " ", r.At(0).Atom(0, pdu.TypeU32)))
+	}
+	if want := []string{"0s 1", "1s 3", "2s 4"}; !slices.Equal(got, want) {
+		t.Errorf("records %q, want %q", got, want)
 	}
 }
 

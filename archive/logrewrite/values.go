@@ -212,7 +212,7 @@ func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
 	return nil
 }
 
-// picksInstance reports whether the metric gets another domain and a rule says which instance of that
+// picksInstance reports whether the metric gets another domain and a rule says which instance of it
 // the value has.
 func (s *metricSpec) picksInstance() bool { return s.indom && s.output.Pick == PickInstance }
 

@@ -14,13 +14,13 @@ import (
 func (p *printer) openArchive(ctx context.Context, name string) error {
 	p.archive = name
 	p.layout = [...]string{tool.StampLayout, tool.DateMicroStampLayout, tool.DateHighResStampLayout}[min(p.stamps, 2)]
-	// As in pmval(1), times are in microseconds and steps in milliseconds.
+	// As in pmval(1), steps are in milliseconds.
 	mode, interval := pmapi.ModeInterp, p.interval.Truncate(time.Millisecond)
 	if p.recorded = p.recorded || p.isEvents(); p.recorded {
 		mode, interval = pmapi.ModeForward, 0
 		p.samples = p.Samples
 	}
-	if err := p.pc.SetMode(ctx, mode, p.Origin.Truncate(time.Microsecond), interval); err != nil {
+	if err := p.pc.SetMode(ctx, mode, p.Origin, interval); err != nil {
 		return p.Errorf("pmSetMode: %w", tool.Cause(err))
 	}
 	return nil
