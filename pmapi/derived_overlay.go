@@ -572,7 +572,9 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 		default:
 			if m.computed != o.fetch { // it may be asked for twice
 				m.computed = o.fetch
-				m.prog.Eval(o.raw.Time, derived.Sets{Values: o.values, Places: places}, &o.names)
+				if err := m.prog.Eval(ctx, o.raw.Time, derived.Sets{Values: o.values, Places: places}, &o.names); err != nil {
+					return err
+				}
 				o.debug.computed(i, m)
 			}
 			m.prog.Write(id, w)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 
+	limited "github.com/pcp-go/pcp/internal/pattern"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -20,7 +21,7 @@ const maxReplaced = 1<<24 - 1 - 5
 
 // pattern compiles a POSIX extended regular expression.
 func (p *Plan) pattern(expr, with string) (*pattern, error) {
-	find, err := regexp.CompilePOSIX(expr)
+	find, err := limited.CompilePOSIX(expr)
 	if err != nil {
 		return nil, p.errorf("regcomp error: %s", regcompError(err))
 	}
@@ -44,6 +45,9 @@ var regcompErrors = map[syntax.ErrorCode]string{
 }
 
 func regcompError(err error) string {
+	if errors.Is(err, limited.ErrTooLarge) {
+		return regcompErrors[syntax.ErrLarge]
+	}
 	if e, ok := errors.AsType[*syntax.Error](err); ok && regcompErrors[e.Code] != "" {
 		return regcompErrors[e.Code]
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -21,6 +22,8 @@ type contexts struct {
 	byID      map[uint32]*session
 	scraped   map[scrapeKey]*session
 	perClient map[netip.Addr]int
+	derived   int // bytes that derived metrics take
+	derivedOf map[netip.Addr]int
 	sweeper   *time.Timer // runs while there are contexts
 	closed    bool
 }
@@ -63,8 +66,49 @@ func (t *contexts) drop(s *session) {
 	if t.perClient[s.client]--; t.perClient[s.client] == 0 {
 		delete(t.perClient, s.client)
 	}
+	if s.derived > 0 {
+		t.subDerived(s, s.derived)
+	}
 	if s.c != nil {
 		_ = s.c.Close()
+	}
+}
+
+// addDerived counts the memory of a derived metric of a session.
+func (t *contexts) addDerived(s *session, size int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.byID[s.id] != s:
+		return pdu.ErrNoContext
+	case t.derivedOf[s.client]+size > maxDerivedPerClient:
+		return &failure{http.StatusTooManyRequests, "too many derived metrics of this client"}
+	case t.derived+size > maxDerived:
+		return &failure{http.StatusServiceUnavailable, "too many derived metrics"}
+	case t.derivedOf == nil:
+		t.derivedOf = map[netip.Addr]int{}
+	}
+	s.derived += size
+	t.derived += size
+	t.derivedOf[s.client] += size
+	return nil
+}
+
+// removeDerived takes back what addDerived has counted.
+func (t *contexts) removeDerived(s *session, size int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID[s.id] == s {
+		t.subDerived(s, size)
+	}
+}
+
+// subDerived is removeDerived with the lock.
+func (t *contexts) subDerived(s *session, size int) {
+	s.derived -= size
+	t.derived -= size
+	if t.derivedOf[s.client] -= size; t.derivedOf[s.client] == 0 {
+		delete(t.derivedOf, s.client)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/internal/derived"
 )
 
 // derive defines metrics for the context: one of a name and an expression, or those of lines as of a configuration file.
@@ -76,9 +77,19 @@ func (q *query) define(name, expr string) error {
 	if len(ids) == 1 && ids[0] != pdu.NoPMID && ids[0].Domain() != derivedDomain {
 		return badRequest(fmt.Sprintf("Error: pmAddDerivedMetric(\"%s\", ...): there is a metric of this name\n", name))
 	}
+	size := 0
+	if parsed, err := derived.Parse(expr); err == nil { // Derive says what is wrong with others
+		size = len(name) + parsed.Size()
+	}
+	if err := q.g.contexts.addDerived(q.s, size); err != nil {
+		return err
+	}
 	err = q.s.c.Derive(q.ctx, name, expr)
 	clear(q.s.plans)
 	clear(q.s.pages)
+	if err != nil {
+		q.g.contexts.removeDerived(q.s, size)
+	}
 	if e, ok := errors.AsType[*pmapi.DerivedError](err); ok {
 		return badRequest(derivedText(e))
 	}

@@ -24,15 +24,16 @@ const (
 
 // Limits that have no field in Limits.
 const (
-	maxPattern = 1 << 10  // bytes of one glob pattern or regular expression
-	maxProgram = 4 << 10  // instructions that a regular expression stands for
-	maxPlans   = 16       // lists of metrics that a context remembers for fetch
-	longReply  = 64 << 10 // bytes of a reply that counts as long
-	maxSending = 4        // times MaxReply: all long replies that are being sent
-	keepBuffer = 1 << 20  // a buffer that has grown beyond that is not used again
-	sweepEvery = 2 * time.Second
-	scrapeIdle = 5 * time.Minute // how long a context for scrapes waits for the next one: longer than scrapers do
-	maxPages   = 16              // kinds of pages that a context remembers for scrapes
+	maxPattern          = 1 << 10  // bytes of a list of glob patterns or regular expressions
+	maxDerived          = 64 << 20 // bytes that the derived metrics of all contexts take
+	maxDerivedPerClient = 16 << 20 // of these, in the contexts of one IP address
+	maxPlans            = 16       // lists of metrics that a context remembers for fetch
+	longReply           = 64 << 10 // bytes of a reply that counts as long
+	maxSending          = 4        // times MaxReply: all long replies that are being sent
+	keepBuffer          = 1 << 20  // a buffer that has grown beyond that is not used again
+	sweepEvery          = 2 * time.Second
+	scrapeIdle          = 5 * time.Minute // how long a context for scrapes waits for the next one: longer than scrapers do
+	maxPages            = 16              // kinds of pages that a context remembers for scrapes
 
 	maxLiveNames     = 100              // metrics of a viewer
 	maxWatched       = 2000             // metrics of a stream, of all its viewers

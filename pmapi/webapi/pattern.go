@@ -1,9 +1,11 @@
 package webapi
 
 import (
+	"errors"
 	"regexp"
-	"regexp/syntax"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/pattern"
 )
 
 // A matcher reports whether a name is one that a request selects.
@@ -37,8 +39,8 @@ func (q *query) matcher(list, how string) (matcher, error) {
 	default:
 		return nil, badRequest(how + " - invalid 'match' parameter value")
 	}
-	for _, pattern := range names {
-		re, err := compile(how, pattern)
+	for _, name := range names {
+		re, err := compile(how, name)
 		switch {
 		case err == nil:
 		case err == errLargePattern:
@@ -46,7 +48,7 @@ func (q *query) matcher(list, how string) (matcher, error) {
 		case how == "glob":
 			continue // as [z-a], which matches nothing
 		default:
-			return nil, badRequest(pattern + " - invalid regular expression")
+			return nil, badRequest(name + " - invalid regular expression")
 		}
 		all = append(all, re.MatchString)
 	}
@@ -60,24 +62,17 @@ func (q *query) matcher(list, how string) (matcher, error) {
 	}, nil
 }
 
-// compile makes a regular expression of a pattern, which as in the C library may have \w and \b in it. Matching takes time in proportion to
-// the lengths of the name and of the program that the pattern stands for: (a?){1000} stands for thousands of instructions.
-func compile(how, pattern string) (*regexp.Regexp, error) {
+// compile makes a regular expression of a pattern, which as in the C library may have \w and \b in
+// it.
+func compile(how, text string) (*regexp.Regexp, error) {
 	if how == "glob" {
-		pattern = `(?s)\A(?:` + globExpr(pattern) + `)\z`
+		text = `(?s)\A(?:` + globExpr(text) + `)\z`
 	}
-	tree, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return nil, err
-	}
-	program, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return nil, err
-	}
-	if len(program.Inst) > maxProgram {
+	re, err := pattern.Compile(text)
+	if errors.Is(err, pattern.ErrTooLarge) {
 		return nil, errLargePattern
 	}
-	return regexp.Compile(pattern)
+	return re, err
 }
 
 var errLargePattern = badRequest("pattern too long: its repetitions stand for too much")

@@ -32,6 +32,7 @@ type session struct {
 	users     int // requests in progress
 	expires   time.Time
 	temporary bool // nobody else finds it
+	derived   int  // bytes that its derived metrics take
 
 	// Who has the turn uses these.
 	turn   ctxlock.Mutex

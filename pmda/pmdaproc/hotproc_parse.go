@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/pattern"
 )
 
 // Limits of the text of a condition.
@@ -266,7 +268,7 @@ func compilePattern(source string) (*regexp.Regexp, error) {
 			b.WriteByte(c)
 		}
 	}
-	return regexp.Compile(b.String())
+	return pattern.Compile(b.String())
 }
 
 // atEnd says whether a pattern or an alternative of it ends before its rest, so that a $ is an anchor.

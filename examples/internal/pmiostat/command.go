@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/pmcc"
+	"github.com/pcp-go/pcp/internal/pattern"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -137,7 +137,7 @@ func (c *command) run(ctx context.Context, out *bufio.Writer) error {
 	}
 	r := &report{command: c, pc: pc, out: out}
 	if c.selected {
-		if r.devices, err = regexp.Compile(c.pattern); err != nil {
+		if r.devices, err = pattern.Compile(c.pattern); err != nil {
 			return c.Errorf("%w", err)
 		}
 	}

@@ -41,6 +41,7 @@ type Program struct {
 	root   *bound
 	inputs []column // of Operands
 	types  []pdu.Type
+	nodes  int // of the expression
 }
 
 // A bound node is a node with the descriptor of its values.
@@ -83,6 +84,7 @@ func (b *binder) bind(n *node) (*bound, error) {
 	if n == nil {
 		return nil, nil
 	}
+	b.p.nodes++
 	o, err := b.bindNode(n)
 	if e, ok := err.(*SemanticError); ok && e.Part == "" {
 		e.Part = n.part()

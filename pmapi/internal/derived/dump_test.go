@@ -80,7 +80,9 @@ expr node @ type=DEFINED left=(nil) right=(nil) save_last=0
 		if err := r.Decode(b[pdu.HeaderLen:]); err != nil {
 			t.Fatal(err)
 		}
-		p.Eval(time.Unix(int64(i), 0), Sets{Values: &r, Places: []int{0}}, nil)
+		if err := p.Eval(t.Context(), time.Unix(int64(i), 0), Sets{Values: &r, Places: []int{0}}, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	check("computed", `expr node @ type=SLASH left=@ right=@ save_last=0
     PMID: PM_ID_NULL (511.0.3 from pmDesc) numval: 1

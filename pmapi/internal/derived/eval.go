@@ -1,6 +1,7 @@
 package derived
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -21,13 +22,29 @@ type Sets struct {
 	Places []int
 }
 
-// Eval computes the values of an expression from those of its operands, once for each fetch. In the long run it allocates nothing.
-func (p *Program) Eval(at time.Time, sets Sets, names Names) {
+// Limits of an evaluation.
+const (
+	keptValues = 1 << 16 // values of all parts of an expression that are kept for the next evaluation
+	checkEvery = 1 << 12 // units of work between looks at the context: a value or a node is one
+	matchWork  = 1 << 8  // units of work that matching a name takes
+)
+
+// Eval computes the values of an expression from those of its operands, once for each fetch. In
+// the long run it allocates nothing, unless all parts of the expression have more than keptValues
+// values. The error is the cause of the end of ctx. It makes the next values the first ones for
+// delta and rate.
+func (p *Program) Eval(ctx context.Context, at time.Time, sets Sets, names Names) error {
+	most := 0
 	for i := range p.inputs {
 		p.inputs[i].read(sets.Values.At(sets.Places[i]), p.types[i])
+		most = max(most, len(p.inputs[i].insts))
 	}
-	e := evaluation{p, at, names}
+	e := evaluation{p: p, ctx: ctx, at: at, names: names, large: most*p.nodes > keptValues}
 	e.eval(p.root)
+	if e.err != nil {
+		p.Forget()
+	}
+	return e.err
 }
 
 // Write writes the values that Eval has computed, as one set of the metric id.
@@ -63,13 +80,28 @@ func (o *bound) forget() {
 // An evaluation is one call of Eval.
 type evaluation struct {
 	p     *Program
+	ctx   context.Context
 	at    time.Time
 	names Names
+	large bool  // the values of parts are dropped when they have been used
+	work  int   // since the last look at ctx
+	err   error // ctx has ended for this reason
+}
+
+// spend counts work. It reports whether the evaluation may go on.
+func (e *evaluation) spend(work int) bool {
+	if e.work += work; e.work >= checkEvery {
+		e.work = 0
+		if e.ctx.Err() != nil {
+			e.err = context.Cause(e.ctx)
+		}
+	}
+	return e.err == nil
 }
 
 // eval computes the values of a node.
 func (e *evaluation) eval(o *bound) {
-	if o == nil {
+	if o == nil || e.err != nil {
 		return
 	}
 	if o.isConstant() {
@@ -81,6 +113,9 @@ func (e *evaluation) eval(o *bound) {
 	e.eval(o.left)
 	e.eval(o.right)
 	e.eval(o.other)
+	if !e.spend(1) {
+		return
+	}
 	switch o.op {
 	case tokName:
 		if o.input != noInput {
@@ -101,6 +136,19 @@ func (e *evaluation) eval(o *bound) {
 			o.combine()
 		}
 	}
+	e.spend(len(o.out.insts))
+	if e.large {
+		o.left.drop()
+		o.right.drop()
+		o.other.drop()
+	}
+}
+
+// drop drops the values of a part that have been used.
+func (o *bound) drop() {
+	if o != nil && !o.isConstant() {
+		o.out, o.matched = column{err: o.out.err}, [2][]uint64{}
+	}
 }
 
 // sameInstance reports whether a text names an instance: by its whole name, or by that up to its first space.
@@ -120,6 +168,9 @@ func (e *evaluation) filter(o *bound, want func(name string) bool) {
 		return
 	}
 	for i, id := range in.insts {
+		if !e.spend(matchWork) {
+			return
+		}
 		if name := e.names.Name(o.left.desc.InDom, id); name != "" && want(name) {
 			o.out.keep(in, i)
 		}

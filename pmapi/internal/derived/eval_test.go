@@ -1,6 +1,7 @@
 package derived
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -106,7 +107,9 @@ func (s *testSource) eval(t testing.TB, p *Program) string {
 	}
 	s.next(t, p.Operands)
 	s.w.Reset()
-	p.Eval(s.result.Time, Sets{&s.result, places}, s)
+	if err := p.Eval(t.Context(), s.result.Time, Sets{&s.result, places}, s); err != nil {
+		t.Fatal(err)
+	}
 	p.Write(99, &s.w)
 	r, err := s.w.Result()
 	if err != nil {
@@ -208,6 +211,31 @@ func TestEval(t *testing.T) {
 		if again := s.eval(t, p); strings.HasPrefix(c.values, "|") && again != "" {
 			t.Errorf("%s after Forget: %s", c.expr, again)
 		}
+		p.Forget()
+		p.nodes, s = keptValues+1, newSource(t) // the values of parts are dropped
+		if dropped := s.eval(t, p) + "|" + s.eval(t, p) + "|" + s.eval(t, p); dropped != c.values {
+			t.Errorf("%s with parts dropped: %s, want %s", c.expr, dropped, c.values)
+		}
+	}
+}
+
+// An evaluation with many parts ends with its context.
+func TestEvalEnds(t *testing.T) {
+	e, err := Parse("rate(busy)" + strings.Repeat(" + rate(busy)", checkEvery))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := e.Bind(describe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSource(t)
+	s.next(t, p.Operands)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	cancel(cause)
+	if err := p.Eval(ctx, s.result.Time, Sets{&s.result, []int{0}}, s); err != cause {
+		t.Errorf("%v, want %v", err, cause)
 	}
 }
 

@@ -43,6 +43,25 @@ func (n *node) names(yield func(string) bool) bool {
 	return n.left.names(yield) && n.right.names(yield) && n.other.names(yield)
 }
 
+// Bytes of memory, about, that parts of a bound expression take.
+const (
+	exprBytes = 1 << 10 // the definition with its place in a context
+	nodeBytes = 1 << 9  // a node and the bound one
+	instBytes = 1 << 7  // an instruction of a pattern, with the state of a match
+)
+
+// Size is how many bytes of memory a bound expression takes, about. The values are not counted.
+func (e *Expr) Size() int {
+	return exprBytes + len(e.text) + e.root().size()
+}
+
+func (n *node) size() int {
+	if n == nil {
+		return 0
+	}
+	return nodeBytes + n.insts*instBytes + n.left.size() + n.right.size() + n.other.size()
+}
+
 // A node is a part of an expression.
 type node struct {
 	op          token      // tokFunction for fn; tokName, tokInteger and tokDouble for a leaf; tokInstance for one instance
@@ -56,6 +75,7 @@ type node struct {
 	word        string     // the name of a metric or of an instance, or a number as it is written
 	value       float64    // of a number
 	pattern     *regexp.Regexp
+	insts       int // of pattern
 }
 
 // attributes are those of a metric that mkconst and novalue are given.
@@ -115,10 +135,11 @@ func Parse(text string) (*Expr, error) {
 // is: on the innermost of the unfinished parts of the expression that say what should follow them.
 type parser struct {
 	lexer
-	open  []expectation // what those parts say
-	depth int
-	spare []node // for nodes, which are allocated many at a time
-	slab  []node // the latest of them
+	open     []expectation // what those parts say
+	depth    int
+	patterns int    // instructions of all patterns of the expression
+	spare    []node // for nodes, which are allocated many at a time
+	slab     []node // the latest of them
 }
 
 // The least and the greatest number of nodes that are allocated at a time.
@@ -185,7 +206,7 @@ func (p *parser) parse(text string) (*node, error) {
 	if len(text) > maxExpr {
 		return nil, &SyntaxError{Offset: maxExpr, Message: fmt.Sprintf("expression of more than %d bytes", maxExpr)}
 	}
-	p.lexer, p.open, p.depth = lexer{text: text}, p.open[:0], 0
+	p.lexer, p.open, p.depth, p.patterns = lexer{text: text}, p.open[:0], 0, 0
 	return p.all()
 }
 
@@ -523,7 +544,7 @@ func (p *parser) matchInst(n *node) error {
 	}
 	p.pattern = false
 	var err error
-	if n.pattern, err = compilePattern(p.word); err != nil {
+	if n.pattern, n.insts, err = p.compilePattern(p.word); err != nil {
 		return p.fail("bad regular expression: '" + err.Error() + "'")
 	}
 	p.say(", <expr>) expected to follow matchinst(<filter>")

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+
+	"github.com/pcp-go/pcp/internal/pattern"
 )
 
 // A patternError is a message of regerror(3).
@@ -11,31 +13,41 @@ type patternError string
 
 func (e patternError) Error() string { return string(e) }
 
-// compilePattern compiles a POSIX extended regular expression. Its errors are in the words of regerror(3) of the GNU C library.
-func compilePattern(text string) (*regexp.Regexp, error) {
-	re, err := regexp.CompilePOSIX(text)
+// compilePattern compiles a POSIX extended regular expression; insts is its size. All patterns of
+// an expression together have the limit of one. Errors are in the words of regerror(3) of the GNU
+// C library.
+func (p *parser) compilePattern(text string) (re *regexp.Regexp, insts int, err error) {
+	tree, err := pattern.Parse(text, syntax.POSIX)
 	if err == nil {
-		return re, nil
+		insts = pattern.Size(tree)
+		if p.patterns += insts; p.patterns <= pattern.MaxProgram {
+			re, err = regexp.CompilePOSIX(text)
+			return re, insts, err
+		}
+		err = pattern.ErrTooLarge
+	}
+	if errors.Is(err, pattern.ErrTooLarge) {
+		return nil, 0, patternError("Regular expression too big")
 	}
 	var e *syntax.Error
 	if !errors.As(err, &e) {
-		return nil, err
+		return nil, 0, err
 	}
 	switch e.Code {
 	case syntax.ErrMissingParen:
-		return nil, patternError(`Unmatched ( or \(`)
+		return nil, 0, patternError(`Unmatched ( or \(`)
 	case syntax.ErrUnexpectedParen:
-		return nil, patternError(`Unmatched ) or \)`)
+		return nil, 0, patternError(`Unmatched ) or \)`)
 	case syntax.ErrMissingBracket:
-		return nil, patternError("Invalid regular expression")
+		return nil, 0, patternError("Invalid regular expression")
 	case syntax.ErrMissingRepeatArgument, syntax.ErrInvalidRepeatOp:
-		return nil, patternError("Invalid preceding regular expression")
+		return nil, 0, patternError("Invalid preceding regular expression")
 	case syntax.ErrInvalidRepeatSize:
-		return nil, patternError(`Invalid content of \{\}`)
+		return nil, 0, patternError(`Invalid content of \{\}`)
 	case syntax.ErrInvalidCharRange:
-		return nil, patternError("Invalid range end")
+		return nil, 0, patternError("Invalid range end")
 	case syntax.ErrTrailingBackslash:
-		return nil, patternError("Trailing backslash")
+		return nil, 0, patternError("Trailing backslash")
 	}
-	return nil, patternError("Invalid regular expression")
+	return nil, 0, patternError("Invalid regular expression")
 }

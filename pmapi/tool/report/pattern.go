@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	limited "github.com/pcp-go/pcp/internal/pattern"
 )
 
 // A pattern is a regular expression as Python's re has it, with what looks ahead and behind. Of what Go's syntax does not have it
@@ -44,7 +46,7 @@ func (t *translation) compile() (*pattern, error) {
 	if t.flags[0] != "" {
 		text = "(?" + t.flags[0] + ":" + text + ")"
 	}
-	re, err := syntax.Parse(text, syntax.Perl)
+	re, err := limited.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, errors.New(regexpMessage(t.text, err))
 	}
