@@ -13,6 +13,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/sending"
 	"github.com/pcp-go/pcp/pmapi/export"
@@ -65,7 +66,7 @@ func run(ctx context.Context, c *tool.Command, o *options) error {
 	}
 	maps.Copy(e.Header, o.Header)
 	if o.URL != "" {
-		e.Endpoint = o.URL
+		e.Endpoint = strings.TrimSuffix(o.URL, "/")
 	}
 	if c.Interval > 0 {
 		e.Interval = c.Interval

@@ -14,8 +14,9 @@
 //	e.Reader = &export.Reader{Context: c, Names: []string{"kernel", "disk.dev"}}
 //	return e.Run(ctx) // every minute, until ctx ends
 //
-// Without FromEnv, an Exporter sends to http://localhost:4318/v1/metrics, or to its Endpoint. The
-// command examples/pcp2otlp is this package with options.
+// Without FromEnv, an Exporter sends to http://localhost:4318/v1/metrics, or to its Endpoint. An
+// Endpoint without a path, such as http://otel:4318, gets /v1/metrics. The command
+// examples/pcp2otlp is this package with options.
 //
 // # Metrics
 //

@@ -33,7 +33,9 @@ type Exporter struct {
 	Reader  *export.Reader // required; see pmapi.Dialer.AutoReconnect
 	Encoder Encoder        // settings of messages; only Run and Backfill call its methods
 
-	Endpoint string        // a URL, used as it is; empty means DefaultEndpoint
+	// Endpoint is a URL; without a path it gets that of DefaultEndpoint. Empty means
+	// DefaultEndpoint.
+	Endpoint string
 	Header   http.Header   // added to requests; those of OTLP have precedence
 	Gzip     bool          // compress messages
 	Interval time.Duration // between two reads; 0 means DefaultInterval
@@ -51,8 +53,8 @@ type Exporter struct {
 	// means memory.
 	Directory string
 
-	// Client sends requests; nil means one without redirects and with the proxies of the
-	// environment.
+	// Client sends requests; nil means one that follows redirects to the same host and port, with
+	// the proxies of the environment.
 	Client *http.Client
 
 	Log *slog.Logger // warnings; nil means none
@@ -74,7 +76,7 @@ func (e *Exporter) Stats() Stats {
 func (e *Exporter) init() {
 	e.once.Do(func() {
 		s := &e.sender
-		s.Protocol, s.Endpoint, s.Header = "otlp", cmp.Or(e.Endpoint, DefaultEndpoint), e.Header
+		s.Protocol, s.Endpoint, s.Path, s.Header = "otlp", cmp.Or(e.Endpoint, DefaultEndpoint), "/v1/metrics", e.Header
 		s.Demanded = http.Header{"Content-Type": {"application/json"}}
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
 		s.Retry, s.Reply, s.Reason = retry, reply, parseStatus
@@ -93,7 +95,8 @@ func retry(status int, _ string) bool {
 // Run reads at once and then at each multiple of the interval, skips those that have passed, and
 // sends what it has read, until ctx ends. It then tries once more to send the waiting messages, for
 // Timeout in all. If the context of the source is closed, or after Samples reads, Run returns when
-// all has been sent. It returns nil, or an error if it cannot send at all. It can be called once.
+// all has been sent, or with an error when the receiver has been away for two minutes. It returns
+// nil otherwise, or an error if it cannot send at all. It can be called once.
 func (e *Exporter) Run(ctx context.Context) error {
 	if e.Disabled {
 		return nil

@@ -50,7 +50,7 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 func protocol(zip bool) *sendtest.Protocol {
 	return &sendtest.Protocol{
 		New: func(o sendtest.Options) sendtest.Exporter {
-			return &otlp.Exporter{Reader: o.Reader, Client: o.Client, Interval: o.Interval, MaxQueue: o.MaxQueue, Directory: o.Directory, Gzip: zip}
+			return &otlp.Exporter{Reader: o.Reader, Client: o.Client, Interval: o.Interval, Samples: o.Samples, MaxQueue: o.MaxQueue, Directory: o.Directory, Gzip: zip}
 		},
 		NewReceiver: func() (http.RoundTripper, *sendtest.Receiver, func() []sendtest.Value) {
 			r := &receiver{}
@@ -61,7 +61,7 @@ func protocol(zip bool) *sendtest.Protocol {
 				return values
 			}
 		},
-		Retried: []int{429, 502, 503, 504}, Refused: []int{301, 400, 401, 404, 408, 413, 500, 501, 599}, Reason: `{"code":3,"message":"bad"}`, Size: 400,
+		Retried: []int{429, 502, 503, 504}, Refused: []int{400, 401, 404, 408, 413, 500, 501, 599}, Reason: `{"code":3,"message":"bad"}`, Size: 400,
 	}
 }
 

@@ -30,8 +30,8 @@ type Exporter struct {
 	Reader  *export.Reader // required; see pmapi.Dialer.AutoReconnect
 	Encoder Encoder        // settings of messages; only Run and Backfill call its methods
 
-	// Endpoint is a URL. A user and a password in it are for HTTP basic authentication. Empty means
-	// DefaultEndpoint.
+	// Endpoint is a URL; without a path it gets that of DefaultEndpoint. A user and a password in
+	// it are for HTTP basic authentication. Empty means DefaultEndpoint.
 	Endpoint string
 	Header   http.Header   // added to requests, such as Authorization or X-Scope-OrgID
 	Interval time.Duration // between two reads; 0 means DefaultInterval
@@ -49,8 +49,8 @@ type Exporter struct {
 	// means memory.
 	Directory string
 
-	// Client sends requests; nil means one without redirects and with the proxies of the
-	// environment.
+	// Client sends requests; nil means one that follows redirects to the same host and port, with
+	// the proxies of the environment.
 	Client *http.Client
 
 	Log *slog.Logger // warnings; nil means none
@@ -76,7 +76,7 @@ func (e *Exporter) Stats() Stats {
 func (e *Exporter) init() {
 	e.once.Do(func() {
 		s := &e.sender
-		s.Protocol, s.Endpoint, s.Header = "remotewrite", cmp.Or(e.Endpoint, DefaultEndpoint), e.Header
+		s.Protocol, s.Endpoint, s.Path, s.Header = "remotewrite", cmp.Or(e.Endpoint, DefaultEndpoint), "/api/v1/write", e.Header
 		s.Demanded = http.Header{"Content-Type": {"application/x-protobuf"}, "X-Prometheus-Remote-Write-Version": {"0.1.0"}}
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
 		s.Retry = retry
@@ -96,7 +96,8 @@ func retry(status int, reason string) bool {
 // Run reads at once and then at each multiple of the interval, skips those that have passed, and
 // sends what it has read, until ctx ends. It then tries once more to send the waiting messages, for
 // Timeout in all. If the context of the source is closed, or after Samples reads, Run returns when
-// all has been sent. It returns nil, or an error if it cannot send at all. It can be called once.
+// all has been sent, or with an error when the receiver has been away for two minutes. It returns
+// nil otherwise, or an error if it cannot send at all. It can be called once.
 //
 // When the source is away, all series end a millisecond after their last values. They do not end
 // when Run ends, so a later Run continues them.

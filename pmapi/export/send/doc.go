@@ -24,11 +24,21 @@
 //
 // # Retries
 //
-// A message is sent again after an error of the connection, and after a status that Retry accepts.
-// The pause begins at one second, doubles up to 30 seconds, and is shortened at random by up to a
-// half. A header Retry-After of the receiver can extend it to at most an hour. Any other status
-// except 2xx is a refusal: the message is dropped and counted as failed. With Sender.Strict, Run
-// ends at the first refusal.
+// A message is sent again after an error of the connection, after a status that Retry accepts,
+// after a redirect that is not followed, and after a web page with status 2xx. The pause begins at
+// one second, doubles up to 30 seconds, and is shortened at random by up to a half. A header
+// Retry-After of the receiver can extend it to at most an hour. Any other status except 2xx is a
+// refusal: the message is dropped and counted as failed. With Sender.Strict, Run ends at the first
+// refusal.
+//
+// Run retries without end while further messages can follow from a live source. After Close, and
+// while PutWait adds messages, it ends with an error when the receiver has been away for two
+// minutes.
+//
+// # Redirects
+//
+// A redirect with status 307 or 308 to the same host and port is followed with the body. To allow
+// other hosts, set Sender.Client to a client with another CheckRedirect.
 //
 // # The queue
 //

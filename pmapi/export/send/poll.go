@@ -24,17 +24,18 @@ type Poll struct {
 // Live opens the Sender, reads a live source and sends until all messages have been sent; see Run.
 // It reads at once and then at each multiple of the interval, and skips those that have passed. It
 // reads until ctx ends, the source ends, or p.Samples reads are done. Sender.Timeout also limits a
-// read. The error is that of Open.
+// read. The error is that of Open or Run.
 func (s *Sender) Live(ctx context.Context, p *Poll) error {
 	if err := s.Open(); err != nil {
 		return err
 	}
 	var sending sync.WaitGroup
-	sending.Go(func() { _ = s.Run(ctx) }) // which has no error unless Strict
+	var err error
+	sending.Go(func() { err = s.Run(ctx) })
 	s.poll(ctx, p)
 	s.Close()
 	sending.Wait()
-	return nil
+	return err
 }
 
 func (s *Sender) poll(ctx context.Context, p *Poll) {

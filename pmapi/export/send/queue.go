@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // A Message is the body of a request.
@@ -18,6 +19,9 @@ type Message struct {
 	size int    // what it counts for in the queue
 }
 
+// errAway is why a queue whose messages have an end is not sent to its end.
+var errAway = errors.New("the receiver is away")
+
 // errStopped is why nothing more can be put into a queue.
 var errStopped = errors.New("sending has ended")
 
@@ -31,6 +35,8 @@ type queue struct {
 	wake    chan struct{} // has a token when there may be something in the list, or it is closed
 	room    chan struct{} // has a token when there may be room, or sending has stopped
 	closed  bool
+	bounded chan struct{} // closed when the messages have an end; see errAway
+	limited time.Time     // when bounded was closed
 	stopped bool
 	dir     *directory          // nil for memory
 	warn    func(string, error) // of files that cannot be written or read
@@ -87,6 +93,7 @@ func (q *queue) forget(e Message) {
 
 // putWait is put for a message that waits until there is room, or none is wanted any more.
 func (q *queue) putWait(ctx context.Context, m Message) error {
+	q.bound()
 	for {
 		q.mu.Lock()
 		full, stopped := len(q.list) > 0 && q.bytes+len(m.Body) > q.limit, q.stopped
@@ -175,8 +182,48 @@ func (q *queue) update(change func(*Stats)) {
 	change(&q.stats)
 }
 
+// bound notes that the messages have an end.
+func (q *queue) bound() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.limited.IsZero() {
+		q.limited = time.Now()
+		close(q.bounded)
+	}
+}
+
+// pause waits before the next attempt to send a message, whose first attempt was at a time. The
+// error is that of ctx, or errAway after maxAway if the messages have an end.
+func (q *queue) pause(ctx context.Context, first time.Time, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-q.bounded:
+	}
+	q.mu.Lock()
+	if q.limited.After(first) {
+		first = q.limited
+	}
+	q.mu.Unlock()
+	late := time.NewTimer(maxAway - time.Since(first))
+	defer late.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late.C:
+		return errAway
+	}
+}
+
 // close says that no message is to come.
 func (q *queue) close() {
+	q.bound()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true

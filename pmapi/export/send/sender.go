@@ -32,6 +32,13 @@ const (
 	maxRetryAfter = time.Hour
 )
 
+// maxAway is how long a receiver may be away once its messages have an end: those of an archive, or
+// of a number of reads.
+const maxAway = 2 * time.Minute
+
+// maxRedirects limits the redirects of an attempt.
+const maxRedirects = 3
+
 // maxResponse is how much of a reply is read, and maxText how much is kept of what a receiver says.
 const (
 	maxResponse = 4 << 20
@@ -44,10 +51,11 @@ const (
 type Sender struct {
 	Protocol string      // a short name for errors and for the header User-Agent
 	Endpoint string      // a URL with the scheme http or https
+	Path     string      // the path of an Endpoint without one
 	Header   http.Header // added to each request
 	Demanded http.Header // headers of the protocol; they have precedence over Header
 
-	// Client sends requests; nil means one without redirects and with the proxies of the
+	// Client sends requests; nil means one with the redirects of SameHost and the proxies of the
 	// environment.
 	Client *http.Client
 	// Timeout limits an attempt, and the time for the last attempts when Run ends; 0 means
@@ -63,8 +71,10 @@ type Sender struct {
 	// lose the last ones.
 	Directory string
 
-	// Retry reports whether to send a message again after a status other than 2xx. The argument
-	// reason is the result of Reason.
+	// Retry reports whether to send a message again after a status of 4xx or 5xx. The argument
+	// reason is the result of Reason. A message is always sent again after a redirect that was not
+	// followed and after a web page, such as one for a login, because the receiver does not have
+	// it.
 	Retry func(status int, reason string) bool
 
 	// Reply, if not nil, parses the body of a 2xx reply: how many points the receiver rejected (not
@@ -99,7 +109,7 @@ func (s *Sender) init() {
 		if s.MaxQueue == 0 {
 			s.queue.limit = DefaultMaxQueue
 		}
-		s.queue.wake, s.queue.room = make(chan struct{}, 1), make(chan struct{}, 1)
+		s.queue.wake, s.queue.room, s.queue.bounded = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 		s.queue.warn = func(text string, err error) { s.warn(text, "error", err) }
 	})
 }
@@ -119,12 +129,15 @@ func (s *Sender) Open() error {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fmt.Errorf("%s: endpoint %s: want http:// or https://, and a host", s.Protocol, u.Redacted())
 	}
+	if u.Path == "" {
+		u.Path = s.Path
+	}
 	s.url, s.timeout = u.String(), s.Timeout
 	if s.timeout <= 0 {
 		s.timeout = DefaultTimeout
 	}
 	if s.Client == nil {
-		s.Client = &http.Client{CheckRedirect: NoRedirect}
+		s.Client = &http.Client{CheckRedirect: SameHost}
 	}
 	if s.Header = s.Header.Clone(); s.Header == nil {
 		s.Header = http.Header{}
@@ -181,9 +194,16 @@ func notInNames(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// NoRedirect is a CheckRedirect for http.Client that follows no redirect, so that credentials in
-// headers go only to the endpoint.
-func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// SameHost is a CheckRedirect for http.Client. It follows redirects that keep the method and the
+// body, up to three, if they lead to the same host and port and do not leave TLS, so that
+// credentials go only to the endpoint. Others are the response.
+func SameHost(req *http.Request, via []*http.Request) error {
+	from := via[0]
+	if len(via) > maxRedirects || req.Method != from.Method || req.URL.Host != from.URL.Host || from.URL.Scheme == "https" && req.URL.Scheme != "https" {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
 
 // moduleVersion is the version of this module, if it was built as one.
 var moduleVersion = sync.OnceValue(func() string {
@@ -226,7 +246,8 @@ func (s *Sender) Close() { s.queue.close() }
 
 // Run sends the messages of the queue, and returns after Close when all have been sent. When ctx
 // ends, Run tries each remaining message once, and those added before Close too, for Timeout in
-// all. It returns an error only for a refused message with Strict.
+// all. It returns an error for a refused message with Strict. It also returns one if the receiver
+// is away for two minutes after Close, or while PutWait is used.
 func (s *Sender) Run(ctx context.Context) error {
 	q := &s.queue
 	defer func() {
@@ -286,8 +307,10 @@ func (s *Sender) flush(ctx context.Context, m Message) error {
 	}
 }
 
-// deliver posts a message until it is done with; ok is false if ctx ends before.
+// deliver posts a message until it is done with; ok is false if ctx ends before. The error says
+// that the message was refused, or that the receiver is away for too long.
 func (s *Sender) deliver(ctx context.Context, m Message) (ok bool, err error) {
+	begin := time.Now()
 	for next := firstPause; ; next = min(2*next, longestPause) {
 		r := s.post(ctx, m)
 		if ctx.Err() != nil && r.retry {
@@ -299,8 +322,11 @@ func (s *Sender) deliver(ctx context.Context, m Message) (ok bool, err error) {
 		if next == firstPause {
 			s.warn("receiver is away, messages wait", "error", r.err)
 		}
-		wait := next - rand.N(next/2)
-		if pause(ctx, max(wait, r.after)) != nil {
+		switch err := s.queue.pause(ctx, begin, max(next-rand.N(next/2), r.after)); {
+		case errors.Is(err, errAway):
+			s.queue.giveUp(m)
+			return false, fmt.Errorf("%s: %w for %v: %w", s.Protocol, errAway, maxAway, r.err)
+		case err != nil:
 			return false, nil
 		}
 		s.queue.update(func(s *Stats) { s.Retries++ })
@@ -359,7 +385,15 @@ func (s *Sender) post(ctx context.Context, m Message) result {
 	}
 	defer resp.Body.Close()
 	body, bodyErr := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
-	if resp.StatusCode/100 == 2 {
+	again := result{retry: true, after: retryAfter(resp.Header.Get("Retry-After"), time.Now())}
+	switch {
+	case resp.StatusCode/100 == 3:
+		again.err = redirectError(resp)
+		return again
+	case resp.StatusCode/100 == 2 && isPage(resp.Header, body):
+		again.err = fmt.Errorf("%s with a web page in place of a reply: %s does not receive metrics", Shortened(resp.Status), req.URL.Redacted())
+		return again
+	case resp.StatusCode/100 == 2:
 		var r result // a reply that is broken has still taken the message
 		if s.Reply == nil {
 			return r
@@ -376,11 +410,27 @@ func (s *Sender) post(ctx context.Context, m Message) result {
 	if s.Reason != nil {
 		reason = Shortened(s.Reason(body))
 	}
-	r := result{err: statusError(resp.Status, reason)}
-	if s.Retry(resp.StatusCode, reason) {
-		r.retry, r.after = true, retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	again.err = statusError(resp.Status, reason)
+	if !s.Retry(resp.StatusCode, reason) {
+		return result{err: again.err}
 	}
-	return r
+	return again
+}
+
+// redirectError says where a receiver redirects requests, without a password.
+func redirectError(resp *http.Response) error {
+	target := "nowhere"
+	if u, err := resp.Location(); err == nil {
+		target = Shortened(u.Redacted())
+	}
+	return fmt.Errorf("%s to %s, which is not followed: send to that URL if it is right", Shortened(resp.Status), target)
+}
+
+// isPage reports whether a reply is a web page. The receivers of metrics send none.
+func isPage(h http.Header, body []byte) bool {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	return kind == "text/html" || kind == "application/xhtml+xml" || bytes.HasPrefix(bytes.TrimSpace(body), []byte("<"))
 }
 
 // statusError has what a receiver says, if it says something.

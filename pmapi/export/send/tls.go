@@ -43,5 +43,5 @@ func (t TLS) Client() (*http.Client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = config
-	return &http.Client{Transport: transport, CheckRedirect: NoRedirect}, nil
+	return &http.Client{Transport: transport, CheckRedirect: SameHost}, nil
 }

@@ -29,6 +29,7 @@ type Options struct {
 	Reader    *export.Reader
 	Client    *http.Client
 	Interval  time.Duration
+	Samples   int
 	MaxQueue  int // of messages
 	Directory string
 }
@@ -62,6 +63,9 @@ func Run(t *testing.T, p *Protocol) {
 	t.Run("Slow", p.testSlow)
 	t.Run("NextRun", p.testNextRun)
 	t.Run("Unsent", p.testUnsent)
+	t.Run("Bounded", p.testBounded)
+	t.Run("NotDelivered", p.testNotDelivered)
+	t.Run("Redirect", p.testRedirect)
 }
 
 // A Course is one run of an exporter, and what has come of it.
@@ -80,7 +84,7 @@ func (p *Protocol) ExportFor(t *testing.T, d time.Duration, o Options, answer fu
 	defer src.Close()
 	var n uint64
 	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "c", Sem: pdu.SemCounter, Value: func(time.Time, pdu.Instance) (uint64, error) { n++; return n, nil }})
-	o.Reader, o.Client = &export.Reader{Context: src.Context()}, &http.Client{Transport: transport, CheckRedirect: send.NoRedirect}
+	o.Reader, o.Client = &export.Reader{Context: src.Context()}, &http.Client{Transport: transport, CheckRedirect: send.SameHost}
 	o.Interval = cmp.Or(o.Interval, time.Second)
 	o.MaxQueue *= p.Size
 	defer o.Reader.Context.Close()
@@ -271,4 +275,84 @@ func (p *Protocol) testUnsent(t *testing.T) {
 			t.Errorf("%+v", c.Stats)
 		}
 	})
+}
+
+// export runs an exporter with the samples of a metric, and returns the error of Run.
+func (p *Protocol) export(t *testing.T, samples int, answer func(n int, req *http.Request) (*http.Response, error)) (Course, error) {
+	t.Helper()
+	transport, r, values := p.NewReceiver()
+	r.Answer = answer
+	src := &pmapitest.Source{}
+	defer src.Close()
+	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "c", Sem: pdu.SemCounter}).Set(1)
+	o := Options{Reader: &export.Reader{Context: src.Context()}, Interval: time.Second, Samples: samples,
+		Client: &http.Client{Transport: transport, CheckRedirect: send.SameHost}}
+	defer o.Reader.Context.Close()
+	e := p.New(o)
+	err := e.Run(t.Context())
+	return Course{r, e.Stats(), values()}, err
+}
+
+// A run of so many samples ends with an error if the receiver is away for two minutes after the
+// last one, and without if it is back before.
+func (p *Protocol) testBounded(t *testing.T) {
+	for _, away := range []time.Duration{time.Hour, 90 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			c, err := p.export(t, 2, func(int, *http.Request) (*http.Response, error) {
+				if time.Since(began) < away {
+					return refused(0, nil)
+				}
+				return Reply(200, ""), nil
+			})
+			took := time.Since(began)
+			if late := away > 2*time.Minute; (err != nil) != late || late && (c.Dropped.Points != 2 || !strings.Contains(err.Error(), "connection refused")) || !late && c.Sent.Points != 2 {
+				t.Errorf("away for %v: %v, %+v", away, err, c.Stats)
+			}
+			if took > 2*time.Minute+2*time.Second {
+				t.Errorf("away for %v: ended after %v", away, took)
+			}
+		})
+	}
+}
+
+// A redirect that is not followed, and a web page with the status 200, such as one for a login, are
+// no delivery.
+func (p *Protocol) testNotDelivered(t *testing.T) {
+	for name, reply := range map[string]*http.Response{
+		"another host": Reply(307, "", "Location", "https://elsewhere.example/login?password=secret"),
+		"another port": Reply(308, "", "Location", "http://localhost:1/x"),
+		"login":        Reply(200, "  <!DOCTYPE html>", "Content-Type", "text/html; charset=utf-8"),
+		"a page":       Reply(200, "<html>"),
+		"as GET":       Reply(302, "", "Location", "/x"),
+		"in a circle":  Reply(307, "", "Location", "/v1/metrics"),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := p.export(t, 1, func(n int, _ *http.Request) (*http.Response, error) {
+				r := *reply
+				r.Body = io.NopCloser(strings.NewReader("<html>"))
+				return &r, nil
+			})
+			if err == nil || c.Sent.Points != 0 {
+				t.Errorf("%s: %v, %+v", name, err, c.Stats)
+			}
+		})
+	}
+}
+
+// A redirect to the same host is followed, with the message.
+func (p *Protocol) testRedirect(t *testing.T) {
+	for _, status := range []int{307, 308} {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := p.export(t, 1, func(n int, req *http.Request) (*http.Response, error) {
+				if req.URL.Path != "/new" {
+					return Reply(status, "", "Location", "/new"), nil
+				}
+				return Reply(200, ""), nil
+			})
+			if err != nil || c.Sent.Points != 1 || len(c.Values) != 1 {
+				t.Errorf("%d: %v, %+v", status, err, c.Stats)
+			}
+		})
+	}
 }
