@@ -75,7 +75,7 @@ func run(ctx context.Context, c *tool.Command, o *options) error {
 		e.Client = o.Client
 	}
 	if o.print {
-		e.Gzip, e.Client = false, printer()
+		e.Gzip, e.Encoder.JSON, e.Client = false, true, printer()
 	}
 	return o.Send(ctx, c, pc, e)
 }

@@ -15,6 +15,7 @@ import (
 // metadata is what a source says of its metrics, at one time.
 type metadata struct {
 	context pdu.LabelSet
+	host    string
 	metrics []*Metric
 	ids     []pdu.PMID // of the metrics
 	indoms  map[pdu.InDom]*InDom
@@ -35,7 +36,14 @@ func readMetadata(ctx context.Context, r *Reader) (*metadata, error) {
 	if err := m.texts(ctx, r.Context); err != nil {
 		return nil, err
 	}
-	return m, m.labels(ctx, r.Context)
+	if err := m.labels(ctx, r.Context); err != nil {
+		return nil, err
+	}
+	var ok bool
+	if m.host, ok = m.context.Lookup("hostname"); !ok {
+		m.host = r.Context.HostName(ctx)
+	}
+	return m, nil
 }
 
 // names are the names of all metrics below those of the Reader, each once.
@@ -218,15 +226,11 @@ func (m *metadata) labels(ctx context.Context, c *pmapi.Context) error {
 }
 
 // nameHost gives an archive without a host's name in its labels that of its label.
-func (m *metadata) nameHost(c *pmapi.Context) error {
+func (m *metadata) nameHost() error {
 	if _, ok := m.context.Lookup("hostname"); ok {
 		return nil
 	}
-	label, err := c.ArchiveLabel()
-	if err != nil {
-		return err
-	}
-	host, err := json.Marshal(label.Host)
+	host, err := json.Marshal(m.host)
 	if err != nil {
 		return err
 	}

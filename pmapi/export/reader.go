@@ -46,6 +46,10 @@ type Snapshot struct {
 	// do not include them.
 	Context pdu.LabelSet
 
+	// Host is the name of the host: the label hostname of the source, or else the result of
+	// Context.HostName.
+	Host string
+
 	// Generation changes when metadata has been read again. Data that a caller keeps for a *Metric
 	// is invalid then. It is never 0.
 	Generation uint64
@@ -142,7 +146,7 @@ func (r *Reader) fetch(ctx context.Context) (changed bool, err error) {
 		}
 		r.readAt = time.Now()
 		s.Generation++
-		s.Context, s.Errs, s.metrics = r.meta.context, r.meta.errs, r.meta.metrics
+		s.Context, s.Host, s.Errs, s.metrics = r.meta.context, r.meta.host, r.meta.errs, r.meta.metrics
 	}
 	if len(s.metrics) == 0 {
 		s.Time, s.result = time.Now(), pdu.Result{}

@@ -209,6 +209,9 @@ func TestSilentSource(t *testing.T) {
 	}
 	bulk := []pmapitest.Method{pmapitest.MethodLookup, pmapitest.MethodDescs, pmapitest.MethodTexts}
 	for i, method := range methods {
+		if method == pmapitest.MethodHostName {
+			continue // the context knows the name that it was opened with
+		}
 		for _, code := range []error{pdu.ErrTimeout, pdu.ErrIPC, pdu.ErrAgain} {
 			if code == pdu.ErrAgain && !slices.Contains(bulk, method) {
 				continue // which may be of an agent

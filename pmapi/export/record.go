@@ -95,7 +95,7 @@ func (r *Reader) describeRecords(ctx context.Context) error {
 		return err
 	}
 	meta.errs = append(meta.errs, derived...)
-	if err := meta.nameHost(r.Context); err != nil {
+	if err := meta.nameHost(); err != nil {
 		return err
 	}
 	r.meta, r.readAt = meta, s.Time
@@ -104,7 +104,7 @@ func (r *Reader) describeRecords(ctx context.Context) error {
 		r.places[id] = i
 	}
 	s.Generation++
-	s.Context, s.Errs, s.metrics = meta.context, meta.errs, meta.metrics
+	s.Context, s.Host, s.Errs, s.metrics = meta.context, meta.host, meta.errs, meta.metrics
 	s.sets = make([]int, len(meta.metrics))
 	return nil
 }

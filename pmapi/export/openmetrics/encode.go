@@ -12,6 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
 // A Format is a format of pages.
@@ -178,23 +179,23 @@ func (e *Encoder) limit() int {
 func (e *Encoder) full() bool { return e.written >= e.limit() }
 
 // sums finds the values of single metrics by their names.
-func (e *Encoder) sums(s *export.Snapshot) func(name string) (number, bool) {
-	return func(name string) (number, bool) {
+func (e *Encoder) sums(s *export.Snapshot) func(name string) (base.Number, bool) {
+	return func(name string) (base.Number, bool) {
 		if name == "" {
-			return number{}, false
+			return base.Number{}, false
 		}
 		for m, values := range s.All() {
 			if m.Name != name {
 				continue
 			}
 			if m.InDom != nil || values.Len() != 1 {
-				return number{}, false
+				return base.Number{}, false
 			}
-			n, ok := numberOf(values.Atom(0, m.Desc.Type))
-			c, _ := toBase(m.Desc.Units)
-			return c.apply(n), ok
+			n, ok := base.NumberOf(values.Atom(0, m.Desc.Type))
+			c, _ := base.From(m.Desc.Units)
+			return c.Apply(n), ok
 		}
-		return number{}, false
+		return base.Number{}, false
 	}
 }
 
@@ -207,7 +208,7 @@ func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet) []byte
 		}
 		a := values.Atom(i, f.metric.Desc.Type)
 		n, text, ok := f.valueOf(a)
-		if !ok || f.kind == counter && e.Format != PCP && (n.neg || math.IsNaN(n.float)) {
+		if !ok || f.kind == counter && e.Format != PCP && (n.Neg || math.IsNaN(n.Float)) {
 			e.dropped++
 			continue
 		}
@@ -218,7 +219,7 @@ func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet) []byte
 		}
 		l.page = e.page
 		b = append(b, l.text...)
-		b = e.endSample(b, f.conv.apply(n))
+		b = e.endSample(b, f.conv.Apply(n))
 	}
 	f.forget(e.page, values.Len())
 	return b
@@ -239,9 +240,9 @@ func (e *Encoder) inOrder(values pdu.ValueSet) []int {
 }
 
 // valueOf is what is written of a value: a number and, of a string, the bytes for the label. ok is false for what arrived malformed.
-func (f *family) valueOf(a pdu.Atom) (n number, text []byte, ok bool) {
+func (f *family) valueOf(a pdu.Atom) (n base.Number, text []byte, ok bool) {
 	if f.kind != info {
-		n, ok = numberOf(a)
+		n, ok = base.NumberOf(a)
 		return n, nil, ok
 	}
 	text, _, _ = bytes.Cut(a.Bytes(), []byte{0})
@@ -252,7 +253,7 @@ func (f *family) valueOf(a pdu.Atom) (n number, text []byte, ok bool) {
 		}
 		text = text[:end]
 	}
-	return number{float: 1, integer: 1, isInt: true}, text, a.Type == pdu.TypeString
+	return base.Number{Float: 1, Integer: 1, IsInt: true}, text, a.Type == pdu.TypeString
 }
 
 // lineOf is the line of an instance, made when it is first seen and when it has changed.
@@ -303,8 +304,8 @@ func (f *family) forget(page uint64, present int) {
 }
 
 // endSample writes what follows a sample's name and labels.
-func (e *Encoder) endSample(b []byte, n number) []byte {
-	b = n.append(b)
+func (e *Encoder) endSample(b []byte, n base.Number) []byte {
+	b = n.Append(b)
 	if e.Times {
 		b = append(b, ' ')
 		ms := e.at.UnixMilli()

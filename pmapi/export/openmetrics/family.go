@@ -6,6 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
 // A kind is what a family is in OpenMetrics.
@@ -23,7 +24,7 @@ const (
 type family struct {
 	metric *export.Metric
 	kind   kind
-	conv   conversion
+	conv   base.Conversion
 	name   string // in TYPE
 	sample string // of its samples, but for histograms
 	header []byte // the lines before the samples
@@ -48,7 +49,7 @@ type line struct {
 
 // family makes the family of a metric; nil if there is none in this format. names are those that are taken.
 func (e *Encoder) family(m *export.Metric, names map[string]bool) *family {
-	f := &family{metric: m, conv: same, series: map[pdu.InstID]series{}, lines: map[string]*line{}}
+	f := &family{metric: m, conv: base.Same, series: map[pdu.InstID]series{}, lines: map[string]*line{}}
 	switch m.Desc.Type {
 	case pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble:
 		f.kind = gauge
@@ -63,11 +64,11 @@ func (e *Encoder) family(m *export.Metric, names map[string]bool) *family {
 	default:
 		return nil
 	}
-	base := false
+	isBase := false
 	if e.Format != PCP && f.kind != info {
-		f.conv, base = toBase(m.Desc.Units)
-		if f.conv.sub != 0 && f.kind == counter {
-			f.conv, base = same, false
+		f.conv, isBase = base.From(m.Desc.Units)
+		if f.conv.Sub != 0 && f.kind == counter {
+			f.conv, isBase = base.Same, false
 		}
 		if !e.noBuckets[m.Desc.PMID] {
 			f.findBuckets()
@@ -77,7 +78,7 @@ func (e *Encoder) family(m *export.Metric, names map[string]bool) *family {
 		return nil
 	}
 	f.labels = e.labelsOf(m.Labels)
-	f.header = e.appendHeader(nil, f, base)
+	f.header = e.appendHeader(nil, f, isBase)
 	return f
 }
 
@@ -114,7 +115,7 @@ func (f *family) nameOf(format Format, name string, escape func(string) string) 
 		suffix = "_info"
 	}
 	name = withoutSuffix(name, suffix)
-	if unit := f.conv.suffix; unit != "" {
+	if unit := f.conv.Unit; unit != "" {
 		name = withoutSuffix(name, "_"+unit) + "_" + unit
 	}
 	f.sample = escape(name + suffix)
@@ -169,11 +170,11 @@ func (f *family) typeText(format Format) string {
 }
 
 // appendHeader writes the lines that describe a family.
-func (e *Encoder) appendHeader(b []byte, f *family, base bool) []byte {
+func (e *Encoder) appendHeader(b []byte, f *family, isBase bool) []byte {
 	m, help := f.metric, f.metric.Line
 	if e.Format == PCP {
 		b = appendPCP5(b, m, e.Escaping == Colons)
-	} else if !base && f.kind != info && m.Desc.Units != 0 {
+	} else if !isBase && f.kind != info && m.Desc.Units != 0 {
 		help = strings.TrimSpace(help + " (" + m.Desc.Units.String() + ")")
 	}
 	name := []byte(f.name)
@@ -196,9 +197,9 @@ func (e *Encoder) appendHeader(b []byte, f *family, base bool) []byte {
 	if e.Format != OpenMetrics {
 		return b
 	}
-	if f.conv.unit != "" && strings.HasSuffix(f.name, "_"+f.conv.unit) {
+	if f.conv.Unit != "" && strings.HasSuffix(f.name, "_"+f.conv.Unit) {
 		line("UNIT")
-		b = append(append(b, f.conv.unit...), '\n')
+		b = append(append(b, f.conv.Unit...), '\n')
 	}
 	if help != "" {
 		line("HELP")

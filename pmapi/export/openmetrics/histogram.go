@@ -9,13 +9,14 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
 // buckets are how the instances of a metric are those of a histogram.
 type buckets struct {
 	cumulative bool
-	bound      conversion // of upper bounds
-	sum        string     // the name of the metric that has the sum; ""
+	bound      base.Conversion // of upper bounds
+	sum        string          // the name of the metric that has the sum; ""
 }
 
 // findBuckets makes a histogram of a family whose labels say so.
@@ -33,13 +34,13 @@ func (f *family) findBuckets() {
 		}
 		units = u
 	}
-	f.bucket = &buckets{cumulative: how == "cumulative", bound: same}
+	f.bucket = &buckets{cumulative: how == "cumulative", bound: base.Same}
 	sum, _ := m.Labels.Lookup("sum_metric")
 	if sum != "" && !strings.Contains(sum, ".") {
 		sum = m.Name[:strings.LastIndexByte(m.Name, '.')+1] + sum
 	}
 	f.bucket.sum = sum
-	if c, ok := toBase(units); ok {
+	if c, ok := base.From(units); ok {
 		f.bucket.bound = c
 	}
 	if f.kind == counter {
@@ -54,7 +55,7 @@ func (f *family) findBuckets() {
 // A bucket is one instance of a histogram.
 type bucket struct {
 	le    float64
-	count number
+	count base.Number
 }
 
 // boundOf is the upper bound of an instance, by its label "le".
@@ -67,7 +68,7 @@ func (b *buckets) boundOf(inst *export.Instance) (le float64, ok bool) {
 	if err != nil || math.IsNaN(le) {
 		return 0, false
 	}
-	return le*b.bound.mul/b.bound.div - b.bound.sub, true
+	return b.bound.Float(le), true
 }
 
 // A group of buckets is one histogram: those whose other labels are equal.
@@ -79,13 +80,13 @@ type group struct {
 
 // appendHistograms writes the histograms of a metric; ok is false if its instances are no buckets after all. sum finds the values of
 // other metrics by name.
-func (e *Encoder) appendHistograms(b []byte, f *family, values pdu.ValueSet, sum func(name string) (number, bool)) (_ []byte, ok bool) {
+func (e *Encoder) appendHistograms(b []byte, f *family, values pdu.ValueSet, sum func(name string) (base.Number, bool)) (_ []byte, ok bool) {
 	groups, ok := e.groups(f, values)
 	if !ok {
 		return b, false
 	}
 	if len(groups) > 1 {
-		sum = func(string) (number, bool) { return number{}, false } // which is that of all of them
+		sum = func(string) (base.Number, bool) { return base.Number{}, false } // which is that of all of them
 	}
 	for _, g := range groups {
 		if b, ok = e.appendHistogram(b, f, g, sum); !ok {
@@ -100,8 +101,8 @@ func (e *Encoder) groups(f *family, values pdu.ValueSet) (groups []*group, ok bo
 	for id, a := range values.All(f.metric.Desc.Type) {
 		inst := f.metric.InDom.Instance(id)
 		le, hasBound := f.bucket.boundOf(inst)
-		n, isNumber := numberOf(a)
-		if !hasBound || !isNumber || n.neg || !n.isInt && (math.IsInf(n.float, 1) || n.float != math.Trunc(n.float)) {
+		n, isNumber := base.NumberOf(a)
+		if !hasBound || !isNumber || n.Neg || !n.IsInt && (math.IsInf(n.Float, 1) || n.Float != math.Trunc(n.Float)) {
 			return nil, false
 		}
 		labels := sorted(slices.DeleteFunc(e.labelsOf(f.metric.Labels, inst.Labels), func(l label) bool {
@@ -122,17 +123,17 @@ func (e *Encoder) groups(f *family, values pdu.ValueSet) (groups []*group, ok bo
 
 // cumulate sorts the buckets of a group and makes their counts cumulative, with one for +Inf; ok is false if two have one bound, or
 // counts fall that must not.
-func (g *group) cumulate(are bool) (total number, ok bool) {
+func (g *group) cumulate(are bool) (total base.Number, ok bool) {
 	slices.SortFunc(g.buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
-	total = number{isInt: true}
+	total = base.Number{IsInt: true}
 	for i := range g.buckets {
 		this := &g.buckets[i]
 		if i > 0 && this.le == g.buckets[i-1].le {
 			return total, false
 		}
 		if !are {
-			this.count = total.plus(this.count)
-		} else if this.count.float < total.float {
+			this.count = total.Plus(this.count)
+		} else if this.count.Float < total.Float {
 			return total, false
 		}
 		total = this.count
@@ -144,7 +145,7 @@ func (g *group) cumulate(are bool) (total number, ok bool) {
 }
 
 // appendHistogram writes one; ok is false if it is none.
-func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name string) (number, bool)) (_ []byte, ok bool) {
+func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name string) (base.Number, bool)) (_ []byte, ok bool) {
 	total, ok := g.cumulate(f.bucket.cumulative)
 	if !ok {
 		return b, false
@@ -170,25 +171,16 @@ func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name s
 	}
 	b = append(e.appendSeries(b, f.name+count, g.labels), ' ')
 	b = e.endSample(b, total)
-	if v, found := sum(f.bucket.sum); found && !v.neg && !math.IsNaN(v.float) && g.buckets[0].le >= 0 {
+	if v, found := sum(f.bucket.sum); found && !v.Neg && !math.IsNaN(v.Float) && g.buckets[0].le >= 0 {
 		b = append(e.appendSeries(b, f.name+summed, g.labels), ' ')
 		b = e.endSample(b, v)
 	}
 	return b, true
 }
 
-func (n number) plus(m number) number {
-	if n.isInt && m.isInt && n.integer+m.integer >= n.integer {
-		n.integer += m.integer
-		n.float = float64(n.integer)
-		return n
-	}
-	return number{float: n.float + m.float}
-}
-
 // boundText writes the bound of a bucket, in OpenMetrics always with a point or an exponent.
 func (e *Encoder) boundText(le float64) string {
-	text := string(number{float: le}.append(nil))
+	text := string(base.Number{Float: le}.Append(nil))
 	if e.Format == OpenMetrics && !strings.ContainsAny(text, ".eI") {
 		text += ".0"
 	}

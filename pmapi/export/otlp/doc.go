@@ -1,5 +1,6 @@
 // Package otlp sends metrics to OpenTelemetry's collector and to other receivers of OTLP over HTTP:
-// live from a PCP collector, or from archives with their original times. Messages are JSON.
+// live from a PCP collector, or from archives with their original times. Messages are protobuf, or
+// JSON with Encoder.JSON.
 //
 //	d := &pmapi.Dialer{AutoReconnect: true}
 //	c, err := d.Dial(ctx, "localhost")
@@ -31,15 +32,17 @@
 //
 // Package openmetrics says which labels mark instances as buckets.
 //
-// Units are those of UCUM: "KiBy", "ms", "{count}/s". Values are not converted, with two
-// exceptions: a count of thousands, millions and so on becomes a count of ones, and a histogram has
-// the unit of the observed values.
+// Values are in base units, as package openmetrics writes them: bytes, seconds, Celsius, volts,
+// amperes and watts. Units are those of UCUM: "By", "s", "{count}/s". A number without units has no
+// unit. A histogram has the unit of the observed values. Units without a base unit, such as square
+// kilobytes, stay as they are: "KiBy2".
 //
 // # Attributes
 //
-// The labels of the host are attributes of the resource, such as host.name. Other labels are
-// attributes of the points, and so are instname and instid, the name and the number of the
-// instance.
+// The labels of the host are attributes of the resource, such as host.name. The attribute
+// service.instance.id is the name of the host unless Encoder.Resource or the environment sets it:
+// Prometheus needs it to tell two hosts apart. Other labels are attributes of the points, and so
+// are instname and instid, the name and the number of the instance.
 //
 // # Start times and ends of series
 //

@@ -2,7 +2,7 @@ package otlp
 
 import (
 	"runtime/debug"
-	"strconv"
+	"slices"
 	"sync"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -27,7 +27,12 @@ type Encoder struct {
 	// Strings converts discrete strings to gauges.
 	Strings bool
 
-	head       []byte // up to the first metric
+	// JSON writes messages in JSON in place of protobuf.
+	JSON bool
+
+	out        builder
+	resource   []byte // fields of a ResourceMetrics
+	scope      []byte // fields of a ScopeMetrics
 	generation uint64
 	metrics    map[string]*metric
 	order      []*metric // of the snapshot, with nil for what is left out
@@ -35,64 +40,109 @@ type Encoder struct {
 	totals     bool // there are metrics that are the sums of histograms
 	points     int
 	now        int64
-	first      bool // no metric has been written yet
 }
 
 // Points returns the number of data points in the last message. Do not send a message without
 // points.
 func (e *Encoder) Points() int { return e.points }
 
-// Append appends an ExportMetricsServiceRequest in JSON. It keeps neither b nor the snapshot.
+// Append appends an ExportMetricsServiceRequest. It keeps neither b nor the snapshot.
 func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
-	e.round++
-	e.points, e.first, e.now = 0, true, s.Time.UnixNano()
-	if e.generation != s.Generation {
+	changed := e.generation != s.Generation
+	if changed {
 		e.describe(s)
-		b = append(b, e.head...)
-		b = e.appendEnded(b)
-	} else {
-		b = append(b, e.head...)
+	}
+	e.now = s.Time.UnixNano()
+	e.begin(b)
+	if changed {
+		e.appendEnded()
+	}
+	if e.totals {
+		e.setTotals(s)
 	}
 	i := 0
 	for _, values := range s.All() {
-		if !e.totals {
-			break
-		}
-		if m := e.order[i]; m != nil && m.isTotal {
-			m.setTotal(values)
-		}
-		i++
-	}
-	i = 0
-	for _, values := range s.All() {
 		if m := e.order[i]; m != nil && s.Has(i) {
-			b = e.appendMetric(b, m, values)
+			e.appendMetric(m, values)
 		}
 		i++
 	}
-	return append(b, "]}]}]}"...)
+	return e.end()
 }
 
 // AppendEnd appends a message that ends all series a nanosecond after their last values, as after a
 // mark in an archive. Counters have new start times after that.
 func (e *Encoder) AppendEnd(b []byte) []byte {
-	e.round++
-	e.points, e.first = 0, true
 	e.now++
-	b = append(b, e.head...)
+	e.begin(b)
 	for _, m := range e.order {
 		if m != nil {
-			b = e.appendMetric(b, m, pdu.ValueSet{})
+			e.appendMetric(m, pdu.ValueSet{})
 			m.histograms.forget()
 		}
 	}
-	return append(b, "]}]}]}"...)
+	return e.end()
+}
+
+// Fields of the messages around the metrics.
+var (
+	resourceMetricsField    = field{1, "resourceMetrics"}
+	resourceField           = field{1, "resource"}
+	resourceAttributesField = field{1, "attributes"}
+	scopeMetricsField       = field{2, "scopeMetrics"}
+	scopeField              = field{1, "scope"}
+	scopeNameField          = field{1, "name"}
+	scopeVersionField       = field{2, "version"}
+	metricsField            = field{2, "metrics"}
+)
+
+// begin begins a message, up to its first metric.
+func (e *Encoder) begin(b []byte) {
+	e.round++
+	e.points = 0
+	w := &e.out
+	w.json, w.opened = e.JSON, w.opened[:0]
+	if w.b = b; w.json {
+		w.b = append(w.b, '{')
+	}
+	w.list(resourceMetricsField)
+	w.item(resourceMetricsField)
+	w.fields(e.resource)
+	w.list(scopeMetricsField)
+	w.item(scopeMetricsField)
+	w.fields(e.scope)
+	w.list(metricsField)
+}
+
+// end ends a message and returns it.
+func (e *Encoder) end() []byte {
+	w := &e.out
+	w.endList()
+	w.close()
+	w.endList()
+	w.close()
+	w.endList()
+	b := w.b
+	if w.b = nil; w.json {
+		b = append(b, '}')
+	}
+	return b
+}
+
+func (e *Encoder) setTotals(s *export.Snapshot) {
+	i := 0
+	for _, values := range s.All() {
+		if m := e.order[i]; m != nil && m.isTotal {
+			m.setTotal(values)
+		}
+		i++
+	}
 }
 
 // describe takes the metrics of a new generation. Those that stay what they were keep their series.
 func (e *Encoder) describe(s *export.Snapshot) {
 	e.generation = s.Generation
-	e.head = e.appendHead(e.head[:0], s.Context)
+	e.resource, e.scope = e.describeResource(s), e.describeScope()
 	if e.metrics == nil {
 		e.metrics = map[string]*metric{}
 	}
@@ -104,7 +154,7 @@ func (e *Encoder) describe(s *export.Snapshot) {
 			continue
 		}
 		old := e.metrics[m.Name]
-		now := newMetric(m, kind)
+		now := newMetric(m, kind, e.JSON)
 		if old != nil && old.kind == kind && old.source.Desc == m.Desc {
 			now.points, now.double = old.points, old.double
 			now.histograms.groups = old.histograms.groups // laid out anew, since labels may be others
@@ -124,43 +174,62 @@ func (e *Encoder) describe(s *export.Snapshot) {
 }
 
 // appendEnded ends the series of metrics that are there no more.
-func (e *Encoder) appendEnded(b []byte) []byte {
+func (e *Encoder) appendEnded() {
 	for name, m := range e.metrics {
 		if m.described != e.generation {
-			b = e.appendMetric(b, m, pdu.ValueSet{})
+			e.appendMetric(m, pdu.ValueSet{})
 			delete(e.metrics, name)
 		}
 	}
-	return b
 }
 
-// appendHead writes the beginning of a message, with the resource.
-func (e *Encoder) appendHead(b []byte, labels pdu.LabelSet) []byte {
-	b = append(b, `{"resourceMetrics":[{"resource":{"attributes":[`...)
+// describeResource returns the field that describes the host.
+func (e *Encoder) describeResource(s *export.Snapshot) []byte {
+	w := builder{json: e.JSON}
+	w.open(resourceField)
+	w.list(resourceAttributesField)
 	set := map[string]bool{}
-	for i := len(e.Resource) - 1; i >= 0; i-- {
-		if a := e.Resource[i]; a.Key != "" && !set[a.Key] {
-			set[a.Key] = true
-			b = appendStringAttribute(b, a.Key, a.Value)
+	add := func(key, value string) {
+		if key != "" && !set[key] {
+			set[key] = true
+			w.stringAttribute(resourceAttributesField, key, value)
 		}
 	}
-	if !set["service.name"] {
-		set["service.name"] = true
-		b = appendStringAttribute(b, "service.name", "pcp")
+	for _, a := range slices.Backward(e.Resource) {
+		add(a.Key, a.Value)
 	}
-	for l := range labels.All() {
-		key := resourceKey(l.Name)
-		if set[key] {
-			continue
+	add("service.name", "pcp")
+	add("service.instance.id", instanceID(s))
+	for l := range s.Context.All() {
+		if key := resourceKey(l.Name); !set[key] {
+			set[key] = true
+			w.label(resourceAttributesField, key, l)
 		}
-		set[key] = true
-		b = appendLabel(b, key, l)
 	}
-	b = append(b, `]},"scopeMetrics":[{"scope":{"name":"`+ScopeName+`"`...)
+	w.endList()
+	w.close()
+	return w.b
+}
+
+// describeScope returns the field that names this module.
+func (e *Encoder) describeScope() []byte {
+	w := builder{json: e.JSON}
+	w.open(scopeField)
+	w.text(scopeNameField, ScopeName)
 	if v := moduleVersion(); v != "" {
-		b = appendString(append(b, `,"version":`...), v)
+		w.text(scopeVersionField, v)
 	}
-	return append(b, `},"metrics":[`...)
+	w.close()
+	return w.b
+}
+
+// instanceID tells the series of a host from those of others that send to the same receiver. A
+// container has the host name of its host.
+func instanceID(s *export.Snapshot) string {
+	if container, _ := s.Context.Lookup("container"); container != "" {
+		return s.Host + "/" + container
+	}
+	return s.Host
 }
 
 func resourceKey(label string) string {
@@ -190,39 +259,74 @@ var moduleVersion = sync.OnceValue(func() string {
 })
 
 // appendMetric writes a metric, if it has points.
-func (e *Encoder) appendMetric(b []byte, m *metric, values pdu.ValueSet) []byte {
-	begin, points := len(b), e.points
-	if !e.first {
-		b = append(b, ',')
-	}
+func (e *Encoder) appendMetric(m *metric, values pdu.ValueSet) {
+	w := &e.out
+	begin, opened, points := len(w.b), len(w.opened), e.points
+	w.item(metricsField)
 	switch h := &m.histograms; {
 	case m.isHistogram(values):
-		b = e.appendHistograms(append(append(b, h.head...), openHistogram...), m)
+		w.fields(h.head)
+		e.beginPoints(histogramField)
+		e.appendHistograms(m)
 	case values.Len() == 0 && len(h.groups) > 0 && m.live == 0:
-		b = e.appendEndedHistograms(append(append(b, h.head...), openHistogram...), m, values.Err() != nil)
+		w.fields(h.head)
+		e.beginPoints(histogramField)
+		e.appendEndedHistograms(m, values.Err() != nil)
 	default:
-		b = e.appendPoints(append(append(b, m.head...), m.open...), m, values)
+		w.fields(m.head)
+		e.beginPoints(m.data)
+		e.appendPoints(m, values)
 	}
 	if e.points == points {
-		return b[:begin]
+		w.b, w.opened = w.b[:begin], w.opened[:opened]
+		return
 	}
-	e.first = false
-	return append(b, "]}}"...)
+	w.endList()
+	w.close()
+	w.close()
 }
 
-const openHistogram = `"histogram":{"aggregationTemporality":2,"dataPoints":[`
+// Fields of a metric, and of the points of each kind.
+var (
+	nameField        = field{1, "name"}
+	descriptionField = field{2, "description"}
+	unitField        = field{3, "unit"}
+	gaugeField       = field{5, "gauge"}
+	sumField         = field{7, "sum"}
+	histogramField   = field{9, "histogram"}
 
-// appendPoint begins a data point; its value follows.
-func (e *Encoder) appendPoint(b []byte, attributes []byte, start int64) []byte {
-	if b[len(b)-1] == '}' {
-		b = append(b, ',')
+	dataPointsField  = field{1, "dataPoints"}
+	temporalityField = field{2, "aggregationTemporality"}
+	monotonicField   = field{3, "isMonotonic"}
+
+	startField = field{2, "startTimeUnixNano"}
+	timeField  = field{3, "timeUnixNano"}
+)
+
+// cumulative is the temporality of sums and histograms.
+const cumulative = 2
+
+// beginPoints begins the points of a kind.
+func (e *Encoder) beginPoints(kind field) {
+	w := &e.out
+	w.open(kind)
+	if kind != gaugeField {
+		w.number(temporalityField, cumulative)
 	}
-	b = append(append(b, '{'), attributes...)
+	if kind == sumField {
+		w.bool(monotonicField, true)
+	}
+	w.list(dataPointsField)
+}
+
+// beginPoint begins a data point; its value follows.
+func (e *Encoder) beginPoint(attributes []byte, start int64) {
+	w := &e.out
+	w.item(dataPointsField)
+	w.fields(attributes)
 	if start != 0 {
-		b = strconv.AppendInt(append(b, `"startTimeUnixNano":"`...), min(start, e.now), 10)
-		b = append(b, `",`...)
+		w.fixed64(startField, min(start, e.now))
 	}
-	b = strconv.AppendInt(append(b, `"timeUnixNano":"`...), e.now, 10)
+	w.fixed64(timeField, e.now)
 	e.points++
-	return append(b, '"', ',')
 }

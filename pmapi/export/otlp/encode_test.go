@@ -3,9 +3,12 @@ package otlp_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
@@ -19,6 +22,7 @@ type bench struct {
 	src *pmapitest.Source
 	r   *export.Reader
 	e   otlp.Encoder
+	j   otlp.Encoder // for JSON
 }
 
 var start = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -40,10 +44,20 @@ func (b *bench) read() *request {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	body := b.e.Append(nil, s)
-	r, err := decode(body)
+	r := decodeProtobuf(b.t, b.e.Append(nil, s))
+	b.j.Resource, b.j.Strings, b.j.JSON = b.e.Resource, b.e.Strings, true
+	body := b.j.Append(nil, s)
+	inJSON, err := decode(body)
 	if err != nil {
 		b.t.Fatalf("%v\n%s", err, body)
+	}
+	sorted := func(r *request) []string { // ends of series have no order
+		all := strings.Split(shown(r), "\n")
+		slices.Sort(all)
+		return append(all, fmt.Sprint(r.resource, r.units, r.texts))
+	}
+	if diff := cmp.Diff(sorted(inJSON), sorted(r)); diff != "" {
+		b.t.Fatalf("the encodings differ (-JSON +protobuf):\n%s", diff)
 	}
 	for _, p := range r.points {
 		if p.time != s.Time.UnixNano() {
@@ -52,6 +66,20 @@ func (b *bench) read() *request {
 	}
 	if len(r.points) != b.e.Points() {
 		b.t.Errorf("%d points, Points is %d", len(r.points), b.e.Points())
+	}
+	return r
+}
+
+// decodeProtobuf decodes a message as strictly as one in JSON.
+func decodeProtobuf(t testing.TB, body []byte) *request {
+	t.Helper()
+	text, err := toJSON(body)
+	if err != nil {
+		t.Fatalf("%v\n%q", err, body)
+	}
+	r, err := decode(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
 	}
 	return r
 }
@@ -99,11 +127,11 @@ func TestMapping(t *testing.T) {
 	b.e = otlp.Encoder{Strings: true, Resource: []otlp.Attribute{{"host.name", "a"}, {"host.name", "b"}}}
 
 	r := b.read()
-	want(t, r.resource, ` host.id="abc" host.name="b" service.name="pcp" up=true`)
-	want(t, r.units["disk.dev.read"]+r.texts["disk.dev.read"]+r.units["packets"]+r.units["load"], "KiBy/sreads\n{count}1")
+	want(t, r.resource, ` host.id="abc" host.name="b" service.instance.id="web1" service.name="pcp" up=true`)
+	want(t, r.units["disk.dev.read"]+r.texts["disk.dev.read"]+r.units["packets"]+r.units["load"], "By/sreads\n{count}")
 	attributes := ` kind="own" list=[1 "a" "" map[k:true]] n=1.5.`
-	want(t, shown(r), `disk.dev.read sum instid=0 instname="sda"`+attributes+` = 1 since 1s
-disk.dev.read sum instid=1 instname="s\"d`+"�"+`"`+attributes+` = 2 since 1s
+	want(t, shown(r), `disk.dev.read sum instid=0 instname="sda"`+attributes+` = 1024 since 1s
+disk.dev.read sum instid=1 instname="s\"d`+"�"+`"`+attributes+` = 2048 since 1s
 load gauge = NaN
 short gauge = 2.05
 low gauge = -9223372036854775808
@@ -114,6 +142,25 @@ version gauge value="6.0" = 1
 	version.Set("6.1")
 	if got := shown(b.read()); !strings.HasSuffix(got, `version gauge value="6.0" = <nil>`+"\n"+`version gauge value="6.1" = 1`+"\n") {
 		t.Error("after another string:", got)
+	}
+}
+
+// A receiver can tell two hosts apart, whatever they say of themselves.
+func TestInstanceID(t *testing.T) {
+	for _, test := range []struct {
+		labels   string
+		resource []otlp.Attribute
+		want     string
+	}{
+		{`{"hostname":"web1"}`, nil, ` host.name="web1" service.instance.id="web1" service.name="pcp"`},
+		{``, nil, ` service.instance.id="pmapitest" service.name="pcp"`},
+		{`{"hostname":"web1","container":"c1"}`, nil, ` container.id="c1" host.name="web1" service.instance.id="web1/c1" service.name="pcp"`},
+		{`{"hostname":"web1"}`, []otlp.Attribute{{Key: "service.instance.id", Value: "x"}}, ` host.name="web1" service.instance.id="x" service.name="pcp"`},
+	} {
+		b := newBench(t)
+		b.src.Labels, b.e.Resource = test.labels, test.resource
+		pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "a"}).Set(1)
+		want(t, b.read().resource, test.want)
 	}
 }
 
@@ -199,7 +246,7 @@ func TestHistogramOfTimes(t *testing.T) {
 	}
 	// Of two histograms there is no sum.
 	both := "req.time histogram how=\"get\" = [1 2 0] since 1s\nreq.time histogram how=\"put\" = [3 4 0] since 1s\n"
-	if r := step("two", both); r.units["req.time"] != "s" || r.units["req.total"] != "ms" {
+	if r := step("two", both); r.units["req.time"] != "s" || r.units["req.total"] != "s" {
 		t.Error("units:", r.units)
 	}
 	m.Fail(pdu.ErrAgain)
@@ -221,7 +268,10 @@ func TestHistogramOfTimes(t *testing.T) {
 	step("another one", "req.time histogram how=\"get\" = [3 3 0] of 1.5 since 8s\n")
 	b.src.Notify(pdu.ChangeNames)
 	step("described anew", "req.time histogram how=\"get\" = [3 3 0] of 1.5 since 8s\n")
-	end, err := decode(b.e.AppendEnd(nil))
+	end, err := decode(b.j.AppendEnd(nil))
+	if got, want := shown(decodeProtobuf(t, b.e.AppendEnd(nil))), shown(end); got != want {
+		t.Errorf("the end in protobuf: %s, want %s", got, want)
+	}
 	if got, _, _ := strings.Cut(shown(end), "req.total"); err != nil || got != "req.time histogram how=\"get\" = <nil> since 8s\n" {
 		t.Error("at the end:", got, err)
 	}

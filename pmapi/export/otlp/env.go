@@ -21,7 +21,7 @@ import (
 // form with it has precedence. These variables begin with OTEL_EXPORTER_OTLP:
 //
 //	[_METRICS]_ENDPOINT                 a URL; without METRICS, v1/metrics is appended
-//	[_METRICS]_PROTOCOL                 http/json, or http/protobuf, which sends JSON too
+//	[_METRICS]_PROTOCOL                 http/protobuf, the default, or http/json
 //	[_METRICS]_HEADERS                  k1=v1,k2=v2 with percent-encoded values
 //	[_METRICS]_COMPRESSION              gzip or none
 //	[_METRICS]_TIMEOUT                  milliseconds; 0 means no limit
@@ -80,12 +80,14 @@ func endpointFromEnv(e *Exporter) error {
 	return nil
 }
 
-func protocolFromEnv(*Exporter) error {
+func protocolFromEnv(e *Exporter) error {
 	v, name := variable("PROTOCOL")
 	switch strings.ToLower(v) {
-	case "", "http/json", "http/protobuf":
+	case "", "http/protobuf":
+	case "http/json":
+		e.Encoder.JSON = true
 	default:
-		return fmt.Errorf("%s: %q is not supported, only http/json", name, v)
+		return fmt.Errorf("%s: %q is not supported, only http/protobuf and http/json", name, v)
 	}
 	for _, preference := range [][2]string{{"TEMPORALITY_PREFERENCE", "cumulative"}, {"DEFAULT_HISTOGRAM_AGGREGATION", "explicit_bucket_histogram"}} {
 		name := "OTEL_EXPORTER_OTLP_METRICS_" + preference[0]

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// printMetrics is a receiver of OTLP that prints the names and units of metrics.
+// printMetrics is a receiver of OTLP in JSON that prints the names and units of metrics.
 func printMetrics(w http.ResponseWriter, r *http.Request) {
 	var message struct {
 		ResourceMetrics []struct {
@@ -55,13 +55,14 @@ func ExampleExporter_Run() {
 		Reader:   &export.Reader{Context: src.Context()},
 		Endpoint: receiver.URL + "/v1/metrics",
 		Samples:  1, // read once; without it, until the context ends
+		Encoder:  otlp.Encoder{JSON: true},
 	}
 	if err := e.Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("sent:", e.Stats().Sent.Points, "points")
 	// Output:
-	// mem.util.free [KiBy] Free memory
+	// mem.util.free [By] Free memory
 	// kernel.all.pswitch [{count}] Context switches
 	// sent: 2 points
 }

@@ -77,9 +77,9 @@ func (e *Exporter) init() {
 	e.once.Do(func() {
 		s := &e.sender
 		s.Protocol, s.Endpoint, s.Path, s.Header = "otlp", cmp.Or(e.Endpoint, DefaultEndpoint), "/v1/metrics", e.Header
-		s.Demanded = http.Header{"Content-Type": {"application/json"}}
+		s.Demanded = http.Header{"Content-Type": {typeJSON}} // also of messages that an older version left in Directory
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
-		s.Retry, s.Reply, s.Reason = retry, reply, parseStatus
+		s.Retry, s.Reply, s.Reason = retry, reply, reason
 	})
 }
 
@@ -123,10 +123,21 @@ func (e *Exporter) message() (m send.Message, ok bool) {
 		e.sender.TooLong(points, len(e.page))
 		return m, false
 	case e.Gzip:
-		return send.Message{Body: compressed(e.page), Encoding: "gzip", Points: points}, true
+		m = send.Message{Body: compressed(e.page), Encoding: "gzip", Points: points}
+	default:
+		m = send.Message{Body: bytes.Clone(e.page), Points: points} // a client may still read it when its request is over
 	}
-	return send.Message{Body: bytes.Clone(e.page), Points: points}, true // a client may still read it when its request is over
+	if !e.Encoder.JSON {
+		m.Type = typeProtobuf
+	}
+	return m, true
 }
+
+// Types of messages and replies.
+const (
+	typeJSON     = "application/json"
+	typeProtobuf = "application/x-protobuf"
+)
 
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 

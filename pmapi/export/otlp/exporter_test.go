@@ -3,9 +3,11 @@ package otlp_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -34,12 +36,22 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 				return err
 			}
 		}
+		switch kind := req.Header.Get("Content-Type"); kind {
+		case "application/json":
+		case "application/x-protobuf":
+			var err error
+			if body, err = toJSON(body); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("a message of type %q", kind)
+		}
 		m, err := decode(body)
 		if err != nil {
 			return err
 		}
 		r.taken = append(r.taken, m.points...)
-		if h := req.Header; req.Method != http.MethodPost || h.Get("Content-Type") != "application/json" || !strings.HasPrefix(h.Get("User-Agent"), "pcp-go-otlp/") {
+		if h := req.Header; req.Method != http.MethodPost || !strings.HasPrefix(h.Get("User-Agent"), "pcp-go-otlp/") {
 			return fmt.Errorf("request: %s %v", req.Method, h)
 		}
 		return nil
@@ -121,4 +133,37 @@ func TestEndpoint(t *testing.T) {
 	if err := (&otlp.Exporter{Disabled: true}).Run(t.Context()); err != nil {
 		t.Error("disabled:", err)
 	}
+}
+
+// Messages that waited in JSON are sent as JSON, also by an exporter of protobuf.
+func TestQueueOfTwoEncodings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &pmapitest.Source{}
+		defer src.Close()
+		pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "c"}).Set(1)
+		dir := t.TempDir()
+		run := func(json bool, status int) (kinds []string) {
+			r := &receiver{Receiver: sendtest.Receiver{Answer: func(_ int, req *http.Request) (*http.Response, error) {
+				kinds = append(kinds, req.Header.Get("Content-Type"))
+				return sendtest.Reply(status, ""), nil
+			}}}
+			c := src.Context()
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			e := &otlp.Exporter{
+				Reader: &export.Reader{Context: c}, Client: &http.Client{Transport: r}, Directory: dir, Samples: 1,
+				Encoder: otlp.Encoder{JSON: json}, Gzip: true,
+			}
+			if err := e.Run(ctx); err != nil || r.Errs != nil {
+				t.Fatal(err, r.Errs)
+			}
+			return kinds
+		}
+		run(true, 503)
+		run(false, 503)
+		if got, want := run(false, 200), []string{"application/json", "application/x-protobuf", "application/x-protobuf"}; !slices.Equal(got, want) {
+			t.Errorf("types %q, want %q", got, want)
+		}
+	})
 }

@@ -10,17 +10,19 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
 // histograms are those of a metric whose instances are buckets, as they were laid out for a list of instances.
 type histograms struct {
-	kind   string // what the label "buckets" says; "" if the instances are not said to be buckets
-	head   []byte // of a metric, whose unit is that of what is observed
-	factor float64
-	units  pdu.Units // of bounds, before they are multiplied by the factor
-	total  *metric   // what has the sum of what was observed; nil if there is none
-	scale  float64   // its values are to be multiplied by
+	kind  string // what the label "buckets" says; "" if the instances are not said to be buckets
+	head  []byte // of a metric, whose unit is that of what is observed
+	conv  base.Conversion
+	units pdu.Units // of bounds, before they are converted
+	total *metric   // what has the sum of what was observed; nil if there is none
+	scale float64   // its values are to be multiplied by
 
+	json   bool
 	insts  []*export.Instance
 	groups []*group // nil if the instances are no buckets
 	gone   []*group // that have not ended yet
@@ -29,7 +31,7 @@ type histograms struct {
 // A group of buckets is one histogram: those whose labels are equal but for "le".
 type group struct {
 	attributes []byte
-	bounds     []byte // "explicitBounds":[…]
+	bounds     []float64
 	members    []member
 	infinite   bool // the last member has no bound
 	ended      bool
@@ -44,12 +46,12 @@ type member struct {
 }
 
 // newHistograms are those of a counter with the label "buckets", whose bounds have the units of the label "le_unit".
-func newHistograms(m *export.Metric, k kind) (h histograms) {
+func newHistograms(m *export.Metric, k kind, json bool) (h histograms) {
 	how, _ := m.Labels.Lookup("buckets")
 	if k != sum || m.InDom == nil || how != "cumulative" && how != "disjoint" {
 		return h
 	}
-	h.units = m.Desc.Units
+	h.units, h.json = m.Desc.Units, json
 	if text, ok := m.Labels.Lookup("le_unit"); ok {
 		u, mult, err := pdu.ParseUnits(text)
 		if err != nil || mult != 1 {
@@ -57,8 +59,8 @@ func newHistograms(m *export.Metric, k kind) (h histograms) {
 		}
 		h.units = u
 	}
-	unit, factor := ucum(h.units)
-	h.kind, h.head, h.factor = how, appendDescription(nil, m, unit), factor
+	unit, conv := unitOf(pdu.Desc{Units: h.units})
+	h.kind, h.head, h.conv = how, describe(m, unit, json), conv
 	return h
 }
 
@@ -81,7 +83,7 @@ func (h *histograms) findTotal(m *export.Metric, byName map[string]*metric) {
 		return
 	}
 	scale, _ := pdu.As[float64](one)
-	h.total, h.scale = total, scale*h.factor/total.factor
+	h.total, h.scale = total, scale*(h.conv.Mul/h.conv.Div)/(total.conv.Mul/total.conv.Div)
 	total.isTotal = true
 }
 
@@ -121,14 +123,14 @@ func (h *histograms) layOut(m *metric, values pdu.ValueSet) {
 			groups = nil
 			break
 		}
-		attributes := closed(attributesBut([]string{"le", "buckets", "le_unit", "sum_metric"}, []pdu.LabelSet{m.source.Labels, inst.Labels}))
+		attributes := h.attributesOf(m.source.Labels, inst.Labels)
 		g := byLabels[string(attributes)]
 		if g == nil {
 			g = &group{attributes: attributes}
 			byLabels[string(attributes)] = g
 			groups = append(groups, g)
 		}
-		g.members = append(g.members, member{le * h.factor, i})
+		g.members = append(g.members, member{h.conv.Float(le), i})
 	}
 	for _, g := range groups {
 		if !g.order() {
@@ -147,13 +149,13 @@ func (h *histograms) layOut(m *metric, values pdu.ValueSet) {
 
 // continues is whether a group is the same histogram as another one.
 func (g *group) continues(o *group) bool {
-	return bytes.Equal(o.attributes, g.attributes) && bytes.Equal(o.bounds, g.bounds)
+	return bytes.Equal(o.attributes, g.attributes) && slices.Equal(o.bounds, g.bounds)
 }
 
 // order sorts the buckets; ok is false if two have one bound.
 func (g *group) order() (ok bool) {
 	slices.SortFunc(g.members, func(a, b member) int { return cmp.Compare(a.le, b.le) })
-	g.bounds = []byte(`"explicitBounds":[`)
+	g.bounds = nil
 	for i, m := range g.members {
 		if i > 0 && m.le == g.members[i-1].le {
 			return false
@@ -161,12 +163,8 @@ func (g *group) order() (ok bool) {
 		if g.infinite = math.IsInf(m.le, 1); g.infinite {
 			break
 		}
-		if i > 0 {
-			g.bounds = append(g.bounds, ',')
-		}
-		g.bounds = appendDouble(g.bounds, m.le, 64)
+		g.bounds = append(g.bounds, m.le)
 	}
-	g.bounds = append(g.bounds, ']')
 	return true
 }
 
@@ -175,13 +173,14 @@ func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool)
 	g.counts = g.counts[:0]
 	var below uint64
 	for _, member := range g.members {
-		v, err := pdu.As[float64](values.Atom(member.index, m.source.Desc.Type))
-		if err != nil || v < 0 || v*m.factor >= 1<<63 || math.IsNaN(v) {
+		v, ok := base.NumberOf(values.Atom(member.index, m.source.Desc.Type))
+		v = m.conv.Apply(v)
+		if !ok || v.Neg || v.Float >= 1<<63 || math.IsNaN(v.Float) {
 			return false
 		}
-		n := uint64(v * m.factor)
-		if m.source.Desc.Type == pdu.TypeU64 && m.factor == 1 {
-			n, _ = pdu.As[uint64](values.Atom(member.index, pdu.TypeU64))
+		n := v.Integer
+		if !v.IsInt {
+			n = uint64(v.Float)
 		}
 		if cumulative {
 			if n < below {
@@ -198,17 +197,17 @@ func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool)
 }
 
 // appendHistograms writes what isHistogram has found, and ends what has gone.
-func (e *Encoder) appendHistograms(b []byte, m *metric) []byte {
+func (e *Encoder) appendHistograms(m *metric) {
 	clear(m.points)
 	m.live = 0
 	h := &m.histograms
 	for _, g := range h.gone {
 		if !slices.ContainsFunc(h.groups, func(now *group) bool { return bytes.Equal(now.attributes, g.attributes) }) { // not with other bounds
-			b = e.appendHistogramEnd(b, g)
+			e.appendHistogramEnd(g)
 		}
 	}
 	h.gone = nil
-	for _, g := range m.histograms.groups {
+	for _, g := range h.groups {
 		fallen := false
 		for i, n := range g.last {
 			fallen = fallen || n > g.counts[i]
@@ -221,61 +220,74 @@ func (e *Encoder) appendHistograms(b []byte, m *metric) []byte {
 		}
 		g.at, g.ended = e.now, false
 		g.last, g.counts = g.counts, g.last
-		b = e.appendPoint(b, g.attributes, g.start)
-		var total uint64
-		b = append(b, `"bucketCounts":[`...)
-		for i, n := range g.last {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			total += n
-			b = append(strconv.AppendUint(append(b, '"'), n, 10), '"')
+		e.beginPoint(g.attributes, g.start)
+		e.appendBuckets(g, g.last)
+		if sum, ok := m.sumOf(g); ok {
+			e.out.double(histogramSumField, sum)
 		}
-		b = append(append(b, "],"...), g.bounds...)
-		b = append(strconv.AppendUint(append(b, `,"count":"`...), total, 10), '"')
-		b = append(m.appendTotal(b, g), '}')
+		e.out.close()
 	}
-	return b
 }
 
-// appendTotal writes the sum of what was observed, which is known if there is one histogram, and none of what is less than 0.
-func (m *metric) appendTotal(b []byte, g *group) []byte {
+// Fields of a HistogramDataPoint.
+var (
+	countField               = field{4, "count"}
+	histogramSumField        = field{5, "sum"}
+	bucketCountsField        = field{6, "bucketCounts"}
+	explicitBoundsField      = field{7, "explicitBounds"}
+	histogramAttributesField = field{9, "attributes"}
+	histogramFlagsField      = field{10, "flags"}
+)
+
+// attributesOf returns the attributes of a histogram.
+func (h *histograms) attributesOf(sets ...pdu.LabelSet) []byte {
+	w := builder{json: h.json}
+	w.list(histogramAttributesField)
+	start := len(w.b)
+	w.labelsBut(histogramAttributesField, []string{"le", "buckets", "le_unit", "sum_metric"}, sets)
+	return w.listAfter(start)
+}
+
+func (e *Encoder) appendBuckets(g *group, counts []uint64) {
+	var total uint64
+	for _, n := range counts {
+		total += n
+	}
+	e.out.counts(bucketCountsField, counts)
+	e.out.doubles(explicitBoundsField, g.bounds)
+	e.out.fixed64(countField, int64(total))
+}
+
+// sumOf returns the sum of the observed values. It is known if there is only one histogram and no
+// value is negative.
+func (m *metric) sumOf(g *group) (sum float64, ok bool) {
 	h := &m.histograms
 	if h.total == nil || !h.total.hasTotal || len(h.groups) > 1 || g.members[0].le < 0 {
-		return b
+		return 0, false
 	}
-	v := h.total.total * h.scale
-	if math.IsNaN(v) || v < 0 {
-		return b
-	}
-	return appendDouble(append(b, `,"sum":`...), v, 64)
+	sum = h.total.total * h.scale
+	return sum, sum >= 0
 }
 
-// appendHistogramEnd writes that a histogram has no value any more. It has its buckets, which receivers may keep as series of their own.
-func (e *Encoder) appendHistogramEnd(b []byte, g *group) []byte {
+// appendHistogramEnd writes that a histogram has no value any more. It has its buckets, since receivers may keep them as series.
+func (e *Encoder) appendHistogramEnd(g *group) {
 	g.ended = true
-	b = append(e.appendPoint(b, g.attributes, g.start), `"bucketCounts":[`...)
-	for i := range g.last {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `"0"`...)
-	}
-	b = append(append(b, "],"...), g.bounds...)
-	return append(b, `,"count":"0","flags":1}`...)
+	e.beginPoint(g.attributes, g.start)
+	e.appendBuckets(g, make([]uint64, len(g.last)))
+	e.out.number(histogramFlagsField, noValue)
+	e.out.close()
 }
 
 // appendEndedHistograms ends all histograms of a metric without values. Those of one that has failed are kept: they may go on after that.
-func (e *Encoder) appendEndedHistograms(b []byte, m *metric, failed bool) []byte {
+func (e *Encoder) appendEndedHistograms(m *metric, failed bool) {
 	for _, g := range m.histograms.groups {
 		if g.start != 0 && !g.ended {
-			b = e.appendHistogramEnd(b, g)
+			e.appendHistogramEnd(g)
 		}
 	}
 	if !failed {
 		m.histograms.forget()
 	}
-	return b
 }
 
 // forget makes what comes new histograms.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
 // A kind is what a metric becomes.
@@ -41,10 +41,9 @@ type metric struct {
 	kind      kind
 	described uint64 // the generation that has it
 
-	head   []byte // {"name":…,"unit":…,
-	open   string // "gauge":{"dataPoints":[
-	factor float64
-	bits   int  // of doubles: 32 for those that were floats
+	head   []byte // the fields name, description and unit
+	data   field  // of the points
+	conv   base.Conversion
 	double bool // values are written as doubles: some have been no int64
 
 	points map[pdu.InstID]*point
@@ -54,7 +53,7 @@ type metric struct {
 
 	isTotal  bool    // its value is the sum of a histogram
 	hasTotal bool    // it has one in this round
-	total    float64 // multiplied by factor
+	total    float64 // in base units
 }
 
 // A point is a series of numbers.
@@ -65,91 +64,66 @@ type point struct {
 	text       string
 	start      int64 // 0 but for a sum
 	at         int64 // when it had its last value
-	last       number
+	last       base.Number
 	seen       uint64 // the round with the last value
 	ended      bool
 }
 
-func newMetric(m *export.Metric, k kind) *metric {
-	unit, factor := ucum(m.Desc.Units)
+func newMetric(m *export.Metric, k kind, json bool) *metric {
+	unit, conv := unitOf(m.Desc)
 	if k == text {
-		unit, factor = "", 1
+		unit, conv = "", base.Same
 	}
-	open := `"gauge":{"dataPoints":[`
+	data := gaugeField
 	if k == sum {
-		open = `"sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[`
+		data = sumField
 	}
-	double := m.Desc.Type == pdu.TypeFloat || m.Desc.Type == pdu.TypeDouble || factor != 1
-	bits := 64
-	if m.Desc.Type == pdu.TypeFloat && factor == 1 {
-		bits = 32
-	}
-	return &metric{source: m, bits: bits, kind: k, head: appendDescription(nil, m, unit), open: open, factor: factor, double: double,
-		histograms: newHistograms(m, k), points: map[pdu.InstID]*point{}}
+	double := m.Desc.Type == pdu.TypeFloat || m.Desc.Type == pdu.TypeDouble || conv.Div != 1 || conv.Sub != 0
+	return &metric{source: m, kind: k, head: describe(m, unit, json), data: data, conv: conv, double: double,
+		histograms: newHistograms(m, k, json), points: map[pdu.InstID]*point{}}
 }
 
-// appendDescription begins a metric with all but its data.
-func appendDescription(b []byte, m *export.Metric, unit string) []byte {
-	b = appendString(append(b, `{"name":`...), m.Name)
+// describe returns the fields of a metric before its data.
+func describe(m *export.Metric, unit string, json bool) []byte {
+	w := builder{json: json}
+	w.text(nameField, m.Name)
 	if m.Line != "" {
-		b = appendString(append(b, `,"description":`...), m.Line)
+		w.text(descriptionField, m.Line)
 	}
 	if unit != "" {
-		b = appendString(append(b, `,"unit":`...), unit)
+		w.text(unitField, unit)
 	}
-	return append(b, ',')
+	return w.b
 }
 
 // setTotal takes the value of a metric that is the sum of a histogram.
 func (m *metric) setTotal(values pdu.ValueSet) {
 	m.hasTotal = false
 	if values.Len() == 1 {
-		var n number
-		n, m.hasTotal = m.numberOf(values.Atom(0, m.source.Desc.Type))
-		m.total = n.float
+		var n base.Number
+		n, m.hasTotal = base.NumberOf(values.Atom(0, m.source.Desc.Type))
+		m.total = m.conv.Apply(n).Float
 	}
 }
 
-// A number is a value as it is written, and whether it is an int64.
-type number struct {
-	integer int64
-	float   float64
-}
-
-// numberOf is the value of a number; ok is false for one that is none.
-func (m *metric) numberOf(a pdu.Atom) (n number, ok bool) {
-	switch a.Type {
-	case pdu.Type32, pdu.Type64:
-		v, err := pdu.As[int64](a)
-		return number{v, float64(v) * m.factor}, err == nil
-	case pdu.TypeU32, pdu.TypeU64:
-		v, err := pdu.As[uint64](a)
-		return number{int64(v), float64(v) * m.factor}, err == nil
-	case pdu.TypeFloat:
-		v, err := pdu.As[float32](a)
-		return number{float: float64(v) * m.factor}, err == nil
-	case pdu.TypeDouble:
-		v, err := pdu.As[float64](a)
-		return number{float: v * m.factor}, err == nil
-	}
-	return number{}, false
-}
-
-// less is whether n is a fall from m's last value.
-func (m *metric) less(n, last number) bool {
+// less reports whether n is a fall from m's last value.
+func (m *metric) less(n, last base.Number) bool {
 	if m.double {
-		return n.float < last.float
+		return n.Float < last.Float
 	}
-	return n.integer < last.integer
+	a, _ := n.Int64()
+	b, _ := last.Int64()
+	return a < b
 }
 
-// widen makes doubles of all values once one is no int64.
+// widen makes doubles of all values once one is not an int64.
 func (m *metric) widen(values pdu.ValueSet) {
-	if m.double || m.source.Desc.Type != pdu.TypeU64 {
+	if m.double || m.kind == text || m.source.Desc.Type != pdu.TypeU64 && m.conv.Mul == 1 {
 		return
 	}
 	for i := range values.Len() {
-		if v, err := pdu.As[uint64](values.Atom(i, pdu.TypeU64)); err == nil && v > math.MaxInt64 {
+		n, ok := base.NumberOf(values.Atom(i, m.source.Desc.Type))
+		if _, fits := m.conv.Apply(n).Int64(); ok && !fits {
 			m.double = true
 			return
 		}
@@ -157,17 +131,16 @@ func (m *metric) widen(values pdu.ValueSet) {
 }
 
 // appendPoints writes the values of a metric, and ends the series that have none.
-func (e *Encoder) appendPoints(b []byte, m *metric, values pdu.ValueSet) []byte {
+func (e *Encoder) appendPoints(m *metric, values pdu.ValueSet) {
 	m.widen(values)
 	seen := 0
 	for i := range values.Len() {
 		a := values.Atom(i, m.source.Desc.Type)
-		n, ok := m.numberOf(a)
+		n, ok := base.NumberOf(a)
 		if m.kind == text {
-			ok = a.Type == pdu.TypeString
-			n = number{integer: 1, float: 1}
+			n, ok = base.Number{Integer: 1, Float: 1, IsInt: true}, a.Type == pdu.TypeString
 		}
-		if !ok || m.kind == sum && math.IsNaN(n.float) {
+		if !ok || m.kind == sum && math.IsNaN(n.Float) {
 			continue
 		}
 		p := m.points[values.Inst(i)]
@@ -178,41 +151,40 @@ func (e *Encoder) appendPoints(b []byte, m *metric, values pdu.ValueSet) []byte 
 			p = &point{ended: true}
 			m.points[values.Inst(i)] = p
 		}
-		b = e.name(b, m, p, values.Inst(i), a)
+		e.name(m, p, values.Inst(i), a)
 		p.seen = e.round
 		seen++
-		b = e.appendValue(b, m, p, n)
+		e.appendValue(m, p, m.conv.Apply(n))
 	}
 	if seen < m.live || seen < len(m.points) {
-		return e.appendMissing(b, m, values.Err() != nil)
+		e.appendMissing(m, values.Err() != nil)
+		return
 	}
 	m.live = seen
-	return b
 }
 
-// name makes the attributes of a point, if its instance or text is another one than before, and ends the series that it was.
-func (e *Encoder) name(b []byte, m *metric, p *point, id pdu.InstID, a pdu.Atom) []byte {
+// name makes the attributes of a point if its instance or text has changed, and ends its old series.
+func (e *Encoder) name(m *metric, p *point, id pdu.InstID, a pdu.Atom) {
 	inst := m.source.InDom.Instance(id)
 	s := ""
 	if m.kind == text {
 		s, _ = pdu.As[string](a)
 	}
 	if p.named == m.described && p.inst == inst && p.text == s {
-		return b
+		return
 	}
-	attributes := attributesOf(m.source.Labels, inst, m.kind == text, s)
+	attributes := e.attributesOf(m.source.Labels, inst, m.kind == text, s)
 	if !bytes.Equal(attributes, p.attributes) {
 		if p.attributes != nil && !p.ended {
-			b = e.appendEnd(b, p)
+			e.appendEnd(p)
 		}
 		*p = point{attributes: attributes, ended: true}
 	}
 	p.named, p.inst, p.text = m.described, inst, s
-	return b
 }
 
 // appendValue writes a value. The series of a counter starts when it is seen first, or where it was before a reset.
-func (e *Encoder) appendValue(b []byte, m *metric, p *point, n number) []byte {
+func (e *Encoder) appendValue(m *metric, p *point, n base.Number) {
 	if m.kind == sum {
 		switch {
 		case p.start == 0:
@@ -222,19 +194,20 @@ func (e *Encoder) appendValue(b []byte, m *metric, p *point, n number) []byte {
 		}
 	}
 	p.last, p.at, p.ended = n, e.now, false
-	b = e.appendPoint(b, p.attributes, p.start)
-	if m.double {
-		return append(appendDouble(append(b, `"asDouble":`...), n.float, m.bits), '}')
+	e.beginPoint(p.attributes, p.start)
+	if v, ok := n.Int64(); ok && !m.double {
+		e.out.fixed64(asIntField, v)
+	} else {
+		e.out.double(asDoubleField, n.Float)
 	}
-	b = strconv.AppendInt(append(b, `"asInt":"`...), n.integer, 10)
-	return append(b, `"}`...)
+	e.out.close()
 }
 
 // restart is the start time after a reset: that of the last value, but never the start time that the series had.
 func restart(start, last int64) int64 { return max(last, start+1) }
 
 // appendMissing ends the series without a value. Those of a metric that has failed are kept: a counter may go on after that.
-func (e *Encoder) appendMissing(b []byte, m *metric, failed bool) []byte {
+func (e *Encoder) appendMissing(m *metric, failed bool) {
 	m.live = 0
 	for id, p := range m.points {
 		if p.seen == e.round {
@@ -242,23 +215,35 @@ func (e *Encoder) appendMissing(b []byte, m *metric, failed bool) []byte {
 			continue
 		}
 		if !p.ended {
-			b = e.appendEnd(b, p)
+			e.appendEnd(p)
 			p.ended = true
 		}
 		if !failed {
 			delete(m.points, id)
 		}
 	}
-	return b
 }
 
 // appendEnd writes that a series has no value any more.
-func (e *Encoder) appendEnd(b []byte, p *point) []byte {
-	return append(e.appendPoint(b, p.attributes, p.start), `"flags":1}`...)
+func (e *Encoder) appendEnd(p *point) {
+	e.beginPoint(p.attributes, p.start)
+	e.out.number(flagsField, noValue)
+	e.out.close()
 }
 
-// attributesOf are those of a point. Labels that are notes are left out, and what tells instances apart has precedence.
-func attributesOf(labels pdu.LabelSet, inst *export.Instance, hasText bool, s string) []byte {
+// Fields of a NumberDataPoint.
+var (
+	asDoubleField   = field{4, "asDouble"}
+	asIntField      = field{6, "asInt"}
+	attributesField = field{7, "attributes"}
+	flagsField      = field{8, "flags"}
+)
+
+// noValue is the flag of a point that ends its series.
+const noValue = 1
+
+// attributesOf returns the attributes of a point. Labels that are notes are left out, and what tells instances apart has precedence.
+func (e *Encoder) attributesOf(labels pdu.LabelSet, inst *export.Instance, hasText bool, s string) []byte {
 	own := []string{"value", "instname", "instid"}
 	sets := []pdu.LabelSet{labels}
 	if inst != nil {
@@ -267,36 +252,38 @@ func attributesOf(labels pdu.LabelSet, inst *export.Instance, hasText bool, s st
 	if !hasText {
 		own = own[1:]
 	}
-	b := attributesBut(own, sets)
+	w := builder{json: e.JSON}
+	w.list(attributesField)
+	start := len(w.b)
+	w.labelsBut(attributesField, own, sets)
 	if inst != nil {
-		b = appendStringAttribute(b, "instname", inst.Name)
-		b = strconv.AppendUint(append(appendKey(b, "instid"), `{"intValue":"`...), uint64(uint32(inst.ID)), 10)
-		b = append(b, `"}}`...)
+		w.stringAttribute(attributesField, "instname", inst.Name)
+		w.intAttribute(attributesField, "instid", int64(uint32(inst.ID)))
 	}
 	if hasText {
-		b = appendStringAttribute(b, "value", s)
+		w.stringAttribute(attributesField, "value", s)
 	}
-	return closed(b)
+	return w.listAfter(start)
 }
 
-// attributesBut begins the attributes of labels, later sets having precedence, but for some.
-func attributesBut(but []string, sets []pdu.LabelSet) []byte {
-	b := []byte(`"attributes":[`)
+// labelsBut appends the attributes of labels, except some. Later sets have precedence.
+func (w *builder) labelsBut(f field, but []string, sets []pdu.LabelSet) {
 	for i, set := range sets {
 		for l := range set.All() {
 			overridden := slices.ContainsFunc(sets[i+1:], func(s pdu.LabelSet) bool { _, ok := s.Get(l.Name); return ok })
 			if !overridden && l.Flags&pdu.LabelOptional == 0 && !slices.Contains(but, l.Name) {
-				b = appendLabel(b, l.Name, l)
+				w.label(f, l.Name, l)
 			}
 		}
 	}
-	return b
 }
 
-// closed ends attributes; without any there are none.
-func closed(b []byte) []byte {
-	if b[len(b)-1] == '[' {
+// listAfter ends a list whose elements begin at start, and returns what was written. An empty list
+// is left out. The result is never nil.
+func (w *builder) listAfter(start int) []byte {
+	if len(w.b) == start {
 		return []byte{}
 	}
-	return append(b, "],"...)
+	w.endList()
+	return w.b
 }

@@ -3,6 +3,7 @@ package otlp_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -168,8 +169,8 @@ func bigSource(t testing.TB, metrics int) *export.Snapshot {
 
 // Once all series are known, a message is written without allocating memory, with histograms too.
 func TestAppendAllocatesNothing(t *testing.T) {
-	for name, s := range map[string]*export.Snapshot{"sums": bigSource(t, 50), "histograms": bucketSource(t, 50)} {
-		var e otlp.Encoder
+	for name, s := range map[string]*export.Snapshot{"sums": bigSource(t, 50), "histograms": bucketSource(t, 50), "sums in JSON": bigSource(t, 50)} {
+		e := otlp.Encoder{JSON: strings.Contains(name, "JSON")}
 		b := e.Append(nil, s)
 		for range 2 {
 			b = e.Append(b[:0], s)
@@ -197,9 +198,9 @@ func bucketSource(t testing.TB, metrics int) *export.Snapshot {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	for name, s := range map[string]*export.Snapshot{"sums": bigSource(b, 1000), "histograms": bucketSource(b, 1000)} {
+	for name, s := range map[string]*export.Snapshot{"sums": bigSource(b, 1000), "histograms": bucketSource(b, 1000), "JSON": bigSource(b, 1000)} {
 		b.Run("kind="+name, func(b *testing.B) {
-			var e otlp.Encoder
+			e := otlp.Encoder{JSON: name == "JSON"}
 			page := e.Append(nil, s)
 			for range 2 {
 				page = e.Append(page[:0], s)

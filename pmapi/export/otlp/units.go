@@ -5,32 +5,45 @@ import (
 	"strconv"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
+
+// baseUnits are the base units in UCUM. Prometheus makes the words on the left of them again.
+var baseUnits = map[string]string{
+	"bytes": "By", "seconds": "s", "bytes_per_second": "By/s", "per_second": "{count}/s", "hertz": "Hz",
+	"celsius": "Cel", "volts": "V", "amperes": "A", "watts": "W",
+}
+
+// unitOf returns the unit of a metric in UCUM, and the conversion of its values to that unit. The
+// unit is "" for numbers without units, and where UCUM has none.
+func unitOf(d pdu.Desc) (unit string, c base.Conversion) {
+	c, ok := base.From(d.Units)
+	switch {
+	case ok && c.Sub != 0 && d.Sem == pdu.SemCounter: // a difference has no zero point
+		return extraUnits[d.Units&0xff], base.Same
+	case ok && c.Unit == "" && d.Units.DimCount() != 0:
+		return "{count}", c
+	case ok:
+		return baseUnits[c.Unit], c
+	}
+	unit, scale := ucum(d.Units)
+	if scale < 0 {
+		return unit, base.Conversion{Mul: 1, Div: math.Pow10(-scale)}
+	}
+	return unit, base.Conversion{Mul: math.Pow10(scale), Div: 1}
+}
 
 var spaceUnits = [...]string{"By", "KiBy", "MiBy", "GiBy", "TiBy", "PiBy", "EiBy", "ZiBy", "YiBy"}
 var timeUnits = [...]string{"ns", "us", "ms", "s", "min", "h"}
 
-var extraUnits = map[pdu.Units]string{
-	pdu.TempCelsius: "Cel", pdu.TempFahrenheit: "[degF]", pdu.TempKelvin: "K",
-	pdu.Volt: "V", pdu.MilliVolt: "mV", pdu.MicroVolt: "uV",
-	pdu.Amp: "A", pdu.MilliAmp: "mA", pdu.MicroAmp: "uA",
-	pdu.KiloWatt: "kW", pdu.Watt: "W", pdu.MilliWatt: "mW", pdu.MicroWatt: "uW",
-}
+// extraUnits are the units whose zero point differs from that of their base unit.
+var extraUnits = map[pdu.Units]string{pdu.TempFahrenheit: "[degF]", pdu.TempKelvin: "K"}
 
-// ucum is the unit of values after they are multiplied by a factor; "" for units that UCUM has no text for.
-func ucum(u pdu.Units) (unit string, factor float64) {
-	factor = math.Pow10(u.ScaleCount() * u.DimCount())
-	if u.Extra() != 0 {
-		if u.DimSpace() != 0 || u.DimTime() != 0 || u.DimCount() != 0 {
-			return "", 1
-		}
-		return extraUnits[u&0xff], 1
-	}
-	if u.DimSpace() != 0 && u.ScaleSpace() >= len(spaceUnits) || u.DimTime() != 0 && u.ScaleTime() >= len(timeUnits) {
-		return "", 1
-	}
-	if u.DimCount() == 0 {
-		factor = 1
+// ucum returns units that have no base unit, as UCUM writes them, and the power of ten that makes
+// counts of thousands and so on counts of ones. The unit is "" where UCUM has none.
+func ucum(u pdu.Units) (unit string, scale int) {
+	if u.Extra() != 0 || u.DimSpace() != 0 && u.ScaleSpace() >= len(spaceUnits) || u.DimTime() != 0 && u.ScaleTime() >= len(timeUnits) {
+		return "", 0
 	}
 	var above, below string
 	add := func(dim int, text string) {
@@ -53,7 +66,7 @@ func ucum(u pdu.Units) (unit string, factor float64) {
 	if above == "" {
 		above = "1"
 	}
-	return above + below, factor
+	return above + below, u.ScaleCount() * u.DimCount()
 }
 
 // exponent follows a unit with a dimension.

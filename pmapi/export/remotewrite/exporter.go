@@ -80,7 +80,7 @@ func (e *Exporter) init() {
 		s.Demanded = http.Header{"Content-Type": {"application/x-protobuf"}, "X-Prometheus-Remote-Write-Version": {"0.1.0"}}
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
 		s.Retry = retry
-		s.Reason = func(body []byte) string { return strings.TrimSpace(string(body)) }
+		s.Reason = func(_ http.Header, body []byte) string { return strings.TrimSpace(string(body)) }
 	})
 }
 

@@ -23,7 +23,8 @@ const MaxMessage = 64 << 20
 //	0  the text "PCPSEND1"
 //	8  uint32 CRC-32C of all that follows
 //	12 uint32 points
-//	16 uint8 length of the encoding's name, the name, and the body
+//	16 uint8 length of what follows before the body: the encoding, and a space and the type if
+//	   there is one
 //
 // in little-endian order. The file "lock" has the name of the protocol. A file that is damaged, as by a crash of the computer, is found out when it is read.
 type directory struct {
@@ -164,8 +165,12 @@ func (d *directory) remove(n uint64) error { return os.Remove(d.name(n)) }
 func appendFile(b []byte, m Message) []byte {
 	b = append(b, fileMagic+"\x00\x00\x00\x00"...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(m.Points))
-	b = append(b, byte(len(m.Encoding)))
-	b = append(append(b, m.Encoding...), m.Body...)
+	kind := m.Encoding
+	if m.Type != "" {
+		kind += " " + m.Type
+	}
+	b = append(b, byte(len(kind)))
+	b = append(append(b, kind...), m.Body...)
 	binary.LittleEndian.PutUint32(b[8:], crc32.Checksum(b[12:], castagnoli))
 	return b
 }
@@ -179,9 +184,10 @@ func parseFile(b []byte) (Message, error) {
 		return Message{}, errors.New("the message is damaged")
 	}
 	points := binary.LittleEndian.Uint32(b[12:])
-	encoding, rest := int(b[16]), b[fileHeader:]
-	if len(rest) < encoding || points > maxPoints {
+	length, rest := int(b[16]), b[fileHeader:]
+	if len(rest) < length || points > maxPoints {
 		return Message{}, errors.New("the message is malformed")
 	}
-	return Message{Body: rest[encoding:], Encoding: string(rest[:encoding]), Points: int(points)}, nil
+	encoding, kind, _ := strings.Cut(string(rest[:length]), " ")
+	return Message{Body: rest[length:], Encoding: encoding, Type: kind, Points: int(points)}, nil
 }

@@ -11,6 +11,7 @@ import (
 type Message struct {
 	Body     []byte // the bytes to send; the queue owns them after Put
 	Encoding string // the header Content-Encoding; "" for none
+	Type     string // the header Content-Type; "" for that of Sender.Demanded or Sender.Header
 	Points   int    // the number of data points
 
 	Tag any // for Sender.Done; it is not kept in a directory
@@ -143,7 +144,7 @@ func (q *queue) next() (m Message, ok, ended bool) {
 				q.drop(e)
 				continue
 			}
-			e.Body, e.Encoding = m.Body, m.Encoding
+			e.Body, e.Encoding, e.Type = m.Body, m.Encoding, m.Type
 		}
 		q.stats.sending.add(e.Points)
 		return e, true, false

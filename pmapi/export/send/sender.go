@@ -81,8 +81,8 @@ type Sender struct {
 	// negative), and why.
 	Reply func(header http.Header, body []byte) (rejected int64, message string, err error)
 
-	// Reason, if not nil, returns the reason in the body of another reply, for Retry and the log.
-	Reason func(body []byte) string
+	// Reason, if not nil, returns the reason in another reply, for Retry and the log.
+	Reason func(header http.Header, body []byte) string
 
 	// Done, if not nil, is called by Run, in order, after each message that was accepted or
 	// refused.
@@ -379,6 +379,9 @@ func (s *Sender) post(ctx context.Context, m Message) result {
 	if m.Encoding != "" {
 		req.Header.Set("Content-Encoding", m.Encoding)
 	}
+	if m.Type != "" {
+		req.Header.Set("Content-Type", m.Type)
+	}
 	resp, err := s.Client.Do(req)
 	if err != nil {
 		return result{err: err, retry: true}
@@ -408,7 +411,7 @@ func (s *Sender) post(ctx context.Context, m Message) result {
 	}
 	reason := ""
 	if s.Reason != nil {
-		reason = Shortened(s.Reason(body))
+		reason = Shortened(s.Reason(resp.Header, body))
 	}
 	again.err = statusError(resp.Status, reason)
 	if !s.Retry(resp.StatusCode, reason) {
