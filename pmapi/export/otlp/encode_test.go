@@ -145,7 +145,7 @@ version gauge value="6.0" = 1
 	}
 }
 
-// A receiver can tell two hosts apart, whatever they say of themselves.
+// TestInstanceID: a receiver can tell two hosts apart, also those without labels.
 func TestInstanceID(t *testing.T) {
 	for _, test := range []struct {
 		labels   string

@@ -269,7 +269,8 @@ func (m *metric) sumOf(g *group) (sum float64, ok bool) {
 	return sum, sum >= 0
 }
 
-// appendHistogramEnd writes that a histogram has no value any more. It has its buckets, since receivers may keep them as series.
+// appendHistogramEnd writes that a histogram has no value any more. It has its buckets, since
+// receivers may keep them as series.
 func (e *Encoder) appendHistogramEnd(g *group) {
 	g.ended = true
 	e.beginPoint(g.attributes, g.start)

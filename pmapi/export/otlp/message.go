@@ -198,7 +198,7 @@ func (w *builder) counts(f field, all []uint64) {
 	w.endList()
 }
 
-// beginPacked begins a repeated field of n values of 8 bytes; ok is false if there are none.
+// beginPacked begins a repeated field of n values of 8 bytes; ok is false if n is 0.
 func (w *builder) beginPacked(f field, n int) (ok bool) {
 	w.list(f)
 	if n > 0 && !w.json {
@@ -314,7 +314,7 @@ func (w *builder) pair(f field, key string, v any) {
 	w.close()
 }
 
-// any appends the field of an AnyValue. null becomes an empty string, since AnyValue has none.
+// any appends the field of an AnyValue. null becomes an empty string, since AnyValue lacks it.
 func (w *builder) any(v any) {
 	switch v := v.(type) {
 	case bool:

@@ -163,7 +163,8 @@ func (e *Encoder) appendPoints(m *metric, values pdu.ValueSet) {
 	m.live = seen
 }
 
-// name makes the attributes of a point if its instance or text has changed, and ends its old series.
+// name makes the attributes of a point if its instance or text has changed, and ends its old
+// series.
 func (e *Encoder) name(m *metric, p *point, id pdu.InstID, a pdu.Atom) {
 	inst := m.source.InDom.Instance(id)
 	s := ""
@@ -242,7 +243,8 @@ var (
 // noValue is the flag of a point that ends its series.
 const noValue = 1
 
-// attributesOf returns the attributes of a point. Labels that are notes are left out, and what tells instances apart has precedence.
+// attributesOf returns the attributes of a point. Labels that are notes are left out. The name and
+// number of the instance have precedence over labels.
 func (e *Encoder) attributesOf(labels pdu.LabelSet, inst *export.Instance, hasText bool, s string) []byte {
 	own := []string{"value", "instname", "instid"}
 	sets := []pdu.LabelSet{labels}

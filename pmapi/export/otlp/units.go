@@ -15,7 +15,7 @@ var baseUnits = map[string]string{
 }
 
 // unitOf returns the unit of a metric in UCUM, and the conversion of its values to that unit. The
-// unit is "" for numbers without units, and where UCUM has none.
+// unit is "" for numbers without units, and for units that UCUM lacks.
 func unitOf(d pdu.Desc) (unit string, c base.Conversion) {
 	c, ok := base.From(d.Units)
 	switch {
@@ -40,7 +40,7 @@ var timeUnits = [...]string{"ns", "us", "ms", "s", "min", "h"}
 var extraUnits = map[pdu.Units]string{pdu.TempFahrenheit: "[degF]", pdu.TempKelvin: "K"}
 
 // ucum returns units that have no base unit, as UCUM writes them, and the power of ten that makes
-// counts of thousands and so on counts of ones. The unit is "" where UCUM has none.
+// counts of thousands and so on counts of ones. The unit is "" if UCUM lacks it.
 func ucum(u pdu.Units) (unit string, scale int) {
 	if u.Extra() != 0 || u.DimSpace() != 0 && u.ScaleSpace() >= len(spaceUnits) || u.DimTime() != 0 && u.ScaleTime() >= len(timeUnits) {
 		return "", 0
