@@ -297,3 +297,9 @@ func archiveBelow(src source.Source) *archivesource.Source {
 		src = over.Unwrap()
 	}
 }
+
+// isReadBackwards reports whether a source is an archive that each fetch moves back in time.
+func isReadBackwards(src source.Source) bool {
+	a := archiveBelow(src)
+	return a != nil && a.IsBackwards()
+}

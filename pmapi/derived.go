@@ -58,9 +58,11 @@ import (
 //	                                 attributes, those of the other alternative, or none
 //
 // The functions delta and rate have no value at the first fetch, nor at the first fetch after a new
-// connection or SetMode. They continue across a mark of an archive, as in the C library. If a
-// counter has decreased, rate has no value for a floating type, and assumes that an integer type
-// has wrapped.
+// connection or SetMode. They continue across a mark of an archive, as in the C library. As a rate
+// of a Group, they have no value if a counter has decreased, if no time has passed, and if the
+// clock was set back. A metric that is not a counter may have a negative change. In an archive that
+// is read backwards, both are the same as forwards. The C library takes each integer that has
+// decreased for a counter that has wrapped.
 //
 // A guard that consists of integers, defined, !, && and || chooses its alternative as soon as the
 // metrics are known. The other alternative may name metrics that the source does not have:

@@ -558,6 +558,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 	w.Time = o.raw.Time
 	o.names.begin(ctx)
 	archive := archiveBelow(o.Source) != nil
+	moment := derived.Moment{Time: o.raw.Time, Backwards: isReadBackwards(o.Source)}
 	for i, id := range o.plan.ids {
 		places := o.plan.where[i]
 		m := o.byID[id]
@@ -572,7 +573,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 		default:
 			if m.computed != o.fetch { // it may be asked for twice
 				m.computed = o.fetch
-				if err := m.prog.Eval(ctx, o.raw.Time, derived.Sets{Values: o.values, Places: places}, &o.names); err != nil {
+				if err := m.prog.Eval(ctx, moment, derived.Sets{Values: o.values, Places: places}, &o.names); err != nil {
 					return err
 				}
 				o.debug.computed(i, m)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
@@ -52,12 +53,12 @@ import (
 // the collector has neither a value nor an error for it (see DiscreteOnce).
 //
 // A rate is the difference between a value and that of the Fetch before, in the units of the
-// metric, divided by the seconds between them on the collector's clock; less than a
-// nanosecond counts as one. There is none, but pdu.ErrAgain, at the first Fetch and for an
-// instance without a value before. A Fetch that fails does not count: the next rate is since
-// the last one that succeeded. A value below the one before has no rate, but pdu.ErrValue
-// (see CounterWrap). Neither has one after the clock was set back, for which the C library
-// has a rate as if a nanosecond had passed.
+// metric, divided by the seconds between them on the collector's clock. At the first Fetch, and
+// for an instance without a value before, the error is pdu.ErrAgain instead. A Fetch that
+// fails does not count: the next rate is since the last one that succeeded. There is no rate,
+// but pdu.ErrValue, if the counter has decreased (see CounterWrap), if no time has passed, and
+// if the clock was set back. The C library has a rate in the last two cases, as if a
+// nanosecond had passed. In an archive that is read backwards, a rate is the same as forwards.
 //
 // # Sharing a Context
 //
@@ -83,6 +84,8 @@ type Group struct {
 	epoch   source.Epoch // of the values before, once started
 	started bool         // there has been a fetch
 	fetches uint64       // how many results there were
+
+	backwards bool // the result is of an archive that is read backwards
 
 	unresolved   bool // some metric has to be looked up
 	instsChanged bool // some instance may have another number
@@ -310,6 +313,7 @@ func (g *Group) fetchValues(ctx context.Context) error {
 	} else {
 		err = src.Fetch(ctx, g.ids, g.profile, &g.result)
 		epoch = src.Epoch()
+		g.backwards = isReadBackwards(src)
 	}
 	if epoch.Connection != g.epoch.Connection || epoch.Gap != g.epoch.Gap {
 		g.startAgain()
@@ -344,6 +348,11 @@ func (g *Group) distribute(ctx context.Context, m member) error {
 	b.setCode(pdu.ErrAgain)
 	m.resetRates()
 	return nil
+}
+
+// step is the time from a sample before to the result.
+func (g *Group) step(since time.Time) difference.Step {
+	return difference.Step{Elapsed: g.result.Time.Sub(since), Backwards: g.backwards}
 }
 
 // startAgain drops what was known from another connection.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -140,6 +141,6 @@ func (e *Events[T]) put(at time.Time, a pdu.Atom) {
 	}
 	r := &e.rows[len(e.rows)-1]
 	r.at = at
-	var none sample
-	r.code = e.conv.convert(&r.value, a, &none, 0)
+	var none difference.Sample
+	r.code = e.conv.convert(&r.value, a, &none, difference.Step{})
 }

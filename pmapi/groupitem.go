@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -12,7 +13,7 @@ type Item[T pdu.Scalar] struct {
 	groupMetric
 	conv  converter[T]
 	at    time.Time // of the value before, for rates
-	last  sample
+	last  difference.Sample
 	index int // where the value was
 	seen  bool
 	value T
@@ -67,12 +68,12 @@ func (i *Item[T]) setDesc(d, _ pdu.Desc) error {
 	return i.conv.setDesc(d, &i.opts)
 }
 
-func (i *Item[T]) resetRates() { i.last, i.seen = sample{}, false }
+func (i *Item[T]) resetRates() { i.last, i.seen = difference.Sample{}, false }
 
 func (i *Item[T]) setValues(_ context.Context, s pdu.ValueSet) error {
 	if i.hasFailed(s) {
 		i.setMissing(s)
-		i.last.ok = false
+		i.last.OK = false
 		return nil
 	}
 	index, ok := i.selectValue(s, i.index)
@@ -81,7 +82,7 @@ func (i *Item[T]) setValues(_ context.Context, s pdu.ValueSet) error {
 		case i.keepsValues(s) && i.seen:
 			i.setCode(0)
 		case s.Len() == 0:
-			i.last.ok = false
+			i.last.OK = false
 		default:
 			i.resetRates()
 		}
@@ -89,7 +90,7 @@ func (i *Item[T]) setValues(_ context.Context, s pdu.ValueSet) error {
 	}
 	now := i.g.result.Time
 	i.index = index
-	i.code = i.conv.convert(&i.value, s.Atom(index, i.desc.Type), &i.last, now.Sub(i.at))
+	i.code = i.conv.convert(&i.value, s.Atom(index, i.desc.Type), &i.last, i.g.step(i.at))
 	i.misfit = i.code != 0
 	i.at = now
 	i.seen = i.seen || i.code == 0

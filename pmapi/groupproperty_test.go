@@ -71,7 +71,7 @@ func TestRatesAddUp(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			passed := now.Sub(before).Seconds()
+			passed := float64(now.Sub(before)) / 1e9
 			sum, scaledSum = sum+x*passed, scaledSum+y*passed
 			last, before = count, now
 		}
@@ -122,7 +122,7 @@ func TestSetsAgainstModel(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			seconds := now.Sub(before).Seconds()
+			seconds := float64(now.Sub(before)) / 1e9
 			model := func(id pdu.InstID) string {
 				count, here := counts[id]
 				was, there := last[id]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -26,7 +27,7 @@ type Set[T pdu.Scalar] struct {
 // A row is one instance of a Set.
 type row[T pdu.Scalar] struct {
 	inst  pdu.Instance
-	last  sample
+	last  difference.Sample
 	code  pdu.Error
 	value T
 }
@@ -143,7 +144,7 @@ func (s *Set[T]) setValues(ctx context.Context, v pdu.ValueSet) error {
 	}
 	if s.setMissing(v) {
 		for i := range s.rows {
-			s.rows[i].last.ok = false
+			s.rows[i].last.OK = false
 		}
 		if v.Err() == nil { // there are none at present
 			s.dropRows()
@@ -165,10 +166,10 @@ func (s *Set[T]) setValues(ctx context.Context, v pdu.ValueSet) error {
 		}
 	}
 	now := s.g.result.Time
-	since := now.Sub(s.at)
+	step := s.g.step(s.at)
 	for i := range s.rows {
 		r := &s.rows[i]
-		r.code = s.conv.convert(&r.value, v.Atom(i, s.desc.Type), &r.last, since)
+		r.code = s.conv.convert(&r.value, v.Atom(i, s.desc.Type), &r.last, step)
 	}
 	s.at, s.code = now, 0
 	return nil

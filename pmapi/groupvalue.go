@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 )
 
 // A converter makes Go values of the values of a metric.
 type converter[T pdu.Scalar] struct {
 	conversion
-	rater
+	kind difference.Kind
 	to   pdu.Type // that T holds
 	text []byte   // scratch
 }
@@ -37,20 +38,20 @@ func (c *converter[T]) setDesc(d pdu.Desc, o *itemOptions) error {
 	if aggregate && (c.conversion.rate || c.scaled) {
 		return fmt.Errorf("type %v has no rates and units: %w", d.Type, pdu.ErrConv)
 	}
-	c.rater = raterOf(d.Type, o)
+	c.kind = difference.KindOf(d.Type, true, o.counterWrap)
 	return nil
 }
 
 // convert converts a value into *to. last is the sample before, which it replaces,
-// and since the time between them: for rates.
-func (c *converter[T]) convert(to *T, a pdu.Atom, last *sample, since time.Duration) pdu.Error {
+// and step the time between them: for rates.
+func (c *converter[T]) convert(to *T, a pdu.Atom, last *difference.Sample, step difference.Step) pdu.Error {
 	if !c.conversion.rate && !c.scaled {
 		return c.set(to, a)
 	}
 	if a.Type == pdu.TypeString {
 		var err error
 		if a, err = parseNumber(a, pdu.TypeDouble); err != nil {
-			last.ok = false
+			last.OK = false
 			return pdu.FromError(err)
 		}
 	}
@@ -66,11 +67,11 @@ func (c *converter[T]) convert(to *T, a pdu.Atom, last *sample, since time.Durat
 	} else {
 		was := *last
 		var err error
-		if *last, err = c.sample(a); err != nil {
+		if *last, err = c.kind.Sample(a); err != nil {
 			return pdu.FromError(err)
 		}
 		var code pdu.Error
-		if x, code = c.rater.rate(was, *last, since); code != 0 {
+		if x, code = c.kind.Rate(was, *last, step); code != 0 {
 			return code
 		}
 	}

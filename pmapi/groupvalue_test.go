@@ -67,8 +67,7 @@ func TestGroupRates(t *testing.T) {
 	}
 }
 
-// Time that does not pass counts as a nanosecond, and there is no rate when it goes
-// back.
+// There is no rate when no time has passed, nor when it goes back.
 func TestGroupRateTimes(t *testing.T) {
 	s := newLoggedSource(false)
 	m := s.add("m", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemInstant, Units: pdu.SpaceByte}, nil)
@@ -78,7 +77,7 @@ func TestGroupRateTimes(t *testing.T) {
 		pass time.Duration
 		want float64
 		code pdu.Error
-	}{{0, 0, pdu.ErrAgain}, {2 * time.Second, 0.5, 0}, {1, 1e9, 0}, {0, 1e9, 0}, {-time.Second, 0, pdu.ErrValue}, {-1, 0, pdu.ErrValue}, {time.Hour, 1. / 3600, 0}} {
+	}{{0, 0, pdu.ErrAgain}, {2 * time.Second, 0.5, 0}, {1, 1e9, 0}, {0, 0, pdu.ErrValue}, {-time.Second, 0, pdu.ErrValue}, {-1, 0, pdu.ErrValue}, {time.Hour, 1. / 3600, 0}} {
 		s.src.Advance(step.pass)
 		m.Set(pdu.Uint64(uint64(n)))
 		if _, err := g.Fetch(t.Context()); err != nil {

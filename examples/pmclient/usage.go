@@ -2,9 +2,9 @@ package main
 
 import (
 	"math"
-	"time"
 
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 // A usage is a row of the report. What is unknown is not a number, and what is less than 0 makes no sense.
@@ -23,7 +23,7 @@ var unknown = math.NaN()
 func (h *host) usage(before, now *pdu.Result) usage {
 	u := usage{busiest: -1, cpu: unknown, busy: unknown, iops: unknown, free: unknown}
 	elapsed := now.Time.Sub(before.Time)
-	h.addProcessors(&u, before, now, elapsed)
+	h.addProcessors(&u, before, now)
 	// As in pmclient(1) the value is a float of 32 bits, and the one before has to be there.
 	_, wasFree := singleValue[float32](before, freeMem, h.descs[freeMem].Type)
 	if v, ok := singleValue[float32](now, freeMem, h.descs[freeMem].Type); ok && wasFree {
@@ -34,17 +34,20 @@ func (h *host) usage(before, now *pdu.Result) usage {
 	from, ok1 := singleValue[float64](before, diskTotal, h.descs[diskTotal].Type)
 	to, ok2 := singleValue[float64](now, diskTotal, h.descs[diskTotal].Type)
 	if ok1 && ok2 {
-		u.iops = (to - from + 0.5) / elapsed.Seconds() // as pmclient(1) rounds
+		rate, err := pmapi.CounterRate(pdu.Float64(from), pdu.Float64(to), elapsed, false)
+		if u.iops = rate + 0.5/elapsed.Seconds(); err != nil { // as pmclient(1) rounds
+			u.iops = unknown
+		}
 	}
 	u.load1, u.load15 = h.instanceValue(now, load, h.load1Inst), h.instanceValue(now, load, h.load15Inst)
 	return u
 }
 
 // addProcessors computes how busy the processors were, and which was busiest: its number is its index in the set.
-func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Duration) {
+func (h *host) addProcessors(u *usage, before, now *pdu.Result) {
 	set := now.At(cpuUser)
 	for i := range min(set.Len(), h.cpus) {
-		busy := h.busySeconds(before, now, set.Inst(i)) / elapsed.Seconds()
+		busy := h.busyShare(before, now, set.Inst(i))
 		if math.IsNaN(busy) {
 			continue
 		}
@@ -59,20 +62,25 @@ func (h *host) addProcessors(u *usage, before, now *pdu.Result, elapsed time.Dur
 	u.cpu = float64(float32(u.cpu) / float32(h.cpus))
 }
 
-// busySeconds is how many seconds a processor has been busy. As in pmclient(1) the values are floats of 32 bits: milliseconds,
-// after a month, in steps of 256.
-func (h *host) busySeconds(before, now *pdu.Result, cpu pdu.InstID) float64 {
-	var busy float32
+// busyShare returns the share of the time that a processor was busy, unknown if a counter was
+// reset. As in pmclient(1) the values are floats of 32 bits: milliseconds, after a month, in steps
+// of 256.
+func (h *host) busyShare(before, now *pdu.Result, cpu pdu.InstID) float64 {
+	var busy float64
 	for _, set := range []int{cpuUser, cpuSys} {
-		busy += float32(h.instanceValue(now, set, cpu))
-		busy -= float32(h.instanceValue(before, set, cpu))
+		from, to := h.instanceValue(before, set, cpu), h.instanceValue(now, set, cpu)
+		rate, err := pmapi.CounterRate(pdu.Float32(float32(from)), pdu.Float32(float32(to)), now.Time.Sub(before.Time), false)
+		if err != nil {
+			return unknown
+		}
+		busy += rate
 	}
-	a, err := pdu.Float64(float64(busy)).ConvertUnits(h.descs[cpuUser].Units, pdu.TimeSec)
+	a, err := pdu.Float64(busy).ConvertUnits(h.descs[cpuUser].Units, pdu.TimeSec)
 	if err != nil {
 		return unknown
 	}
-	seconds, _ := pdu.As[float64](a)
-	return seconds
+	share, _ := pdu.As[float64](a)
+	return share
 }
 
 // instanceValue is the value of an instance, unknown without one.

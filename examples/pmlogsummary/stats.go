@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/lognum"
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -96,12 +97,10 @@ func (n *metric) begin(now stamp, v float64) {
 	n.series = append(n.series, s)
 }
 
-// increase is how much a counter has increased; less than 0 if it was reset.
-func (n *metric) increase(from, to float64) float64 {
-	if to < from {
-		to += n.wrap
-	}
-	return to - from
+// increase is how much a counter has increased. ok is false if it was reset.
+func (n *metric) increase(from, to float64) (v float64, ok bool) {
+	v, code := n.kind.Increase(difference.Float(from), difference.Float(to))
+	return v, code == 0
 }
 
 // addCount adds the value of a counter, of which the rates are what counts. The time is that since the last value.
@@ -109,8 +108,8 @@ func (s *series) addCount(n *metric, now stamp, v, time float64) {
 	if time == 0 {
 		return
 	}
-	increase := n.increase(s.value, v)
-	if s.marked || increase < 0 {
+	increase, ok := n.increase(s.value, v)
+	if s.marked || !ok {
 		s.first += now - s.last
 		s.marked = false
 	} else {
@@ -200,7 +199,7 @@ func (s *series) addToBins(n *metric, now stamp, v float64) {
 		if time == 0 {
 			return
 		}
-		if increase := n.increase(s.value, v); s.marked || increase < 0 {
+		if increase, ok := n.increase(s.value, v); s.marked || !ok {
 			s.first += now - s.last
 			s.marked = false
 		} else {

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -30,7 +31,7 @@ func TestBin(t *testing.T) {
 
 // TestSeries adds up a counter that is reset, and an instant metric across a mark.
 func TestSeries(t *testing.T) {
-	n := &metric{desc: pdu.Desc{Sem: pdu.SemCounter}, scale: 1}
+	n := &metric{desc: pdu.Desc{Sem: pdu.SemCounter}, scale: 1, kind: difference.KindOf(pdu.TypeU64, true, false).OfFloats()}
 	n.begin(0, 100)
 	c := &n.series[0]
 	for _, v := range []struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/lognum"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -55,8 +56,8 @@ type selection struct {
 type metric struct {
 	id      pdu.PMID
 	desc    pdu.Desc
-	scale   float64  // of the time in the units of a counter, to seconds
-	wrap    float64  // how many values a counter has; 0 if it cannot wrap
+	scale   float64 // of the time in the units of a counter, to seconds
+	kind    difference.Kind
 	series  []series // as the reader has them
 	warned  map[string]bool
 	binned  bool // its series have bins
@@ -140,15 +141,7 @@ func (m *summary) newMetric(known *lognum.Metric[*metric]) *metric {
 		m.warn(n, "cannot find descriptor", pdu.ErrPMIDLog)
 		return n
 	}
-	switch n.desc.Type {
-	case pdu.Type32, pdu.TypeU32:
-		n.wrap = 1 << 32
-	case pdu.Type64, pdu.TypeU64:
-		n.wrap = 1 << 64
-	}
-	if !m.wraps {
-		n.wrap = 0
-	}
+	n.kind = difference.KindOf(n.desc.Type, true, m.wraps).OfFloats()
 	if !m.sum {
 		n.scale = timeScale(n.desc.Units)
 	}

@@ -102,9 +102,12 @@ func (s *source) rate(m int, to pdu.Atom) (pdu.Atom, error) {
 	if !ok {
 		return to, pdu.ErrAgain
 	}
-	change, err := pmapi.CounterChange(from, to, s.wrap)
-	seconds := max(s.now.Time.Sub(s.before.Time), time.Nanosecond).Seconds()
-	return pdu.Float64(change / seconds), err
+	elapsed := s.now.Time.Sub(s.before.Time)
+	if _, _, step := s.pc.Mode(); step < 0 { // the archive is read backwards
+		from, to, elapsed = to, from, -elapsed
+	}
+	rate, err := pmapi.CounterRate(from, to, elapsed, s.wrap)
+	return pdu.Float64(rate), err
 }
 
 // usage is how the processors were used.

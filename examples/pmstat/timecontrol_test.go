@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestTimeControl(t *testing.T) {
 
 [Time Control] Repositioned in archive ...
 @ Mon Nov 23 05:12:07 2026
-    7.81      0 18815m  40892  3394m    0    0    0    0    ?    ?   ?   ?   ?
+    7.81      0 18815m  40892  3394m    ?    ?    ?    ?    ?    ?   ?   ?   ?
 new timezone: CET-1 (here)
 @ Mon Nov 23 06:12:06 2026
     7.81      0 18604m  40892  3566m    0    0    0    0 6716 156K  71  29   0
@@ -75,6 +76,11 @@ new timezone: CET-1 (here)
 		t.Errorf("%d messages sent:\n%s", len(log), strings.Join(log, "\n"))
 	}
 }
+
+// rowsBack matches rows without the use of processors, which samples before the last one have.
+// PCP's pmstat prints 0 for counters that have the same value then, as if a nanosecond had passed.
+// Ours has no rate when time goes back.
+var rowsBack = regexp.MustCompile(`(?m)^((?: +\S+){5})(?: +[0-9?KM]+){6}((?: +\?){3,5})$`)
 
 // TestInteropTimeControl has the same server step PCP's pmstat and ours, and compares what they print and what they send.
 func TestInteropTimeControl(t *testing.T) {
@@ -102,6 +108,8 @@ func TestInteropTimeControl(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			want, wantLog := runControlled(t, "pmstat", tt.args, tt.commands)
 			got, gotLog := runControlled(t, ours, tt.args, tt.commands)
+			want.Stdout = rowsBack.ReplaceAllString(want.Stdout, "$1 ? ? ? ? ? ?$2")
+			got.Stdout = rowsBack.ReplaceAllString(got.Stdout, "$1 ? ? ? ? ? ?$2")
 			if diff := cmp.Diff(want, got); diff != "" || want.Stdout == "" {
 				t.Errorf("(-PCP +ours):\n%s", diff)
 			}
@@ -148,6 +156,8 @@ func TestInteropTimeControlLive(t *testing.T) {
 				return r
 			}
 			want, got := run("pmstat"), run(ours)
+			want.Stdout = rowsBack.ReplaceAllString(want.Stdout, "$1 ? ? ? ? ? ?$2")
+			got.Stdout = rowsBack.ReplaceAllString(got.Stdout, "$1 ? ? ? ? ? ?$2")
 			if diff := cmp.Diff(want, got); diff != "" || want.Stdout == "" {
 				t.Errorf("(-PCP +ours):\n%s", diff)
 			}

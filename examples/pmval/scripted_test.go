@@ -18,6 +18,7 @@ func suite(t *testing.T) *scripted.Suite {
 	s := &scripted.Suite{Tool: "pmval", Golden: "testdata/scripted", Differs: map[string]string{
 		"-s 12 c.string":      "the real one names a function of its own",
 		"-s 1 -x 5 v.i.empty": "the real one sends what has no values",
+		"odd clock":           "there is no rate when no time has passed",
 	}}
 	collector := newCollector(t)
 	add := func(env string, args ...string) {

@@ -162,14 +162,20 @@ func (r *report) printSample() {
 		if !ok {
 			return
 		}
+		if row == nil {
+			if r.aggregate == "" {
+				r.printRow(device, [columnCount]float64{}, false)
+			}
+			continue
+		}
 		matching++
 		if r.aggregate != "" {
-			r.add(&total, row)
+			r.add(&total, *row)
 			continue
 		}
 		idle := row[0] == 0 && row[1] == 0 && row[2] == 0 && row[3] == 0
 		if !r.noIdle || !idle {
-			r.printRow(device, row, !slices.ContainsFunc(row[:], func(v float64) bool { return v < 0 }))
+			r.printRow(device, *row, true)
 		}
 	}
 	if r.aggregate == "" {
@@ -197,18 +203,25 @@ func (r *report) add(total *[columnCount]float64, row [columnCount]float64) {
 	}
 }
 
-// row is the columns of a device. ok is false if one of the samples lacks a value.
-func (r *report) row(device string) (row [columnCount]float64, ok bool) {
+// row returns the columns of a device, nil if a counter was reset or no time has passed. ok is false
+// if one of the samples lacks a value.
+func (r *report) row(device string) (row *[columnCount]float64, ok bool) {
+	seconds := r.now.time.Sub(r.before.time).Seconds()
+	comparable := seconds > 0
 	var change [metricCount]float64
 	for m := range change {
 		from, ok1 := r.before.values[m][device]
 		to, ok2 := r.now.values[m][device]
 		if !ok1 || !ok2 {
-			return row, false
+			return nil, false
 		}
-		change[m] = to - from
+		var err error
+		change[m], err = pmapi.CounterChange(pdu.Float64(from), pdu.Float64(to), false)
+		comparable = comparable && err == nil
 	}
-	seconds := r.now.time.Sub(r.before.time).Seconds()
+	if !comparable {
+		return nil, true
+	}
 	per := func(v, n float64) float64 {
 		if n == 0 {
 			return 0
@@ -217,7 +230,7 @@ func (r *report) row(device string) (row [columnCount]float64, ok bool) {
 	}
 	requests := change[reads] + change[writes]
 	busy := change[readTime] + change[writeTime]
-	return [columnCount]float64{
+	return &[columnCount]float64{
 		per(change[readMerges], seconds), per(change[writeMerges], seconds), per(change[reads], seconds), per(change[writes], seconds),
 		per(change[readBytes], seconds), per(change[writeBytes], seconds), per(change[readBytes]+change[writeBytes], requests),
 		per(busy, seconds) / 1000, per(busy, requests), per(change[readTime], change[reads]), per(change[writeTime], change[writes]),

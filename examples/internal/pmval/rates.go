@@ -1,6 +1,9 @@
 package pmval
 
 import (
+	"errors"
+	"time"
+
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -9,7 +12,11 @@ import (
 // printRates prints a row of the rates from one sample to the next.
 func (p *printer) printRates(before, now *pdu.Result) error {
 	old, set := p.values(before), p.values(now)
-	seconds := tool.Elapsed(before.Time, now.Time)
+	elapsed := time.Duration(tool.Elapsed(before.Time, now.Time) * 1e9)
+	_, _, step := p.pc.Mode()
+	if step < 0 { // the archive is read backwards
+		elapsed = -elapsed
+	}
 	_, factor := tool.RateUnits(p.desc.Units)
 	return p.printRow(set, func(b []byte, i int, column tool.Column) ([]byte, error) {
 		j := 0
@@ -21,18 +28,21 @@ func (p *printer) printRates(before, now *pdu.Result) error {
 		if j < 0 {
 			return b, nil
 		}
-		change, err := p.change(old.Atom(j, p.desc.Type), set.Atom(i, p.desc.Type))
-		rate := change * factor / seconds
-		if rate < 0 {
-			return column.AppendText(b, "!"), err
+		from, to := old.Atom(j, p.desc.Type), set.Atom(i, p.desc.Type)
+		if step < 0 {
+			from, to = to, from
 		}
-		return column.AppendFloat(b, rate), err
+		rate, err := p.rate(from, to, elapsed)
+		if errors.Is(err, pdu.ErrValue) {
+			return column.AppendText(b, "!"), nil
+		}
+		return column.AppendFloat(b, rate*factor), err
 	})
 }
 
-// change is how far a counter has come. It is computed with floating point numbers, as pmval(1) does: 64-bit counters
-// beyond 2^53 come in steps of more than 1.
-func (p *printer) change(from, to pdu.Atom) (float64, error) {
+// rate returns how fast a counter has increased. It computes with floating point numbers, as
+// pmval(1) does: 64-bit counters beyond 2^53 come in steps of more than 1.
+func (p *printer) rate(from, to pdu.Atom, elapsed time.Duration) (float64, error) {
 	a, err := p.float(from)
 	if err != nil {
 		return 0, err
@@ -41,9 +51,9 @@ func (p *printer) change(from, to pdu.Atom) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	change, err := pmapi.CounterChange(pdu.Float64(a), pdu.Float64(b), false)
-	if change < 0 && p.wrap {
-		change, err = pmapi.CounterChange(from, to, true)
+	rate, err := pmapi.CounterRate(pdu.Float64(a), pdu.Float64(b), elapsed, false)
+	if err != nil && p.wrap {
+		rate, err = pmapi.CounterRate(from, to, elapsed, true)
 	}
-	return change, err
+	return rate, err
 }

@@ -175,6 +175,12 @@ func (s *Source) Mode() (Mode, time.Time, time.Duration) {
 	return s.mode, s.position, s.step
 }
 
+// IsBackwards reports whether each Fetch goes back in time.
+func (s *Source) IsBackwards() bool {
+	mode, _, step := s.Mode()
+	return mode == ModeBack || mode == ModeInterp && step < 0
+}
+
 // SetMode sets the mode, the position, which stays if it is the zero time, and the step of
 // ModeInterp. Other modes are pdu.ErrMode.
 func (s *Source) SetMode(mode Mode, position time.Time, step time.Duration) error {
@@ -208,7 +214,7 @@ func (s *Source) Every(interval time.Duration) {
 	if interval <= 0 {
 		return
 	}
-	if mode == ModeBack || mode == ModeInterp && step < 0 {
+	if s.IsBackwards() {
 		interval = -interval
 	}
 	if mode != ModeInterp || step != interval {

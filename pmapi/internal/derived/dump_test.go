@@ -80,7 +80,7 @@ expr node @ type=DEFINED left=(nil) right=(nil) save_last=0
 		if err := r.Decode(b[pdu.HeaderLen:]); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Eval(t.Context(), time.Unix(int64(i), 0), Sets{Values: &r, Places: []int{0}}, nil); err != nil {
+		if err := p.Eval(t.Context(), Moment{Time: time.Unix(int64(i), 0)}, Sets{Values: &r, Places: []int{0}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,11 +29,17 @@ const (
 	matchWork  = 1 << 8  // units of work that matching a name takes
 )
 
+// A Moment is the time of a fetch.
+type Moment struct {
+	Time      time.Time
+	Backwards bool // each fetch goes back in time
+}
+
 // Eval computes the values of an expression from those of its operands, once for each fetch. In
 // the long run it allocates nothing, unless all parts of the expression have more than keptValues
 // values. The error is the cause of the end of ctx. It makes the next values the first ones for
 // delta and rate.
-func (p *Program) Eval(ctx context.Context, at time.Time, sets Sets, names Names) error {
+func (p *Program) Eval(ctx context.Context, at Moment, sets Sets, names Names) error {
 	most := 0
 	for i := range p.inputs {
 		p.inputs[i].read(sets.Values.At(sets.Places[i]), p.types[i])
@@ -81,7 +87,7 @@ func (o *bound) forget() {
 type evaluation struct {
 	p     *Program
 	ctx   context.Context
-	at    time.Time
+	at    Moment
 	names Names
 	large bool  // the values of parts are dropped when they have been used
 	work  int   // since the last look at ctx

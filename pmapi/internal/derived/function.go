@@ -1,10 +1,10 @@
 package derived
 
 import (
-	"math"
 	"slices"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -142,7 +142,7 @@ type history struct {
 }
 
 // difference computes what has changed since the fetch before, for rate in a unit of time.
-func (o *bound) difference(at time.Time) {
+func (o *bound) difference(at Moment) {
 	in, was := &o.left.out, &o.state
 	o.out.reset(in.err)
 	switch {
@@ -151,9 +151,9 @@ func (o *bound) difference(at time.Time) {
 		o.out.err = was.err
 	default:
 		n, w := o.out.match(in, &was.column, &o.matched)
-		o.changes(n, w, float64(at.Sub(was.at))/1e9) // with one rounding, as C has it
+		o.changes(n, w, difference.Step{Elapsed: at.Time.Sub(was.at), Backwards: at.Backwards})
 	}
-	was.valid, was.at = true, at
+	was.valid, was.at = true, at.Time
 	was.reset(in.err)
 	was.insts, was.words = append(was.insts, in.insts...), append(was.words, in.words...)
 }
@@ -167,49 +167,35 @@ func (o *bound) inSeconds() float64 {
 	return timeScales[u.ScaleTime()&15] / 1e9
 }
 
-// changes computes the changes of values, which are those of the instances of the result.
-func (o *bound) changes(now, was []uint64, seconds float64) {
-	out := &o.out
+// changes computes the changes of values, which are those of the instances of the result. An
+// instance whose values cannot be compared has no value.
+func (o *bound) changes(now, was []uint64, step difference.Step) {
+	out, t := &o.out, o.left.desc.Type
 	out.words = slices.Grow(out.words, len(now))[:len(now)]
-	t := o.left.desc.Type
-	if o.fn == fnDelta {
-		for i := range now {
-			out.words[i] = delta(t, now[i], was[i])
-		}
-		return
-	}
+	kind := difference.KindOf(t, o.left.desc.Sem == pdu.SemCounter, false)
 	unit := o.inSeconds()
-	switch t {
-	case pdu.Type32:
-		rates[int32](out.words, now, was, seconds, unit)
-	case pdu.TypeU32:
-		rates[uint32](out.words, now, was, seconds, unit)
-	case pdu.Type64:
-		rates[int64](out.words, now, was, seconds, unit)
-	case pdu.TypeU64:
-		rates[uint64](out.words, now, was, seconds, unit)
-	default:
-		n := 0
-		for i := range now {
-			d := as[float64](now[i], t) - as[float64](was[i], t)
-			if d < 0 && o.left.desc.Sem == pdu.SemCounter { // it does not wrap: it has begun anew
-				continue
-			}
-			out.insts[n], out.words[n] = out.insts[i], word(d/seconds*unit)
-			n++
+	n := 0
+	for i := range now {
+		from, err1 := kind.Sample(numberTypes[t].atom(was[i]))
+		to, err2 := kind.Sample(numberTypes[t].atom(now[i]))
+		rate, code := kind.Rate(from, to, step)
+		if err1 != nil || err2 != nil || code != 0 {
+			continue
 		}
-		out.insts, out.words = out.insts[:n], out.words[:n]
+		w := word(rate * unit)
+		switch {
+		case o.fn == fnDelta && step.Backwards:
+			w = delta(t, was[i], now[i])
+		case o.fn == fnDelta:
+			w = delta(t, now[i], was[i])
+		}
+		out.insts[n], out.words[n] = out.insts[i], w
+		n++
 	}
+	out.insts, out.words = out.insts[:n], out.words[:n]
 }
 
-// rates computes how fast integers have grown, which may have wrapped.
-func rates[T int32 | uint32 | int64 | uint64](out, now, was []uint64, seconds, unit float64) {
-	for i := range out {
-		out[i] = math.Float64bits(float64(T(now[i])-T(was[i])) / seconds * unit)
-	}
-}
-
-// delta is the change of one value of a type.
+// delta is the change of one value of a type, exact for all integers but the greatest of TypeU64.
 func delta(t pdu.Type, now, was uint64) uint64 {
 	switch t {
 	case pdu.Type32:
