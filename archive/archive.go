@@ -137,7 +137,7 @@ func (a *Archive) loadMeta(ctx context.Context, st *archiveState, growing bool) 
 		return err
 	}
 	st.metaSize = int64(len(b))
-	st.meta, st.metaUsed, err = loadMetadata(st.files.Meta, b, a.label.Len(), growing)
+	st.meta, st.metaUsed, err = loadMetadata(st.files.Meta, b, a.label.Len(), growing, limitOr(a.opts.MaxMetadata, MaxMetadata))
 	if err == nil && len(st.meta.metrics) == 0 && !growing {
 		err = inFile(st.files.Meta, flawed(pdu.ErrLogRec, "no metric is described"))
 	}

@@ -16,20 +16,17 @@ type InDom struct {
 	states history[indomState]
 
 	mu     sync.Mutex
-	made   map[int][]pdu.Instance // states that were asked for; see keep
+	made   map[int][]pdu.Instance // states that were asked for, and checkpoints
 	recent []int                  // of made, the ones that are not checkpoints
-	every  int                    // the distance of checkpoints; 0 means checkpointEvery
-	held   int                    // the instances in all checkpoints
 	all    []pdu.Instance         // see All
 }
 
-// Of the states that come about by deltas, every checkpointEvery-th is kept once it was
-// made, and of all states the recentStates last ones. When the checkpoints have maxHeld
-// instances, they are dropped and become half as many.
+// Of the states that were asked for, the recentStates last ones are kept. Of those on the way to
+// them, one becomes a checkpoint when the deltas since the one before have as many instances as it
+// has, and at least leastDeltas: all checkpoints have at most as many instances as the records.
 const (
-	checkpointEvery = 64
-	recentStates    = 8
-	maxHeld         = 1 << 20
+	leastDeltas  = 64
+	recentStates = 8
 )
 
 // Len is the number of states.
@@ -73,52 +70,64 @@ func (d *InDom) make(i int) []pdu.Instance {
 		// A delta without a full state before it stands for itself.
 		state = d.states.dated[from].state.instances()
 	}
-	// Only states that are kept need memory of their own.
-	var spare [2][]pdu.Instance
-	for j := from + 1; j <= i; j++ {
-		delta := &d.states.dated[j].state
-		switch {
-		case j == i:
-			state = delta.appendAfter(nil, state)
-		case d.checkpoint(j):
-			state = delta.appendAfter(nil, state)
-			d.keep(j, state)
-		default:
-			spare[j%2] = delta.appendAfter(spare[j%2][:0], state)
-			state = spare[j%2]
-		}
+	switch i - from {
+	case 0:
+	case 1:
+		state = d.states.dated[i].state.after(state)
+	default:
+		state = d.replay(from, i, state)
 	}
 	d.keep(i, state)
 	return state
 }
 
-// checkpoint reports whether state i is one.
-func (d *InDom) checkpoint(i int) bool { return d.Delta(i) && i%cmp.Or(d.every, checkpointEvery) == 0 }
+// replay makes state i from another one before it, and keeps checkpoints.
+func (d *InDom) replay(from, i int, state []pdu.Instance) []pdu.Instance {
+	names := make(map[pdu.InstID]string, len(state))
+	for _, inst := range state {
+		names[inst.ID] = inst.Name
+	}
+	changes := 0
+	for j := from + 1; j <= i; j++ {
+		delta := &d.states.dated[j].state
+		delta.apply(names)
+		changes += delta.len()
+		if j < i && changes >= max(leastDeltas, len(names)) {
+			d.hold(j, instancesOf(names))
+			changes = 0
+		}
+	}
+	return instancesOf(names)
+}
 
-// keep keeps a state that was made.
+// instancesOf are instances by their names, ascending.
+func instancesOf(names map[pdu.InstID]string) []pdu.Instance {
+	state := make([]pdu.Instance, 0, len(names))
+	for id, name := range names {
+		state = append(state, pdu.Instance{ID: id, Name: name})
+	}
+	sortInstances(state)
+	return state
+}
+
+// keep keeps a state that was asked for.
 func (d *InDom) keep(i int, state []pdu.Instance) {
 	if d.made[i] != nil {
-		return
-	}
-	if d.made == nil {
-		d.made = map[int][]pdu.Instance{}
-	}
-	if d.checkpoint(i) {
-		if d.held += len(state); d.held > maxHeld {
-			d.every = 2 * cmp.Or(d.every, checkpointEvery)
-			d.held, d.recent = 0, nil
-			clear(d.made)
-			return
-		}
-		d.made[i] = state
 		return
 	}
 	if len(d.recent) == recentStates {
 		delete(d.made, d.recent[0])
 		d.recent = append(d.recent[:0], d.recent[1:]...)
 	}
-	d.made[i] = state
+	d.hold(i, state)
 	d.recent = append(d.recent, i)
+}
+
+func (d *InDom) hold(i int, state []pdu.Instance) {
+	if d.made == nil {
+		d.made = map[int][]pdu.Instance{}
+	}
+	d.made[i] = state
 }
 
 // All is the instances that there ever were, ascending by ID, each by its latest name. The
@@ -157,13 +166,14 @@ func (s *indomState) instances() []pdu.Instance {
 	return instances
 }
 
-// appendAfter appends the state that comes after another one by the delta s. What cannot be is
-// tolerated as in the C library: who comes with another name keeps the one that he has, and
-// who goes without having been there does nothing.
-func (s *indomState) appendAfter(after, before []pdu.Instance) []pdu.Instance {
+// after is the state that comes after another one by the delta s. What cannot be is tolerated as in
+// the C library: an instance that comes again keeps its name, and one that goes without having been
+// there changes nothing.
+func (s *indomState) after(before []pdu.Instance) []pdu.Instance {
 	added, deleted := s.decode()
 	sortInstances(added)
 	slices.Sort(deleted)
+	after := make([]pdu.Instance, 0, len(before)+len(added))
 	for len(added) > 0 || len(deleted) > 0 {
 		comes := len(deleted) == 0 || len(added) > 0 && added[0].ID <= deleted[0]
 		var id pdu.InstID
@@ -186,6 +196,23 @@ func (s *indomState) appendAfter(after, before []pdu.Instance) []pdu.Instance {
 		}
 	}
 	return append(after, before...)
+}
+
+// apply is after for a state that is a map.
+func (s *indomState) apply(names map[pdu.InstID]string) {
+	added, deleted := s.decode()
+	deleted = slices.DeleteFunc(deleted, func(id pdu.InstID) bool { // those that come with this record stay
+		_, there := names[id]
+		return !there
+	})
+	for _, inst := range added {
+		if _, there := names[inst.ID]; !there {
+			names[inst.ID] = inst.Name
+		}
+	}
+	for _, id := range deleted {
+		delete(names, id)
+	}
 }
 
 // finish puts the states in order. Of identical records of one time the last one counts.

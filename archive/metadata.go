@@ -18,6 +18,7 @@ type Metadata struct {
 	indoms  ordered[pdu.InDom, *InDom]
 	labels  ordered[labelKey, *Labels]
 	texts   ordered[textKey, TextRecord]
+	many    map[int32]map[string]bool // while metrics are added: the names of those with more than fewNames
 
 	named sync.Once
 	names *pmns.Tree
@@ -129,12 +130,42 @@ func (m *Metadata) addMetric(n Metric) error {
 	if err := sameDesc(old.Desc, n.Desc); err != nil {
 		return err
 	}
+	if len(old.Names)+len(n.Names) > fewNames {
+		m.addManyNames(i, n.Names)
+		return nil
+	}
 	for _, name := range n.Names {
 		if !slices.Contains(old.Names, name) {
-			old.Names = append(old.Names[:len(old.Names):len(old.Names)], name)
+			old.Names = append(slices.Clip(old.Names), name)
 		}
 	}
 	return nil
+}
+
+// fewNames is how many names of a metric are compared with each other.
+const fewNames = 16
+
+// addManyNames adds names to metric i, which will have more than a few.
+func (m *Metadata) addManyNames(i int32, names []string) {
+	old := &m.metrics[i]
+	has := m.many[i]
+	if has == nil {
+		has = make(map[string]bool, len(old.Names)+len(names))
+		for _, name := range old.Names {
+			has[name] = true
+		}
+		if m.many == nil {
+			m.many = map[int32]map[string]bool{}
+		}
+		m.many[i] = has
+		old.Names = slices.Clone(old.Names)
+	}
+	for _, name := range names {
+		if !has[name] {
+			has[name] = true
+			old.Names = append(old.Names, name)
+		}
+	}
 }
 
 // sameDesc checks that a metric has not changed.
@@ -177,5 +208,6 @@ func mergeMetadata(all []*Metadata) (*Metadata, error) {
 			m.texts.set(textKey{t.Kind, t.Ident}, t)
 		}
 	}
+	m.many = nil
 	return m, nil
 }

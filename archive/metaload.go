@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -29,11 +30,35 @@ func readWhole(src source, limit int64) ([]byte, error) {
 type metaLoader struct {
 	m     *Metadata
 	arena nameArena
+	used  int64  // bytes of memory beside the file, about
+	last  string // name
+}
+
+// Bytes of memory, about, that metadata take beside the bytes of the file: Options.MaxMetadata
+// limits all together. A component of a name takes it as a node of the name space.
+const (
+	metricBytes    = 100
+	componentBytes = 200
+	historyBytes   = 300 // of an instance domain, or the labels of an identifier
+	stateBytes     = 120 // of these at a time
+	textBytes      = 100
+)
+
+// addName counts a name. Names that follow each other share the components that they have in
+// common.
+func (l *metaLoader) addName(name string) {
+	same := 0
+	for same < len(name) && same < len(l.last) && name[same] == l.last[same] {
+		same++
+	}
+	l.used += int64(1+strings.Count(name[same:], ".")) * componentBytes
+	l.last = name
 }
 
 // loadMetadata loads a metadata file, of which b is all and from is the length of the label.
-// used is the end of the last complete record, which with growing may not be that of b.
-func loadMetadata(path string, b []byte, from int64, growing bool) (m *Metadata, used int64, err error) {
+// used is the end of the last complete record, which with growing may not be that of b. limit is
+// how many bytes of memory the metadata may take.
+func loadMetadata(path string, b []byte, from int64, growing bool, limit int64) (m *Metadata, used int64, err error) {
 	// A descriptor takes about 60 bytes. If there are more metrics, the map grows.
 	l := metaLoader{m: &Metadata{byPMID: make(map[pdu.PMID]int32, min(len(b)/64, 1<<16))}}
 	at, number := from, 1
@@ -45,11 +70,15 @@ func loadMetadata(path string, b []byte, from int64, growing bool) (m *Metadata,
 		if err == nil {
 			err = l.add(raw)
 		}
+		if err == nil && l.used > limit-int64(len(b)) {
+			err = flawed(pdu.ErrLogRec, "the metadata take more than %d bytes of memory (Options.MaxMetadata)", limit)
+		}
 		if err != nil {
 			return nil, 0, inRecord(path, at, number, err)
 		}
 		at += int64(len(raw))
 	}
+	l.m.many = nil
 	for _, d := range l.m.indoms.values {
 		d.finish()
 	}
@@ -89,12 +118,17 @@ func (l *metaLoader) add(raw []byte) error {
 		if err != nil {
 			return err
 		}
+		l.used += metricBytes
+		for _, name := range m.Names {
+			l.addName(name)
+		}
 		return l.m.addMetric(m)
 	case KindText:
 		t, err := decodeText(raw)
 		if err != nil {
 			return err
 		}
+		l.used += textBytes
 		if t.valid() {
 			l.m.texts.set(textKey{t.Kind, t.Ident}, t)
 		}
@@ -112,9 +146,11 @@ func (l *metaLoader) addInDom(raw []byte, typ int32) error {
 	}
 	d := l.m.InDom(id)
 	if d == nil {
+		l.used += historyBytes
 		d = &InDom{ID: id}
 		l.m.indoms.set(id, d)
 	}
+	l.used += stateBytes
 	d.states.add(timeAt(raw[8:], metaLayouts[typ].version), s)
 	return nil
 }
@@ -126,9 +162,11 @@ func (l *metaLoader) addLabels(raw []byte, typ int32) error {
 	}
 	d := l.m.Labels(class, ident)
 	if d == nil {
+		l.used += historyBytes
 		d = &Labels{Class: class, Ident: ident}
 		l.m.labels.set(labelKey{class, ident}, d)
 	}
+	l.used += stateBytes
 	d.states.add(timeAt(raw[8:], metaLayouts[typ].version), s)
 	return nil
 }

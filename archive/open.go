@@ -14,7 +14,7 @@ const MaxRecord = 256 << 20
 // Default limits of Options.
 const (
 	MaxUnpacked = 8 << 30 // bytes that one compressed file may unpack to
-	MaxMetadata = 1 << 30 // bytes of metadata that one archive may have, unpacked; also of index
+	MaxMetadata = 1 << 30 // bytes of memory that the metadata of one archive may take; also of index
 )
 
 // Options say how to open archives. The zero value opens those of the operating system's

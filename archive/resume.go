@@ -148,9 +148,9 @@ func (w *Writer) resumeMeta() (end int64, err error) {
 	if err != nil {
 		return 0, inRecord(w.meta.path, 0, 0, err)
 	}
-	m, end, err := loadMetadata(w.meta.path, b, w.label.Len(), true)
+	m, end, err := loadMetadata(w.meta.path, b, w.label.Len(), true, MaxMetadata)
 	if e, ok := errors.AsType[*Error](err); ok && endsTorn(bytes.NewReader(b), e.Offset) {
-		m, end, err = loadMetadata(w.meta.path, b[:e.Offset], w.label.Len(), true)
+		m, end, err = loadMetadata(w.meta.path, b[:e.Offset], w.label.Len(), true, MaxMetadata)
 	}
 	if err != nil {
 		return 0, err

@@ -311,10 +311,11 @@ func (w *walker) seekIndex(past func(time.Time) bool) {
 			}
 		}
 	}
-	for n--; n >= 0; n-- {
-		if w.follow(st, &st.index[n]) {
+	for back := 1; n > 0; back *= 2 { // few of many wrong entries are tried
+		if w.follow(st, &st.index[n-1]) {
 			return
 		}
+		n -= back
 	}
 	w.start(w.arch)
 }
