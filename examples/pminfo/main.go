@@ -121,6 +121,7 @@ func (p *printer) printAll(args []string) (status int) {
 	for _, arg := range args {
 		if err := p.addArgument(arg); err != nil {
 			fmt.Fprintf(os.Stderr, "Error: %s: %v\n", arg, tool.Cause(err))
+			p.command.Hint(p.command.NameHint(p.ctx, p.pc, arg, err))
 			status = 1
 		}
 	}

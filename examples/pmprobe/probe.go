@@ -83,6 +83,8 @@ func (p *probe) expand(args []string) (names []string) {
 		if err != nil {
 			p.printName(arg)
 			p.printError(err, "")
+			p.out.Flush()
+			p.command.Hint(p.command.NameHint(p.ctx, p.pc, arg, err))
 		}
 		if names == nil {
 			names = below // there may be millions, which are not copied

@@ -50,7 +50,7 @@ func run(ctx context.Context, c *tool.Command, j *job) error {
 	} else {
 		fmt.Fprintln(out, err) // pmstore(1) prints other errors on standard output
 	}
-	return e
+	return tool.WithHint(e, c.NameHint(ctx, pc, j.metric, err))
 }
 
 func (j *job) command() *tool.Command {

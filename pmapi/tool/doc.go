@@ -48,6 +48,17 @@
 // The first three return an [*ExitError], which has the message and the exit status of PCP's tools.
 // Nothing in this package ends the program.
 //
+// # Hints
+//
+// If standard error is a terminal, Report prints advice after the message of PCP's tools: the names
+// that are similar to an unknown metric, why a host cannot be reached, from when to when an archive
+// has values.
+//
+//	pminfo: Cannot connect to PMCD on host "web9": No route to host
+//	hint: the host name web9 does not resolve: check its spelling, or use an IP address
+//
+// [WithHint] adds advice to an error, and [Command.Hint] prints it alone.
+//
 // # Archives
 //
 // The same tool reads collectors and archives. After SetTimes, a tool moves an archive to the first

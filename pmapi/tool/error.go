@@ -21,6 +21,7 @@ type ExitError struct {
 
 	redirected bool   // the message goes where PCP_STDERR says
 	beginning  string // of the message, if only that goes there
+	hint       string // advice, for a terminal
 }
 
 // Error returns the message without its last newline.
@@ -83,6 +84,7 @@ func (c *Command) Report(err error) (status int) {
 		fmt.Fprintf(c.stderr(), "%s: %s\n", c.Name, Escape(err.Error()))
 		return 1
 	}
+	defer c.Hint(exit.hint)
 	if exit.redirected {
 		c.printRedirected(Escape(exit.Message))
 		return exit.Status

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pdu"
@@ -53,7 +54,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	c.archiveDebug(name, pc, err)
 	if err != nil {
 		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, pdu.FromError(err))
-		return nil, &ExitError{Status: 1, Message: message, Err: err}
+		return nil, &ExitError{Status: 1, Message: message, Err: err, hint: hint.Archive(name, err)}
 	}
 	return pc, nil
 }
@@ -79,7 +80,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 		c.fetchDebug(pc, debug)
 		return pc, nil
 	}
-	e := &ExitError{Status: 1, Err: err}
+	e := &ExitError{Status: 1, Err: err, hint: hint.Dial(host, err)}
 	if _, specErr := pmapi.ParseHost(host); specErr != nil {
 		e.beginning = specErr.Error() + "\n"
 		e.Message = e.beginning + debug.failed(err)

@@ -232,9 +232,12 @@ func (c *Command) setWindow(src timeSource, now time.Time) error {
 		w, err = spec.Window(first, last)
 	}
 	if w == (pmapi.Window{}) && err != nil {
-		return c.Errorf("invalid time window.\n%w\n", err)
+		return WithHint(c.Errorf("invalid time window.\n%w\n", err), boundsHint(first, last, c.Location))
 	}
 	c.Begin, c.End, c.Origin = w.Start, w.End, w.Origin
+	if !last.IsZero() && w.Start.After(last) || !w.End.IsZero() && w.End.Before(first) {
+		c.Hint(boundsHint(first, last, c.Location))
+	}
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (c *command) find(ctx context.Context, pc *pmapi.Context, spec pmapi.Metric
 	m := &metric{pc: pc, name: spec.Metric}
 	ids, err := pc.Lookup(ctx, []string{m.name})
 	if err != nil {
-		return nil, c.Errorf("pmLookupName(%s): %w", m.name, tool.Cause(err))
+		return nil, tool.WithHint(c.Errorf("pmLookupName(%s): %w", m.name, tool.Cause(err)), c.NameHint(ctx, pc, m.name, err))
 	}
 	if m.desc, err = pc.Desc(ctx, ids[0]); err != nil {
 		return nil, c.Errorf("pmLookupDesc: %w", tool.Cause(err))

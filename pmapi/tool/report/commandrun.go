@@ -119,8 +119,12 @@ func (c *Command) Open(ctx context.Context) (*pmapi.Context, *Report, error) {
 		r, err = c.report(ctx, pc)
 	}
 	if err != nil {
+		advice := ""
+		if bad, ok := errors.AsType[*invalidError](err); ok {
+			advice = c.NameHint(ctx, pc, bad.name, err)
+		}
 		pc.Close()
-		return nil, nil, c.Exit(err)
+		return nil, nil, tool.WithHint(c.Exit(err), advice)
 	}
 	return pc, r, nil
 }

@@ -1,0 +1,267 @@
+// Package hint finds advice on the mistakes that users of command-line programs make most.
+package hint
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// Limits of a search for similar words.
+const (
+	maxSimilar = 3   // words in a hint
+	maxLength  = 256 // bytes of a word that is compared with others
+)
+
+// Dial returns advice on a failed connection to the collector of a host specification, or "".
+func Dial(spec string, err error) string {
+	if isArchive(spec) {
+		return fmt.Sprintf("there is an archive %s: -a %s reads it", spec, spec)
+	}
+	dns, noAddress := errors.AsType[*net.DNSError](err)
+	switch {
+	case noAddress:
+		return fmt.Sprintf("the host name %s does not resolve: check its spelling, or use an IP address", dns.Name)
+	case isTLS(err):
+		return "TLS: " + tlsReason(err)
+	case errors.Is(err, syscall.ECONNREFUSED) || isMissingSocket(err):
+		return fmt.Sprintf("no program listens on %s: start pmcd there, or name its host and port as in -h HOST:PORT", address(err))
+	case errors.Is(err, errors.ErrUnsupported):
+		return "the collector does not offer what the host specification or the options request: " + innermost(err)
+	case errors.Is(err, pdu.ErrTimeout):
+		return "the host does not answer: it may be down, or a firewall drops what it gets"
+	case errors.Is(err, pdu.ErrPermission):
+		return "the access rules of the collector exclude this host or user: log in with -h 'HOST?user=NAME', or change its pmcd.conf"
+	case errors.Is(err, pdu.ErrIPC):
+		return "the program on this port is not a collector, or it has closed the connection: check the port"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EACCES):
+		return "this user may not open the socket of the collector: try -h localhost"
+	}
+	return ""
+}
+
+// innermost returns the text of an error without the operation.
+func innermost(err error) string {
+	if op, ok := errors.AsType[*pmapi.OpError](err); ok {
+		err = op.Err
+	}
+	return err.Error()
+}
+
+// isMissingSocket reports whether a unix socket does not exist.
+func isMissingSocket(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && errors.Is(err, fs.ErrNotExist)
+}
+
+// address returns the addresses that were dialed.
+func address(err error) string {
+	var all []string
+	var visit func(error)
+	visit = func(err error) {
+		if op, ok := err.(*net.OpError); ok && op.Addr != nil {
+			if a := op.Addr.String(); !slices.Contains(all, a) {
+				all = append(all, a)
+			}
+			return
+		}
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			visit(e.Unwrap())
+		case interface{ Unwrap() []error }:
+			for _, err := range e.Unwrap() {
+				visit(err)
+			}
+		}
+	}
+	visit(err)
+	slices.Sort(all)
+	return cmp.Or(strings.Join(all, " or "), "its address")
+}
+
+func isTLS(err error) bool { return errors.Is(err, pdu.ErrTLS) || tlsError(err) != nil }
+
+// tlsError returns what crypto/tls has reported, or nil.
+func tlsError(err error) error {
+	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[tls.AlertError](err); ok {
+		return e
+	}
+	return nil
+}
+
+// tlsReason returns why a TLS handshake failed, and what helps.
+func tlsReason(err error) string {
+	cause := tlsError(err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, name := errors.AsType[x509.HostnameError](err)
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case unknown:
+		return cause.Error() + ": set tls-ca-cert-file in tls.conf to the certificate of the authority"
+	case name:
+		return cause.Error() + ": use a name that the certificate has"
+	case plain:
+		return "the collector does not speak TLS on this port: use pcp:// in place of pcps://"
+	case cause != nil:
+		return cause.Error()
+	}
+	return innermost(err)
+}
+
+// Archive returns advice on an archive that cannot be opened, or "".
+func Archive(path string, err error) string {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOENT) && pdu.FromError(err) != pdu.FromError(syscall.ENOENT) {
+		return ""
+	}
+	first, _, _ := strings.Cut(path, ",")
+	dir := filepath.Dir(first)
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Sprintf("there is no directory %s", dir)
+	}
+	files, err := filepath.Glob(filepath.Join(quoted(dir), "*.meta*"))
+	if err != nil || len(files) == 0 {
+		return fmt.Sprintf("there are no archives in %s", dir)
+	}
+	var names []string
+	for _, file := range files {
+		base, _, _ := strings.Cut(filepath.Base(file), ".meta")
+		names = append(names, base)
+	}
+	names = slices.Compact(names)
+	if near := Similar(filepath.Base(first), names); len(near) > 0 {
+		return fmt.Sprintf("similar archives in %s: %s", dir, strings.Join(near, ", "))
+	}
+	return fmt.Sprintf("archives in %s: %s", dir, some(names))
+}
+
+// quoted is a path in a pattern of package filepath that stands for itself.
+func quoted(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// some lists the first few names.
+func some(names []string) string {
+	if len(names) > maxSimilar {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxSimilar], ", "), len(names)-maxSimilar)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Metric returns advice on a metric name that is not among names.
+func Metric(name string, names []string) string {
+	if isArchive(name) {
+		return fmt.Sprintf("there is an archive %s: -a %s reads it", name, name)
+	}
+	if near := Similar(name, withParents(names)); len(near) > 0 {
+		return "similar names: " + strings.Join(near, ", ")
+	}
+	// The longest beginning that exists.
+	for prefix := name; ; {
+		i := strings.LastIndexByte(prefix, '.')
+		if i < 0 {
+			return "pminfo without a name lists all metrics"
+		}
+		prefix = prefix[:i]
+		if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, prefix+".") }) {
+			return fmt.Sprintf("pminfo %s lists the metrics below %s", prefix, prefix)
+		}
+	}
+}
+
+// withParents returns metric names and the names above them in the name space.
+func withParents(names []string) []string {
+	all := slices.Clone(names)
+	seen := map[string]bool{}
+	for _, name := range names {
+		for i := strings.LastIndexByte(name, '.'); i >= 0; i = strings.LastIndexByte(name, '.') {
+			if name = name[:i]; seen[name] {
+				break
+			}
+			seen[name] = true
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// isArchive reports whether there is an archive at a path.
+func isArchive(path string) bool {
+	for _, suffix := range []string{".meta", ".meta.xz", ".meta.gz", ".meta.zst"} {
+		if info, err := os.Stat(path + suffix); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// Similar returns the words with the fewest typing errors, compared with a misspelt one. It returns
+// nil if they have more than one error for each four letters, or more than three.
+func Similar(word string, words []string) []string {
+	if word == "" || len(word) > maxLength {
+		return nil
+	}
+	limit := min(max(len(word)/4, 1), 3)
+	var near []string
+	for _, w := range words {
+		switch d := distance(word, w, limit); {
+		case d > limit:
+		case d < limit:
+			limit, near = d, []string{w}
+		default:
+			near = append(near, w)
+		}
+	}
+	slices.Sort(near)
+	return near[:min(len(near), maxSimilar)]
+}
+
+// distance counts the typing errors between two words: a letter more, a letter less, another
+// letter, or two letters exchanged. The result is limit + 1 if there are more than limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
+	for j := range rows[1] {
+		rows[1][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		twoAgo, last, row := rows[0], rows[1], rows[2]
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(row[j-1]+1, last[j]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], twoAgo[j-2]+1)
+			}
+			least = min(least, row[j])
+		}
+		if least > limit {
+			return limit + 1
+		}
+		rows[0], rows[1], rows[2] = last, row, twoAgo
+	}
+	return min(rows[1][len(b)], limit+1)
+}

@@ -1,0 +1,81 @@
+package tool_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/internal/pty"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
+	"github.com/pcp-go/pcp/pmapi/tool"
+)
+
+// Hints are for people: a program that reads the messages gets those of PCP alone.
+func TestHints(t *testing.T) {
+	src := &pmapitest.Source{}
+	defer src.Close()
+	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "kernel.all.load"}).Set(1)
+	pc := src.Context()
+	defer pc.Close()
+	port := pcptest.FreePort(t)
+	host := fmt.Sprintf("localhost:%d", port)
+	refused := "pmtest: Cannot connect to PMCD on host \"" + host + "\": Connection refused\n"
+	mistakes := func(c *tool.Command) {
+		_, err := c.OpenSource(t.Context(), pmapi.SourceHost, host)
+		c.Report(err)
+		c.Report(tool.WithHint(c.Errorf("%w", pdu.ErrName), c.NameHint(t.Context(), pc, "kernel.all.laod", pdu.ErrName)))
+		c.Hint(c.NameHint(t.Context(), pc, "kernel.all.laod", pdu.ErrTimeout))
+	}
+	var text bytes.Buffer
+	mistakes(&tool.Command{Name: "pmtest", Stderr: &text})
+	if want := refused + "pmtest: Unknown metric name\n"; text.String() != want {
+		t.Errorf("for a program: %q, want %q", text.String(), want)
+	}
+	user, program := pty.Open(t)
+	shown := pty.Watch(t, user)
+	mistakes(&tool.Command{Name: "pmtest", Stderr: program})
+	fmt.Fprint(program, "end")
+	got := strings.ReplaceAll(shown.Await("end"), "\r\n", "\n")
+	lines := strings.SplitAfter(strings.TrimPrefix(got, refused), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "hint: no program listens on ") || !strings.Contains(lines[0], fmt.Sprint(port)) ||
+		strings.Join(lines[1:], "") != "pmtest: Unknown metric name\nhint: similar names: kernel.all.load\n" {
+		t.Errorf("on a terminal: %q", got)
+	}
+}
+
+// An archive without values in the time window tells when it has some.
+func TestWindowHint(t *testing.T) {
+	for window, outside := range map[string]bool{"-S@2035-01-01": true, "-T@1980-01-01": true, "-S+1sec": false} {
+		user, program := pty.Open(t)
+		shown := pty.Watch(t, user)
+		c := &tool.Command{Name: "pmtest", Stderr: program}
+		c.AddOptions("General options", c.Standard("archive", "start", "finish")...)
+		if _, err := c.Parse([]string{"-a", "../../archive/testdata/v2", window}); err != nil {
+			t.Fatal(err)
+		}
+		pc, err := c.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
+		if err := c.SetTimes(t.Context(), pc); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(program, "end")
+		want := ""
+		if outside {
+			label, err := pc.ArchiveLabel()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = "hint: the archive has values from " + label.Start.In(c.Location).Format("2006-01-02 15:04:05") + " to "
+		}
+		if got := shown.Await("end"); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", window, got, want)
+		}
+	}
+}
