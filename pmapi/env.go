@@ -92,6 +92,9 @@ func DialerFromEnv() (*Dialer, error) {
 		d.Socket = filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket")
 	}
 	d.tlsFile = tlsconf.NewClient(conf.Get("PCP_TLSCONF_PATH"))
+	if os.Getenv("PCP_TLSCONF_PATH") != "" {
+		d.tlsFile.Require()
+	}
 	switch v, set := os.LookupEnv("PCP_SECURE_SOCKETS"); {
 	case set && (v == "" || v == "1" || v == "enforce"):
 		d.Secure = SecureEnforce

@@ -227,10 +227,11 @@ func (o *options) requestPorts() (all []requestPort) {
 	return all
 }
 
-// listenUnix opens the unix socket: that of -s or PMCD_SOCKET, else PCP's own,
-// else, without a configuration file, one in a directory of the user, which has the port in its
-// name if another collector of the user serves that. On a system without unix sockets the name is
-// empty then.
+// listenUnix opens the unix socket: that of -s or PMCD_SOCKET, else PCP's own. Without a
+// configuration file it is one in a directory of the user instead if PCP's own cannot be opened, or
+// if the collector does not serve the default port: clients expect the collector of that port
+// there. Its name has the port if another collector of the user serves it. On a system without unix
+// sockets the name is empty.
 func (o *options) listenUnix(conf *pcpconf.Conf, ports []requestPort) (requestPort, error) {
 	listen := func(path string) (requestPort, error) {
 		l, err := listenAt(path)
@@ -239,9 +240,13 @@ func (o *options) listenUnix(conf *pcpconf.Conf, ports []requestPort) (requestPo
 	if o.socket != "" {
 		return listen(o.socket)
 	}
-	p, err := listen(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket"))
-	if err == nil || o.config != "" {
-		return p, err
+	var p requestPort
+	var err error
+	if o.config != "" || slices.Contains(o.ports, defaultPort) {
+		p, err = listen(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket"))
+		if err == nil || o.config != "" {
+			return p, err
+		}
 	}
 	own := filepath.Join(os.TempDir(), "pmcd-"+strconv.Itoa(os.Getuid())+".socket")
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {

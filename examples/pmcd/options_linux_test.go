@@ -171,7 +171,6 @@ var commandLines = []commandLine{
 	{env: "PCP_TIMEOUT=x"},
 	{env: "PMDA_LOCAL_PROC=x"},
 	{env: "PCP_SECURE_SOCKETS=x"},
-	{env: "PCP_TLSCONF_PATH=/nosuch"},
 	{env: "PCP_ALLOW_SERVER_SELF_CERT=x"},
 }
 

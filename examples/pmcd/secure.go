@@ -24,6 +24,9 @@ func (d *daemon) loadTLS(out io.Writer, log *slog.Logger) error {
 			log.Info("TLS: files have changed and are in use now")
 		}
 	})
+	if os.Getenv("PCP_TLSCONF_PATH") != "" {
+		d.tls.Require()
+	}
 	if err := d.tls.Reload(); err != nil {
 		return err
 	}

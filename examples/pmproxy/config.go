@@ -72,7 +72,11 @@ func (c *config) serving() (*tls.Config, error) {
 	if c.tls.CertFile != "" {
 		return c.tls.Server()
 	}
-	file := tlsconf.NewServer(os.Getenv("PCP_TLSCONF_PATH"), nil)
+	path := os.Getenv("PCP_TLSCONF_PATH")
+	file := tlsconf.NewServer(path, nil)
+	if path != "" {
+		file.Require()
+	}
 	if err := file.Reload(); err != nil {
 		return nil, err
 	}

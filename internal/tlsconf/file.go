@@ -16,6 +16,7 @@ type File struct {
 	path    string
 	make    func(Conf) (*tls.Config, error)
 	changed func(error) // see NewServer
+	require bool        // see Require
 
 	mu      sync.Mutex
 	conf    Conf
@@ -33,6 +34,10 @@ func NewServer(path string, changed func(error)) *File {
 
 // NewClient is the configuration of a client in a file.
 func NewClient(path string) *File { return &File{path: path, make: Conf.Client} }
+
+// Require makes it an error if there is no file, for a path that a user has given. Unlike PCP, which
+// goes on without TLS. It is called before the File is used.
+func (f *File) Require() { f.require = true }
 
 // Path is the path of the file.
 func (f *File) Path() string { return f.path }
@@ -55,12 +60,27 @@ func (f *File) Reload() error {
 func (f *File) load() error {
 	conf := Load(f.path)
 	f.stamps, f.looked = f.stampsOf(conf), time.Now() // before they are read: what changes meanwhile is seen later
-	config, err := f.make(conf)
+	var config *tls.Config
+	var err error
+	if f.require {
+		err = readable(f.path)
+	}
+	if err == nil {
+		config, err = f.make(conf)
+	}
 	f.err = err
 	if err == nil {
 		f.conf, f.current = conf, config
 	}
 	return err
+}
+
+// readable is why a file cannot be read.
+func readable(path string) error {
+	if _, err := readFile(path); err != nil {
+		return &Error{"Cannot read the TLS configuration (PCP_TLSCONF_PATH)", err}
+	}
+	return nil
 }
 
 // Config is the configuration, of the files as they are; for a server nil if it has no certificate. It must not be changed.
