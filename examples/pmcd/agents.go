@@ -11,6 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdago"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 	"github.com/pcp-go/pcp/pmda/pmdammv"
+	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
 // addAgents hosts the agents of the configuration file, or the embedded ones.
@@ -26,16 +27,22 @@ func (f *configFile) addAgents(srv *collector.Server) error {
 }
 
 // addEmbedded hosts the agents that need no configuration: the metrics of the
-// kernel, on Linux, those of the Go run time of this program, those that other
-// programs write to MMV files, and an example.
+// kernel and of processes, on Linux, those of the Go run time of this program,
+// those that other programs write to MMV files, and an example. The kernel
+// decides which processes a client may see.
 func addEmbedded(srv *collector.Server) error {
 	mmv := pmdammv.New(pmdammv.Options{Dir: filepath.Join(new(pcpconf.Conf).Get("PCP_TMP_DIR"), pmdammv.Name)})
 	agents := []*pmda.Agent{pmdago.New(pmdago.Options{}), simple.New(""), mmv}
-	switch linux, err := pmdalinux.New(pmdalinux.Options{}); {
-	case err == nil:
-		agents = append(agents, linux)
-	case !errors.Is(err, errors.ErrUnsupported):
-		return err
+	for _, open := range []func() (*pmda.Agent, error){
+		func() (*pmda.Agent, error) { return pmdalinux.New(pmdalinux.Options{}) },
+		func() (*pmda.Agent, error) { return pmdaproc.New(nil) },
+	} {
+		switch a, err := open(); {
+		case err == nil:
+			agents = append(agents, a)
+		case !errors.Is(err, errors.ErrUnsupported):
+			return err
+		}
 	}
 	for _, a := range agents {
 		if err := srv.Add(a); err != nil {

@@ -19,8 +19,9 @@ import (
 )
 
 // TestNamesAreFound searches the sources for the full name of every metric that the
-// collector has without arguments: it is where the metric is defined, so that
-// nobody has to know how agents put names together.
+// collector has without arguments: it is where the metric is defined, so that it is
+// found without knowing how agents put names together. The agent of processes is
+// left out: it makes names of parts, since several trees have the same parts.
 func TestNamesAreFound(t *testing.T) {
 	t.Setenv("PCP_TMP_DIR", t.TempDir()) // without the MMV files of this host
 	srv := &collector.Server{}
@@ -40,7 +41,8 @@ func TestNamesAreFound(t *testing.T) {
 	found := namesIn(t, "../..")
 	var missing []string
 	for _, name := range names {
-		if !found[name] {
+		tree, _, _ := strings.Cut(name, ".")
+		if !found[name] && !slices.Contains([]string{"acct", "cgroup", "hotproc", "proc"}, tree) {
 			missing = append(missing, name)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 // With -w there is a page of the metrics; the collector serves without one if the address is taken.
@@ -45,5 +48,39 @@ func TestPage(t *testing.T) {
 	})
 	if strings.Contains(first.Log(), "no page of metrics") {
 		t.Error(first.Log())
+	}
+}
+
+// TestDefaultProcesses: the collector without a configuration shows processes to a client with a
+// known user, and only their number to others.
+func TestDefaultProcesses(t *testing.T) {
+	pcptest.Need(t, "/proc/self/stat")
+	_, host, socket := start(t, nil)
+	for _, test := range []struct {
+		host string
+		sees bool
+	}{{"unix:" + socket, true}, {host, false}} {
+		c, err := pmapi.Dial(t.Context(), test.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		ids, err := c.Lookup(t.Context(), []string{"proc.nprocs", "proc.psinfo.pid"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r pdu.Result
+		if err := c.Fetch(t.Context(), ids, &r); err != nil {
+			t.Fatal(err)
+		}
+		if n := r.At(0).Len(); n != 1 {
+			t.Errorf("%s: %d values of proc.nprocs", test.host, n)
+		}
+		switch all := r.At(1); {
+		case test.sees && all.Len() == 0:
+			t.Errorf("%s: no processes: %v", test.host, all.Err())
+		case !test.sees && !errors.Is(all.Err(), pdu.ErrPermission):
+			t.Errorf("%s: %d processes, error %v", test.host, all.Len(), all.Err())
+		}
 	}
 }
