@@ -23,17 +23,19 @@ type replyError struct {
 
 func (e *replyError) Error() string { return e.what }
 
-// final reports whether it is not worth asking again.
+// final reports whether it is not worth asking again, because the receiver has understood the
+// request and refuses it.
 func (e *replyError) final() bool {
 	switch e.status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusConflict, http.StatusGone:
-		return false
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+		return true
 	}
-	return e.status < 500
+	return false
 }
 
 // errMetadata says that another archive cannot be begun.
-var errMetadata = &replyError{what: fmt.Sprintf("the receiver has lost an archive with more than %d bytes of metadata", maxKeptMeta)}
+var errMetadata = &replyError{status: http.StatusRequestEntityTooLarge, what: fmt.Sprintf("the receiver has lost an archive with more than %d bytes of metadata", maxKeptMeta)}
 
 // ping asks whether the receiver is one.
 func (s *Sender) ping(ctx context.Context) error {
@@ -67,6 +69,7 @@ func (s *Sender) begin(ctx context.Context) (wait time.Duration, err error) {
 		return 0, &replyError{what: fmt.Sprintf("label: reply %.100q", body)}
 	}
 	s.number, s.offsets, s.begun = number, header.Get(offsetHeader) != "", true
+	s.unsure, s.end = false, fileEnd{}
 	s.mu.Lock()
 	s.stats.Archives++
 	s.mu.Unlock()
@@ -87,13 +90,13 @@ func (s *Sender) round(ctx context.Context) (wait time.Duration, err error) {
 	s.mu.Unlock()
 	for {
 		s.mu.Lock()
-		p, ok := s.queue.next(&r, s.offsets)
+		p, ok := s.queue.next(&r, s.limit())
 		s.mu.Unlock()
 		if !ok {
 			return 0, nil
 		}
 		if len(p.b) > 0 {
-			err = s.send(ctx, p)
+			err = s.deliver(ctx, p)
 		}
 		if err != nil {
 			gone := errors.Is(err, errOtherEnd)
@@ -123,8 +126,61 @@ func after(err error) time.Duration {
 // errOtherEnd says that the receiver has other records.
 var errOtherEnd = errors.New("the receiver's file ends elsewhere")
 
+// limit is how many bytes of records a request may have; 0 means one record.
+func (s *Sender) limit() int {
+	if s.offsets {
+		return s.batch
+	}
+	return 0
+}
+
+// deliver sends what the receiver has not got of a piece. After a long request that failed it first
+// asks where the receiver's file ends, and sends fewer records in a request, so that a slow network
+// gets on with each request.
+func (s *Sender) deliver(ctx context.Context, p piece) error {
+	if s.unsure && s.offsets {
+		header, err := s.post(ctx, piece{volume: p.volume, offset: p.offset})
+		if err != nil {
+			return err
+		}
+		end, err := strconv.ParseInt(header.Get(offsetHeader), 10, 64)
+		if err != nil || end < p.offset {
+			return errOtherEnd
+		}
+		s.unsure, s.end = false, fileEnd{p.volume, end}
+	}
+	whole := len(p.b)
+	if s.end.volume == p.volume && s.end.offset > p.offset {
+		n := min(int(s.end.offset-p.offset), len(p.b))
+		p.offset, p.b = p.offset+int64(n), p.b[n:]
+		if len(p.b) == 0 {
+			return nil
+		}
+	}
+	err := s.send(ctx, p)
+	if err == nil {
+		s.batch = min(2*s.batch, maxBatch)
+		return nil
+	}
+	s.unsure = whole > minBatch // a short request is sent again rather than asked about
+	s.batch = max(min(s.batch, whole)/2, minBatch)
+	if e, ok := errors.AsType[*replyError](err); ok && e.status == http.StatusRequestEntityTooLarge && whole > minBatch && s.offsets {
+		e.status = 0 // which is not final: there will be less in the next request
+	}
+	return err
+}
+
 // send sends a piece.
 func (s *Sender) send(ctx context.Context, p piece) error {
+	header, err := s.post(ctx, p)
+	if want := strconv.FormatInt(p.offset+int64(len(p.b)), 10); err == nil && s.offsets && header.Get(offsetHeader) != want {
+		err = errOtherEnd
+	}
+	return err
+}
+
+// post makes the request for a piece.
+func (s *Sender) post(ctx context.Context, p piece) (http.Header, error) {
 	var path string
 	switch p.volume {
 	case archive.VolumeMeta:
@@ -138,10 +194,7 @@ func (s *Sender) send(ctx context.Context, p piece) error {
 		path += "?offset=" + strconv.FormatInt(p.offset, 10)
 	}
 	_, header, err := s.request(ctx, http.MethodPost, path, p.b)
-	if want := strconv.FormatInt(p.offset+int64(len(p.b)), 10); err == nil && s.offsets && header.Get(offsetHeader) != want {
-		err = errOtherEnd
-	}
-	return err
+	return header, err
 }
 
 // request sends a request and returns the body of the reply, if it is one of success.
@@ -174,6 +227,9 @@ func (s *Sender) request(ctx context.Context, method, path string, body []byte) 
 		e := &replyError{status: resp.StatusCode, what: fmt.Sprintf("%s %s%s: %s", method, s.url, path, resp.Status)}
 		if why := resp.Header.Get(errorHeader); why != "" {
 			e.what += fmt.Sprintf(" (%.200s)", why)
+		}
+		if to, err := resp.Location(); err == nil && resp.StatusCode < 400 {
+			e.what += ", which is not followed to " + to.Redacted()
 		}
 		if sec, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && sec > 0 {
 			e.after = time.Duration(min(sec, int(maxBackoff/time.Second))) * time.Second

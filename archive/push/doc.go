@@ -70,6 +70,7 @@
 //
 //	400   malformed request, or more than 64 MiB
 //	403   the client may not push
+//	408   the body did not come to its end
 //	409   a volume or an offset that does not come next
 //	410   unknown archive, or timed out
 //	422   invalid label

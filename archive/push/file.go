@@ -131,7 +131,7 @@ func (f *file) receive(body io.Reader, offset int64) error {
 			return nil
 		}
 		if err != nil {
-			return bodyError(err)
+			return f.a.r.bodyError(err)
 		}
 	}
 }

@@ -37,9 +37,10 @@ func parseLabel(b []byte) (archive.Label, error) {
 	return l, nil
 }
 
-// isHost reports whether a text can be the name of a host, and of a directory.
+// isHost reports whether a text can be the name of a host, and of a directory that no command takes
+// for an option.
 func isHost(s string) bool {
-	return s != "" && len(s) <= maxHost && s[0] != '.' && consistsOf(s, "._-")
+	return s != "" && len(s) <= maxHost && s[0] != '.' && s[0] != '-' && consistsOf(s, "._-")
 }
 
 // isZone reports whether a text can be a time zone.

@@ -93,33 +93,34 @@ func (q *queue) begins() round {
 	return r
 }
 
-// next is the next piece of a round, of one record or as many as a request may have; ok is false at the end.
-func (q *queue) next(r *round, several bool) (p piece, ok bool) {
+// next is the next piece of a round, of one record or as many as limit has bytes for; ok is false
+// at the end.
+func (q *queue) next(r *round, limit int) (p piece, ok bool) {
 	if r.meta > 0 {
 		p = piece{volume: archive.VolumeMeta, offset: q.metaEnd, b: q.meta[q.metaSent : q.metaSent+r.meta]}
-		return q.cut(p, several), true
+		return q.cut(p, limit), true
 	}
 	for i := range r.data {
 		if v := &q.volumes[i]; r.data[i] > 0 {
 			p = piece{volume: v.number, offset: q.remote(v.number, v.off), b: v.data[:r.data[i]]}
-			return q.cut(p, several), true
+			return q.cut(p, limit), true
 		}
 	}
 	if r.index > 0 {
-		p = q.cut(piece{volume: archive.VolumeIndex, offset: q.indexEnd, b: q.index[:r.index]}, several)
+		p = q.cut(piece{volume: archive.VolumeIndex, offset: q.indexEnd, b: q.index[:r.index]}, limit)
 		p.b = q.translate(p.b)
 		return p, true
 	}
 	return p, false
 }
 
-// cut leaves as many whole records as a request may have, of its own.
-func (q *queue) cut(p piece, several bool) piece {
+// cut leaves as many whole records as limit has bytes for, but at least one, in a new slice.
+func (q *queue) cut(p piece, limit int) piece {
 	f := newFraming(q.version, p.volume)
 	end := 0
 	for end < len(p.b) {
 		n, _ := f.next(p.b[end:]) // add has checked it
-		if end > 0 && (!several || end+n > maxBatch) {
+		if end > 0 && end+n > limit {
 			break
 		}
 		end += n

@@ -25,6 +25,7 @@ const (
 	connectTimeout = 5 * time.Second
 	maxRedirects   = 3
 	maxBatch       = 1 << 20  // bytes of records in a request to a receiver that knows offsets
+	minBatch       = 4 << 10  // after requests that have failed
 	maxKeptMeta    = 64 << 20 // bytes of metadata for another archive
 	maxReply       = 4 << 10  // bytes of a reply
 	firstBackoff   = 100 * time.Millisecond
@@ -37,7 +38,8 @@ type SenderOptions struct {
 	URL string
 	// User and Password are for HTTP basic authentication, in place of those of the URL; Token is for "Authorization: Bearer" in place of both.
 	User, Password, Token string
-	// Client sends the requests; nil means one that finds the receiver's certificate by the system's authorities.
+	// Client sends the requests; nil means one that finds the receiver's certificate by the
+	// system's authorities and follows redirects to the same host and port alone.
 	Client *http.Client
 	// MaxBuffer is how many bytes there may be of records that the receiver has not got yet; 0 means DefaultMaxBuffer. See Full.
 	MaxBuffer int64
@@ -71,6 +73,15 @@ type Sender struct {
 	number  string // of the archive, "" before it is known
 	offsets bool   // the receiver knows them
 	begun   bool   // an archive before this one has been begun
+	batch   int    // bytes of records in a request: fewer after failures
+	unsure  bool   // a request has failed, so the receiver is asked where its file ends
+	end     fileEnd
+}
+
+// A fileEnd is where a file of the receiver ends.
+type fileEnd struct {
+	volume int
+	offset int64
 }
 
 // SenderStats are how a Sender is doing.
@@ -102,7 +113,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 func (o SenderOptions) New(ctx context.Context) (*Sender, error) {
 	o.MaxBuffer = cmp.Or(o.MaxBuffer, DefaultMaxBuffer)
 	o.Timeout = cmp.Or(o.Timeout, DefaultSendTimeout)
-	s := &Sender{opts: o, client: o.Client, wake: make(chan struct{}, 1)}
+	s := &Sender{opts: o, client: o.Client, wake: make(chan struct{}, 1), batch: maxBatch}
 	if err := s.locate(); err != nil {
 		return nil, err
 	}
@@ -137,12 +148,18 @@ func (s *Sender) locate() error {
 		s.url = strings.TrimSuffix(u.String(), "/")
 	}
 	if s.client == nil {
-		s.client = &http.Client{Transport: transport, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects {
-				return fmt.Errorf("more than %d redirections", maxRedirects)
-			}
-			return nil
-		}}
+		s.client = &http.Client{Transport: transport, CheckRedirect: sameHost}
+	}
+	return nil
+}
+
+// sameHost follows a redirect that keeps the method and the body if it leads to the same host and
+// port and does not leave TLS: the password is for that host alone. Others are the response, which
+// is an error.
+func sameHost(req *http.Request, via []*http.Request) error {
+	from := via[0]
+	if len(via) > maxRedirects || req.Method != from.Method || req.URL.Host != from.URL.Host || from.URL.Scheme == "https" && req.URL.Scheme != "https" {
+		return http.ErrUseLastResponse
 	}
 	return nil
 }

@@ -46,7 +46,9 @@ const (
 	gone    // 410
 	busy    // 503
 	forbid  // 403
-	strange // a page of somebody else
+	strange // a page of another server
+	moved   // 307 to another host
+	timeout // 408
 )
 
 var errBroken = errors.New("connection broken")
@@ -67,8 +69,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	case half:
 		w.serve(rec, r, io.MultiReader(bytes.NewReader(body[:len(body)/2]), brokenReader{}))
 		return nil, errBroken
-	case gone, busy, forbid:
-		rec.Code = map[fault]int{gone: 410, busy: 503, forbid: 403}[f]
+	case gone, busy, forbid, moved, timeout:
+		rec.Code = map[fault]int{gone: 410, busy: 503, forbid: 403, moved: 307, timeout: 408}[f]
 		rec.Header().Set("Content-Type", "application/json")
 	case strange:
 		rec.Header().Set("Content-Type", "text/html")
@@ -220,7 +222,7 @@ func TestDialogue(t *testing.T) {
 
 // The receiver has the archive whatever happens to requests, once, and in one archive if it knows offsets.
 func TestFaults(t *testing.T) {
-	for _, f := range []fault{refuse, half, deaf, busy} {
+	for _, f := range []fault{refuse, half, deaf, busy, strange, moved, timeout} {
 		for _, every := range []int{2, 5} {
 			synctest.Test(t, func(t *testing.T) {
 				dir := t.TempDir()
@@ -448,7 +450,7 @@ func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := open(t, push.ReceiverOptions{})
 		defer rc.Close()
-		for _, f := range []fault{forbid, strange} {
+		for _, f := range []fault{forbid} {
 			on := false
 			w := &wire{h: rc, fail: func(*http.Request, int) fault {
 				if on {
@@ -486,6 +488,109 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A slow network gets on: of each request, what arrived in its time counts, and requests become
+// shorter. Behind a proxy that limits requests they do, too.
+func TestSlowNetwork(t *testing.T) {
+	for name, limit := range map[string]int{"slow": 10 << 10, "proxy": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			rc := open(t, push.ReceiverOptions{Dir: dir})
+			defer rc.Close()
+			inner := &wire{h: rc}
+			s, err := push.SenderOptions{URL: "http://far", Client: &http.Client{Transport: slowWire{inner, limit}}}.New(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			base := filepath.Join(t.TempDir(), "a")
+			o := archive.WriterOptions{Label: archive.Label{Version: 3, Host: "web1", TimeZone: "UTC", PID: 1, Start: start}}
+			local, err := o.Create(base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Storage = s
+			far, err := o.Create("far")
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := pdu.Desc{PMID: pdu.MakePMID(60, 0, 1), Type: pdu.TypeString, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
+			for i := range 4 { // a record does not arrive in the time of a request
+				b := pdu.ResultWriter{Time: start.Add(time.Duration(i) * time.Second)}
+				b.Begin(d.PMID)
+				b.Atom(pdu.NoInst, pdu.String(strings.Repeat(string(rune('a'+i)), 500<<10)))
+				for _, w := range []*archive.Writer{local, far} {
+					if err := errors.Join(w.WriteMetric(archive.Metric{Desc: d, Names: []string{"one"}}), w.WriteSets(&b)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := errors.Join(local.Close(), far.Close()); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+			defer cancel()
+			if err := s.Close(ctx); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			compareFiles(t, filepath.Join(dir, "web1", "20261124.00.30"), base)
+		})
+	}
+}
+
+// A slowWire passes so many bytes of a body each second until the request has ended; without a
+// limit it refuses longer requests, as proxies do.
+type slowWire struct {
+	*wire
+	limit int
+}
+
+func (w slowWire) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, _ := io.ReadAll(r.Body)
+	switch took := time.Duration(0); {
+	case w.limit == 0 && len(body) > 600<<10:
+		return &http.Response{StatusCode: 413, Status: "413", Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	case w.limit == 0:
+	default:
+		took = time.Duration(len(body)) * time.Second / time.Duration(w.limit)
+		deadline, _ := r.Context().Deadline()
+		if left := time.Until(deadline); took > left {
+			<-r.Context().Done()
+			rec := httptest.NewRecorder()
+			w.serve(rec, r, io.MultiReader(bytes.NewReader(body[:int(left.Seconds())*w.limit]), brokenReader{}))
+			return nil, r.Context().Err()
+		}
+		time.Sleep(took)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return w.wire.RoundTrip(r)
+}
+
+// The password goes to the host and the port of the URL alone. Redirects do not change that.
+func TestRedirects(t *testing.T) {
+	elsewhere := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
+	defer other.Close()
+	rc := open(t, push.ReceiverOptions{})
+	to := ""
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/logger/") || to != "" {
+			http.Redirect(w, r, to+strings.TrimPrefix(r.URL.Path, "/old"), http.StatusTemporaryRedirect)
+			return
+		}
+		rc.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	if s, err := (push.SenderOptions{URL: srv.URL + "/old"}).New(t.Context()); err != nil {
+		t.Error("to the same host:", err)
+	} else {
+		s.Close(t.Context())
+	}
+	to = other.URL
+	_, err := push.SenderOptions{URL: strings.Replace(srv.URL, "://", "://web:s3cret@", 1)}.New(t.Context())
+	if err == nil || !strings.Contains(err.Error(), other.URL) || strings.Contains(err.Error(), "s3cret") || elsewhere > 0 {
+		t.Errorf("to another port: %v, %d requests there", err, elsewhere)
+	}
 }
 
 // Users, tokens and TLS, over real connections; a password is in no error.

@@ -188,7 +188,7 @@ func (r *Receiver) serveLabel(q *request) ([]byte, error) {
 	}
 	label, err := io.ReadAll(io.LimitReader(q.r.Body, labelLenV3+1)) // one more is a label of a wrong length
 	if err != nil {
-		return nil, badRequest("label: %v", err)
+		return nil, r.bodyError(err)
 	}
 	a, err := r.begin(q.client, label, timeout)
 	if err != nil {
@@ -229,10 +229,14 @@ func (r *Receiver) serveRecords(q *request, w http.ResponseWriter, volume int, n
 	return err
 }
 
-// bodyError is the error of a body that cannot be read to its end.
-func bodyError(err error) error {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+// bodyError is the error of a body that cannot be read to its end. The sender may send it again,
+// unless it is too long.
+func (r *Receiver) bodyError(err error) error {
+	switch _, tooLong := errors.AsType[*http.MaxBytesError](err); {
+	case tooLong:
 		return errRecord
+	case r.life.Err() != nil:
+		return errClosed
 	}
-	return badRequest("body: %v", err)
+	return &failure{http.StatusRequestTimeout, fmt.Sprint("body: ", err)}
 }
