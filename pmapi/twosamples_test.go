@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A difference is what a sample has of one metric: a number, or the code of why there is none.
+// A difference is the value of one metric in a sample: a number, or the code of an error.
 type difference struct {
 	v    float64
 	code pdu.Error
@@ -21,7 +21,7 @@ type difference struct {
 
 func differenceOf(v float64, err error) difference { return difference{v, pdu.FromError(err)} }
 
-// TestTwoSamples checks that an item of a group and derived metrics agree about each kind of two samples.
+// TestTwoSamples checks that items of a group and derived metrics agree about two samples.
 func TestTwoSamples(t *testing.T) {
 	src := &pmapitest.Source{Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	var now uint64

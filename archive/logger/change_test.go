@@ -170,7 +170,7 @@ func TestMetricsChange(t *testing.T) {
 				src := &pmapitest.Source{}
 				m := pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 7})
 				m.Set(1)
-				r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+				r := record(t, src, "log mandatory on 1 sec a", logger.Options{EndOnChange: true})
 				r.wait(1500 * time.Millisecond)
 				src.Break(nil)
 				r.wait(time.Second)
@@ -194,6 +194,139 @@ func TestMetricsChange(t *testing.T) {
 				}
 				want(t, "records", r.records(), "20ms a=1", "1.02s a=1")
 			})
+		})
+	}
+}
+
+// A metric that changes while the logger runs is left out until it is again what the archive says.
+func TestMetricChangesWhileRunning(t *testing.T) {
+	type source = pmapitest.Source
+	for name, change := range map[string]func(s *source) (remove func()){
+		"units": func(s *source) func() {
+			m := pmapitest.Add(s, pmapitest.Metric[uint32]{Name: "a", PMID: 7, Units: pdu.TimeUSec})
+			m.Set(7000)
+			return m.Remove
+		},
+		"domain": func(s *source) func() {
+			m := pmapitest.Add(s, pmapitest.Metric[uint32]{Name: "a", PMID: 7, Units: pdu.TimeMSec, InDom: s.InDom("x")})
+			m.Set(9)
+			return m.Remove
+		},
+		"type": func(s *source) func() {
+			m := pmapitest.Add(s, pmapitest.Metric[string]{Name: "a", PMID: 7, Units: pdu.TimeMSec})
+			m.Set("x")
+			return m.Remove
+		},
+		"pmid": func(s *source) func() {
+			m := pmapitest.Add(s, pmapitest.Metric[uint32]{Name: "a", PMID: 8, Units: pdu.TimeMSec})
+			m.Set(8)
+			return m.Remove
+		},
+	} {
+		for _, ends := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				src := new(source)
+				same := pmapitest.Metric[uint32]{Name: "a", PMID: 7, Units: pdu.TimeMSec}
+				a := pmapitest.Add(src, same)
+				a.Set(7)
+				pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "b", PMID: 9}).Set(1)
+				r := record(t, src, "log mandatory on 1 sec { a b }", logger.Options{EndOnChange: ends})
+				r.wait(1500 * time.Millisecond)
+				a.Remove()
+				remove := change(src)
+				r.wait(2 * time.Second)
+				lines := []string{"20ms b=1 a=7", "1.02s b=1 a=7"}
+				if ends {
+					if err := <-r.done; !errors.Is(err, logger.ErrMetricsChanged) {
+						t.Errorf("%s: error %v", name, err)
+					}
+				} else {
+					remove()
+					pmapitest.Add(src, same).Set(6)
+					if err := r.stop(2 * time.Second); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+					lines = append(lines, "1.021s mark", "2.02s b=1", "3.02s b=1", "3.021s mark", "4.02s b=1 a=6", "5.02s b=1 a=6")
+				}
+				want(t, name, r.records(), lines...)
+				if n := len(reported[logger.MetricChanged](r)); n != 1 {
+					t.Errorf("%s: %d changes reported", name, n)
+				}
+				r.cancel()
+			})
+		}
+	}
+}
+
+// A metric that is away for a while does not end the logger.
+func TestMetricAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := new(pmapitest.Source)
+		a := pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "a", PMID: 7})
+		a.Set(7)
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{EndOnChange: true})
+		r.wait(1500 * time.Millisecond)
+		a.Remove()
+		r.wait(2 * time.Second)
+		pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "a", PMID: 7}).Set(8)
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
+		}
+		want(t, "records", r.records(), "20ms a=7", "1.02s a=7", "2.02s a!", "3.02s a!", "4.02s a=8")
+		want(t, "events", r.kinds(), "MetricGone", "Ended")
+	})
+}
+
+// Labels of an instance are in the archive from its first value on, with those of the others.
+func TestLabelsOfNewInstances(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := new(pmapitest.Source)
+		d := src.InDom("red", "green")
+		role := "first"
+		d.SetLabels("", func(i pdu.Instance) string { return `{"name":"` + i.Name + `","role":"` + role + `"}` })
+		value := func(time.Time, pdu.Instance) (int32, error) { return 1, nil }
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: pdu.MakePMID(60, 0, 1), InDom: d, Value: value})
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "b", PMID: pdu.MakePMID(60, 0, 2), InDom: d, Value: value})
+		e := src.InDom("up")
+		e.SetLabels("", func(i pdu.Instance) string { return `{"state":"` + i.Name + `"}` })
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "c", PMID: pdu.MakePMID(60, 0, 3), InDom: e, Value: value})
+		r := record(t, src, `log mandatory on 1 sec { a["red"] c } log mandatory on 2 sec { b["green"] }`, logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		role = "second"
+		src.Notify(pdu.ChangeLabels)
+		r.wait(time.Second)
+		e.SetNames("up", "down")
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
+		}
+		got := slices.DeleteFunc(r.metadata(), func(s string) bool { return !strings.HasPrefix(s, "labels instances") })
+		want(t, "labels", got, `labels instances {"state":"up"}`, `labels instances {"name":"red","role":"first"}`,
+			`labels instances {"name":"green","role":"first"} {"name":"red","role":"first"}`,
+			`labels instances {"name":"red","role":"second"} {"name":"green","role":"second"}`,
+			`labels instances {"state":"up"} {"state":"down"}`)
+	})
+}
+
+// The logger goes on when the collector's host has another name, unless it ends on changes.
+func TestHostChanges(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			src := &pmapitest.Source{Host: "first"}
+			pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "a", PMID: 7}).Set(7)
+			r := record(t, src, "log mandatory on 1 sec a", logger.Options{EndOnChange: ends})
+			r.wait(1500 * time.Millisecond)
+			src.Host = "second"
+			src.Notify(pdu.ChangeHostname)
+			if err := r.stop(2 * time.Second); err != nil {
+				t.Error(err)
+			}
+			if ends {
+				want(t, "records", r.records(), "20ms a=7", "1.02s a=7")
+				want(t, "events", r.kinds(), "Ended")
+				return
+			}
+			want(t, "records", r.records(), "20ms a=7", "1.02s a=7", "2.02s a=7", "3.02s a=7")
+			want(t, "events", r.kinds(), "HostChanged", "Ended")
 		})
 	}
 }
@@ -285,7 +418,7 @@ func TestMetadata(t *testing.T) {
 		want(t, "metadata", r.metadata(), "desc a", `labels context {"site":"here"}`, `labels domain {"agent":"linux"}`, `labels indom {"model":"RGB"}`,
 			`labels pmid {"own":1}`, `labels instances {"name":"red"} {"name":"green"}`, "text 5 line", "text 6 help", "indom +2 -0",
 			"desc b", "text 5 other", "text 6 more",
-			`labels domain {"agent":"other"}`, "indom delta +1 -0") // no labels of blue, as in the archives of pmlogger
+			`labels domain {"agent":"other"}`, "indom delta +1 -0", `labels instances {"name":"red"} {"name":"green"} {"name":"blue"}`)
 	})
 }
 

@@ -61,9 +61,10 @@
 // due, it fetches its metrics together and writes one data record: values in the order of
 // descending PMIDs, and errors of metrics that failed.
 //
-// The names, labels and help texts of a metric go into the archive with its first values, and
-// instances each time they change. The first and the last record describe the logger itself, see
-// [archive.Session].
+// The names, labels and help texts of a metric go into the archive with its first values,
+// instances each time they change, and the labels of an instance with its first value. Labels
+// that change are recorded when the collector reports it. The first and the last record describe
+// the logger itself, see [archive.Session].
 //
 // # Time
 //
@@ -83,8 +84,12 @@
 //
 // Losing the collector does not end the logger. It connects again at the times of its tasks, but
 // not more often than Dialer.Backoff of the context allows, and the archive has a mark there. After
-// that, and when the collector gets a new agent, it looks up all metrics again. Run ends with
-// [ErrMetricsChanged] if the description of a metric has changed.
+// that, and when the collector has other agents or names, the logger looks up all metrics again.
+//
+// An archive describes each metric once. When a metric has another PMID, type, semantics, instance
+// domain or unit, the logger reports [MetricChanged] and leaves the metric out, with a mark before
+// the next record. With Options.EndOnChange, Run ends with [ErrMetricsChanged] instead, so that the
+// caller can begin another archive, as package retention does.
 //
 // Options.Report receives an [Event] for each of these; by default they are logged.
 //

@@ -104,6 +104,9 @@ type MetricGone struct {
 	Err    error
 }
 
+// HostChanged is that the collector's host has another name; see Options.EndOnChange.
+type HostChanged struct{ From, To string }
+
 // A MetricPart is what of a metric can change.
 type MetricPart uint8
 
@@ -236,6 +239,11 @@ func (e MetricChanged) String() string {
 
 // String is a line for a log.
 func (e MetricGone) String() string { return fmt.Sprintf("metric %q is gone: %v", e.Metric, e.Err) }
+
+// String is a line for a log.
+func (e HostChanged) String() string {
+	return fmt.Sprintf("host name of the collector: was %s, is %s", e.From, e.To)
+}
 
 // String is a line for a log.
 func (e GroupFailed) String() string {

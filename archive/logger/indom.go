@@ -36,17 +36,28 @@ func (l *Logger) updateInstances(ctx context.Context, g *group, m *metric, s pdu
 		m.logged[inst] = true
 		need = need || !d.ids[inst]
 	}
-	if !need {
+	if need {
+		if d == nil {
+			d = &indom{}
+			l.meta.indoms[m.desc.InDom] = d
+		}
+		if !d.asked.Equal(t) && d.stamp.Before(t) {
+			if err := l.recordInstances(ctx, g, m, d, t); err != nil {
+				return err
+			}
+		}
+	}
+	if m.last == nil { // their names are not known
 		return nil
 	}
-	if d == nil {
-		d = &indom{}
-		l.meta.indoms[m.desc.InDom] = d
-	}
-	if d.asked.Equal(t) || !d.stamp.Before(t) {
+	if !l.meta.areNew(m.desc.InDom, s) {
 		return nil
 	}
-	return l.recordInstances(ctx, g, m, d, t)
+	err := l.instanceLabels(ctx, m.desc.InDom, t, g.profile)
+	if err != nil {
+		m.last, l.meta.insts[m.desc.InDom] = nil, map[pdu.InstID]bool{} // with the next values again
+	}
+	return err
 }
 
 // sameInstances reports whether values are those of the same instances as before, in any order.

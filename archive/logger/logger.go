@@ -35,6 +35,7 @@ type Logger struct {
 	behind   bool      // the clock of the collector was set back
 	recheck  bool      // metrics may have changed
 	gap      bool      // the next record has nothing to do with the last one
+	replan   bool      // metrics have changed, so that there are other groups
 	resumed  bool      // there is a new connection, and no record yet
 	begun    time.Time // of Run
 	records  int
@@ -168,9 +169,10 @@ func (l *Logger) lock() { _ = l.mu.Lock(context.Background()) }
 // report reports an event.
 func (l *Logger) report(e Event) { l.opts.Report(e) }
 
-// Run records until ctx ends, an end of the options is reached, or the source is unusable, and completes the archive. It
-// may be called once. The error is nil if ctx has ended, an end was reached, or the collector has another host name now;
-// otherwise it is ErrMetricsChanged, or why the archive cannot be written.
+// Run records until ctx ends, an end of the options is reached, or the source is unusable, and
+// completes the archive. It may be called once. The error is nil if ctx has ended, an end was
+// reached, or with EndOnChange the collector has another host name; otherwise it is
+// ErrMetricsChanged, or why the archive cannot be written.
 func (l *Logger) Run(ctx context.Context) error {
 	if err := l.start(ctx); err != nil {
 		return err

@@ -54,22 +54,39 @@ func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
 	l.lost, l.recheck, l.resumed = false, false, true
 	l.report(Restored{l.host, time.Now()})
 	l.publish()
-	if err := l.resume(ctx); err != nil {
+	l.gap = true
+	if err := l.checkMetrics(ctx, true); err != nil {
 		return false, l.failedOrEnds(ctx, err)
 	}
 	return !l.lost, nil
 }
 
-// resume goes on after values that may have nothing to do with those before: metrics are checked, and there will be a mark.
-func (l *Logger) resume(ctx context.Context) error {
-	l.report(Validating{time.Now()})
-	if err := l.validate(ctx); err != nil {
+// checkMetrics validates all metrics, and adds those that have new names. With agents, the
+// collector or its agents may be others, and a metric that is gone has changed.
+func (l *Logger) checkMetrics(ctx context.Context, agents bool) error {
+	if agents {
+		l.report(Validating{time.Now()})
+	}
+	if err := l.validate(ctx, agents); err != nil {
 		return err
 	}
 	if err := l.expand(ctx); err != nil {
 		return &sourceError{err}
 	}
-	l.gap = true
+	return nil
+}
+
+// hostChanged handles a notification that the host name of the collector has changed.
+func (l *Logger) hostChanged(ctx context.Context) error {
+	host := l.src.HostName(ctx)
+	switch {
+	case host == l.host:
+	case l.opts.EndOnChange:
+		return endError(EndHostname)
+	default:
+		l.report(HostChanged{l.host, host})
+		l.host = host
+	}
 	return nil
 }
 
@@ -86,17 +103,16 @@ func (l *Logger) changed(ctx context.Context, c pdu.Change, t time.Time) error {
 	recheck := l.recheck
 	l.recheck = false
 	if c&pdu.ChangeHostname != 0 {
-		if host := l.src.HostName(ctx); host != l.host {
-			return endError(EndHostname)
+		if err := l.hostChanged(ctx); err != nil {
+			return err
 		}
 	}
 	if recheck || c&agentsChanged != 0 {
-		if err := l.resume(ctx); err != nil {
+		l.gap = true
+	}
+	if recheck || c&namesChanged != 0 {
+		if err := l.checkMetrics(ctx, recheck || c&agentsChanged != 0); err != nil {
 			return err
-		}
-	} else if c&namesChanged != 0 {
-		if err := l.expand(ctx); err != nil {
-			return &sourceError{err}
 		}
 	}
 	if c&pdu.ChangeLabels != 0 {
@@ -105,8 +121,9 @@ func (l *Logger) changed(ctx context.Context, c pdu.Change, t time.Time) error {
 	return nil
 }
 
-// validate checks that metrics are what they were.
-func (l *Logger) validate(ctx context.Context) error {
+// validate checks that metrics are what the archive says. Those that are not are recorded no
+// longer, until they are again.
+func (l *Logger) validate(ctx context.Context, agents bool) error {
 	if len(l.order) == 0 {
 		return nil
 	}
@@ -118,17 +135,21 @@ func (l *Logger) validate(ctx context.Context) error {
 	if ids == nil {
 		return &sourceError{err}
 	}
-	gone := false
+	different, replan := false, false
 	var found []*metric
 	var known []pdu.PMID
 	for i, m := range l.order {
 		if ids[i] == pdu.NoPMID {
 			if e := pmapi.ErrorAt(err, i); errors.Is(e, pdu.ErrName) || errors.Is(e, pdu.ErrNonLeaf) {
-				gone = true
-				l.report(MetricGone{m.name, e})
+				different = different || agents
+				if !m.gone {
+					m.gone = true
+					l.report(MetricGone{m.name, e})
+				}
 			}
 			continue // an agent that is not ready yet has the others
 		}
+		m.gone = false
 		found, known = append(found, m), append(known, ids[i])
 	}
 	if len(known) > 0 {
@@ -137,17 +158,27 @@ func (l *Logger) validate(ctx context.Context) error {
 			return &sourceError{err}
 		}
 		for i, m := range found {
-			changed := pmapi.ErrorAt(err, i) == nil && l.compare(m, descs[i])
-			gone = gone || changed
+			if pmapi.ErrorAt(err, i) != nil {
+				continue
+			}
+			changed := l.compare(m, descs[i])
+			different = different || changed
+			replan = replan || changed != m.changed
+			m.changed = changed
 		}
 	}
-	if gone {
+	if different && l.opts.EndOnChange {
 		return ErrMetricsChanged
+	}
+	if replan {
+		l.gap, l.replan = true, true
+		l.plan()
 	}
 	return nil
 }
 
-// compare reports what of a metric has changed.
+// compare reports whether a descriptor is not that of a metric in the archive, and what has changed
+// unless that was reported before.
 func (l *Logger) compare(m *metric, is pdu.Desc) (changed bool) {
 	was := m.desc
 	for _, p := range []struct {
@@ -158,6 +189,9 @@ func (l *Logger) compare(m *metric, is pdu.Desc) (changed bool) {
 	} {
 		if p.was != p.now {
 			changed = true
+			if m.changed {
+				continue
+			}
 			l.report(MetricChanged{m.name, p.part, p.was.String(), p.now.String()})
 		}
 	}

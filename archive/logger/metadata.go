@@ -18,7 +18,8 @@ import (
 type described struct {
 	metrics map[pdu.PMID]bool
 	texts   map[textKey]bool
-	labels  map[labelKey][]pdu.LabelSet // as they were written last
+	labels  map[labelKey][]pdu.LabelSet       // as they were written last
+	insts   map[pdu.InDom]map[pdu.InstID]bool // the source was asked for the labels of these
 	indoms  map[pdu.InDom]*indom
 }
 
@@ -35,6 +36,7 @@ type labelKey struct {
 func (d *described) init() {
 	d.metrics, d.texts = map[pdu.PMID]bool{}, map[textKey]bool{}
 	d.labels, d.indoms = map[labelKey][]pdu.LabelSet{}, map[pdu.InDom]*indom{}
+	d.insts = map[pdu.InDom]map[pdu.InstID]bool{}
 }
 
 // session notes the metrics of the first record.
@@ -101,12 +103,12 @@ func (t *groupTexts) of(id pdu.PMID) (m metricText) {
 }
 
 // describeMetric writes the descriptor, the labels and the help texts of a metric.
-func (l *Logger) describeMetric(ctx context.Context, g *group, m *metric, t time.Time, texts metricText) error {
+func (l *Logger) describeMetric(ctx context.Context, g *group, m *metric, s pdu.ValueSet, t time.Time, texts metricText) error {
 	if err := l.writeDesc(ctx, m.desc, m.requested); err != nil {
 		return err
 	}
 	id := m.desc.PMID
-	if err := l.describeLabels(ctx, g, m, t, texts.labels); err != nil {
+	if err := l.describeLabels(ctx, g, m, s, t, texts.labels); err != nil {
 		return err
 	}
 	if texts.lineErr == nil {
@@ -177,7 +179,7 @@ func (l *Logger) indomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind) 
 }
 
 // describeLabels writes the labels that apply to a metric, as far as the archive does not have them.
-func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, t time.Time, item pdu.LabelSet) error {
+func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, s pdu.ValueSet, t time.Time, item pdu.LabelSet) error {
 	id, d := m.desc.PMID, m.desc.InDom
 	cluster := uint32(id) &^ (1<<10 - 1)
 	steps := []struct {
@@ -190,11 +192,11 @@ func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, t time
 		{labelKey{pdu.LabelCluster, cluster}, func() (pdu.LabelSet, error) { return l.src.ClusterLabels(ctx, id) }},
 		{labelKey{pdu.LabelItem, uint32(id)}, func() (pdu.LabelSet, error) { return item, nil }},
 	}
-	for _, s := range steps {
-		if _, known := l.meta.labels[s.key]; known || s.key.class == pdu.LabelInDom && d == pdu.NoInDom {
+	for _, step := range steps {
+		if _, known := l.meta.labels[step.key]; known || step.key.class == pdu.LabelInDom && d == pdu.NoInDom {
 			continue
 		}
-		set, err := s.get()
+		set, err := step.get()
 		if l.isLost(ctx, err) {
 			return &sourceError{err}
 		}
@@ -202,20 +204,35 @@ func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, t time
 		if err == nil && len(set.JSON) > 0 {
 			sets = []pdu.LabelSet{set}
 		}
-		if err := l.writeLabels(s.key, t, sets); err != nil {
+		if err := l.writeLabels(step.key, t, sets); err != nil {
 			return err
 		}
 	}
 	if d == pdu.NoInDom {
 		return nil
 	}
-	if _, known := l.meta.labels[labelKey{pdu.LabelInstances, uint32(d)}]; known {
+	if l.meta.insts[d] != nil {
 		return nil
 	}
+	l.meta.insts[d] = map[pdu.InstID]bool{}
+	l.meta.areNew(d, s)
 	return l.instanceLabels(ctx, d, t, g.profile)
 }
 
-// instanceLabels writes the labels of the instances that a profile selects, or for nil of those that were written before.
+// areNew reports whether some instances have had no values before, and notes that they have.
+func (d *described) areNew(id pdu.InDom, s pdu.ValueSet) (areNew bool) {
+	for i := range s.Len() {
+		if inst := s.Inst(i); !d.insts[id][inst] {
+			d.insts[id][inst] = true
+			areNew = true
+		}
+	}
+	return areNew
+}
+
+// instanceLabels writes the labels of the instances that a profile selects, which is that of the
+// last fetch, or for nil of those that have had values. A reader takes the latest record alone,
+// so that it has the labels of the other instances, too.
 func (l *Logger) instanceLabels(ctx context.Context, d pdu.InDom, t time.Time, p *pdu.Profile) error {
 	l.src.SetProfile(p) // agents leave out labels of other instances, or do not, which pmlogger leaves to them
 	all, err := l.src.InstanceLabels(ctx, d)
@@ -224,15 +241,25 @@ func (l *Logger) instanceLabels(ctx context.Context, d pdu.InDom, t time.Time, p
 		return &sourceError{err}
 	}
 	key := labelKey{pdu.LabelInstances, uint32(d)}
-	before := l.meta.labels[key]
 	var sets []pdu.LabelSet
 	for _, s := range all {
-		had := slices.ContainsFunc(before, func(b pdu.LabelSet) bool { return b.Inst == s.Inst })
-		if s.Err == 0 && (had || p != nil) {
+		if s.Err == 0 && (p != nil || l.meta.insts[d][s.Inst]) {
+			sets = append(sets, s)
+		}
+	}
+	for _, s := range l.meta.labels[key] {
+		isNew := func(n pdu.LabelSet) bool { return n.Inst == s.Inst }
+		if !slices.ContainsFunc(sets, isNew) && l.meta.hasInstance(d, s.Inst) {
 			sets = append(sets, s)
 		}
 	}
 	return l.writeLabels(key, t, sets)
+}
+
+// hasInstance reports whether the latest record of a domain has an instance.
+func (d *described) hasInstance(id pdu.InDom, inst pdu.InstID) bool {
+	in := d.indoms[id]
+	return in != nil && in.ids[inst]
 }
 
 // writeLabels writes label sets if they are not those that were written last.

@@ -52,6 +52,13 @@ type Options struct {
 	EndTime    time.Time
 	EndAfter   time.Duration
 
+	// EndOnChange ends the logger when a metric is not what the archive says any longer, with
+	// ErrMetricsChanged, or when the host of the collector has another name. It is for programs
+	// that begin another archive then, as package retention does. Without it the logger goes on,
+	// leaves out metrics that have changed until they are again what the archive says, and
+	// reports MetricChanged or HostChanged.
+	EndOnChange bool
+
 	// Linger lets a logger run that has nothing to record: others may change that.
 	Linger bool
 
@@ -63,8 +70,9 @@ type Options struct {
 var (
 	// ErrNothing says that a configuration has nothing to record.
 	ErrNothing = errors.New("nothing to log")
-	// ErrMetricsChanged says that a metric is no longer what the archive says that it is; see MetricChanged and MetricGone. The
-	// archive has no last record of the logger then, since what comes after it has nothing to do with it.
+	// ErrMetricsChanged says that a metric is no longer what the archive says, with
+	// Options.EndOnChange; see MetricChanged and MetricGone. The archive has no last record of the
+	// logger then, since it does not belong to what follows.
 	ErrMetricsChanged = errors.New("one or more configured metrics have changed after pmcd state change")
 )
 

@@ -19,11 +19,20 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 	}
 	done = true
 	size := int64(0)
-	for _, g := range t.groups {
+	l.replan = false
+	for i := 0; i < len(t.groups); i++ {
+		g := t.groups[i]
+		if g.stale { // all metrics of the task have changed
+			return false, nil
+		}
 		before, volume := l.w.Size(), l.w.Label().Volume
 		ok, err := l.record(ctx, g)
 		if err != nil {
 			return false, err
+		}
+		if l.replan && !t.replanned {
+			t.replanned = true
+			return l.runTask(ctx, t)
 		}
 		if done = done && ok; !ok && l.lost {
 			l.countMissed(t)
@@ -36,6 +45,7 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 			size += l.w.Size() - before
 		}
 	}
+	t.replanned = false
 	if size > 0 {
 		l.recorded()
 	}
@@ -66,7 +76,7 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 		if err := l.changed(ctx, r.Changed, latest(r.Time, l.w.Last())); err != nil {
 			return false, l.failedOrEnds(ctx, err)
 		}
-		if l.lost {
+		if l.lost || l.replan {
 			return false, nil
 		}
 	}
@@ -191,7 +201,7 @@ func (l *Logger) writeMetadata(ctx context.Context, g *group, r *pdu.Result) err
 					return err
 				}
 			}
-			if err := l.describeMetric(ctx, g, m, r.Time, texts.of(m.desc.PMID)); err != nil {
+			if err := l.describeMetric(ctx, g, m, r.At(i), r.Time, texts.of(m.desc.PMID)); err != nil {
 				return err
 			}
 		}

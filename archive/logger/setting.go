@@ -46,6 +46,8 @@ type metric struct {
 	requested []string // all names that requests had for it
 	desc      pdu.Desc
 	requests  []*request // each with another setting
+	changed   bool       // it is not what the archive says, so that it is not recorded
+	gone      bool       // the source does not have its name
 
 	// Of the instances in the last result with values, and of the archive.
 	last   []pdu.InstID

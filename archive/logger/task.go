@@ -24,13 +24,14 @@ type TaskMetric struct {
 
 // A task is metrics with the same setting, and when it is due.
 type task struct {
-	setting Setting
-	members []member
-	groups  []*group
-	base    time.Time // from which multiples of the interval count
-	due     time.Time
-	once    bool // has been recorded, and is done
-	told    bool // its first record was reported
+	setting   Setting
+	members   []member
+	groups    []*group
+	base      time.Time // from which multiples of the interval count
+	due       time.Time
+	once      bool // has been recorded, and is done
+	told      bool // its first record was reported
+	replanned bool // it has begun again with other groups
 }
 
 // A member is a metric of a task.
@@ -69,7 +70,7 @@ func (l *Logger) plan() {
 	l.tasks = nil
 	for _, m := range l.order {
 		for _, r := range m.requests {
-			if r.State == logconf.On && !r.done {
+			if r.State == logconf.On && !r.done && !m.changed {
 				t := l.taskFor(r.Setting, old, now)
 				t.members = append(t.members, member{m, r})
 			}

@@ -107,8 +107,8 @@ func (k Kind) Rate(from, to Sample, s Step) (float64, pdu.Error) {
 	return change / (float64(s.Elapsed.Abs()) / 1e9), 0 // Seconds would round twice
 }
 
-// Increase is Change for samples in the order of their times, of which the caller knows that
-// they differ.
+// Increase is Change for samples in the order of their times. The caller makes sure that the times
+// differ.
 func (k Kind) Increase(from, to Sample) (float64, pdu.Error) {
 	if !from.OK || !to.OK {
 		return 0, pdu.ErrAgain

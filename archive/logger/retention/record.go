@@ -66,6 +66,7 @@ func (r *recorder) setOptions() {
 	others := r.Writing
 	r.Writing = func(base string) bool { return base == *r.writing.Load() || others != nil && others(base) }
 	lo := &r.logger
+	lo.EndOnChange = true
 	if lo.EndAfter > 0 {
 		if end := time.Now().Add(lo.EndAfter); lo.EndTime.IsZero() || end.Before(lo.EndTime) {
 			lo.EndTime = end

@@ -27,14 +27,22 @@ func (p *program) becomeDaemon() error {
 		p.log.Log(context.Background(), pmlog.LevelCritical, err.Error())
 		return err
 	}
+	p.notePID()
+	return nil
+}
+
+// notePID writes the file that leads scripts to the primary logger.
+func (p *program) notePID() {
+	if !p.opts.primary {
+		return
+	}
 	f, err := daemonfile.Create(filepath.Join(p.conf.Get("PCP_RUN_DIR"), "pmlogger.pid"))
 	if err != nil {
-		return nil // who needs it will say so
+		return // the scripts that need it will say so
 	}
 	fmt.Fprintf(f, "%d", os.Getpid())
 	_ = f.Chmod(0o444)
 	p.pidFile = f
-	return nil
 }
 
 // removePID removes the note of the process.
@@ -45,21 +53,22 @@ func (p *program) removePID() {
 	}
 }
 
-// openLog makes the log of standard output and standard error, and writes its first lines.
+// openLog makes the log of standard output and standard error, and writes its first lines. The log
+// of the run before becomes NAME.prev.
 func (p *program) openLog() {
 	name := cmp.Or(p.opts.log, "pmlogger.log")
 	if name == "-" {
 		p.startLog("")
 		return
 	}
-	f, err := daemonfile.Create(name)
+	f, err := daemonfile.Rotate(name)
 	if err != nil {
 		fmt.Fprintf(p.w, "%s: cannot open log \"%s\" for writing : %v\n", programName, name, pdu.FromError(err))
 		p.startLog(name)
 		return
 	}
 	defer f.Close()
-	if err := (&daemonfile.Log{File: f.File}).Redirect(); err != nil {
+	if err := (&daemonfile.Log{File: f}).Redirect(); err != nil {
 		fmt.Fprintf(p.w, "%s: %v\n", programName, err)
 	}
 	p.startLog("")

@@ -204,7 +204,12 @@ func (o *options) setDebug(text string) error {
 // isDaemon reports whether the program runs as a service, which becomes another user: the primary logger, one that pmlogger_check has started,
 // and one that has started itself again.
 func (o *options) isDaemon() bool {
-	return o.primary || o.user != "" || o.note == checkNote || strings.HasPrefix(o.note, reexecNote)
+	return o.primary || o.user != "" || o.isRestarted()
+}
+
+// isRestarted reports whether PCP's scripts start the program again when it ends.
+func (o *options) isRestarted() bool {
+	return o.note == checkNote || strings.HasPrefix(o.note, reexecNote)
 }
 
 // Notes of -m that mean something.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -218,5 +219,45 @@ func TestLogRequest(t *testing.T) {
 	p.logRequest(t.Context(), &net.UnixAddr{Net: "unix"}, &pmlc.ControlReq{Control: logconf.Advisory, State: logconf.Off}, nil, nil)
 	if want := "\npmlc request from " + pmlc.SocketPath(conf.Get("PCP_RUN_DIR"), os.Getpid()) + ": advisory off\n"; !strings.HasSuffix(b.String(), want) {
 		t.Errorf("%q, want %q at its end", b.String(), want)
+	}
+}
+
+// Only the primary logger writes and removes the file that leads scripts to it.
+func TestNotePID(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PCP_RUN_DIR", dir)
+	conf, err := pcpconf.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "pmlogger.pid")
+	if err := os.WriteFile(file, []byte("4711"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	other := &program{opts: &options{note: checkNote}, conf: conf}
+	other.notePID()
+	other.removePID()
+	if b, err := os.ReadFile(file); err != nil || string(b) != "4711" {
+		t.Errorf("after another logger: %q, %v", b, err)
+	}
+	primary := &program{opts: &options{primary: true}, conf: conf}
+	primary.notePID()
+	if b, err := os.ReadFile(file); err != nil || string(b) != strconv.Itoa(os.Getpid()) {
+		t.Errorf("with the primary logger: %q, %v", b, err)
+	}
+	primary.removePID()
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("after the primary logger: %v", err)
+	}
+}
+
+// A logger ends at a change only if PCP's scripts start it again.
+func TestEndOnChange(t *testing.T) {
+	for note, want := range map[string]bool{"": false, "user": false, checkNote: true, reexecNote: true} {
+		p := &program{opts: &options{note: note}, conf: new(pcpconf.Conf)}
+		lo, err := p.loggerOptions(&config{Config: new(logconf.Config)})
+		if err != nil || lo.EndOnChange != want {
+			t.Errorf("-m %q: %t, %v", note, lo.EndOnChange, err)
+		}
 	}
 }

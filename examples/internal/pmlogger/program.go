@@ -186,7 +186,8 @@ func (p *program) loggerOptions(c *config) (logger.Options, error) {
 	o := p.opts
 	lo := logger.Options{
 		Config: c.Config, Source: p.source(), Linger: o.linger || o.primary || len(c.Requests) > 0, Report: p.events.print,
-		EndBytes: o.end.bytes, EndRecords: o.end.records, EndAfter: o.end.after,
+		EndOnChange: o.isRestarted(),
+		EndBytes:    o.end.bytes, EndRecords: o.end.records, EndAfter: o.end.after,
 		Writer: archive.WriterOptions{
 			Label:      archive.Label{Version: o.version, Host: o.labelHost},
 			VolumeSize: o.volume.bytes, VolumeRecords: o.volume.records, VolumeTime: o.volume.after,
