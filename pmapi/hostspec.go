@@ -133,7 +133,8 @@ type hostSpecParser struct {
 }
 
 func (p *hostSpecParser) fail(msg string) error {
-	return &specError{head: badHostSpec, text: p.text, pos: p.pos, msg: msg}
+	text := RedactHost(p.text)
+	return &specError{head: badHostSpec, text: text, pos: min(p.pos, len(text)), msg: msg}
 }
 
 func (p *hostSpecParser) at() byte {
@@ -273,7 +274,10 @@ func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 		}
 		decoded, err := url.QueryUnescape(value)
 		if err != nil || strings.IndexByte(decoded, 0) >= 0 {
-			return nil, &hostAttrError{p.text, name, value}
+			if canonical == "password" {
+				value = redacted
+			}
+			return nil, &hostAttrError{RedactHost(p.text), name, value}
 		}
 		attrs = append(attrs, HostAttr{canonical, decoded})
 	}
@@ -322,6 +326,25 @@ func (e *badHostError) Error() string {
 		what = "it names no host"
 	}
 	return fmt.Sprintf("bad host specification %q: %s", spec, what)
+}
+
+// redacted stands for a password.
+const redacted = "***"
+
+// RedactHost returns a host specification for messages and logs: with *** in place of a password.
+// The text need not be valid.
+func RedactHost(spec string) string {
+	host, attrs, ok := strings.Cut(spec, "?")
+	if !ok || !strings.Contains(attrs, "pass") {
+		return spec
+	}
+	items := strings.Split(attrs, "&")
+	for i, item := range items {
+		if name, _, given := strings.Cut(item, "="); given && strings.Contains(name, "pass") {
+			items[i] = name + "=" + redacted
+		}
+	}
+	return host + "?" + strings.Join(items, "&")
 }
 
 // withoutPassword is a specification for errors, which programs log: without its attributes if there may be a password among them.

@@ -1,10 +1,13 @@
 package pmapi_test
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -399,4 +402,31 @@ func hostFields(text string, h pmapi.HostSpec, err error) fields {
 		f.add(a.Name, a.Value)
 	}
 	return f
+}
+
+// A password is in no text that programs print, whether the specification is valid or not.
+func TestRedactHost(t *testing.T) {
+	for spec, want := range map[string]string{
+		"web1":                                   "web1",
+		"web1?user=pass":                         "web1?user=pass",
+		"web1?user=joe&pass=s3cret":              "web1?user=joe&pass=***",
+		"unix:///s?password=s3cret x&user=joe":   "unix:///s?password=***&user=joe",
+		"web1:x?pass=s3cret&pass=s3cret":         "web1:x?pass=***&pass=***",
+		"web1?pass=s3cret%ZZ":                    "web1?pass=***",
+		"web1?pass=a=s3cret/s3cret&container=db": "web1?pass=***&container=db",
+		"[web1?pass=s3cret":                      "[web1?pass=***",
+		"web1:?pass=s3cret":                      "web1:?pass=***",
+		"web1@?pass=s3cret":                      "web1@?pass=***",
+	} {
+		if got := pmapi.RedactHost(spec); got != want {
+			t.Errorf("RedactHost(%q) = %q, want %q", spec, got, want)
+		}
+		if _, err := pmapi.ParseHost(spec); err != nil && strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("ParseHost(%q): %v", spec, err)
+		}
+		d := pmapi.Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF }}
+		if _, err := d.Dial(t.Context(), spec); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("Dial(%q): %v", spec, err)
+		}
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -163,7 +162,7 @@ func (h *hostDebug) dialed(err error) {
 		h.contextf("__pmConnectPMCD(%s): pmcd connection port=%s failed: %v\n", h.host, h.ports, pdu.FromError(err))
 		io.WriteString(h.w, h.failed(err))
 	case h.context:
-		h.contextf("pmNewContext(1, %s) -> 0\nDump Contexts: current -> contexts[0] handle 0\n", maskPassword(h.spec))
+		h.contextf("pmNewContext(1, %s) -> 0\nDump Contexts: current -> contexts[0] handle 0\n", pmapi.RedactHost(h.spec))
 		h.contextf("contexts[0] handle 0: host %s: pmcd=CONNECTED profile=NOT_SENT fd=%d origin=0.000000000 delta=0.000000000\n", h.host, debugFD)
 		printProfile(h.w, new(pdu.Profile))
 	}
@@ -174,13 +173,8 @@ func (h *hostDebug) failed(err error) string {
 	if h == nil || !h.context {
 		return ""
 	}
-	return fmt.Sprintf("pmNewContext(1, %s) -> %d, curr_handle=-1\n", maskPassword(h.spec), pdu.FromError(err))
+	return fmt.Sprintf("pmNewContext(1, %s) -> %d, curr_handle=-1\n", pmapi.RedactHost(h.spec), pdu.FromError(err))
 }
-
-var passwordInSpec = regexp.MustCompile(`([?&]pass(?:word)?=)[^&]*`)
-
-// maskPassword hides the password in a host specification, which PCP prints.
-func maskPassword(spec string) string { return passwordInSpec.ReplaceAllString(spec, "${1}***") }
 
 // printProfile prints a profile as the C library does.
 func printProfile(w io.Writer, p *pdu.Profile) {

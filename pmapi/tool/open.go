@@ -90,6 +90,6 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 		pmlog.New(&text, c.Name, slog.LevelInfo).Error(bad.Text) // in the words of C alone, as scripts compare them
 		e.Message += text.String()
 	}
-	e.Message += fmt.Sprintf("%s: Cannot connect to PMCD on host \"%s\": %v\n", c.Name, host, pdu.FromError(err))
+	e.Message += fmt.Sprintf("%s: Cannot connect to PMCD on host \"%s\": %v\n", c.Name, pmapi.RedactHost(host), pdu.FromError(err))
 	return nil, e
 }

@@ -85,15 +85,3 @@ __pmSendAttr [len=6]: payload=".***"
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-func TestMaskPassword(t *testing.T) {
-	for spec, want := range map[string]string{
-		"web1":                            "web1",
-		"web1?user=joe&pass=x":            "web1?user=joe&pass=***",
-		"unix:///s?password=x y&user=joe": "unix:///s?password=***&user=joe",
-	} {
-		if got := maskPassword(spec); got != want {
-			t.Errorf("maskPassword(%q) = %q, want %q", spec, got, want)
-		}
-	}
-}

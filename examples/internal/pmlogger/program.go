@@ -173,12 +173,12 @@ func (p *program) connect(ctx context.Context) error {
 	return nil
 }
 
-// source is what the log calls the source.
+// source is what the log and the status call the source.
 func (p *program) source() string {
 	if p.opts.local {
 		return "local context"
 	}
-	return cmp.Or(p.opts.host, "local:")
+	return pmapi.RedactHost(cmp.Or(p.opts.host, "local:"))
 }
 
 // loggerOptions are the options of the logger as far as the command line has them.
