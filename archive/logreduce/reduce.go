@@ -58,8 +58,9 @@ type reducer struct {
 	changed bool  // there are new records of instance domains
 }
 
-// Reduce writes an archive with the values of the archive that pc is on, of which it uses copies. What is at a time is a metric that had a value since the time before, and one that has none, with
-// its error if it has one. Marks are copied.
+// Reduce writes a smaller archive with values of the archive that pc is on. It works on copies of
+// pc. A record has the metrics that had a value since the record before, and the errors of others.
+// Marks are copied.
 //
 // Errors of reading are *pmapi.OpError, and of writing *archive.Error, with
 // fs.ErrExist if there is such an archive already. What was written before an error is an archive.

@@ -35,8 +35,8 @@ func NewServer(path string, changed func(error)) *File {
 // NewClient is the configuration of a client in a file.
 func NewClient(path string) *File { return &File{path: path, make: Conf.Client} }
 
-// Require makes it an error if there is no file, for a path that a user has given. Unlike PCP, which
-// goes on without TLS. It is called before the File is used.
+// Require makes a missing file an error, as for a path that a user has given. PCP goes on without
+// TLS. Call Require before other methods.
 func (f *File) Require() { f.require = true }
 
 // Path is the path of the file.

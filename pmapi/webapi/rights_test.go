@@ -24,8 +24,8 @@ var users = sync.OnceValue(func() sasl.Users {
 	return sasl.Map{"amy": v}
 })
 
-// newCollector serves a collector in this process, whose user amy may log in, through a gateway. The metric who.uid is the number of the
-// user that agents see, and who.stored what was stored last.
+// newCollector serves a collector in this process through a gateway. The user amy may log in. The
+// metric who.uid is the number of the user that agents see, and who.stored the last stored value.
 func newCollector(t *testing.T, credsRequired bool, options ...func(*webapi.Gateway)) server {
 	agent := &pmda.Agent{Name: "who", Domain: 251}
 	stored := "nothing"
@@ -58,8 +58,8 @@ const (
 	wrong = "Basic YW15OndoYXQ="     // amy:what
 )
 
-// Clients have the rights of a client whose user is unknown, not those of the process that serves the page, unless they log in. The status
-// says that a login is missing or wrong.
+// TestRights: clients have the rights of a client whose user is unknown, not those of the process
+// that serves the page, unless they log in. The status says that a login is missing or wrong.
 func TestRights(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -86,8 +86,9 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// A value is stored only with the header Authorization of a login that the collector accepts, or through a gateway that allows more. A URL
-// alone, which the page of any site can have a browser send, stores nothing.
+// TestStoreNeedsLogin: a value is stored only with the header Authorization of a login that the
+// collector accepts, or through a gateway that allows more. A URL alone, which the page of any site
+// can have a browser send, stores nothing.
 func TestStoreNeedsLogin(t *testing.T) {
 	allow := func(g *webapi.Gateway) { g.AllowStore = true }
 	for _, c := range []struct {

@@ -203,8 +203,8 @@ func (r *report) add(total *[columnCount]float64, row [columnCount]float64) {
 	}
 }
 
-// row returns the columns of a device, nil if a counter was reset or no time has passed. ok is false
-// if one of the samples lacks a value.
+// row returns the columns of a device. They are nil if a counter was reset or no time has passed.
+// ok is false if one of the samples lacks a value.
 func (r *report) row(device string) (row *[columnCount]float64, ok bool) {
 	seconds := r.now.time.Sub(r.before.time).Seconds()
 	comparable := seconds > 0

@@ -11,8 +11,8 @@ import (
 
 // A Conversion converts values to base units: v * Mul / Div - Sub. Both factors are exact.
 type Conversion struct {
-	// Unit is the base unit in the words of OpenMetrics, such as "bytes_per_second". Counts and
-	// numbers without units have none.
+	// Unit is the base unit in the words of OpenMetrics, such as "bytes_per_second". It is "" for
+	// counts and for numbers without units.
 	Unit          string
 	Mul, Div, Sub float64
 }
@@ -159,7 +159,7 @@ func (n Number) Append(b []byte) []byte {
 	return strconv.AppendFloat(b, n.Float, 'g', -1, 64) // also "NaN" and "-Inf"
 }
 
-// Int64 returns n as an int64; ok is false if it is none.
+// Int64 returns n as an int64; ok is false if n is not one.
 func (n Number) Int64() (v int64, ok bool) {
 	switch {
 	case !n.IsInt || n.Integer > 1<<63:
