@@ -2,6 +2,7 @@ package logimport
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type Importer struct {
 	w       *archive.Writer
 	metrics []*metric
 	byName  map[string]*metric
+	below   map[string]string // for each name above metrics, one of them
 	byPMID  map[pdu.PMID]*metric
 	indoms  map[pdu.InDom]*indom
 
@@ -63,7 +65,7 @@ type indom struct {
 // New begins an archive. Errors are those of archive.WriterOptions.Create and ErrBadVersion. Nothing is created before the first Write.
 // The counterpart of pmiStart(3).
 func New(base string, o archive.WriterOptions) (*Importer, error) {
-	im := &Importer{round: 1, byName: map[string]*metric{}, byPMID: map[pdu.PMID]*metric{}, indoms: map[pdu.InDom]*indom{}}
+	im := &Importer{round: 1, byName: map[string]*metric{}, below: map[string]string{}, byPMID: map[pdu.PMID]*metric{}, indoms: map[pdu.InDom]*indom{}}
 	return im, im.create(base, o)
 }
 
@@ -103,8 +105,9 @@ func (im *Importer) Close() error { return im.w.Close() }
 // Writer is the archive itself, for what there is to know about it. What is written past im is not in its checks.
 func (im *Importer) Writer() *archive.Writer { return im.w }
 
-// AddMetric adds a metric. A PMID of NoPMID, or 0, stands for one in Domain that is free. Errors are ErrBadMetricName, ErrDupMetricName, ErrDupMetricID,
-// ErrBadType and ErrBadSem. The counterpart of pmiAddMetric(3).
+// AddMetric adds a metric. A PMID of NoPMID, or 0, stands for one in Domain that is free. Errors are
+// ErrBadMetricName, also for a name that stands above or below another metric, since no reader could
+// reach both; ErrDupMetricName, ErrDupMetricID, ErrBadType and ErrBadSem. The counterpart of pmiAddMetric(3).
 func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 	if d.PMID == pdu.NoPMID || d.PMID == 0 {
 		n := len(im.metrics) + 1
@@ -115,12 +118,24 @@ func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 		return 0, ErrBadMetricName
 	case im.byName[name] != nil:
 		return 0, ErrDupMetricName
+	case im.below[name] != "":
+		return 0, fmt.Errorf("%w: %q stands above %q", ErrBadMetricName, name, im.below[name])
 	case im.byPMID[d.PMID] != nil:
 		return 0, ErrDupMetricID
 	case d.Type < pdu.Type32 || d.Type > pdu.TypeHighResEvent || d.Type == pdu.TypeAggregateStatic:
 		return 0, ErrBadType
 	case d.Sem != pdu.SemCounter && d.Sem != pdu.SemInstant && d.Sem != pdu.SemDiscrete:
 		return 0, ErrBadSem
+	}
+	for i, c := range name {
+		if c == '.' && im.byName[name[:i]] != nil {
+			return 0, fmt.Errorf("%w: %q stands below %q, which is a metric", ErrBadMetricName, name, name[:i])
+		}
+	}
+	for i, c := range name {
+		if c == '.' {
+			im.below[name[:i]] = name
+		}
 	}
 	m := &metric{Metric: archive.Metric{Desc: d, Names: []string{name}}, cells: map[pdu.InstID]*cell{}}
 	if d.InDom != pdu.NoInDom {

@@ -91,10 +91,18 @@ func TestConvertErrors(t *testing.T) {
 		{"t,a,a[x]\n2,1,1\n", `column "a[x]": Null instance expected for a singular metric`},
 		{"t,a[x],a[x]\n2,1,1\n", `column "a[x]": External instance name already defined`},
 		{"t,a[\n2,1\n", `column "a[": want an instance in brackets`},
+		{"t,a\n\"1,1\n", "line 2: byte 6: extraneous or missing"},
+		{"t,a\n1,1\n2,x\"y\n", `line 3: byte 4: bare " in non-quoted-field`},
+		{"t,a,a.b\n1,1,2\n", `column "a.b": Illegal metric name: "a.b" stands below "a", which is a metric`},
+		{"t,a.b.c,a.b\n1,1,2\n", `column "a.b": Illegal metric name: "a.b" stands above "a.b.c"`},
 		{"t,a:b\n2,1\n", `column "a:b": "b" is none of counter, discrete, string`},
 	} {
 		var errs bytes.Buffer
-		status := run([]string{filepath.Join(t.TempDir(), "a")}, strings.NewReader(test.in), &errs, false)
+		dir := t.TempDir()
+		status := run([]string{filepath.Join(dir, "a")}, strings.NewReader(test.in), &errs, false)
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%q: files are left: %v, %v", test.in, left, err)
+		}
 		if status != 1 || !strings.Contains(errs.String(), test.want) {
 			t.Errorf("%q: %d %s, want %s", test.in, status, errs.String(), test.want)
 		}
@@ -103,6 +111,43 @@ func TestConvertErrors(t *testing.T) {
 		var errs bytes.Buffer
 		if status := run(args, strings.NewReader(sample), &errs, false); status != 1 || errs.Len() == 0 {
 			t.Errorf("%q: %d %s", args, status, errs.String())
+		}
+	}
+}
+
+// Local times are found around a change of the clocks.
+func TestClockChanges(t *testing.T) {
+	for _, test := range []struct {
+		in   string
+		want string // times in UTC, or the error
+	}{
+		{"2026-10-25 01:59:00,1 2026-10-25 02:30:00,2 2026-10-25 02:31:00,2 2026-10-25 02:30:00,3 2026-10-25 03:00:00,4",
+			"23:59 00:30 00:31 01:30 02:00"},
+		{"2026-10-25 02:30:00,1 2026-10-25 02:30:00,2", "00:30 01:30"},
+		{"2026-03-29 01:59:00,1 2026-03-29 03:00:00,2", "00:59 01:00"},
+		{"2026-03-29 01:59:00,1 2026-03-29 02:30:00,2",
+			"csv2pcp: line 3: 2026-03-29 02:30:00 does not exist in Europe/Paris, where the clocks are set forward\n"},
+	} {
+		base := filepath.Join(t.TempDir(), "a")
+		var errs bytes.Buffer
+		in := "time,a.b\n" + strings.ReplaceAll(test.in, " 2026", "\n2026") + "\n"
+		if run([]string{"-Z", "Europe/Paris", base}, strings.NewReader(in), &errs, false) != 0 {
+			if errs.String() != test.want {
+				t.Errorf("%s: %s, want %s", test.in, errs.String(), test.want)
+			}
+			continue
+		}
+		s, err := archive.Open(t.Context(), base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for c := s.Cursor(); c.Next() == nil; {
+			got = append(got, c.Time().UTC().Format("15:04"))
+		}
+		s.Close()
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %q, want %s", test.in, got, test.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +20,10 @@ type table struct {
 	zone     *time.Location
 	progress func(rows int, read int64) // called now and then; may be nil
 	columns  []logimport.Handle
+	last     time.Time // of the rows so far
 }
 
-// convert writes an archive of the rows.
+// convert writes an archive of the rows. After an error there is no archive.
 func (t *table) convert(in io.Reader, base string, o archive.WriterOptions) error {
 	r := csv.NewReader(in)
 	r.ReuseRecord = true
@@ -34,7 +36,7 @@ func (t *table) convert(in io.Reader, base string, o archive.WriterOptions) erro
 		return err
 	}
 	if err := t.define(im, header); err != nil {
-		return errors.Join(err, im.Close())
+		return errors.Join(err, discard(im, base))
 	}
 	for rows := 1; ; rows++ {
 		fields, err := r.Read()
@@ -42,16 +44,34 @@ func (t *table) convert(in io.Reader, base string, o archive.WriterOptions) erro
 			return im.Close()
 		}
 		if err == nil {
-			err = t.row(im, fields)
+			if err = t.row(im, fields); err != nil {
+				line, _ := r.FieldPos(0)
+				err = fmt.Errorf("line %d: %w", line, err)
+			}
+		}
+		if e, ok := errors.AsType[*csv.ParseError](err); ok {
+			err = fmt.Errorf("line %d: byte %d: %w", e.Line, e.Column, e.Err) // there may be no fields
+			if errors.Is(err, csv.ErrFieldCount) {
+				err = fmt.Errorf("line %d: %w", e.Line, e.Err)
+			}
 		}
 		if err != nil {
-			line, _ := r.FieldPos(0)
-			return errors.Join(fmt.Errorf("line %d: %w", line, err), im.Close())
+			return errors.Join(err, discard(im, base))
 		}
 		if t.progress != nil && rows%1024 == 0 {
 			t.progress(rows, r.InputOffset())
 		}
 	}
+}
+
+// discard closes and removes an archive, whose files did not exist before.
+func discard(im *logimport.Importer, base string) error {
+	err := im.Close()
+	found, _ := archive.Options{}.Find(base) // there are no files before the first row
+	for _, files := range found {
+		err = errors.Join(err, archive.MoveOptions{}.Remove(files))
+	}
+	return err
 }
 
 // define adds the metrics and instances of the columns.
@@ -113,10 +133,11 @@ func parseColumn(s string) (name, instance string, d pdu.Desc, err error) {
 
 // row writes the values of a row.
 func (t *table) row(im *logimport.Importer, fields []string) error {
-	at, err := parseTime(fields[0], t.zone)
+	at, err := parseTime(fields[0], t.zone, t.last)
 	if err != nil {
 		return err
 	}
+	t.last = at
 	some := false
 	for i, field := range fields[1:] {
 		if field == "" {
@@ -133,8 +154,9 @@ func (t *table) row(im *logimport.Importer, fields []string) error {
 	return im.Write(at)
 }
 
-// parseTime reads seconds since 1970, or a date and time.
-func parseTime(s string, zone *time.Location) (time.Time, error) {
+// parseTime reads seconds since 1970, or a date and time. When clocks are set back, times of a zone
+// occur twice: then it returns the first one after last.
+func parseTime(s string, zone *time.Location, last time.Time) (time.Time, error) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if sec, err := strconv.ParseInt(whole, 10, 64); err == nil {
 		nsec, err := strconv.ParseUint((fraction + "000000000")[:9], 10, 32)
@@ -143,10 +165,33 @@ func parseTime(s string, zone *time.Location) (time.Time, error) {
 		}
 		return time.Unix(sec, int64(nsec)), nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
-		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
-			return t, nil
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", time.DateTime} {
+		if wall, err := time.ParseInLocation(layout, s, time.UTC); err == nil {
+			return atWall(wall, zone, last)
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is not a time", s)
+}
+
+// atWall returns the time at which the clocks of a zone show the date and time of wall.
+func atWall(wall time.Time, zone *time.Location, last time.Time) (time.Time, error) {
+	var found []time.Time
+	for _, day := range []int{-1, 1} { // with the offset before a change of the clocks, and after it
+		_, offset := wall.AddDate(0, 0, day).In(zone).Zone()
+		t := wall.Add(-time.Duration(offset) * time.Second).In(zone)
+		if t.Format(time.DateTime) == wall.Format(time.DateTime) {
+			found = append(found, t)
+		}
+	}
+	slices.SortFunc(found, time.Time.Compare)
+	if len(found) == 0 {
+		return time.Time{}, fmt.Errorf("%s does not exist in %v, where the clocks are set forward", wall.Format(time.DateTime), zone)
+	}
+	if i := slices.IndexFunc(found, last.Before); i >= 0 {
+		return found[i], nil
+	}
+	return found[0], nil
 }
