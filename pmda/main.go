@@ -133,7 +133,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 		}
 	}
 	if set.Report(p.stderr, errs) {
-		return 1
+		return getopt.Status(errs)
 	}
 	log := pmlog.New(p.stderr, p.program(), c.level())
 	if err := d.Agent.Err(); err != nil {

@@ -555,7 +555,7 @@ func TestOptionsOfC(t *testing.T) {
 	for _, args := range []string{"-?", "--help", "-d", "-d abc", "-d 12x", "-x", "--foo", "--foo=3", "--do", "--in", "--u", "--pi=3", "--help=3",
 		"-p -i 3333", "-i 3333 -u x", "-p -u x -i 3 -6 4", "-D nosuch", "-Dpdu,nosuch,foo", "-h help", "-d abc -i 3 -p --foo", "extra -d abc",
 		"-? -x", "-pd", "-l", "-U", "-i", "-u", "-6", "-D", "--domain", "--unix", "--ipv6", "--username", "-d ", "-d 0x10", "-d -", "--domain=1x", "-D pdu -D nosuch",
-		"-D 0x1", "--debug=pdu,,fetch", "--debug nosuch", "-6 4 -6 5 -i 6 -d x", "--inet=1 --unix=x --pipe", "-V", "--version", "--help-text", "--helptext=3", "-hx",
+		"-D 0x1", "--debug=pdu,,fetch", "--debug nosuch", "-6 4 -6 5 -i 6 -d x", "--inet=1 --unix=x --pipe", "-V", "--help-text", "--helptext=3", "-hx",
 		"-xyz", "--log", "--d", "--i=3 -p", "-p -p -d q", "-u a -u b -p", "-dabc", "-i"} {
 		argv := strings.Fields(args)
 		out, want, status := pcptest.RunIn(t, t.TempDir(), []string{"PCP_PMDAS_DIR=" + filepath.Dir(dir)}, "", append([]string{program}, argv...)...)

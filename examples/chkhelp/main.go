@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/asciipmns"
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
@@ -67,6 +68,10 @@ func main() {
 
 // run returns the exit status. args has the name of the program first.
 func run(args []string, out, errs io.Writer) int {
+	if len(args) > 0 && build.Asked(args[1:]) {
+		io.WriteString(out, build.Text("chkhelp"))
+		return 0
+	}
 	c := &checker{out: out, errs: errs}
 	operands, ok := c.parse(args)
 	if !ok {

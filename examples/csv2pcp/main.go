@@ -49,7 +49,7 @@ func run(args []string, stdin io.Reader, errs io.Writer, progress bool) (status 
 	o.Label.TimeZone = "UTC"
 	args, bad := set.Parse(args)
 	if set.Report(errs, bad) {
-		return 1
+		return getopt.Status(bad)
 	}
 	if len(args) < 1 || len(args) > 2 {
 		io.WriteString(errs, set.Usage())

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/folio"
 )
 
@@ -32,6 +33,10 @@ func run(args []string, stdout, stderr io.Writer) (status int) {
 	if len(args) == 0 {
 		fmt.Fprintln(stdout, usage)
 		return 1
+	}
+	if build.Asked(args) {
+		io.WriteString(stdout, build.Text("mkaf"))
+		return 0
 	}
 	bases, ok := collect(args, stderr)
 	if !ok {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -33,6 +34,10 @@ func output(f *os.File) io.Writer {
 
 // run prints what the arguments ask for and returns the exit status.
 func run(args []string, out, errs io.Writer) int {
+	if len(args) > 0 && build.Asked(args[1:]) {
+		io.WriteString(out, build.Text("mmvdump"))
+		return 0
+	}
 	if len(args) > 2 {
 		fmt.Fprintf(errs, "Usage: %s <filename>\n", args[0])
 		return 1

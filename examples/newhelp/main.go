@@ -48,7 +48,7 @@ func run(args []string, stdin io.Reader, errs io.Writer) int {
 	set := c.options()
 	files, wrong := set.Parse(args)
 	if set.Report(errs, wrong) {
-		return statusFailed
+		return getopt.Status(wrong) * statusFailed
 	}
 	if err := c.compile(files, stdin); err != nil {
 		fmt.Fprintln(errs, err)

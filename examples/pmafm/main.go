@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/folio"
 )
 
@@ -43,6 +44,9 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run does the command of the arguments, or those of standard input.
 func run(args []string) (status int) {
 	switch {
+	case build.Asked(args):
+		fmt.Print(build.Text("pmafm"))
+		return 0
 	case len(args) == 0:
 		fmt.Fprint(os.Stderr, usage)
 		return 1

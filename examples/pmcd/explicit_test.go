@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
@@ -69,5 +70,13 @@ func TestSocketOfOtherPort(t *testing.T) {
 		if want := filepath.Join(dir, "pmcd.socket"); p.name != want || p.Addr().(*net.UnixAddr).Name != want {
 			t.Errorf("ports %v, configuration %q: %s, want %s", c.ports, c.config, p.name, want)
 		}
+	}
+}
+
+// The option --version is not the usage message.
+func TestVersionOption(t *testing.T) {
+	var out strings.Builder
+	if status := run([]string{"--version"}, &out); status != 0 || out.String() != build.Text("pmcd") {
+		t.Errorf("exit status %d, %s", status, out.String())
 	}
 }

@@ -60,7 +60,7 @@ func run(args []string, stderr io.Writer) int {
 	if err := o.fromEnv(); err != nil {
 		errs = append(errs, err)
 	}
-	if usage {
+	if usage && getopt.Status(errs) != 0 {
 		errs = []error{getopt.ErrUsage} // as soon as pmcd sees the option, it does what that says
 	}
 	if set.Report(stderr, errs) {

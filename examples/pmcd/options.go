@@ -98,6 +98,7 @@ func (o *options) set() *getopt.Set {
 			Set: func(v string) error { o.unique = true; return o.setNames(v) }},
 		{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
 		{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
+		{Long: "version", Exact: true, Help: byDefault("", "show the version of this program and exit"), Set: getopt.Version},
 		{Heading: "Service options"},
 		{Short: 'A', Help: "disable service advertisement" + byDefault("", " (there is none)"), Set: func(string) error { return nil }},
 		{Short: 'f', Long: "foreground", Help: "run in the foreground" + byDefault("", ", as always without -c"), Set: yes(&o.foreground)},

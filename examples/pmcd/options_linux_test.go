@@ -133,7 +133,6 @@ var commandLines = []commandLine{
 	{args: "-x QUOTE"},
 	{args: "-x /nosuch/dir/x"},
 	{args: "-V", ours: unknown},
-	{args: "--version", ours: unknown},
 	{args: "-fA"},
 	{args: "-ft3"},
 	{args: "--conf conf"},

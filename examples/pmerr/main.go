@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -27,6 +28,10 @@ func main() {
 
 // run prints what the arguments ask for. Only the first can be an option.
 func run(args []string, out, errs io.Writer) (status int) {
+	if build.Asked(args) {
+		io.WriteString(out, build.Text("pmerr"))
+		return 0
+	}
 	if len(args) == 0 || !isOption(args[0]) {
 		for _, arg := range args {
 			printCode(out, arg)

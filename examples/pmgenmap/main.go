@@ -22,6 +22,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/build"
 )
 
 // stdinName is what the standard input is called.
@@ -44,6 +46,10 @@ func main() {
 
 // run prints the code, and what is wrong with the command line or the list, to out.
 func run(args []string, stdin io.Reader, out io.Writer) error {
+	if build.Asked(args) {
+		_, err := io.WriteString(out, build.Text("pmgenmap"))
+		return err
+	}
 	pkg, isGo := "", false
 	if len(args) > 0 {
 		if pkg, isGo = strings.CutPrefix(args[0], "--go="); isGo {

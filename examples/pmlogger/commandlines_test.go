@@ -91,7 +91,7 @@ var configFiles = map[string]string{
 
 // commandLines are separated at blanks; an underscore stands for a blank, H for the collector.
 var commandLines = []string{
-	"", "-Q", "--nosuch", "-x", "-x a X", "-x -1 X", "-t abc X", "-t abc", "-s foo X", "-v foo X", "-V 1 X", "-V 4 X", "-V x X", "-V 2x X", "-V", "--version",
+	"", "-Q", "--nosuch", "-x", "-x a X", "-x -1 X", "-t abc X", "-t abc", "-s foo X", "-v foo X", "-V 1 X", "-V 4 X", "-V x X", "-V 2x X", "-V",
 	"-p abc X", "-p 99999999 X", "-p -5 X", "-p 0 X", "-p 1x X", "-P -h H X", "-P -h H", "-o -h H X", "-o -P -h H X Y", "-D foo X", "-I 9 X", "-I x X", "-I 1 X", "-I 2x X", "-K foo X", "X Y", "-C X Y", "--host",
 	"-t abc -s foo", "-t abc -Q -s foo X Y", "X Y -s foo", "-?", "--help X", "-t abc -?", "--lo X", "-d /tmp X",
 	"-s 0 X", "-s -1 X", "-s 1.5k X", "-s 3samples X", "-s 0b X", "-s 1t X", "-s 0sec X", "-s 0.2sec X", "-v 0x10 X", "-v 10% X",

@@ -41,6 +41,7 @@ func (o *options) set() *getopt.Set {
 	set := &getopt.Set{Program: "pmproxy", Synopsis: "[options]", Options: []getopt.Option{
 		{Heading: "General options"},
 		{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
+		{Long: "version", Exact: true, Help: "show the version of this program and exit", Set: getopt.Version},
 		{Heading: "Service options"},
 		{Short: 'A', Help: "disable service advertisement (there is none)", Set: ignore},
 		{Short: 'd', Long: "deprecated", Help: "no REST APIs: pass PCP's clients on to collectors alone", Set: yes(&o.proxyOnly)},

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/trace"
@@ -54,6 +55,10 @@ type job struct {
 // run returns the status that the manual promises: 0 whatever happens, but with -e that of the command, 128 and the
 // number of the signal if one ended it. C's pmtrace returns the low byte of a wait status, 0 for any exit.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	if build.Asked(args) {
+		io.WriteString(out, build.Text("pmtrace"))
+		return 0
+	}
 	j := job{kind: trace.KindPoint}
 	tags, bad := j.options().Parse(args)
 	for _, err := range bad {

@@ -25,6 +25,13 @@ type Option struct {
 // ErrUsage is what Set of an option returns that requests the usage message.
 var ErrUsage = errors.New("usage")
 
+// ErrVersion is the error of --version, which every program has: by itself where the program has an
+// option of this name that takes an argument. It is an ErrUsage too. Report prints the version.
+var ErrVersion = fmt.Errorf("version: %w", ErrUsage)
+
+// Version is the Set of an option --version.
+func Version(string) error { return ErrVersion }
+
 // Usage is the Set of an option that requests the usage message.
 func Usage(string) error { return ErrUsage }
 
@@ -50,13 +57,15 @@ type Set struct {
 // "--name=value" and "--name value" are the same; a long name may be abbreviated as long as no other begins so. "--" ends
 // the options, and "-" is none.
 func (s *Set) Parse(args []string) (operands []string, errs []error) {
-	p := parser{opts: s, args: args}
+	p := parser{opts: s, args: args, alone: len(args) == 1}
 	for len(p.args) > 0 {
 		word := p.args[0]
 		p.args = p.args[1:]
 		switch {
 		case word == "--":
 			return append(operands, p.args...), p.errs
+		case word == "--version" && s.Letters && p.alone && s.Fail == nil:
+			p.add(ErrVersion)
 		case strings.HasPrefix(word, "--") && !s.Letters:
 			p.long(word)
 		case len(word) > 1 && word[0] == '-':
@@ -71,9 +80,10 @@ func (s *Set) Parse(args []string) (operands []string, errs []error) {
 }
 
 type parser struct {
-	opts *Set
-	args []string // not yet parsed
-	errs []error
+	opts  *Set
+	args  []string // not yet parsed
+	alone bool     // there is one word
+	errs  []error
 }
 
 func (p *parser) fail(format string, args ...any) { p.add(fmt.Errorf(format, args...)) }
@@ -134,6 +144,10 @@ func (p *parser) short(letters string) {
 func (p *parser) long(word string) {
 	name, value, given := strings.Cut(word[2:], "=")
 	found := p.opts.named(name)
+	if word == "--version" && (len(found) != 1 || found[0].Long != name || found[0].Arg != "" && p.alone) {
+		p.add(ErrVersion)
+		return
+	}
 	switch {
 	case len(found) == 0:
 		p.fail("unrecognized option '%s'", word)

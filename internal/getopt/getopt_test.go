@@ -50,6 +50,36 @@ func set(got *[]string) *getopt.Set {
 	return s
 }
 
+// TestVersion gives --version to programs with and without such an option.
+func TestVersion(t *testing.T) {
+	for _, c := range []struct {
+		name, args string
+		own        getopt.Option
+		letters    bool
+		want       bool
+	}{
+		{"none", "--version", getopt.Option{}, false, true},
+		{"none, beside others", "-f --version", getopt.Option{}, false, true},
+		{"abbreviated", "--versio", getopt.Option{}, false, false},
+		{"of the program", "--version", getopt.Option{Short: 'V', Long: "version"}, false, false},
+		{"with an argument", "--version 3", getopt.Option{Short: 'V', Long: "version", Arg: "N"}, false, false},
+		{"without its argument", "--version", getopt.Option{Short: 'V', Long: "version", Arg: "N"}, false, true},
+		{"letters", "--version", getopt.Option{}, true, true},
+	} {
+		var got []string
+		s := set(&got)
+		s.Letters = c.letters
+		s.Options = append(s.Options, c.own)
+		_, errs := s.Parse(strings.Fields(c.args))
+		var out strings.Builder
+		s.Report(&out, errs)
+		isVersion := strings.HasPrefix(out.String(), "pminfo: github.com/pcp-go/pcp ") && strings.Count(out.String(), "\n") == 1
+		if isVersion != c.want || isVersion != (getopt.Status(errs) == 0) {
+			t.Errorf("%s: status %d, %s", c.name, getopt.Status(errs), out.String())
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -4,15 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/build"
 )
 
 // helpColumn is where the explanations of the usage message begin.
 const helpColumn = 24
 
 // Report prints the errors of Parse, each with the program's name, and the usage message. It reports whether there
-// were any: if so the program ends, in PCP with exit status 1, also after --help.
+// were any: if so the program ends, in PCP with exit status 1, also after --help; see Status. For --version it prints
+// the version alone.
 func (s *Set) Report(w io.Writer, errs []error) bool {
+	if isVersion(errs) {
+		io.WriteString(w, build.Text(s.Program))
+		return true
+	}
 	for _, err := range errs {
 		if !errors.Is(err, ErrUsage) {
 			fmt.Fprintf(w, "%s: %v\n", s.Program, err)
@@ -22,6 +30,18 @@ func (s *Set) Report(w io.Writer, errs []error) bool {
 		io.WriteString(w, s.Usage())
 	}
 	return len(errs) > 0
+}
+
+// Status is the exit status of a program of PCP after errors of the command line.
+func Status(errs []error) int {
+	if isVersion(errs) {
+		return 0
+	}
+	return 1
+}
+
+func isVersion(errs []error) bool {
+	return slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, ErrVersion) })
 }
 
 // Usage is the usage message.

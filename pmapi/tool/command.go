@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/build"
+	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -120,6 +122,9 @@ func (c *Command) parse(args, env []string) (operands []string, err error) {
 	for _, err := range errs {
 		c.addError(err)
 	}
+	if c.given.versionPrinted && build.Asked(args) { // "-V" prints the line of PCP alone
+		c.addMessage("%s", build.Text(c.Name))
+	}
 	c.checkCombinations()
 	return operands, c.parseError()
 }
@@ -136,6 +141,10 @@ func (c *Command) addError(err error) {
 	}
 	if m, ok := errors.AsType[plainMessage](err); ok {
 		c.addMessage("%s", string(m))
+		return
+	}
+	if errors.Is(err, getopt.ErrVersion) {
+		c.given.versionPrinted = true
 		return
 	}
 	c.given.usageError = true

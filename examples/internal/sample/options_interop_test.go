@@ -23,7 +23,7 @@ func TestInteropOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := []string{"-?", "--help", "-d", "-d abc", "-d 12x", "-x", "--foo", "-D nosuch", "-Dpdu,nosuch", "-h help", "extra -d abc", "-? -x", "-l", "-U",
-			"-D", "--domain", "--log", "--d", "--username", "-d 0x10", "-D pdu -D nosuch", "-V", "--version", "--help-text", "-hx", "-xyz"}
+			"-D", "--domain", "--log", "--d", "--username", "-d 0x10", "-D pdu -D nosuch", "-V", "--help-text", "-hx", "-xyz"}
 		if agent.until == more {
 			lines = append(lines, "-p -i 3333", "-i 3333 -u x", "-p -u x -i 3 -6 4", "-i", "-u", "-6", "--unix", "--inet=1 --unix=x --pipe", "-d abc -i 3 -p --foo")
 		}

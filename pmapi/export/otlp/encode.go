@@ -1,10 +1,9 @@
 package otlp
 
 import (
-	"runtime/debug"
 	"slices"
-	"sync"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
 )
@@ -216,7 +215,7 @@ func (e *Encoder) describeScope() []byte {
 	w := builder{json: e.JSON}
 	w.open(scopeField)
 	w.text(scopeNameField, ScopeName)
-	if v := moduleVersion(); v != "" {
+	if v := build.Version(); v != "" {
 		w.text(scopeVersionField, v)
 	}
 	w.close()
@@ -243,20 +242,6 @@ func resourceKey(label string) string {
 	}
 	return label
 }
-
-// moduleVersion is the version of this module, if it was built as one.
-var moduleVersion = sync.OnceValue(func() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == ScopeName && m.Version != "(devel)" {
-			return m.Version
-		}
-	}
-	return ""
-})
 
 // appendMetric writes a metric, if it has points.
 func (e *Encoder) appendMetric(m *metric, values pdu.ValueSet) {

@@ -2,6 +2,7 @@ package send
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +12,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/build"
 )
 
 // Defaults of a Sender.
@@ -147,7 +149,7 @@ func (s *Sender) Open() error {
 		return fmt.Errorf("%s: %w", s.Protocol, err)
 	}
 	if s.Header.Get("User-Agent") == "" {
-		s.Header.Set("User-Agent", "pcp-go-"+s.Protocol+"/"+moduleVersion())
+		s.Header.Set("User-Agent", "pcp-go-"+s.Protocol+"/"+cmp.Or(build.Version(), "0"))
 	}
 	if s.Directory == "" {
 		return nil
@@ -204,19 +206,6 @@ func SameHost(req *http.Request, via []*http.Request) error {
 	}
 	return nil
 }
-
-// moduleVersion is the version of this module, if it was built as one.
-var moduleVersion = sync.OnceValue(func() string {
-	const path = "github.com/pcp-go/pcp"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == path && m.Version != "" && m.Version != "(devel)" {
-				return m.Version
-			}
-		}
-	}
-	return "0"
-})
 
 // Stats returns the counters at this time.
 func (s *Sender) Stats() Stats {

@@ -179,7 +179,7 @@ func TestIdentity(t *testing.T) {
 	b.Want("seqnum", "2")
 	b.Want("sighups", "0")
 	b.Want("timezone", posixZone(time.Now()))
-	if v := build(); v == "" || strings.ContainsAny(v, "() ") {
+	if v := buildVersion(); v == "" || strings.ContainsAny(v, "() ") {
 		t.Errorf("build is %q", v)
 	}
 	for _, name := range []string{"ipv6", "unix_domain_sockets"} {

@@ -1,13 +1,13 @@
 package pmcdagent
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
-	"strings"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -15,9 +15,6 @@ import (
 // pcpVersion is the version of PCP whose protocol, metrics and texts the
 // collector has. Tools show it and compare it with theirs.
 const pcpVersion = "6.0.3"
-
-// modulePath is how build information names this module.
-const modulePath = "github.com/pcp-go/pcp"
 
 // identity registers a metric that says what the collector is.
 func (p *pmcd) identity(name string, item int, sem pdu.Sem, text, help string, value func() string) {
@@ -49,7 +46,7 @@ to have open.`,
 		Value: p.openFDs,
 	})
 	p.identity("pmcd.build", 20, pdu.SemDiscrete, "Build of the collector",
-		"The version of the Go module\n"+modulePath+" that the collector was built from.", build)
+		"The version of the Go module\n"+build.Path+" that the collector was built from.", buildVersion)
 	register(p, pmda.Metric[string]{
 		Name: "pmcd.hostname", ID: pmda.Item(0, 21), Sem: pdu.SemDiscrete, Text: "Name of the collector's host",
 		Help: `The name that the collector was told to use, or that of the host; for a client
@@ -71,26 +68,8 @@ func abi() string {
 	return runtime.GOARCH
 }
 
-// build is the version of this module in the program.
-func build() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
-	}
-	m := info.Main
-	for _, d := range info.Deps {
-		if d.Path == modulePath {
-			m = *d
-			if d.Replace != nil {
-				m.Version = d.Replace.Version
-			}
-		}
-	}
-	if v := strings.Trim(m.Version, "()"); v != "" && m.Path == modulePath {
-		return v
-	}
-	return "devel"
-}
+// buildVersion is the version of this module in the program.
+func buildVersion() string { return cmp.Or(build.Version(), "devel") }
 
 // addFeatures registers pmcd.feature.
 func (p *pmcd) addFeatures() {
