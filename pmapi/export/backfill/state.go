@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/filesys"
 )
 
 // A state is how much a receiver has of an archive.
@@ -29,7 +31,7 @@ func readState(path string, key []string) (state, error) {
 	if path == "" {
 		return state{Key: key}, nil
 	}
-	f, err := os.Open(path)
+	f, err := filesys.OpenRegular(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state{Key: key}, nil
 	}
@@ -77,7 +79,7 @@ func (s state) write(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+	if err := filesys.WriteNew(path+".new", append(text, '\n'), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(path+".new", path)

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/filesys"
 )
 
 // MaxMessage is the length of a message, before compression, above which it is not sent; nor is a file that is longer read.
@@ -52,7 +54,7 @@ func openDirectory(path, protocol string) (d *directory, waiting []Message, err 
 		return nil, nil, err
 	}
 	d = &directory{path: path}
-	if d.lock, err = os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if d.lock, err = filesys.OpenRegular(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, nil, err
 	}
 	if err := lockFile(d.lock); err != nil {
@@ -114,7 +116,7 @@ func (d *directory) name(n uint64) string {
 
 // points reads how many points a file says that it has.
 func (d *directory) points(n uint64) int {
-	f, err := os.Open(d.name(n))
+	f, err := filesys.OpenRegular(d.name(n), os.O_RDONLY, 0)
 	if err != nil {
 		return 0
 	}
@@ -130,7 +132,7 @@ func (d *directory) points(n uint64) int {
 func (d *directory) write(m Message) (n uint64, err error) {
 	b := appendFile(nil, m)
 	path := filepath.Join(d.path, unfinished)
-	if err := os.WriteFile(path, b, 0o600); err != nil {
+	if err := filesys.WriteNew(path, b, 0o600); err != nil {
 		os.Remove(path)
 		return 0, err
 	}
@@ -143,7 +145,7 @@ func (d *directory) write(m Message) (n uint64, err error) {
 
 // read reads a message, as it was written.
 func (d *directory) read(n uint64) (Message, error) {
-	f, err := os.Open(d.name(n))
+	f, err := filesys.OpenRegular(d.name(n), os.O_RDONLY, 0)
 	if err != nil {
 		return Message{}, err
 	}
