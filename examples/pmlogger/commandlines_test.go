@@ -212,6 +212,7 @@ var masks = []struct {
 }{
 	{regexp.MustCompile(`\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d\] pmlogger\(\d+\)`), "[DATE] pmlogger(PID)"},
 	{regexp.MustCompile(`[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}`), "DATE"},
+	{regexp.MustCompile(`\nOptions that PCP's pmlogger does not have:\n(  .*\n)*`), ""},
 }
 
 func mask(text string) string {

@@ -29,12 +29,13 @@ type daily struct {
 // defaultKeep is how long archives are kept, as by pmlogger_daily(1).
 const defaultKeep = 14 * 24 * time.Hour
 
-// options are long ones that cannot be abbreviated and are not in the usage message, which is that of C's program.
+// options are long ones that cannot be abbreviated, which the usage message has after those of C's
+// program.
 func (d *daily) options() []tool.Option {
 	d.keep, d.compress = defaultKeep, retention.Gzip(gzip.DefaultCompression)
 	return []tool.Option{
-		{Long: "daily", Exact: true, Set: tool.Flag(&d.on)},
-		{Long: "keep", Arg: "TIME", Exact: true, Set: func(text string) (err error) {
+		{Long: "daily", Exact: true, Help: "record an archive for each day in the directory archive", Set: tool.Flag(&d.on)},
+		{Long: "keep", Arg: "TIME", Exact: true, Help: "with --daily, remove older archives [default 14 days]", Set: func(text string) (err error) {
 			d.given = "keep"
 			if d.keep, err = pmapi.ParseInterval(text); err == nil && d.keep < 0 {
 				err = errors.New("a time below 0")
@@ -44,7 +45,7 @@ func (d *daily) options() []tool.Option {
 			}
 			return nil
 		}},
-		{Long: "max-size", Arg: "SIZE", Exact: true, Set: func(text string) error {
+		{Long: "max-size", Arg: "SIZE", Exact: true, Help: "with --daily, remove the oldest archives beyond SIZE", Set: func(text string) error {
 			d.given = "max-size"
 			var s size
 			err := s.set("archives")(text)
@@ -54,7 +55,7 @@ func (d *daily) options() []tool.Option {
 			d.maxBytes = s.bytes
 			return err
 		}},
-		{Long: "compress", Arg: "PROGRAM", Exact: true, Set: d.setCompress},
+		{Long: "compress", Arg: "PROGRAM", Exact: true, Help: "with --daily, gzip, xz, zstd or none [default gzip]", Set: d.setCompress},
 	}
 }
 

@@ -120,7 +120,7 @@ func (o *options) setTable() {
 		standard("help", "show this usage message and exit"),
 		tool.Option{Short: 'D', Long: "debug", Arg: "DBG", Set: o.setDebug},
 	)
-	c.Options = append(append(c.Options, o.daily.options()...), o.login.options()...)
+	c.AddOptions("Options that PCP's pmlogger does not have", append(o.daily.options(), o.login.options()...)...)
 }
 
 // number reads a decimal number as strtol(3) does; an empty text is 0.

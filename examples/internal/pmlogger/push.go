@@ -20,7 +20,7 @@ type login struct{ user push.User }
 
 // options are a long one that cannot be abbreviated and is not in the usage message, which is that of C's program.
 func (l *login) options() []tool.Option {
-	return []tool.Option{{Long: "login", Arg: "FILE", Exact: true, Set: func(path string) error {
+	return []tool.Option{{Long: "login", Arg: "FILE", Exact: true, Help: "name and password for an archive of a URL", Set: func(path string) error {
 		f, err := os.Open(path)
 		if err != nil {
 			return fmt.Errorf("illegal --login argument\n%w", err)
