@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -48,5 +50,19 @@ func TestOwnMetrics(t *testing.T) {
 	}
 	if !strings.Contains(page, "pmproxy_gateway_request_seconds_sum{") {
 		t.Errorf("no sum in\n%s", page)
+	}
+}
+
+// Derived metrics are those that the tools have, in archives and on hosts.
+func TestDerived(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "derived")
+	if err := os.WriteFile(path, []byte("own.load = kernel.all.load\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PCP_DERIVED_CONFIG", path)
+	get := serve(t, "--archive=busy=../pmstat/testdata/archive/host")
+	page := get("http", "/pmapi/fetch?hostspec=busy&names=own.load")
+	if !strings.Contains(page, `"name":"own.load","instances":[{"instance":`) {
+		t.Error(page)
 	}
 }

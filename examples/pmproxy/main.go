@@ -175,18 +175,22 @@ func (o *options) gateway() (*webapi.Gateway, error) {
 	if err != nil {
 		slog.Warn("environment", slog.Any("err", err))
 	}
+	if d.Derived, err = pmapi.DerivedFromEnv(); err != nil {
+		slog.Warn("derived metrics", slog.Any("err", err))
+	}
 	gw := &webapi.Gateway{Dialer: d, Metrics: &mmv.Registry{Name: "gateway"}, Origins: o.origins, AllowStore: o.allowStore, Sources: map[string]func(context.Context) (*pmapi.Context, error){}}
 	if o.allow != nil {
 		gw.Allow = append([]string{"localhost", "127.0.0.1", "[::1]"}, o.allow...)
 	}
+	archives := pmapi.ArchiveOptions{Derived: d.Derived}
 	for _, a := range o.archives {
 		name, path, _ := strings.Cut(a, "=")
-		c, err := pmapi.Open(context.Background(), path)
+		c, err := archives.Open(context.Background(), path)
 		if err != nil {
 			return nil, err
 		}
 		_ = c.Close()
-		gw.Sources[name] = func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Open(ctx, path) }
+		gw.Sources[name] = func(ctx context.Context) (*pmapi.Context, error) { return archives.Open(ctx, path) }
 	}
 	return gw, nil
 }
