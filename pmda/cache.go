@@ -122,7 +122,7 @@ func (c *Cache[T]) Add(name string, value T) (pdu.InstID, error) {
 // AddKey is Add with an ID that follows from a key, any bytes that no other instance
 // has; if it is empty, the name is the key. A program on another host, or after the
 // loss of its File, thus gives an instance the same ID. The ID is a hash of the key,
-// below 1<<31 whatever Resize has set; if another instance has it, up to nine more
+// reduced to the range that Resize sets; if another instance has it, up to nine more
 // hashes are tried. From then on Add uses IDs again, as after Reuse.
 //
 // Errors: pdu.ErrInst if the name has another key or none, or the key another name;
@@ -347,7 +347,7 @@ func (c *Cache[T]) Reuse() {
 	c.table.reuse = true
 }
 
-// Resize sets the highest ID that Add gives, 1<<31 - 1 at first. Save keeps it. Errors:
+// Resize sets the highest ID that Add and AddKey give, 1<<31 - 1 at first. Save keeps it. Errors:
 // pdu.ErrSign if it is negative; pdu.ErrTooBig if an instance has a higher one, also if
 // it has been culled but not dropped by Reorg. It is pmdaCacheResize(3).
 func (c *Cache[T]) Resize(highest pdu.InstID) error {

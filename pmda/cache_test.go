@@ -208,6 +208,30 @@ func TestCacheKeys(t *testing.T) {
 	}
 }
 
+// TestCacheKeyRange checks that Resize limits the IDs of keys, too.
+func TestCacheKeyRange(t *testing.T) {
+	var c pmda.Cache[int]
+	const highest = 32
+	if err := c.Resize(highest); err != nil {
+		t.Fatal(err)
+	}
+	added := 0
+	for i := range 20 {
+		id, err := c.AddKey(fmt.Sprint("name", i), fmt.Sprint("key", i), i)
+		switch {
+		case err == nil && (id < 0 || id > highest):
+			t.Errorf("key %d has ID %d", i, id)
+		case err == nil:
+			added++
+		case !errors.Is(err, pdu.ErrGeneric):
+			t.Error(err)
+		}
+	}
+	if added < 15 {
+		t.Errorf("%d keys have IDs", added)
+	}
+}
+
 // TestCacheKeyInUse: an ID that another has is passed over, ten times at most.
 func TestCacheKeyInUse(t *testing.T) {
 	for _, s := range []struct {

@@ -27,7 +27,7 @@ func (t *cacheTable) addKey(name, key string) (slot int, err error) {
 	var hash uint32
 	for range maxKeyAttempts {
 		hash = keyHash(key, hash)
-		id := pdu.InstID(hash & math.MaxInt32)
+		id := pdu.InstID(int64(hash&math.MaxInt32) % t.capacity())
 		slot, used := t.lookupID(id)
 		if !used {
 			t.reuse = true

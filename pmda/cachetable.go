@@ -35,7 +35,7 @@ type cacheTable struct {
 
 	whole bool  // names tell entries apart as a whole, not up to the first space
 	exact bool  // requests name instances in full, or by the part up to the first space
-	limit int64 // above all IDs that are given without a key; 0 means 1<<31
+	limit int64 // above all IDs that are given; 0 means 1<<31
 	reuse bool  // the lowest free ID is next, not the one after the highest
 
 	entries []cacheEntry

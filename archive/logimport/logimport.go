@@ -105,9 +105,10 @@ func (im *Importer) Close() error { return im.w.Close() }
 // Writer is the archive itself, for what there is to know about it. What is written past im is not in its checks.
 func (im *Importer) Writer() *archive.Writer { return im.w }
 
-// AddMetric adds a metric. A PMID of NoPMID, or 0, stands for one in Domain that is free. Errors are
-// ErrBadMetricName, also for a name that stands above or below another metric, since no reader could
-// reach both; ErrDupMetricName, ErrDupMetricID, ErrBadType and ErrBadSem. The counterpart of pmiAddMetric(3).
+// AddMetric adds a metric. A PMID of NoPMID, or 0, stands for one in Domain that is free. Errors
+// are ErrBadMetricName, also for a name that stands above or below another metric, since no
+// reader could reach both; ErrDupMetricName, ErrDupMetricID, ErrBadType and ErrBadSem. The
+// counterpart of pmiAddMetric(3).
 func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 	if d.PMID == pdu.NoPMID || d.PMID == 0 {
 		n := len(im.metrics) + 1

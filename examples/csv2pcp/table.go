@@ -176,7 +176,7 @@ func parseTime(s string, zone *time.Location, last time.Time) (time.Time, error)
 	return time.Time{}, fmt.Errorf("%q is not a time", s)
 }
 
-// atWall returns the time at which the clocks of a zone show the date and time of wall.
+// atWall returns the time when the clocks of a zone show the date and time of wall.
 func atWall(wall time.Time, zone *time.Location, last time.Time) (time.Time, error) {
 	var found []time.Time
 	for _, day := range []int{-1, 1} { // with the offset before a change of the clocks, and after it

@@ -77,6 +77,7 @@ var codes = [...]struct {
 	{"PM_ERR_PMDAFENCED", pdu.ErrPMDAFenced},
 	{"PM_ERR_RECTYPE", pdu.ErrRecType},
 	{"PM_ERR_FEATURE", pdu.ErrFeature},
+	{"PM_ERR_ARG", pdu.ErrArg},
 	{"PM_ERR_NYI", pdu.ErrNYI},
 }
 

@@ -65,15 +65,7 @@ func printCode(out io.Writer, arg string) {
 		code = -code
 		fmt.Fprintf(out, "Code is positive, assume you mean %d\n", code)
 	}
-	fmt.Fprintf(out, "Code: %d 0x%x Text: %s\n", code, uint32(code), text(pdu.Error(code)))
-}
-
-// text is the text of a code. That of pdu.ErrArg came with a later version of PCP than the one whose output this is.
-func text(code pdu.Error) string {
-	if code == pdu.ErrArg {
-		return fmt.Sprintf("No such PMAPI error code (%d)", int32(code))
-	}
-	return code.Error()
+	fmt.Fprintf(out, "Code: %d 0x%x Text: %s\n", code, uint32(code), pdu.Error(code))
 }
 
 // parseCode parses the number of 32 bits at the beginning of a text as scanf(3) does: hexadecimal after "0x", which alone
