@@ -64,8 +64,9 @@ import (
 // is read backwards, both are the same as forwards. The C library takes each integer that has
 // decreased for a counter that has wrapped.
 //
-// A guard that consists of integers, defined, !, && and || chooses its alternative as soon as the
-// metrics are known. The other alternative may name metrics that the source does not have:
+// A guard that consists of numbers, defined, !, && and || chooses its alternative as soon as the
+// metrics are known. The other alternative may name metrics that the source does not have, and may
+// have another type, other semantics and other units:
 //
 //	defined(mem.util.available) ? mem.util.available : mem.util.free
 //

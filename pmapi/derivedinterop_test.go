@@ -203,6 +203,9 @@ func sameDerived(t *testing.T, expr, c, ours string) {
 	if newer.MatchString(expr) && (strings.HasPrefix(c, "desc ") || ofChanges.MatchString(c)) && strings.HasPrefix(ours, "type=") {
 		return
 	}
+	if newer.MatchString(expr) && strings.HasSuffix(c, " for ternary operands") {
+		return // C looks at an alternative that is never chosen
+	}
 	for _, f := range derivedFaults {
 		if f.expr.MatchString(expr) {
 			t.Logf("%s: %s\nC    %s\nours %s", expr, f.why, c, ours)

@@ -531,10 +531,11 @@ func (b *binder) alternatives(n *node) (chosen, never *node) {
 	return n.other, n.right
 }
 
-// truth is whether a guard is always true or always false: one of integers and defined, and of these with Boolean operators.
+// truth is whether a guard is always true or always false: one of numbers and defined, and of these
+// with Boolean operators.
 func (b *binder) truth(n *node) (always, ok bool) {
 	switch n.op {
-	case tokInteger:
+	case tokInteger, tokDouble:
 		return n.value != 0, true
 	case tokFunction:
 		if n.fn != fnDefined {
@@ -555,11 +556,12 @@ func (b *binder) truth(n *node) (always, ok bool) {
 	return false, false
 }
 
-// bindTernary binds a guard and both alternatives. Of one whose guard always chooses the same, the other may be novalue or name
-// metrics that are not known, as in PCP 7: the choice is then all there is of it.
+// bindTernary binds a guard and both alternatives. If the guard always chooses the same
+// alternative, the expression is that alternative, and the other one is not looked at, as in PCP
+// 7. The exception is novalue, which has the attributes of the other alternative.
 func (b *binder) bindTernary(o *bound) (_ *bound, err error) {
 	chosen, never := b.alternatives(o.node)
-	if chosen != nil && (never.fn == fnNovalue || b.unknown(never) != nil) {
+	if chosen != nil && (chosen.fn != fnNovalue || b.unknown(never) != nil) {
 		return b.bind(chosen)
 	}
 	if o.left, err = b.bind(o.node.left); err != nil {

@@ -190,6 +190,13 @@ func TestEval(t *testing.T) {
 		{"size + mkconst(7, meta=size)", "64 instant Kbyte", "2:3007 1:2007 0:1007|1:2007 0:1007|2:3007 1:2007 0:1007"},
 		{"mkconst(2.5, meta=a, units=\"sec\", indom=null)", "DOUBLE instant sec", "2.5|2.5|2.5"},
 		{"mkconst(2, semantics=instant, meta=busy)", "U64 instant millisec", "2|2|2"},
+		{"defined(n) ? n : a", "32 instant", "3|3|3"},
+		{"defined(nosuch) ? size : 13", "U32 discrete", "13|13|13"},
+		{"1 ? 42 : size", "U32 discrete", "42|42|42"},
+		{"0.5 ? text : size", "STRING discrete", "0:\"x\" 2:\"z\"|0:\"x\" 2:\"z\"|0:\"x\" 2:\"z\""},
+		{"rescale(mkconst(212, units=\"temperature (F)\"), \"temperature (C)\")", "U32 discrete temperature (C)", "100|100|100"},
+		{"rescale(mkconst(2500, units=\"voltage (mV)\", type=double), \"voltage (V)\")", "DOUBLE discrete voltage (V)", "2.5|2.5|2.5"},
+		{"rescale(mkconst(3, units=\"power (W)\", type=double), \"power (mW)\")", "DOUBLE discrete power (mW)", "3000|3000|3000"},
 		{"sum(size) + sum(size) * n", "64 instant Kbyte", "24000|24000|24000"},
 	} {
 		e, err := Parse(c.expr)
@@ -305,7 +312,7 @@ func TestSemanticErrors(t *testing.T) {
 		"1 ? nosuch : n":                                    "operand nosuch: Unknown operand metric",
 		"n ? n : nosuch":                                    "operand nosuch: Unknown operand metric",
 		"1 < 2 ? n : nosuch":                                "operand nosuch: Unknown operand metric",
-		"1 ? n : a":                                         "Different types for ternary operands",
+		"n > 1 ? n : a":                                     "Different types for ternary operands",
 		"n ? n : novalue(type=double)":                      "Different types for ternary operands",
 		"n ? size : novalue(units=\"byte\")":                "Different units or scale (space) for ternary operands",
 		"n ? n : novalue(meta=a)":                           "Different types for ternary operands",

@@ -58,7 +58,7 @@ func (o *bound) rescale() {
 
 // countIfPure is the units of a count instead of none.
 func countIfPure(u pdu.Units) pdu.Units {
-	if !hasDimension(u) {
+	if !hasDimension(u) && u.Extra() == 0 {
 		return pdu.UnitCount
 	}
 	return u
