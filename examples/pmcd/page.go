@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -48,6 +49,9 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 		l, err := d.listenPage(ctx)
 		if err == nil {
 			srv.Logger.Info("metrics are shown in a page", slog.String("url", "http://"+l.Addr().String()+"/"))
+			if text := whoSees(l.Addr()); text != "" {
+				srv.Logger.Warn(text)
+			}
 			defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 			err = server.Serve(l)
 		}
@@ -61,6 +65,16 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 		_ = server.Close()
 		_ = gw.Close()
 	}
+}
+
+// whoSees says which clients see the page if it listens beyond the loopback interface, and is empty
+// otherwise.
+func whoSees(addr net.Addr) string {
+	a, ok := addr.(*net.TCPAddr)
+	if !ok || a.IP.IsLoopback() {
+		return ""
+	}
+	return "each client that reaches " + a.String() + " sees the page without a login and without TLS; -w localhost:" + strconv.Itoa(a.Port) + " is for this computer alone"
 }
 
 // listenPage listens on the address of -w. The process whose place this one takes may have it still.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -81,6 +82,16 @@ func TestDefaultProcesses(t *testing.T) {
 			t.Errorf("%s: no processes: %v", test.host, all.Err())
 		case !test.sees && !errors.Is(all.Err(), pdu.ErrPermission):
 			t.Errorf("%s: %d processes, error %v", test.host, all.Len(), all.Err())
+		}
+	}
+}
+
+// The log says who sees a page that listens beyond this computer.
+func TestWhoSees(t *testing.T) {
+	for addr, want := range map[string]string{"127.0.0.1": "", "::1": "", "0.0.0.0": "each client that reaches 0.0.0.0:44323", "::": "each client", "192.0.2.1": "each client"} {
+		got := whoSees(&net.TCPAddr{IP: net.ParseIP(addr), Port: 44323})
+		if (got == "") != (want == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", addr, got, want)
 		}
 	}
 }
