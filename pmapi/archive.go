@@ -43,6 +43,9 @@ type ArchiveOptions struct {
 	// apart; AllMarks across all, and 0 across none. The C library does so if
 	// PCP_IGNORE_MARK_RECORDS is set.
 	IgnoreMarks time.Duration
+	// PriorValues interpolates a number that is not a counter as the value before, as PCP up to
+	// 6.3.1 does, not as the nearest value. It is for comparison with those releases.
+	PriorValues bool
 	// Names is the name space instead of that of the archives; nil for theirs.
 	Names *pmns.Tree
 	// TrimNames leaves out of Names the metrics that are not in the archives, and dynamic parts. The counterpart of
@@ -61,10 +64,13 @@ const AllMarks = archivesource.AllMarks
 //	PCP_COUNTER_WRAP         CounterWrap, if it is set
 //	PCP_IGNORE_MARK_RECORDS  IgnoreMarks, see ParseInterval; empty or an interval of 0 means AllMarks
 //
+// and from PCP_INTERP_PRIOR, which is ours: PriorValues, if it is set.
+//
 // A value that cannot be used is ignored. Then there is an error, with the text of the C library, and
 // the options can be used all the same.
 func ArchiveOptionsFromEnv() (o ArchiveOptions, err error) {
 	_, o.CounterWrap = os.LookupEnv("PCP_COUNTER_WRAP")
+	_, o.PriorValues = os.LookupEnv("PCP_INTERP_PRIOR")
 	const name = "PCP_IGNORE_MARK_RECORDS"
 	v, ok := os.LookupEnv(name)
 	switch {
@@ -95,7 +101,7 @@ func (o ArchiveOptions) Open(ctx context.Context, path ...string) (*Context, err
 		return nil, &OpError{Op: "open", Host: name, Err: err}
 	}
 	src := archivesource.New(set, archivesource.Options{
-		CounterWrap: o.CounterWrap, IgnoreMarks: o.IgnoreMarks,
+		CounterWrap: o.CounterWrap, IgnoreMarks: o.IgnoreMarks, PriorValues: o.PriorValues,
 	})
 	names := o.Names
 	if o.TrimNames && names != nil {
@@ -143,9 +149,10 @@ func (m Mode) String() string {
 // record lacks has no values; a record with which time turns round is passed over. In ModeInterp,
 // the values are those at the position, made of the records before and after it, and then the
 // position moves on by step, which may be negative or 0.
-// A counter has a value on the line between both records, others the value before. There is none
-// across a mark, before the first record of a metric and after its last, except that a discrete metric
-// keeps its last value.
+// A counter has a value on the line between both records. Other numbers have that of the nearest
+// record, the earlier one if both are equally near. Strings and other values have that of the
+// record before. There is no value across a mark, before the first record of a metric and after
+// its last one, except that a discrete metric keeps its last value.
 //
 // Beyond the last record, and the first one on the way back, Fetch fails with pdu.ErrEOL.
 //

@@ -85,8 +85,8 @@ func TestArchiveInterpolation(t *testing.T) {
 		{name: "marks of longer gaps", opts: pmapi.ArchiveOptions{IgnoreMarks: 9999 * time.Millisecond}, id: countID, inst: -1, mode: pmapi.ModeInterp,
 			origin: archiveStart.Add(25 * time.Second), step: time.Hour, want: []float64{none}},
 		{name: "discrete", id: stateID, inst: -1, mode: pmapi.ModeInterp, step: 2500 * time.Millisecond,
-			want: []float64{100, 100, 100, 100, 200, 200, 200, 200, 151, none, none, none, 1000}},
-		{name: "instant", id: loadID, inst: 1, mode: pmapi.ModeInterp, step: 7500 * time.Millisecond, want: []float64{100, 100, 200, none, 1000}},
+			want: []float64{100, 100, 100, 200, 200, 200, 200, 151, 151, none, none, none, 1000}},
+		{name: "instant", id: loadID, inst: 1, mode: pmapi.ModeInterp, step: 7500 * time.Millisecond, want: []float64{100, 200, 200, none, 1000}},
 		{name: "instance that goes", id: loadID, inst: 2, mode: pmapi.ModeInterp, step: 5 * time.Second, want: []float64{-100, -100, -200, none, none, none, none}},
 		{name: "forward", id: countID, inst: -1, mode: pmapi.ModeForward, origin: archiveStart.Add(time.Second), want: []float64{200, 151, 1000}},
 		{name: "back", id: countID, inst: -1, mode: pmapi.ModeBack, origin: end, want: []float64{1000, 151, 200, 100}},
@@ -333,6 +333,7 @@ func TestArchiveOptionsFromEnv(t *testing.T) {
 	}{
 		{"", pmapi.ArchiveOptions{}, ""},
 		{"PCP_COUNTER_WRAP=", pmapi.ArchiveOptions{CounterWrap: true}, ""},
+		{"PCP_INTERP_PRIOR=1", pmapi.ArchiveOptions{PriorValues: true}, ""},
 		{"PCP_IGNORE_MARK_RECORDS=", pmapi.ArchiveOptions{IgnoreMarks: pmapi.AllMarks}, ""},
 		{"PCP_IGNORE_MARK_RECORDS=0", pmapi.ArchiveOptions{IgnoreMarks: pmapi.AllMarks}, ""},
 		{"PCP_IGNORE_MARK_RECORDS=1min 30sec", pmapi.ArchiveOptions{IgnoreMarks: 90 * time.Second}, ""},

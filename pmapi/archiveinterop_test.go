@@ -14,7 +14,6 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi"
 )
 
 // How much of the comparison with the C library is made.
@@ -67,7 +66,7 @@ func TestInteropArchiveRequests(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := pmapi.Open(t.Context(), base)
+			c, err := asPCP6.Open(t.Context(), base)
 			if err != nil {
 				if want := pcptest.ReplayArchive(t, base, []string{"end"}); want[0] != code(err) {
 					t.Errorf("open: %v, C has %s", err, want[0])
@@ -94,7 +93,7 @@ func TestInteropIgnoreMarks(t *testing.T) {
 				}
 				t.Setenv("PCP_IGNORE_MARK_RECORDS", interval)
 				base := filepath.Join(testArchives, name)
-				c, err := pmapi.Open(t.Context(), base)
+				c, err := asPCP6.Open(t.Context(), base)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -30,6 +30,7 @@ func replayArchive(t *testing.T, path string, requests []string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	opts.PriorValues = true // as in the release whose answers are replayed
 	c, err := opts.Open(t.Context(), path)
 	answers := []string{code(err)}
 	if err != nil {

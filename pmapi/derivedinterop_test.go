@@ -236,7 +236,7 @@ func TestInteropDerivedArchive(t *testing.T) {
 	answers := derivedByC(t, "archive", archive, fetches, exprs)
 	refused := 0
 	for i, expr := range exprs {
-		c, err := pmapi.Open(t.Context(), archive)
+		c, err := asPCP6.Open(t.Context(), archive)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,14 +256,14 @@ func TestInteropDerivedMarks(t *testing.T) {
 	pcptest.Need(t, dir)
 	program := buildDerived(t)
 	for _, archive := range []string{"19970807.09.54", "20130706", "20180102", "20180127.08.40", "20180415.09.16", "changeinst", "gap2", "interpmark", "omnibus_v3"} {
-		held, err := pmapi.Open(t.Context(), dir+archive) // so that it is unpacked once
+		held, err := asPCP6.Open(t.Context(), dir+archive) // so that it is unpacked once
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer held.Close()
 		exprs := changesIn(t, dir+archive)
 		for i, want := range runDerived(t, program, "archive", dir+archive, fetches, exprs) {
-			c, err := pmapi.Open(t.Context(), dir+archive)
+			c, err := asPCP6.Open(t.Context(), dir+archive)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -277,7 +277,7 @@ func TestInteropDerivedMarks(t *testing.T) {
 
 // changesIn are expressions with delta and rate of some metrics of an archive.
 func changesIn(t *testing.T, archive string) (exprs []string) {
-	c, err := pmapi.Open(t.Context(), archive)
+	c, err := asPCP6.Open(t.Context(), archive)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func TestInteropArchivedEvents(t *testing.T) {
 			want = append(want, strings.TrimSpace(line))
 		}
 	}
-	c, err := pmapi.Open(t.Context(), archive)
+	c, err := asPCP6.Open(t.Context(), archive)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func TestInteropSuitePmfgNames(t *testing.T) {
 // suiteArchive opens an archive of the test-suite.
 func suiteArchive(t *testing.T, name string) (*pmapi.Context, error) {
 	t.Helper()
-	return pmapi.Open(t.Context(), filepath.Join(testArchives, name))
+	return asPCP6.Open(t.Context(), filepath.Join(testArchives, name))
 }
 
 // TestInteropSuitePmfgArchives is the third part of test 859: groups of several archives, fetched in turn.

@@ -111,7 +111,8 @@ func Env() []string {
 		}
 		env = append(env, kv)
 	}
-	env = append(env, "PCP_DERIVED_CONFIG=", "LC_ALL=C", "TZ=UTC", "PMCD_CONNECT_TIMEOUT=60", "PMCD_REQUEST_TIMEOUT=60")
+	env = append(env, "PCP_DERIVED_CONFIG=", "LC_ALL=C", "TZ=UTC", "PMCD_CONNECT_TIMEOUT=60", "PMCD_REQUEST_TIMEOUT=60",
+		"PCP_INTERP_PRIOR=1") // our programs interpolate as PCP 6.0.3 does; see pmapi.ArchiveOptions.PriorValues
 	return append(env, account()...)
 }
 

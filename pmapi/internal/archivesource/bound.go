@@ -119,6 +119,7 @@ func (i *instanceState) foundNext() {
 // A metricState is a metric that has been interpolated.
 type metricState struct {
 	desc    pdu.Desc
+	nearest bool            // its values are those of the nearest record
 	code    pdu.Error       // why there are never values; 0 if there may be
 	insts   []instanceState // ascending
 	order   []int           // of insts in results

@@ -419,8 +419,8 @@ func (p *interpolator) eachValue(f func(*instanceState, pdu.Atom)) error {
 	return nil
 }
 
-// needsNext reports whether a value takes a bound on both sides.
-func (m *metricState) needsNext() bool { return m.desc.Sem != pdu.SemDiscrete }
+// needsNext reports whether a value depends on the bounds on both sides.
+func (m *metricState) needsNext() bool { return m.desc.Sem != pdu.SemDiscrete || m.nearest }
 
 // metric is the state of a metric.
 func (p *interpolator) metric(id pdu.PMID) *metricState {
@@ -434,7 +434,7 @@ func (p *interpolator) metric(id pdu.PMID) *metricState {
 
 func (p *interpolator) newMetric(id pdu.PMID) *metricState {
 	d, ok := p.s.meta.Desc(id)
-	m := &metricState{desc: d}
+	m := &metricState{desc: d, nearest: d.Sem != pdu.SemCounter && isNumber(d.Type) && !p.s.opts.PriorValues}
 	switch {
 	case !ok || d.Type == pdu.TypeNoSupport:
 		m.code = pdu.ErrPMIDLog

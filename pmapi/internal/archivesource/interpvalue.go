@@ -35,13 +35,22 @@ func (p *interpolator) write(w *pdu.ResultWriter, m *metricState, t moment, pass
 			continue
 		}
 		m.has = true
-		switch b := &i.prior; {
-		case b.at == t || m.desc.Sem != pdu.SemCounter:
-			b.write(w, i.id)
-		default:
+		switch {
+		case i.prior.at != t && m.desc.Sem == pdu.SemCounter:
 			w.Atom(i.id, p.between(i, t))
+		case m.nearest && i.nextIsNearer(t):
+			i.next.write(w, i.id)
+		default:
+			i.prior.write(w, i.id)
 		}
 	}
+}
+
+// nextIsNearer reports whether the value after a time is nearer to it than the one before. Since
+// PCP 6.3.2 a number that is not a counter has the nearest value. Of two at the same distance the
+// earlier one counts.
+func (i *instanceState) nextIsNearer(t moment) bool {
+	return i.prior.at != t && i.next.kind == value && i.next.at-t < t-i.prior.at
 }
 
 // write adds a value as it was recorded.

@@ -30,6 +30,7 @@ type Options struct {
 	CounterWrap bool // a counter that decreases has passed its greatest value
 	// IgnoreMarks is how far apart the records before and after a mark may be that is ignored; 0 ignores none.
 	IgnoreMarks time.Duration
+	PriorValues bool // a number that is not a counter is the value before, not the nearest one
 }
 
 // A Source reads a set of archives. See source.Source for what its methods do; SetMode,
