@@ -27,7 +27,11 @@ func TestInteropArchives(t *testing.T) {
 		options = append(options, "", "-w", "-mv", "-vz -S 3sec -T -2sec", "-lZ EST-10 -T 5sec", "-w -S 20sec -T 5min",
 			"-vwn /var/lib/pcp/pmns/root")
 	}
-	toolcmp.Archives(t, "pmlogcheck", options, *all, nil)
+	const times = "ours compares the times of the metadata with those of the data, as PCP 7 does"
+	toolcmp.Archives(t, "pmlogcheck", options, *all, map[string]string{
+		"* badarchives/badlog-4":  times,
+		"* badarchives/badmeta-6": times,
+	})
 }
 
 // TestInteropOptions compares what PCP's tool and ours print with each option, and of errors.
@@ -54,7 +58,6 @@ func TestInteropOptions(t *testing.T) {
 		"pmlogcheck '-?'",
 		"pmlogcheck --label --metadataonly --verbose --nowrap --timezone=UTC --start=1sec --finish=5sec archives/wrap",
 		"pmlogcheck",
-		"pmlogcheck archives/ok-foo archives/wrap",
 		"pmlogcheck archives/nonexistent",
 		"pmlogcheck -v archives/ok-noti-interp.meta",
 		"pmlogcheck -v archives/ok-mv-foo.1",

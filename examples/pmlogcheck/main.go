@@ -3,6 +3,7 @@
 //
 //	pmlogcheck 20261123      # all checks
 //	pmlogcheck -w 20261123   # all but those for counters that have decreased
+//	pmlogcheck 202611*.meta  # several archives, one after the other
 //	pmlogcheck -R 20261123   # and mend what is damaged; -r asks before that
 //	pmlogcheck -mv 20261123  # those of the files' structure, index and metadata, and what is done
 package main
@@ -73,9 +74,35 @@ func run(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer) e
 	case len(c.Hosts()) > 0: // of the environment
 		return c.Errorf("only one host or archive allowed")
 	}
+	return checkAll(ctx, c, o, errs, args)
+}
+
+// checkAll checks the archives of all arguments, each once.
+func checkAll(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer, args []string) error {
+	checked := map[string]bool{} // several arguments may be files of one archive
+	var bad error
+	for _, arg := range args {
+		base := archiveName(arg)
+		if checked[base] {
+			continue
+		}
+		checked[base] = true
+		err := check(ctx, c, o, errs, arg)
+		if err == nil {
+			continue
+		}
+		errs.Flush()
+		c.Report(err)
+		bad = failed
+	}
+	return bad
+}
+
+// check checks the archive of an argument.
+func check(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer, arg string) error {
 	k := &checker{options: o, errs: errs}
 	defer k.close()
-	if err := k.findFiles(args[0]); err != nil {
+	if err := k.findFiles(arg); err != nil {
 		return err
 	}
 	fatal := k.checkFiles(ctx)

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+
+	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -23,6 +26,47 @@ func (k *checker) checkMetadata() {
 	}
 	for _, i := range logtext.HashOrder(ids) {
 		k.checkDesc(&descs[i])
+	}
+	k.checkMetaTimes()
+}
+
+// checkMetaTimes checks that instance domains and label sets are from the time of the archive.
+func (k *checker) checkMetaTimes() {
+	f, err := k.arch.File(archive.VolumeMeta)
+	if err != nil {
+		return
+	}
+	end, err := k.set.End()
+	for r, bad := range f.Records() {
+		if bad != nil {
+			return // pass 0 has reported it
+		}
+		var what string
+		switch r.Kind {
+		case archive.KindInDom, archive.KindInDomDelta:
+			d, err := r.InDom()
+			if err != nil {
+				continue
+			}
+			what = fmt.Sprintf("InDom %v", d.InDom)
+		case archive.KindLabels:
+			l, err := r.Labels()
+			if err != nil {
+				continue
+			}
+			what = fmt.Sprintf("%v labels of %d", l.Class, l.Ident)
+		default:
+			continue
+		}
+		at := k.clock.AppendDate(nil, r.Time)
+		switch {
+		case r.Time.Before(k.label.Start):
+			k.printf("%s.meta[record %d]: %s: time %s before start of archive (%s)\n",
+				k.base, r.Number, what, at, k.clock.AppendDate(nil, k.label.Start))
+		case err == nil && r.Time.After(end):
+			k.printf("%s.meta[record %d]: %s: time %s after end of archive (%s)\n",
+				k.base, r.Number, what, at, k.clock.AppendDate(nil, end))
+		}
 	}
 }
 
