@@ -114,6 +114,8 @@ Inst Changes:	<- InDom 60.1
 `},
 		{`metric kernel.name { value replace /web[0-9]/ -> "<&>" } metric disk.dev.read { value "7" -> "8" }`, []string{"web1 and", "<web1> and"},
 			"Metric: disk.dev.read (60.0.4): Type U32 not STRING, cannot change value\n" + head + "\nMetric: kernel.name (60.12.1)\nValue:\t\t/web[0-9]/ -> \"<&>\"\n"},
+		{"metric kernel.name { value /web1/ -> /a1/ value /web2/ -> /b/ value /a/ -> /c/ }", []string{"web1 and web2", "c1 and b"},
+			head + "\nMetric: kernel.name (60.12.1)\nValue:\t\t/web1/ -> \"a1\"\nValue:\t\t/web2/ -> \"b\"\nValue:\t\t/a/ -> \"c\"\n"},
 		{"metric disk.dev.read { type -> string } metric power { type -> string }", []string{"60.0.4 U32", "60.0.4 STRING", "60.12.2 DOUBLE", "60.12.2 STRING", "2=7", `2="7"`, "-1=1.500000e+03", `-1="1.500000e+03"`},
 			head + "\nMetric: power (60.12.2)\nType:\t\tDOUBLE -> STRING\n\nMetric: disk.dev.read (60.0.4)\nType:\t\tU32 -> STRING\n"},
 		{"metric power { extraunits -> 0,0,0,0,0,0,power,kW rescale }", []string{"(W)", "(kW)", "e+03", "e+00"}, head + "\nMetric: power (60.12.2)\nUnits:\t\tpower (W) -> power (kW) (rescale)\n"},
@@ -150,7 +152,6 @@ Inst Changes:	<- InDom 60.1
 func TestErrorsLater(t *testing.T) {
 	in := later(t)
 	for _, test := range []struct{ rules, want string }{
-		{"metric kernel.name { value /a/ -> // value /b/ -> // }", "Duplicate value clause for metric kernel.name"},
 		{"metric kernel.name { delete value /b/ -> // }", "Conflicting value clause for deleted metric kernel.name"},
 		{"metric kernel.name { value /b/ -> // delete }", "Conflicting delete and other clauses for metric kernel.name"},
 		{"metric nosuch { value /(/ -> // }", `regcomp error: Unmatched ( or \(`},

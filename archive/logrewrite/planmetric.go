@@ -17,13 +17,13 @@ type metricSpec struct {
 	rescale                            bool
 	output                             Output
 	outputInst                         pdu.InstID // that the one value gets, if output picks an instance
-	value                              *pattern
+	values                             []*pattern // one after the other
 	insts                              *indomSpec // of the old instance domain, if its instances change
 	active                             bool
 }
 
 func (s *metricSpec) changes() bool {
-	return s.pmid || s.name || s.typ || s.indom || s.sem || s.units || s.value != nil || s.deleted || s.insts != nil
+	return s.pmid || s.name || s.typ || s.indom || s.sem || s.units || len(s.values) > 0 || s.deleted || s.insts != nil
 }
 
 // beginMetrics begins a rule of metrics.
@@ -110,7 +110,7 @@ func (p *Plan) changeMetric(s *metricSpec, c Change, replace *pattern) error {
 		if s.deleted {
 			return p.errorf("Duplicate delete clause for metric %s", s.oldName)
 		}
-		if s.pmid || s.name || s.typ || s.indom || s.sem || s.units || s.value != nil {
+		if s.pmid || s.name || s.typ || s.indom || s.sem || s.units || len(s.values) > 0 {
 			return p.errorf("Conflicting delete and other clauses for metric %s", s.oldName)
 		}
 		s.deleted, s.deletedBy = true, p.rules
@@ -134,14 +134,14 @@ func (p *Plan) changeMetric(s *metricSpec, c Change, replace *pattern) error {
 	case SetUnits:
 		return p.setUnits(s, c)
 	case ReplaceValues:
-		if err := p.once(s, s.value != nil, "value"); err != nil {
+		if err := p.once(s, false, "value"); err != nil {
 			return err
 		}
 		if s.old.Type != pdu.TypeString {
 			p.always("Metric: %s (%v): Type %s not STRING, cannot change value", s.oldName, s.old.PMID, s.old.Type)
 			return nil
 		}
-		s.value = replace
+		s.values = append(s.values, replace)
 		return nil
 	case MoveInDom:
 		return p.setInDom(s, c)

@@ -218,6 +218,7 @@ type (
 	}
 
 	// ReplaceValues replaces in the values of a metric of strings, as ReplaceInstances does in names.
+	// Several apply one after the other.
 	ReplaceValues struct{ Find, With string }
 
 	// SetText changes a help text.

@@ -121,8 +121,8 @@ func (s *metricSpec) summarize(b *bytes.Buffer) {
 		}
 		b.WriteByte('\n')
 	}
-	if s.value != nil {
-		fmt.Fprintf(b, "Value:\t\t/%s/ -> \"%s\"\n", s.value.text, s.value.with)
+	for _, v := range s.values {
+		fmt.Fprintf(b, "Value:\t\t/%s/ -> \"%s\"\n", v.text, v.with)
 	}
 	if s.deleted {
 		b.WriteString("DELETE\n")

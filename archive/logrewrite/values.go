@@ -46,7 +46,7 @@ func (e *ConvertError) Unwrap() error { return e.Err }
 
 // changesValues reports whether a metric's part of a data record changes.
 func (s *metricSpec) changesValues() bool {
-	return s.deleted || s.pmid || s.typ || s.rescale || s.value != nil || s.indom && s.output.Pick != PickAll || s.insts != nil
+	return s.deleted || s.pmid || s.typ || s.rescale || len(s.values) > 0 || s.indom && s.output.Pick != PickAll || s.insts != nil
 }
 
 // copyValues copies a data record. Nothing is written if no metric is left.
@@ -181,7 +181,7 @@ func padBlocks(blocks []byte) {
 
 // changesForm reports whether more changes of a metric's values than identifiers.
 func (s *metricSpec) changesForm() bool {
-	return s.typ || s.rescale || s.value != nil || s.indom && s.output.Pick != PickAll || s.insts != nil && s.insts.deletes
+	return s.typ || s.rescale || len(s.values) > 0 || s.indom && s.output.Pick != PickAll || s.insts != nil && s.insts.deletes
 }
 
 // rewriteSet adds the values of a metric, changed.
@@ -233,10 +233,13 @@ func (s *metricSpec) renumber(values []value) []value {
 
 // convert replaces in a value, and converts it to the new scale and type.
 func (s *metricSpec) convert(a pdu.Atom) (pdu.Atom, error) {
-	if s.value != nil && a.Type == pdu.TypeString {
-		text, _, err := s.value.replace(string(bytes.TrimRight(a.Bytes(), "\x00")))
-		if err != nil {
-			return a, &ConvertError{Name: s.oldName, Old: s.old, New: s.new, Err: err}
+	if len(s.values) > 0 && a.Type == pdu.TypeString {
+		text := string(bytes.TrimRight(a.Bytes(), "\x00"))
+		for _, v := range s.values {
+			var err error
+			if text, _, err = v.replace(text); err != nil {
+				return a, &ConvertError{Name: s.oldName, Old: s.old, New: s.new, Err: err}
+			}
 		}
 		a = pdu.String(text)
 	}

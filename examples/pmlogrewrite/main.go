@@ -41,7 +41,7 @@ func main() {
 	c := newCommand(r)
 	err := r.run(context.Background(), c)
 	if e, ok := errors.AsType[*tool.ExitError](err); ok && errors.Is(e, tool.ErrUsage) {
-		e.Message += "\noutput-archive is required unless -i is specified\n"
+		e.Message += "\noutput-archive is required unless -C or -i is specified\n"
 	}
 	os.Exit(c.Report(err))
 }
@@ -110,7 +110,7 @@ func (r *rewriter) run(ctx context.Context, c *tool.Command) error {
 	switch {
 	case err != nil:
 		return err
-	case r.inPlace && len(args) != 1, !r.inPlace && len(args) != 2:
+	case r.inPlace && len(args) != 1, len(args) == 0 || len(args) > 2, !r.check && !r.inPlace && len(args) != 2:
 		return c.UsageErrorf("")
 	}
 	r.in, r.out = args[0], args[len(args)-1]
