@@ -84,7 +84,7 @@ func TestInteropOptions(t *testing.T) {
 		"a n", "-V a n", "-N a n", "-NV a n", "-NVV a n", "-VV a n", "-c a n", "-Vc a n", "-VVcN a n",
 		"--showme --checksum --force --verbose a n", "a -N n",
 		"-V b n", "-VV b n", "-N b.0 n", "-N b.0.xz n", "-VV b.meta n", "b e/n", "-VV c n", "-V c n",
-		"-V d n", "-V d/ n", "-V d/x n", "-V d//x n", "-V ./a n", "-V .//a n", "-V d/../a n", "-V DIR/a n", "-V a DIR/n", "-V d e", "-V a e/", "a e",
+		"-V d n", "-V d/ n", "-V d/x n", "-V d//x n", "-V ./a n", "-V .//a n", "-V d/../a n", "-V DIR/a n", "-V a DIR/n",
 		"-V a.0 n", "-V a.meta n.0", "-V a.index n", "-V a,taken n", "-N d,a n", "-V a a", "-V a ''",
 		"-V a taken", "-NV a taken", "-V a part", "-V b part", "-V a nosuch/n", "-V a a.0/n", "a nosuch/n",
 		"nosuch n", "'' n", "bad n", "-N bad n", "part n", "e n", "a.7 n", "a.0.gz n", "a/ n", "/dev/null n",

@@ -2,6 +2,7 @@
 // and by that of pmlogls it lists them.
 //
 //	pmlogmv 20261123 /archives/web1-20261123     # to another file system, too
+//	pmlogmv 20261123 /archives                   # to a directory, with its name
 //	pmlogmv -N 20261123 web1                     # what would be done
 //	ln -s pmlogmv pmlogcp && ./pmlogcp -Vc 20261123 /backup
 //
@@ -113,11 +114,11 @@ func (m *mover) run(ctx context.Context) error {
 	}
 	m.findMissing(&files)
 	o := archive.MoveOptions{Verify: m.checksum, DryRun: m.dryRun, Step: m.report}
+	if info, err := os.Stat(to); err == nil && info.IsDir() { // the names stay, as with mv(1) and cp(1)
+		to = filepath.Join(to, filepath.Base(files.Base))
+	}
 	if m.Name == "pmlogmv" {
 		return m.failed(o.Move(ctx, files, to))
-	}
-	if info, err := os.Stat(to); err == nil && info.IsDir() {
-		to = filepath.Join(to, filepath.Base(files.Base))
 	}
 	return m.failed(o.Copy(ctx, files, to))
 }

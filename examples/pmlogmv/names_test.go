@@ -36,6 +36,7 @@ func TestNames(t *testing.T) {
 		{"pmlogcp a b`", "", "pmlogcp: dstname (b`) unsafe [shell metacharacter '`']\n", "a.0 a.index a.meta"},
 		{"pmlogcp a", "", "Usage: pmlogcp [options] srcname dstname\n", "a.0 a.index a.meta"},
 		{"pmlogcp a nosuch/b", "", "pmlogcp: copy a.0 -> nosuch/b.0 failed: No such file or directory\n", "a.0 a.index a.meta"},
+		{"pmlogmv a d", "", "", "d/a.0 d/a.index d/a.meta"},
 		{"pmlogmv a b", "", "", "b.0 b.index b.meta"},
 		{"pmlogrm a", "", "pmlogrm: Arrgh, not pmlogmv nor pmlogcp nor pmlogls so I don't know who I am!\n", "a.0 a.index a.meta"},
 	} {
