@@ -45,15 +45,15 @@ func (s *show) sections() bool {
 	return s.label || s.descs || s.labelSets || s.helpTexts || s.inDomRecords || s.inDoms || s.index || s.values
 }
 
-// A dumper prints an archive.
+// A dumper prints an archive, or several as one.
 type dumper struct {
 	*show
 	out       *bufio.Writer
 	errs      io.Writer
 	set       *archive.Set
-	arch      *archive.Archive
+	arch      *archive.Archive // whose files are printed
 	meta      *archive.Metadata
-	label     archive.Label
+	label     archive.Label // of arch
 	end       time.Time
 	endErr    error
 	nameSpace *pmns.Tree // that of -n, or the archive's own
@@ -70,9 +70,6 @@ type dumper struct {
 // newDumper opens an archive.
 func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dumper, error) {
 	d := &dumper{show: s, errs: os.Stderr, metrics: map[pdu.PMID]*metric{}, inDoms: map[pdu.InDom]*inDomNames{}}
-	if strings.Contains(name, ",") || isDir(name) {
-		return nil, c.Errorf("Multiple archives are not supported")
-	}
 	c.DebugArchive(ctx, name)
 	var options archive.Options
 	set, err := options.Open(ctx, name)
@@ -84,20 +81,40 @@ func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dum
 	if err != nil {
 		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
 	}
-	d.set, d.arch, d.meta, d.label = set, set.Archives()[0], set.Metadata(), set.Label()
+	d.set, d.meta = set, set.Metadata()
 	d.nameSpace = cmp.Or(c.Names(), d.meta.Names())
-	d.clock = logtext.Clock{Location: time.Local, Digits: logtext.Micros}
-	if d.label.Version > 2 {
-		d.clock.Digits = logtext.Nanos
-	}
+	d.clock = logtext.Clock{Location: time.Local}
+	d.use(set.Archives()[0])
 	d.findEnd(name)
 	return d, nil
 }
 
-// isDir reports whether a name is that of a directory, which stands for all archives in it.
-func isDir(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
+// use sets the archive whose files are printed. Its version says how many digits times have.
+func (d *dumper) use(a *archive.Archive) {
+	if a == nil || a == d.arch {
+		return
+	}
+	d.arch, d.label = a, a.Label()
+	d.clock.Digits = logtext.Micros
+	if d.label.Version > 2 {
+		d.clock.Digits = logtext.Nanos
+	}
+}
+
+// eachArchive calls print for each archive. With several, it prints the name of each first.
+func (d *dumper) eachArchive(print func() error) error {
+	all := d.set.Archives()
+	defer d.use(all[0])
+	for _, a := range all {
+		d.use(a)
+		if len(all) > 1 {
+			d.printf("--- archive %s ---\n", a.Base())
+		}
+		if err := print(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findEnd finds the end of the archive. That of a damaged one is far away.
@@ -126,11 +143,14 @@ func (d *dumper) setTimes(c *tool.Command) error {
 
 // print prints the sections, and the values of metrics if any are named.
 func (d *dumper) print(ids []pdu.PMID) error {
+	if n := len(d.set.Archives()); n > 1 {
+		d.printf("Note: multi-archive context with %d archives\n", n)
+	}
 	for _, section := range [...]struct {
 		requested bool
 		print     func() error
 	}{
-		{d.show.label, d.printLabel},
+		{d.show.label, func() error { return d.eachArchive(d.printLabel) }},
 		{d.descs, d.printDescs},
 		{d.labelSets, d.printLabelSets},
 		{d.helpTexts, d.printHelpTexts},
@@ -172,7 +192,7 @@ func (d *dumper) appendDate(b []byte, t time.Time) []byte {
 	}
 	b = d.clock.AppendDate(b, t)
 	if d.stamp >= 2 {
-		start := d.label.Start
+		start := d.set.Start()
 		if d.clock.Digits == logtext.Micros {
 			start = start.Truncate(time.Microsecond)
 		}

@@ -24,6 +24,11 @@ func (d *dumper) printIndex() error {
 	}
 	tabs += 2 * min(d.stamp, 2)
 	d.printf("\nTemporal Index\n%sLog Vol    end(meta)     end(log)\n", strings.Repeat("\t", tabs))
+	return d.eachArchive(d.printEntries)
+}
+
+// printEntries prints the entries of the index of an archive.
+func (d *dumper) printEntries() error {
 	if d.arch.Files().Index == "" {
 		return nil
 	}

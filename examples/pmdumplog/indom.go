@@ -36,6 +36,11 @@ func (d *dumper) printInstance(verb string, inst pdu.Instance) {
 // printInDomRecords prints the records of instance domains as they are in the file.
 func (d *dumper) printInDomRecords() error {
 	d.printf("\nInstance Domains on-disk ...\n")
+	return d.eachArchive(d.printInDomsOf)
+}
+
+// printInDomsOf prints the records of instance domains of an archive.
+func (d *dumper) printInDomsOf() error {
 	f, err := d.arch.File(archive.VolumeMeta)
 	if err != nil {
 		return err

@@ -17,13 +17,14 @@ func (d *dumper) printLabel() error {
 		b = fmt.Appendf(b, " %d", d.label.Start.Unix())
 	}
 	b = append(b, "\n"+labelIndent+"ending     "...)
-	if d.endErr != nil {
+	end, err := d.arch.End()
+	if err != nil {
 		b = append(b, "UNKNOWN"...)
 	} else {
-		b = d.clock.AppendDate(b, d.end)
+		b = d.clock.AppendDate(b, end)
 	}
-	if d.stamp >= 3 && d.endErr == nil {
-		b = fmt.Appendf(b, " %d", d.end.Unix())
+	if d.stamp >= 3 && err == nil {
+		b = fmt.Appendf(b, " %d", end.Unix())
 	}
 	b = append(b, '\n')
 	if d.fullLabel {

@@ -32,8 +32,6 @@ const outBuffer = 64 << 10
 func newCommand(s *show) *tool.Command {
 	c := &tool.Command{Name: "pmdumplog", Synopsis: "[options] [archive [metricname ...]]", OperandSource: true, OperandArchive: true, ZoneNote: true, HighRes: true}
 	flag := tool.Flag
-	// PCP's tool knows --version, but not -V.
-	c.Options = append(c.Options, tool.Option{Short: 'V', Set: func(string) error { return errors.New("invalid option -- 'V'") }})
 	c.AddOptions("Options",
 		tool.Option{Short: 'a', Long: "all", Help: "dump everything", Set: func(string) error { s.all(); return nil }},
 		tool.Option{Short: 'd', Long: "descs", Help: "dump metric descriptions", Set: flag(&s.descs)},

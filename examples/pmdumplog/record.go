@@ -69,6 +69,7 @@ func (d *dumper) printRecord(c *archive.Cursor, ids []pdu.PMID) error {
 	if err != nil {
 		return err
 	}
+	d.use(c.Archive())
 	d.pick(r, ids)
 	b := append(d.buf[:0], '\n')
 	if d.sizes {
