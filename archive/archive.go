@@ -208,6 +208,7 @@ func (a *Archive) file(ctx context.Context, st *archiveState, volume int) (*File
 			return nil, inFile(a.base, flawed(pdu.ErrLogFile, "%s is missing", volumeName(volume)))
 		}
 		f = newFile(a.opts, volume, path)
+		f.pool = &a.set.pool
 		a.opened[volume] = f
 	}
 	a.mu.Unlock()

@@ -14,3 +14,6 @@ func (d *InDom) Held() (n int) {
 	}
 	return n
 }
+
+// MaxOpenFiles is how many files a set keeps open.
+const MaxOpenFiles = maxOpenFiles

@@ -16,6 +16,7 @@ type File struct {
 	opts   *Options
 
 	mu     sync.Mutex // serializes opening
+	pool   *filePool  // of the set, nil for one that OpenFile has opened
 	src    source     // nil until it is opened
 	closed bool
 	label  Label // good once Version is not 0
@@ -48,13 +49,21 @@ func (f *File) open(ctx context.Context) (source, error) {
 	case f.closed:
 		return nil, inFile(f.path, errClosed)
 	case f.src == nil:
-		src, err := f.opts.openSource(ctx, f.path)
+		src, err := f.openSource(ctx)
 		if err != nil {
 			return nil, inFile(f.path, err)
 		}
 		f.src = src
 	}
 	return f.src, nil
+}
+
+// openSource opens the file in the pool, if there is one.
+func (f *File) openSource(ctx context.Context) (source, error) {
+	if f.pool == nil {
+		return f.opts.openSource(ctx, f.path)
+	}
+	return f.pool.openFile(ctx, f.opts, f.path)
 }
 
 // Path is the path by which the file was opened.

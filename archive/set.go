@@ -14,6 +14,7 @@ import (
 type Set struct {
 	archives []*Archive
 	meta     atomic.Pointer[Metadata]
+	pool     filePool
 
 	ctx     context.Context // ends at Close
 	cancel  context.CancelFunc

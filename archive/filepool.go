@@ -1,0 +1,160 @@
+package archive
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// maxOpenFiles is how many files a set keeps open. An archive may have more volumes than a process
+// may have descriptors, and a directory more archives.
+const maxOpenFiles = 64
+
+// A filePool closes the files of a set that have not been read for the longest time, so that at most
+// maxOpenFiles are open, unless more are being read at one time.
+type filePool struct {
+	mu   sync.Mutex
+	open list.List // of *pooledFile, the one that was read last first
+}
+
+// A pooledFile is a file that the pool may close, and that opens again when it is read.
+type pooledFile struct {
+	pool *filePool
+	opts *Options
+	path string
+
+	opening sync.Mutex  // serializes opening
+	info    fs.FileInfo // of the file when it was opened last
+
+	// The mutex of the pool guards the rest.
+	src    source        // nil while it is closed
+	place  *list.Element // in pool.open, while it is open
+	reads  int           // that go on
+	closed bool
+}
+
+// openFile opens a file.
+func (p *filePool) openFile(ctx context.Context, o *Options, path string) (source, error) {
+	f := &pooledFile{pool: p, opts: o, path: path}
+	if _, err := f.acquire(ctx); err != nil {
+		return nil, err
+	}
+	f.release()
+	return f, nil
+}
+
+// acquire opens the file if it is not open, and keeps it open until release.
+func (f *pooledFile) acquire(ctx context.Context) (source, error) {
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	src, err := f.acquireOpen(nil)
+	if src != nil || err != nil {
+		return src, err
+	}
+	if src, err = f.reopen(ctx); err != nil { // without the pool's lock: unpacking takes long
+		return nil, err
+	}
+	return f.acquireOpen(src)
+}
+
+// acquireOpen is acquire for a file that is open, or that opened is. It returns nil if neither is.
+func (f *pooledFile) acquireOpen(opened source) (source, error) {
+	f.pool.mu.Lock()
+	defer f.pool.mu.Unlock()
+	switch {
+	case f.closed && opened != nil:
+		return nil, errors.Join(errClosed, opened.Close())
+	case f.closed:
+		return nil, errClosed
+	case opened != nil:
+		f.src, f.place = opened, f.pool.open.PushFront(f)
+	case f.src == nil:
+		return nil, nil
+	default:
+		f.pool.open.MoveToFront(f.place)
+	}
+	f.reads++
+	f.pool.shrink()
+	return f.src, nil
+}
+
+// reopen opens the file, which must be the one that it was before.
+func (f *pooledFile) reopen(ctx context.Context) (source, error) {
+	src, err := f.opts.openSource(ctx, f.path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := src.Stat()
+	_, plain := src.(*os.File) // what was unpacked is another file each time
+	if err == nil && plain && f.info != nil && !os.SameFile(info, f.info) {
+		err = flawed(pdu.ErrLogFile, "was replaced while it was read")
+	}
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	f.info = info
+	return src, nil
+}
+
+// release ends a read.
+func (f *pooledFile) release() {
+	f.pool.mu.Lock()
+	defer f.pool.mu.Unlock()
+	f.reads--
+	f.pool.shrink()
+}
+
+// shrink closes files that are not being read, while too many are open.
+func (p *filePool) shrink() {
+	for e := p.open.Back(); e != nil && p.open.Len() > maxOpenFiles; {
+		f, before := e.Value.(*pooledFile), e.Prev()
+		if f.reads == 0 {
+			f.put() // of a file that was only read, the error does not matter
+		}
+		e = before
+	}
+}
+
+// put closes the file until it is read again.
+func (f *pooledFile) put() error {
+	if f.src == nil {
+		return nil
+	}
+	f.pool.open.Remove(f.place)
+	err := f.src.Close()
+	f.src, f.place = nil, nil
+	return err
+}
+
+// ReadAt reads from the file.
+func (f *pooledFile) ReadAt(b []byte, off int64) (int, error) {
+	src, err := f.acquire(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	defer f.release()
+	return src.ReadAt(b, off)
+}
+
+// Stat describes the file as it is now.
+func (f *pooledFile) Stat() (fs.FileInfo, error) {
+	src, err := f.acquire(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer f.release()
+	return src.Stat()
+}
+
+// Close closes the file permanently. Reads that go on fail.
+func (f *pooledFile) Close() error {
+	f.pool.mu.Lock()
+	defer f.pool.mu.Unlock()
+	f.closed = true
+	return f.put()
+}
