@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// made makes an archive with a metric and an instance domain, of the seconds 1000 and 1010. InDoms are
-// seconds of more records of the instance domain.
+// made makes an archive of the seconds 1000 and 1010, with a metric and an instance domain. InDoms
+// are the seconds of more records of the instance domain.
 func made(t *testing.T, base string, version int, inDoms ...int64) {
 	t.Helper()
 	im, err := logimport.New(base, archive.WriterOptions{Label: archive.Label{Version: version, Host: "web1", TimeZone: "UTC"}})

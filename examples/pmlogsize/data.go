@@ -101,7 +101,7 @@ func (s *sizer) printSet(m *metric, first bool, n int64) {
 func (s *sizer) printMetrics(metrics []*metric, bytes, size int64) {
 	var printed int64
 	for _, m := range byBytes(metrics, func(m *metric) int64 { return m.bytes }) {
-		if percent(printed, bytes) > float64(s.threshold) {
+		if s.culls(printed, bytes) {
 			s.out.WriteString("    ...\n")
 			return
 		}

@@ -26,14 +26,14 @@ import (
 type sizer struct {
 	detail, replication bool
 	verbose             int
-	threshold           int // percent
+	threshold           int // percent; 0 prints all
 	out                 *bufio.Writer
 
 	names *pmns.Tree // of the archive; nil if it cannot be opened
 }
 
 func main() {
-	s := &sizer{threshold: 100, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))}
+	s := &sizer{out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))}
 	c := newCommand(s)
 	err := s.run(context.Background(), c)
 	err = errors.Join(err, s.out.Flush())
@@ -62,6 +62,11 @@ func (s *sizer) setThreshold(value string) error {
 	}
 	s.threshold = n
 	return nil
+}
+
+// culls reports whether the details end after that many bytes of all.
+func (s *sizer) culls(printed, bytes int64) bool {
+	return s.threshold > 0 && percent(printed, bytes) > float64(s.threshold)
 }
 
 // run reports on all arguments.

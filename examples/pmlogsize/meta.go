@@ -166,7 +166,7 @@ func (s *sizer) printInDoms(domains []*inDom, bytes, size int64) {
 	}
 	var printed int64
 	for _, d := range byBytes(domains, func(d *inDom) int64 { return d.bytes }) {
-		if percent(printed, bytes) > float64(s.threshold) {
+		if s.culls(printed, bytes) {
 			s.out.WriteString("    ...\n")
 			return
 		}
