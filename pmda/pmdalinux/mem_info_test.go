@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // liveMemory are metrics of memory and swap that come from system calls, not from a tree,
@@ -93,6 +95,17 @@ swap.used 307200
 	}
 	if diff := cmp.Diff(none(), files{}.valuesOf(t, memoryNames...)); diff != "" {
 		t.Error("without the file: (-want +got)\n", diff)
+	}
+}
+
+// TestVMStatSemantics checks that the numbers of free pages are not counters.
+func TestVMStatSemantics(t *testing.T) {
+	names := []string{"mem.vmstat.nr_free_cma", "mem.vmstat.nr_free_pages"}
+	descs := ourAgent(t, files{}.write(t)).snapshot(names).descs
+	for _, name := range names {
+		if d := descs[name]; d.Sem != pdu.SemInstant {
+			t.Errorf("%s: %v", name, d.Sem)
+		}
 	}
 }
 

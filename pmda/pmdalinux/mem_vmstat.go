@@ -10,7 +10,6 @@ import (
 )
 
 // A vmKind is the semantics and units that the C agent has for a line of /proc/vmstat.
-// (Some are not right, such as those of nr_free_cma.)
 type vmKind int
 
 const (

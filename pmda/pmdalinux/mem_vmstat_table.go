@@ -115,7 +115,7 @@ var vmstats = []vmstat{
 	{"mem.vmstat.compact_migrate_scanned", vmCounter, "Pages that compaction looked at for something to move"},
 	{"mem.vmstat.drop_pagecache", vmCounter, "Times that an administrator had the caches of files dropped"},
 	{"mem.vmstat.drop_slab", vmCounter, "Times that an administrator had the caches of objects dropped"},
-	{"mem.vmstat.nr_free_cma", vmCounter, "Free pages of the areas kept for large contiguous blocks"},
+	{"mem.vmstat.nr_free_cma", vmGauge, "Free pages of the areas kept for large contiguous blocks"},
 	{"mem.vmstat.nr_pages_scanned", vmCounter, "Pages looked at since one of their zone was last reclaimed"},
 	{"mem.vmstat.nr_vmscan_immediate_reclaim", vmCounter, "Pages marked to be reclaimed as soon as they are written"},
 	{"mem.vmstat.numa_pages_migrated", vmCounter, "Pages moved to the node where they are used"},
