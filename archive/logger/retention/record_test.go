@@ -326,6 +326,7 @@ func TestRecordAfterCrash(t *testing.T) {
 	})
 }
 
+// A recording ends as its options say. The directory is not there before.
 func TestRecordEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -339,7 +340,7 @@ func TestRecordEnds(t *testing.T) {
 		{"midnight", logger.Options{EndTime: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}, []string{"20261122.22.00"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "not", "there")
 			synctest.Test(t, func(t *testing.T) {
 				d := newRecording(t, dir, "22 22:00:30")
 				d.record(retention.Options{}, tt.lo)
