@@ -200,12 +200,18 @@ func (d *distribution) value(context.Context, *pmda.Request, pdu.Instance) (stri
 func (d *distribution) find() string {
 	for _, file := range []string{
 		"debian_version", "oracle-release", "fedora-release", "redhat-release",
-		"slackware-version", "SuSE-release", "lsb-release",
+		"slackware-version", "SuSE-release", "lsb-release", "amazon-linux-release", "os-release",
 	} {
-		line := firstLine(d.l.path("etc/" + file))
-		if file == "lsb-release" {
+		text := fileStart(d.l.path("etc/" + file))
+		line, _, _ := bytes.Cut(text, []byte("\n"))
+		switch file {
+		case "lsb-release":
 			line = bytes.TrimPrefix(line, []byte("DISTRIB_ID = "))
 			line = bytes.TrimPrefix(line, []byte("DISTRIB_ID="))
+		case "os-release": // almost every distribution has this file
+			_, line, _ = bytes.Cut(append([]byte("\n"), text...), []byte("\nPRETTY_NAME="))
+			line, _, _ = bytes.Cut(line, []byte("\n"))
+			line = bytes.Trim(line, `"'`)
 		}
 		switch {
 		case len(line) == 0 || len(line) > maxKernelName || bytes.IndexByte(line, 0) >= 0:
@@ -218,8 +224,8 @@ func (d *distribution) find() string {
 	return ""
 }
 
-// firstLine returns the first line of a file, none if it cannot be read.
-func firstLine(path string) []byte {
+// fileStart returns the start of a file, nil if it cannot be read.
+func fileStart(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
@@ -229,6 +235,5 @@ func firstLine(path string) []byte {
 	if err != nil {
 		return nil
 	}
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return line
+	return text
 }
