@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// PCP is the release of Performance Co-Pilot that this module follows.
-const PCP = "7.2.2"
+// PCP is the release of Performance Co-Pilot whose options, messages and metrics this module has.
+const PCP = "6.0.3"
 
 // Path is the path of this module.
 const Path = "github.com/pcp-go/pcp"

@@ -16,7 +16,7 @@ import (
 )
 
 // PCPVersion is the version of PCP whose options and messages this package has.
-const PCPVersion = "6.0.3"
+const PCPVersion = build.PCP
 
 // A Command is the command line of a tool. Its first fields are its name, the options that it accepts, and settings, which
 // its author sets before Parse; the others are what the environment and the command line gave. The counterpart of pmOptions

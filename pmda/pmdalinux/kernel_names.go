@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
@@ -46,7 +47,7 @@ func (n *kernelName) value(context.Context, *pmda.Request, pdu.Instance) (string
 }
 
 // pcpVersion is the release of PCP whose agent has the same metrics.
-const pcpVersion = "6.0.3"
+const pcpVersion = build.PCP
 
 // kernelNames are the names that unameMetrics show, in that order.
 type kernelNames [5]kernelName

@@ -14,7 +14,7 @@ import (
 
 // pcpVersion is the version of PCP whose protocol, metrics and texts the
 // collector has. Tools show it and compare it with theirs.
-const pcpVersion = "6.0.3"
+const pcpVersion = build.PCP
 
 // identity registers a metric that says what the collector is.
 func (p *pmcd) identity(name string, item int, sem pdu.Sem, text, help string, value func() string) {
