@@ -15,7 +15,7 @@ import (
 // may have descriptors, and a directory more archives.
 const maxOpenFiles = 64
 
-// A filePool closes the files of a set that have not been read for the longest time, so that at most
+// A filePool closes the files of a set that have not been read for the longest time. At most
 // maxOpenFiles are open, unless more are being read at one time.
 type filePool struct {
 	mu   sync.Mutex

@@ -349,8 +349,8 @@
 //
 //	Configuration and command lines
 //	pmGetConfig, pmGetOptionalConfig         tool.Config
-//	pmGetAPIConfig, pmGetVersion             none: there is one build; the option --version prints it,
-//	                                         and debug.ReadBuildInfo has the module version
+//	pmGetAPIConfig, pmGetVersion             none: there is one build; the option --version prints
+//	                                         it, and debug.ReadBuildInfo has the module version
 //	pmGetOptions, pmGetContextOptions        tool.Command.Parse, tool.Command.Open,
 //	                                         tool.Command.SetTimes
 //	pmgetopt_r, pmFreeOptions, pmUsageMessage   tool.Option, tool.Command.Usage

@@ -25,8 +25,9 @@ type Option struct {
 // ErrUsage is what Set of an option returns that requests the usage message.
 var ErrUsage = errors.New("usage")
 
-// ErrVersion is the error of --version, which every program has: by itself where the program has an
-// option of this name that takes an argument. It is an ErrUsage too. Report prints the version.
+// ErrVersion is the error of --version, which every program has. Where a program has an option of
+// this name with an argument, only --version alone has this error. It wraps ErrUsage. Report prints
+// the version.
 var ErrVersion = fmt.Errorf("version: %w", ErrUsage)
 
 // Version is the Set of an option --version.
