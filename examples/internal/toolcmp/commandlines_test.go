@@ -30,8 +30,9 @@ func sampled(table string, lines []Line) (some []Line) {
 	return some
 }
 
-// mostDiffering is how many of a hundred lines may differ on purpose.
-const mostDiffering = 1
+// mostDiffering is how many of a hundred lines may differ on purpose, mostly where PCP 7 differs from
+// the installed release.
+const mostDiffering = 2
 
 func TestMain(m *testing.M) {
 	pcptest.Crowd()
