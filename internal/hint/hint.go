@@ -109,18 +109,16 @@ func tlsError(err error) error {
 
 // tlsReason returns why a TLS handshake failed, and what helps.
 func tlsReason(err error) string {
-	cause := tlsError(err)
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
-	_, name := errors.AsType[x509.HostnameError](err)
-	_, plain := errors.AsType[tls.RecordHeaderError](err)
-	switch {
-	case unknown:
-		return cause.Error() + ": set tls-ca-cert-file in tls.conf to the certificate of the authority"
-	case name:
-		return cause.Error() + ": use a name that the certificate has"
-	case plain:
+	if e, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return e.Error() + ": set tls-ca-cert-file in tls.conf to the certificate of the authority"
+	}
+	if e, ok := errors.AsType[x509.HostnameError](err); ok {
+		return e.Error() + ": use a name that the certificate has"
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return "the collector does not speak TLS on this port: use pcp:// in place of pcps://"
-	case cause != nil:
+	}
+	if cause := tlsError(err); cause != nil {
 		return cause.Error()
 	}
 	return innermost(err)

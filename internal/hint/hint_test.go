@@ -116,6 +116,7 @@ func TestDial(t *testing.T) {
 		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, "TLS: x509: certificate signed by unknown authority: set tls-ca-cert-file"},
 		{&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"a"}}, Host: "b"}}, "TLS: x509: certificate is valid for a, not b: use a name"},
 		{&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, "TLS: x509: certificate has expired"},
+		{fmt.Errorf("%w: %w", pdu.ErrTLS, x509.UnknownAuthorityError{}), "TLS: x509: certificate signed by unknown authority: set tls-ca-cert-file"},
 		{tls.RecordHeaderError{}, "TLS: the collector does not speak TLS on this port"},
 		{fmt.Errorf("x: %w", pdu.ErrTLS), "TLS: x: "},
 		{fmt.Errorf("TLS: %w", errors.ErrUnsupported), "the collector does not offer what the host specification or the options request: TLS"},

@@ -19,9 +19,9 @@ type ExitError struct {
 	Message string // for standard error, as PCP's tools write it: whole lines, of which the first begins with the tool's name
 	Err     error  // the cause: ErrUsage, errors.ErrUnsupported, a *pmapi.OpError, …; nil if there is none
 
-	redirected bool   // the message goes where PCP_STDERR says
-	beginning  string // of the message, if only that goes there
-	hint       string // advice, for a terminal
+	redirected bool          // the message goes where PCP_STDERR says
+	beginning  string        // of the message, if only that goes there
+	hint       func() string // advice, for a terminal
 }
 
 // Error returns the message without its last newline.
@@ -84,7 +84,9 @@ func (c *Command) Report(err error) (status int) {
 		fmt.Fprintf(c.stderr(), "%s: %s\n", c.Name, Escape(err.Error()))
 		return 1
 	}
-	defer c.Hint(exit.hint)
+	if exit.hint != nil && c.hints() {
+		defer func() { c.Hint(exit.hint()) }()
+	}
 	if exit.redirected {
 		c.printRedirected(Escape(exit.Message))
 		return exit.Status

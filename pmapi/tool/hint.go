@@ -45,7 +45,7 @@ func WithHint(err error, text string) error {
 		return err
 	}
 	other := *exit
-	other.hint = text
+	other.hint = func() string { return text }
 	return &other
 }
 

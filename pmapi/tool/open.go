@@ -54,7 +54,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	c.archiveDebug(name, pc, err)
 	if err != nil {
 		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, pdu.FromError(err))
-		return nil, &ExitError{Status: 1, Message: message, Err: err, hint: hint.Archive(name, err)}
+		return nil, &ExitError{Status: 1, Message: message, Err: err, hint: func() string { return hint.Archive(name, err) }}
 	}
 	return pc, nil
 }
@@ -80,7 +80,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 		c.fetchDebug(pc, debug)
 		return pc, nil
 	}
-	e := &ExitError{Status: 1, Err: err, hint: hint.Dial(host, err)}
+	e := &ExitError{Status: 1, Err: err, hint: func() string { return hint.Dial(host, err) }}
 	if _, specErr := pmapi.ParseHost(host); specErr != nil {
 		e.beginning = specErr.Error() + "\n"
 		e.Message = e.beginning + debug.failed(err)
