@@ -130,6 +130,7 @@ type cacheModel struct {
 	last   pdu.InstID // the highest ID of all
 	culled bool       // instances have been culled, and not dropped
 	stale  bool       // instances have been culled since the file was written
+	ranged bool       // IDs have a limit, which PCP 7 and ours keep for those of keys, too
 }
 
 var (
@@ -158,7 +159,7 @@ func (m *cacheModel) step() {
 		m.value++
 		m.same(m.added(m.cache.Add(name, m.value)), "store 2 %s %d", hexed(name), m.value)
 	case op < 44:
-		if m.culled && !m.reorg() {
+		if m.ranged || m.culled && !m.reorg() {
 			return
 		}
 		m.value++
@@ -175,7 +176,9 @@ func (m *cacheModel) step() {
 		m.all(m.r.IntN(40))
 	case op < 84:
 		highest := m.r.IntN(60) - 5
-		m.same(codeOr(0, m.cache.Resize(pdu.InstID(highest))), "resize %d", highest)
+		err := m.cache.Resize(pdu.InstID(highest))
+		m.ranged = m.ranged || err == nil
+		m.same(codeOr(0, err), "resize %d", highest)
 	case op < 88:
 		m.purge()
 	case op < 93:
