@@ -13,8 +13,8 @@ import (
 // helpColumn is where the explanations of the usage message begin.
 const helpColumn = 24
 
-// Report prints the errors of Parse, each with the program's name, and the usage message. It reports
-// whether there were errors. If so the program ends, in PCP with exit status 1, also after --help;
+// Report prints the errors of Parse, each with the program's name, and the usage message. It
+// reports whether there were errors. If so the program ends, in PCP with exit status 1, also after --help;
 // see Status. For --version it prints only the version.
 func (s *Set) Report(w io.Writer, errs []error) bool {
 	if isVersion(errs) {

@@ -30,8 +30,8 @@ func sampled(table string, lines []Line) (some []Line) {
 	return some
 }
 
-// mostDiffering is how many of a hundred lines may differ on purpose, mostly where PCP 7 differs from
-// the installed release.
+// mostDiffering is how many of a hundred lines may differ on purpose. Most of them differ where the
+// tools follow PCP 7.
 const mostDiffering = 2
 
 func TestMain(m *testing.M) {
