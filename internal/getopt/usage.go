@@ -14,8 +14,8 @@ import (
 const helpColumn = 24
 
 // Report prints the errors of Parse, each with the program's name, and the usage message. It
-// reports whether there were errors. If so the program ends, in PCP with exit status 1, also after --help;
-// see Status. For --version it prints only the version.
+// reports whether there were errors. If so the program ends, in PCP with exit status 1, also after
+// --help; see Status. For --version it prints only the version.
 func (s *Set) Report(w io.Writer, errs []error) bool {
 	if isVersion(errs) {
 		io.WriteString(w, build.Text(s.Program))
