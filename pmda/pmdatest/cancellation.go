@@ -22,13 +22,14 @@ func (c *checker) checkCancellation() {
 	if len(c.metrics) == 0 {
 		return
 	}
-	works := c.fetch(nil, c.ids()) != nil
+	err := c.h.Fetch(c.ctx, request(0, nil), c.ids(), new(pdu.ResultWriter))
+	away := err != nil && pdu.FromError(err) == pdu.ErrAgain // before any request has ended
 	ended, cancel := context.WithCancel(c.ctx)
 	cancel()
 	c.requestEach(ended)
 	c.endLong()
 	c.endAtOnce()
-	if works {
+	if !away {
 		c.awaitReplies()
 	}
 	c.fetch(nil, c.ids()) // what an ended request has locked may keep this one waiting
