@@ -190,6 +190,9 @@ func parseFile(b []byte) (Message, error) {
 	if len(rest) < length || points > maxPoints {
 		return Message{}, errors.New("the message is malformed")
 	}
-	encoding, kind, _ := strings.Cut(string(rest[:length]), " ")
+	encoding, kind, typed := strings.Cut(string(rest[:length]), " ")
+	if typed && kind == "" {
+		return Message{}, errors.New("the message is malformed")
+	}
 	return Message{Body: rest[length:], Encoding: encoding, Type: kind, Points: int(points)}, nil
 }
