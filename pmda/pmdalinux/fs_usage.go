@@ -3,7 +3,6 @@ package pmdalinux
 import (
 	"bytes"
 	"context"
-	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -226,24 +225,14 @@ func (m *mounts) parse(text []byte) error {
 	return m.rows.End()
 }
 
-// parseLine parses a line. It is false if that cannot be parsed. A line that begins with
-// a blank has no device: its name is empty.
+// parseLine parses a line. It is false if that cannot be parsed.
 func (m *mounts) parseLine(line []byte) bool {
-	device, rest := procfile.CutField(line)
-	unnamed := len(line) > 0 && line[0] == ' '
-	if unnamed {
-		device, rest = nil, line
-	}
-	dir, rest := procfile.CutField(rest)
-	kind, rest := procfile.CutField(rest)
-	options, rest := procfile.CutField(rest)
-	_, rest, ok1 := procfile.CutUint(rest)
-	_, _, ok2 := procfile.CutUint(rest)
-	if !ok1 || !ok2 || !unnamed && !validPath(device) || !validPath(dir) {
+	at, ok := procfile.ParseMount(line)
+	if !ok || len(at.Device) > 0 && !validPath(at.Device) || !validPath(at.Dir) {
 		return false
 	}
-	if name := m.name(device, dir); len(name) > 0 && m.isListed(device, dir, kind) && !m.hasRow(name) {
-		m.addRow(name).update(m.l, dir, options)
+	if name := m.name(at.Device, at.Dir); len(name) > 0 && m.isListed(at.Device, at.Dir, at.Kind) && !m.hasRow(name) {
+		m.addRow(name).update(m.l, at.Dir, at.Options)
 	}
 	return true
 }
@@ -270,7 +259,7 @@ func (m *mounts) addRow(name []byte) *mount {
 // update sets where and how a file system is mounted.
 func (f *mount) update(l *linux, dir, options []byte) {
 	if f.escaped != string(dir) {
-		*f = mount{escaped: string(dir), dir: unescape(string(dir))}
+		*f = mount{escaped: string(dir), dir: procfile.Unescape(dir)}
 		f.path = append([]byte(l.mountPath(f.dir)), 0)
 	}
 	f.readOnly = false
@@ -288,34 +277,3 @@ func validPath(name []byte) bool {
 
 // maxPath is how long a path may be.
 const maxPath = 4096
-
-// unescape returns the path that the kernel writes with \040 for a space.
-func unescape(dir string) string {
-	if !strings.Contains(dir, `\`) {
-		return dir
-	}
-	var b strings.Builder
-	for i := 0; i < len(dir); i++ {
-		if c, ok := octal(dir[i:]); ok {
-			b.WriteByte(c)
-			i += len(`\040`) - 1
-		} else {
-			b.WriteByte(dir[i])
-		}
-	}
-	return b.String()
-}
-
-// octal parses a character such as \040. There are no NULs in paths.
-func octal(s string) (c byte, ok bool) {
-	if len(s) < 4 || s[0] != '\\' || s[1] < '0' || s[1] > '3' {
-		return 0, false
-	}
-	for _, d := range []byte(s[1:4]) {
-		if d < '0' || d > '7' {
-			return 0, false
-		}
-		c = c<<3 | (d - '0')
-	}
-	return c, c != 0
-}

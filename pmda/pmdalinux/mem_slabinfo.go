@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"os"
+	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -24,6 +25,9 @@ const (
 	slabActiveSlabs
 	slabSlabs
 )
+
+// newSlabs are the columns before the tunables, of Linux 2.6 and later.
+var newSlabs = [...]int{slabActiveObjects, slabObjects, slabObjectSize, slabObjectsPerSlab, slabPagesPerSlab}
 
 // oldSlabs are the columns of versions 1.0 and 1.1, of Linux 2.2 and 2.4.
 var oldSlabs = [...]int{slabActiveObjects, slabObjects, slabObjectSize, slabActiveSlabs, slabSlabs, slabPagesPerSlab}
@@ -131,39 +135,49 @@ func (c *slabs) parseLine(line []byte) {
 	if len(line) == 0 || line[0] == '#' {
 		return
 	}
-	line, ok := c.cutName(line)
 	var s slab
+	ok := true
 	if c.old {
-		var v [len(oldSlabs)]uint64
-		_, ok2 := procfile.CutUints(line, v[:])
-		for i, column := range oldSlabs {
-			s[column] = v[i]
-		}
-		ok = ok && ok2
+		line, _, _ = bytes.Cut(line, []byte(" : "))
+		line, ok = c.cutNumbers(line, &s, oldSlabs[:])
 	} else {
-		line, data, _ := bytes.Cut(line, []byte(" : slabdata "))
-		line, ok2 := procfile.CutUints(line, s[:slabActiveSlabs])
-		_, ok3 := procfile.CutUints(data, s[slabActiveSlabs:])
-		next, _ := procfile.CutField(line)
-		ok = ok && ok2 && ok3 && string(next) == ":"
+		data := bytes.LastIndex(line, []byte(" : slabdata "))
+		tunables := bytes.LastIndex(line[:max(data, 0)], []byte(" : tunables "))
+		if tunables < 0 {
+			return
+		}
+		_, ok = procfile.CutUints(line[data+len(" : slabdata "):], s[slabActiveSlabs:])
+		if ok {
+			line, ok = c.cutNumbers(line[:tunables], &s, newSlabs[:])
+		}
 	}
-	if ok {
+	if ok && c.setName(line) {
 		*c.rows.Row(c.name) = s
 	}
 }
 
-// cutName cuts off the name, which ends before the first number. The names of some
-// modules' caches have blanks in them: an instance has underscores in their place.
-func (c *slabs) cutName(line []byte) (rest []byte, ok bool) {
-	c.name = c.name[:0]
-	for {
-		field, after := procfile.CutField(line)
-		if len(field) == 0 || len(c.name) > 0 && (procfile.IsDigit(field[0]) || field[0] == '-' || field[0] == ':') {
-			return line, validName(c.name)
+// cutNumbers cuts the numbers of columns off the end of a line. The name in front of them may
+// have blanks and numbers.
+func (c *slabs) cutNumbers(line []byte, s *slab, columns []int) (name []byte, ok bool) {
+	for _, column := range slices.Backward(columns) {
+		var field []byte
+		line, field = procfile.CutLastField(line)
+		if s[column], ok = procfile.ParseUint(field); !ok {
+			return nil, false
 		}
+	}
+	return line, true
+}
+
+// setName sets the name. The names of some modules' caches have blanks: an instance has
+// underscores in their place.
+func (c *slabs) setName(text []byte) (ok bool) {
+	c.name = c.name[:0]
+	for field, rest := procfile.CutField(text); len(field) > 0; field, rest = procfile.CutField(rest) {
 		if len(c.name) > 0 {
 			c.name = append(c.name, '_')
 		}
-		c.name, line = append(c.name, field...), after
+		c.name = append(c.name, field...)
 	}
+	return validName(c.name)
 }

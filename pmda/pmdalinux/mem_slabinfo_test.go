@@ -39,6 +39,8 @@ func TestSlabInfo(t *testing.T) {
 	const rest = " 2 3 4 5 : tunables 0 0 0 : slabdata 6 7 0\n"
 	for _, tt := range []struct{ name, text, metrics, want string }{
 		{"good", goodSlabs["2.1"], "slabs.total_size", `mem.slabinfo.slabs.total_size 0 "kmalloc-8k" 819200 1 "gfs2_glock(aspace)" 6826 2 "two_words" 31539 3 "Acpi-State" 0` + "\n"},
+		{"blanks, numbers and separators in names", "slabinfo - version: 2.1\nlov 2 session 9" + rest + "dentry(5:a : tunables 1)  7" + rest,
+			"objects.active", `mem.slabinfo.objects.active 0 "lov_2_session" 9 1 "dentry(5:a_:_tunables_1)" 7` + "\n"},
 		{"old", goodSlabs["1.1"], "slabs.total_size", `mem.slabinfo.slabs.total_size 0 "kmem_cache" 32768 1 "ip_conntrack" 0` + "\n"},
 		{"old, not known", goodSlabs["1.1"], "slabs.total", "mem.slabinfo.slabs.total\n"},
 		{"empty", "", "objects.active", "mem.slabinfo.objects.active\n"},

@@ -77,23 +77,24 @@ type total struct {
 // summed are the columns that network.all sums, in the order of its metrics.
 var summed = [8]int{0, 1, 2, 3, 8, 9, 10, 11}
 
-// parse parses two lines of titles, then lines like "eth0: 1422 10 0 0 …".
+// parse parses two lines of titles, then lines like "eth0: 1422 10 0 0 …". The last colon ends
+// the name: aliases of some drivers, such as ib0:30, have one in theirs.
 func (d *netDev) parse(text []byte) error {
 	d.rows.Begin()
 	d.complete = procfile.HasCompleteLines(text)
 	titles := 0
 	for line := range procfile.Lines(text) {
-		name, columns, ok := bytes.Cut(line, []byte(":"))
-		name, _ = procfile.CutField(name)
+		colon := bytes.LastIndexByte(line, ':')
 		if titles < 2 && bytes.IndexByte(line, '|') >= 0 { // which names may have in them too
 			titles++
 			continue
 		}
-		if !ok || len(name) == 0 {
+		name, _ := procfile.CutField(line[:max(colon, 0)])
+		if len(name) == 0 {
 			d.complete = false
 			continue
 		}
-		t := d.rows.Row(name)
+		t, columns := d.rows.Row(name), line[colon+1:]
 		for i := range t.columns {
 			t.columns[i], columns, t.known[i] = procfile.CutUint(columns)
 		}

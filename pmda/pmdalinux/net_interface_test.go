@@ -152,6 +152,13 @@ network.interface.in.bytes 0 "lo" 1 1 "eth0" 1
 network.interface.out.compressed 0 "lo" 16 1 "eth0" 16
 network.interface.total.bytes 0 "lo" 10 1 "eth0" 901
 `},
+		{"aliases", eth("7 2 3 4 5 6 7 8 900 10 11 12 13 14 15 16\n" + "eth0:30: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\neth1:0: 3 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\neth1:5 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"), `hinv.ninterface 5
+network.all.in.bytes 16
+network.all.total.bytes 943
+network.interface.in.bytes 0 "lo" 1 1 "eth0" 7 2 "eth0:30" 1 3 "eth1:0" 3 4 "eth1" 5
+network.interface.out.compressed 0 "lo" 16 1 "eth0" 16 2 "eth0:30" 16 3 "eth1:0" 16 4 "eth1" 16
+network.interface.total.bytes 0 "lo" 10 1 "eth0" 907 2 "eth0:30" 10 3 "eth1:0" 12 4 "eth1" 14
+`},
 		{"no interface", files{"proc/net/dev": titles}, `hinv.ninterface 0
 network.all.in.bytes 0
 network.all.total.bytes 0

@@ -51,53 +51,22 @@ func parseCgroupMounts(text []byte) []cgroupMount {
 	list := []cgroupMount{}
 	known := map[string]bool{}
 	for line := range procfile.Lines(text) {
-		_, line := procfile.CutField(line)
-		path, line := procfile.CutField(line)
-		kind, line := procfile.CutField(line)
-		options, _ := procfile.CutField(line)
-		unified := string(kind) == "cgroup2"
-		name := string(path)
-		if !unified && string(kind) != "cgroup" || known[name] || !pmda.ValidInstanceName(name) {
+		at, _ := procfile.ParseMount(line)
+		unified := string(at.Kind) == "cgroup2"
+		name := string(at.Dir)
+		if !unified && string(at.Kind) != "cgroup" || known[name] || !pmda.ValidInstanceName(name) {
 			continue
 		}
 		known[name] = true
-		m := cgroupMount{name: name, dir: unescapeMount(path), unified: unified}
+		m := cgroupMount{name: name, dir: procfile.Unescape(at.Dir), unified: unified}
 		if !unified {
-			m.options = strings.Split(string(options), ",")
+			m.options = strings.Split(string(at.Options), ",")
 		}
 		if list = append(list, m); len(list) == maxCgroupMounts {
 			break
 		}
 	}
 	return list
-}
-
-// unescapeMount is the path that the kernel writes with \040 for a space.
-func unescapeMount(path []byte) string {
-	var b []byte
-	for i := 0; i < len(path); i++ {
-		c := path[i]
-		if c == '\\' && i+3 < len(path) {
-			if v, ok := parseOctal(path[i+1 : i+4]); ok {
-				c = v
-				i += 3
-			}
-		}
-		b = append(b, c)
-	}
-	return string(b)
-}
-
-// parseOctal parses the three digits of a character that is no NUL.
-func parseOctal(digits []byte) (c byte, ok bool) {
-	var v int
-	for _, d := range digits {
-		if d < '0' || d > '7' {
-			return 0, false
-		}
-		v = v<<3 | int(d-'0')
-	}
-	return byte(v), 0 < v && v < 256
 }
 
 // A cgroupSubsystem is a line of /proc/cgroups.

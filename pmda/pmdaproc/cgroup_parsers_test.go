@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pcp-go/pcp/pmda"
 )
 
@@ -115,5 +117,17 @@ func TestIsOfContainer(t *testing.T) {
 		if got := isOfContainer([]byte(tt.group), tt.container); got != tt.want {
 			t.Errorf("group %q of container %q: %v, want %v", tt.group, tt.container, got, tt.want)
 		}
+	}
+}
+
+// TestCgroupMounts: a mount may have no device, and its path may have blanks.
+func TestCgroupMounts(t *testing.T) {
+	got := parseCgroupMounts([]byte(" /sys/fs/cgroup cgroup2 rw 0 0\ncgroup /a\\040b cgroup rw,cpu 0 0\ncgroup /a\\040b cgroup rw,memory 0 0\n/dev/sda1 / ext4 rw 0 0\n"))
+	want := []cgroupMount{
+		{name: "/sys/fs/cgroup", dir: "/sys/fs/cgroup", unified: true},
+		{name: `/a\040b`, dir: "/a b", options: []string{"rw", "cpu"}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(cgroupMount{})); diff != "" {
+		t.Error("(-want +got)\n", diff)
 	}
 }

@@ -223,14 +223,11 @@ func (r *reader) hides() bool {
 // hidesProcesses reports whether a list of mounts has a /proc that does not show all.
 func hidesProcesses(mounts []byte) bool {
 	for line := range procfile.Lines(mounts) {
-		_, line := procfile.CutField(line)
-		_, line = procfile.CutField(line)
-		kind, line := procfile.CutField(line)
-		options, _ := procfile.CutField(line)
-		if string(kind) != "proc" {
+		m, _ := procfile.ParseMount(line)
+		if string(m.Kind) != "proc" {
 			continue
 		}
-		for option := range bytes.SplitSeq(options, []byte(",")) {
+		for option := range bytes.SplitSeq(m.Options, []byte(",")) {
 			if how, ok := strings.CutPrefix(string(option), "hidepid="); ok && how != "0" && how != "off" {
 				return true
 			}

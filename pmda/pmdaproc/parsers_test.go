@@ -87,8 +87,10 @@ func FuzzCleanArguments(f *testing.F) {
 // TestHidesProcesses: which mounts of /proc hide processes from other users.
 func TestHidesProcesses(t *testing.T) {
 	for options, want := range map[string]bool{"rw": false, "rw,hidepid=0": false, "rw,hidepid=off": false, "rw,hidepid=2,gid=5": true, "hidepid=invisible": true, "rw,hidepid=1": true} {
-		if got := hidesProcesses([]byte("x / ext4 rw,hidepid=9 0 0\nproc /proc proc " + options + " 0 0\n")); got != want {
-			t.Errorf("%s: %v", options, got)
+		for _, device := range []string{"proc", ""} {
+			if got := hidesProcesses([]byte("x / ext4 rw,hidepid=9 0 0\n" + device + " /proc proc " + options + " 0 0\n")); got != want {
+				t.Errorf("%s, device %q: %v", options, device, got)
+			}
 		}
 	}
 }

@@ -97,13 +97,10 @@ func (p *proc) cgroupDirectories(name string) (dirs []string) {
 		return nil
 	}
 	for line := range procfile.Lines(text) {
-		_, line := procfile.CutField(line)
-		dir, line := procfile.CutField(line)
-		kind, line := procfile.CutField(line)
-		options, _ := procfile.CutField(line)
-		of1 := string(kind) == "cgroup" && bytes.Contains(append(append([]byte(","), options...), ','), []byte(",memory,"))
-		if of1 || string(kind) == "cgroup2" {
-			at := p.path(string(dir))
+		m, _ := procfile.ParseMount(line)
+		of1 := string(m.Kind) == "cgroup" && bytes.Contains(append(append([]byte(","), m.Options...), ','), []byte(",memory,"))
+		if of1 || string(m.Kind) == "cgroup2" {
+			at := p.path(procfile.Unescape(m.Dir))
 			dirs = append(dirs, filepath.Join(at, name), filepath.Join(at, "machine.slice", name))
 		}
 	}

@@ -51,6 +51,17 @@ func CutField(line []byte) (field, rest []byte) {
 	return line[from:to], line[to:]
 }
 
+// CutLastField is CutField from the end of the line: it returns the last field, and what
+// precedes it.
+func CutLastField(line []byte) (rest, field []byte) {
+	line = bytes.TrimRight(line, " \t")
+	from := len(line)
+	for from > 0 && !isBlank(line[from-1]) {
+		from--
+	}
+	return line[:from], line[from:]
+}
+
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // CutUint is CutField for a decimal number of 64 bits.
