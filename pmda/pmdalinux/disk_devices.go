@@ -36,10 +36,10 @@ func (l *linux) addDisks() {
 		}
 		l.Attach(r.indom)
 		for _, m := range diskMetrics {
-			if c.wide(m) {
-				addOfEach[uint64](l.Agent, m, c, r)
-			} else {
+			if m.narrow {
 				addOfEach[uint32](l.Agent, m, c, r)
+			} else {
+				addOfEach[uint64](l.Agent, m, c, r)
 			}
 		}
 	}

@@ -99,9 +99,14 @@ hinv.ndisk 2
 		{"mapped", files{"proc/diskstats": " 253 0 dm-0" + eleven + " 253 1 dm-1" + eleven + " 253 2 dm-2" + eleven + " 253 3 dm-3 1 2 10000000000 4 5 6 7 8 9 10 11\n",
 			"sys/block/dm-0/dm/name": "vg-root\n", "sys/block/dm-1/dm/name": "cut", "sys/block/dm-3/dm/name": "vg-home\n"},
 			"disk.dm.read hinv.map.dmname disk.dm.read_bytes hinv.ndisk", `disk.dm.read 0 "vg-root" 1 1 "vg-home" 1
-disk.dm.read_bytes 0 "vg-root" 1 1 "vg-home" 705032704
+disk.dm.read_bytes 0 "vg-root" 1 1 "vg-home" 5000000000
 hinv.map.dmname 0 "vg-root" dm-0 1 "vg-home" dm-3
 hinv.ndisk 0
+`},
+		{"64 bits", files{"proc/diskstats": " 9 0 md0 1 2 10000000000 4 5 6 20000000000 8 9 10 11\n"},
+			"disk.md.read_bytes disk.md.write_bytes disk.md.total_bytes", `disk.md.read_bytes 0 "md0" 5000000000
+disk.md.total_bytes 0 "md0" 15000000000
+disk.md.write_bytes 0 "md0" 10000000000
 `},
 		{"arrays", files{"proc/diskstats": " 9 0 md0" + eleven + " 9 127 md127" + eleven + " 9 1 md1" + eleven,
 			"dev/md/0": "->../md0", "dev/md/home": "->../md127", "dev/md/md1": "no link"},

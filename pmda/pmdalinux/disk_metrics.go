@@ -194,29 +194,19 @@ type classInfo struct {
 	serial                  int
 	name, label, text, each string // each completes the metrics' texts
 	cluster                 int
-	wide                    func(diskMetric) bool // whether values have 64 bits
 }
 
 var diskClasses = []classInfo{
 	{wholeDisk, 1, "disk", "per disk", "Disks, by the names that the kernel gives them",
-		"of each disk", 0, diskMetric.isWide},
+		"of each disk", 0},
 	{partition, 10, "partition", "per partition", "Partitions of disks, by the names that the kernel gives them",
-		"of each partition", 10, diskMetric.isWide},
+		"of each partition", 10},
 	{mapped, 24, "mapped device", "per dm device", "Devices of the device mapper, such as logical volumes, by the names in /dev/mapper",
-		"of each device of the device mapper", 54, diskMetric.wideUnlessBytes},
+		"of each device of the device mapper", 54},
 	{array, 25, "array", "per md device", "Arrays of disks (MD), by the names in /dev/md, else by those that the kernel gives them",
-		"of each array", 59, diskMetric.wideUnlessBytes},
+		"of each array", 59},
 	{zram, 38, "zram device", "", "Compressed disks in memory (zram)",
-		"of each zram device", 86, diskMetric.isWide},
-}
-
-// isWide reports whether the values of disks, partitions and zram devices have 64 bits.
-func (m diskMetric) isWide() bool { return !m.narrow }
-
-// wideUnlessBytes is isWide for the device mapper and arrays, which have 32 bits for
-// kilobytes too.
-func (m diskMetric) wideUnlessBytes() bool {
-	return !m.narrow && (m.units != pdu.SpaceKByte || m.names[mapped].name == "disk.dm.discard_bytes")
+		"of each zram device", 86},
 }
 
 // addOfEach adds a metric of the devices of a class.

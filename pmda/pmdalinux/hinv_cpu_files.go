@@ -42,7 +42,6 @@ func (l *linux) addCPUFiles(s *procStat) {
 			}),
 		})
 	}
-	l.addFrequencies(s)
 }
 
 // addOnline adds the metric of whether devices are switched on. A device without the file

@@ -53,6 +53,11 @@ frequency_scaling.time 0 "cpu0" 107`},
 frequency_scaling.max
 frequency_scaling.min
 frequency_scaling.time`},
+		{"clock of /proc/cpuinfo or cpufreq", "clock", func() files {
+			f := cpuFiles("cpu0/cpufreq/scaling_cur_freq", "5000\n", "cpu1/cpufreq/scaling_cur_freq", "1500500\n", "cpu2/cpufreq/scaling_cur_freq", "<unsupported>\n")
+			f["proc/cpuinfo"] = "processor : 0\ncpu MHz : 2000\n\nprocessor : 1\nBogoMIPS : 108.00\n\nprocessor : 2\n"
+			return f
+		}(), `clock 0 "cpu0" 2000 1 "cpu1" 1500.5`},
 		{"frequencies overflow", "frequency_scaling.count frequency_scaling.time", cpuFiles(
 			"cpu0/cpufreq/stats/time_in_state", "1000 18446744073709551615\n", "cpu1/cpufreq/stats/time_in_state", "1000 18446744073709551615\n1000 1\n",
 			"cpu2/cpufreq/stats/time_in_state", ""),

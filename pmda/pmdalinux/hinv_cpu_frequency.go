@@ -60,18 +60,22 @@ func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint
 	})
 }
 
-// addFrequencies adds the metrics of frequencies.
-func (l *linux) addFrequencies(s *procStat) {
+// newFrequencies makes the files of the processors of s.
+func (l *linux) newFrequencies(s *procStat) *frequencies {
 	kHz := func(name string) *deviceFiles[uint64] {
 		return deviceFilesOf(l, &s.cpus, procfile.ParseNumber, cpuDir, "cpufreq/"+name)
 	}
-	f := &frequencies{
+	return &frequencies{
 		cpus:   &s.cpus,
 		states: deviceFilesOf(l, &s.cpus, parseStates, cpuDir, "cpufreq/stats/time_in_state"),
 		now:    kHz("scaling_cur_freq"), min: kHz("cpuinfo_min_freq"), max: kHz("cpuinfo_max_freq"),
 	}
-	l.addFrequencyCounts(f)
-	l.addFrequencyLimits(f)
+}
+
+// present returns the present frequency of a processor in MHz.
+func (f *frequencies) present(cpu string) optional[float32] {
+	now := f.now.get(cpu)
+	return optional[float32]{float32(float64(now.v) / 1000), now.ok}
 }
 
 // addFrequencyCounts adds the two counters, whose rates give an average.

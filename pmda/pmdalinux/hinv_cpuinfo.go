@@ -246,8 +246,9 @@ func (c *cpuInfo) text(which ...int) func(context.Context, *pmda.Request, pdu.In
 	}
 }
 
-// cpuNumber makes the Value of a metric of a number.
-func cpuNumber[T pdu.Scalar](c *cpuInfo, of func(*cpuModel) optional[T]) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
+// cpuNumber makes the Value of a metric of a number. If the file does not have it, it comes from
+// other, which may be nil.
+func cpuNumber[T pdu.Scalar](c *cpuInfo, of func(*cpuModel) optional[T], other func(cpu string) optional[T]) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (T, error) {
 		var v optional[T]
 		if own, common, ok := c.of(i.ID); ok {
@@ -255,12 +256,15 @@ func cpuNumber[T pdu.Scalar](c *cpuInfo, of func(*cpuModel) optional[T]) func(co
 				v = of(common)
 			}
 		}
+		if !v.ok && other != nil {
+			v = other(i.Name)
+		}
 		return v.result()
 	}
 }
 
-// addCPUInfo adds the metrics of /proc/cpuinfo.
-func (l *linux) addCPUInfo() {
+// addCPUInfo adds the metrics of /proc/cpuinfo. On ARM that has no frequencies.
+func (l *linux) addCPUInfo(f *frequencies) {
 	c := &cpuInfo{at: map[pdu.InstID]int{}}
 	g := l.fileGroup("proc/cpuinfo", c.parse)
 	for _, m := range []struct {
@@ -285,23 +289,23 @@ func (l *linux) addCPUInfo() {
 		Units: pdu.PerUSec, // MHz
 		Text:  "Frequency of the processor in MHz",
 		Help:  "On most machines it is that of the moment, where the processor runs slower to save power.",
-		Value: cpuNumber(c, func(m *cpuModel) optional[float32] { return m.clock }),
+		Value: cpuNumber(c, func(m *cpuModel) optional[float32] { return m.clock }, f.present),
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.cpu.cache", ID: pmda.Item(18, 4), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
 		Units: pdu.SpaceKByte,
 		Text:  "Size of the cache that /proc/cpuinfo tells for the processor",
-		Value: cpuNumber(c, func(m *cpuModel) optional[uint32] { return m.cache }),
+		Value: cpuNumber(c, func(m *cpuModel) optional[uint32] { return m.cache }, nil),
 	})
 	pmda.Register(l.Agent, pmda.Metric[float32]{
 		Name: "hinv.cpu.bogomips", ID: pmda.Item(18, 5), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
 		Text:  "How fast the processor counts down when the kernel waits, in millions per second",
 		Help:  "It tells little about the speed of programs: do not compare processors by it.",
-		Value: cpuNumber(c, func(m *cpuModel) optional[float32] { return m.bogomips }),
+		Value: cpuNumber(c, func(m *cpuModel) optional[float32] { return m.bogomips }, nil),
 	})
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.cpu.cache_alignment", ID: pmda.Item(18, 11), InDom: l.cpus, Group: g, Sem: pdu.SemDiscrete,
 		Text:  "Bytes of a line of the processor's cache, to which data are aligned",
-		Value: cpuNumber(c, func(m *cpuModel) optional[uint32] { return m.align }),
+		Value: cpuNumber(c, func(m *cpuModel) optional[uint32] { return m.align }, nil),
 	})
 }

@@ -16,8 +16,11 @@ const hz = 100
 // those of /proc/stat, which has the instances.
 func (l *linux) addProcessors() {
 	s := l.addStat()
-	l.addCPUInfo()
+	f := l.newFrequencies(s)
+	l.addCPUInfo(f)
 	l.addCPUFiles(s)
+	l.addFrequencyCounts(f)
+	l.addFrequencyLimits(f)
 	l.addUptime()
 	l.addNames()
 	pmda.Register(l.Agent, pmda.Metric[uint32]{

@@ -23,7 +23,7 @@ func ParseMount(line []byte) (m Mount, ok bool) {
 	return m, ok && len(m.Dir) > 0
 }
 
-// Unescape returns a path in which the kernel writes \040 for a blank, and other characters
+// Unescape returns a path that the kernel writes with \040 for a blank, and other characters
 // likewise.
 func Unescape(path []byte) string {
 	if bytes.IndexByte(path, '\\') < 0 {
