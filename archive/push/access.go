@@ -12,6 +12,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/internal/loginlimit"
 )
 
 // Access says who may push. Its zero value lets those of this computer.
@@ -72,7 +75,28 @@ type client struct {
 // errDenied is the error of those who may not push.
 var errDenied = &failure{http.StatusForbidden, "no permission"}
 
+// errFailedLogins is the error of a client whose logins have failed too often.
+var errFailedLogins = &failure{http.StatusTooManyRequests, "too many failed logins of this user: wait a minute"}
+
 // client finds out who sends a request. Who has an archive must be the same for all of its requests.
+func (r *Receiver) client(hr *http.Request) (client, error) {
+	if hr.Header.Get("Authorization") == "" {
+		return r.opts.Access.client(hr)
+	}
+	name, _, _ := hr.BasicAuth()
+	peer, _ := netip.ParseAddrPort(hr.RemoteAddr)
+	key := loginlimit.KeyOf(loginlimit.Address(peer.Addr()), name)
+	if !r.failures.Allowed(key, loginlimit.GatewayPerMinute, time.Now()) {
+		return client{}, errFailedLogins
+	}
+	c, err := r.opts.Access.client(hr)
+	if err != nil {
+		r.failures.Add(key, loginlimit.GatewayPerMinute, time.Now())
+	}
+	return c, err
+}
+
+// client is Receiver.client without a limit of failed logins.
 func (a *Access) client(r *http.Request) (client, error) {
 	if r.Header.Get("Origin") != "" { // a page of some web site, in the browser of one who may push
 		return client{}, errDenied

@@ -35,6 +35,10 @@
 //   - Access.Users allows clients by name and password, or by token, and may restrict each to some
 //     hosts. [ParseUsers] reads users from a file. The gateway has --push-users=FILE.
 //
+// A user whose login fails 30 times in a minute is refused at that address for a while. Behind a
+// reverse proxy, wrap the Receiver with webapi.Forwarded, which tells it the addresses of clients.
+// The gateway has --trusted-proxy=ADDR.
+//
 // A sender gives its name and password in [SenderOptions]; examples/pmlogger has --login=FILE. Use
 // TLS where passwords cross a network: the gateway reads a certificate from tls.conf.
 //
@@ -74,7 +78,7 @@
 //	409   a volume or an offset that does not come next
 //	410   unknown archive, or timed out
 //	422   invalid label
-//	429   MaxArchivesPerClient
+//	429   MaxArchivesPerClient, MaxHeldPerClient, or too many failed logins
 //	500   number of the volume too high, records of 10 MiB or more, error of the file system
 //	503   MaxArchives, MaxHeld, a closed Receiver, or an archive that is busy
 //	507   beyond a quota, or no space on the disk

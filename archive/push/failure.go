@@ -20,14 +20,16 @@ func badRequest(format string, args ...any) error {
 }
 
 var (
-	errGone     = &failure{http.StatusGone, "unknown archive, or timed out"}
-	errClosed   = &failure{http.StatusServiceUnavailable, "receiver is closed"}
-	errBusy     = &failure{http.StatusServiceUnavailable, "archive is busy with another request"}
-	errHeld     = &failure{http.StatusServiceUnavailable, "MaxHeld: too many records that have not come to their end"}
-	errArchives = &failure{http.StatusServiceUnavailable, "MaxArchives: too many archives"}
-	errClient   = &failure{http.StatusTooManyRequests, "MaxArchivesPerClient: too many archives of one client"}
-	errTooLong  = &failure{http.StatusBadRequest, "request of more than 64 MiB"}
-	errRecord   = &failure{http.StatusInternalServerError, "request with records of 10 MiB or more"}
+	errGone         = &failure{http.StatusGone, "unknown archive, or timed out"}
+	errClosed       = &failure{http.StatusServiceUnavailable, "receiver is closed"}
+	errBusy         = &failure{http.StatusServiceUnavailable, "archive is busy with another request"}
+	errHeld         = &failure{http.StatusServiceUnavailable, "MaxHeld: too many records that have not come to their end"}
+	errHeldByClient = &failure{http.StatusTooManyRequests, "MaxHeldPerClient: too many records of one client that have not come to their end"}
+	errStored       = &failure{http.StatusInsufficientStorage, "MaxStoredPerClient: too many archives of one client in the directory"}
+	errArchives     = &failure{http.StatusServiceUnavailable, "MaxArchives: too many archives"}
+	errClient       = &failure{http.StatusTooManyRequests, "MaxArchivesPerClient: too many archives of one client"}
+	errTooLong      = &failure{http.StatusBadRequest, "request of more than 64 MiB"}
+	errRecord       = &failure{http.StatusInternalServerError, "request with records of 10 MiB or more"}
 )
 
 func overQuota(limit string) error {

@@ -179,9 +179,8 @@ func (f *file) hold(b []byte) error {
 	if n == 0 {
 		return nil
 	}
-	if r := f.a.r; r.held.Add(n) > r.opts.Limits.MaxHeld {
-		r.held.Add(-n)
-		return errHeld
+	if err := f.a.r.reserveHeld(f.a, n); err != nil {
+		return err
 	}
 	f.held = append(f.held, b...)
 	return nil
@@ -189,7 +188,10 @@ func (f *file) hold(b []byte) error {
 
 // drop forgets what is held.
 func (f *file) drop() {
-	f.a.r.held.Add(-int64(len(f.held)))
+	if f == nil || len(f.held) == 0 {
+		return
+	}
+	f.a.r.releaseHeld(f.a, int64(len(f.held)))
 	f.held = f.held[:0]
 	if cap(f.held) > readBuffer {
 		f.held = nil

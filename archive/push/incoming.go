@@ -75,6 +75,8 @@ func (r *Receiver) register(a *incoming) error {
 		return errArchives
 	case r.perClient[a.Owner] >= r.opts.Limits.MaxArchivesPerClient:
 		return errClient
+	case r.usage.stored[a.Owner] >= r.opts.Limits.MaxStoredPerClient:
+		return errStored
 	}
 	for a.Number == 0 || r.archives[a.Number] != nil {
 		var b [4]byte
@@ -146,7 +148,7 @@ func (r *Receiver) own(a *incoming) bool {
 	if _, taken := r.usage.owners[a.Base]; taken {
 		return false
 	}
-	r.usage.owners[a.Base] = a.Owner
+	r.usage.own(a.Base, a.Owner)
 	return true
 }
 
@@ -154,8 +156,7 @@ func (r *Receiver) own(a *incoming) bool {
 func (r *Receiver) disown(a *incoming) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.usage.owners, a.Base)
-	delete(r.usage.archives, a.Base)
+	r.usage.disown(a.Base)
 	a.Base = ""
 }
 

@@ -9,10 +9,12 @@ import (
 const (
 	DefaultMaxArchives          = 1000
 	DefaultMaxArchivesPerClient = 100
+	DefaultMaxStoredPerClient   = 20_000
 	DefaultMaxArchiveBytes      = 16 << 30
 	DefaultMaxClientBytes       = 64 << 30
 	DefaultMaxBytes             = 256 << 30
 	DefaultMaxHeld              = 64 << 20
+	DefaultMaxHeldPerClient     = 16 << 20
 	DefaultTimeout              = 10 * time.Minute
 	DefaultMaxTimeout           = 24 * time.Hour
 	DefaultRequestTimeout       = time.Minute
@@ -31,6 +33,7 @@ const (
 
 	sweepEvery  = 2 * time.Second  // looks for archives that are idle
 	syncEvery   = 10 * time.Second // what is written goes to the disk
+	heldTimeout = time.Minute      // the start of a record is forgotten after so long without a request
 	recountWait = 10 * time.Minute // counts the bytes in the directory anew
 )
 
@@ -39,11 +42,15 @@ type Limits struct {
 	// MaxArchives and MaxArchivesPerClient limit the archives that are being received: of all clients, with the status 503 for one
 	// more, and of one user or address, with 429.
 	MaxArchives, MaxArchivesPerClient int
+	// MaxStoredPerClient limits the archives of one user or address that are in the directory: 507.
+	MaxStoredPerClient int
 	// MaxArchiveBytes, MaxClientBytes and MaxBytes limit the bytes of one archive, of all that one user or address has sent and that
 	// are still there, and of the directory: 507. Files that others remove or compress count no longer after ten minutes.
 	MaxArchiveBytes, MaxClientBytes, MaxBytes int64
-	// MaxHeld limits the memory for records that have not come to their end, of all archives: 503.
-	MaxHeld int64
+	// MaxHeld and MaxHeldPerClient limit the memory for records that have not come to their end:
+	// 503 for those of all archives, and 429 for those of one user or address. Such records are
+	// forgotten when their archive has had no request for a minute.
+	MaxHeld, MaxHeldPerClient int64
 	// Timeout is how long an archive may be idle for which the sender does not say it, and MaxTimeout how long it can ask for. An
 	// archive may always be idle for three times as long as it has been before.
 	Timeout, MaxTimeout time.Duration
@@ -55,10 +62,12 @@ type Limits struct {
 func (l Limits) complete() Limits {
 	l.MaxArchives = cmp.Or(l.MaxArchives, DefaultMaxArchives)
 	l.MaxArchivesPerClient = cmp.Or(l.MaxArchivesPerClient, DefaultMaxArchivesPerClient)
+	l.MaxStoredPerClient = cmp.Or(l.MaxStoredPerClient, DefaultMaxStoredPerClient)
 	l.MaxArchiveBytes = cmp.Or(l.MaxArchiveBytes, DefaultMaxArchiveBytes)
 	l.MaxClientBytes = cmp.Or(l.MaxClientBytes, DefaultMaxClientBytes)
 	l.MaxBytes = cmp.Or(l.MaxBytes, DefaultMaxBytes)
 	l.MaxHeld = cmp.Or(l.MaxHeld, DefaultMaxHeld)
+	l.MaxHeldPerClient = cmp.Or(l.MaxHeldPerClient, DefaultMaxHeldPerClient)
 	l.Timeout = cmp.Or(l.Timeout, DefaultTimeout)
 	l.MaxTimeout = cmp.Or(l.MaxTimeout, DefaultMaxTimeout)
 	l.RequestTimeout = cmp.Or(l.RequestTimeout, DefaultRequestTimeout)

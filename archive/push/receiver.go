@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/loginlimit"
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
@@ -40,9 +41,12 @@ type Receiver struct {
 	archives  map[uint32]*incoming
 	perClient map[string]int // archives
 	usage     usage
+	held      int64            // bytes in memory of records that have not come to their end
+	heldBy    map[string]int64 // those of each client
 
-	held  atomic.Int64
 	stats counters
+
+	failures loginlimit.Failures
 }
 
 type counters struct{ archives, requests, refused, records, bytes atomic.Uint64 }
@@ -65,7 +69,7 @@ func (r *Receiver) Stats() Stats {
 	defer r.mu.Unlock()
 	c := &r.stats
 	return Stats{Open: len(r.archives), Archives: c.archives.Load(), Requests: c.requests.Load(), Refused: c.refused.Load(),
-		Records: c.records.Load(), Bytes: c.bytes.Load(), Stored: r.usage.total, Held: r.held.Load()}
+		Records: c.records.Load(), Bytes: c.bytes.Load(), Stored: r.usage.total, Held: r.held}
 }
 
 // Open opens the directory, with the archives that a Receiver before had not received to their end. One Receiver may have it at a time.
@@ -82,7 +86,7 @@ func (o ReceiverOptions) Open() (*Receiver, error) {
 		o.Log = slog.Default()
 	}
 	ctx, end := context.WithCancel(context.Background())
-	r := &Receiver{opts: o, log: loglimit.New(o.Log), root: root, life: ctx, end: end, done: make(chan struct{}), archives: map[uint32]*incoming{}, perClient: map[string]int{}}
+	r := &Receiver{opts: o, log: loglimit.New(o.Log), root: root, life: ctx, end: end, done: make(chan struct{}), archives: map[uint32]*incoming{}, perClient: map[string]int{}, heldBy: map[string]int64{}}
 	if err := r.load(); err != nil {
 		end()
 		return nil, errors.Join(err, root.Close())
@@ -160,7 +164,14 @@ func (r *Receiver) tend(a *incoming, now time.Time, flush bool) {
 	defer a.turn.Unlock()
 	if now.Sub(a.last) > r.idle(a) {
 		r.finish(a)
-	} else if flush {
+		return
+	}
+	if now.Sub(a.last) > heldTimeout {
+		for _, f := range a.all() {
+			f.drop()
+		}
+	}
+	if flush {
 		if err := a.sync(); err != nil {
 			r.log.Error("sync", slog.String("archive", a.Base), slog.Any("err", err))
 		}

@@ -3,6 +3,7 @@ package push_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/push"
+	"github.com/pcp-go/pcp/internal/loginlimit"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -483,6 +485,8 @@ func TestQuotas(t *testing.T) {
 		{push.Limits{MaxBytes: 5*808 + 48}, "MaxBytes", 3, 507},
 		{push.Limits{MaxBytes: 5*808 + 47}, "MaxBytes", 2, 507},
 		{push.Limits{MaxHeld: 11}, "MaxHeld", 4, 503},
+		{push.Limits{MaxHeldPerClient: 11}, "MaxHeldPerClient", 4, 429},
+		{push.Limits{MaxStoredPerClient: 1}, "MaxStoredPerClient", 2, 507},
 	} {
 		dir := t.TempDir()
 		r := open(t, push.ReceiverOptions{Dir: dir, Limits: c.limits})
@@ -509,6 +513,64 @@ func TestQuotas(t *testing.T) {
 			t.Errorf("%s: %d bytes, counted %d", c.name, got, stored)
 		}
 	}
+}
+
+// basic is a header of HTTP basic authentication, for send.
+func basic(user, password string) []string {
+	return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
+}
+
+// A client that begins records and does not end them has its own limit of memory, for a minute.
+// Another client is not refused.
+func TestUnfinishedRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := open(t, push.ReceiverOptions{Limits: push.Limits{MaxHeld: 60, MaxHeldPerClient: 40}, Access: push.Access{
+			Users: []push.User{{Name: "bad", Password: "x"}, {Name: "good", Password: "y"}},
+		}})
+		defer r.Close()
+		bad, good := basic("bad", "x"), basic("good", "y")
+		two := record(24, 0) + record(24, 0)
+		n := numberOf(t, post(t, r, "/logger/label?polltimeout=86400", label(t, 3, "web1"), 200, bad...))
+		m := numberOf(t, post(t, r, "/logger/label?polltimeout=86400", label(t, 3, "web1"), 200, bad...))
+		other := numberOf(t, post(t, r, "/logger/label", label(t, 3, "web2"), 200, good...))
+		post(t, r, "/logger/volume/0/"+n, two[:len(two)/2-1], 200, bad...)
+		post(t, r, "/logger/volume/0/"+m, two[:len(two)/2-1], 429, bad...)
+		post(t, r, "/logger/volume/0/"+other, two[:12], 200, good...)
+		if held := r.Stats().Held; held == 0 || held > 60 {
+			t.Errorf("%d bytes are held", held)
+		}
+		time.Sleep(63 * time.Second)
+		if held := r.Stats().Held; held != 0 {
+			t.Errorf("%d bytes are held after a minute", held)
+		}
+		got := post(t, r, "/logger/volume/0/"+n+"?offset=900", two, 409, bad...) // the sender begins the record again
+		if offset := got.header.Get("Pcp-Push-Offset"); offset != "808" {
+			t.Errorf("the file ends at %s, want 808", offset)
+		}
+		post(t, r, "/logger/volume/0/"+n+"?offset=808", two, 200, bad...)
+	})
+}
+
+// Wrong passwords of one user do not lock out another, nor the same user at another address.
+func TestFailedLogins(t *testing.T) {
+	r := open(t, push.ReceiverOptions{Access: push.Access{Users: []push.User{{Name: "amy", Password: "x"}, {Name: "bob", Password: "y"}, {Password: "token"}}}})
+	refused := 0
+	for range loginlimit.GatewayPerMinute + 3 {
+		switch got := send(r, "POST", "/logger/label", label(t, 3, "web1"), basic("amy", "guess")...); got.status {
+		case http.StatusTooManyRequests:
+			refused++
+		case http.StatusForbidden:
+		default:
+			t.Fatal(got)
+		}
+	}
+	if refused < 2 || refused > 3 { // one is forgotten each two seconds
+		t.Errorf("%d guesses were refused, want 3", refused)
+	}
+	post(t, r, "/logger/label", label(t, 3, "web1"), 429, basic("amy", "x")...)
+	post(t, r, "/logger/label", label(t, 3, "web1"), 200, basic("bob", "y")...)
+	post(t, r, "/logger/label", label(t, 3, "web1"), 200, "Authorization", "Bearer token")
+	post(t, r, "/logger/label", label(t, 3, "web1"), 200, append(basic("amy", "x"), "from", "198.51.100.7:1")...)
 }
 
 // An archive that is idle ends, unless its sender is slow in general; one without a volume goes.

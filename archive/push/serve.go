@@ -104,12 +104,12 @@ func (r *Receiver) serve(q *request, w http.ResponseWriter) ([]byte, error) {
 	}
 	if what == "ping" {
 		if q.r.Header.Get("Authorization") != "" {
-			_, err = r.opts.Access.client(q.r)
+			_, err = r.client(q.r)
 		}
 		return q.success(0), err
 	}
 	r.stats.requests.Add(1)
-	if q.client, err = r.opts.Access.client(q.r); err != nil {
+	if q.client, err = r.client(q.r); err != nil {
 		return nil, err
 	}
 	if what == "label" {

@@ -106,7 +106,7 @@ func (s *state) isSound() bool {
 func (r *Receiver) load() error {
 	r.usage = newUsage()
 	err := r.readStates(func(s state) {
-		r.usage.owners[s.Base] = s.Owner
+		r.usage.own(s.Base, s.Owner)
 		if s.Finished || r.archives[s.Number] != nil {
 			return
 		}

@@ -14,10 +14,11 @@ type usage struct {
 	clients  map[string]int64
 	archives map[string]int64 // by their base name
 	owners   map[string]string
+	stored   map[string]int // archives of each client
 }
 
 func newUsage() usage {
-	return usage{clients: map[string]int64{}, archives: map[string]int64{}, owners: map[string]string{}}
+	return usage{clients: map[string]int64{}, archives: map[string]int64{}, owners: map[string]string{}, stored: map[string]int{}}
 }
 
 // add counts bytes of an archive.
@@ -29,6 +30,52 @@ func (u *usage) add(base string, n int64) {
 	}
 	u.archives[base] += n
 	u.clients[owner] += n
+}
+
+// own notes whose an archive is.
+func (u *usage) own(base, owner string) {
+	if _, known := u.owners[base]; !known {
+		u.owners[base] = owner
+		u.stored[owner]++
+	}
+}
+
+// disown forgets an archive.
+func (u *usage) disown(base string) {
+	owner, known := u.owners[base]
+	if !known {
+		return
+	}
+	delete(u.owners, base)
+	delete(u.archives, base)
+	if u.stored[owner]--; u.stored[owner] == 0 {
+		delete(u.stored, owner)
+	}
+}
+
+// reserveHeld counts bytes that are going to be held in memory, unless there are too many.
+func (r *Receiver) reserveHeld(a *incoming, n int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch l := &r.opts.Limits; {
+	case r.heldBy[a.Owner]+n > l.MaxHeldPerClient:
+		return errHeldByClient
+	case r.held+n > l.MaxHeld:
+		return errHeld
+	}
+	r.held += n
+	r.heldBy[a.Owner] += n
+	return nil
+}
+
+// releaseHeld takes back what was reserved.
+func (r *Receiver) releaseHeld(a *incoming, n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held -= n
+	if r.heldBy[a.Owner] -= n; r.heldBy[a.Owner] == 0 {
+		delete(r.heldBy, a.Owner)
+	}
 }
 
 // reserve counts bytes that are going to be written, unless there are too many.
@@ -88,8 +135,12 @@ func (r *Receiver) measure(ctx context.Context, u *usage) error {
 // recount counts the bytes anew, for others remove and compress files, and forgets archives that have gone.
 func (r *Receiver) recount(ctx context.Context) {
 	u := newUsage()
+	var finished []state
 	err := r.readStates(func(s state) {
-		u.owners[s.Base] = s.Owner
+		u.own(s.Base, s.Owner)
+		if s.Finished {
+			finished = append(finished, s)
+		}
 	})
 	if err == nil {
 		err = r.measure(ctx, &u)
@@ -98,12 +149,13 @@ func (r *Receiver) recount(ctx context.Context) {
 		r.log.Warn("directory cannot be measured", slog.Any("err", err))
 		return
 	}
+	for _, s := range finished {
+		if u.archives[s.Base] == 0 {
+			u.disown(s.Base)
+			_ = r.root.Remove(s.path())
+		}
+	}
 	r.mu.Lock()
 	r.usage = u
 	r.mu.Unlock()
-	_ = r.readStates(func(s state) {
-		if s.Finished && u.archives[s.Base] == 0 {
-			_ = r.root.Remove(s.path())
-		}
-	})
 }
