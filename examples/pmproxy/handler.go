@@ -42,5 +42,5 @@ func (o *options) handler(gw *webapi.Gateway) (_ http.Handler, closing func() er
 		}
 		return err
 	}
-	return http.HandlerFunc(handler), closing, nil
+	return webapi.Forwarded(http.HandlerFunc(handler), o.proxies), closing, nil
 }

@@ -24,19 +24,22 @@ func (o *pushOptions) options() []getopt.Option {
 		{Heading: "Archive push options"},
 		{Long: "push", Arg: "DIR", Help: "receive the archives of loggers at /logger, in this directory [default none]", Set: func(v string) error { o.Dir = v; return nil }},
 		{Long: "push-users", Arg: "FILE", Help: "let the users of this file push: lines of name, password and hosts, for its owner's eyes alone", Set: func(v string) error { o.users = v; return nil }},
-		{Long: "push-from", Arg: "ADDR[/BITS]", Help: "let clients of this address push without a password [default this computer]", Set: o.addNetwork},
+		{Long: "push-from", Arg: "ADDR[/BITS]", Help: "let clients of this address push without a password [default this computer]", Set: (*networks)(&o.Access.Networks).add},
 		{Long: "push-max", Arg: "MBYTES", Help: "receive no more if the directory has so many megabytes [default 262144]", Set: o.setMax},
 		{Long: "push-utc", Help: "name archives by UTC", Set: func(string) error { o.UTC = true; return nil }},
 	}
 }
 
-// addNetwork adds an address, or a network.
-func (o *pushOptions) addNetwork(v string) error {
+// networks are addresses and networks of clients.
+type networks []netip.Prefix
+
+// add adds an address, or a network.
+func (n *networks) add(v string) error {
 	p, err := netip.ParsePrefix(v)
 	if addr, addrErr := netip.ParseAddr(v); addrErr == nil {
 		p, err = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
 	}
-	o.Access.Networks = append(o.Access.Networks, p)
+	*n = append(*n, p)
 	return err
 }
 

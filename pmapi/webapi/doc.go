@@ -133,7 +133,8 @@
 //   - Collectors: a client makes the gateway connect only to the collectors in Gateway.Allow.
 //   - Passwords: a user and a password, from HTTP basic authentication or from a hostspec, are sent
 //     to the collector, which decides. They are not used with Gateway.Local. The status 401 means
-//     that a login is missing or wrong.
+//     that a login is missing or wrong. A user who fails to log in 30 times in a minute from one
+//     address gets the status 429 there; other users and addresses do not.
 //   - Stores: a store needs a user and a password in the header Authorization that the collector
 //     accepts, or Gateway.AllowStore.
 //   - Contexts: the number of a context is a secret of the client that opened it.
@@ -143,5 +144,7 @@
 //     localhost, because an attacker can point any other name to it. To allow another name, add it
 //     to Origins, as in "https://metrics.example.com".
 //   - Resources: Gateway.Limits bounds contexts, viewers, requests and replies.
+//   - Reverse proxies: limits of a client are those of its IP address. Behind a reverse proxy, wrap
+//     the Gateway with Forwarded, or all clients share the limits of one.
 //   - TLS and time limits of connections are those of the http.Server. Set its ReadHeaderTimeout.
 package webapi

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/loginlimit"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
@@ -65,6 +66,7 @@ type Gateway struct {
 	stats    *stats
 	contexts contexts
 	streams  streams
+	failures loginlimit.Failures
 	sending  atomic.Int64 // bytes of long replies that clients have not received
 }
 

@@ -50,10 +50,11 @@ func (q *query) source() (opener, login, error) {
 	}
 	h.Attrs = passedOn(h.Attrs, l)
 	target := h.String()
-	return func(ctx context.Context) (*pmapi.Context, error) {
-		d := q.g.dialer
+	g := q.g // q may end before a stream that it began
+	return q.countFailures(l, func(ctx context.Context) (*pmapi.Context, error) {
+		d := g.dialer
 		return d.Dial(ctx, target)
-	}, l, nil
+	}), l, nil
 }
 
 // passedOn are the attributes of a host specification that concern the collector, with a login.

@@ -1,9 +1,13 @@
 package webapi
 
 import (
+	"context"
 	"crypto/subtle"
 	"net/http"
+	"time"
 
+	"github.com/pcp-go/pcp/internal/loginlimit"
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -14,6 +18,8 @@ func (l login) equal(o login) bool {
 	user := subtle.ConstantTimeCompare([]byte(l.user), []byte(o.user))
 	return user&subtle.ConstantTimeCompare([]byte(l.password), []byte(o.password)) == 1
 }
+
+var errFailedLogins = &failure{http.StatusTooManyRequests, "too many failed logins of this user: wait a minute"}
 
 var errNeedLogin = &failure{http.StatusUnauthorized, "authentication required"}
 
@@ -30,8 +36,44 @@ func (q *query) login() (login, error) {
 	return q.loginAs(h)
 }
 
-// loginAs is whom a request is of that names a host. A user without a password is nobody.
-func (q *query) loginAs(h pmapi.HostSpec) (l login, err error) {
+// loginAs returns the login of a request that names a host. The error is errFailedLogins if logins
+// of the user from the client's address have failed too often. The right password is refused then
+// too, so a client beyond the limit does not learn it.
+func (q *query) loginAs(h pmapi.HostSpec) (login, error) {
+	l, err := q.readLogin(h)
+	if err == nil && l.user != "" && !q.g.failures.Allowed(q.loginKey(l), loginlimit.GatewayPerMinute, time.Now()) {
+		err = errFailedLogins
+	}
+	return l, err
+}
+
+func (q *query) loginKey(l login) loginlimit.Key {
+	return loginlimit.KeyOf(loginlimit.Address(q.clientAddr()), l.user)
+}
+
+// loginFailed counts a failed login.
+func (g *Gateway) loginFailed(k loginlimit.Key) {
+	g.failures.Add(k, loginlimit.GatewayPerMinute, time.Now())
+}
+
+// countFailures returns open with a count of its failed logins.
+func (q *query) countFailures(l login, open opener) opener {
+	if l.user == "" {
+		return open
+	}
+	g, key := q.g, q.loginKey(l)
+	return func(ctx context.Context) (*pmapi.Context, error) {
+		c, err := open(ctx)
+		if err != nil && isLoginError(pdu.FromError(err)) {
+			g.loginFailed(key)
+		}
+		return c, err
+	}
+}
+
+// readLogin returns the login of a request that names a host. It is empty for a user without a
+// password.
+func (q *query) readLogin(h pmapi.HostSpec) (l login, err error) {
 	l.user, _ = h.Attr("username")
 	password, hasPassword := h.Attr("password")
 	l.password = password

@@ -15,13 +15,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// users has amy, with her password.
+// users has amy and bob, with their password.
 var users = sync.OnceValue(func() sasl.Users {
 	v, err := sasl.MakeVerifier("secret", []byte("salt"), 4096)
 	if err != nil {
 		panic(err)
 	}
-	return sasl.Map{"amy": v}
+	return sasl.Map{"amy": v, "bob": v}
 })
 
 // newCollector serves a collector in this process through a gateway. The user amy may log in. The

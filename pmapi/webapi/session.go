@@ -198,6 +198,7 @@ func (q *query) mayUse(s *session) error {
 	case l.user == "":
 		return errNeedLogin
 	case !l.equal(s.login):
+		q.g.loginFailed(q.loginKey(l))
 		return &failure{http.StatusForbidden, "authentication failed"}
 	}
 	return nil

@@ -105,19 +105,12 @@ func (c *client) logIn() error {
 	return err
 }
 
-// limitedExchange is exchange, unless too many logins from the client's address have failed of late.
+// limitedExchange is exchange, unless too many logins of the user from the client's address have
+// failed of late.
 func (c *client) limitedExchange() (user string, err error) {
-	address, limit := loginAddress(c.conn), c.s.clientLimits.Load().Logins
-	if _, local := c.conn.(inProcess); local {
-		address = ""
-	}
-	if !c.s.logins.allowed(address, limit, time.Now()) {
-		return "", &limitError{"failed logins"}
-	}
-	if user, err = c.exchange(); err != nil {
-		c.s.logins.add(address, limit, time.Now())
-	}
-	return user, err
+	users := newLimitedUsers(c)
+	user, err = c.exchange(users)
+	return user, users.result(err)
 }
 
 // setIdentity makes a client a user who has logged in, or who it was when it connected if the name is empty.
@@ -183,8 +176,8 @@ func (c *client) secure() bool {
 	return false
 }
 
-// exchange exchanges the messages of a login with a client, and returns the user.
-func (c *client) exchange() (user string, err error) {
+// exchange exchanges the messages of a login as one of users with a client, and returns the user.
+func (c *client) exchange(users sasl.Users) (user string, err error) {
 	offered := c.mechanisms()
 	if len(offered) == 0 {
 		return "", &sasl.Error{Code: sasl.ErrNoMechanism, Reason: "Generating client mechanism list: no mechanism available"}
@@ -208,7 +201,7 @@ func (c *client) exchange() (user string, err error) {
 	if !initial {
 		response = nil
 	}
-	server := offered[i].NewServer(c.s.Users)
+	server := offered[i].NewServer(users)
 	for {
 		challenge, done, err := server.Next(response)
 		switch {

@@ -554,20 +554,25 @@ func TestFailedLogins(t *testing.T) {
 	}
 }
 
-// Logins that fail count for the address: a new connection is no new chance.
+// Logins that fail count for the user at the address: a new connection is no new chance, but others
+// at the address, such as those behind the same gateway, are not locked out.
 func TestFailedLoginsOfAddress(t *testing.T) {
 	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler), Limits: pmcdconf.Limits{Logins: 3}})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	addr := collectortest.ServeTCP(t, s)
-	for i, want := range []string{sasl.ErrAuth.Error(), "", sasl.ErrAuth.Error(), sasl.ErrAuth.Error(), pdu.ErrAgain.Error()} {
-		password := "bad"
-		if want == "" {
-			password = "secret" // which does not count
-		}
+	for i, c := range []struct{ user, password, want string }{
+		{"root", "bad", sasl.ErrAuth.Error()},
+		{"root", "secret", ""}, // which does not count
+		{"root", "bad", sasl.ErrAuth.Error()},
+		{"root", "bad", sasl.ErrAuth.Error()},
+		{"root", "bad", pdu.ErrAgain.Error()},
+		{"root", "secret", pdu.ErrAgain.Error()},
+		{"daemon", "secret", ""},
+	} {
 		g := collectortest.DialTCP(t, addr)
 		g.Receive()
-		if got := logIn(t, g, "SCRAM-SHA-256", "root", password); got != want {
-			t.Errorf("login %d: %q, want %q", i, got, want)
+		if got := logIn(t, g, "SCRAM-SHA-256", c.user, c.password); got != c.want {
+			t.Errorf("login %d: %q, want %q", i, got, c.want)
 		}
 	}
 }

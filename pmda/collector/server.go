@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/loginlimit"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/internal/pmdaroot"
 	"github.com/pcp-go/pcp/pdu"
@@ -113,9 +114,11 @@ type Server struct {
 	// Limits are what each client may do, but for those in this process; the zero value lets them do as
 	// much as they like. A request beyond them fails with pdu.ErrAgain, a context
 	// with EAGAIN, and the first of each client is logged. A client may at once do what
-	// it may in a second. Logins beyond theirs fail with pdu.ErrAgain, too: there they are all those of
-	// an address, of a network of 64 bits of IPv6, or of a user on unix sockets, and there is a limit always.
-	// SetLimits and Configure replace them while the Server runs.
+	// it may in a second. SetLimits and Configure replace them while the Server runs.
+	//
+	// Limits.Logins always has a value. It counts the failed logins of a user from an address, from
+	// an IPv6 network of 64 bits, or from an account on a unix socket. Further logins of that user
+	// from there fail with pdu.ErrAgain.
 	Limits pmcdconf.Limits
 	// Users, if not nil, may log in, by the mechanisms of package sasl. Those of them with a password in the clear are for
 	// encrypted connections, unix sockets and clients in this process. A client that has failed to log in may do
@@ -214,7 +217,7 @@ type Server struct {
 	access       atomic.Pointer[access.Control]
 	secure       atomic.Pointer[tlsSetup]
 	clientLimits atomic.Pointer[pmcdconf.Limits]
-	logins       failedLogins
+	logins       loginlimit.Failures
 	timeout      atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
 	labels       atomic.Pointer[string] // those of files, when they were read last
 	changes      changes

@@ -44,7 +44,7 @@
 //	requests : 1000;     # a second
 //	bytes    : 10000000; # of requests and replies, a second
 //	contexts : 16;
-//	logins   : 10;       # failed logins of an address, a minute; 100 if not given
+//	logins   : 10;       # failed logins of a user from an address, a minute; 100 if not given
 //
 // # Errors
 //

@@ -10,7 +10,7 @@ type Limits struct {
 	Requests int // a second
 	Bytes    int // of requests and replies, a second
 	Contexts int // at a time
-	Logins   int // that fail, of all clients of an address, a minute; 0 is 100
+	Logins   int // that fail, of a user from an address, a minute; 0 is 100
 }
 
 // parseLimits reads the rest of the header "[limits]" and the statements of the section:
