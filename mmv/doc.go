@@ -179,7 +179,7 @@
 //   - Two programs with the same Name write the same file, and the later one replaces it. Use
 //     different names.
 //   - A Name with a dash, such as "my-app", is not valid in PCP. Nothing of it is served. Use
-//     "my_app".
+//     "my_app", or set [Registry.NoPrefix].
 //
 // # If you come from Prometheus
 //

@@ -91,7 +91,7 @@ func (r *Registry) Publish(dir string) error {
 	defer r.unlock()
 	r.start()
 	r.log.on = true
-	if err != nil || !isName(r.Name) {
+	if err != nil || !r.isFileName() {
 		return errors.Join(r.err(), err)
 	}
 	if f := &r.file; f.dir != "" && f.dir != dir {

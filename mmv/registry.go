@@ -39,7 +39,8 @@ import (
 // time.
 type Registry struct {
 	// Name is the name of the file and part of the metrics' names: a metric "requests" is
-	// mmv.NAME.requests. It is a letter, followed by letters, digits, "_" and ".".
+	// mmv.NAME.requests. It is a letter, followed by letters, digits, "_" and ".". With NoPrefix
+	// it may have "-" too.
 	Name string
 
 	// Cluster is the second part of the metrics' PMIDs, 70.CLUSTER.ITEM, from 1 to SafeCluster. 0
@@ -214,7 +215,7 @@ func (r *Registry) start() (where uintptr) {
 	r.serials, r.inDoms = make(map[int]*InDom), make(map[string]*InDom)
 	r.histograms, r.runtimes = make(map[*Histogram]*instance), make(map[string]uintptr)
 	r.version = Version1
-	if !isName(r.Name) || len(r.Name) > MaxName {
+	if !r.isFileName() || len(r.Name) > MaxName {
 		r.fail(where, "Registry.Name %q: %s", r.Name, nameRule)
 	}
 	if r.Cluster == 0 {
@@ -358,6 +359,12 @@ func checkTexts(short, long string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// isFileName reports whether Name can be exported. The names of metrics follow stricter rules than
+// the name of the file alone.
+func (r *Registry) isFileName() bool {
+	return isName(r.Name) || r.NoPrefix && isName(strings.ReplaceAll(r.Name, "-", "_"))
 }
 
 // isReserved reports whether agents have a metric of their own that a metric would collide with.

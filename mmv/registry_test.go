@@ -174,6 +174,25 @@ func TestBadRegistryName(t *testing.T) {
 	}
 }
 
+// TestDashWithoutPrefix: a file whose name is not in the metrics' names may have a dash.
+func TestDashWithoutPrefix(t *testing.T) {
+	r := &mmv.Registry{Name: "has-dash", NoPrefix: true}
+	r.Counter("c", mmv.Metric{}).Inc()
+	dir := t.TempDir()
+	if err := r.Publish(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	f, err := mmv.Open(filepath.Join(dir, "has-dash"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if len(f.Metrics) != 1 || f.Metrics[0].Name != "c" {
+		t.Errorf("metrics %+v", f.Metrics)
+	}
+}
+
 // TestNumbersAreStable: items, serials and instance numbers stay when other names come before.
 func TestNumbersAreStable(t *testing.T) {
 	read := func(more bool) *mmv.File {

@@ -490,6 +490,31 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestDashInFileName: the name of a file matters only where names of metrics begin with it.
+func TestDashInFileName(t *testing.T) {
+	dir := t.TempDir()
+	r := &mmv.Registry{Name: "java-app", NoPrefix: true, Process: mmv.ProcessOff}
+	r.Counter("jvm.threads", mmv.Metric{}).Add(7)
+	publish(t, dir, r)
+	other := &mmv.Registry{Name: "other", Process: mmv.ProcessOff}
+	other.Counter("c", mmv.Metric{}).Inc()
+	publish(t, dir, other)
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "other"), filepath.Join(dir, "has-dash")); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	c := newClient(t, Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))}, defaultLimits)
+	c.want("mmv.jvm.threads", "7")
+	c.want("mmv.has-dash.c", unknown)
+	if strings.Contains(log.String(), "java-app") || !strings.Contains(log.String(), `\"has-dash\" has something else than letters`) ||
+		!strings.Contains(log.String(), "rename the file, or set its flag NOPREFIX") {
+		t.Errorf("log\n%s", &log)
+	}
+}
+
 // TestLogIsLimited changes a bad file very often.
 func TestLogIsLimited(t *testing.T) {
 	dir := t.TempDir()

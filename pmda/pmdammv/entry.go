@@ -103,7 +103,7 @@ func (e *entry) resized() bool {
 
 // index makes items.
 func (e *entry) index() {
-	if !validName(e.name) {
+	if !e.validPrefix() {
 		return
 	}
 	most := -1
@@ -140,6 +140,9 @@ func (e *entry) prefix() string {
 	return e.name + "."
 }
 
+// validPrefix reports whether names of metrics can begin with prefix.
+func (e *entry) validPrefix() bool { return e.prefix() == "" || validName(e.name) }
+
 // validName reports whether a name consists of letters, digits, underscores and dots, and its components are not empty.
 func validName(name string) bool {
 	dot := true
@@ -157,6 +160,9 @@ func validName(name string) bool {
 	return !dot
 }
 
+// nameChars is what names may have, for messages.
+const nameChars = "letters, digits, underscores and dots between them"
+
 // log logs what is wrong with the entry, in one line.
 func (e *entry) log(log *slog.Logger, where string) {
 	if e.err != nil {
@@ -167,7 +173,10 @@ func (e *entry) log(log *slog.Logger, where string) {
 	}
 	var first error
 	n := e.file.Flaws
-	if len(e.file.Problems) > 0 {
+	switch {
+	case !e.validPrefix():
+		first = fmt.Errorf("names of its metrics begin with that of the file, and %q has something else than %s: rename the file, or set its flag NOPREFIX", e.name, nameChars)
+	case len(e.file.Problems) > 0:
 		first = e.file.Problems[0]
 	}
 	for i := range e.file.Metrics {
@@ -176,7 +185,7 @@ func (e *entry) log(log *slog.Logger, where string) {
 			continue
 		}
 		if n++; first == nil {
-			first = fmt.Errorf("the name of metric %q has something else than letters, digits, underscores and dots between them", e.prefix()+m.Name)
+			first = fmt.Errorf("the name of metric %q has something else than %s", e.prefix()+m.Name, nameChars)
 		}
 	}
 	if n > 0 {
