@@ -23,6 +23,9 @@ type Archive struct {
 	mu     sync.Mutex
 	opened map[int]*File // by volume
 
+	damage  sync.Once
+	verdict error // of Options.Damaged
+
 	endMu  sync.Mutex
 	ended  archiveEnd // what was found last
 	endKey endKey     // and when
@@ -231,6 +234,14 @@ func (st *archiveState) path(volume int) string {
 		return st.files.Volumes[i].Path
 	}
 	return ""
+}
+
+// firstVolume is the number of the first volume, 0 without volumes.
+func (a *Archive) firstVolume() int {
+	if volumes := a.state.Load().files.Volumes; len(volumes) > 0 {
+		return volumes[0].Number
+	}
+	return 0
 }
 
 // find is the position of a volume among the volumes.

@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"errors"
+	"io"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -39,9 +41,16 @@ const joinGap = time.Millisecond
 // of the volume. Where an archive ends later than the next one
 // begins the error is pdu.ErrLogOverlap in place of the mark between them, and where volumes
 // are missing pdu.ErrLogFile; both are reported once, after which Next goes on.
+//
+// In a set of several archives, Options.Damaged decides about a malformed record. Without an
+// error, the archive ends there, and the records of the next one follow. A last record that is
+// cut short in the last archive remains an error, because that archive may be growing.
 func (c *Cursor) Next() error {
 	a := c.w.arch
 	found, err := c.w.next()
+	if last := c.at+1 == len(c.set.archives); !last || !errors.Is(err, io.ErrUnexpectedEOF) {
+		err = c.set.tolerate(a, err)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -51,7 +60,7 @@ func (c *Cursor) Next() error {
 	case c.at+1 == len(c.set.archives):
 		return pdu.ErrEOL
 	}
-	e, err := a.end()
+	e, err := c.end(a)
 	if err != nil {
 		return err
 	}
@@ -66,6 +75,7 @@ func (c *Cursor) Next() error {
 func (c *Cursor) Prev() error {
 	b := c.w.arch
 	found, err := c.w.prev()
+	err = c.set.tolerate(b, err)
 	switch {
 	case err != nil:
 		return err
@@ -76,7 +86,7 @@ func (c *Cursor) Prev() error {
 		return pdu.ErrEOL
 	}
 	a := c.set.archives[c.at-1]
-	e, err := a.end()
+	e, err := c.end(a)
 	if err != nil {
 		return err
 	}
@@ -103,6 +113,16 @@ func (c *Cursor) SkipPrev() error {
 	return err
 }
 
+// end is the end of an archive of the set. One without a complete record ends where it starts, if
+// Options.Damaged permits that.
+func (c *Cursor) end(a *Archive) (archiveEnd, error) {
+	e, err := a.end()
+	if err == nil {
+		return e, nil
+	}
+	return archiveEnd{a.label.Start, a.firstVolume(), a.label.Len()}, c.set.tolerate(a, err)
+}
+
 // read says that a record of an archive was read.
 func (c *Cursor) read(a *Archive) { c.from, c.joint, c.decoded = a, false, false }
 
@@ -127,7 +147,7 @@ func (c *Cursor) SeekNext(t time.Time) error {
 		return err
 	}
 	// Between two archives: is it before the mark or after it?
-	e, err := c.w.arch.end()
+	e, err := c.end(c.w.arch)
 	if err == nil && !past(e.time.Add(joinGap)) {
 		c.start(c.at + 1)
 	}
@@ -155,7 +175,7 @@ func (c *Cursor) seek(past func(time.Time) bool) error {
 		}
 	}
 	c.start(k)
-	return c.w.seek(past)
+	return c.set.tolerate(c.w.arch, c.w.seek(past))
 }
 
 // atEnd reports whether the cursor stands at the end of an archive.
@@ -163,7 +183,7 @@ func (c *Cursor) atEnd() bool {
 	p := c.Pos()
 	found, err := c.w.next()
 	c.SetPos(p)
-	return !found && err == nil
+	return !found && c.set.tolerate(c.w.arch, err) == nil
 }
 
 func (c *Cursor) start(k int) {
@@ -177,7 +197,7 @@ func (c *Cursor) SeekStart() { c.start(0) }
 // SeekEnd moves to after the last complete record.
 func (c *Cursor) SeekEnd() error {
 	c.start(len(c.set.archives) - 1)
-	e, err := c.w.arch.end()
+	e, err := c.end(c.w.arch)
 	if err == nil {
 		c.w.volume, c.w.off = e.volume, e.offset
 	}
@@ -233,7 +253,11 @@ func (c *Cursor) Select(s *pdu.Selection) (bool, error) {
 	if c.joint || c.w.rec.Raw == nil {
 		return s.Find(pdu.FormatArchive, noSets[:])
 	}
-	return c.w.rec.find(s)
+	found, err := c.w.rec.find(s)
+	if err != nil && c.set.tolerate(c.from, err) == nil {
+		return s.Find(pdu.FormatArchive, noSets[:])
+	}
+	return found, err
 }
 
 // noSets is the body of a mark.
@@ -246,7 +270,12 @@ func (c *Cursor) Result() (*pdu.Result, error) {
 		return &c.empty, nil
 	}
 	if !c.decoded {
-		if err := c.w.rec.resultInPlace(&c.w.result); err != nil {
+		err := c.w.rec.resultInPlace(&c.w.result)
+		if err != nil && c.set.tolerate(c.from, err) == nil {
+			c.empty.Time = c.w.rec.Time
+			return &c.empty, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		c.decoded = true
@@ -260,5 +289,9 @@ func (c *Cursor) Decode(r *pdu.Result) error {
 		*r = pdu.Result{Time: c.mark.Time}
 		return nil
 	}
-	return c.w.rec.Result(r)
+	err := c.w.rec.Result(r)
+	if err != nil && c.set.tolerate(c.from, err) == nil {
+		*r, err = pdu.Result{Time: c.w.rec.Time}, nil
+	}
+	return err
 }

@@ -33,6 +33,9 @@ func step(c *archive.Cursor, err error) string {
 	if err != nil {
 		return err.Error()
 	}
+	if r.Len() == 0 {
+		return fmt.Sprintf("%g empty", seconds)
+	}
 	v, _ := pdu.As[uint64](r.At(0).Atom(0, pdu.TypeU64))
 	return fmt.Sprintf("%g=%d", seconds, v)
 }

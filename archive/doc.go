@@ -42,7 +42,8 @@
 // Each file may be compressed. [Open] accepts a base name, the name of one of the files, a
 // directory, or several of these separated by commas. They make a [Set]: archives in the order of
 // time, read as one. Between two archives the set has a mark, as if it were recorded: values and
-// rates do not continue from one archive to the next.
+// rates do not continue from one archive to the next. If one of several archives is damaged, the
+// others are still read; Options.Damaged lets a program decide.
 //
 // [Options] also opens archives in an fs.FS, such as a zip file or an object store.
 //

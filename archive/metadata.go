@@ -127,7 +127,7 @@ func (m *Metadata) addMetric(n Metric) error {
 		return nil
 	}
 	old := &m.metrics[i]
-	if err := sameDesc(old.Desc, n.Desc); err != nil {
+	if err := old.sameDesc(n.Desc); err != nil {
 		return err
 	}
 	if len(old.Names)+len(n.Names) > fewNames {
@@ -169,9 +169,14 @@ func (m *Metadata) addManyNames(i int32, names []string) {
 }
 
 // sameDesc checks that a metric has not changed.
-func sameDesc(a, b pdu.Desc) error {
+func (m *Metric) sameDesc(b pdu.Desc) error {
+	a := m.Desc
 	change := func(code pdu.Error, what string, was, is any) error {
-		return flawed(code, "metric %v: %s was %v, is %v", a.PMID, what, was, is)
+		name := a.PMID.String()
+		if len(m.Names) > 0 {
+			name = m.Names[0] + " (" + name + ")"
+		}
+		return flawed(code, "metric %s: %s was %v, is %v", name, what, was, is)
 	}
 	switch {
 	case a.Type != b.Type:
@@ -186,16 +191,17 @@ func sameDesc(a, b pdu.Desc) error {
 	return nil
 }
 
-// mergeMetadata makes the metadata of a set of archives, in the order of time.
-func mergeMetadata(all []*Metadata) (*Metadata, error) {
+// mergeMetadata makes the metadata of a set of archives, in the order of time. An error is about
+// number i of all.
+func mergeMetadata(all []*Metadata) (m *Metadata, i int, err error) {
 	if len(all) == 1 {
-		return all[0], nil
+		return all[0], 0, nil
 	}
-	m := &Metadata{byPMID: map[pdu.PMID]int32{}}
-	for _, a := range all {
+	m = &Metadata{byPMID: map[pdu.PMID]int32{}}
+	for i, a := range all {
 		for _, n := range a.metrics {
 			if err := m.addMetric(n); err != nil {
-				return nil, err
+				return nil, i, err
 			}
 		}
 		for _, d := range a.indoms.values {
@@ -209,5 +215,5 @@ func mergeMetadata(all []*Metadata) (*Metadata, error) {
 		}
 	}
 	m.many = nil
-	return m, nil
+	return m, 0, nil
 }

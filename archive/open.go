@@ -2,7 +2,9 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"io/fs"
+	"log/slog"
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -41,6 +43,17 @@ type Options struct {
 	Growing bool
 	// AnyFeature accepts labels with features that are not known.
 	AnyFeature bool
+	// Damaged decides about a damaged archive of a directory or a list. It is called once for
+	// each, with an *Error. If it returns an error, Open or the cursor fails with that. If it
+	// returns nil, the others are read:
+	//
+	//   - An archive that cannot be opened is left out.
+	//   - One with a damaged index is read without the index.
+	//   - After a malformed record, reading continues with the next archive.
+	//
+	// Several goroutines may call it. The default logs a warning to slog.Default and returns nil.
+	// It is not called for an archive that is opened alone: errors of that are returned.
+	Damaged func(error) error
 }
 
 // Open opens the set of archives that a name stands for: a base name, any file of an
@@ -49,7 +62,8 @@ type Options struct {
 // a file is being unpacked.
 //
 // The archives must be of one host and not start at the same time, and each metric must
-// have the same descriptor in all. Errors are *[Error]; see there.
+// have the same descriptor in all. Options.Damaged decides about damaged archives among
+// several; by default the others are read. Errors are *[Error]; see there.
 func Open(ctx context.Context, name string) (*Set, error) { return Options{}.Open(ctx, name) }
 
 // Open is [Open] with options.
@@ -58,7 +72,7 @@ func (o Options) Open(ctx context.Context, name string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{}
+	s := &Set{several: len(found) > 1, damaged: o.Damaged}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.open(ctx, &o, found); err != nil {
 		s.Close()
@@ -69,12 +83,24 @@ func (o Options) Open(ctx context.Context, name string) (*Set, error) {
 
 // open opens the archives, checks that they belong together, and puts them in order.
 func (s *Set) open(ctx context.Context, o *Options, found []Files) error {
+	var skipped error // the first archive that is left out
 	for _, files := range found {
 		a, err := openArchive(ctx, s, o, files)
+		if err != nil && s.several && ctx.Err() == nil {
+			if skipped == nil {
+				skipped = err
+			}
+			a, err = s.openDamaged(ctx, o, files, err)
+		}
 		if err != nil {
 			return err
 		}
-		s.archives = append(s.archives, a)
+		if a != nil {
+			s.archives = append(s.archives, a)
+		}
+	}
+	if len(s.archives) == 0 {
+		return skipped
 	}
 	slices.SortStableFunc(s.archives, func(a, b *Archive) int { return a.label.Start.Compare(b.label.Start) })
 	first := s.archives[0]
@@ -87,4 +113,44 @@ func (s *Set) open(ctx context.Context, o *Options, found []Files) error {
 		}
 	}
 	return s.mergeAll()
+}
+
+// openDamaged opens what can be used of an archive that cannot be opened because of damage: it
+// opens the archive without a damaged index, and returns nil if another file is damaged.
+func (s *Set) openDamaged(ctx context.Context, o *Options, files Files, damage error) (*Archive, error) {
+	if err := s.reportDamage(damage); err != nil {
+		return nil, err
+	}
+	e, ok := errors.AsType[*Error](damage)
+	if !ok || files.Index == "" || e.File != files.Index {
+		return nil, nil
+	}
+	files.Index = ""
+	a, err := openArchive(ctx, s, o, files)
+	if err != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return a, err
+}
+
+// reportDamage returns what Options.Damaged decides about an archive of several.
+func (s *Set) reportDamage(damage error) error {
+	if s.damaged != nil {
+		return s.damaged(damage)
+	}
+	slog.Warn("a damaged archive is not read, or only in part", "err", damage)
+	return nil
+}
+
+// tolerate decides about an error that reading an archive has met. It returns nil if reading is to
+// continue with the other archives.
+func (s *Set) tolerate(a *Archive, err error) error {
+	switch {
+	case err == nil || !s.several || s.ctx.Err() != nil:
+		return err
+	case errors.Is(err, pdu.ErrLogFile) || errors.Is(err, pdu.ErrLogOverlap):
+		return err // reported once, after which the cursor moves on
+	}
+	a.damage.Do(func() { a.verdict = s.reportDamage(err) })
+	return a.verdict
 }

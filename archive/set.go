@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,8 @@ type Set struct {
 	archives []*Archive
 	meta     atomic.Pointer[Metadata]
 	pool     filePool
+	several  bool // whether a directory or a list had several archives
+	damaged  func(error) error
 
 	ctx     context.Context // ends at Close
 	cancel  context.CancelFunc
@@ -31,8 +34,23 @@ func (s *Set) Label() Label { return s.archives[0].label }
 // Start is the time at which the earliest archive was started: that of its label.
 func (s *Set) Start() time.Time { return s.Label().Start }
 
-// End is the time of the last record of the last archive; see [Archive.End].
-func (s *Set) End() (time.Time, error) { return s.archives[len(s.archives)-1].End() }
+// End is the time of the last record of the last archive that has one; see [Archive.End].
+func (s *Set) End() (time.Time, error) {
+	var first error
+	for _, a := range slices.Backward(s.archives) {
+		t, err := a.End()
+		if err == nil {
+			return t, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if err := s.tolerate(a, err); err != nil {
+			return t, err
+		}
+	}
+	return time.Time{}, first
+}
 
 // Metadata is that of all archives. It is a snapshot: Refresh makes another one.
 func (s *Set) Metadata() *Metadata { return s.meta.Load() }
@@ -43,12 +61,21 @@ func (s *Set) mergeAll() error {
 	for i, a := range s.archives {
 		all[i] = a.Metadata()
 	}
-	m, err := mergeMetadata(all)
+	m, err := s.merge(all)
 	if err != nil {
-		return inFile(s.archives[len(s.archives)-1].base, err)
+		return err
 	}
 	s.meta.Store(m)
 	return nil
+}
+
+// merge makes the metadata of the set from those of the archives.
+func (s *Set) merge(all []*Metadata) (*Metadata, error) {
+	m, i, err := mergeMetadata(all)
+	if err != nil {
+		return nil, inFile(s.archives[i].base, err)
+	}
+	return m, nil
 }
 
 // Cursor makes a cursor at the start of the set.
@@ -92,8 +119,8 @@ func (s *Set) Refresh(ctx context.Context) error {
 	m := s.Metadata()
 	if changed {
 		var err error
-		if m, err = mergeMetadata(all); err != nil {
-			return inFile(s.archives[0].base, err)
+		if m, err = s.merge(all); err != nil {
+			return err
 		}
 	}
 	for i, a := range s.archives {

@@ -47,10 +47,7 @@ func (w *walker) start(a *Archive) {
 	if a != w.arch {
 		w.arch, w.file = a, nil
 	}
-	w.volume, w.off = 0, w.first()
-	if volumes := a.state.Load().files.Volumes; len(volumes) > 0 {
-		w.volume = volumes[0].Number
-	}
+	w.volume, w.off = a.firstVolume(), w.first()
 }
 
 // version is that of the archive.

@@ -13,7 +13,7 @@ import (
 func (w *Writer) WriteMetric(m Metric) error {
 	known := w.metrics[m.PMID]
 	if known != nil {
-		if err := sameDesc(known.Desc, m.Desc); err != nil {
+		if err := known.sameDesc(m.Desc); err != nil {
 			return w.wrap(err)
 		}
 		if !slices.ContainsFunc(m.Names, func(name string) bool { return !slices.Contains(known.Names, name) }) {

@@ -26,6 +26,9 @@ import (
 // are about the time of the position; see Context.Mode. At the start, before the first record, there are
 // no instances and no labels yet: fetch once before Instances and Labels, or ask InstancesEver.
 //
+// If one of several archives is damaged, the others are read and a warning is logged to
+// slog.Default. ArchiveOptions.Files.Damaged lets a program decide.
+//
 // Errors: pdu.ErrLogFile without a path or if a file is missing, fs.ErrNotExist,
 // and those of archive.Error. The counterpart of pmNewContext(3) with PM_CONTEXT_ARCHIVE.
 func Open(ctx context.Context, path ...string) (*Context, error) {

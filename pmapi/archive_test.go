@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -346,7 +347,7 @@ func TestArchiveOptionsFromEnv(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			got, err := pmapi.ArchiveOptionsFromEnv()
-			if got != test.want {
+			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 			if text := fmt.Sprint(err); err != nil && text != test.bad || err == nil && test.bad != "" {

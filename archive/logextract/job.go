@@ -42,8 +42,10 @@ type input struct {
 	buf   []byte // of rec, if it is not as it was read
 }
 
-// Open opens the inputs. One without data is skipped with a warning; if all are, the error is ErrEmpty. Others are *OpenError and
-// *EndError.
+// Open opens the inputs. One without data is skipped with a warning; if all are, the error is
+// ErrEmpty. Other errors are *OpenError and *EndError. If a name stands for several archives, these
+// are warnings: an archive that cannot be opened is skipped, and one without an end is read up to
+// its damage.
 func (o Options) Open(ctx context.Context, names []string) (*Job, error) {
 	j := &Job{Options: o}
 	for _, name := range names {
@@ -68,14 +70,20 @@ func (j *Job) open(ctx context.Context, name string) error {
 		}
 	}
 	for _, base := range bases {
-		if err := j.openOne(ctx, base); err != nil {
+		err := j.openOne(ctx, base, j.Desperate || len(bases) > 1)
+		if _, ok := errors.AsType[*OpenError](err); ok && len(bases) > 1 && ctx.Err() == nil {
+			j.warn(err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (j *Job) openOne(ctx context.Context, name string) error {
+// openOne opens one archive. If it has no end, that is an error, or a warning if mayBeEndless.
+func (j *Job) openOne(ctx context.Context, name string, mayBeEndless bool) error {
 	set, err := archive.Open(ctx, name)
 	switch {
 	case errors.Is(err, pdu.ErrNoData):
@@ -88,7 +96,7 @@ func (j *Job) openOne(ctx context.Context, name string) error {
 	j.inputs = append(j.inputs, in)
 	end, err := set.End()
 	if err != nil {
-		if !j.Desperate {
+		if !mayBeEndless {
 			return &EndError{name, err}
 		}
 		j.warn(&EndError{name, err})

@@ -3,6 +3,7 @@ package logextract_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -522,5 +523,44 @@ func TestVolumesMissing(t *testing.T) {
 	out := run(t, logextract.Options{Warn: func(err error) { warned = err }}, in)
 	if d := cmp.Diff(all[:2], dump(t, out)); d != "" || !errors.Is(warned, pdu.ErrLabel) {
 		t.Errorf("with another volume 1: warned of %v (-want +got):\n%s", warned, d)
+	}
+}
+
+// TestDamagedInDirectory merges a directory. An archive that cannot be opened and one without an
+// end are warnings there, and errors if they are named alone.
+func TestDamagedInDirectory(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	simple(t, in("a"), 0, 2)
+	simple(t, in("b"), 10, 2)
+	simple(t, in("c"), 20, 2)
+	want := slices.Concat(dump(t, in("a")), dump(t, in("c")))
+	if err := os.WriteFile(in("x.meta"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(in("b.0"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{1, 2, 3, 4}, 808); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(820); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	var warned []string
+	out := run(t, logextract.Options{Warn: func(err error) { warned = append(warned, fmt.Sprintf("%T", err)) }}, dir)
+	got := slices.DeleteFunc(dump(t, out), func(line string) bool { return strings.Contains(line, "mark") })
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"*logextract.EndError", "*logextract.OpenError", "*logextract.DamageError"}, warned); d != "" {
+		t.Errorf("warnings (-want +got):\n%s", d)
+	}
+	for _, name := range []string{"b", "x"} {
+		if err := (logextract.Options{}).Run(t.Context(), []string{in(name)}, in("out")); !is[*logextract.EndError](err) && !is[*logextract.OpenError](err) {
+			t.Errorf("%s alone: %v", name, err)
+		}
 	}
 }

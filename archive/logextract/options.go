@@ -32,7 +32,8 @@ type Options struct {
 	// Desperate takes inputs of which no end can be found, and leaves behind what was written before an error.
 	Desperate bool
 
-	// Warn is told of what does not end the work, as it comes up: *[EmptyError], *[EndError], *[LookupError], *[InstanceError],
+	// Warn is called with each error that does not end the work: *[EmptyError], *[OpenError],
+	// *[EndError], *[LookupError], *[InstanceError],
 	// *[ZoneError], *[ConflictError], *[SkippedError], *[TextError], *[MissingError],
 	// *[DamageError], *[VolumeNotice]. Nil ignores them.
 	Warn func(error)

@@ -71,7 +71,7 @@ type dumper struct {
 func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dumper, error) {
 	d := &dumper{show: s, errs: os.Stderr, metrics: map[pdu.PMID]*metric{}, inDoms: map[pdu.InDom]*inDomNames{}}
 	c.DebugArchive(ctx, name)
-	var options archive.Options
+	options := archive.Options{Damaged: c.DamagedArchive}
 	set, err := options.Open(ctx, name)
 	if errors.Is(err, pdu.ErrFeature) {
 		fmt.Fprintln(d.errs, "pmdumplog: Warning: unsupported feature bits, other errors may follow ...")

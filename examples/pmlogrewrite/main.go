@@ -114,14 +114,16 @@ func (r *rewriter) run(ctx context.Context, c *tool.Command) error {
 		return c.UsageErrorf("")
 	}
 	r.in, r.out = args[0], args[len(args)-1]
-	set, err := archive.Open(ctx, r.in)
+	options := archive.Options{Damaged: c.DamagedArchive}
+	set, err := options.Open(ctx, r.in)
 	if errors.Is(err, pdu.ErrNoData) {
 		fmt.Fprintf(os.Stderr, "%s: Warning: empty archive \"%s\" will be skipped\n", c.Name, tool.Escape(r.in))
 		return nil
 	}
 	if errors.Is(err, pdu.ErrFeature) {
 		fmt.Fprintf(os.Stderr, "%s: Warning: archive \"%s\": unsupported feature bits, other errors may follow ...\n", c.Name, tool.Escape(r.in))
-		set, err = archive.Options{AnyFeature: true}.Open(ctx, r.in)
+		options.AnyFeature = true
+		set, err = options.Open(ctx, r.in)
 	}
 	if err != nil {
 		return c.Errorf("Error: cannot open archive \"%s\": %w", tool.Escape(r.in), tool.Cause(err))

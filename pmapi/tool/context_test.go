@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -59,6 +62,71 @@ func TestOpenArchiveError(t *testing.T) {
 	}
 	if diff := cmp.Diff("pmx: Cannot open archive \"nosuch/archive\": No such file or directory\n", stderr.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// writeArchive writes an archive of one value of m.x at a time.
+func writeArchive(t *testing.T, base string, start time.Time, typ pdu.Type) {
+	t.Helper()
+	o := archive.WriterOptions{Label: archive.Label{Version: 3, Host: "web1", TimeZone: "UTC", Start: start}}
+	w, err := o.Create(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := pdu.Desc{PMID: pdu.MakePMID(251, 0, 1), Type: typ, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
+	if err := w.WriteMetric(archive.Metric{Desc: d, Names: []string{"m.x"}}); err != nil {
+		t.Fatal(err)
+	}
+	sets := pdu.ResultWriter{Time: start}
+	sets.Begin(d.PMID)
+	sets.Uint32(pdu.NoInst, 1)
+	if err := errors.Join(w.WriteSets(&sets), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpenDamagedArchives opens directories with archives that cannot be read together. A damaged
+// one is named once, though it is opened again for the time window.
+func TestOpenDamagedArchives(t *testing.T) {
+	start := time.Unix(1_700_000_000, 0)
+	for _, test := range []struct {
+		name   string
+		typ    pdu.Type
+		damage func(dir string) error
+		stderr string
+	}{
+		{"stray file", pdu.TypeU32, func(dir string) error { return os.WriteFile(filepath.Join(dir, "x.meta"), nil, 0o666) },
+			"pmx: Warning: DIR/x: the archive has no volume: Missing PCP archive log file\n"},
+		{"empty volume", pdu.TypeU32, func(dir string) error { return os.Truncate(filepath.Join(dir, "b.0"), 0) },
+			"pmx: Warning: DIR/b.0: record 0 at offset 0: 0 bytes, too short for a label: Empty archive log file\n"},
+		{"changed type", pdu.Type32, func(string) error { return nil },
+			"pmx: Cannot open archive \"DIR\": The type of a metric has changed in an archive " +
+				"(DIR/b: metric m.x (251.0.1): type was U32, is 32)\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir, other := t.TempDir(), filepath.Join(t.TempDir(), "c")
+			writeArchive(t, filepath.Join(dir, "a"), start, pdu.TypeU32)
+			writeArchive(t, filepath.Join(dir, "b"), start.Add(time.Minute), test.typ)
+			writeArchive(t, other, start, pdu.TypeU32)
+			if err := test.damage(dir); err != nil {
+				t.Fatal(err)
+			}
+			var stderr strings.Builder
+			c := &tool.Command{Name: "pmx", Stderr: &stderr}
+			c.AddOptions("General options", c.Standard("archive", "origin")...)
+			if _, err := c.Parse([]string{"-a", dir, "-a", other}); err != nil {
+				t.Fatal(err)
+			}
+			pc, err := c.OpenSource(t.Context(), pmapi.SourceArchive, dir)
+			if err == nil {
+				defer pc.Close()
+				err = c.SetTimes(t.Context(), pc)
+			}
+			c.Report(err)
+			if diff := cmp.Diff(test.stderr, strings.ReplaceAll(stderr.String(), dir, "DIR")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

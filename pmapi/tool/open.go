@@ -47,16 +47,24 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	if err != nil {
 		c.printRedirected(fmt.Sprintf("%v\n", err))
 	}
+	o.Files.Damaged = c.DamagedArchive
 	o.Names, o.TrimNames, o.Derived = c.Names(), c.TrimNames, c.Derived()
 	c.opened = name
 	c.DebugArchive(ctx, name)
 	pc, err := o.Open(ctx, name)
 	c.archiveDebug(name, pc, err)
 	if err != nil {
-		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, pdu.FromError(err))
+		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, Cause(err))
 		return nil, &ExitError{Status: 1, Message: message, Err: err, hint: func() string { return hint.Archive(name, err) }}
 	}
 	return pc, nil
+}
+
+// DamagedArchive prints a warning about a damaged archive of a directory or a list. It returns nil,
+// so that the others are read. It is an archive.Options.Damaged.
+func (c *Command) DamagedArchive(err error) error {
+	fmt.Fprintf(c.stderr(), "%s: Warning: %s\n", c.Name, Escape(strings.TrimPrefix(err.Error(), "archive: ")))
+	return nil
 }
 
 func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Dialer)) (*pmapi.Context, error) {

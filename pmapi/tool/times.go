@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -125,7 +126,8 @@ func (c *Command) archiveBounds(ctx context.Context, pc *pmapi.Context, start ti
 
 // archiveTimes opens an archive and returns the times of its label and of its last record.
 func (c *Command) archiveTimes(ctx context.Context, name string) (start, end time.Time, err error) {
-	pc, err := pmapi.Open(ctx, name)
+	o := pmapi.ArchiveOptions{Files: archive.Options{Damaged: ignoreDamage}}
+	pc, err := o.Open(ctx, name)
 	if err != nil {
 		return start, end, err
 	}
@@ -136,6 +138,9 @@ func (c *Command) archiveTimes(ctx context.Context, name string) (start, end tim
 	}
 	return label.Start, c.archiveEnd(ctx, pc, name), nil
 }
+
+// ignoreDamage is an archive.Options.Damaged for archives whose damage has been reported.
+func ignoreDamage(error) error { return nil }
 
 // archiveEnd is the time of an archive's last record. If it cannot be found it is zero, and the reason is printed, as by PCP's
 // tools, which go on.
