@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,8 +45,11 @@ type Server struct {
 const (
 	// DefaultAckTimeout is the AckTimeout of a Server without.
 	DefaultAckTimeout = time.Minute
-	// MaxClients is how many clients a server has at a time.
+	// MaxClients is how many clients a server has at a time. A connection that has not said what it is
+	// gives way to one more.
 	MaxClients = 256
+	// setTimeout is how long a connection may take to say what it is.
+	setTimeout = 10 * time.Second
 	// defaultDelta is the interval of steps where no client has one.
 	defaultDelta = time.Second
 )
@@ -129,8 +133,13 @@ func (r *run) accept(ctx context.Context, ln net.Listener, wg *sync.WaitGroup) {
 }
 
 func (r *run) receive(ctx context.Context, c *client) {
-	for {
-		m, err := c.conn.Receive(ctx)
+	for first := true; ; first = false {
+		receive, cancel := ctx, context.CancelFunc(func() {})
+		if first {
+			receive, cancel = context.WithTimeout(ctx, setTimeout)
+		}
+		m, err := c.conn.Receive(receive)
+		cancel()
 		select {
 		case r.received <- received{c, m, err}:
 		case <-ctx.Done():
@@ -179,9 +188,13 @@ func (r *run) loop(ctx context.Context) error {
 // add adds a client that has connected.
 func (r *run) add(c *client) {
 	r.clients = append(r.clients, c)
-	if len(r.clients) > MaxClients {
-		r.remove(c)
+	if len(r.clients) <= MaxClients {
+		return
 	}
+	if i := slices.IndexFunc(r.clients, func(c *client) bool { return !c.known }); i >= 0 {
+		c = r.clients[i]
+	}
+	r.remove(c)
 }
 
 func (r *run) remove(c *client) {
@@ -208,7 +221,12 @@ func (r *run) handle(in received) error {
 	if in.m.Command == CommandSet {
 		return r.handleSet(c, in.m)
 	}
-	if c.known && !c.ready {
+	if !c.known {
+		r.logger.Warn("time control client refused", "first message", int(in.m.Command))
+		r.remove(c)
+		return nil
+	}
+	if !c.ready {
 		c.ready = true
 		r.open = r.open || r.readyClients() >= max(1, r.Clients)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"syscall"
 	"testing"
@@ -197,6 +198,33 @@ func TestServerStay(t *testing.T) {
 		defer cancel()
 		if m, err := c.Receive(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%+v, %v, want nothing", m, err)
+		}
+		c.Close()
+		if err := ended(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestServerSilent: connections that do not say what they are keep no client out, and are closed.
+func TestServerSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, ended := serve(t, &timecontrol.Server{Logger: slog.New(slog.DiscardHandler)})
+		silent := make([]net.Conn, timecontrol.MaxClients)
+		for i := range silent {
+			here, there := net.Pipe()
+			silent[i] = here
+			p.conns <- there
+		}
+		set := timecontrol.Message{Source: timecontrol.SourceHost, Delta: time.Second, Position: start}
+		c := p.dial(t, set)
+		if steps := follow(t, c, 12); len(steps) != 12 {
+			t.Errorf("%d steps, want 12", len(steps))
+		}
+		for i, s := range silent {
+			if _, err := s.Read(make([]byte, 1)); err != io.EOF {
+				t.Fatalf("silent connection %d: %v, want its end", i, err)
+			}
 		}
 		c.Close()
 		if err := ended(); err != nil {

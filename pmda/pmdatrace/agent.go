@@ -30,9 +30,9 @@ type Agent struct {
 	debug atomic.Int32
 	log   atomic.Pointer[limitedLog]
 
-	mu        sync.Mutex // guards what follows
-	table     *table
-	connected int // clients
+	mu      sync.Mutex // guards what follows
+	table   *table
+	clients clients
 }
 
 // noLabels are the labels of the agent: PCP's has none, and archives tell metrics apart by them.
@@ -53,6 +53,7 @@ func New(o Options) *Agent {
 		access:  access.New(o.Access),
 		pid:     int32(os.Getpid()),
 		table:   newTable(&o),
+		clients: clients{},
 	}
 	a.register(&o)
 	a.Use(func(next pmda.Handler) pmda.Handler { return &handler{next, a} })

@@ -155,7 +155,7 @@ func TestMemoryIsCounted(t *testing.T) {
 	before := heap()
 	tab := newTable(&o)
 	for i := range 50000 {
-		if _, err := tab.add(&trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "tag %d", i)}, 0); err != nil {
+		if _, err := tab.add(&trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "tag %d", i)}, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/loginlimit"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/trace"
@@ -21,6 +22,9 @@ const (
 	ackTimeout = 30 * time.Second
 	// refuseTimeout is the same for one that is refused, for which others wait.
 	refuseTimeout = 100 * time.Millisecond
+	// idleTime is how long a client may send nothing before another may take its place, when there
+	// are MaxClients.
+	idleTime = 10 * time.Second
 )
 
 // A client is the connection of an application.
@@ -32,6 +36,10 @@ type client struct {
 	acks     []byte    // to be written
 	writeBy  time.Time // the deadline of writes
 	uncounts func()    // makes it count no more for the access rules
+	host     string    // where it comes from
+	used     time.Time // when it last sent or connected; guarded by a.mu
+	tags     share     // that it has made since the reset with the number made; guarded by a.mu
+	made     int
 }
 
 // admit applies the access rules and the limit to a new connection. It returns nil after it has refused it.
@@ -42,25 +50,61 @@ func (a *Agent) admit(conn net.Conn) *client {
 		a.refuse(conn, trace.ErrConnLimit, "access rule")
 	case err != nil:
 		a.refuse(conn, trace.ErrPermission, "access rule")
-	case !a.enter():
-		a.refuse(conn, trace.ErrConnLimit, "MaxClients")
-		uncounts()
 	default:
 		rw := rawconn.New(conn)
-		return &client{a: a, conn: conn, rw: rw, in: trace.NewDecoder(rw), uncounts: uncounts}
+		c := &client{a: a, conn: conn, rw: rw, in: trace.NewDecoder(rw), uncounts: uncounts, host: hostOf(conn), used: time.Now()}
+		if a.enter(c) {
+			return c
+		}
+		a.refuse(conn, trace.ErrConnLimit, "MaxClients")
+		uncounts()
 	}
 	return nil
 }
 
-// enter counts a client, unless there are too many.
-func (a *Agent) enter() bool {
+// hostOf is where a connection comes from.
+func hostOf(conn net.Conn) string {
+	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		return loginlimit.Address(a.AddrPort().Addr())
+	}
+	return ""
+}
+
+// clients are those that are connected.
+type clients map[*client]struct{}
+
+// enter adds a client. If there are too many, an idle one gives way; it reports whether it could.
+func (a *Agent) enter(c *client) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.connected >= a.limits.clients {
-		return false
+	if len(a.clients) >= a.limits.clients {
+		idle := a.clients.idlest(c.used.Add(-idleTime))
+		if idle == nil {
+			return false
+		}
+		delete(a.clients, idle)
+		idle.conn.Close()
 	}
-	a.connected++
+	a.clients[c] = struct{}{}
 	return true
+}
+
+// idlest returns the client that has been idle longest, of those that have not been used since a
+// time. It is one of the host with the most clients. It is nil if no client has been idle so long.
+func (all clients) idlest(since time.Time) (idlest *client) {
+	hosts := map[string]int{}
+	for c := range all {
+		hosts[c.host]++
+	}
+	for c := range all {
+		switch {
+		case c.used.After(since):
+		case idlest == nil, hosts[c.host] > hosts[idlest.host],
+			hosts[c.host] == hosts[idlest.host] && c.used.Before(idlest.used):
+			idlest = c
+		}
+	}
+	return idlest
 }
 
 // refuse tells a client why it is refused, and disconnects it.
@@ -79,7 +123,7 @@ func (c *client) serve(ctx context.Context) {
 		c.conn.Close()
 		c.uncounts()
 		a.mu.Lock()
-		a.connected--
+		delete(a.clients, c)
 		a.mu.Unlock()
 	}()
 	defer context.AfterFunc(ctx, func() { c.conn.Close() })()
@@ -120,16 +164,17 @@ func (c *client) receive() error {
 }
 
 // take takes d and the PDUs behind it that have been read already, up to one that is to be logged. d is the last
-// then. A value that is refused is answered like others: no application shall fail for want of room in an agent.
+// then. The answer to a value that is refused is an error, of which the application may take notice.
 func (c *client) take(d *trace.Data) (isNew bool, refused, err error) {
 	a := c.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	interval := a.table.interval(time.Now())
+	c.used = time.Now()
+	interval := a.table.interval(c.used)
 	for {
-		isNew, refused = a.table.add(d, interval)
+		isNew, refused = a.table.add(d, interval, c)
 		if d.Sync {
-			c.ack(int32(d.Kind))
+			c.ack(ackOf(d.Kind, refused))
 		}
 		if refused != nil || a.debugs(DebugAppl0|DebugPDU) || !c.in.Buffered() {
 			return isNew, refused, nil
@@ -139,6 +184,23 @@ func (c *client) take(d *trace.Data) (isNew bool, refused, err error) {
 		}
 	}
 }
+
+// ackOf is the code that answers a value.
+func ackOf(kind trace.Kind, refused error) int32 {
+	switch refused {
+	case nil:
+		return int32(kind)
+	case errBadTag:
+		return int32(errInvalid)
+	}
+	return int32(errNoSpace)
+}
+
+// EINVAL and ENOSPC in the numbers of Linux.
+const (
+	errInvalid trace.Error = -22
+	errNoSpace trace.Error = -28
+)
 
 // logValue logs a value for those who asked for it.
 func (c *client) logValue(d *trace.Data, isNew bool) {

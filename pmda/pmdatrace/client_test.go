@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"runtime"
 	"strings"
@@ -143,7 +144,7 @@ func TestBadTags(t *testing.T) {
 	a, ln := start(t, Options{Logger: logTo(&log)})
 	c := dialTCP(t, ln)
 	for _, tag := range []string{"", " x", "a\nb", "\x1b[2J", "a\x00b"} {
-		c.send(trace.KindPoint, tag, -1)
+		c.sendRefused(trace.KindPoint, tag, errInvalid)
 		c.write(data(t, trace.KindPoint, tag, -1, false))
 	}
 	c.send(trace.KindPoint, "good", -1)
@@ -163,7 +164,7 @@ func TestMaxTags(t *testing.T) {
 		c.send(trace.Kind(1+i), "tag", 1)
 	}
 	for range 1000 {
-		c.send(trace.KindCounter, "more", 1)
+		c.sendRefused(trace.KindCounter, "more", errNoSpace)
 	}
 	if got := fetch(t, a, "trace.counter.count"); len(got) != 0 {
 		t.Errorf("more tags than allowed: %v", got)
@@ -197,7 +198,7 @@ func TestMaxMemory(t *testing.T) {
 	fill := func(from int) (n int) {
 		for ; ; n++ {
 			d := trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "%0200d", from+n)}
-			if _, err := tab.add(&d, 0); err == errMemory {
+			if _, err := tab.add(&d, 0, nil); err == errMemory {
 				return n
 			}
 		}
@@ -230,7 +231,7 @@ func TestTagsComeBack(t *testing.T) {
 	tab := newTable(&o)
 	const n = 5000
 	add := func(i int) {
-		if _, err := tab.add(&trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "%04d", i)}, 0); err != nil {
+		if _, err := tab.add(&trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "%04d", i)}, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -271,6 +272,73 @@ func TestMaxClients(t *testing.T) {
 	await(t, func() bool { return accepted(t, ln) })
 	if !strings.Contains(log.String(), "MaxClients") {
 		t.Errorf("log:\n%s", &log)
+	}
+}
+
+// Connections that send nothing do not keep applications out, and one that sends stays.
+func TestSilentClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := newPipeListener()
+		serveAgent(t, New(Options{MaxClients: 8, Logger: slog.New(slog.DiscardHandler)}), ln)
+		used := connect(t, ln.dial())
+		var silent []*app
+		for range 7 {
+			silent = append(silent, connect(t, ln.dial()))
+		}
+		time.Sleep(idleTime)
+		used.send(trace.KindPoint, "a", -1)
+		for range 7 {
+			connect(t, ln.dial()).send(trace.KindPoint, "b", -1)
+		}
+		for _, c := range silent {
+			c.wantEnd()
+		}
+		used.send(trace.KindPoint, "a", -1)
+		refusedOne := trace.NewDecoder(ln.dial())
+		if ack, err := refusedOne.Ack(); err != nil || ack.Err() != trace.ErrConnLimit {
+			t.Errorf("one more than MaxClients: %+v, %v", ack, err)
+		}
+	})
+}
+
+// One application cannot take all tags, nor can one host. What is not counted is not acknowledged.
+func TestTagShares(t *testing.T) {
+	o := Options{MaxTags: 8 * 1024}
+	if err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	tab := newTable(&o)
+	made := 0
+	add := func(c *client) error {
+		made++
+		_, err := tab.add(&trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "%d", made)}, 0, c)
+		return err
+	}
+	fill := func(c *client) (n int) {
+		for ; n < 2*o.MaxTags; n++ {
+			if add(c) != nil {
+				break
+			}
+		}
+		return n
+	}
+	first := &client{host: "a"}
+	if n := fill(first); n != 1024 {
+		t.Errorf("one client makes %d tags, want 1/8", n)
+	}
+	sum := 0
+	for range 8 {
+		sum += fill(&client{host: "a"}) // another connection
+	}
+	if sum != 3*1024 {
+		t.Errorf("its host makes %d more tags, want half in all", sum)
+	}
+	if err := add(&client{host: "b"}); err != nil {
+		t.Errorf("a client of another host: %v", err)
+	}
+	tab.reset(time.Now())
+	if err := add(first); err != nil {
+		t.Errorf("after a reset: %v", err)
 	}
 }
 
@@ -457,7 +525,7 @@ func TestCrowd(t *testing.T) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if n := a.table.numTags; n != 500 {
-		t.Errorf("%d tags, want the limit", n)
+	if n := a.table.numTags; n != leastTags {
+		t.Errorf("%d tags, want the limit of a host", n)
 	}
 }

@@ -58,11 +58,15 @@
 //
 // Options.MaxClients, Options.MaxTags and Options.MaxMemory limit the applications that are
 // connected, the tags and their memory. Options.Access limits the hosts that may send and their
-// connections. An idle application stays connected.
+// connections. An idle application stays connected until there are MaxClients. Then one that has
+// sent nothing for ten seconds gives way to a new one, and connects again when it sends.
+//
+// The tags of one application take at most an eighth of MaxTags and MaxMemory, and those of one
+// host at most half. An application may always make 256 tags if its host may.
 //
 // A connection that breaks the protocol is closed. A value whose tag is refused is dropped and
-// logged, but acknowledged like any other so that the application does not fail. Slow applications
-// do not delay others.
+// logged. If the application asked for an acknowledgement it gets an error: ENOSPC if there are too
+// many tags, EINVAL if the tag is invalid. Slow applications do not delay others.
 //
 // # Concurrency
 //

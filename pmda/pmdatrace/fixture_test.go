@@ -123,6 +123,13 @@ func (a *app) send(kind trace.Kind, tag string, v float64) {
 	a.wantAck(int32(kind))
 }
 
+// sendRefused sends a value and waits for an error.
+func (a *app) sendRefused(kind trace.Kind, tag string, code trace.Error) {
+	a.t.Helper()
+	a.write(data(a.t, kind, tag, 1, true))
+	a.wantAck(int32(code))
+}
+
 // data is the PDU for a value.
 func data(t testing.TB, kind trace.Kind, tag string, v float64, sync bool) []byte {
 	t.Helper()

@@ -47,8 +47,8 @@ type Options struct {
 	// returns one. Rules of pmcdconf.Parse can only deny the operation "all". Nil lets every host
 	// send.
 	Access *pmcdconf.Access
-	// MaxClients is the maximum number of connected applications, idle ones included. Zero means
-	// DefaultMaxClients.
+	// MaxClients is the maximum number of connected applications. Beyond it an idle one is
+	// disconnected for a new one. Zero means DefaultMaxClients.
 	MaxClients int
 	// MaxTags is the maximum number of tags of all kinds together; further ones are refused. The
 	// agent also remembers as many from before a reset. Zero means DefaultMaxTags.

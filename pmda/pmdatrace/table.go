@@ -23,7 +23,27 @@ type table struct {
 	kinds   [numKinds]kindTable
 	numTags int
 	memory  int // that the tags and the remembered IDs take
+	hosts   map[string]share
+	resets  int
 }
+
+// A share is what the tags take that a client or a host has made since the last reset.
+type share struct{ tags, memory int }
+
+// Shares of MaxTags and MaxMemory, so that one client does not take all.
+const (
+	clientShare = 8   // one client may take 1/8
+	hostShare   = 2   // the clients of one host may take 1/2
+	leastTags   = 256 // one client may always make that many tags, if MaxTags and MaxMemory allow it
+)
+
+// exceeds reports whether 1/part of the limits is less than a share.
+func (s share) exceeds(l *limits, part int) bool {
+	return s.tags > leastTags && (s.tags > l.tags/part || s.memory > l.memory/part)
+}
+
+// plus adds a tag.
+func (s share) plus(memory int) share { return share{s.tags + 1, s.memory + memory} }
 
 const numKinds = int(trace.KindCounter)
 
@@ -86,7 +106,7 @@ func (f *figures) join(g *figures) {
 }
 
 func newTable(o *Options) *table {
-	t := &table{period: o.Period, buckets: o.Buckets, start: time.Now(), limits: o.limits()}
+	t := &table{period: o.Period, buckets: o.Buckets, start: time.Now(), limits: o.limits(), hosts: map[string]share{}}
 	for k := range t.kinds {
 		t.kinds[k].tags, t.kinds[k].known = map[string]*tag{}, map[string]pdu.InstID{}
 	}
@@ -108,17 +128,18 @@ func (t *table) interval(now time.Time) int64 {
 var (
 	errBadTag = errors.New("the tag cannot be the name of an instance: it is empty, begins with a space or has control characters")
 	errTags   = errors.New("there are too many tags: store into trace.control.reset, or raise MaxTags")
+	errShare  = errors.New("the application or its host has made too many tags: store into trace.control.reset, or raise MaxTags and MaxMemory")
 	errMemory = errors.New("the tags take too much memory: store into trace.control.reset, or raise MaxMemory")
 	errIDs    = errors.New("the numbers for tags are used up: restart the agent")
 )
 
-// add adds the value that a PDU brought in an interval. isNew says that its tag was not known; an error
+// add adds the value that a PDU of a client, or nil, brought in an interval. isNew says that its tag was not known; an error
 // says why the tag, and so the value, is not taken.
-func (t *table) add(d *trace.Data, interval int64) (isNew bool, err error) {
+func (t *table) add(d *trace.Data, interval int64, c *client) (isNew bool, err error) {
 	k := t.of(d.Kind)
 	g := k.tags[string(d.Tag)]
 	if g == nil {
-		if g, err = t.newTag(k, string(d.Tag)); err != nil {
+		if g, err = t.newTag(k, string(d.Tag), c); err != nil {
 			return false, err
 		}
 		isNew = true
@@ -146,7 +167,7 @@ func (t *table) tagMemory(name string) int {
 }
 
 // newTag makes a tag, with its old ID if it had one.
-func (t *table) newTag(k *kindTable, name string) (*tag, error) {
+func (t *table) newTag(k *kindTable, name string, c *client) (*tag, error) {
 	id, isKnown := k.known[name]
 	memory := t.tagMemory(name)
 	if isKnown {
@@ -159,6 +180,8 @@ func (t *table) newTag(k *kindTable, name string) (*tag, error) {
 		return nil, errTags
 	case t.memory+memory > t.limits.memory:
 		return nil, errMemory
+	case c != nil && !t.reserve(c, t.tagMemory(name)):
+		return nil, errShare
 	case !isKnown && k.last == maxID:
 		return nil, errIDs
 	case !isKnown:
@@ -171,6 +194,19 @@ func (t *table) newTag(k *kindTable, name string) (*tag, error) {
 	g := &tag{id: id, name: name, ring: make([]bucket, t.buckets+1)}
 	k.insert(g)
 	return g, nil
+}
+
+// reserve counts a tag for the client that makes it and for its host, unless that is too much.
+func (t *table) reserve(c *client, memory int) bool {
+	if c.made != t.resets {
+		c.made, c.tags = t.resets, share{}
+	}
+	ofClient, ofHost := c.tags.plus(memory), t.hosts[c.host].plus(memory)
+	if ofClient.exceeds(&t.limits, clientShare) || ofHost.exceeds(&t.limits, hostShare) {
+		return false
+	}
+	c.tags, t.hosts[c.host] = ofClient, ofHost
+	return true
 }
 
 // maxID is the highest ID of an instance.
@@ -252,7 +288,8 @@ func (t *table) reset(now time.Time) {
 		}
 	}
 	tooMany := remembered > t.limits.tags || memory > t.limits.memory/2
-	t.start, t.memory, t.numTags = now, 0, 0
+	t.start, t.memory, t.numTags, t.hosts = now, 0, 0, map[string]share{}
+	t.resets++
 	for i := range t.kinds {
 		k := &t.kinds[i]
 		if tooMany {

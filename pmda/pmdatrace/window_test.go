@@ -123,7 +123,7 @@ func TestWindowModel(t *testing.T) {
 			n := tab.interval(now)
 			if rapid.Bool().Draw(t, "send") {
 				v := float64(rapid.IntRange(-9, 9).Draw(t, "value"))
-				tab.add(&trace.Data{Kind: trace.KindTransaction, Tag: []byte("x"), Value: v}, n)
+				tab.add(&trace.Data{Kind: trace.KindTransaction, Tag: []byte("x"), Value: v}, n, nil)
 				all = append(all, value{n, v})
 				continue
 			}
