@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/webapi"
@@ -17,16 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdammv"
 )
 
-// Limits of the server of the page: how long a client may take to send a request and to receive a reply, how long it may send nothing,
-// and how long the port of -w may be another process's.
-const (
-	pageHeaderTime = 10 * time.Second
-	pageReadTime   = 30 * time.Second
-	pageWriteTime  = time.Minute
-	pageIdleTime   = 2 * time.Minute
-	pageRetryTime  = 200 * time.Millisecond
-	pageMaxHeader  = 96 << 10
-)
+// pageRetryTime is how long to wait before the port of -w is tried again that another process has.
+const pageRetryTime = 200 * time.Millisecond
 
 // servePage serves the page that shows the collector's metrics, on the address of -w, until the function that it returns is called or
 // ctx ends. A client of the page has the rights of a client of another program on this computer
@@ -41,8 +34,7 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}, Log: srv.Logger}
 	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those of a pmproxy.
 	_ = srv.Add(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}, Logger: srv.Logger}))
-	server := &http.Server{Handler: gw, ReadHeaderTimeout: pageHeaderTime, ReadTimeout: pageReadTime, WriteTimeout: pageWriteTime, IdleTimeout: pageIdleTime,
-		MaxHeaderBytes: pageMaxHeader, ErrorLog: slog.NewLogLogger(srv.Logger.Handler(), slog.LevelWarn)}
+	server := httpserver.New(gw, srv.Logger)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -19,31 +19,22 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/proxy"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// Limits of the HTTP server: how long a client may take to send a request and to receive a reply, and how long it may send nothing.
-const (
-	headerTimeout = 10 * time.Second
-	readTimeout   = 30 * time.Second
-	writeTimeout  = time.Minute
-	idleTimeout   = 2 * time.Minute
-	maxHeader     = 96 << 10
-	defaultPort   = "44322"
-)
+const defaultPort = "44322"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -126,8 +117,7 @@ func (o *options) serve(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = closeHandler() }()
-	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn)}
+	srv := httpserver.New(handler, slog.Default())
 	srv.RegisterOnShutdown(func() { _ = gw.Close() }) // who watches values would not end by himself
 	clients := &proxy.Proxy{Allow: gw.MayConnect}
 	if clients.TLS, err = conf.serving(); err != nil {
@@ -164,7 +154,7 @@ func (o *options) serve(ctx context.Context) error {
 	if o.proxyOnly || conf.noHTTP {
 		_ = closeAll(listeners) // which Serve would do as well
 	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), headerTimeout)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpserver.HeaderTimeout)
 	defer cancel()
 	return errors.Join(err, srv.Shutdown(stopping))
 }

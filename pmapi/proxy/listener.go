@@ -71,6 +71,9 @@ func (s *listener) Close() error {
 // sort finds out what a connection is and passes it to whom it is for.
 func (s *listener) sort(raw net.Conn) {
 	p := s.p
+	p.limits.Do(p.setLimits)
+	limit := p.greeting.Add(raw)
+	defer limit.Remove() // there always is one: others of raw's address give way
 	deadline := time.Now().Add(cmp.Or(p.GreetTimeout, DefaultGreetTimeout))
 	_ = raw.SetDeadline(deadline)
 	stop := context.AfterFunc(s.open, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
@@ -82,11 +85,12 @@ func (s *listener) sort(raw net.Conn) {
 	case !stop() || err != nil:
 		c.Close()
 	case c.start[0] == startsGreeting:
-		p.serve(c, deadline)
+		p.serve(c, limit)
 	case c.start[0] == startsHandshake:
 		p.refuse(c, errors.New("there is no certificate for TLS"))
 		c.Close()
 	default:
+		limit.Remove()
 		_ = c.SetDeadline(time.Time{})
 		select {
 		case s.others <- c:

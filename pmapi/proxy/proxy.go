@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -21,6 +22,12 @@ const (
 	DefaultMaxClients     = 4096
 	DefaultGreetTimeout   = 10 * time.Second
 	DefaultConnectTimeout = 5 * time.Second
+)
+
+const (
+	maxGreeting = 256     // connections that have not said yet what they are
+	hostShare   = 2       // one address may have 1/2 of maxGreeting and of MaxClients
+	never       = 1 << 62 // an IdleTime: no connection to a collector is closed for another
 )
 
 // closeTimeout is how long one side may go on after the other has ended its part of the connection.
@@ -41,10 +48,12 @@ type Proxy struct {
 	// TLS, if not nil, serves clients that begin with a TLS handshake, and what is inside may be either kind again. Such
 	// connections are closed without it.
 	TLS *tls.Config
-	// MaxClients limits the connections to collectors; one more is closed. 0 means DefaultMaxClients.
+	// MaxClients limits the connections to collectors; one more is closed. One IP address may have
+	// half of them. 0 means DefaultMaxClients.
 	MaxClients int
 	// GreetTimeout is how long a client may take to say what it wants, and ConnectTimeout how long a collector may take to
-	// accept the connection. 0 means the defaults.
+	// accept the connection. 0 means the defaults. If more than 256 clients have not said it, the
+	// oldest of them is disconnected.
 	GreetTimeout, ConnectTimeout time.Duration
 	// Log receives why clients have been refused; nil means slog.Default.
 	Log *slog.Logger
@@ -53,6 +62,10 @@ type Proxy struct {
 	conns  map[net.Conn]context.CancelFunc // of clients
 	closed bool
 	wait   sync.WaitGroup // for them
+
+	limits   sync.Once
+	greeting connlimit.Conns
+	clients  connlimit.Conns
 
 	warned atomic.Int64 // when a refusal was logged, in Unix seconds
 
@@ -101,6 +114,13 @@ func (p *Proxy) Close() error {
 	p.mu.Unlock()
 	p.wait.Wait()
 	return nil
+}
+
+// setLimits completes the limits of connections.
+func (p *Proxy) setLimits() {
+	most := cmp.Or(p.MaxClients, DefaultMaxClients)
+	p.greeting.Max, p.greeting.MaxPerHost = maxGreeting, maxGreeting/hostShare
+	p.clients.Max, p.clients.MaxPerHost, p.clients.IdleTime = most, max(most/hostShare, 1), never
 }
 
 // begin returns the context of a client's connection, which Close ends, or nil after Close. At its end the connection is

@@ -211,9 +211,9 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// One more client than allowed is refused, and there is room again when one has gone.
+// One more client of an address than allowed is refused, and there is room again when one has gone.
 func TestMaxClients(t *testing.T) {
-	p := &proxy.Proxy{Allow: anywhere, MaxClients: 2}
+	p := &proxy.Proxy{Allow: anywhere, MaxClients: 4} // 2 of an address
 	addr, _ := start(t, p)
 	server := pcptest.Serve(t, echo)
 	var clients []net.Conn
@@ -222,9 +222,7 @@ func TestMaxClients(t *testing.T) {
 		expect(t, c, "hello ")
 		clients = append(clients, c)
 	}
-	c := dial(t, addr)
-	io.WriteString(c, greeting)
-	closes(t, c)
+	closes(t, through(t, dial(t, addr), server))
 	clients[0].Close()
 	pcptest.Retry(t, func() string {
 		if n := p.Stats().Clients; n != 1 {
@@ -233,6 +231,31 @@ func TestMaxClients(t *testing.T) {
 		return ""
 	})
 	expect(t, through(t, dial(t, addr), server), "hello ")
+}
+
+// Clients that do not say what they want keep no others out.
+func TestSilentClients(t *testing.T) {
+	addr, _ := start(t, &proxy.Proxy{Allow: anywhere})
+	server := pcptest.Serve(t, echo)
+	var silent []net.Conn
+	for i := range 160 {
+		c := dial(t, addr)
+		if i%2 == 0 {
+			io.WriteString(c, greeting)
+		}
+		silent = append(silent, c)
+	}
+	expect(t, through(t, dial(t, addr), server), "hello ")
+	open := 0
+	for _, c := range silent {
+		c.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			open++
+		}
+	}
+	if open > 128 {
+		t.Errorf("%d silent clients of an address are connected, want at most 128", open)
+	}
 }
 
 // Close ends clients, those included whose collector does not answer yet; then there are no more.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/connlimit"
 )
 
 // The greetings of client and proxy.
@@ -23,20 +25,17 @@ const (
 // maxLine limits the lines of a client: a name of DNS has 253 bytes at most, a port 5.
 const maxLine = 300
 
-// serve serves one of PCP's clients, whose connection has a deadline for what it says first.
-func (p *Proxy) serve(c *peeked, deadline time.Time) {
+// serve serves one of PCP's clients, whose connection has a deadline for what it says first, and
+// counts as one that has not said it yet.
+func (p *Proxy) serve(c *peeked, greeting *connlimit.Conn) {
 	ctx := p.begin(c)
 	if ctx == nil {
 		c.Close()
 		return
 	}
 	defer p.end(c)
-	defer p.stats.clients.Add(^uint64(0))
-	if int(p.stats.clients.Add(1)) > cmp.Or(p.MaxClients, DefaultMaxClients) {
-		p.refuse(c, errors.New("too many clients"))
-		return
-	}
 	host, port, err := greet(c)
+	greeting.Remove()
 	if err == nil && !p.allows(host, port) {
 		err = fmt.Errorf("clients may not connect to %q, port %d", host, port)
 	}
@@ -44,6 +43,14 @@ func (p *Proxy) serve(c *peeked, deadline time.Time) {
 		p.refuse(c, err)
 		return
 	}
+	p.stats.clients.Add(1)
+	defer p.stats.clients.Add(^uint64(0))
+	limit := p.clients.Add(c)
+	if limit == nil {
+		p.refuse(c, errors.New("too many clients"))
+		return
+	}
+	defer limit.Remove()
 	_ = c.SetDeadline(time.Time{})
 	collector, err := p.dial(ctx, net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -20,8 +21,7 @@ import (
 type Agent struct {
 	*pmda.Agent // do not replace it
 
-	err     error // of the Options
-	limits  limits
+	err     error       // of the Options
 	metrics []tagMetric // by item; those without a put are none
 	access  *access.Control
 	pid     int32
@@ -30,9 +30,10 @@ type Agent struct {
 	debug atomic.Int32
 	log   atomic.Pointer[limitedLog]
 
-	mu      sync.Mutex // guards what follows
-	table   *table
-	clients clients
+	conns connlimit.Conns // of clients
+
+	mu    sync.Mutex // guards what follows
+	table *table
 }
 
 // noLabels are the labels of the agent: PCP's has none, and archives tell metrics apart by them.
@@ -48,12 +49,11 @@ func New(o Options) *Agent {
 	a := &Agent{
 		Agent:   &pmda.Agent{Name: "trace", Domain: o.Domain, DomainLabels: noLabels, Logger: o.Logger},
 		err:     err,
-		limits:  o.limits(),
 		metrics: tagMetrics(&o),
 		access:  access.New(o.Access),
 		pid:     int32(os.Getpid()),
 		table:   newTable(&o),
-		clients: clients{},
+		conns:   connlimit.Conns{Max: o.limits().clients, IdleTime: idleTime},
 	}
 	a.register(&o)
 	a.Use(func(next pmda.Handler) pmda.Handler { return &handler{next, a} })

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/loginlimit"
+	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/trace"
@@ -37,8 +37,8 @@ type client struct {
 	writeBy  time.Time // the deadline of writes
 	uncounts func()    // makes it count no more for the access rules
 	host     string    // where it comes from
-	used     time.Time // when it last sent or connected; guarded by a.mu
-	tags     share     // that it has made since the reset with the number made; guarded by a.mu
+	limit    *connlimit.Conn
+	tags     share // that it has made since the reset with the number made; guarded by a.mu
 	made     int
 }
 
@@ -51,60 +51,16 @@ func (a *Agent) admit(conn net.Conn) *client {
 	case err != nil:
 		a.refuse(conn, trace.ErrPermission, "access rule")
 	default:
-		rw := rawconn.New(conn)
-		c := &client{a: a, conn: conn, rw: rw, in: trace.NewDecoder(rw), uncounts: uncounts, host: hostOf(conn), used: time.Now()}
-		if a.enter(c) {
-			return c
+		limit := a.conns.Add(conn)
+		if limit == nil {
+			a.refuse(conn, trace.ErrConnLimit, "MaxClients")
+			uncounts()
+			return nil
 		}
-		a.refuse(conn, trace.ErrConnLimit, "MaxClients")
-		uncounts()
+		rw := rawconn.New(conn)
+		return &client{a: a, conn: conn, rw: rw, in: trace.NewDecoder(rw), uncounts: uncounts, limit: limit, host: connlimit.Host(conn)}
 	}
 	return nil
-}
-
-// hostOf is where a connection comes from.
-func hostOf(conn net.Conn) string {
-	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		return loginlimit.Address(a.AddrPort().Addr())
-	}
-	return ""
-}
-
-// clients are those that are connected.
-type clients map[*client]struct{}
-
-// enter adds a client. If there are too many, an idle one gives way; it reports whether it could.
-func (a *Agent) enter(c *client) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.clients) >= a.limits.clients {
-		idle := a.clients.idlest(c.used.Add(-idleTime))
-		if idle == nil {
-			return false
-		}
-		delete(a.clients, idle)
-		idle.conn.Close()
-	}
-	a.clients[c] = struct{}{}
-	return true
-}
-
-// idlest returns the client that has been idle longest, of those that have not been used since a
-// time. It is one of the host with the most clients. It is nil if no client has been idle so long.
-func (all clients) idlest(since time.Time) (idlest *client) {
-	hosts := map[string]int{}
-	for c := range all {
-		hosts[c.host]++
-	}
-	for c := range all {
-		switch {
-		case c.used.After(since):
-		case idlest == nil, hosts[c.host] > hosts[idlest.host],
-			hosts[c.host] == hosts[idlest.host] && c.used.Before(idlest.used):
-			idlest = c
-		}
-	}
-	return idlest
 }
 
 // refuse tells a client why it is refused, and disconnects it.
@@ -122,9 +78,7 @@ func (c *client) serve(ctx context.Context) {
 	defer func() {
 		c.conn.Close()
 		c.uncounts()
-		a.mu.Lock()
-		delete(a.clients, c)
-		a.mu.Unlock()
+		c.limit.Remove()
 	}()
 	defer context.AfterFunc(ctx, func() { c.conn.Close() })()
 	if a.debugs(DebugAppl0) {
@@ -150,6 +104,7 @@ func (c *client) receive() error {
 	if err != nil {
 		return err
 	}
+	c.limit.Used()
 	isNew, refused, err := c.take(&d)
 	if refused != nil {
 		c.a.limitedLog().Warn("value not taken", slog.Any("addr", c.conn.RemoteAddr()),
@@ -169,8 +124,7 @@ func (c *client) take(d *trace.Data) (isNew bool, refused, err error) {
 	a := c.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c.used = time.Now()
-	interval := a.table.interval(c.used)
+	interval := a.table.interval(time.Now())
 	for {
 		isNew, refused = a.table.add(d, interval, c)
 		if d.Sync {

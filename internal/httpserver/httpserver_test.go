@@ -1,0 +1,53 @@
+package httpserver
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// Connections that send nothing, and those that are idle after a request, do not keep a client out.
+func TestIdleConnections(t *testing.T) {
+	const most = 16
+	srv := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "page") }), slog.New(slog.DiscardHandler), most)
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ln) }()
+	defer func() {
+		srv.Close()
+		<-done
+	}()
+	var idle []net.Conn
+	for i := range 3 * most {
+		c, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if i%2 == 0 {
+			io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		}
+		idle = append(idle, c)
+	}
+	r, err := http.Get("http://" + ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	open := 0
+	for _, c := range idle {
+		c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+		if _, err := io.Copy(io.Discard, c); err != nil && err.(net.Error).Timeout() {
+			open++
+		}
+	}
+	if open > most/hostShare {
+		t.Errorf("%d idle connections are open, want at most %d", open, most/hostShare)
+	}
+}
