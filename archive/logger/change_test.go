@@ -3,6 +3,7 @@ package logger_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -647,6 +648,45 @@ func TestControlLimits(t *testing.T) {
 			states, err := r.l.Control(t.Context(), logconf.Advisory, logconf.On, tt.interval, []logger.Target{target})
 			if err != nil || !errors.Is(states[0].Err, tt.err) {
 				t.Errorf("%d..%d: %v, %v", tt.from, tt.to, states[0].Err, err)
+			}
+		}
+		if err := r.stop(time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A request for many metrics does not stop recording while the collector is asked about them.
+func TestControlOfMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 300
+		src := new(pmapitest.Source)
+		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 1}).Set(1)
+		var targets []logger.Target
+		d := src.InDom("red", "green")
+		for i := range many {
+			id := pdu.MakePMID(60, 1, i)
+			pmapitest.Add(src, pmapitest.Metric[int32]{Name: fmt.Sprint("b.m", i), PMID: id, InDom: d}).Set(1, 1)
+			targets = append(targets, logger.Target{PMID: id, Insts: []pdu.InstID{0}})
+		}
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+		r.wait(1500 * time.Millisecond)
+		src.SetDelay(10 * time.Millisecond)
+		for name, f := range map[string]func() ([]logger.MetricState, error){
+			"Enquire": func() ([]logger.MetricState, error) { return r.l.Enquire(t.Context(), targets) },
+			"Control": func() ([]logger.MetricState, error) {
+				return r.l.Control(t.Context(), logconf.Advisory, logconf.Off, 0, targets)
+			},
+		} {
+			before := r.l.Status().Records
+			began := time.Now()
+			states, err := f()
+			if err != nil || len(states) != many || states[many-1].Err != nil {
+				t.Fatalf("%s: %d states, %v", name, len(states), err)
+			}
+			took := time.Since(began)
+			if missed := int(took/time.Second) - (r.l.Status().Records - before); missed > 1 {
+				t.Errorf("%s took %v, in which %d records are missing", name, took, missed)
 			}
 		}
 		if err := r.stop(time.Second); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 // A Target is a metric that a request of pmlc(1) is about.
@@ -50,6 +51,10 @@ const (
 // instances than there is room for has the error pdu.ErrTooBig. Errors: os.ErrClosed if the logger does
 // not run; pdu.ErrArg for a combination that there is not; that of ctx, if it ends while a fetch is going on, and nothing has changed.
 func (l *Logger) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []Target) ([]MetricState, error) {
+	e, err := l.enquire(ctx, targets, true)
+	if err != nil {
+		return nil, err
+	}
 	if err := l.mu.Lock(ctx); err != nil {
 		return nil, err
 	}
@@ -65,8 +70,9 @@ func (l *Logger) Control(ctx context.Context, control logconf.Control, state log
 		s.Interval = 0
 	}
 	states := make([]MetricState, len(targets))
+	var room *namedRoom
 	for i, t := range targets {
-		m, err := l.target(ctx, t.PMID)
+		m, err := e.target(t.PMID)
 		if err != nil {
 			states[i] = MetricState{PMID: t.PMID, Err: err}
 			continue
@@ -75,18 +81,22 @@ func (l *Logger) Control(ctx context.Context, control logconf.Control, state log
 		if m.desc.InDom == pdu.NoInDom {
 			insts = nil
 		}
-		if state != logconf.Maybe && !l.hasRoom(m, insts) {
-			states[i] = MetricState{PMID: t.PMID, Err: pdu.ErrTooBig}
-			continue
+		if state != logconf.Maybe && len(insts) > 0 {
+			if room == nil {
+				room = l.namedRoom()
+			}
+			if !room.reserve(m, insts) {
+				states[i] = MetricState{PMID: t.PMID, Err: pdu.ErrTooBig}
+				continue
+			}
 		}
 		l.requests++
 		m.control(s, insts, l.requests)
 	}
 	l.plan()
-	e := enquiry{l: l, room: maxValues}
 	for i, t := range targets {
 		if states[i].Err == nil {
-			states[i] = e.state(ctx, t)
+			states[i] = e.state(t)
 		}
 	}
 	select {
@@ -97,46 +107,71 @@ func (l *Logger) Control(ctx context.Context, control logconf.Control, state log
 }
 
 // target is the metric of a request, which may be new.
-func (l *Logger) target(ctx context.Context, id pdu.PMID) (*metric, error) {
-	if m := l.metrics[id]; m != nil {
+func (e *enquiry) target(id pdu.PMID) (*metric, error) {
+	if m := e.l.metrics[id]; m != nil {
 		return m, nil
 	}
-	desc, err := l.src.Desc(ctx, id)
-	if err != nil {
-		return nil, err
+	r := e.metrics[id]
+	if r.err != nil {
+		return nil, r.err
 	}
-	name, err := l.src.Name(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return l.metric(name, desc), nil
+	return e.l.metric(r.name, r.desc), nil
 }
 
-// hasRoom reports whether a metric can be recorded with further instances that are named.
-func (l *Logger) hasRoom(m *metric, insts []pdu.InstID) bool {
-	total, added := 0, 0
-	named := map[pdu.InstID]bool{}
-	for _, other := range l.order {
-		for _, r := range other.requests {
-			total += len(r.insts)
-			for _, i := range r.insts {
-				named[i] = named[i] || other == m
-			}
+// A namedRoom is how many instances metrics are recorded with by number.
+type namedRoom struct {
+	total int
+	named map[*metric]map[pdu.InstID]bool
+}
+
+func (l *Logger) namedRoom() *namedRoom {
+	n := &namedRoom{named: map[*metric]map[pdu.InstID]bool{}}
+	for _, m := range l.order {
+		for _, r := range m.requests {
+			n.total += len(r.insts)
+			n.add(m, r.insts)
 		}
 	}
+	return n
+}
+
+// add names instances, and returns how many were not named before.
+func (n *namedRoom) add(m *metric, insts []pdu.InstID) (added int) {
+	named := n.named[m]
+	if named == nil && len(insts) > 0 {
+		named = make(map[pdu.InstID]bool, len(insts))
+		n.named[m] = named
+	}
+	before := len(named)
 	for _, i := range insts {
-		if !named[i] {
-			named[i] = true
+		named[i] = true
+	}
+	return len(named) - before
+}
+
+// reserve reports whether a metric can be recorded with further instances that are named.
+func (n *namedRoom) reserve(m *metric, insts []pdu.InstID) bool {
+	added := 0
+	for _, i := range insts {
+		if !n.named[m][i] {
 			added++
 		}
 	}
-	return added == 0 || total+added <= maxNamed
+	if added > 0 && n.total+added > maxNamed {
+		return false
+	}
+	n.total += n.add(m, insts)
+	return true
 }
 
 // Enquire returns how metrics are recorded, for all instances that they have or ever had in the archive if the target names none.
 // The limits are those of Control.
 // Errors: os.ErrClosed if the logger does not run; that of ctx, if it ends while a fetch is going on.
 func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, error) {
+	e, err := l.enquire(ctx, targets, false)
+	if err != nil {
+		return nil, err
+	}
 	if err := l.mu.Lock(ctx); err != nil {
 		return nil, err
 	}
@@ -145,18 +180,26 @@ func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, 
 		return nil, os.ErrClosed
 	}
 	states := make([]MetricState, len(targets))
-	e := enquiry{l: l, room: maxValues}
 	for i, t := range targets {
-		states[i] = e.state(ctx, t)
+		states[i] = e.state(t)
 	}
 	return states, nil
 }
 
-// An enquiry is a request for the state of metrics.
+// An enquiry is a request for the state of metrics, with what the collector says about them. It is
+// asked before the request has the lock, so that recording goes on meanwhile.
 type enquiry struct {
 	l         *Logger
-	room      int                          // how many further values there may be
-	instances map[pdu.InDom]instancesReply // of the collector
+	room      int // how many further values there may be
+	metrics   map[pdu.PMID]metricReply
+	instances map[pdu.InDom]instancesReply
+}
+
+// A metricReply is what the collector says about a metric that is not known.
+type metricReply struct {
+	desc pdu.Desc
+	name string
+	err  error
 }
 
 type instancesReply struct {
@@ -164,40 +207,91 @@ type instancesReply struct {
 	err  error
 }
 
-// instancesOf are the instances of a domain, for which the collector is asked once.
-func (e *enquiry) instancesOf(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
-	r, ok := e.instances[d]
-	if !ok {
-		r.list, r.err = e.l.src.Instances(ctx, d)
-		if e.instances == nil {
-			e.instances = map[pdu.InDom]instancesReply{}
-		}
-		e.instances[d] = r
+// enquire asks the collector about targets, with the names of those that are not known if named is
+// true.
+func (l *Logger) enquire(ctx context.Context, targets []Target, named bool) (*enquiry, error) {
+	e := &enquiry{l: l, room: maxValues, metrics: map[pdu.PMID]metricReply{}, instances: map[pdu.InDom]instancesReply{}}
+	if err := l.mu.Lock(ctx); err != nil {
+		return nil, err
 	}
-	return r.list, r.err
+	running := l.running
+	var unknown []pdu.PMID
+	domains := map[pdu.InDom]bool{}
+	for _, t := range targets {
+		if m := l.metrics[t.PMID]; m == nil {
+			unknown = append(unknown, t.PMID)
+		} else if len(t.Insts) == 0 {
+			domains[m.desc.InDom] = true
+		}
+	}
+	l.mu.Unlock()
+	if !running {
+		return nil, os.ErrClosed
+	}
+	if err := e.describe(ctx, unknown, named); err != nil {
+		return nil, err
+	}
+	for _, t := range targets {
+		if r, ok := e.metrics[t.PMID]; ok && r.err == nil && len(t.Insts) == 0 {
+			domains[r.desc.InDom] = true
+		}
+	}
+	delete(domains, pdu.NoInDom)
+	for d := range domains {
+		list, err := l.src.Instances(ctx, d)
+		e.instances[d] = instancesReply{list, err}
+	}
+	return e, context.Cause(ctx)
+}
+
+// describe asks about metrics that are not known.
+func (e *enquiry) describe(ctx context.Context, ids []pdu.PMID, named bool) error {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return nil
+	}
+	descs, err := e.l.src.Descs(ctx, ids)
+	for i, id := range ids {
+		var r metricReply
+		if r.err = err; descs != nil {
+			r.desc, r.err = descs[i], pmapi.ErrorAt(err, i)
+		}
+		if r.err == nil && named {
+			r.name, r.err = e.l.src.Name(ctx, id)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		e.metrics[id] = r
+	}
+	return nil
 }
 
 // state is how a metric is recorded.
-func (e *enquiry) state(ctx context.Context, t Target) MetricState {
+func (e *enquiry) state(t Target) MetricState {
 	s := MetricState{PMID: t.PMID}
 	m := e.l.metrics[t.PMID]
 	var desc pdu.Desc
 	if m != nil {
 		desc = m.desc
-	} else if desc, s.Err = e.l.src.Desc(ctx, t.PMID); s.Err != nil {
+	} else if r := e.metrics[t.PMID]; r.err != nil {
+		s.Err = r.err
 		return s
+	} else {
+		desc = r.desc
 	}
 	insts := slices.Clone(t.Insts)
 	if desc.InDom == pdu.NoInDom {
 		insts = []pdu.InstID{pdu.NoInst}
 	}
 	if len(insts) == 0 {
-		list, err := e.instancesOf(ctx, desc.InDom)
-		if err != nil && (m == nil || len(m.logged) == 0) {
-			s.Err = err
+		r := e.instances[desc.InDom]
+		if r.err != nil && (m == nil || len(m.logged) == 0) {
+			s.Err = r.err
 			return s
 		}
-		for _, i := range list {
+		for _, i := range r.list {
 			insts = append(insts, i.ID)
 		}
 		if m != nil {

@@ -301,7 +301,7 @@ func TestSilentClients(t *testing.T) {
 	})
 }
 
-// One application cannot take all tags, nor can one host. What is not counted is not acknowledged.
+// One application cannot take all tags, nor can one host.
 func TestTagShares(t *testing.T) {
 	o := Options{MaxTags: 8 * 1024}
 	if err := o.complete(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,7 +35,8 @@ type Server struct {
 	// that holds, too.
 	Access *Access
 	// Timeout is how long a client may take to send its version, or the rest of a request of which there is a part, or to
-	// take a reply; 0 means Timeout. A client that has no request is not disconnected.
+	// take a reply; 0 means Timeout. A client that has had no request for a minute is disconnected if
+	// another one connects.
 	Timeout time.Duration
 	// Version is the highest version that is offered; 0 means Version3.
 	Version int
@@ -42,6 +44,9 @@ type Server struct {
 	Controlled func(peer net.Addr, request *ControlReq, states []logger.MetricState, err error)
 	// Log gets what goes wrong; nil means slog.Default().
 	Log *slog.Logger
+
+	volumes volumeLimit
+	current atomic.Pointer[session] // nil while there is no client
 }
 
 // Timeout is how long a client may take, unless a Server says otherwise.
@@ -55,9 +60,35 @@ const (
 	// busyGrace is how long a client that comes while there is another waits for that to go. One that has just gone may
 	// not have been noticed yet.
 	busyGrace = 100 * time.Millisecond
+	// idleTime is how long a client may have no request before another may take its place.
+	idleTime = time.Minute
+	// volumeBurst is how many volumes clients may begin at once, and volumeEvery how long it takes until
+	// they may begin another one. Each is a file, so that requests without a limit fill the disk.
+	volumeBurst = 10
+	volumeEvery = time.Minute
 	// maxWaiting is the number of clients that wait so; further ones are refused at once.
 	maxWaiting = 5
 )
+
+// A volumeLimit limits the volumes that clients begin.
+type volumeLimit struct {
+	mu   sync.Mutex
+	full time.Time // when volumeBurst more may begin
+}
+
+// allow reports whether one more may begin.
+func (v *volumeLimit) allow(now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.full.Before(now) {
+		v.full = now
+	}
+	if v.full.Sub(now) > (volumeBurst-1)*volumeEvery {
+		return false
+	}
+	v.full = v.full.Add(volumeEvery)
+	return true
+}
 
 // errBusy is what a client gets while there is another: EADDRINUSE of Linux.
 const errBusy pdu.Error = -98
@@ -124,6 +155,9 @@ func temporary(err error) bool {
 // admit serves a client if there is no other, and it has access.
 func (s *Server) admit(ctx context.Context, conn net.Conn, busy, waiting chan struct{}) {
 	var admitted bool
+	if c := s.current.Load(); c != nil && c.isIdle(time.Now()) {
+		c.conn.Close()
+	}
 	select {
 	case busy <- struct{}{}:
 		admitted = true
@@ -144,6 +178,8 @@ func (s *Server) admit(ctx context.Context, conn net.Conn, busy, waiting chan st
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	c := &session{Server: s, ctx: ctx, conn: conn, pdus: pdu.NewConn(conn), denied: denied}
+	s.current.Store(c)
+	defer s.current.Store(nil)
 	if err := c.serve(); err != nil && ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
 		s.log().Warn("pmlc: client disconnected", slog.String("client", conn.RemoteAddr().String()), slog.Any("err", err))
 	}

@@ -402,6 +402,75 @@ func TestServerAccess(t *testing.T) {
 	}
 }
 
+// Clients cannot fill the disk with volumes, however many connections they make.
+func TestVolumeLimit(t *testing.T) {
+	l := new(scripted)
+	port, _ := serve(t, &Server{Logger: l})
+	for i := range volumeBurst + 5 {
+		c := dial(t, "tcp", port)
+		_, err := c.NewVolume(t.Context())
+		if want := i >= volumeBurst; errors.Is(err, pdu.ErrAgain) != want || !want && err != nil {
+			t.Errorf("volume %d: %v", i, err)
+		}
+		if err := c.Sync(t.Context()); err != nil {
+			t.Error(err)
+		}
+		c.Close()
+	}
+	if l.volume != volumeBurst {
+		t.Errorf("%d volumes were begun, want %d", l.volume, volumeBurst)
+	}
+	now := time.Unix(1e9, 0)
+	var v volumeLimit
+	for v.allow(now) {
+	}
+	if v.allow(now.Add(volumeEvery-1)) || !v.allow(now.Add(volumeEvery)) || v.allow(now.Add(volumeEvery)) {
+		t.Error("want one more volume after a minute")
+	}
+}
+
+// An idle client does not keep others out.
+func TestIdleClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{Logger: new(scripted), Log: slog.New(slog.DiscardHandler)}
+		busy, waiting := make(chan struct{}, 1), make(chan struct{}, maxWaiting)
+		connect := func() net.Conn {
+			near, far := net.Pipe()
+			waiting <- struct{}{}
+			go s.admit(t.Context(), far, busy, waiting)
+			return near
+		}
+		first := func(c net.Conn) int32 { // the code of the first PDU
+			b := make([]byte, 16)
+			if _, err := io.ReadFull(c, b); err != nil {
+				return 0
+			}
+			return int32(binary.BigEndian.Uint32(b[12:]))
+		}
+		idle := connect()
+		if code := first(idle); code != Version3 {
+			t.Fatalf("code %d", code)
+		}
+		if err := pdu.NewConn(idle).Write(0, pdu.Creds{Version: Version3}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(idleTime / 2)
+		if code := first(connect()); code != int32(errBusy) {
+			t.Errorf("beside a client that has just sent something: code %d", code)
+		}
+		time.Sleep(idleTime / 2)
+		next := connect()
+		if code := first(next); code != Version3 {
+			t.Errorf("beside an idle client: code %d", code)
+		}
+		if _, err := idle.Read(make([]byte, 1)); err == nil {
+			t.Error("the idle client is connected")
+		}
+		next.Close()
+		synctest.Wait()
+	})
+}
+
 // The end of the context ends sessions, those of idle clients, too.
 func TestServeEnds(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
@@ -24,6 +26,14 @@ type session struct {
 	denied  logconf.Ops
 	version int  // 0 until the client has sent it
 	late    bool // the reply to the next request
+
+	idle atomic.Int64 // since when it has no request, in nanoseconds since 1970; 0 while it has one
+}
+
+// isIdle reports whether the client has had no request for idleTime.
+func (c *session) isIdle(now time.Time) bool {
+	since := c.idle.Load()
+	return since != 0 && now.Sub(time.Unix(0, since)) >= idleTime
 }
 
 // qaDelay is by how much a reply is late after QA 1.
@@ -45,7 +55,9 @@ func (c *session) serve() error {
 		if c.version != 0 {
 			c.conn.SetReadDeadline(time.Time{})
 		}
+		c.idle.Store(time.Now().UnixNano())
 		h, body, err := c.pdus.Read()
+		c.idle.Store(0)
 		switch {
 		case errors.Is(err, io.EOF), gone(err):
 			return nil
@@ -155,6 +167,10 @@ func (c *session) status() pdu.PDU {
 func (c *session) newVolume() (pdu.PDU, error) {
 	if err := c.allow(logconf.OpMandatory); err != nil {
 		return nil, err
+	}
+	if !c.volumes.allow(time.Now()) {
+		c.log().Warn("pmlc: new volume refused: too many requests", slog.String("client", c.conn.RemoteAddr().String()))
+		return nil, pdu.ErrAgain
 	}
 	n, err := c.Logger.NewVolume(logger.VolumeRequest)
 	return pdu.Status{Code: pdu.Error(n)}, err
