@@ -10,12 +10,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -487,6 +489,59 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%d files are open, limit %d", c.dir.kept, tt.l.open)
 			}
 		})
+	}
+}
+
+// TestWorthlessFiles: files that are not served do not keep others from being served, whatever they
+// are and however many.
+func TestWorthlessFiles(t *testing.T) {
+	dir := t.TempDir()
+	good := recorded(t)
+	for i := range 40 {
+		write(t, filepath.Join(dir, fmt.Sprintf("a%02d", i)), nil)
+	}
+	for i := range 30 {
+		write(t, filepath.Join(dir, fmt.Sprintf("b%02d", i)), append(slices.Clone(good[:len(good)/2]), make([]byte, 3*len(good))...))
+	}
+	write(t, filepath.Join(dir, "f"), good)
+	l := limits{files: 3, fileBytes: 1 << 20, bytes: int64(len(good)), metrics: 100, open: 1}
+	c := newClient(t, Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)}, l)
+	c.want("mmv.f.rate", "2.5")
+	if c.dir.kept != 1 || c.dir.used.files != 1 {
+		t.Errorf("%d files are open and %+v are used", c.dir.kept, c.dir.used)
+	}
+	if n := len(c.dir.entries); n > 4 {
+		t.Errorf("%d files are looked at again", n)
+	}
+}
+
+// TestOwnerShare: the files of one owner leave room for those of others.
+func TestOwnerShare(t *testing.T) {
+	pcptest.NeedRoot(t, "to give files other owners")
+	dir := t.TempDir()
+	for i := range 8 {
+		path := filepath.Join(dir, fmt.Sprint("a", i))
+		write(t, path, recorded(t))
+		if err := os.Chown(path, 4711, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := filepath.Join(dir, "f")
+	write(t, other, recorded(t))
+	if err := os.Chown(other, 4712, -1); err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)}, limits{files: 8, fileBytes: 1 << 20, bytes: 1 << 20, metrics: 100, open: 9})
+	c.want("mmv.control.files", "5")
+	c.want("mmv.f.rate", "2.5")
+	for i := range 8 {
+		if err := os.Remove(filepath.Join(dir, fmt.Sprint("a", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.want("mmv.control.files", "1")
+	if diff := cmp.Diff(map[int]usage{4712: c.dir.used}, c.dir.owners, cmp.AllowUnexported(usage{})); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
 	}
 }
 

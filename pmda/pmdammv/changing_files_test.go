@@ -112,8 +112,8 @@ func TestVandals(t *testing.T) {
 	for i := range 3 {
 		c.want(fmt.Sprintf("mmv.f%d.rate", i), "2.5")
 	}
-	if c.dir.kept > 4 || c.dir.bytes != 4*int64(len(good)) {
-		t.Errorf("%d files with %d bytes are open", c.dir.kept, c.dir.bytes)
+	if c.dir.kept > 4 || c.dir.used.bytes != 4*int64(len(good)) {
+		t.Errorf("%d files with %d bytes are open", c.dir.kept, c.dir.used.bytes)
 	}
 }
 

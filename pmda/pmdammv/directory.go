@@ -24,7 +24,8 @@ type directory struct {
 	names   []string          // in order, as they were listed last
 	entries map[string]*entry // of files, by name
 	kept    int               // how many files are kept open
-	bytes   int64             // of all files that have been read
+	used    usage             // by files that are served
+	owners  map[int]usage     // by those of each owner but anyOwner
 
 	seen atomic.Pointer[dirSeen] // nil before the first scan
 }
@@ -37,13 +38,16 @@ type dirSeen struct {
 	recent bool
 }
 
+// namesPerFile is how many files are looked at for each that may be served.
+const namesPerFile = 16
+
 // tick is longer than the time between two changes that a file system can tell apart. fileClock
 // measures it.
 const tick = 20 * time.Millisecond
 
 func newDirectory(path string, l limits) *directory {
 	l.open = maxOpen(l.open)
-	return &directory{limits: l, path: path, cpath: append([]byte(path), 0)}
+	return &directory{limits: l, path: path, cpath: append([]byte(path), 0), owners: map[int]usage{}}
 }
 
 // changed reports whether the directory is to be listed. It does not allocate.
@@ -73,11 +77,23 @@ func (d *directory) scan(force bool, log *slog.Logger) []*entry {
 	for _, e := range old {
 		d.drop(e)
 	}
-	readAll(jobs)
-	for _, j := range jobs {
-		d.finish(j, log)
+	for some := range slices.Chunk(jobs, jobsAtOnce) { // which bounds the memory for files that are not served
+		for i := range some {
+			j := &some[i]
+			*j.e = d.open(j.name, j.path, j.err)
+		}
+		readAll(some)
+		for _, j := range some {
+			d.finish(j, log)
+		}
 	}
-	all = slices.DeleteFunc(all, func(e *entry) bool { return e == nil })
+	unserved := 0
+	all = slices.DeleteFunc(all, func(e *entry) bool {
+		if e != nil && e.file == nil {
+			unserved++
+		}
+		return e == nil || e.file == nil && unserved > d.files // it is looked at again when the directory changes
+	})
 	d.names = d.names[:0]
 	d.entries = make(map[string]*entry, len(all))
 	for _, e := range all {
@@ -91,11 +107,15 @@ func (d *directory) scan(force bool, log *slog.Logger) []*entry {
 type job struct {
 	e    **entry // where the entry is to be
 	old  *entry  // nil if there was none
+	name string
 	path string
+	err  error // of the file's stat
 }
 
-// manyJobs are so many that several goroutines read them.
-const manyJobs = 64
+const (
+	manyJobs   = 64  // so many are read by several goroutines
+	jobsAtOnce = 256 // files that are read before it is known whether they are served
+)
 
 // readAll reads the files of jobs whose entries have sources.
 func readAll(jobs []job) {
@@ -135,8 +155,14 @@ func (d *directory) list(log *slog.Logger) {
 	}
 	slices.Sort(d.names)
 	if len(d.names) > d.files {
-		log.Warn("too many MMV files: the last ones are not served", slog.String("dir", d.path), slog.Int("files", len(d.names)), slog.Int("limit", d.files))
-		d.names = d.names[:d.files]
+		d.names = slices.DeleteFunc(d.names, func(name string) bool { // what cannot be an MMV file
+			info, err := os.Stat(filepath.Join(d.path, name))
+			return err != nil || !info.Mode().IsRegular() || info.Size() < headLen
+		})
+	}
+	if most := d.files * namesPerFile; len(d.names) > most {
+		log.Warn("too many files in the directory of MMV files: the last ones are not served", slog.String("dir", d.path), slog.Int("files", len(d.names)), slog.Int("limit", most))
+		d.names = d.names[:most]
 	}
 }
 
@@ -154,16 +180,47 @@ func (d *directory) look(jobs []job, e **entry, name string, old *entry, force b
 		return jobs
 	}
 	d.drop(old)
-	*e = d.open(name, path, err)
-	return append(jobs, job{e, old, path})
+	return append(jobs, job{e, old, name, path, err})
 }
 
 // finish completes a job whose file has been read.
 func (d *directory) finish(j job, log *slog.Logger) {
+	defer func() { d.admit(*j.e); (*j.e).log(log, j.path) }()
 	if j.old != nil && j.old.file != nil && (*j.e).inFlux() {
 		d.await(j)
 	}
-	(*j.e).log(log, j.path)
+}
+
+// admit counts a file that is served, unless it exceeds a limit. One that is not served is closed,
+// and opened again whenever it is read.
+func (d *directory) admit(e *entry) {
+	if e.src == nil || e.counted {
+		return
+	}
+	f := e.src.(*fileSource)
+	if e.file != nil {
+		owner, n := ownerOf(f.info), len(e.file.Metrics)
+		all, own := d.used.add(f.Size(), n), d.owners[owner].add(f.Size(), n)
+		err := all.check(&d.limits, 1, "")
+		if err == nil && owner != anyOwner {
+			err = own.check(&d.limits, ownerShare, ownerShown)
+		}
+		if err == nil {
+			e.counted, d.used, d.owners[owner] = true, all, own
+			if f.h == nil && d.kept < d.limits.open && f.reopen() {
+				d.kept++ // files that are not served may have had its place
+			}
+			return
+		}
+		d.drop(e)
+		e.src, e.file, e.err = nil, nil, err
+		return
+	}
+	if f.h != nil {
+		f.close()
+		f.h = nil
+		d.kept--
+	}
 }
 
 // upToDate reports whether an entry is what a file has now. The writer changes the file's time whenever it sets a value,
@@ -185,20 +242,13 @@ func (d *directory) open(name, path string, err error) *entry {
 	if err != nil {
 		return &entry{name: name, err: err}
 	}
-	switch size := src.Size(); {
-	case size > d.fileBytes:
-		err = fmt.Errorf("it has %d bytes, limit %d", size, d.fileBytes)
-	case size > d.limits.bytes-d.bytes:
-		err = fmt.Errorf("all files together would have more than %d bytes", d.limits.bytes)
-	}
-	if err != nil {
+	if size := src.Size(); size > d.fileBytes {
 		src.close()
-		return &entry{name: name, err: err}
+		return &entry{name: name, err: fmt.Errorf("it has %d bytes, limit %d", size, d.fileBytes)}
 	}
 	if src.h != nil {
 		d.kept++
 	}
-	d.bytes += src.Size()
 	return &entry{name: name, src: src}
 }
 
@@ -209,9 +259,16 @@ func (d *directory) drop(e *entry) {
 	}
 	f := e.src.(*fileSource)
 	f.close()
-	d.bytes -= f.Size()
 	if f.h != nil {
 		d.kept--
+	}
+	if !e.counted {
+		return
+	}
+	owner, n := ownerOf(f.info), len(e.file.Metrics)
+	d.used, d.owners[owner] = d.used.remove(f.Size(), n), d.owners[owner].remove(f.Size(), n)
+	if d.owners[owner] == (usage{}) {
+		delete(d.owners, owner)
 	}
 }
 

@@ -19,6 +19,8 @@ type entry struct {
 	err  error // why file is nil
 	head head  // of the source before it was read
 
+	counted bool // by the directory
+
 	items []item // by number
 
 	tree   atomic.Pointer[fileTree] // nil until it is asked for

@@ -77,6 +77,20 @@ func (s *fileSource) ReadAt(b []byte, off int64) (int, error) {
 	return h.ReadAt(b, off)
 }
 
+// reopen opens the file for as long as it is served, and reports whether it could.
+func (s *fileSource) reopen() bool {
+	h, info, err := openFile(s.path)
+	if err != nil {
+		return false
+	}
+	if !os.SameFile(info, s.info) {
+		h.Close()
+		return false
+	}
+	s.h = h
+	return true
+}
+
 // replaced is false: a change of the directory says when to look for another file of the name.
 func (s *fileSource) replaced() bool { return false }
 
