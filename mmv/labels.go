@@ -2,6 +2,7 @@ package mmv
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,7 +79,8 @@ func labelText(name string, value any) (string, error) {
 	if len(text) > MaxLabelJSON {
 		return "", fmt.Errorf("label %q takes %d bytes as JSON, limit %d", name, len(text), MaxLabelJSON)
 	}
-	if _, err := pdu.ParseLabels(pdu.LabelContext, text, false); err != nil {
+	_, err := pdu.ParseLabels(pdu.LabelContext, text, false)
+	if err = cmp.Or(err, pdu.CheckLabelNames(text)); err != nil {
 		return "", fmt.Errorf("label %q: %w", name, err)
 	}
 	return text, nil

@@ -123,15 +123,12 @@ func (l NamedLabel) Text() string {
 //	others             letters, digits, "_", and "." in compound names
 //	a bad name         fails the set         drops the label, unless none is left
 //
-// We apply the stricter ones to sets that we make, and none to those of peers.
-func validLabelName(name string) bool {
-	if len(name) > MaxLabelName {
-		return false
-	}
+// Sets that we make follow those of 7.x, but no name begins with a digit, which is also
+// the rule of Prometheus. Sets of peers may have any name.
+func validLabelName(name []byte) bool {
 	first := true // of a component
-	for i := range len(name) {
-		c := name[i]
-		if !isLetter(c) && (first || !isDigit(c) && c != '_' && c != '.') {
+	for _, c := range name {
+		if !isLetter(c) && c != '_' && (first || !isDigit(c) && c != '.') {
 			return false
 		}
 		first = c == '.'
@@ -145,8 +142,9 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 // from an empty text. Numbers and strings stay as they are written. Inst is
 // NoInst. All labels are optional or none.
 //
-// Full names are components with dots between them, each a letter, then letters,
-// digits and "_". Errors wrap EINVAL for bad JSON, a bad name and a name
+// Full names are components with dots between them, each a letter or "_", then letters,
+// digits and "_". ParseLabels leaves out labels with other names, which CheckLabelNames
+// reports. Errors wrap EINVAL for bad JSON, a set that has bad names alone and a name
 // that stands twice, and E2BIG for what exceeds the limits.
 func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error) {
 	s := LabelSet{Inst: NoInst}
@@ -156,6 +154,11 @@ func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error)
 	out, err := jsonscan.Compact(nil, []byte(text))
 	if err != nil {
 		return LabelSet{}, labelError(err, errInval)
+	}
+	if err := checkLabelNames(out); err != nil {
+		if out, _ = jsonscan.CompactMembers(nil, out, validLabelName); string(out) == "{}" {
+			return LabelSet{}, err
+		}
 	}
 	flags := LabelFlags(class)
 	if optional {
@@ -170,15 +173,37 @@ func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error)
 		if i > 0 && named[i-1].clashes(l) {
 			return LabelSet{}, labelError(fmt.Errorf("name %q stands twice", named[i-1].full), errInval)
 		}
-		if !validLabelName(l.full) {
-			return LabelSet{}, labelError(fmt.Errorf("bad name %q", l.full), errInval)
-		}
 		s.Labels = append(s.Labels, l.Label)
 	}
 	if len(named) == 0 {
 		s.JSON = nil
 	}
 	return s, nil
+}
+
+// CheckLabelNames reports the labels of a JSON object that ParseLabels leaves out because of
+// their names. The error wraps EINVAL. It is nil for a text that is empty or no JSON object.
+func CheckLabelNames(text string) error { return checkLabelNames([]byte(text)) }
+
+func checkLabelNames(text []byte) error {
+	var first string
+	bad := 0
+	_ = jsonscan.Walk(text, func(m jsonscan.Member) error {
+		if !validLabelName(m.Path) {
+			if bad == 0 {
+				first = string(m.Path[:min(len(m.Path), MaxLabelName)])
+			}
+			bad++
+		}
+		return nil
+	})
+	switch bad {
+	case 0:
+		return nil
+	case 1:
+		return labelError(fmt.Errorf("bad name %q", first), errInval)
+	}
+	return labelError(fmt.Errorf("bad name %q, and %d more", first, bad-1), errInval)
 }
 
 func labelError(err error, code Error) error { return fmt.Errorf("labels: %w: %w", err, code) }

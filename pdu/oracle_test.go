@@ -498,7 +498,8 @@ func TestInteropParseLabels(t *testing.T) {
 			questions = append(questions, question{text, classes[r.IntN(6)], r.IntN(2) == 0})
 		}
 	}
-	for _, s := range []string{`{"a":1,"a":2}`, `{"":1}`, `{"_a":1}`, `{"1a":1}`, `{"a-b":1}`, `{"a":foo}`, `{"a":01}`, `{"a":1,}`, `{"a":1}x`, `{"a":"\x"}`,
+	// Of sets with one bad name, and of names that begin with "_", 6.0.3 makes errors.
+	for _, s := range []string{`{"a":1,"a":2}`, `{"":1}`, `{"1a":1}`, `{"a-b":1}`, `{"a":foo}`, `{"a":01}`, `{"a":1,}`, `{"a":1}x`, `{"a":"\x"}`,
 		`{"a":1,"a":{"b":2}}`, `{"a":{"b":1,"b":2}}`, `{"é":1}`, `{"a\u0062":1}`, `{"a":[1,2}`, `{"a":{}}`, `{}`,
 		`{"` + strings.Repeat("a", 254) + `":1}`} {
 		questions = append(questions, question{s, LabelContext, false})

@@ -1,6 +1,7 @@
 package pmda
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,17 +14,25 @@ import (
 // LabelJSON is labels as a JSON text, for DomainLabels, Labels and InstanceLabels: of a
 // map or a struct, which encoding/json makes an object. No labels are an empty text. Texts
 // may be joined: labels of a name that stands twice are those of the later text. If the labels
-// are wrong, such as one with a bad name, it returns the reason, an invalid text that
-// registration rejects. The counterpart of pmdaAddLabels(3).
+// are wrong, it returns the reason, an invalid text that registration rejects. Registration also
+// rejects labels with bad names. InstanceLabels and LabelsOf lose those labels alone, and the
+// Agent logs it. The counterpart of pmdaAddLabels(3).
 func LabelJSON(labels any) string {
 	s, err := pdu.MakeLabels(pdu.LabelItem, labels, false)
-	if err == nil {
-		return string(s.JSON)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(labels) // MakeLabels has its error
+	text := strings.TrimSuffix(b.String(), "\n")
+	switch {
+	case text == "null": // a nil map
+		return ""
+	case err != nil:
+		return wrongLabels + strings.TrimPrefix(err.Error(), wrongLabels)
+	case len(s.Labels) == 0:
+		return ""
 	}
-	if b, _ := json.Marshal(labels); string(b) == "null" {
-		return "" // a nil map
-	}
-	return wrongLabels + strings.TrimPrefix(err.Error(), wrongLabels)
+	return text // not that of s, which has no bad names
 }
 
 // LabelNotes is LabelJSON for optional labels: those that say something of what they
@@ -47,31 +56,40 @@ const (
 )
 
 // parseLabels makes a label set of a text with any number of objects, which are merged.
-func parseLabels(class pdu.LabelClass, text string) (pdu.LabelSet, error) {
+// dropped reports labels that it leaves out because of their names.
+func parseLabels(class pdu.LabelClass, text string) (s pdu.LabelSet, dropped, err error) {
 	s, first := pdu.ParseLabels(class, text, false)
 	if first == nil {
-		return s, nil
+		return s, pdu.CheckLabelNames(text), nil
 	}
 	var sets []pdu.LabelSet
+	left := false
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
 		if strings.HasPrefix(rest, wrongLabels) {
-			return pdu.LabelSet{}, fmt.Errorf("%s: %w", rest, pdu.ErrArg)
+			return pdu.LabelSet{}, nil, fmt.Errorf("%s: %w", rest, pdu.ErrArg)
 		}
 		var optional bool
 		rest, optional = strings.CutPrefix(rest, optionalLabels)
 		d := json.NewDecoder(strings.NewReader(rest))
 		var object json.RawMessage
 		if err := d.Decode(&object); err != nil {
-			return pdu.LabelSet{}, first
+			return pdu.LabelSet{}, nil, first
 		}
 		s, err := pdu.ParseLabels(class, string(object), optional)
-		if err != nil {
-			return pdu.LabelSet{}, err
+		names := pdu.CheckLabelNames(string(object))
+		if err != nil && names == nil {
+			return pdu.LabelSet{}, nil, err
 		}
+		left = left || len(s.Labels) > 0
+		dropped = cmp.Or(dropped, names)
 		sets = append(sets, s)
 		rest = rest[d.InputOffset():]
 	}
-	return pdu.MergeLabels(nil, sets...)
+	if dropped != nil && !left {
+		return pdu.LabelSet{}, nil, dropped
+	}
+	s, err = pdu.MergeLabels(nil, sets...)
+	return s, dropped, err
 }
 
 // checkLabels refuses a text that is not one of labels; none is right.
@@ -79,7 +97,8 @@ func checkLabels(field, text string) error {
 	if reason, ok := strings.CutPrefix(text, wrongLabels); ok {
 		return fmt.Errorf("%s: %s", field, reason)
 	}
-	if _, err := parseLabels(pdu.LabelItem, text); err != nil {
+	_, dropped, err := parseLabels(pdu.LabelItem, text)
+	if err = cmp.Or(err, dropped); err != nil {
 		return fmt.Errorf("%s %s: %w", field, excerpt(text), err)
 	}
 	return nil
@@ -102,11 +121,11 @@ func (h tableHandler) labels(ctx context.Context, r *Request, of pdu.LabelTarget
 	if text == "" && of.Class == pdu.LabelDomain {
 		return defaultLabels(h.a.Name)
 	}
-	s, err := parseLabels(of.Class, text)
+	s, dropped, err := parseLabels(of.Class, text)
+	if (err != nil || dropped != nil) && h.a.labelsLog.isNew(h.a, text) {
+		h.a.warn(checkLabels("LabelsOf returned", text), "bad labels", slog.Any("of", of))
+	}
 	if err != nil {
-		if h.a.labelsLog.isNew(h.a, text) {
-			h.a.warn(checkLabels("LabelsOf returned", text), "bad labels", slog.Any("of", of))
-		}
 		return nil, reported{err}
 	}
 	if len(s.Labels) == 0 {
@@ -144,11 +163,11 @@ func (h tableHandler) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 		return pdu.LabelSet{Inst: i.ID}
 	}
 	text := in.InstanceLabels(i)
-	s, err := parseLabels(pdu.LabelInstances, text)
+	s, dropped, err := parseLabels(pdu.LabelInstances, text)
+	if (err != nil || dropped != nil) && in.labelsLog.isNew(h.a, "bad labels") { // not the error: many instances are likely to have the same fault
+		h.a.warn(checkLabels("InDom.InstanceLabels returned", text), "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name))
+	}
 	if err != nil {
-		if in.labelsLog.isNew(h.a, "bad labels") { // not the error: many instances are likely to have the same fault
-			h.a.warn(checkLabels("InDom.InstanceLabels returned", text), "bad labels of an instance", slog.String("indom", in.Name), slog.String("instance", i.Name))
-		}
 		s = pdu.LabelSet{Err: pdu.FromError(err)}
 	}
 	s.Inst = i.ID

@@ -56,6 +56,7 @@ func TestLabelTexts(t *testing.T) {
 		{"as long as can be", pmda.LabelJSON(long(pdu.MaxLabelJSON - 8)), "1 labels"},
 		{"too long", pmda.LabelJSON(long(pdu.MaxLabelJSON - 7)), "error: Labels: 65535 bytes of JSON, limit 65534: Argument list too long"},
 		{"bad name", pmda.LabelJSON(map[string]any{"9": 1}), `error: Labels: bad name "9": Invalid argument`},
+		{"bad name among others", pmda.LabelJSON(map[string]any{"a-b": 1, "c": 2}), "error: Labels `{\"a-b\":1,\"c\":2}`: labels: bad name \"a-b\": Invalid argument"},
 		{"bad note", `{"a":1}` + pmda.LabelNotes(map[string]any{"9": 1}), "error: Labels `{\"a\":1}labels: bad name \"9\": Invalid argument`: labels: bad name \"9\": Invalid argument: Bad value for function argument"},
 		{"no object", pmda.LabelJSON(5), "error: Labels: "},
 		{"no JSON", pmda.LabelNotes(func() {}), "error: Labels: "},
@@ -138,14 +139,18 @@ func TestLabelsOf(t *testing.T) {
 	}
 	for range 2 {
 		changed = `9`
-		a.LabelsOf = func(context.Context, *pmda.Request, pdu.LabelTarget) string { return `{"9":1}` }
-		_, err := a.Labels(t.Context(), request(), pdu.LabelReq{Ident: y, Class: pdu.LabelItem}.Target())
-		if !errors.Is(err, syscall.EINVAL) {
-			t.Errorf("bad labels: %v", err)
+		a.LabelsOf = func(context.Context, *pmda.Request, pdu.LabelTarget) string { return `{"9":1,"_b":2}` }
+		if got, want := labels(y, pdu.LabelItem), `-1:{"_b":2,"a":1} 0x10 0x10`; got != want {
+			t.Errorf("beside a bad name: %s, want %s", got, want)
 		}
 	}
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `bad name`) {
 		t.Errorf("log: %s", &log)
+	}
+	a.LabelsOf = func(context.Context, *pmda.Request, pdu.LabelTarget) string { return `{"9":1}` }
+	_, err := a.Labels(t.Context(), request(), pdu.LabelReq{Ident: 400, Class: pdu.LabelDomain}.Target())
+	if !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("bad names alone: %v", err)
 	}
 }
 

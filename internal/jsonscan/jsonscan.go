@@ -39,6 +39,16 @@ func Compact(dst, src []byte) ([]byte, error) {
 	return s.dst, nil
 }
 
+// CompactMembers is Compact for an object without the members whose names keep rejects, and
+// without the objects that have no other members. Members of objects in arrays all stay.
+func CompactMembers(dst, src []byte, keep func(name []byte) bool) ([]byte, error) {
+	s := scanner{src: src, dst: dst, compact: true, keep: keep}
+	if err := s.document(func() { s.value(0) }); err != nil {
+		return dst, err
+	}
+	return s.dst, nil
+}
+
 // Walk calls f for each member of the object in text, and of the objects in it,
 // in the order of the text. A member that is an object is skipped in favour of its
 // members, unless it is empty. An array is one value: its elements are not
@@ -61,6 +71,7 @@ type scanner struct {
 	err     error
 	compact bool
 	dst     []byte // what was read, without white space, if compact
+	keep    func(name []byte) bool
 	member  func(Member) error
 	path    []byte
 	arrays  int // number of open arrays: members within one are not visited
@@ -128,13 +139,14 @@ func (s *scanner) expect(c byte) {
 	}
 }
 
-// value scans any value, with depth objects and arrays around it.
-func (s *scanner) value(depth int) {
+// value scans any value, with depth objects and arrays around it. It reports whether it is an
+// object that lost all members.
+func (s *scanner) value(depth int) (emptied bool) {
 	switch c := s.peek(); {
 	case (c == '{' || c == '[') && depth == MaxDepth:
 		s.fail(fmt.Sprintf("nested deeper than %d", MaxDepth))
 	case c == '{':
-		s.object(depth)
+		return s.object(depth)
 	case c == '[':
 		s.array(depth)
 	case c == '"':
@@ -144,12 +156,22 @@ func (s *scanner) value(depth int) {
 	default:
 		s.word()
 	}
+	return false
 }
 
-func (s *scanner) object(depth int) {
+// object scans an object. It reports whether it dropped all members.
+func (s *scanner) object(depth int) (emptied bool) {
 	s.expect('{')
+	first, kept := len(s.dst), len(s.dst) // where members begin and those kept so far end
 	for s.peek() != '}' {
-		s.pair(depth + 1)
+		if kept == first {
+			s.dst = s.dst[:first] // without the comma after a dropped member
+		}
+		if s.pair(depth + 1) {
+			kept, emptied = len(s.dst), false
+		} else {
+			s.dst, emptied = s.dst[:kept], kept == first
+		}
 		if s.err != nil || s.peek() == '}' {
 			break
 		}
@@ -159,6 +181,7 @@ func (s *scanner) object(depth int) {
 		}
 	}
 	s.close('}')
+	return emptied
 }
 
 func (s *scanner) array(depth int) {
@@ -190,11 +213,11 @@ func (s *scanner) close(c byte) {
 	}
 }
 
-// pair scans a name and its value in an object of the depth.
-func (s *scanner) pair(depth int) {
+// pair scans a name and its value in an object of the depth. It reports whether to keep them.
+func (s *scanner) pair(depth int) (keep bool) {
 	if s.peek() != '"' {
 		s.fail("want a name")
-		return
+		return true
 	}
 	m := Member{NameOff: s.pos + 1, Depth: depth}
 	s.string()
@@ -202,8 +225,9 @@ func (s *scanner) pair(depth int) {
 	s.space()
 	s.expect(':')
 	if s.err != nil {
-		return
+		return true
 	}
+	keep = s.keep == nil || s.arrays > 0 || s.keep(s.src[m.NameOff:m.NameOff+m.NameLen])
 	outer := len(s.path)
 	if s.member != nil && s.arrays == 0 {
 		if outer > 0 {
@@ -213,7 +237,7 @@ func (s *scanner) pair(depth int) {
 	}
 	m.ValueOff = s.pos
 	nested := s.peek() == '{' && !s.emptyObject()
-	s.value(depth)
+	keep = !s.value(depth) && keep
 	m.ValueLen = s.pos - m.ValueOff
 	if s.err == nil && s.member != nil && s.arrays == 0 && !nested {
 		m.Path = s.path
@@ -221,6 +245,7 @@ func (s *scanner) pair(depth int) {
 	}
 	s.path = s.path[:outer]
 	s.space()
+	return keep
 }
 
 // emptyObject reports whether the object that is next has no members.

@@ -55,6 +55,29 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+// TestCompactMembers drops the members whose names begin with x.
+func TestCompactMembers(t *testing.T) {
+	keep := func(name []byte) bool { return !strings.HasPrefix(string(name), "x") }
+	for in, want := range map[string]string{
+		`{ }`:                       `{}`,
+		`{"a":1,"b":2}`:             `{"a":1,"b":2}`,
+		`{"x":1, "b" : 2}`:          `{"b":2}`,
+		`{"a":1,"x":{"b":2},"c":3}`: `{"a":1,"c":3}`,
+		`{"a":1,"x1":2,"x2":3}`:     `{"a":1}`,
+		`{"x1":2,"x2":3,"a":1}`:     `{"a":1}`,
+		`{"x1":2,"x2":3}`:           `{}`,
+		`{"a":{"x":1},"b":{"c":{"x":1},"d":[{"x":1}]},"e":{}}`: `{"b":{"d":[{"x":1}]},"e":{}}`,
+	} {
+		got, err := CompactMembers([]byte("y"), []byte(in), keep)
+		if err != nil || string(got) != "y"+want {
+			t.Errorf("%s: %s, %v, want y%s", in, got, err, want)
+		}
+	}
+	if got, err := CompactMembers([]byte("y"), []byte(`{"a":1,"x":`), keep); err == nil || string(got) != "y" {
+		t.Errorf("damaged: %s, %v", got, err)
+	}
+}
+
 func text(err error) string {
 	if err == nil {
 		return ""

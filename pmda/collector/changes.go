@@ -1,6 +1,8 @@
 package collector
 
 import (
+	"errors"
+	"log/slog"
 	"math/bits"
 	"sync/atomic"
 
@@ -32,9 +34,18 @@ func (c *changes) note(what pdu.Change) {
 }
 
 // noteLabelChanges notes for all clients if the label files have changed since it
-// last looked.
+// last looked. It logs what is wrong with them when that changes.
 func (s *Server) noteLabelChanges() {
-	set, _, _ := s.Labels.Files() // of a directory that cannot be read there are none
+	set, skipped, _ := s.Labels.Files() // of a directory that cannot be read there are none
+	var faults string
+	if err := errors.Join(skipped...); err != nil {
+		faults = err.Error()
+	}
+	if old := s.labelFaults.Swap(&faults); faults != "" && (old == nil || *old != faults) {
+		for _, err := range skipped {
+			s.log.Warn("labels skipped", slog.Any("err", err))
+		}
+	}
 	now := string(set.JSON)
 	if old := s.labels.Swap(&now); old != nil && *old != now {
 		s.changes.note(pdu.ChangeLabels)

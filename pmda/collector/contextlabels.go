@@ -28,8 +28,8 @@ import (
 // has the labels of the host and the client, and reads no files. Files are read at
 // each request. Safe for concurrent use.
 type ContextLabels struct {
-	// Dir is the directory with label files. Files whose name starts with a dot and
-	// files that cannot be parsed are skipped. Empty means none.
+	// Dir is the directory with label files. Files whose name starts with a dot,
+	// files that cannot be parsed and labels with bad names are skipped. Empty means none.
 	Dir string
 	// Conf is a file with settings, labels.conf: "machineid_hash = sha256" gives
 	// the hash of the machine's id instead of the id. It need not exist.
@@ -82,7 +82,7 @@ func (l ContextLabels) For(c *pmda.Client) (pdu.LabelSet, error) {
 }
 
 // Files returns the labels from files alone, the value of pmcd.labels; clients are
-// told when they change. Skipped says why files were skipped.
+// told when they change. Skipped says which files and labels were skipped, and why.
 func (l ContextLabels) Files() (set pdu.LabelSet, skipped []error, err error) {
 	sets, skipped, err := l.files()
 	if err != nil {
@@ -120,32 +120,34 @@ func labelDir(dir string, optional bool) (sets []pdu.LabelSet, skipped []error, 
 		if st, err := os.Stat(file); strings.HasPrefix(e.Name(), ".") || err == nil && !st.Mode().IsRegular() {
 			continue
 		}
-		set, err := labelFile(file, optional)
-		if err != nil {
+		set, dropped, err := labelFile(file, optional)
+		if err = cmp.Or(err, dropped); err != nil {
 			skipped = append(skipped, fmt.Errorf("%s: %w", file, err))
-			continue
 		}
-		sets = append(sets, set)
+		if len(set.Labels) > 0 {
+			sets = append(sets, set)
+		}
 	}
 	return sets, skipped, nil
 }
 
-func labelFile(file string, optional bool) (pdu.LabelSet, error) {
+// labelFile reads a label file. dropped reports labels that are left out.
+func labelFile(file string, optional bool) (set pdu.LabelSet, dropped, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return pdu.LabelSet{}, err
+		return pdu.LabelSet{}, nil, err
 	}
 	defer f.Close()
 	const most = 16 * pdu.MaxLabelJSON // leaves room for white space
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
-		return pdu.LabelSet{}, err
+		return pdu.LabelSet{}, nil, err
 	}
-	set, err := pdu.ParseLabels(pdu.LabelContext, string(text), optional)
+	set, err = pdu.ParseLabels(pdu.LabelContext, string(text), optional)
 	for i := range set.Labels {
 		set.Labels[i].Flags |= pdu.LabelCompound
 	}
-	return set, err
+	return set, pdu.CheckLabelNames(string(text)), err
 }
 
 // host is the labels that say which host this is.

@@ -1,8 +1,10 @@
 package collector_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
 )
@@ -99,6 +102,43 @@ func TestContextLabels(t *testing.T) {
 	files.Dir = filepath.Join(dir, "labels", "dir")
 	if set, skipped, err := files.Files(); err != nil || set.String() != `{"deep":1}` || len(skipped) != 0 {
 		t.Errorf("without optional ones: got %v, %v, %v", set, skipped, err)
+	}
+}
+
+// TestBadLabelNames: a bad name does not hide other labels, and the log says so once.
+func TestBadLabelNames(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.conf": `{"_block":16,"site":"b1"}`, "b.conf": `{"data-center":{"x":1},"rack":"r7"}`, "c.conf": `{"9":1}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log bytes.Buffer
+	s := &collector.Server{Labels: collector.ContextLabels{Dir: dir}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	defer s.Close()
+	set, err := s.Labels.For(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"_block": "16", "site": "b1", "rack": "r7"} {
+		if got, _ := set.Lookup(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	c, err := pmapi.Local(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 2 {
+		if _, err := c.Labels(t.Context(), pdu.MakePMID(2, 0, 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string]string{"b.conf": `data-center.x`, "c.conf": `9`} {
+		if strings.Count(log.String(), file+`: labels: bad name \"`+want+`\"`) != 1 {
+			t.Errorf("%s is not in the log once:\n%s", file, &log)
+		}
 	}
 }
 

@@ -220,6 +220,7 @@ type Server struct {
 	logins       loginlimit.Failures
 	timeout      atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
 	labels       atomic.Pointer[string] // those of files, when they were read last
+	labelFaults  atomic.Pointer[string] // what was wrong with them
 	changes      changes
 	seqnum       atomic.Uint32 // pmcd.seqnum
 	sighups      atomic.Uint32 // pmcd.sighups

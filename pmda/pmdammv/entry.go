@@ -1,6 +1,7 @@
 package pmdammv
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pcp-go/pcp/mmv"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // An entry is a file of the directory, or a Registry, and what was read of it. Once it is read it does not change.
@@ -188,6 +190,16 @@ func (e *entry) log(log *slog.Logger, where string) {
 		}
 		if n++; first == nil {
 			first = fmt.Errorf("the name of metric %q has something else than %s", e.prefix()+m.Name, nameChars)
+		}
+	}
+	for i := range e.file.Labels {
+		text := e.file.Labels[i].JSON
+		_, err := pdu.ParseLabels(pdu.LabelItem, text, false)
+		if err = cmp.Or(err, pdu.CheckLabelNames(text)); err == nil {
+			continue
+		}
+		if n++; first == nil {
+			first = err
 		}
 	}
 	if n > 0 {

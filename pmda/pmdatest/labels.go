@@ -2,6 +2,7 @@ package pmdatest
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -109,7 +110,7 @@ func (c *checker) checkLabelSet(of pdu.LabelTarget, s pdu.LabelSet) {
 		return
 	}
 	want, err := pdu.ParseLabels(of.Class, string(s.JSON), false)
-	if err != nil {
+	if err = cmp.Or(err, pdu.CheckLabelNames(string(s.JSON))); err != nil {
 		c.errorf("Labels(%v): instance %d: %q: %v", of, s.Inst, s.JSON, err)
 		return
 	}
