@@ -76,8 +76,10 @@
 // share them. A Cursor is for one goroutine at a time. Metadata is kept in memory. Volumes are read
 // as needed, through a buffer of each cursor.
 //
-// A compressed file is unpacked once for all sets of the process, into a temporary file. This
-// package reads .gz and .bz2. It reads other formats with the command that PCP uses, such as xz(1).
+// A compressed file is unpacked once for all sets of the process, into a temporary file. One that
+// unpacks to more than 500 times its size is refused. So is one that would leave less than 1/32 of
+// the space of the temporary directory's file system. This package reads .gz and .bz2. It reads
+// other formats with the command that PCP uses, such as xz(1).
 //
 // # Names in the C library
 //

@@ -15,7 +15,7 @@ const MaxRecord = 256 << 20
 
 // Default limits of Options.
 const (
-	MaxUnpacked = 8 << 30 // bytes that one compressed file may unpack to
+	MaxUnpacked = 8 << 30 // bytes that one compressed file may unpack to; less for small files
 	MaxMetadata = 1 << 30 // bytes of memory that the metadata of one archive may take; also of index
 )
 
@@ -29,7 +29,8 @@ type Options struct {
 	FS fs.FS
 	// TempDir is where compressed files are unpacked; "" means os.TempDir().
 	TempDir string
-	// MaxUnpacked and MaxMetadata replace the constants of the same names, if not 0.
+	// MaxUnpacked and MaxMetadata replace the constants of the same names, if not 0. Without
+	// MaxUnpacked, a compressed file may unpack to 64 MiB, or to 500 times its size if that is more.
 	MaxUnpacked, MaxMetadata int64
 	// LastVolume takes the label of an archive from its last volume, which may have no
 	// records yet, instead of from its first one.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/filesys"
@@ -149,6 +150,26 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
+const (
+	// packedRatio is how many times its size a compressed file may unpack to. Archives of real hosts
+	// reach 100. What xz(1) makes of zeros reaches 7000.
+	packedRatio = 500
+	// minUnpacked is what a compressed file may unpack to in any case.
+	minUnpacked = 64 << 20
+	// spaceShare is the part of a file system that is left free: 1/32.
+	spaceShare = 32
+	// spaceEvery is after how many bytes the free space is looked at.
+	spaceEvery = 16 << 20
+)
+
+// unpackLimit is how many bytes a compressed file of a size may unpack to.
+func (o *Options) unpackLimit(packed int64) int64 {
+	if o.MaxUnpacked != 0 {
+		return o.MaxUnpacked
+	}
+	return min(max(minUnpacked, packed*packedRatio), MaxUnpacked)
+}
+
 // A tempFile is a temporary file that is nobody else's.
 type tempFile struct{ *os.File }
 
@@ -170,10 +191,13 @@ func copyToTemp(dir string, limit int64, fill func(io.Writer) error) (*os.File, 
 		return nil, err
 	}
 	os.Remove(f.Name()) // fails where open files cannot be removed; see closeTemp
-	w := &limitedWriter{w: f, left: limit}
+	w := &limitedWriter{w: f, left: limit, space: func() bool { return hasSpace(f) }}
 	err = fill(w)
-	if w.exceeded {
+	switch {
+	case w.exceeded:
 		err = flawed(pdu.ErrLogRec, "unpacks to more than %d bytes (Options.MaxUnpacked)", limit)
+	case w.full:
+		err = &fs.PathError{Op: "unpack", Path: filepath.Dir(f.Name()), Err: syscall.ENOSPC}
 	}
 	if err != nil {
 		closeTemp(f)
@@ -182,11 +206,13 @@ func copyToTemp(dir string, limit int64, fill func(io.Writer) error) (*os.File, 
 	return f, nil
 }
 
-// A limitedWriter fails after a number of bytes.
+// A limitedWriter fails after a number of bytes, and when there is too little space.
 type limitedWriter struct {
-	w        io.Writer
-	left     int64
-	exceeded bool
+	w              io.Writer
+	left           int64
+	unseen         int64       // bytes that were written since space was called
+	space          func() bool // whether there is space for more
+	exceeded, full bool
 }
 
 func (l *limitedWriter) Write(p []byte) (int, error) {
@@ -195,6 +221,12 @@ func (l *limitedWriter) Write(p []byte) (int, error) {
 		return 0, io.ErrShortWrite
 	}
 	l.left -= int64(len(p))
+	if l.unseen += int64(len(p)); l.unseen >= spaceEvery {
+		l.unseen = 0
+		if l.full = !l.space(); l.full {
+			return 0, io.ErrShortWrite
+		}
+	}
 	return l.w.Write(p)
 }
 
@@ -263,7 +295,15 @@ func (o *Options) openSource(ctx context.Context, name string) (source, error) {
 		return compressions[packed-1].unpackTo(ctx, w, f)
 	}
 	unpack := func() (*os.File, error) {
-		return copyToTemp(o.TempDir, limitOr(o.MaxUnpacked, MaxUnpacked), fill)
+		limit := limitOr(o.MaxUnpacked, MaxUnpacked)
+		if packed != 0 {
+			info, err := f.Stat()
+			if err != nil {
+				return nil, err
+			}
+			limit = o.unpackLimit(info.Size())
+		}
+		return copyToTemp(o.TempDir, limit, fill)
 	}
 	if o.FS != nil {
 		t, err := unpack()

@@ -1,0 +1,62 @@
+package archive
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"syscall"
+	"testing"
+	"testing/fstest"
+
+	"github.com/pcp-go/pcp/pdu"
+)
+
+// A small compressed file cannot fill the temporary directory.
+func TestUnpackRatio(t *testing.T) {
+	for _, c := range []struct{ packed, max, want int64 }{
+		{1, 0, minUnpacked},
+		{366 << 10, 0, 366 << 10 * packedRatio},
+		{1 << 30, 0, MaxUnpacked},
+		{1, MaxUnpacked, MaxUnpacked}, // for callers who know
+	} {
+		if got := (&Options{MaxUnpacked: c.max}).unpackLimit(c.packed); got != c.want {
+			t.Errorf("%d bytes with MaxUnpacked %d: %d, want %d", c.packed, c.max, got, c.want)
+		}
+	}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	zeros := make([]byte, 1<<20)
+	for range minUnpacked>>20 + 1 {
+		z.Write(zeros)
+	}
+	z.Close()
+	files := fstest.MapFS{"a.gz": {Data: b.Bytes()}}
+	src, err := (&Options{FS: files, TempDir: t.TempDir()}).openSource(t.Context(), "a.gz")
+	if !errors.Is(err, pdu.ErrLogRec) {
+		t.Errorf("%d bytes of %d: %v, %v", len(zeros), b.Len(), src, err)
+	}
+}
+
+// What is unpacked leaves some space to others.
+func TestUnpackSpace(t *testing.T) {
+	calls := 0
+	w := &limitedWriter{w: io.Discard, left: 10 * spaceEvery, space: func() bool { calls++; return calls < 3 }}
+	err := error(nil)
+	written := 0
+	for b := make([]byte, spaceEvery/4); err == nil; written += len(b) {
+		_, err = w.Write(b)
+	}
+	if !w.full || w.exceeded || written > 3*spaceEvery {
+		t.Errorf("%d bytes were written: %+v", written, w)
+	}
+	_, err = copyToTemp(t.TempDir(), 1<<30, func(w io.Writer) error {
+		w.(*limitedWriter).space = func() bool { return false }
+		_, err := w.Write(make([]byte, spaceEvery))
+		return err
+	})
+	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want ENOSPC", err)
+	}
+}
