@@ -22,8 +22,8 @@ import (
 // the routines. It is for one goroutine at a time.
 type Table struct {
 	// Conf is the configuration file, usually /etc/pcp/pmcd/pmcd.conf. Of its lines those of type dso count, without that of
-	// pmcd itself, and one that begins with "linux", whatever its type, stands for the agent of linux_init. It is read when the
-	// Table is first used.
+	// pmcd itself, and those named "linux" and "proc", whatever their type, stand for the agents of linux_init and proc_init. It
+	// is read when the Table is first used.
 	Conf string
 	// Dir is the directory of agents, usually /var/lib/pcp/pmdas, to which paths of shared objects are relative.
 	Dir string
@@ -96,12 +96,18 @@ func (t *Table) change(op string, e entry, f func() error) error {
 	return err
 }
 
+// programs are the agents that a configuration file has as programs, and PCP has as shared objects
+// too, with their domains.
+var programs = map[string]pdu.Domain{"linux": 60, "proc": 3}
+
 // parseLine is the entry of a line of the configuration file. It is less strict than pmcd is, as in the C library.
 func (t *Table) parseLine(line string) (e entry, ok bool) {
-	if strings.HasPrefix(line, "linux") {
-		return entry{60, filepath.Join(t.Dir, "linux", "pmda_linux.so"), "linux_init"}, true
-	}
 	words := strings.Fields(line)
+	if len(words) > 0 && strings.HasPrefix(line, words[0]) {
+		if domain := programs[words[0]]; domain != 0 {
+			return entry{domain, filepath.Join(t.Dir, words[0], "pmda_"+words[0]+".so"), words[0] + "_init"}, true
+		}
+	}
 	if len(words) < 5 || strings.TrimLeft(line, "# \t") != line || words[0] == "pmcd" || words[2] != "dso" {
 		return e, false
 	}

@@ -24,6 +24,9 @@ linux 60 pipe binary /lib/pmdalinux
 one 400 dso one_init /lib/one.so
 two 401 dso one_init /lib/two.so more
 pipe 402 pipe binary /lib/pmdapipe
+proc 3 pipe binary /lib/pmdaproc -d 3
+ linux 61 pipe binary /lib/pmdalinux
+process 404 pipe binary /lib/process
 bad x dso one_init /lib/one.so
 far 512 dso one_init /lib/one.so
 short 403 dso one_init
@@ -40,7 +43,7 @@ func newTable(t *testing.T, text string) *local.Table {
 	}
 	one := func(d pdu.Domain) (pmda.Handler, error) { return newAgent(t, fmt.Sprint("d", d), d), nil }
 	return &local.Table{Conf: path, Dir: "/agents", Make: map[string]func(pdu.Domain) (pmda.Handler, error){
-		"one_init": one, "linux_init": one,
+		"one_init": one, "linux_init": one, "proc_init": one,
 		"fail_init": func(pdu.Domain) (pmda.Handler, error) { return nil, errors.New("out of order") },
 	}}
 }
@@ -64,20 +67,20 @@ func TestTable(t *testing.T) {
 		specs string // separated by blanks
 		want  string // the domains
 	}{
-		{"", "60 400 401"},
+		{"", "60 400 401 3"},
 		{"clear", ""},
 		{"clear add,9,/lib/x,one_init", "9"},
-		{"add,9,/lib/x,one_init", "60 400 401 9"},
-		{"add,400,/lib/x,one_init", "60 400 401"},
-		{"add,9,/lib/x,other_init", "60 400 401"},
-		{"add,9,/lib/x,fail_init", "60 400 401"},
+		{"add,9,/lib/x,one_init", "60 400 401 3 9"},
+		{"add,400,/lib/x,one_init", "60 400 401 3"},
+		{"add,9,/lib/x,other_init", "60 400 401 3"},
+		{"add,9,/lib/x,fail_init", "60 400 401 3"},
 		{"add,9,/lib/x,one_init clear", ""},
-		{"del,400", "60 401"},
-		{"del,400, del,60,x", "401"},
-		{"del,,/lib/two.so", "60 400"},
-		{"del,0,/lib/two.so,0", "60 400"},
-		{"del,,/agents/linux/pmda_linux.so", "400 401"},
-		{"add,400,/lib/x,one_init del,400", "60 401"},
+		{"del,400", "60 401 3"},
+		{"del,400, del,60,x", "401 3"},
+		{"del,,/lib/two.so", "60 400 3"},
+		{"del,0,/lib/two.so,0", "60 400 3"},
+		{"del,,/agents/linux/pmda_linux.so", "400 401 3"},
+		{"add,400,/lib/x,one_init del,400", "60 401 3"},
 	} {
 		table := newTable(t, conf)
 		for _, spec := range strings.Fields(tt.specs) {
@@ -113,7 +116,7 @@ func TestTableErrors(t *testing.T) {
 		if _, refused := errors.AsType[local.SpecError](err); refused == errors.Is(err, pdu.ErrInDom) {
 			t.Errorf("%q: %T is not one of a SpecError and pdu.ErrInDom", spec, err)
 		}
-		if got := domains(t, table); got != "60 400 401" {
+		if got := domains(t, table); got != "60 400 401 3" {
 			t.Errorf("%q: agents of %s after an error", spec, got)
 		}
 	}
