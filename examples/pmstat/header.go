@@ -40,7 +40,7 @@ func (r *report) printHeader() {
 	}
 	processors, titles := "         cpu", "  us  sy  id"
 	if r.extended {
-		processors, titles = "                 cpu", "  us  sy  id  wa  st"
+		processors, titles = "                     cpu", "  us  sy  id  wa  st  gu"
 	}
 	fmt.Fprintf(r.out, "%s      swap        io    system%s\n%s   %s   bi   bo   in   cs%s\n", first, processors, second, swap, titles)
 }

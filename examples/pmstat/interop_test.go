@@ -15,14 +15,17 @@ var all = flag.Bool("all", false, "compare what is printed of all archives of PC
 
 // TestArchives compares what PCP's pmstat and ours print of archives.
 func TestArchives(t *testing.T) {
-	options := []string{"-s 30 -a", "-x -t 1 -S +10 -s 5 -z -a"}
+	options := []string{"-s 30 -a", "-t 1 -S +10 -s 5 -z -a"}
 	differs := map[string]string{}
+	for _, name := range []string{"diff1", "diff2", "log-derived", "pcp-uptime", "rep", "section-c"} {
+		differs["* archives/"+name] = "PCP before 7 repeats that there is no data"
+	}
 	if *all {
 		const (
 			reversed = "PCP takes the bytes of 64-bit values in the wrong order if the type in their block is missing"
 			damaged  = "PCP finds damaged records at other requests"
 		)
-		options = append(options, "-t 60 -s 10 -l -a", "-t 0.25 -s 25 -x -Z EST5EDT -a", "-A 10sec -t 10 -s 6 -a", "-t 1hour -s 30 -a", "-O -30sec -t 7 -s 8 -a", "-S 30 -T +2min -t 7 -s 1 -a")
+		options = append(options, "-t 60 -s 10 -l -a", "-t 0.25 -s 25 -Z EST5EDT -a", "-A 10sec -t 10 -s 6 -a", "-t 1hour -s 30 -a", "-O -30sec -t 7 -s 8 -a", "-S 30 -T +2min -t 7 -s 1 -a")
 		differs["* archives/960624.08.17_v2"] = reversed
 		differs["* archives/babylon.pmview_v2"] = reversed
 		differs["* badarchives/archive-20141125-000009"] = damaged

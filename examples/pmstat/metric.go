@@ -28,6 +28,8 @@ const (
 	cpuIdle
 	cpuWait
 	cpuSteal
+	cpuGuest
+	cpuGuestNice
 	metricCount
 )
 
@@ -51,6 +53,9 @@ var metricNames = [metricCount]struct{ name, fallback string }{
 	cpuIdle:    {name: "kernel.all.cpu.idle"},
 	cpuWait:    {name: "kernel.all.cpu.wait.total"},
 	cpuSteal:   {name: "kernel.all.cpu.steal"},
+
+	cpuGuest:     {name: "kernel.all.cpu.guest"},
+	cpuGuestNice: {name: "kernel.all.cpu.guest_nice"},
 }
 
 const loadInstance = "1 minute"

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -50,8 +51,18 @@ func (r *report) print(ctx context.Context) error {
 		if err := r.acknowledge(); err != nil {
 			return err
 		}
-		if r.ended(ctx) {
+		if r.ended() {
 			r.out.Flush()
+			return r.endError()
+		}
+	}
+	return nil
+}
+
+// endError is the error of a report without -s whose sources have all ended. PCP's exit status is 0 if no archive has data.
+func (r *report) endError() error {
+	for _, s := range r.sources {
+		if !s.noData {
 			return &tool.ExitError{Status: 1, Err: pdu.ErrEOL}
 		}
 	}
@@ -69,15 +80,9 @@ func (r *report) await(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// ended reports whether there will be nothing more to print. A source without data goes on, as long as -s or -T limits that: it
-// may be an archive whose beginning is still to come.
-func (r *report) ended(ctx context.Context) bool {
-	for _, s := range r.sources {
-		if !s.dropped && (r.control != nil || r.samples > 0 || s.printed || !s.isPast(ctx)) {
-			return false
-		}
-	}
-	return true
+// ended reports whether all sources have ended.
+func (r *report) ended() bool {
+	return !slices.ContainsFunc(r.sources, func(s *source) bool { return !s.dropped })
 }
 
 // printSample fetches and prints the sample of a source.
@@ -99,8 +104,9 @@ func (r *report) printSample(ctx context.Context, s *source) error {
 		_ = s.pc.Reconnect(ctx) // the next fetch says whether it has succeeded
 	case code == pdu.ErrEOL && r.control != nil:
 		return r.atEnd()
-	case code == pdu.ErrEOL && !s.printed:
+	case code == pdu.ErrEOL && !s.printed && !s.noData:
 		fmt.Fprintf(r.out, " No data in the archive\n")
+		s.noData = s.isPast(ctx) // else its beginning is still to come
 	default:
 		fmt.Fprintf(r.out, " pmFetchGroup: %v\n", tool.Cause(err))
 		s.dropped = true

@@ -23,7 +23,7 @@ func (r *report) printRow(s *source) {
 		printRate(r.out, s, m)
 	}
 	u, ok := s.percent()
-	columns := []uint32{u.user, u.sys, u.idle, u.wait, u.steal}
+	columns := []uint32{u.user, u.sys, u.idle, u.wait, u.steal, u.guest}
 	if !r.extended {
 		columns = columns[:3]
 	}

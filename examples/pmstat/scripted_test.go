@@ -1,14 +1,20 @@
 package main
 
 import (
+	"errors"
 	"flag"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/logimport"
 	"github.com/pcp-go/pcp/examples/internal/scripted"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -80,13 +86,72 @@ type change = func(c *scripted.Collector)
 
 func suite() *scripted.Suite {
 	const noRate = "there is no rate if no time has passed; PCP's pmstat has one as if a nanosecond had passed"
-	s := &scripted.Suite{Tool: "pmstat", Golden: "testdata/scripted", Differs: map[string]string{
+	s := &scripted.Suite{Tool: "pmstat", Golden: "testdata/scripted", Adapt: dropGuest, Differs: map[string]string{
 		"clock stands": noRate, "clock goes back": noRate,
+		"archive -t 1hour -s 2": "PCP before 7 repeats that there is no data",
 	}}
 	addLive(s)
 	addOptions(s)
 	addArchive(s)
 	return s
+}
+
+var guestColumn = regexp.MustCompile(`(?m)^(1 .*(?: {1,3}[\d?]+){5}) {1,3}[\d?]+\|$`)
+
+// dropGuest removes the column of guests, which pmstat -x has since PCP 7.
+func dropGuest(printed string) string {
+	const titles, guest = "  us  sy  id  wa  st", "  gu"
+	if !strings.Contains(printed, titles+guest) {
+		return printed
+	}
+	printed = strings.ReplaceAll(printed, titles+guest, titles)
+	printed = strings.ReplaceAll(printed, strings.Repeat(" ", 21)+"cpu|", strings.Repeat(" ", 17)+"cpu|")
+	return guestColumn.ReplaceAllString(printed, "$1|")
+}
+
+// TestGuests: the last column of -x is the time of guests, which counts in the percentages.
+func TestGuests(t *testing.T) {
+	c := newCollector()
+	for _, m := range []int{cpuGuest, cpuGuestNice} {
+		d := pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemCounter, Units: pdu.TimeMSec, InDom: pdu.NoInDom}
+		c.Metrics = append(c.Metrics, newMetric(m, d, count(100, 250)))
+	}
+	ours := pcptest.Build(t, "./examples/pmstat")
+	for args, want := range map[string]string{
+		"-x": "  us  sy  id  wa  st  gu\n",
+		"":   "  us  sy  id\n",
+	} {
+		stdout, stderr, status := pcptest.Run(t, nil, "", append([]string{ours, "-h", c.Serve(t), "-t", "10msec", "-s", "1"}, strings.Fields(args)...)...)
+		row := "  26  17  58\n" // of 2000
+		if args == "-x" {
+			row = "  21  11  40   6   2  20\n" // of 2500
+		}
+		if status != 0 || !strings.Contains(stdout, want) || !strings.HasSuffix(stdout, row) {
+			t.Errorf("%q: exit status %d\n%s%s", args, status, stdout, stderr)
+		}
+	}
+}
+
+// TestOneRecord: an archive that ends before the first row is no endless loop.
+func TestOneRecord(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "one")
+	im, err := logimport.New(base, archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := im.AddMetric("mem.util.free", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemInstant, Units: pdu.SpaceKByte, InDom: pdu.NoInDom}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(im.Put("mem.util.free", "", pdu.Uint64(1000)), im.Write(time.Unix(1_700_000_000, 0)), im.Close()); err != nil {
+		t.Fatal(err)
+	}
+	end := " No data in the archive\n pmFetchGroup: " + pdu.ErrEOL.Error() + "\n"
+	for _, args := range []string{"-s 100", "-t 1", "-S 1000 -s 3"} {
+		stdout, stderr, status := pcptest.Run(t, nil, "", append([]string{pcptest.Build(t, "./examples/pmstat"), "-z", "-a", base}, strings.Fields(args)...)...)
+		if status != 0 || strings.Count(stdout, "\n") != 7 || !strings.HasSuffix(stdout, end) {
+			t.Errorf("%s: exit status %d\n%s%s", args, status, stdout, stderr)
+		}
+	}
 }
 
 // addLive adds cases with collectors of all kinds.
@@ -172,7 +237,7 @@ func addLive(s *scripted.Suite) {
 func loseConnections(c *scripted.Collector) {
 	fetches := new(atomic.Int64)
 	c.Clock = func(int) time.Time { return time.Unix(1_700_000_000+2*fetches.Add(1), 0) }
-	for m := blocksIn; m < metricCount; m++ {
+	for m := blocksIn; m <= cpuSteal; m++ {
 		c.Metrics[m].Values = func(_ int, w writer) { w.Uint64(pdu.NoInst, 1000*uint64(fetches.Load())) }
 	}
 	c.Fail = func(n int) pdu.Error {

@@ -21,6 +21,7 @@ type source struct {
 	now, before pdu.Result // the latest sample, and the one before it
 	samples     int        // fetched so far, without those that have failed
 	printed     bool       // a row
+	noData      bool       // that the archive has ended without a row has been printed
 	time        time.Time  // of the latest fetch; if that has failed by this computer's clock
 	dropped     bool       // no more is fetched
 }
@@ -111,14 +112,18 @@ func (s *source) rate(m int, to pdu.Atom) (pdu.Atom, error) {
 }
 
 // usage is how the processors were used.
-type usage struct{ user, sys, idle, wait, steal uint32 }
+type usage struct{ user, sys, idle, wait, steal, guest uint32 }
 
-// percent is the usage of the processors in percent. ok is false if it is not known. Without extended, waiting is idle and what
-// other guests have taken is of the system.
+// percent is the usage of the processors in percent. ok is false if it is not known. Without extended, waiting is idle, what
+// other guests have taken is of the system, and what own guests have taken, which is also of the user, does not count again.
 func (s *source) percent() (u usage, ok bool) {
 	var v [metricCount]uint64
 	var total uint64
-	for m := cpuNice; m <= cpuSteal; m++ {
+	last := cpuSteal
+	if s.extended {
+		last = cpuGuestNice
+	}
+	for m := cpuNice; m <= last; m++ {
 		n, ok := numberOf[uint64](s, m)
 		if !ok && (m == cpuUser || m == cpuSys || m == cpuIdle) {
 			return u, false
@@ -133,7 +138,7 @@ func (s *source) percent() (u usage, ok bool) {
 	if s.extended {
 		return usage{
 			user: percent(v[cpuNice] + v[cpuUser]), sys: percent(v[cpuIntr] + v[cpuSys]), idle: percent(v[cpuIdle]),
-			wait: percent(v[cpuWait]), steal: percent(v[cpuSteal]),
+			wait: percent(v[cpuWait]), steal: percent(v[cpuSteal]), guest: percent(v[cpuGuest] + v[cpuGuestNice]),
 		}, true
 	}
 	return usage{
@@ -148,5 +153,5 @@ func (s *source) isPast(ctx context.Context) bool {
 	}
 	_, next, _ := s.pc.Mode()
 	end, err := s.pc.ArchiveEnd(ctx)
-	return err == nil && next.After(end)
+	return err != nil || next.After(end)
 }

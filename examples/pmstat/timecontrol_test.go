@@ -88,7 +88,7 @@ func TestInteropTimeControl(t *testing.T) {
 	ours := pcptest.Build(t, "./examples/pmstat")
 	for _, tt := range []struct{ name, args, commands string }{
 		{"forward", "", "step 0,step 1,step 2,step 3"},
-		{"later", "-x", "step 2,step 3,step 4"},
+		{"later", "", "step 2,step 3,step 4"},
 		{"first interval", "", "step 1 2,step 3 2,step 5 2"},
 		{"back and on", "", "step 1,step 2,step 3,back 2,back 1,step 2,step 3,stop,step 4,step 5,play,step 1,step 2"},
 		{"back first", "", "back 2,step 1,step 2,step 3"},
