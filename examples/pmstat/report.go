@@ -59,7 +59,8 @@ func (r *report) print(ctx context.Context) error {
 	return nil
 }
 
-// endError is the error of a report without -s whose sources have all ended. PCP's exit status is 0 if no archive has data.
+// endError is the error of a report whose sources have all ended. PCP's exit status is 0 if no
+// archive has data.
 func (r *report) endError() error {
 	for _, s := range r.sources {
 		if !s.noData {

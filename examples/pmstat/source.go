@@ -114,8 +114,9 @@ func (s *source) rate(m int, to pdu.Atom) (pdu.Atom, error) {
 // usage is how the processors were used.
 type usage struct{ user, sys, idle, wait, steal, guest uint32 }
 
-// percent is the usage of the processors in percent. ok is false if it is not known. Without extended, waiting is idle, what
-// other guests have taken is of the system, and what own guests have taken, which is also of the user, does not count again.
+// percent is the usage of the processors in percent. ok is false if it is not known. Without
+// extended, waiting is idle and what other guests have taken is of the system. Time of own guests,
+// which is also of the user, counts twice with extended, as in PCP.
 func (s *source) percent() (u usage, ok bool) {
 	var v [metricCount]uint64
 	var total uint64

@@ -22,8 +22,8 @@ import (
 // the routines. It is for one goroutine at a time.
 type Table struct {
 	// Conf is the configuration file, usually /etc/pcp/pmcd/pmcd.conf. Of its lines those of type dso count, without that of
-	// pmcd itself. Lines of any type named "linux" and "proc" stand for the agents of linux_init and
-	// proc_init. It is read when the Table is first used.
+	// pmcd itself. Lines of any type named "linux" and "proc" stand for the agents of linux_init
+	// and proc_init. It is read when the Table is first used.
 	Conf string
 	// Dir is the directory of agents, usually /var/lib/pcp/pmdas, to which paths of shared objects are relative.
 	Dir string

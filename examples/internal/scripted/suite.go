@@ -41,7 +41,8 @@ type Suite struct {
 	Cases   []Case
 	Differs map[string]string // titles of cases in which ours differs on purpose, and why
 
-	// Adapt removes from what ours printed what a later PCP prints in addition; nil removes nothing.
+	// Adapt removes from what ours printed what a later PCP prints in addition. nil removes
+	// nothing.
 	Adapt func(printed string) string
 }
 
