@@ -151,7 +151,7 @@ func (p *csv) appendHeader() {
 	for _, c := range p.layout.columns {
 		m := &p.h.Metrics[c.metric]
 		name := m.Name
-		if !m.Singular() {
+		if !m.Singular() && p.o.InstInfo {
 			name += "-" + c.inst.Name
 		}
 		p.line = append(append(p.line, p.delimiter...), '"')

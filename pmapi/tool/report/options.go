@@ -30,7 +30,7 @@ type Options struct {
 
 	Header    bool // header
 	UnitInfo  bool // unitinfo: the line of units
-	InstInfo  bool // instinfo: the line of instances
+	InstInfo  bool // instinfo: the line of instances; with csv, their names in those of columns
 	Globals   bool // globals: the metrics of [global] are reported, too
 	Timestamp bool // timestamp: there is a column of times
 

@@ -538,6 +538,18 @@ var printerTests = []struct {
 `),
 	},
 	{
+		name: "csv without instances",
+		change: func(o *Options) {
+			o.Output, o.Delimiter, o.TimeFormat, o.InstInfo = OutputCSV, ",", "%Y-%m-%d %H:%M:%S", false
+		},
+		metrics: []Metric{metric("disk.dev.read", "d.d.read", "count/s", "sda", "sdb"), metric("mem.util.used", "m.u.used", "Kbyte")},
+		samples: []*Sample{sample(1, "sda=1. sdb=-inf", "1")},
+		want: lines(`
+		|Time,"disk.dev.read","disk.dev.read","mem.util.used"
+		|1970-01-01 00:00:01,1.000,-inf,1
+`),
+	},
+	{
 		name: "csv with labels",
 		change: func(o *Options) {
 			o.Output, o.Delimiter, o.TimeFormat = OutputCSV, ",", "%Y-%m-%d %H:%M:%S"
