@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/pcp-go/pcp/examples/internal/pmcc"
 	"github.com/pcp-go/pcp/pdu"
@@ -39,25 +40,26 @@ func run(ctx context.Context, c *tool.Command) error {
 	if err := pc.Fetch(ctx, ids, &r); err != nil {
 		return &pmcc.Error{Err: err}
 	}
-	line, err := format(&r, descs)
-	if err != nil {
-		return &pmcc.Error{Err: err}
+	line, missing := format(&r, descs)
+	if missing != nil {
+		return &pmcc.Error{Err: pdu.ErrValue, Args: missing}
 	}
 	fmt.Printf(" %s %s\n", r.Time.In(c.Location).Format("15:04:05"), line)
 	return nil
 }
 
-// format is what follows the time of day. A value that is missing is pdu.ErrConv, as with PCP's tool.
-func format(r *pdu.Result, descs []pdu.Desc) (line string, err error) {
+// format is what follows the time of day, and the metrics whose values are missing.
+func format(r *pdu.Result, descs []pdu.Desc) (line string, missing []string) {
 	value := func(metric, i int) float64 {
-		v, e := 0.0, error(pdu.ErrConv)
 		if r.At(metric).Len() > i {
-			v, e = pdu.As[float64](r.At(metric).Atom(i, descs[metric].Type))
+			if v, err := pdu.As[float64](r.At(metric).Atom(i, descs[metric].Type)); err == nil {
+				return v
+			}
 		}
-		if e != nil {
-			err = pdu.ErrConv
+		if name := metrics[metric]; !slices.Contains(missing, name) {
+			missing = append(missing, name)
 		}
-		return v
+		return 0
 	}
 	minutes, users := int64(value(0, 0))/60, int64(value(1, 0))
 	hours, days := minutes/60, minutes/60/24
@@ -78,5 +80,5 @@ func format(r *pdu.Result, descs []pdu.Desc) (line string, err error) {
 	} else {
 		line += fmt.Sprintf("%2d users, ", users)
 	}
-	return line + fmt.Sprintf(" load average: %.2f, %.2f, %.2f", value(2, 0), value(2, 1), value(2, 2)), err
+	return line + fmt.Sprintf(" load average: %.2f, %.2f, %.2f", value(2, 0), value(2, 1), value(2, 2)), missing
 }

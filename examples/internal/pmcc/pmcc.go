@@ -86,7 +86,13 @@ func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID,
 	}
 	descs, err := pc.Descs(ctx, ids)
 	if err != nil {
-		return nil, nil, &Error{Err: err}
+		var failed []string
+		for i, d := range descs {
+			if d.PMID == pdu.NoPMID {
+				failed = append(failed, names[i])
+			}
+		}
+		return nil, nil, &Error{err, failed}
 	}
 	return ids, descs, nil
 }
