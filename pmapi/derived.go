@@ -76,13 +76,14 @@ import (
 //
 // # Names
 //
-// A metric of the source hides a derived metric of the same name. If an expression names a metric
-// that the source does not have, then in a context on a collector the derived metric is missing in
-// Traverse and Children, its Desc is pdu.ErrBadDerive, and its values are pdu.ErrNoAgent. In a
-// context on an archive it exists without values.
+// A metric of the source hides a derived metric of the same name. An expression that names a metric
+// that the source does not have cannot be computed. The same is true of an expression that names
+// another derived metric; but the function defined may name one. Contexts on collectors and on
+// archives treat such a metric alike:
 //
-// An expression that names another derived metric has a descriptor, and pdu.ErrNoAgent instead of
-// values, as in the C library. The function defined is 1 for such a metric.
+//   - Lookup fails with pdu.ErrName, and the error wraps a *DerivedError with the reason.
+//   - Traverse and Children leave its name out.
+//   - Desc of its PMID fails with pdu.ErrBadDerive, and the values of Fetch with pdu.ErrPMID.
 type Derived struct {
 	// Refused, if not nil, is called when a context finds that a metric does not fit the metrics of
 	// its source. Contexts call it while they look up names, once for each metric until names
@@ -221,8 +222,8 @@ func (d *Derived) loadEnv() error {
 
 // Derive defines a derived metric for this context alone, and for those that Dup makes of it. What is refused is not defined, as it
 // is in C. Errors: a *DerivedError; not if the
-// source has no metric of a name in it, which may come: then the metric's Desc is pdu.ErrBadDerive. The counterpart of
-// pmAddDerivedMetric(3).
+// source has no metric of a name in it, which may come: until then the name is unknown to Lookup.
+// The counterpart of pmAddDerivedMetric(3).
 func (c *Context) Derive(ctx context.Context, name, expr string) error {
 	return c.fail("derive", name, c.inTurn(ctx, func() error { return c.src.(*derivedOverlay).add(ctx, name, expr) }))
 }

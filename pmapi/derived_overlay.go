@@ -3,6 +3,7 @@ package pmapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -157,8 +158,8 @@ func (o *derivedOverlay) isChecked(m *derivedMetric) bool {
 	return m.operands != nil && m.checked == o.epoch
 }
 
-// bindOne binds a metric to those that there are, after the derived ones that it names: their descriptors are added. Such an
-// operand has a descriptor, but no values, as in the C library.
+// bindOne binds a metric to those of the source, whose descriptors are descs. Derived metrics that
+// its expression mentions are bound first, since defined() is about metrics that can be bound.
 func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 	if o.isChecked(m) || m.binding {
 		return
@@ -169,34 +170,35 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 		o.debug.lookedUp(m.Name, m)
 	}
 	for name := range m.Expr.Mentions() {
-		nested := o.byName[name]
-		if d, ok := descs[name]; nested == nil || ok && d != unboundDesc && d.PMID != nested.id {
+		nested := o.nested(name, descs)
+		if nested == nil {
 			continue
 		}
 		if first {
 			o.debug.lookedUp(name, nested)
 		}
 		o.bindOne(nested, descs)
-		descs[name] = unboundDesc // also of one that depends on itself
-		if nested.prog != nil && !nested.binding {
-			descs[name] = nested.desc()
-		} else {
-			first = false // the C library looks no further
-		}
+		first = first && nested.isBound() // the C library looks no further
 	}
 	m.binding = false
-	tried, failed := m.bind(descs, o.control.NoValue)
+	operand := func(name string) pdu.Desc {
+		nested := o.nested(name, descs)
+		switch d, ok := descs[name]; {
+		case ok:
+			return d
+		case nested == nil:
+			return noDesc
+		case nested.isBound():
+			return nestedDesc
+		default:
+			return unboundDesc
+		}
+	}
+	tried, failed := m.bind(operand, o.control.NoValue)
 	if tried && o.debug != nil {
-		o.debug.bound(o.indexOf(m), m, func(name string) *derivedMetric {
-			operand := o.byName[name]
-			if d := descs[name]; operand == nil || d != unboundDesc && d.PMID != operand.id {
-				return nil
-			}
-			return operand
-		}, func(name string) bool {
-			_, ok := descs[name]
-			return ok
-		})
+		o.debug.bound(o.indexOf(m), m,
+			func(name string) *derivedMetric { return o.nested(name, descs) },
+			func(name string) bool { return operand(name) != noDesc })
 	}
 	if failed && o.refused != nil {
 		if e := m.failure(); e.Part != "" {
@@ -204,6 +206,15 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 		}
 	}
 	m.checked = o.epoch
+}
+
+// nested is the derived metric that a name in an expression stands for, nil if it is a name of the
+// source or unknown.
+func (o *derivedOverlay) nested(name string, descs map[string]pdu.Desc) *derivedMetric {
+	if _, ok := descs[name]; ok {
+		return nil
+	}
+	return o.byName[name]
 }
 
 // indexOf is the place of a metric among those of the context.
@@ -214,29 +225,30 @@ func (o *derivedOverlay) indexOf(m *derivedMetric) int {
 	return len(o.list) // it is being added
 }
 
-// bind binds a metric to those that there are, unless it is bound to them already: then it has not tried. failed is true if it cannot.
-// With noValue, metrics that are not known have no values.
-func (m *derivedMetric) bind(descs map[string]pdu.Desc, noValue bool) (tried, failed bool) {
+// isBound reports whether a metric is bound. One that depends on itself is not.
+func (m *derivedMetric) isBound() bool { return m.prog != nil && !m.binding }
+
+// bind binds a metric to its operands, unless it is bound to them already: then it has not tried.
+// failed is true if it cannot. With noValue, metrics that are not known have no values.
+func (m *derivedMetric) bind(operand func(name string) pdu.Desc, noValue bool) (tried, failed bool) {
 	operands := []pdu.Desc{}
 	for name := range m.Expr.Mentions() {
-		d, ok := descs[name]
-		if !ok {
-			d = noDesc
-		}
-		operands = append(operands, d)
+		operands = append(operands, operand(name))
 	}
 	if m.operands != nil && slices.Equal(operands, m.operands) {
 		return false, false
 	}
 	m.operands = operands
 	m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
-		switch d, ok := descs[name]; {
-		case !ok && noValue:
+		switch d := operand(name); {
+		case d == noDesc && noValue:
 			return noValueDesc, nil
-		case !ok:
-			return pdu.Desc{}, pdu.ErrName
+		case d == noDesc:
+			return d, pdu.ErrName
 		case d == unboundDesc:
-			return pdu.Desc{}, pdu.ErrBadDerive
+			return d, pdu.ErrBadDerive
+		case d == nestedDesc:
+			return d, derived.ErrNested
 		default:
 			return d, nil
 		}
@@ -244,8 +256,12 @@ func (m *derivedMetric) bind(descs map[string]pdu.Desc, noValue bool) (tried, fa
 	return true, m.err != nil
 }
 
-// unboundDesc stands for the descriptor of a derived metric that cannot be bound: its name is known all the same.
-var unboundDesc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeNoSupport, InDom: pdu.NoInDom}
+// Operands that are derived metrics, which cannot be operands: nestedDesc if they are bound,
+// unboundDesc if not.
+var (
+	nestedDesc  = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeUnknown, InDom: pdu.NoInDom}
+	unboundDesc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeNoSupport, InDom: pdu.NoInDom}
+)
 
 // noValueDesc is the descriptor of a metric that is not known, where it has no values instead.
 var noValueDesc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
@@ -292,11 +308,24 @@ func (o *derivedOverlay) Lookup(ctx context.Context, names []string) ([]pdu.PMID
 			o.debug.lookedUp(name, m)
 		}
 		if m != nil && ids[i] == pdu.NoPMID {
-			ids[i], errs[i] = m.id, nil
 			found = append(found, m)
 		}
 	}
-	return ids, errs, o.bind(ctx, found)
+	if err := o.bind(ctx, found); err != nil {
+		return nil, nil, err
+	}
+	for i, name := range names {
+		m := o.byName[name]
+		if m == nil || ids[i] != pdu.NoPMID {
+			continue
+		}
+		if m.prog != nil {
+			ids[i], errs[i] = m.id, nil
+		} else {
+			errs[i] = fmt.Errorf("%w: %w", pdu.ErrName, m.failure())
+		}
+	}
+	return ids, errs, nil
 }
 
 func (o *derivedOverlay) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
@@ -327,8 +356,7 @@ func (o *derivedOverlay) Children(ctx context.Context, name string) ([]pmns.Chil
 	return addChildren(name, children, err, more)
 }
 
-// visible are the names at or below a name of the metrics that are shown: beside names at a collector those that can be bound, beside
-// others all.
+// visible are the names at or below a name of the metrics that can be bound.
 func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, error) {
 	var list []*derivedMetric
 	for _, m := range o.list {
@@ -339,21 +367,20 @@ func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, er
 	if len(list) == 0 {
 		return nil, nil
 	}
-	all := o.NamesLocation() != source.RemoteNames
-	if !all && o.debug == nil {
+	if o.debug == nil {
 		if err := o.bind(ctx, list); err != nil {
 			return nil, err
 		}
 	}
 	var names []string
 	for _, m := range list {
-		if !all && o.debug != nil {
+		if o.debug != nil {
 			if err := o.bind(ctx, []*derivedMetric{m}); err != nil { // one by one, as the C library does and prints
 				return nil, err
 			}
 			o.debug.traversed(name, m)
 		}
-		if all || m.err == nil {
+		if m.err == nil {
 			names = append(names, m.Name)
 		}
 	}
@@ -557,7 +584,6 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 	w.Reset()
 	w.Time = o.raw.Time
 	o.names.begin(ctx)
-	archive := archiveBelow(o.Source) != nil
 	moment := derived.Moment{Time: o.raw.Time, Backwards: isReadBackwards(o.Source)}
 	for i, id := range o.plan.ids {
 		places := o.plan.where[i]
@@ -567,9 +593,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 			w.Copy(o.values.At(places[0]))
 		case m.prog == nil:
 			w.Begin(id)
-			if !archive { // the C library asks the collector, and finds no values in archives
-				w.Fail(pdu.ErrNoAgent)
-			}
+			w.Fail(pdu.ErrPMID)
 		default:
 			if m.computed != o.fetch { // it may be asked for twice
 				m.computed = o.fetch

@@ -68,9 +68,14 @@ func TestDerive(t *testing.T) {
 		t.Error(children, err)
 	}
 	ids, err := c.Lookup(ctx, []string{"disk.rate", "n", "twice", "open"})
-	if err != nil {
+	bulk, ok := errors.AsType[*pmapi.BulkError](err)
+	if !ok || len(bulk.Unwrap()) != 1 || !errors.Is(pmapi.ErrorAt(err, 3), pdu.ErrName) {
 		t.Fatal(err)
 	}
+	if e, ok := errors.AsType[*pmapi.DerivedError](err); !ok || e.Name != "open" || !strings.Contains(e.Message, "nosuch") {
+		t.Errorf("%v does not say what open lacks", err)
+	}
+	ids[3] = pdu.MakePMID(511, 2047, pdu.MaxItem-2)
 	if name, err := c.Name(ctx, ids[0]); name != "disk.rate" || err != nil {
 		t.Error(name, err)
 	}
@@ -87,7 +92,7 @@ func TestDerive(t *testing.T) {
 	if err := c.Fetch(ctx, ids, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.At(0).Len() != 0 || r.At(1).Atom(0, pdu.Type32).String() != "3" || r.At(2).Atom(0, pdu.TypeU32).String() != "6" || !errors.Is(r.At(3).Err(), pdu.ErrNoAgent) {
+	if r.At(0).Len() != 0 || r.At(1).Atom(0, pdu.Type32).String() != "3" || r.At(2).Atom(0, pdu.TypeU32).String() != "6" || !errors.Is(r.At(3).Err(), pdu.ErrPMID) {
 		t.Error(r.At(0).Len(), r.At(1).Atom(0, pdu.Type32), r.At(2).Atom(0, pdu.TypeU32), r.At(3).Err())
 	}
 }
@@ -198,7 +203,8 @@ func TestDerivedDebugControl(t *testing.T) {
 	}
 }
 
-// TestDerivedNested has derived metrics of others: they are described and have no agent; what depends on itself is bound by nobody.
+// TestDerivedNested has derived metrics that name others. They are refused, and their names are
+// unknown. The error says which metric names which.
 func TestDerivedNested(t *testing.T) {
 	ctx := t.Context()
 	d := new(pmapi.Derived)
@@ -213,18 +219,29 @@ func TestDerivedNested(t *testing.T) {
 	c := src.Context()
 	defer c.Close()
 	names, err := c.Traverse(ctx, "")
-	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"after", "base", "event.flags", "event.missed", "known", "n"}) {
+	if slices.Sort(names); err != nil || !slices.Equal(names, []string{"base", "event.flags", "event.missed", "known", "n"}) {
 		t.Error(names, err)
 	}
-	ids, err := c.Lookup(ctx, []string{"after", "base", "known"})
+	for name, part := range map[string]string{"after": "base", "self": "self", "ring": "round"} {
+		_, err := c.Lookup(ctx, []string{name})
+		e, ok := errors.AsType[*pmapi.DerivedError](err)
+		if !errors.Is(err, pdu.ErrName) || !ok || e.Name != name || e.Part != part || e.Message != "A derived metric cannot be an operand" {
+			t.Errorf("%s: %v, want an error that names %s", name, err, part)
+		}
+		if err := c.Derive(ctx, "more", part+" + 1"); !errors.Is(err, pdu.ErrBadDerive) {
+			t.Errorf("a derived metric of %s: %v", part, err)
+		}
+	}
+	ids, err := c.Lookup(ctx, []string{"base", "known"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	ids = slices.Insert(ids, 0, pdu.MakePMID(511, 0, 3)) // after
 	var r pdu.Result
 	if err := c.Fetch(ctx, ids, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.At(0).Err() == nil || r.At(1).Atom(0, pdu.TypeU32).String() != "9" || r.At(2).Atom(0, pdu.TypeU32).String() != "1" {
+	if !errors.Is(r.At(0).Err(), pdu.ErrPMID) || r.At(1).Atom(0, pdu.TypeU32).String() != "9" || r.At(2).Atom(0, pdu.TypeU32).String() != "1" {
 		t.Error(r.At(0).Err(), r.At(1).Atom(0, pdu.TypeU32), r.At(2).Atom(0, pdu.TypeU32))
 	}
 }
@@ -296,19 +313,17 @@ func TestDerivedRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if names, err := c.Traverse(ctx, "bad"); len(names) != 1 || err != nil || refused != nil {
-		t.Error(names, err, refused)
-	}
 	want := pmapi.DerivedError{Name: "bad", Expr: "(sample.colour + kernel.all.load) * 2", Message: "Operands should have the same instance domain",
 		Part: "sample.colour + kernel.all.load"}
 	for n := 1; n <= 2; n++ {
 		for range 2 {
-			ids, err := c.Lookup(ctx, []string{"bad", "missing", "good"})
-			if err != nil {
-				t.Fatal(err)
+			for _, name := range []string{"bad", "missing"} {
+				if _, err := c.Lookup(ctx, []string{name}); !errors.Is(err, pdu.ErrName) || !errors.Is(err, pdu.ErrBadDerive) {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
-			if _, err := c.Desc(ctx, ids[0]); !errors.Is(err, pdu.ErrBadDerive) {
-				t.Error(err)
+			if names, err := c.Traverse(ctx, ""); err != nil || slices.Contains(names, "bad") || slices.Contains(names, "missing") || !slices.Contains(names, "good") {
+				t.Error(names, err)
 			}
 		}
 		if len(refused) != n || refused[n-1] != want {

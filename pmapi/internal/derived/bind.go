@@ -28,8 +28,12 @@ func (e *UnknownError) Error() string { return "operand " + e.Name + ": Unknown 
 
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// Describe returns the descriptor of a metric, or why there is none: pdu.ErrName only if the name is not known. One with pdu.NoPMID
-// stands for a metric that is not known and that there are no values of for this reason.
+// ErrNested is the error of Describe for a derived metric that can be bound, but not be an operand.
+var ErrNested = errors.New("derived metric")
+
+// Describe returns the descriptor of a metric. The error is pdu.ErrName if the name is not known,
+// ErrNested if it is that of a derived metric, and pdu.ErrBadDerive if that metric cannot be bound.
+// A descriptor with pdu.NoPMID stands for a metric without values.
 type Describe func(name string) (pdu.Desc, error)
 
 // A Program is an expression that is bound to the metrics of a source. Its state is what delta and rate remember; one
@@ -147,9 +151,9 @@ func (b *binder) constant(o *bound) error {
 	n := o.node
 	o.desc = *n.desc
 	if n.left != nil {
-		d, err := b.describe(n.left.word)
+		d, err := b.operand(n.left.word)
 		if err != nil {
-			return &UnknownError{n.left.word, err}
+			return err
 		}
 		o.desc = n.given.over(*n.desc, d)
 	}
@@ -188,11 +192,23 @@ func (o *bound) isConstant() bool {
 	return o.op == tokInteger || o.op == tokDouble || o.op == tokFunction && (o.fn == fnMkconst || o.fn == fnDefined)
 }
 
+// operand describes an operand, which cannot be a derived metric.
+func (b *binder) operand(name string) (pdu.Desc, error) {
+	d, err := b.describe(name)
+	switch {
+	case errors.Is(err, pdu.ErrBadDerive) || err == ErrNested:
+		return d, &SemanticError{Part: name, Message: "A derived metric cannot be an operand"}
+	case err != nil:
+		return d, &UnknownError{name, err}
+	}
+	return d, nil
+}
+
 // metric finds a metric, which is fetched once however often it is named.
 func (b *binder) metric(o *bound) error {
-	d, err := b.describe(o.word)
+	d, err := b.operand(o.word)
 	if err != nil {
-		return &UnknownError{o.word, err}
+		return err
 	}
 	o.desc = d
 	if d.PMID == pdu.NoPMID {
@@ -490,12 +506,10 @@ func (b *binder) unknown(n *node) error {
 	case n == nil:
 		return nil
 	case n.op == tokName:
-		if _, err := b.describe(n.word); err != nil {
-			return &UnknownError{n.word, err}
-		}
-		return nil
+		_, err := b.operand(n.word)
+		return err
 	case n.op == tokFunction && n.fn == fnDefined:
-		if _, err := b.describe(n.left.word); err != nil && !errors.Is(err, pdu.ErrName) {
+		if _, err := b.describe(n.left.word); errors.Is(err, pdu.ErrBadDerive) {
 			return &UnknownError{n.left.word, err} // there is such a metric, but it makes no sense
 		}
 		return nil
@@ -514,7 +528,7 @@ func (b *binder) unknown(n *node) error {
 // isDefined reports whether the metric of a node of the function defined is known.
 func (b *binder) isDefined(n *node) bool {
 	d, err := b.describe(n.left.word)
-	return err == nil && d.PMID != pdu.NoPMID
+	return err == nil && d.PMID != pdu.NoPMID || err == ErrNested
 }
 
 // alternatives are what the guard of a ternary expression always chooses, and what never; nil if it depends on values.

@@ -24,8 +24,6 @@ type candidate struct {
 	id   pdu.PMID
 	desc pdu.Desc
 	err  error // of the name or the descriptor
-	// undefined is a derived metric of a collector that lacks an operand: an unknown name, but one that no option ignores.
-	undefined bool
 }
 
 // resolve finds the metrics that specifications stand for.
@@ -41,7 +39,7 @@ func (r *Report) resolve(ctx context.Context) error {
 	var ids []pdu.PMID
 	known := 0
 	for _, c := range all {
-		if r.opts.IgnoreUnknown && isUnknown(c.err) && !c.undefined {
+		if r.opts.IgnoreUnknown && isUnknown(c.err) {
 			continue
 		}
 		known++
@@ -217,9 +215,6 @@ func (r *Report) describe(ctx context.Context, all []candidate) error {
 	}
 	for j, i := range known {
 		all[i].desc, all[i].err = descs[j], pmapi.ErrorAt(err, j)
-		if errors.Is(all[i].err, pdu.ErrBadDerive) && !tool.IsArchive(r.pc) {
-			all[i].err, all[i].undefined = pdu.ErrName, true
-		}
 	}
 	return nil
 }
