@@ -102,6 +102,9 @@ func (f *Fleet[T]) Add(specs ...string) error {
 	members := make([]fleetMember, len(specs))
 	for i, spec := range specs {
 		if !isPath(spec) {
+			if err := checkNoArchive(spec); err != nil {
+				return &OpError{Op: "add", Err: err}
+			}
 			if _, err := ParseHost(spec); err != nil {
 				return &OpError{Op: "add", Err: &badHostError{spec, err}}
 			}
@@ -216,7 +219,8 @@ func (f *Fleet[T]) wait(interval time.Duration) time.Duration {
 // and its goroutines have ended.
 //
 // Time is that of this computer. In tests, that of a bubble of testing/synctest passes at once. Archives are fetched from as
-// Group.Every does it, one row each tick.
+// Group.Every does it, one row each tick. While all hosts are archives the loop does not pause: the interval is that of the
+// rows alone.
 func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*FleetTick[T]] {
 	return func(yield func(*FleetTick[T]) bool) {
 		l := f.begin(ctx, interval)
@@ -224,7 +228,7 @@ func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*
 		began, due, pause := time.Now(), time.Duration(0), time.Duration(0)
 		for source.Sleep(ctx, pause) == nil {
 			at := began.Add(due)
-			if interval <= 0 {
+			if interval <= 0 || l.fast {
 				at = time.Now()
 			}
 			if !l.collect(at) || !yield(&l.tick) {
@@ -233,6 +237,10 @@ func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*
 			passed := time.Since(began)
 			next := nextDue(due, passed, interval)
 			l.tick.Missed = 0
+			if l.fast = l.onlyArchives(); l.fast {
+				due, pause = passed, 0
+				continue
+			}
 			if interval > 0 {
 				l.tick.Missed = int((next-due)/interval) - 1
 			}

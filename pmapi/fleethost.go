@@ -37,7 +37,9 @@ type fleetHost[T any] struct {
 	counted bool      // in fleetLoop.requests
 	inTime  bool      // the latest reply was; no tick waits for long for hosts of which it was not
 	removed bool
-	shown   bool // a row has said that the host has ended
+
+	isArchive bool // the context of the present connection is on archives
+	shown     bool // a row has said that the host has ended
 }
 
 // A hostPhase is what the goroutine of a host does.
@@ -190,7 +192,7 @@ func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 		h.inTime = h.first || h.inTime && h.failures == 0
 		h.used, h.first = false, false
 		h.items, h.group = items, g
-		h.phase = hostReady
+		h.phase, h.isArchive = hostReady, h.c.archive() != nil
 		h.setState(HostConnecting, h.status.Err)
 		if h.waits != noWait && h.l.collecting && !h.removed { // the first tick waits for the values
 			h.l.queue = append(h.l.queue, h)

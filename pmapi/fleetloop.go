@@ -20,6 +20,7 @@ type fleetLoop[T any] struct {
 	interval    time.Duration
 	wait        time.Duration // Fleet.Wait
 	tick        FleetTick[T]
+	fast        bool // the present tick follows the one before without a pause
 
 	// Fleet.mu guards these.
 	hosts      []*fleetHost[T]
@@ -177,7 +178,7 @@ func (l *fleetLoop[T]) startQueued() {
 // left is how long to wait until something has to be done about the tick, or that it is complete. The caller has the lock.
 func (l *fleetLoop[T]) left(passed time.Duration) (pause time.Duration, done bool) {
 	short := l.wait / shortPart
-	if l.interval <= 0 && len(l.queue) == 0 && l.connecting() { // or ticks without values would follow each other without a pause
+	if (l.interval <= 0 || l.fast) && len(l.queue) == 0 && l.connecting() { // or ticks without values would follow each other without a pause
 		return max(short-passed, 0), passed >= short
 	}
 	if passed >= l.wait || l.waiting[fullWait] == 0 && (l.waiting[shortWait] == 0 || passed >= short) {
@@ -196,6 +197,23 @@ func (l *fleetLoop[T]) left(passed time.Duration) (pause time.Duration, done boo
 // connecting reports whether some host may have values later. The caller has the lock.
 func (l *fleetLoop[T]) connecting() bool {
 	return slices.ContainsFunc(l.hosts, func(h *fleetHost[T]) bool { return h.phase == hostConnects })
+}
+
+// onlyArchives reports whether there are archives with further rows, and no other hosts.
+func (l *fleetLoop[T]) onlyArchives() bool {
+	l.f.mu.Lock()
+	defer l.f.mu.Unlock()
+	some := false
+	for _, h := range l.hosts {
+		switch {
+		case h.phase == hostHasEnded, h.phase == hostConnects && isPath(h.name):
+		case h.phase == hostConnects, !h.isArchive:
+			return false
+		default:
+			some = true
+		}
+	}
+	return some
 }
 
 // letGo stops counting requests that have been in progress for a time, and makes others in their place. It returns when

@@ -253,6 +253,47 @@ func TestFleetOfArchivesInterpolated(t *testing.T) {
 	}
 }
 
+// TestFleetOfArchivesAtFullSpeed: a loop over archives alone does not pause, with an interval of minutes.
+func TestFleetOfArchivesAtFullSpeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &pmapi.Fleet[*pmapi.Item[float64]]{Wait: time.Minute, Items: func(g *pmapi.Group) *pmapi.Item[float64] {
+			return pmapi.Add[float64](g, malformedMetric)
+		}}
+		if err := f.Add("../archive/testdata/v3"); err != nil {
+			t.Fatal(err)
+		}
+		begin, n := time.Now(), 0
+		var first, last time.Time
+		for tick := range f.Every(t.Context(), time.Second) {
+			r := &tick.Rows[0]
+			if last = r.Time; n == 0 {
+				first = last
+			}
+			if tick.Missed != 0 {
+				t.Errorf("tick %d: %d missed", n, tick.Missed)
+			}
+			n++
+		}
+		if n < 2 || time.Since(begin) != 0 {
+			t.Errorf("%d ticks from %v to %v took %v", n, first, last, time.Since(begin))
+		}
+		// A host keeps the loop at its interval.
+		hosts := pmapitest.NewFleet(1, loadSource)
+		if err := hosts.AddTo(f); err != nil {
+			t.Fatal(err)
+		}
+		begin, n = time.Now(), 0
+		for range f.Every(t.Context(), time.Second) {
+			if n++; n == 3 {
+				break
+			}
+		}
+		if d := time.Since(begin); d != 2*time.Second {
+			t.Errorf("with a host: 3 ticks took %v", d)
+		}
+	})
+}
+
 // Several loops over one fleet, and changes of it, at the same time.
 func TestFleetSharing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

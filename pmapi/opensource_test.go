@@ -2,8 +2,10 @@ package pmapi_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -30,6 +32,16 @@ func TestOpenSource(t *testing.T) {
 	}
 	if _, err := new(pmapi.Dialer).OpenSource(t.Context(), ""); !errors.Is(err, pdu.ErrNotHost) {
 		t.Errorf("an empty name: %v, want %v", err, pdu.ErrNotHost)
+	}
+	t.Chdir(filepath.Dir(filepath.Dir(abs)))
+	name := filepath.ToSlash(filepath.Join(filepath.Base(filepath.Dir(abs)), filepath.Base(abs)))
+	want := fmt.Sprintf("%q is an archive: write %q", name, "./"+name)
+	if _, err := (&pmapi.Dialer{AutoReconnect: true}).OpenSource(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("an archive without a dot: %v, want %s", err, want)
+	}
+	var f pmapi.Fleet[int]
+	if err := f.Add(name); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Fleet.Add of an archive without a dot: %v, want %s", err, want)
 	}
 	c, err := (&pmapi.Dialer{AutoReconnect: true}).OpenSource(t.Context(), "localhost:1")
 	if err != nil {
