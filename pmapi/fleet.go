@@ -219,8 +219,8 @@ func (f *Fleet[T]) wait(interval time.Duration) time.Duration {
 // and its goroutines have ended.
 //
 // Time is that of this computer. In tests, that of a bubble of testing/synctest passes at once. Archives are fetched from as
-// Group.Every does it, one row each tick. While all hosts are archives the loop does not pause: the interval is that of the
-// rows alone.
+// Group.Every does it, one row each tick. While all hosts are archives, the loop does not pause:
+// the interval is that of the rows alone.
 func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*FleetTick[T]] {
 	return func(yield func(*FleetTick[T]) bool) {
 		l := f.begin(ctx, interval)

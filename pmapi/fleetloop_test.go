@@ -253,7 +253,7 @@ func TestFleetOfArchivesInterpolated(t *testing.T) {
 	}
 }
 
-// TestFleetOfArchivesAtFullSpeed: a loop over archives alone does not pause, with an interval of minutes.
+// TestFleetOfArchivesAtFullSpeed: a loop over archives alone does not pause.
 func TestFleetOfArchivesAtFullSpeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &pmapi.Fleet[*pmapi.Item[float64]]{Wait: time.Minute, Items: func(g *pmapi.Group) *pmapi.Item[float64] {

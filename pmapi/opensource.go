@@ -17,7 +17,8 @@ import (
 //	"/var/log/pcp/pmlogger/web1"    what was recorded of it
 //	"./20261123.00.10"              an archive in this directory
 //
-// A text with a slash that names an archive but begins with no dot, such as "arch/web1", is an error.
+// A text with a slash that names an archive but begins with no dot, such as "arch/web1", is an
+// error.
 //
 // The options of d are for collectors alone, those of archives are the defaults; but Names and Derived are for both.
 func (d *Dialer) OpenSource(ctx context.Context, source string) (*Context, error) {
