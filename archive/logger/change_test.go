@@ -34,7 +34,7 @@ func TestLost(t *testing.T) {
 		if err := r.stop(2 * time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms a=1", "1.02s a=1", "1.021s mark", "5.02s a=1", "6.02s a=1")
+		want(t, "records", r.records(), "0s a=1", "1s a=1", "1.001s mark", "5s a=1", "6s a=1")
 		want(t, "events", r.kinds(), "Lost", "Restored", "Validating", "Ended")
 	})
 }
@@ -53,7 +53,7 @@ func TestLostCounts(t *testing.T) {
 		if after := time.Since(start); after != 5020*time.Millisecond {
 			t.Errorf("it ended after %v", after)
 		}
-		want(t, "records", r.records(), "20ms a=1", "1.02s a=1")
+		want(t, "records", r.records(), "0s a=1", "1s a=1")
 		want(t, "events", r.kinds(), "Lost", "Ended")
 	})
 }
@@ -72,7 +72,7 @@ func TestAutoReconnect(t *testing.T) {
 			t.Error(err)
 		}
 		records := strings.Join(r.records(), "; ")
-		if strings.Count(records, "mark") != 1 || !strings.HasPrefix(records, "20ms a=1; 1.02s a=1; 1.021s mark; ") || !strings.HasSuffix(records, "; 18.02s a=1") {
+		if strings.Count(records, "mark") != 1 || !strings.HasPrefix(records, "0s a=1; 1s a=1; 1.001s mark; ") || !strings.HasSuffix(records, "; 18s a=1") {
 			t.Errorf("records %s", records)
 		}
 		want(t, "events", r.kinds(), "Lost", "Restored", "Validating", "Ended")
@@ -94,7 +94,7 @@ func TestAgentFails(t *testing.T) {
 		if err := r.stop(1500 * time.Millisecond); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms b=2 a=1", "1.02s b=2 a=1")
+		want(t, "records", r.records(), "0s b=2 a=1", "1s b=2 a=1")
 		want(t, "metadata", r.metadata(), "desc b", "desc a")
 	})
 }
@@ -134,14 +134,14 @@ func TestLostAtEnd(t *testing.T) {
 		if err := r.stop(3 * time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms a=1", "1.02s a=1")
+		want(t, "records", r.records(), "0s a=1", "1s a=1")
 		var last time.Time
 		r.each(func(rec *archive.Record, set *archive.Set) {
 			if rec.Kind == archive.KindResult {
 				last = rec.Time
 			}
 		})
-		if got := r.l.Status(); !got.Last.Equal(last) || last.Sub(got.Start) != 1021*time.Millisecond {
+		if got := r.l.Status(); !got.Last.Equal(last) || last.Sub(got.Start) != 1001*time.Millisecond {
 			t.Errorf("the last record is of %v, status %+v", last, got)
 		}
 	})
@@ -193,7 +193,7 @@ func TestMetricsChange(t *testing.T) {
 				if c.what == "" && len(reported[logger.MetricGone](r)) != 1 {
 					t.Error("not reported")
 				}
-				want(t, "records", r.records(), "20ms a=1", "1.02s a=1")
+				want(t, "records", r.records(), "0s a=1", "1s a=1")
 			})
 		})
 	}
@@ -236,7 +236,7 @@ func TestMetricChangesWhileRunning(t *testing.T) {
 				a.Remove()
 				remove := change(src)
 				r.wait(2 * time.Second)
-				lines := []string{"20ms b=1 a=7", "1.02s b=1 a=7"}
+				lines := []string{"0s b=1 a=7", "1s b=1 a=7"}
 				if ends {
 					if err := <-r.done; !errors.Is(err, logger.ErrMetricsChanged) {
 						t.Errorf("%s: error %v", name, err)
@@ -247,7 +247,7 @@ func TestMetricChangesWhileRunning(t *testing.T) {
 					if err := r.stop(2 * time.Second); err != nil {
 						t.Errorf("%s: %v", name, err)
 					}
-					lines = append(lines, "1.021s mark", "2.02s b=1", "3.02s b=1", "3.021s mark", "4.02s b=1 a=6", "5.02s b=1 a=6")
+					lines = append(lines, "1.001s mark", "2s b=1", "3s b=1", "3.001s mark", "4s b=1 a=6", "5s b=1 a=6")
 				}
 				want(t, name, r.records(), lines...)
 				if n := len(reported[logger.MetricChanged](r)); n != 1 {
@@ -273,7 +273,7 @@ func TestMetricAway(t *testing.T) {
 		if err := r.stop(time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms a=7", "1.02s a=7", "2.02s a!", "3.02s a!", "4.02s a=8")
+		want(t, "records", r.records(), "0s a=7", "1s a=7", "2s a!", "3s a!", "4s a=8")
 		want(t, "events", r.kinds(), "MetricGone", "Ended")
 	})
 }
@@ -322,11 +322,11 @@ func TestHostChanges(t *testing.T) {
 				t.Error(err)
 			}
 			if ends {
-				want(t, "records", r.records(), "20ms a=7", "1.02s a=7")
+				want(t, "records", r.records(), "0s a=7", "1s a=7")
 				want(t, "events", r.kinds(), "Ended")
 				return
 			}
-			want(t, "records", r.records(), "20ms a=7", "1.02s a=7", "2.02s a=7", "3.02s a=7")
+			want(t, "records", r.records(), "0s a=7", "1s a=7", "2s a=7", "3s a=7")
 			want(t, "events", r.kinds(), "HostChanged", "Ended")
 		})
 	}
@@ -346,8 +346,8 @@ func TestNamesChange(t *testing.T) {
 		if err := r.stop(2 * time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms x.a=1", "1.02s x.a=1", "2.02s x.a=1", "3.02s x.b=2 x.a=1", "3.021s mark",
-			"4.02s x.b=2 x.a=1", "5.02s y.z=3 x.b=2 x.a=1")
+		want(t, "records", r.records(), "0s x.a=1", "1s x.a=1", "2s x.a=1", "3s x.b=2 x.a=1", "3.001s mark",
+			"4s x.b=2 x.a=1", "5s y.z=3 x.b=2 x.a=1")
 	})
 }
 
@@ -395,7 +395,7 @@ func TestInstanceLists(t *testing.T) {
 			t.Error(err)
 		}
 		// a and c share a group, and get each other's instances, as in pmlogger
-		want(t, "records", r.records(), "20ms b=0:1,1:1,2:1", "20ms c=0:1,2:1 a=0:1,2:1")
+		want(t, "records", r.records(), "0s b=0:1,1:1,2:1", "0s c=0:1,2:1 a=0:1,2:1")
 	})
 }
 
@@ -433,7 +433,7 @@ func TestClockBack(t *testing.T) {
 		if err := r.stop(5 * time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms a=1", "1.02s a=1", "2.02s a=1", "2.02s mark", "2.02s a=1", "3.02s a=1", "4.02s a=1")
+		want(t, "records", r.records(), "0s a=1", "1s a=1", "2s a=1", "2s mark", "2s a=1", "3s a=1", "4s a=1")
 		want(t, "events", r.kinds(), "ClockBack", "ClockCaughtUp", "Ended")
 	})
 }
@@ -454,7 +454,7 @@ func TestFailures(t *testing.T) {
 		if err := r.stop(time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms b=2 a=1", "1.02s b=2 a!", "3.02s b=2 a=9")
+		want(t, "records", r.records(), "0s b=2 a=1", "1s b=2 a!", "3s b=2 a=9")
 		want(t, "events", r.kinds(), "GroupFailed", "Ended")
 	})
 }
@@ -504,7 +504,7 @@ func TestDerived(t *testing.T) {
 		if err := r.stop(500 * time.Millisecond); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms my.sum=8 a=4")
+		want(t, "records", r.records(), "0s my.sum=8 a=4")
 		r.each(func(rec *archive.Record, set *archive.Set) {
 			if rec.Kind != archive.KindDesc {
 				return
@@ -570,7 +570,7 @@ func TestControl(t *testing.T) {
 		if err := r.stop(time.Second); err != nil {
 			t.Error(err)
 		}
-		want(t, "records", r.records(), "20ms a=1", "20ms b=1", "1.02s a=1", "1.5s c=1:1", "2.5s c=1:1", "2.5s c=0:1", "2.5s c=0:1,1:1")
+		want(t, "records", r.records(), "0s a=1", "0s b=1", "1s a=1", "1.48s c=1:1", "2.48s c=1:1", "2.48s c=0:1", "2.48s c=0:1,1:1")
 	})
 }
 

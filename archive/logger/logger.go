@@ -30,14 +30,16 @@ type Logger struct {
 	meta     described
 	running  bool
 	ended    bool
-	lost     bool      // there is no connection
-	retry    time.Time // when to try one, if lost
-	behind   bool      // the clock of the collector was set back
-	recheck  bool      // metrics may have changed
-	gap      bool      // the next record has nothing to do with the last one
-	replan   bool      // metrics have changed, so that there are other groups
-	resumed  bool      // there is a new connection, and no record yet
-	begun    time.Time // of Run
+	lost     bool            // there is no connection
+	retry    time.Time       // when to try one, if lost
+	behind   bool            // the clock of the collector was set back
+	recheck  bool            // metrics may have changed
+	gap      bool            // the next record has nothing to do with the last one
+	replan   bool            // metrics have changed, so that there are other groups
+	resumed  bool            // there is a new connection, and no record yet
+	begun    time.Time       // of Run
+	first    archive.Session // for the record before the first one of values
+	preamble int64           // bytes of that record and its label, if it was written with the latest group
 	records  int
 	missed   int // tasks for want of a collector
 	renamed  pdu.ResultWriter
@@ -49,7 +51,8 @@ type Logger struct {
 	list   []Task
 }
 
-// New resolves a configuration and prepares an archive, of which no file is made before the first record. Warnings about
+// New resolves a configuration and prepares an archive. Its files are made with the first record of
+// values: a Logger that records nothing leaves none. Warnings about
 // the configuration are reported. Errors: ErrNothing, fs.ErrExist if there is such an archive, those of the source.
 func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	l, err := o.resolved(ctx, src)
@@ -181,7 +184,7 @@ func (l *Logger) Run(ctx context.Context) error {
 	return errors.Join(err, l.finish(ctx, !errors.Is(err, ErrMetricsChanged)))
 }
 
-// start writes the first record.
+// start begins to run.
 func (l *Logger) start(ctx context.Context) error {
 	l.lock()
 	defer l.mu.Unlock()
@@ -192,18 +195,13 @@ func (l *Logger) start(ctx context.Context) error {
 	if l.opts.Host == "" {
 		l.opts.Host, _ = os.Hostname()
 	}
-	t, s := l.session(ctx)
-	if err := l.w.WritePrologue(t, s); err != nil {
-		l.ended = true
-		return errors.Join(err, l.w.Close(), l.closePush(ctx))
-	}
 	if l.opts.EndAfter > 0 {
 		end := time.Now().Add(l.opts.EndAfter)
 		if l.opts.EndTime.IsZero() || end.Before(l.opts.EndTime) {
 			l.opts.EndTime = end
 		}
 	}
-	l.meta.session(l.w)
+	_, l.first = l.session(ctx)
 	l.plan() // from now on
 	l.running = true
 	l.volume.begin = time.Now()
@@ -219,10 +217,24 @@ func (l *Logger) finish(ctx context.Context, epilogue bool) error {
 	if l.push.sender != nil && l.push.sender.Err() != nil { // it takes nothing any longer, and Run says why
 		return l.closePush(ctx)
 	}
-	if !epilogue {
+	if !epilogue || !l.hasRecords() {
 		return errors.Join(l.w.Close(), l.closePush(ctx))
 	}
 	return errors.Join(l.epilogue(ctx), l.closePush(ctx))
+}
+
+// hasRecords reports whether the archive has a record.
+func (l *Logger) hasRecords() bool { return !l.w.Last().IsZero() }
+
+// prologue writes the record before the first one, of the same time.
+func (l *Logger) prologue(t time.Time) error {
+	if err := l.w.WritePrologue(t, l.first); err != nil {
+		return err
+	}
+	l.gap = false // nothing comes before it
+	l.preamble = l.w.Size()
+	l.meta.session(l.w)
+	return nil
 }
 
 // epilogue writes the last record and closes the archive.
@@ -253,10 +265,7 @@ func (l *Logger) session(ctx context.Context) (time.Time, archive.Session) {
 	ids := []pdu.PMID{pdu.MakePMID(2, 0, 23), pdu.MakePMID(2, 0, 24)}
 	var r pdu.Result
 	if err := l.fetch(ctx, nil, ids, &r); err != nil || r.Time.IsZero() {
-		if last := l.w.Last(); !last.IsZero() {
-			return last.Add(time.Millisecond), s
-		}
-		return time.Now(), s
+		return l.w.Last().Add(time.Millisecond), s
 	}
 	if v := r.At(0); v.Len() > 0 {
 		s.PMCD, _ = pdu.As[uint64](v.Atom(0, pdu.TypeU64))

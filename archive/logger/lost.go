@@ -55,6 +55,9 @@ func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
 	l.report(Restored{l.host, time.Now()})
 	l.publish()
 	l.gap = true
+	if !l.hasRecords() {
+		_, l.first = l.session(ctx)
+	}
 	if err := l.checkMetrics(ctx, true); err != nil {
 		return false, l.failedOrEnds(ctx, err)
 	}

@@ -26,6 +26,7 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 			return false, nil
 		}
 		before, volume := l.w.Size(), l.w.Label().Volume
+		l.preamble = 0
 		ok, err := l.record(ctx, g)
 		if err != nil {
 			return false, err
@@ -42,7 +43,7 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 			if l.w.Label().Volume != volume {
 				before = 0
 			}
-			size += l.w.Size() - before
+			size += l.w.Size() - before - l.preamble
 		}
 	}
 	t.replanned = false
@@ -90,6 +91,11 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 	if l.behind {
 		l.behind, l.gap = false, true
 		l.report(ClockCaughtUp{l.w.Last(), r.Time})
+	}
+	if !l.hasRecords() {
+		if err := l.prologue(r.Time); err != nil {
+			return false, err
+		}
 	}
 	if err := l.mark(r.Time); err != nil {
 		return false, err

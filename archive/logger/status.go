@@ -56,6 +56,9 @@ func (l *Logger) publish() {
 	defer l.public.Unlock()
 	s := &l.status
 	s.Start, s.Last = label.Start, l.w.Last()
+	if s.Start.IsZero() {
+		s.Start = l.begun
+	}
 	s.Volume, s.Size, s.Bytes = label.Volume, l.w.Size(), l.volume.total(l.w)
 	s.Records, s.Connected = l.records, !l.lost
 	if l.push.sender != nil {

@@ -35,9 +35,14 @@ func (v *volumeState) total(w *archive.Writer) int64 {
 	return v.before + w.Size()
 }
 
-// newVolume begins a volume, or makes the next record try that again, whose error counts.
+// newVolume begins a volume, or makes the next record try that again, whose error counts. Without a
+// record, the present volume remains.
 func (l *Logger) newVolume(reason VolumeReason) int {
 	v := &l.volume
+	if !l.hasRecords() {
+		v.begin = time.Now()
+		return l.w.Label().Volume
+	}
 	number := l.w.Label().Volume + 1
 	if err := l.w.BeginVolume(); err != nil {
 		l.w.NewVolume()
