@@ -1,7 +1,10 @@
 package pmda
 
 import (
+	"fmt"
+	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/pcp-go/pcp/internal/timeout"
 )
@@ -11,11 +14,12 @@ type OpError struct {
 	Op    string // such as "register", "attach instance domain" or "remove"
 	Agent string // the agent's name; empty if it is not known
 	Name  string // of the metric, dynamic root or instance domain; empty if there is none
+	Site  string // FILE:LINE of the call that registered or attached it; empty for other operations
 	Err   error
 }
 
 // Error is the text of the error, such as
-// `pmda: agent cache: register "cache.hits": the name is in use`.
+// `pmda: agent cache: register "cache.hits": the name is in use (/src/cache/main.go:12)`.
 func (e *OpError) Error() string {
 	s := "pmda: "
 	if e.Agent != "" {
@@ -25,7 +29,27 @@ func (e *OpError) Error() string {
 	if e.Name != "" {
 		s += " " + strconv.Quote(e.Name)
 	}
-	return s + ": " + e.Err.Error()
+	s += ": " + e.Err.Error()
+	if e.Site != "" {
+		s += " (" + e.Site + ")"
+	}
+	return s
+}
+
+// callSite returns the place in the program that called this package, as FILE:LINE.
+func callSite() string {
+	const pkg = "github.com/pcp-go/pcp/pmda."
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if f.File != "" && !strings.HasPrefix(f.Function, pkg) {
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
 }
 
 // Unwrap returns the cause.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing/fstest"
 	"time"
@@ -86,7 +88,8 @@ func ExampleAgent_indom() {
 	// cache.load [0] 5.000000e-01
 }
 
-// A mistake need not be handled where it is made: the Agent remembers the first.
+// A mistake need not be handled where it is made: the Agent remembers the first, with the file and
+// line of the call.
 func ExampleRegister() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	size := pmda.Metric[uint32]{
@@ -99,9 +102,12 @@ func ExampleRegister() {
 	pmda.Register(a, size)
 	size.Name = "cache.limit"
 	pmda.Register(a, size)
-	fmt.Println(a.Err())
+	if err, ok := errors.AsType[*pmda.OpError](a.Err()); ok {
+		file, _, _ := strings.Cut(filepath.Base(err.Site), ":")
+		fmt.Printf("%s %s in %s: %v\n", err.Op, err.Name, file, err.Err)
+	}
 	// Output:
-	// pmda: agent cache: register "cache.limit": the ID 1.0 is in use by "cache.size"
+	// register cache.limit in example_test.go: the ID 1.0 is in use by "cache.size"
 }
 
 // Values gives the values of all instances at once.
@@ -347,12 +353,12 @@ func ExampleAgent_SetTables() {
 		return a.SetTables(t)
 	}
 	fmt.Println(configure("a.example", "b.example"))
-	fmt.Println(configure("a.example", "a.example"))
+	fmt.Println(errors.Unwrap(configure("a.example", "a.example")))
 	id, err := a.Namespace().Lookup("probe.seconds")
 	fmt.Println(id, err)
 	// Output:
 	// <nil>
-	// pmda: agent probe: add instance domain "site": instance "a.example" is given twice
+	// instance "a.example" is given twice
 	// 406.0.0 <nil>
 }
 

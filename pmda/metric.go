@@ -121,7 +121,7 @@ func (m *metric) indomID(d pdu.Domain) pdu.InDom {
 // it to SetTables.
 func Register[T pdu.Scalar](to Registry, m Metric[T]) error {
 	if to == nil {
-		return &OpError{Op: "register", Name: m.Name, Err: errors.New("the Registry is nil: give an *Agent or *Tables")}
+		return &OpError{Op: "register", Name: m.Name, Site: callSite(), Err: errors.New("the Registry is nil: give an *Agent or *Tables")}
 	}
 	return to.register("register", m.Name, func(t *Tables) error {
 		e, err := newMetric(m)

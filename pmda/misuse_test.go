@@ -3,6 +3,7 @@ package pmda_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func TestNilAgent(t *testing.T) {
 		{"Attach", a.Attach(nil), "pmda: agent a: attach instance domain: the *InDom is nil"},
 		{"Use", wrapped.Err(), "pmda: agent w: use a wrapper: it is nil: return a Handler that embeds the one given"},
 	} {
+		if op, ok := errors.AsType[*pmda.OpError](tt.err); ok && op.Site != "" {
+			tt.want += " (" + op.Site + ")"
+		}
 		if tt.err == nil || tt.err.Error() != tt.want {
 			t.Errorf("%s: error %v, want %s", tt.name, tt.err, tt.want)
 		}

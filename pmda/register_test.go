@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -358,5 +359,25 @@ func TestNamesChange(t *testing.T) {
 	o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { return nil }
 	if c := changed(); c != pdu.ChangeLabels {
 		t.Errorf("after Notify, with a wrapper: %v", c)
+	}
+}
+
+// TestRegistrationSite: errors of registrations have the file and line of the call.
+func TestRegistrationSite(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 251}
+	_, _, line, _ := runtime.Caller(0)
+	for i, err := range []error{
+		pmda.Register(a, pmda.Metric[int32]{Name: "a.b"}),
+		a.Attach(nil),
+		pmda.Register((*pmda.Agent)(nil), pmda.Metric[int32]{Name: "a.b"}),
+		pmda.Register(nil, pmda.Metric[int32]{Name: "a.b"}),
+	} {
+		want := fmt.Sprintf("register_test.go:%d)", line+2+i)
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want it to end in %s", err, want)
+		}
+	}
+	if err := a.Remove("a.b"); err == nil || strings.Contains(err.Error(), ".go:") {
+		t.Errorf("an error of another operation: %v", err)
 	}
 }

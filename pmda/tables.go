@@ -98,7 +98,7 @@ func (t *Tables) has(d *InDom) bool {
 
 func (a *Agent) register(op, name string, f func(t *Tables) error) error {
 	if a == nil {
-		return &OpError{Op: op, Name: name, Err: errors.New("the *Agent is nil")}
+		return &OpError{Op: op, Name: name, Site: callSite(), Err: errors.New("the *Agent is nil")}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,7 +107,7 @@ func (a *Agent) register(op, name string, f func(t *Tables) error) error {
 
 func (t *Tables) register(op, name string, f func(t *Tables) error) error {
 	if t == nil || t.agent == nil {
-		return &OpError{Op: op, Name: name, Err: errors.New("the *Tables belong to no agent: make them with NewTables")}
+		return &OpError{Op: op, Name: name, Site: callSite(), Err: errors.New("the *Tables belong to no agent: make them with NewTables")}
 	}
 	t.agent.mu.Lock()
 	defer t.agent.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *Tables) register(op, name string, f func(t *Tables) error) error {
 func (a *Agent) registerLocked(t *Tables, first *error, op, name string, f func(t *Tables) error) error {
 	before := t.changes
 	if err := f(t); err != nil {
-		err = &OpError{Op: op, Agent: a.Name, Name: name, Err: err}
+		err = &OpError{Op: op, Agent: a.Name, Name: name, Site: callSite(), Err: err}
 		if *first == nil {
 			*first = err
 		}

@@ -384,7 +384,7 @@ func TestBrokenLasting(t *testing.T) {
 			a := newAgent(t)
 			a.OnEndClient(func(*pmda.Client) { _ = pmda.Register(a, pmda.Metric[int32]{Name: "cache.late"}) })
 			return a, nil
-		}, `lasting: Err: pmda: agent cache: register "cache.late": has no values: set Value or Values, after requests`},
+		}, `lasting: Err: pmda: agent cache: register "cache.late": has no values: set Value or Values (`},
 		{"a descriptor of the last client", func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 			a := newAgent(t)
 			var ended atomic.Bool
