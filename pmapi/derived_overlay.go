@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/derived"
@@ -17,7 +18,8 @@ import (
 type derivedOverlay struct {
 	source.Source
 	list    []*derivedMetric
-	own     int // so many of them are of Context.Derive
+	sorted  []*derivedMetric // list by names, up to date if it is as long
+	own     int              // so many of them are of Context.Derive
 	refused func(*DerivedError)
 	debug   *DerivedDebug    // nil for none
 	control derived.Controls // when the context was opened
@@ -38,6 +40,7 @@ type derivedOverlay struct {
 type derivedMetric struct {
 	*derived.Definition
 	id       pdu.PMID
+	index    int              // in the overlay's list
 	prog     *derived.Program // nil if it is not bound
 	err      error            // why it cannot be
 	operands []pdu.Desc       // what it was bound to: of each name that it mentions, noDesc if there is no such metric
@@ -80,7 +83,7 @@ func (o *derivedOverlay) put(def *derived.Definition, id pdu.PMID) *derivedMetri
 	if o.byName == nil {
 		o.byName, o.byID = map[string]*derivedMetric{}, map[pdu.PMID]*derivedMetric{}
 	}
-	m := &derivedMetric{Definition: def, id: id}
+	m := &derivedMetric{Definition: def, id: id, index: len(o.list)}
 	o.list = append(o.list, m)
 	o.byName[m.Name], o.byID[m.id] = m, m
 	return m
@@ -219,8 +222,8 @@ func (o *derivedOverlay) nested(name string, descs map[string]pdu.Desc) *derived
 
 // indexOf is the place of a metric among those of the context.
 func (o *derivedOverlay) indexOf(m *derivedMetric) int {
-	if i := slices.Index(o.list, m); i >= 0 {
-		return i
+	if m.index < len(o.list) && o.list[m.index] == m {
+		return m.index
 	}
 	return len(o.list) // it is being added
 }
@@ -358,12 +361,7 @@ func (o *derivedOverlay) Children(ctx context.Context, name string) ([]pmns.Chil
 
 // visible are the names at or below a name of the metrics that can be bound.
 func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, error) {
-	var list []*derivedMetric
-	for _, m := range o.list {
-		if isBelow(m.Name, name) {
-			list = append(list, m)
-		}
-	}
+	list := o.below(name)
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -385,6 +383,35 @@ func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, er
 		}
 	}
 	return names, nil
+}
+
+// below returns the metrics at or below a name, in the order of their definitions. A walk over all
+// nodes of the name space costs no more than the metrics that it finds.
+func (o *derivedOverlay) below(name string) []*derivedMetric {
+	if name == "" {
+		return o.list
+	}
+	if len(o.sorted) != len(o.list) {
+		o.sorted = slices.Clone(o.list)
+		slices.SortFunc(o.sorted, func(a, b *derivedMetric) int { return strings.Compare(a.Name, b.Name) })
+	}
+	var list []*derivedMetric
+	from := func(prefix string) int {
+		i, _ := slices.BinarySearchFunc(o.sorted, prefix, func(m *derivedMetric, prefix string) int { return strings.Compare(m.Name, prefix) })
+		return i
+	}
+	if m := o.byName[name]; m != nil {
+		list = append(list, m)
+	}
+	prefix := name + "."
+	for _, m := range o.sorted[from(prefix):] {
+		if !strings.HasPrefix(m.Name, prefix) {
+			break
+		}
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b *derivedMetric) int { return a.index - b.index })
+	return list
 }
 
 func (o *derivedOverlay) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) {

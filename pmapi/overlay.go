@@ -62,8 +62,16 @@ func addNames(name string, names []string, err error, more []string) ([]string, 
 	if err != nil && pdu.FromError(err) != pdu.ErrName {
 		return names, err
 	}
+	if len(more) == 0 {
+		return names, err
+	}
+	known := make(map[string]bool, len(names)+len(more))
+	for _, n := range names {
+		known[n] = true
+	}
 	for _, m := range more {
-		if isBelow(m, name) && !slices.Contains(names, m) {
+		if isBelow(m, name) && !known[m] {
+			known[m] = true
 			names, err = append(names, m), nil
 		}
 	}
@@ -74,30 +82,64 @@ func addNames(name string, names []string, err error, more []string) ([]string, 
 // components in common with it.
 func insertNames(name string, names []string, err error, more []string) ([]string, error) {
 	added, err := addNames(name, names, err, more)
-	for i := len(names); i < len(added); i++ {
-		at := placeOf(added[i], added[:i])
-		moved := added[i]
-		copy(added[at+1:i+1], added[at:i])
-		added[at] = moved
+	if len(added) == len(names) {
+		return added, err
 	}
-	return added, err
+	var root orderedNode
+	for _, n := range added {
+		root.add(n)
+	}
+	return root.appendTo(added[:0]), err
 }
 
-// placeOf is where a name belongs among others.
-func placeOf(name string, others []string) int {
-	for prefix := name; prefix != ""; prefix = prefix[:max(strings.LastIndexByte(prefix, '.'), 0)] {
-		for i := len(others) - 1; i >= 0; i-- {
-			if rest, ok := strings.CutPrefix(others[i], prefix); ok && (rest == "" || rest[0] == '.') {
-				return i + 1
+// An orderedNode is a node of a tree of names. It keeps what is below it in the order in which it
+// was added.
+type orderedNode struct {
+	name   string // of a metric; "" for an inner node
+	items  []*orderedNode
+	inners map[string]*orderedNode // those of items that are inner nodes, by their component
+}
+
+// add adds a name as the last of the inner node that has most components in common with it.
+func (n *orderedNode) add(name string) {
+	for rest := name; rest != ""; {
+		var first string
+		first, rest, _ = strings.Cut(rest, ".")
+		inner := n.inners[first]
+		if inner == nil {
+			inner = new(orderedNode)
+			if n.inners == nil {
+				n.inners = map[string]*orderedNode{}
 			}
+			n.inners[first] = inner
+			n.items = append(n.items, inner)
 		}
+		n = inner
 	}
-	return len(others)
+	n.items = append(n.items, &orderedNode{name: name})
+}
+
+// appendTo appends the names in their order.
+func (n *orderedNode) appendTo(names []string) []string {
+	if n.name != "" {
+		return append(names, n.name)
+	}
+	for _, item := range n.items {
+		names = item.appendTo(names)
+	}
+	return names
 }
 
 // addChildren adds what is directly below a name of more names to what the source has there.
 func addChildren(name string, children []pmns.Child, err error, more []string) ([]pmns.Child, error) {
 	names, err := addNames(name, nil, err, more)
+	if len(names) == 0 {
+		return children, err
+	}
+	known := make(map[string]bool, len(children))
+	for _, c := range children {
+		known[c.Name] = true
+	}
 	for _, n := range names {
 		rest := n
 		if name != "" {
@@ -107,7 +149,8 @@ func addChildren(name string, children []pmns.Child, err error, more []string) (
 			}
 		}
 		first, _, deeper := strings.Cut(rest, ".")
-		if !slices.ContainsFunc(children, func(c pmns.Child) bool { return c.Name == first }) {
+		if !known[first] {
+			known[first] = true
 			children = append(children, pmns.Child{Name: first, Leaf: !deeper})
 		}
 	}

@@ -492,8 +492,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWorthlessFiles: files that are not served do not keep others from being served, whatever they
-// are and however many.
+// TestWorthlessFiles: any number of files that are not served keep no others from being served.
 func TestWorthlessFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := recorded(t)

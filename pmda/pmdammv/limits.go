@@ -2,8 +2,8 @@ package pmdammv
 
 import "fmt"
 
-// limits bound the memory and the descriptors that the files of a directory may take, whoever writes
-// there. They count files that are served.
+// limits bound the memory and the descriptors that the files of a directory may take. They count
+// files that are served.
 type limits struct {
 	files     int   // in the directory
 	fileBytes int64 // in a file; mmv.MaxFile is another limit
