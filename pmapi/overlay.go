@@ -62,16 +62,18 @@ func addNames(name string, names []string, err error, more []string) ([]string, 
 	if err != nil && pdu.FromError(err) != pdu.ErrName {
 		return names, err
 	}
-	if len(more) == 0 {
-		return names, err
+	added := make(map[string]bool, len(more)) // no map of names, because a collector may have many
+	for _, m := range more {
+		if isBelow(m, name) {
+			added[m] = true
+		}
 	}
-	known := make(map[string]bool, len(names)+len(more))
 	for _, n := range names {
-		known[n] = true
+		delete(added, n)
 	}
 	for _, m := range more {
-		if isBelow(m, name) && !known[m] {
-			known[m] = true
+		if added[m] {
+			delete(added, m)
 			names, err = append(names, m), nil
 		}
 	}
@@ -92,8 +94,8 @@ func insertNames(name string, names []string, err error, more []string) ([]strin
 	return root.appendTo(added[:0]), err
 }
 
-// An orderedNode is a node of a tree of names. It keeps what is below it in the order in which it
-// was added.
+// An orderedNode is a node of a tree of names. It keeps the names below it in the order in which
+// they were added.
 type orderedNode struct {
 	name   string // of a metric; "" for an inner node
 	items  []*orderedNode
@@ -133,13 +135,8 @@ func (n *orderedNode) appendTo(names []string) []string {
 // addChildren adds what is directly below a name of more names to what the source has there.
 func addChildren(name string, children []pmns.Child, err error, more []string) ([]pmns.Child, error) {
 	names, err := addNames(name, nil, err, more)
-	if len(names) == 0 {
-		return children, err
-	}
-	known := make(map[string]bool, len(children))
-	for _, c := range children {
-		known[c.Name] = true
-	}
+	var added []pmns.Child
+	seen := make(map[string]bool, len(names))
 	for _, n := range names {
 		rest := n
 		if name != "" {
@@ -149,9 +146,17 @@ func addChildren(name string, children []pmns.Child, err error, more []string) (
 			}
 		}
 		first, _, deeper := strings.Cut(rest, ".")
-		if !known[first] {
-			known[first] = true
-			children = append(children, pmns.Child{Name: first, Leaf: !deeper})
+		if !seen[first] {
+			seen[first] = true
+			added = append(added, pmns.Child{Name: first, Leaf: !deeper})
+		}
+	}
+	for _, c := range children {
+		delete(seen, c.Name)
+	}
+	for _, c := range added {
+		if seen[c.Name] {
+			children = append(children, c)
 		}
 	}
 	return children, err

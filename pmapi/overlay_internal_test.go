@@ -41,7 +41,7 @@ func TestManyDerivedNames(t *testing.T) {
 	}
 }
 
-// A name goes behind the names with which it has most components in common.
+// A name goes behind the names that have most components in common with it.
 func TestInsertNames(t *testing.T) {
 	names := []string{"a.b.c", "a.b.d", "a.e", "f"}
 	got, err := insertNames("", names, nil, []string{"a.b.x", "f.g", "y.z", "a.b", "y.a", "a.e"})

@@ -48,6 +48,8 @@ type options struct {
 	remoteCert bool
 	user       string
 	web        string // -w
+	webTLS     bool
+	webLogin   bool
 }
 
 // addPorts adds a comma list of port numbers.
@@ -124,6 +126,8 @@ func (o *options) set() *getopt.Set {
 		{Short: 'Q', Long: "remotecert", Help: "require remote clients to provide a certificate", Set: yes(&o.remoteCert)},
 		{Short: 'S', Long: "reqauth", Help: "require all clients to authenticate", Set: yes(&o.reqAuth)},
 		{Short: 'w', Long: "web", Arg: "ADDR", Help: byDefault("", "page of the metrics, as localhost:44323"), Set: text(&o.web)},
+		{Long: "web-tls", Exact: true, Help: byDefault("", "with -w: TLS, with the certificate of tls.conf"), Set: yes(&o.webTLS)},
+		{Long: "web-login", Exact: true, Help: byDefault("", "with -w: show the page to users who log in"), Set: yes(&o.webLogin)},
 		{Heading: "Diagnostic options"},
 		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control", Set: o.setTrace},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -30,7 +31,7 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	gw := &webapi.Gateway{Dialer: &pmapi.Dialer{DialContext: srv.DialContext},
+	gw := &webapi.Gateway{RequireLogin: d.webLogin, Dialer: &pmapi.Dialer{DialContext: srv.DialContext},
 		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}, Log: srv.Logger}
 	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those of a pmproxy.
 	_ = srv.Add(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}, Logger: srv.Logger}))
@@ -40,9 +41,16 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 		defer close(ended)
 		l, err := d.listenPage(ctx)
 		if err == nil {
-			srv.Logger.Info("metrics are shown in a page", slog.String("url", "http://"+l.Addr().String()+"/"))
-			if text := whoSees(l.Addr()); text != "" {
+			scheme := "http"
+			if d.webTLS {
+				scheme = "https"
+			}
+			srv.Logger.Info("metrics are shown in a page", slog.String("url", scheme+"://"+l.Addr().String()+"/"))
+			if text := whoSees(l.Addr(), d.webTLS, d.webLogin); text != "" {
 				srv.Logger.Warn(text)
+			}
+			if d.webTLS {
+				l = tls.NewListener(l, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.tls.Serving(), nil }})
 			}
 			defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 			err = server.Serve(l)
@@ -59,14 +67,21 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 	}
 }
 
-// whoSees says which clients see the page if it listens beyond the loopback interface, and is empty
-// otherwise.
-func whoSees(addr net.Addr) string {
+// whoSees says which clients see the page if it listens beyond the loopback interface. It is empty
+// for a page with TLS and a login, and for one that only this computer can reach.
+func whoSees(addr net.Addr, isTLS, login bool) string {
 	a, ok := addr.(*net.TCPAddr)
-	if !ok || a.IP.IsLoopback() {
+	if !ok || a.IP.IsLoopback() || isTLS && login {
 		return ""
 	}
-	return "each client that reaches " + a.String() + " sees the page without a login and without TLS; -w localhost:" + strconv.Itoa(a.Port) + " is for this computer alone"
+	only := "; -w localhost:" + strconv.Itoa(a.Port) + " is for this computer alone"
+	switch {
+	case login:
+		return "passwords for the page at " + a.String() + " are sent without TLS: add --web-tls" + only
+	case isTLS:
+		return "each client that reaches " + a.String() + " sees the page without a login: add --web-login" + only
+	}
+	return "each client that reaches " + a.String() + " sees the page without a login and without TLS: add --web-tls and --web-login" + only
 }
 
 // listenPage listens on the address of -w. The process whose place this one takes may have it still.

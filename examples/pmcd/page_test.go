@@ -1,16 +1,21 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/internal/tlstest"
 	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -86,10 +91,63 @@ func TestDefaultProcesses(t *testing.T) {
 	}
 }
 
+// The page may have TLS and a login.
+func TestSecurePage(t *testing.T) {
+	dir := t.TempDir()
+	v, err := sasl.MakeVerifier("secret", []byte("salt"), 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := tlstest.SelfSigned(t, "self", tlstest.Leaf{})
+	users, conf := filepath.Join(dir, "users"), filepath.Join(dir, "tls.conf")
+	for name, text := range map[string]string{
+		"users":     "ann:" + v.String() + "\n",
+		"pmcd.conf": "mech_list: scram-sha-256\nsasldb_path: " + users + "\n",
+		"tls.conf":  "tls-cert-file = " + cert.CertFile + "\ntls-key-file = " + cert.KeyFile + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addr := fmt.Sprintf("localhost:%d", pcptest.FreePort(t))
+	start(t, []string{"PCP_SASL2_CONFIG_PATH=" + dir, "PCP_TLSCONF_PATH=" + conf}, "-w", addr, "--web-tls", "--web-login")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for _, c := range []struct {
+		url, password string
+		status        int
+	}{
+		{"https://" + addr + "/pmapi/fetch?names=pmcd.numagents", "secret", 200},
+		{"https://" + addr + "/", "secret", 200},
+		{"https://" + addr + "/", "", 401},
+		{"https://" + addr + "/pmapi/fetch?names=pmcd.numagents", "wrong", 401},
+		{"https://" + addr + "/metrics", "", 401},
+		{"http://" + addr + "/metrics", "secret", 400},
+	} {
+		pcptest.Retry(t, func() string { // it may not listen yet
+			r, err := http.NewRequestWithContext(t.Context(), "GET", c.url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.password != "" {
+				r.SetBasicAuth("ann", c.password)
+			}
+			reply, err := client.Do(r)
+			if err != nil {
+				return err.Error()
+			}
+			reply.Body.Close()
+			if reply.StatusCode != c.status {
+				return fmt.Sprintf("%s with password %q: %d, want %d", c.url, c.password, reply.StatusCode, c.status)
+			}
+			return ""
+		})
+	}
+}
+
 // The log says who sees a page that listens beyond this computer.
 func TestWhoSees(t *testing.T) {
 	for addr, want := range map[string]string{"127.0.0.1": "", "::1": "", "0.0.0.0": "each client that reaches 0.0.0.0:44323", "::": "each client", "192.0.2.1": "each client"} {
-		got := whoSees(&net.TCPAddr{IP: net.ParseIP(addr), Port: 44323})
+		got := whoSees(&net.TCPAddr{IP: net.ParseIP(addr), Port: 44323}, false, false)
 		if (got == "") != (want == "") || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", addr, got, want)
 		}

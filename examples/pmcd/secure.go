@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,6 +30,9 @@ func (d *daemon) loadTLS(out io.Writer, log *slog.Logger) error {
 	}
 	if err := d.tls.Reload(); err != nil {
 		return err
+	}
+	if d.webTLS && d.tls.Serving() == nil {
+		return errors.New("--web-tls needs a certificate: set tls-cert-file and tls-key-file in the tls.conf that PCP_TLSCONF_PATH names")
 	}
 	d.announceTLS(out, log)
 	return nil

@@ -114,6 +114,9 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 			srv.RootSocket = filepath.Join(d.conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket")
 		}
 	}
+	if d.webLogin && srv.Users == nil {
+		setUsers(srv, d.conf)
+	}
 	return srv
 }
 

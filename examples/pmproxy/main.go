@@ -123,6 +123,9 @@ func (o *options) serve(ctx context.Context) error {
 	if clients.TLS, err = conf.serving(); err != nil {
 		return err
 	}
+	if clients.RequireTLS = o.tlsOnly; o.tlsOnly && clients.TLS == nil {
+		return errors.New("--tls-only needs a certificate: set tls-cert-file and tls-key-file in the tls.conf that PCP_TLSCONF_PATH names, or certificates and private_key in the file of -c")
+	}
 	if conf.noPCP {
 		clients.Allow = func(string, int) bool { return false }
 	}

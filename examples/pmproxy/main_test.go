@@ -88,6 +88,17 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: %q", scheme, got)
 		}
 	}
+	get = serve(t, "--tls-only")
+	for scheme, want := range map[string]string{"https": "no store of time series", "http": "requires TLS"} {
+		if got := get(scheme, "/series/ping"); !strings.Contains(got, want) {
+			t.Errorf("--tls-only, %s: %q, want %q", scheme, got, want)
+		}
+	}
+	t.Setenv("PCP_TLSCONF_PATH", "")
+	var stderr strings.Builder
+	if status := run(t.Context(), []string{"-p", "0", "--tls-only"}, &stderr); status != 1 || !strings.Contains(stderr.String(), "--tls-only needs a certificate") {
+		t.Errorf("--tls-only without a certificate: status %d, %s", status, &stderr)
+	}
 }
 
 // A client that sends headers without end is refused when they are too long, and others are served.

@@ -25,6 +25,7 @@ type options struct {
 	fatal             string // -x
 	allow, origins    []string
 	allowStore        bool
+	tlsOnly           bool
 	archives          []string      // name=path
 	proxies           networks      // reverse proxies in front of this program
 	life              time.Duration // -T
@@ -64,6 +65,7 @@ func (o *options) set() *getopt.Set {
 		{Long: "allow", Arg: "HOST", Help: "let clients name this collector, as host, host:port, host:* or *.domain", Set: add(&o.allow)},
 		{Long: "origin", Arg: "URL", Help: "let pages of this origin read, log in and store", Set: add(&o.origins)},
 		{Long: "allow-store", Help: "let clients store without a login; not safe if browsers can reach the gateway", Set: yes(&o.allowStore)},
+		{Long: "tls-only", Help: "refuse HTTP without TLS, except on the unix socket", Set: yes(&o.tlsOnly)},
 		{Long: "trusted-proxy", Arg: "ADDR[/BITS]", Help: "believe the header X-Forwarded-For of a reverse proxy at this address", Set: o.proxies.add},
 		{Long: "archive", Arg: "NAME=PATH", Help: "serve an archive to clients that name it as their hostspec", Set: o.addArchive},
 		{Heading: "Diagnostic options"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"time"
 )
@@ -78,8 +79,12 @@ func (s *listener) sort(raw net.Conn) {
 	_ = raw.SetDeadline(deadline)
 	stop := context.AfterFunc(s.open, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	c, err := peek(raw)
-	if err == nil && c.start[0] == startsHandshake && p.TLS != nil {
+	secure := err == nil && c.start[0] == startsHandshake && p.TLS != nil
+	if secure {
 		c, err = peek(tls.Server(c, p.TLS))
+	}
+	if _, local := raw.(*net.UnixConn); local {
+		secure = true
 	}
 	switch {
 	case !stop() || err != nil:
@@ -89,6 +94,9 @@ func (s *listener) sort(raw net.Conn) {
 	case c.start[0] == startsHandshake:
 		p.refuse(c, errors.New("there is no certificate for TLS"))
 		c.Close()
+	case p.RequireTLS && !secure:
+		p.refuse(c, errors.New("a request for the web server without TLS"))
+		replyNeedTLS(raw)
 	default:
 		limit.Remove()
 		_ = c.SetDeadline(time.Time{})
@@ -99,6 +107,24 @@ func (s *listener) sort(raw net.Conn) {
 		}
 	}
 }
+
+// replyNeedTLS replies to a request without TLS and closes the connection. It reads what the client
+// still sends, because the system would otherwise throw away the reply.
+func replyNeedTLS(c net.Conn) {
+	defer c.Close()
+	if _, err := c.Write([]byte(needTLS)); err != nil {
+		return
+	}
+	if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		_, _ = io.CopyN(io.Discard, c, maxDrained) // until the client closes, or its time is over
+	}
+}
+
+// maxDrained is how many bytes are read of a request that is refused.
+const maxDrained = 64 << 10
+
+// needTLS is the reply to a request without TLS where that is required.
+const needTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nThis server requires TLS: use https.\n"
 
 // maxStart is how many bytes are read of a connection to see what it is: a whole greeting and address as a rule.
 const maxStart = 64

@@ -48,6 +48,9 @@ type Proxy struct {
 	// TLS, if not nil, serves clients that begin with a TLS handshake, and what is inside may be either kind again. Such
 	// connections are closed without it.
 	TLS *tls.Config
+	// RequireTLS refuses requests for a web server without TLS, except on unix sockets. It does not
+	// concern PCP's clients, which agree on TLS with the collector.
+	RequireTLS bool
 	// MaxClients limits the connections to collectors; one more is closed. One IP address may have
 	// half of them. 0 means DefaultMaxClients.
 	MaxClients int

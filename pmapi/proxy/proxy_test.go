@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -281,6 +282,42 @@ func TestClose(t *testing.T) {
 	c := dial(t, addr)
 	io.WriteString(c, greeting)
 	closes(t, c)
+}
+
+// With RequireTLS a web server has no requests without TLS. PCP's clients are not concerned.
+func TestRequireTLS(t *testing.T) {
+	cert := tlstest.SelfSigned(t, "self", tlstest.Leaf{})
+	pair, err := tls.LoadX509KeyPair(cert.CertFile, cert.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy.Proxy{Allow: anywhere, TLS: &tls.Config{Certificates: []tls.Certificate{pair}}, RequireTLS: true, Log: slog.New(slog.DiscardHandler)}
+	defer p.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page") })}
+	ended := make(chan error)
+	go func() { ended <- srv.Serve(p.Listener(l)) }()
+	defer func() {
+		srv.Close()
+		<-ended
+	}()
+	addr := l.Addr().String()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for scheme, want := range map[string]string{"http": "400 This server requires TLS: use https.\n", "https": "200 page"} {
+		r, err := client.Get(scheme + "://" + addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if text := fmt.Sprint(r.StatusCode, " ", string(got)); err != nil || text != want {
+			t.Errorf("%s: %q, %v, want %q", scheme, text, err, want)
+		}
+	}
+	expect(t, through(t, dial(t, addr), pcptest.Serve(t, echo)), "hello ")
 }
 
 // A web server has the same port, and both are there with TLS as well.

@@ -126,9 +126,9 @@
 // # Security
 //
 // A Gateway has no users. A client that reaches it can read what its sources show to clients
-// without a login. A program that listens on more than the loopback interface needs a login in a
-// handler around the Gateway if that is too much. Such a handler removes the header Authorization
-// from requests that it passes on.
+// without a login. If that is too much, set Gateway.RequireLogin, which serves only users of the
+// collector, or wrap the Gateway with a handler that has users. Such a handler removes the header
+// Authorization from requests that it passes on.
 //
 //   - Collectors: a client makes the gateway connect only to the collectors in Gateway.Allow.
 //   - Passwords: a user and a password, from HTTP basic authentication or from a hostspec, are sent

@@ -46,6 +46,9 @@ type Gateway struct {
 	// AllowStore lets clients store values without a login. Set it only if no browser can reach the
 	// Gateway: a page of any web site can have the browser of a visitor store a value.
 	AllowStore bool
+	// RequireLogin serves only clients with a user and a password that the collector accepts, and
+	// neither Local nor Sources. Other requests have the status 401.
+	RequireLogin bool
 	// Views maps values of the parameter view of /metrics to other pages of the metrics of a host.
 	// Nil means "node", the view of package nodeview.
 	Views map[string]openmetrics.View

@@ -24,7 +24,7 @@ func (q *query) source() (opener, login, error) {
 	if !given {
 		spec = "localhost"
 	}
-	if open := q.g.Sources[spec]; open != nil {
+	if open := q.g.Sources[spec]; open != nil && !q.g.RequireLogin {
 		return opener(open), login{}, nil
 	}
 	h, err := pmapi.ParseHost(spec)
@@ -38,7 +38,7 @@ func (q *query) source() (opener, login, error) {
 	if h.Protocol == pmapi.ProtocolPCP && h.Host.Name == "" && len(h.Proxies) == 0 {
 		return nil, login{}, badRequest("cannot connect to PMCD: " + pdu.ErrNotHost.Error())
 	}
-	if q.g.Local != nil && q.g.isLocal(h) {
+	if q.g.Local != nil && q.g.isLocal(h) && !q.g.RequireLogin {
 		return q.g.Local, login{}, nil
 	}
 	if !q.g.mayConnect(h) {

@@ -41,6 +41,9 @@ func (q *query) login() (login, error) {
 // too, so a client beyond the limit does not learn it.
 func (q *query) loginAs(h pmapi.HostSpec) (login, error) {
 	l, err := q.readLogin(h)
+	if err == nil && l.user == "" && q.g.RequireLogin {
+		err = errNeedLogin
+	}
 	if err == nil && l.user != "" && !q.g.failures.Allowed(q.loginKey(l), loginlimit.GatewayPerMinute, time.Now()) {
 		err = errFailedLogins
 	}

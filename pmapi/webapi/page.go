@@ -26,6 +26,9 @@ var noReferrer = []string{"no-referrer"}
 
 // page replies with a file of the page.
 func (q *query) page() (err error) {
+	if q.g.RequireLogin && q.r.Header.Get("Authorization") == "" {
+		return errNeedLogin // so that the browser asks for it; the metrics need the right one
+	}
 	name := q.r.URL.Path[1:]
 	if name == "" {
 		name = "page/index.html"

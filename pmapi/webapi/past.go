@@ -15,6 +15,10 @@ import (
 // sources lists the names of the sources that are not collectors, and the collectors that clients may name besides the one of this
 // computer, as far as they are no patterns.
 func (q *query) sources() error {
+	if q.g.RequireLogin {
+		q.out = append(q.out, `{"sources":[],"hosts":[]}`...)
+		return nil
+	}
 	q.out = q.appendList(append(q.out, `{"sources":`...), slices.Sorted(maps.Keys(q.g.Sources)))
 	hosts := slices.DeleteFunc(slices.Clone(q.g.Allow), func(spec string) bool {
 		h, err := pmapi.ParseHost(spec)

@@ -120,6 +120,35 @@ func TestStoreNeedsLogin(t *testing.T) {
 	}
 }
 
+// With RequireLogin only users of the collector see anything of it.
+func TestRequireLogin(t *testing.T) {
+	s := newCollector(t, false, func(g *webapi.Gateway) {
+		g.RequireLogin = true
+		g.Local = func(context.Context) (*pmapi.Context, error) { panic("a context without a login") }
+		g.Sources = map[string]func(context.Context) (*pmapi.Context, error){"a": g.Local}
+	})
+	for path, want := range map[string]int{
+		"/": 200, "/page/main.js": 200, "/live/sources": 200, "/metrics?names=who.uid": 200, "/pmapi/fetch?names=who.uid": 200, "/pmapi/context": 200,
+		"/pmapi/fetch?names=who.uid&hostspec=a": 403,
+	} {
+		if r := s.do(t, "GET", path, "", "Authorization", amy); r.status != want {
+			t.Errorf("%s as a user: %d %.200s, want %d", path, r.status, r.body, want)
+		}
+		if path == "/live/sources" {
+			continue // it says nothing
+		}
+		if r := s.get(t, path); want == 200 && (r.status != 401 || r.header.Get("Www-Authenticate") == "") {
+			t.Errorf("%s without a login: %d %.200s", path, r.status, r.body)
+		}
+		if r := s.do(t, "GET", path, "", "Authorization", wrong); want == 200 && r.status != 401 && !strings.HasPrefix(path, "/page") && path != "/" {
+			t.Errorf("%s with a wrong password: %d %.200s", path, r.status, r.body)
+		}
+	}
+	if r := s.get(t, "/live/events?names=who.uid"); r.status != 401 {
+		t.Errorf("/live/events: %d %.200s", r.status, r.body)
+	}
+}
+
 // Errors say which address was tried, and those of time series have a message.
 func TestErrorsSayWhere(t *testing.T) {
 	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*", "nosuch.invalid"}})

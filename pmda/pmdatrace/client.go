@@ -118,7 +118,7 @@ func (c *client) receive() error {
 	return err
 }
 
-// take takes d and the PDUs behind it that have been read already, up to one that is to be logged.
+// take takes d and the PDUs behind it that have been read already, up to one that has to be logged.
 // d is the last then. The answer to a value that is refused is an error.
 func (c *client) take(d *trace.Data) (isNew bool, refused, err error) {
 	a := c.a
