@@ -29,8 +29,8 @@ type Options struct {
 	FS fs.FS
 	// TempDir is where compressed files are unpacked; "" means os.TempDir().
 	TempDir string
-	// MaxUnpacked and MaxMetadata replace the constants of the same names, if not 0. If MaxUnpacked is
-	// 0, a compressed file may unpack to 64 MiB, or to 500 times its size if that is more.
+	// MaxUnpacked and MaxMetadata replace the constants of the same names, if not 0. If MaxUnpacked
+	// is 0, a compressed file may unpack to 64 MiB, or to 500 times its size if that is more.
 	MaxUnpacked, MaxMetadata int64
 	// LastVolume takes the label of an archive from its last volume, which may have no
 	// records yet, instead of from its first one.

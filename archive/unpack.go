@@ -151,8 +151,8 @@ func isClosed(c chan struct{}) bool {
 }
 
 const (
-	// packedRatio is how many times its size a compressed file may unpack to. Archives of hosts reach
-	// 100, and zeros reach 7000 with xz(1).
+	// packedRatio is how many times its size a compressed file may unpack to. Archives of hosts
+	// reach 100, and zeros reach 7000 with xz(1).
 	packedRatio = 500
 	// minUnpacked is what a compressed file may unpack to in any case.
 	minUnpacked = 64 << 20

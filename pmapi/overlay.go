@@ -94,8 +94,8 @@ func insertNames(name string, names []string, err error, more []string) ([]strin
 	return root.appendTo(added[:0]), err
 }
 
-// An orderedNode is a node of a tree of names. It keeps the names below it in the order in which
-// they were added.
+// An orderedNode is a node of a tree of names. It keeps the names below it in the order of their
+// additions.
 type orderedNode struct {
 	name   string // of a metric; "" for an inner node
 	items  []*orderedNode

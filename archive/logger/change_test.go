@@ -656,7 +656,7 @@ func TestControlLimits(t *testing.T) {
 	})
 }
 
-// A request for many metrics does not stop recording while the collector is asked about them.
+// A logger goes on recording while it asks the collector about the many metrics of a request.
 func TestControlOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 300

@@ -34,8 +34,8 @@ type Conn struct {
 	used time.Time // when it was last busy, or was added
 }
 
-// Add adds a connection, and closes an idle one if there are too many: that of the address with the
-// most connections which has been idle longest. It returns nil if there is none. The caller then
+// Add adds a connection. If there are too many, it closes the one that has been idle longest, of
+// the address with the most connections. It returns nil if no connection is idle. The caller then
 // closes the new connection.
 func (s *Conns) Add(conn net.Conn) *Conn {
 	s.mu.Lock()
@@ -98,8 +98,8 @@ func (s *Conns) remove(c *Conn) {
 	}
 }
 
-// Host returns what stands for the address of a connection: the same for all addresses that one host
-// may choose. It is empty for a unix socket.
+// Host returns what stands for the address of a connection. It is the same for all addresses that
+// one host may choose, and empty for a unix socket.
 func Host(conn net.Conn) string {
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		return loginlimit.Address(a.AddrPort().Addr())

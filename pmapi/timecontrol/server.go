@@ -45,8 +45,8 @@ type Server struct {
 const (
 	// DefaultAckTimeout is the AckTimeout of a Server without.
 	DefaultAckTimeout = time.Minute
-	// MaxClients is how many clients a server has at a time. A connection that has not said what it is
-	// gives way to one more.
+	// MaxClients is how many clients a server has at a time. A connection that has not said what it
+	// is gives way to one more.
 	MaxClients = 256
 	// setTimeout is how long a connection may take to say what it is.
 	setTimeout = 10 * time.Second

@@ -265,7 +265,7 @@ func constantPage(t *testing.T, s server, _ string) {
 		return took.ReplaceAllString(s.do(t, "GET", "/metrics", "", "Accept", accept).body, "$1 1")
 	}
 	first, second := page(), page()
-	if first != second || !strings.Contains(first, "t.colour") {
+	if first != second || !strings.Contains(first, "\nt_colour{") {
 		t.Errorf("%s\nand then\n%s", first, second)
 	}
 	seen := map[string]bool{}

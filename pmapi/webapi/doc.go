@@ -78,8 +78,8 @@
 // # Prometheus
 //
 // A scrape of /metrics returns OpenMetrics with names in base units if the header Accept asks for
-// it, as that of Prometheus does. Otherwise it returns text under the names of PCP's pmproxy. These
-// parameters change the page:
+// it, as that of Prometheus does. Otherwise it returns text under the names of PCP's pmproxy. For
+// curl and browsers the first line of that text says so. These parameters change the page:
 //
 //	format     openmetrics, prometheus or pcp; it has precedence over Accept
 //	names      the metrics, and names above them in the name space, separated by commas

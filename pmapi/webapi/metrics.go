@@ -146,8 +146,12 @@ func (q *query) appendPage(style openmetrics.Style) error {
 		}
 		q.s.pages[key] = p
 	}
+	b := q.out[:0]
+	if q.isReader(style) {
+		b = append(b, pcpNames...)
+	}
 	// What has begun is read to its end, though the client goes away: a connection that is interrupted begins with all metadata again.
-	page, err := p.AppendPage(context.WithoutCancel(q.ctx), q.out[:0], style)
+	page, err := p.AppendPage(context.WithoutCancel(q.ctx), b, style)
 	if err == errFilter {
 		delete(q.s.pages, key)
 	}
@@ -156,6 +160,18 @@ func (q *query) appendPage(style openmetrics.Style) error {
 	}
 	q.out = page
 	return q.checkSize()
+}
+
+// pcpNames is the first line of a page for a person.
+const pcpNames = "# These are the names and units of PCP's pmproxy. Prometheus gets other names, in base units: add format=prometheus to the URL to see them.\n"
+
+// isReader reports whether a person seems to request the page, with a browser or curl, who would
+// take its names for those that Prometheus gets.
+func (q *query) isReader(style openmetrics.Style) bool {
+	_, chosen := q.params.get("format")
+	view, _ := q.params.get("view")
+	accept := q.r.Header.Get("Accept")
+	return style.Format == openmetrics.PCP && !chosen && view == "" && !q.compat && (accept == "*/*" || strings.Contains(accept, "text/html"))
 }
 
 // pager makes what makes pages.

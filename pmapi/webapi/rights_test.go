@@ -165,3 +165,25 @@ func TestErrorsSayWhere(t *testing.T) {
 		}
 	}
 }
+
+// The first line of /metrics says to persons, not to scrapers, that Prometheus gets other names.
+func TestNamesForPersons(t *testing.T) {
+	s := newGateway(t)
+	for _, c := range []struct {
+		accept, query string
+		want          bool
+	}{
+		{"*/*", "", true},
+		{"text/html,application/xhtml+xml,*/*;q=0.8", "", true},
+		{"", "", false},
+		{"text/plain;version=0.0.4", "", false},
+		{"application/openmetrics-text;version=1.0.0,*/*;q=0.1", "", false},
+		{"*/*", "&format=pcp", false},
+		{"*/*", "&format=prometheus", false},
+	} {
+		r := s.do(t, "GET", "/metrics?names=t.max"+c.query, "", "Accept", c.accept)
+		if got := strings.HasPrefix(r.body, "# These are the names and units of PCP's pmproxy."); got != c.want || !strings.Contains(r.body, "t_max") {
+			t.Errorf("Accept %q%s: %.300s, want the line: %v", c.accept, c.query, r.body, c.want)
+		}
+	}
+}

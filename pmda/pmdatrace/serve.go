@@ -16,8 +16,8 @@ import (
 // listener fails or the agent has an Err. An agent can serve several listeners; trace.control.port
 // is the port of the last TCP listener.
 //
-// An application that Options.Access forbids is refused and disconnected. If there are MaxClients, a
-// new one takes the place of an idle one. It is refused if all have sent something of late.
+// An application that Options.Access forbids is refused and disconnected. If there are MaxClients,
+// a new one takes the place of an idle one. It is refused if all have sent something of late.
 //
 // An application that breaks the protocol, or does not read the replies that it requested, is
 // disconnected.

@@ -133,8 +133,8 @@ var (
 	errIDs    = errors.New("the numbers for tags are used up: restart the agent")
 )
 
-// add adds the value that a PDU of a client, or nil, brought in an interval. isNew says that its tag
-// was not known; an error says why the tag, and so the value, is not taken.
+// add adds the value that a PDU of a client, or nil, brought in an interval. isNew says that its
+// tag was not known; an error says why the tag, and so the value, is not taken.
 func (t *table) add(d *trace.Data, interval int64, c *client) (isNew bool, err error) {
 	k := t.of(d.Kind)
 	g := k.tags[string(d.Tag)]

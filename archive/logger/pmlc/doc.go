@@ -37,8 +37,8 @@
 //	return s.Serve(ctx, listeners...)
 //
 // It serves one client at a time. Others get the error EADDRINUSE, unless that client has had no
-// request for a minute: then it is disconnected. Clients may begin ten volumes at once, and one more
-// each minute; further requests get pdu.ErrAgain. [WriteMap] writes the map file
+// request for a minute: then it is disconnected. Clients may begin ten volumes at once, and one
+// more each minute; further requests get pdu.ErrAgain. [WriteMap] writes the map file
 // of the logger, so that clients on this computer find it; [RemoveMap] removes the file.
 //
 // # Protocol

@@ -35,8 +35,8 @@ type Server struct {
 	// that holds, too.
 	Access *Access
 	// Timeout is how long a client may take to send its version, or the rest of a request of which there is a part, or to
-	// take a reply; 0 means Timeout. A client that has had no request for a minute is disconnected if
-	// another one connects.
+	// take a reply; 0 means Timeout. A client that has had no request for a minute is disconnected
+	// if another one connects.
 	Timeout time.Duration
 	// Version is the highest version that is offered; 0 means Version3.
 	Version int
@@ -62,8 +62,8 @@ const (
 	busyGrace = 100 * time.Millisecond
 	// idleTime is how long a client may have no request before another may take its place.
 	idleTime = time.Minute
-	// volumeBurst is how many volumes clients may begin at once, and volumeEvery how long it takes until
-	// they may begin another one. Each is a file, so that requests without a limit fill the disk.
+	// volumeBurst is how many volumes clients may begin at once, and volumeEvery how long it takes
+	// until they may begin another one. Each is a file, so requests without a limit fill the disk.
 	volumeBurst = 10
 	volumeEvery = time.Minute
 	// maxWaiting is the number of clients that wait so; further ones are refused at once.

@@ -13,7 +13,7 @@ type Style struct {
 	Format   Format
 	Escaping Escaping
 
-	named bool // the scraper has asked for an escaping, which the answer then names
+	named bool // the scraper has asked for an escaping, so the answer names its own
 }
 
 // ContentType returns the header Content-Type of a page.
@@ -81,11 +81,7 @@ func parseAccepted(item string, plain Format) (style Style, q float64, ok bool) 
 		case "version":
 			version = value
 		case "escaping":
-			for e, word := range escapingNames[:Colons] {
-				if value == word {
-					style.Escaping, style.named = Escaping(e), true
-				}
-			}
+			style.named = style.named || slices.Contains(escapingNames[:Colons], value)
 		}
 	}
 	switch strings.ToLower(strings.TrimSpace(media)) {
@@ -98,7 +94,7 @@ func parseAccepted(item string, plain Format) (style Style, q float64, ok bool) 
 			style.Format = Prometheus
 			return style, q, style.named
 		}
-		style.Escaping, style.named = Underscores, false
+		style.named = false
 		return style, q, version == "" || version == "0.0.4"
 	case "text/*", "*/*":
 		return Style{Format: plain}, q, true

@@ -27,6 +27,25 @@
 // A Handler chooses the format by the header Accept of the scraper. The parameter format
 // (openmetrics, prometheus or pcp) has precedence. Equal values make equal pages.
 //
+// # One name in all formats
+//
+// Each version of Prometheus stores a metric under the same name, whether it scrapes or receives
+// the metric. So names have underscores even if the scraper accepts any UTF-8 name. The counter
+// kernel.all.cpu.user, in milliseconds, is:
+//
+//	scraped by Prometheus 2 or 3         kernel_all_cpu_user_seconds_total
+//	scraped with format=prometheus       kernel_all_cpu_user_seconds_total
+//	sent by package remotewrite          kernel_all_cpu_user_seconds_total
+//	sent by package otlp                 kernel.all.cpu.user, unit s; Prometheus makes of it
+//	                                     kernel_all_cpu_user_seconds_total
+//	format=pcp                           kernel_all_cpu_user, in milliseconds
+//
+// A Handler uses the last one only if its Plain is PCP and the scraper does not accept OpenMetrics.
+// Package webapi does so, because scripts for pmproxy expect it. A scraper that accepts only
+// text/plain, such as that of VictoriaMetrics, gets the other names with format=prometheus:
+//
+//	params: {format: [prometheus]}
+//
 // # Names and types
 //
 // A metric becomes a family. Its name n is the name in PCP with "_" in place of each dot:

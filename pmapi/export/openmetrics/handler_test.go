@@ -64,7 +64,6 @@ func TestNegotiation(t *testing.T) {
 	h := handler(disks(t))
 	asPCP := handler(disks(t))
 	asPCP.Plain = openmetrics.PCP
-	const utf8 = `{"disk.dev.read_total",instname="sda"} 1`
 	const om, plain, pcp = `disk_dev_read_total{instname="sda"} 1`, `disk_dev_read_total{instid="0",instname="sda"} 1`, `disk_dev_read{instid="0",instname="sda"} 1`
 	for _, test := range []struct {
 		h                     *openmetrics.Handler
@@ -76,11 +75,11 @@ func TestNegotiation(t *testing.T) {
 		{h, "", "text/html", text004, plain},
 		{h, "", prometheus2, om100, om},
 		{h, "", "application/openmetrics-text; version=0.0.1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", text004, plain},
-		{h, "", prometheus3, om100 + "; escaping=allow-utf-8", utf8},
+		{h, "", prometheus3, om100 + "; escaping=underscores", om},
 		{h, "", strings.ReplaceAll(prometheus3, "allow-utf-8", "underscores"), om100 + "; escaping=underscores", om},
-		{h, "", strings.ReplaceAll(prometheus3, "allow-utf-8", "dots"), om100 + "; escaping=dots", `disk_dot_dev_dot_read__total{instname="sda"} 1`},
-		{h, "", strings.ReplaceAll(prometheus3, "allow-utf-8", "values"), om100 + "; escaping=values", `U__disk_2e_dev_2e_read__total{instname="sda"} 1`},
-		{h, "", "text/plain;version=1.0.0;escaping=allow-utf-8", "text/plain; version=1.0.0; charset=utf-8; escaping=allow-utf-8", `{"disk.dev.read_total",instid="0",instname="sda"} 1`},
+		{h, "", strings.ReplaceAll(prometheus3, "allow-utf-8", "dots"), om100 + "; escaping=underscores", om},
+		{h, "", strings.ReplaceAll(prometheus3, "allow-utf-8", "values"), om100 + "; escaping=underscores", om},
+		{h, "", "text/plain;version=1.0.0;escaping=allow-utf-8", "text/plain; version=1.0.0; charset=utf-8; escaping=underscores", plain},
 		{h, "", `Text/Plain; Version="0.0.4"; q=0.3, Application/OpenMetrics-Text; q=0.2`, text004, plain},
 		{h, "", "text/plain;q=0, application/openmetrics-text;q=0.001", om100, om},
 		{h, "", "text/plain;q=2, application/openmetrics-text;q=0.1", om100, om},
