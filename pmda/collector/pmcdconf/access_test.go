@@ -3,11 +3,13 @@ package pmcdconf
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -228,5 +230,25 @@ func TestAccessLookups(t *testing.T) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("without accounts: got %v", err)
 		}
+	}
+}
+
+// Many rules take no more time than in proportion to their number.
+func TestManyRules(t *testing.T) {
+	const many, limit = 50_000, 4 * time.Second
+	var b strings.Builder
+	b.WriteString("[access]\n")
+	for i := range many {
+		fmt.Fprintf(&b, "allow 10.%d.%d.%d : fetch;\n", i>>16, i>>8&255, i&255)
+	}
+	begin := time.Now()
+	c, err := Parse("many", strings.NewReader(b.String()))
+	if err != nil || len(c.Access.Hosts) != many {
+		t.Fatalf("%v", err)
+	}
+	took := time.Since(begin)
+	t.Logf("%d rules in %v", many, took)
+	if took > limit {
+		t.Errorf("%d rules took %v", many, took)
 	}
 }

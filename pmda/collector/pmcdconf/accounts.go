@@ -21,12 +21,15 @@ func (n *ruleNames) addAccount(l *AccountRules, kind, name string, r Rule) error
 	}
 	old := l.Others
 	if name != "*" {
-		i := slices.IndexFunc(l.List, func(o *AccountRule) bool { return o.ID == rule.ID })
-		if i < 0 {
+		key := accountKey{kind, rule.ID}
+		if old = n.accountRules[key]; old == nil {
+			if n.accountRules == nil {
+				n.accountRules = map[accountKey]*AccountRule{}
+			}
+			n.accountRules[key] = rule
 			l.List = append(l.List, rule)
 			return nil
 		}
-		old = l.List[i]
 	} else if !n.others[kind] {
 		if n.others == nil {
 			n.others = map[string]bool{}

@@ -3,6 +3,7 @@ package pmcdconf
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -16,6 +17,21 @@ type ruleNames struct {
 	users  []accountEntry
 	groups []accountEntry
 	others map[string]bool // the kinds of which a statement was about "*"
+
+	hostRules    map[hostKey]*HostRule
+	accountRules map[accountKey]*AccountRule
+}
+
+// A hostKey is what rules for the same hosts have in common.
+type hostKey struct {
+	addr, mask netip.Addr
+	level      int
+}
+
+// An accountKey is what rules for the same account have in common.
+type accountKey struct {
+	kind string
+	id   int
 }
 
 // A ruleError says why there can be no such rule, in pmcd's words.
@@ -42,7 +58,7 @@ func (n *ruleNames) add(a *Access, kind, spec string, r Rule) (warnings []string
 	var clashes []string
 	for _, p := range patterns {
 		h := &HostRule{Rule: r, Name: p.Name, Addr: p.Addr, Mask: p.Mask, Level: p.Level}
-		if clash := a.addHost(h); clash != "" {
+		if clash := n.addHost(a, h); clash != "" {
 			clashes = append(clashes, clash)
 		}
 	}
@@ -53,21 +69,20 @@ func (n *ruleNames) add(a *Access, kind, spec string, r Rule) (warnings []string
 }
 
 // addHost adds a rule, or merges it with one for the same hosts.
-func (a *Access) addHost(h *HostRule) (clash string) {
-	for _, old := range a.Hosts {
-		if old.Level != h.Level || old.Addr != h.Addr || old.Mask != h.Mask {
-			continue
-		}
+func (n *ruleNames) addHost(a *Access, h *HostRule) (clash string) {
+	key := hostKey{h.Addr, h.Mask, h.Level}
+	if old := n.hostRules[key]; old != nil {
 		if old.conflicts(h.Rule) {
 			return fmt.Sprintf("Permission clash for %s with earlier statement for %s", h.Name, old.Name)
 		}
 		old.merge(h.Rule)
 		return ""
 	}
-	i := 0
-	for i < len(a.Hosts) && a.Hosts[i].Level <= h.Level {
-		i++
+	if n.hostRules == nil {
+		n.hostRules = map[hostKey]*HostRule{}
 	}
-	a.Hosts = slices.Insert(a.Hosts, i, h)
+	n.hostRules[key] = h
+	i, _ := slices.BinarySearchFunc(a.Hosts, h.Level+1, func(r *HostRule, level int) int { return r.Level - level })
+	a.Hosts = slices.Insert(a.Hosts, i, h) // after those of its level
 	return ""
 }
