@@ -107,8 +107,7 @@ var commandLines = []string{
 
 // differing are command lines whose differences are on purpose.
 var differing = map[string]string{
-	"-c good -h H -T foo X":     "C leaves three empty files",
-	"-c good -h H -T @bar_12 X": "C leaves three empty files",
+	"-c good -h H -T foo X": "C leaves three empty files",
 }
 
 func TestInteropCommandLines(t *testing.T) {
@@ -139,10 +138,20 @@ func sample[T any](list []T, n int) []T {
 	return list[:n]
 }
 
+// Runs that may end without a record, and the files of their archives. PCP 6.0.3 leaves an archive of
+// its preamble. PCP 7 and our program leave no files.
+var (
+	recordsNothing = regexp.MustCompile(`-T @|-T -5sec|-c (empty|off) |-L -T `)
+	emptyArchive   = regexp.MustCompile(`(?m)^file X\S*\.(0|index|meta)\n`)
+)
+
 // compareLine compares what C's program and ours do with a command line. Only a difference that is there three times is one: a busy machine makes others.
 func (l *lab) compareLine(t *testing.T, line string) {
 	for n := 1; ; n++ {
 		want, got := l.runLine(t, pcptest.Tool(t, "pmlogger"), line), l.runLine(t, l.ours, line)
+		if recordsNothing.MatchString(line) && !emptyArchive.MatchString(got) {
+			want = emptyArchive.ReplaceAllString(want, "")
+		}
 		diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 		reason := differing[line]
 		switch {
