@@ -7,7 +7,7 @@
 //		a := &pmda.Agent{Name: "cache", Domain: 400}
 //		shards := a.AddInDom("shard", "red", "blue")
 //		pmda.Register(a, pmda.Metric[uint64]{
-//			Name: "cache.hits", Text: "Lookups served from memory",
+//			Name: "cache.hits", ID: pmda.Item(0, 0), Text: "Lookups served from memory",
 //			Sem: pdu.SemCounter, Units: pdu.UnitCount, InDom: shards,
 //			Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
 //				return hits[i.Name].Load(), nil
@@ -19,7 +19,9 @@
 // With its imports (context, sync/atomic, and the packages pdu and pmda) this is a complete
 // agent. An [Agent] has tables of metrics and instance domains, and replies from them to every
 // request of a collector: for descriptors, names, instances, help texts, labels and values, and
-// to store values. The program may ignore the results of Register and AddInDom: [Agent.Err]
+// to store values. Archives know a metric by its PMID. Give each metric an ID, as here: without
+// one it gets the next number in the order of registration, which changes with the program. The
+// option PMIDs of package pmdatest pins all numbers in a test. The program may ignore the results of Register and AddInDom: [Agent.Err]
 // returns the first error, and Main and collectors refuse an agent that has one.
 //
 // Domains 385 to 510 are free for new agents; 490 is that of package pmdago. A collector has at

@@ -56,6 +56,7 @@ func Example() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	pmda.Register(a, pmda.Metric[uint64]{
 		Name:  "cache.hits",
+		ID:    pmda.Item(0, 0),
 		Text:  "Lookups served from memory",
 		Sem:   pdu.SemCounter,
 		Units: pdu.UnitCount,
@@ -75,6 +76,7 @@ func ExampleAgent_indom() {
 	shards := a.AddInDom("shard", "red", "blue")
 	pmda.Register(a, pmda.Metric[float64]{
 		Name:  "cache.load",
+		ID:    pmda.Item(0, 0),
 		InDom: shards,
 		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (float64, error) {
 			if i.Name == "red" {
@@ -116,6 +118,7 @@ func ExampleMetric_values() {
 	shards := a.AddInDom("shard", "red", "blue", "green")
 	pmda.Register(a, pmda.Metric[int64]{
 		Name:  "cache.entries",
+		ID:    pmda.Item(0, 0),
 		InDom: shards,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[int64]) error {
 			for i := range s.Instances() {
@@ -134,6 +137,7 @@ func ExampleMetric_store() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	pmda.Register(a, pmda.Metric[int32]{
 		Name:  "cache.limit",
+		ID:    pmda.Item(0, 0),
 		Group: a.Group(nil), // guards limit
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return limit, nil },
 		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error {

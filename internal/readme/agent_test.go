@@ -9,7 +9,7 @@ import (
 func agent() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	pmda.Register(a, pmda.Metric[uint64]{
-		Name: "cache.hits", Text: "Lookups answered from memory",
+		Name: "cache.hits", ID: pmda.Item(0, 0), Text: "Lookups answered from memory",
 		Sem: pdu.SemCounter, Units: pdu.UnitCount,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 			return 17, nil

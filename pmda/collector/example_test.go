@@ -17,7 +17,7 @@ func Example() {
 	var requests atomic.Uint64
 	shop := &pmda.Agent{Name: "shop", Domain: 400}
 	pmda.Register(shop, pmda.Metric[uint64]{
-		Name: "shop.requests", Text: "Requests served", Sem: pdu.SemCounter, Units: pdu.UnitCount,
+		Name: "shop.requests", ID: pmda.Item(0, 0), Text: "Requests served", Sem: pdu.SemCounter, Units: pdu.UnitCount,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 			return requests.Load(), nil
 		},

@@ -36,6 +36,26 @@ func wantFaults(t *testing.T, agents []broken) {
 	}
 }
 
+// TestPMIDs: an agent keeps the PMIDs that are pinned.
+func TestPMIDs(t *testing.T) {
+	agent := func() *pmda.Agent {
+		return oneMetric(t, func(a *pmda.Agent) error {
+			return pmda.Register(a, pmda.Metric[int32]{Name: "cache.y", Text: "A Y", Value: always[int32](1)})
+		})
+	}
+	if err := pmdatest.Check(agent(), pmdatest.PMIDs("# all\n\ncache.x 251.0.0\ncache.y  251.0.1\n")); err != nil {
+		t.Error(err)
+	}
+	err := pmdatest.Check(agent(), pmdatest.PMIDs("cache.x 251.0.7\ncache.z 251.0.2\ncache.y\n"))
+	const want = "PMIDs: line \"cache.y\": want a name and a PMID\n" +
+		"PMIDs: cache.x has the PMID 251.0.0, want 251.0.7: archives and clients know it by that; set Metric.ID\n" +
+		"PMIDs: cache.y is not pinned: add the line\ncache.y 251.0.1\n" +
+		"PMIDs: cache.z 251.0.2 is pinned, but there is no such metric: remove its line if it is gone on purpose"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant\n%s", err, want)
+	}
+}
+
 // oneMetric is an agent with the metric cache.x and whatever else add registers.
 func oneMetric(t *testing.T, add ...func(a *pmda.Agent) error) *pmda.Agent {
 	t.Helper()

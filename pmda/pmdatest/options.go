@@ -23,10 +23,21 @@ type config struct {
 	rename   func()
 	restart  func() pmda.Handler
 	known    []string
+	pinned   *string // of PMIDs; nil without
 }
 
 // Names gives the names of the metrics of a Handler whose Namespace is nil.
 func Names(t *pmns.Tree) Option { return func(c *config) { c.tree = t } }
+
+// PMIDs pins the PMIDs of all metrics, which archives and clients keep. A metric without an ID gets
+// one by the order of registration, so that a metric that is inserted, moved or removed changes
+// those of others. The text has a line for each metric and may be embedded from a golden file:
+//
+//	cache.hits 251.0.0
+//	cache.size 251.0.1
+//
+// The errors have the lines to add. Metrics below a dynamic root are not pinned.
+func PMIDs(text string) Option { return func(c *config) { c.pinned = &text } }
 
 // Texts expects a one-line help text for every metric and instance domain.
 func Texts() Option { return func(c *config) { c.texts = true } }

@@ -38,6 +38,7 @@
 //	ChangeNames  how to add and remove metrics
 //	Changing     instances come and go during the test
 //	Restart      how to start the agent again, to check that numbers stay
+//	PMIDs        the PMID of each metric, which no other may get
 //	Names        the names of a Handler without a name space
 //	Known        failures that are deliberate
 //
@@ -109,6 +110,7 @@ type rule struct {
 var rules = []rule{
 	{"info", (*checker).checkInfo},
 	{"names", (*checker).checkNames},
+	{"PMIDs", (*checker).checkPMIDs},
 	{"descriptors", (*checker).checkDescs},
 	{"instances", (*checker).checkInstances},
 	{"fetch", (*checker).checkFetch},

@@ -3,6 +3,7 @@ package pmdatest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -90,6 +91,42 @@ func (c *checker) checkNames() {
 		if domain != c.info.Domain {
 			c.errorf("%s: PMID %v is not of the agent's domain %d", name, id, c.info.Domain)
 		}
+	}
+}
+
+// checkPMIDs compares the PMIDs with those of the option PMIDs.
+func (c *checker) checkPMIDs() {
+	if c.pinned == nil {
+		return
+	}
+	pinned := map[string]pdu.PMID{}
+	for line := range strings.Lines(*c.pinned) {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		id, err := pdu.ParsePMID(words[len(words)-1])
+		if len(words) != 2 || err != nil {
+			c.errorf("line %q: want a name and a PMID", strings.TrimSpace(line))
+			continue
+		}
+		pinned[words[0]] = id
+	}
+	for name, id := range c.tree.All() {
+		want, ok := pinned[name]
+		delete(pinned, name)
+		if _, dynamic := id.IsDynamicRoot(); dynamic {
+			continue
+		}
+		switch {
+		case !ok:
+			c.errorf("%s is not pinned: add the line\n%s %v", name, name, id)
+		case id != want:
+			c.errorf("%s has the PMID %v, want %v: archives and clients know it by that; set Metric.ID", name, id, want)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(pinned)) {
+		c.errorf("%s %v is pinned, but there is no such metric: remove its line if it is gone on purpose", name, pinned[name])
 	}
 }
 
