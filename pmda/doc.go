@@ -19,10 +19,12 @@
 // With its imports (context, sync/atomic, and the packages pdu and pmda) this is a complete
 // agent. An [Agent] has tables of metrics and instance domains, and replies from them to every
 // request of a collector: for descriptors, names, instances, help texts, labels and values, and
-// to store values. Archives know a metric by its PMID. Give each metric an ID, as here: without
-// one it gets the next number in the order of registration, which changes with the program. The
-// option PMIDs of package pmdatest pins all numbers in a test. The program may ignore the results of Register and AddInDom: [Agent.Err]
+// to store values. The program may ignore the results of Register and AddInDom: [Agent.Err]
 // returns the first error, and Main and collectors refuse an agent that has one.
+//
+// Archives know a metric by its PMID. Give each metric an ID: without one it gets the next number
+// in the order of registration, which changes with the program. The option PMIDs of package
+// pmdatest pins all numbers in a test.
 //
 // Domains 385 to 510 are free for new agents; 490 is that of package pmdago. A collector has at
 // most one agent of a domain.
