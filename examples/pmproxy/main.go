@@ -183,7 +183,7 @@ func (o *options) gateway() (*webapi.Gateway, error) {
 			return nil, err
 		}
 		_ = c.Close()
-		gw.Sources[name] = func(ctx context.Context) (*pmapi.Context, error) { return archives.Open(ctx, path) }
+		gw.Sources[name] = webapi.Shared(func(ctx context.Context) (*pmapi.Context, error) { return archives.Open(ctx, path) })
 	}
 	return gw, nil
 }

@@ -27,7 +27,7 @@ type Gateway struct {
 	// Dialer.DialContext to that of the collector.Server.
 	Local func(ctx context.Context) (*pmapi.Context, error)
 	// Sources opens contexts by other names, which a request uses as its hostspec. On an archive,
-	// each fetch returns the next record.
+	// each fetch returns the next record; with Shared, contexts share the memory for its metadata.
 	Sources map[string]func(ctx context.Context) (*pmapi.Context, error)
 	// Allow lists the collectors that a request may name in a hostspec, besides Local and Sources.
 	// Each has one of the forms "web1", "web1:44322", "web1:*" and "*.example.com:44321". In a host
