@@ -32,6 +32,7 @@ func TestAttack(t *testing.T) {
 	needAttack(t)
 	wide2, ids2 := wideAgents(t, 2)
 	wide8, ids8 := wideAgents(t, 8)
+	page := freePage(t)
 	patient := []string{"-t", "60"} // a busy machine's agents take long to make what is wide
 	var resting sync.WaitGroup
 	for _, a := range []struct {
@@ -49,6 +50,7 @@ func TestAttack(t *testing.T) {
 		{"beside a huge request", wide2, nil, func(s *target) { attackAgentQueue(s, ids2[0]) }},
 		{"beside the widest shapes", wide2 + "simple 253 dso simple_init /none/pmda_simple.so\n", patient, func(s *target) { attackWithShapes(s, ids2) }},
 		{"connections", "", nil, attackConnections},
+		{"idle connections to the page", "", []string{"-w", page}, attackPage(page)},
 		{"agents", hostileAgents(t), []string{"-t", "2"}, attackByAgents},
 	} {
 		t.Run(a.name, func(sub *testing.T) {
