@@ -35,7 +35,7 @@ func TestNothingRecorded(t *testing.T) {
 	})
 }
 
-// TestFirstRecordIsStart records after some time without values: the archive starts with the record.
+// TestFirstRecordIsStart has no values for some time: the archive starts with the first record.
 func TestFirstRecordIsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")

@@ -1,6 +1,8 @@
 package logrewrite
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -170,6 +172,36 @@ func (p *Plan) setPMID(s *metricSpec, c SetPMID) error {
 		return nil
 	}
 	s.new.PMID, s.pmid = to, true
+	return nil
+}
+
+// checkNames checks that no new name is above or below the name of another metric: readers could
+// reach only one of the two.
+func (p *Plan) checkNames() error {
+	if !slices.ContainsFunc(p.metrics, func(s *metricSpec) bool { return s.name && !s.deleted }) {
+		return nil
+	}
+	isNew := map[string]bool{} // by name in the output
+	for m := range p.meta.Metrics() {
+		s := p.byMetric[m.PMID]
+		if s != nil && s.deleted {
+			continue
+		}
+		for _, name := range m.Names {
+			if s != nil && s.name && name == s.oldName {
+				isNew[s.newName] = true
+			} else if !isNew[name] {
+				isNew[name] = false
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(isNew)) {
+		for i, c := range name {
+			if above, ok := isNew[name[:i]]; c == '.' && ok && (above || isNew[name]) {
+				return fmt.Errorf("metric name %s is below %s, which is a metric", name, name[:i])
+			}
+		}
+	}
 	return nil
 }
 

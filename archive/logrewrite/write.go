@@ -57,6 +57,9 @@ func (p *Plan) Write(ctx context.Context, out string) error {
 
 // write writes the archive, and calls finish, if not nil, before it closes that. It returns a Writer that is closed, nil if there are no files.
 func (p *Plan) write(ctx context.Context, out string, finish func(*archive.Writer) error) (w *archive.Writer, err error) {
+	if err := p.checkNames(); err != nil {
+		return nil, err
+	}
 	a := p.set.Archives()[0]
 	var shift time.Duration
 	if p.delta != nil && (*p.delta >= time.Second || *p.delta <= -time.Second) {

@@ -222,6 +222,9 @@ func TestFailures(t *testing.T) {
 	for _, test := range []struct{ rules, want string }{
 		{"metric boot.time { type -> 32 } metric disk.dev.read { units -> 0,1,0,0,SEC,0 }", ""},
 		{"metric boot.time { units -> 0,1,0,0,NSEC,0 rescale type -> u32 }", "Error: boot.time (60.26.0): extracting value from type 64 to U32: Truncation in value conversion"},
+		{"metric boot.time { name -> boot.time.first }", ""},
+		{"metric boot.time { name -> disk }", "metric name disk.dev.read is below disk, which is a metric"},
+		{"metric boot.time { name -> disk.dev.read.time }", "metric name disk.dev.read.time is below disk.dev.read, which is a metric"},
 		{"metric boot.time { pmid -> 60.0.4 }", "metric disk.dev.read (60.0.4): type was U32, is 64"},
 	} {
 		rules, err := Parse("rules", strings.NewReader(test.rules))

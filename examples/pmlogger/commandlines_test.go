@@ -138,8 +138,8 @@ func sample[T any](list []T, n int) []T {
 	return list[:n]
 }
 
-// Runs that may end without a record, and the files of their archives. PCP 6.0.3 leaves an archive of
-// its preamble. PCP 7 and our program leave no files.
+// Runs that may end without a record, and the files of their archives. PCP 6.0.3 leaves an archive
+// of its preamble. PCP 7 and our program leave no files.
 var (
 	recordsNothing = regexp.MustCompile(`-T @|-T -5sec|-c (empty|off) |-L -T `)
 	emptyArchive   = regexp.MustCompile(`(?m)^file X\S*\.(0|index|meta)\n`)
