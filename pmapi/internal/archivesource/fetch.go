@@ -81,7 +81,7 @@ func (s *Source) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile
 	case s.mode == ModeInterp:
 		err = s.fetchInterpolated(ctx, q, profile, r)
 	case !slices.ContainsFunc(q.ids, s.isRecorded):
-		err = s.fetchDerived(q, r)
+		err = s.fetchDerived(ctx, q, r)
 	default:
 		err = s.fetchRecorded(ctx, q, func() error { return q.selected.Result(r, s.cursor.Time(), q.profile(profile)) })
 	}
@@ -120,7 +120,7 @@ func (s *Source) noteMetadata(q *request) {
 
 // fetchRecorded reads the next record that has one of the metrics, of which take takes the values.
 func (s *Source) fetchRecorded(ctx context.Context, q *request, take func() error) error {
-	if err := s.find(); err != nil {
+	if err := s.find(ctx); err != nil {
 		return err
 	}
 	before, err := s.readWith(ctx, q)
@@ -139,13 +139,13 @@ func (s *Source) fetchRecorded(ctx context.Context, q *request, take func() erro
 }
 
 // find moves the cursor to the position, if it is not there.
-func (s *Source) find() error {
+func (s *Source) find(ctx context.Context) error {
 	if !s.seek {
 		return nil
 	}
 	var err error
 	if s.mode == ModeBack {
-		err = s.findBack()
+		err = s.findBack(ctx)
 	} else {
 		err = s.cursor.SeekNext(s.position)
 	}
@@ -155,7 +155,7 @@ func (s *Source) find() error {
 
 // findBack moves the cursor to where the records before the position are read from. If a malformed one is on the way there, this
 // is found from the end of the archives; if there is one on that way too, the records before the former are read.
-func (s *Source) findBack() error {
+func (s *Source) findBack(ctx context.Context) error {
 	err := s.cursor.SeekPrev(s.position)
 	if !errors.Is(err, pdu.ErrLogRec) {
 		return err
@@ -165,7 +165,12 @@ func (s *Source) findBack() error {
 		s.cursor.SetPos(place)
 		return nil
 	}
-	for {
+	for n := 1; ; n++ {
+		if n%checkEvery == 0 {
+			if err := s.check(ctx); err != nil {
+				return err
+			}
+		}
 		before := s.cursor.Pos()
 		if err := step(s.cursor, (*archive.Cursor).Prev); err != nil {
 			s.cursor.SetPos(place)
@@ -180,8 +185,13 @@ func (s *Source) findBack() error {
 
 // move reads the next record in the direction of the mode. As in the C library it leaves out records with which time turns
 // round, unless they are beside a mark.
-func (s *Source) move() (err error) {
-	for {
+func (s *Source) move(ctx context.Context) (err error) {
+	for n := 1; ; n++ {
+		if n%checkEvery == 0 {
+			if err := s.check(ctx); err != nil {
+				return err
+			}
+		}
 		beside := s.cursor.Mark()
 		if s.mode == ModeBack {
 			err = step(s.cursor, (*archive.Cursor).Prev)
@@ -203,7 +213,7 @@ func (s *Source) readWith(ctx context.Context, q *request) (before archive.Pos, 
 			}
 		}
 		before = s.cursor.Pos()
-		if err := s.move(); err != nil {
+		if err := s.move(ctx); err != nil {
 			return before, err
 		}
 		s.moveTo(s.cursor.Time()) // also if the record is passed over, as in the C library
@@ -255,10 +265,10 @@ func (s *Source) FetchRecord(ctx context.Context, r *pdu.Result) error {
 	if s.mode == ModeInterp {
 		return pdu.ErrMode
 	}
-	if err := s.find(); err != nil {
+	if err := s.find(ctx); err != nil {
 		return s.failure(err)
 	}
-	if err := s.move(); err != nil {
+	if err := s.move(ctx); err != nil {
 		return s.failure(err)
 	}
 	if s.cursor.Mark() {
