@@ -26,10 +26,13 @@ func FuzzPDU(f *testing.F) {
 	}
 	wire, _ := sizedFrames()
 	f.Add(int32(0), wire[:5000])
+	const seedsPerKind = 8 // of the captures: fuzzing begins when all seeds have run
+	seeds := map[uint32]int{}
 	for _, c := range captures(f) {
 		var stream []byte
 		for _, p := range c.pdus {
-			if len(p.Bytes) < 4096 {
+			if len(p.Bytes) < 4096 && seeds[p.Type()] < seedsPerKind {
+				seeds[p.Type()]++
 				f.Add(int32(p.Type()), p.Bytes[pdu.HeaderLen:])
 			}
 			stream = append(stream, p.Bytes...)
