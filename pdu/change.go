@@ -16,6 +16,13 @@ const (
 	ChangeHostname     Change = 32 // the collector's host name
 )
 
+// AffectsNames reports whether names may stand for other metrics than before: names have changed,
+// or an agent has started or gone. A program that keeps PMIDs or descriptors then looks them up
+// again. Values that come with the change may already be those of the other metrics.
+func (c Change) AffectsNames() bool {
+	return c&(ChangeAddAgent|ChangeRestartAgent|ChangeDropAgent|ChangeNames) != 0
+}
+
 var changeNames = [...]string{"add agent", "restart agent", "drop agent", "labels", "names", "hostname"}
 
 // String is the names of the bits, such as "add agent,names"; "none" for 0.

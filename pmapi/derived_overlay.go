@@ -198,6 +198,7 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 		}
 	}
 	tried, failed := m.bind(operand, o.control.NoValue)
+	o.plan = fetchPlan{} // it may have the operands of another program
 	if tried && o.debug != nil {
 		o.debug.bound(o.indexOf(m), m,
 			func(name string) *derivedMetric { return o.nested(name, descs) },
@@ -565,13 +566,26 @@ func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu
 	if err := o.fetchOperands(ctx, profile); err != nil {
 		return err
 	}
+	changed := o.raw.Changed
+	if changed.AffectsNames() { // the operands may be other metrics now
+		if err := o.makePlan(ctx, ids); err != nil {
+			return err
+		}
+		if err := o.fetchOperands(ctx, profile); err != nil {
+			return err
+		}
+	}
 	// A mark of an archive, which changes the epoch too, is no reason to forget: as in the C library there are rates across it.
 	o.last = o.Source.Epoch()
 	o.fetch++
 	if err := o.compute(ctx); err != nil {
 		return err
 	}
-	return o.copyTo(r)
+	if err := o.copyTo(r); err != nil {
+		return err
+	}
+	r.Changed |= changed
+	return nil
 }
 
 // fetchOperands fetches what the plan asks for: without a copy, if the source can do that.

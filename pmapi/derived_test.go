@@ -410,10 +410,12 @@ func TestDerivedStaysBound(t *testing.T) {
 	other.Rename("another")
 	renamed := fetch()
 	other.Rename("other")
-	back := fetch()
+	back := fetch() // the first value of delta again
+	next := fetch()
 	const rates = "10 <nil> 20 <nil> "
-	for i, got := range []string{first, second, renamed, back} {
-		want := []string{"| | | ", rates + "| " + rates + "| 2 <nil> | ", rates + "| " + rates + "| 0 <nil> | ", rates + "| " + rates + "| 0 <nil> | "}[i]
+	for i, got := range []string{first, second, renamed, back, next} {
+		all := rates + "| " + rates + "| "
+		want := []string{"| | | ", all + "2 <nil> | ", all + "| ", all + "| ", all + "0 <nil> | "}[i]
 		if got != want {
 			t.Errorf("fetch %d: %q, want %q", i, got, want)
 		}

@@ -86,6 +86,25 @@
 // fetch on a new connection fails with a [*Gap], which lists what changed in the meantime. The
 // rates start again after it.
 //
+// # Changes
+//
+// Agents come and go, and programs that export metrics are deployed again with other metrics. A
+// collector reports such changes with the next fetch ([pdu.Result].Changed), and everything in this
+// module that reads values again and again treats them alike:
+//
+//   - Names and agents: all names are looked up again. A value is never taken for that of another
+//     metric, nor in another unit. The value of a metric whose type, unit or PMID has changed may
+//     be missing once.
+//   - Units: a value with a [Scale] stays in its unit. pmrep converts to the units of its header,
+//     and pmval prints a new header. An archive describes a metric once, so the logger leaves out
+//     a metric that has changed, or begins another archive.
+//   - Instances: the names of new instances are looked up when they first have values. Labels of
+//     instances are recorded with their first values.
+//   - Counters: there is no rate when a counter has decreased, and none across a gap.
+//   - Clock: there is no rate when no time has passed or the clock was set back.
+//
+// A program that calls [Context.Fetch] itself asks [pdu.Change.AffectsNames].
+//
 // # Archives
 //
 // [Open] reads the archives that pmlogger records, and so does [Dialer.OpenSource] for a path that

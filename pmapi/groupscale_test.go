@@ -36,6 +36,21 @@ func TestScaleRounding(t *testing.T) {
 	}
 }
 
+// A scale that changes nothing keeps integers exact.
+func TestScaleToSameUnits(t *testing.T) {
+	s := newLoggedSource(false)
+	const size = 1<<62 + 1
+	s.add("size", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemInstant, Units: pdu.SpaceKByte}, nil).Set(pdu.Uint64(size))
+	g := s.src.Context().Group()
+	item := pmapi.Add[uint64](g, "size", pmapi.Scale("Kbyte"))
+	if _, err := g.Fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := item.Value(); v != size || err != nil {
+		t.Errorf("%d, %v, want %d", v, err, uint64(size))
+	}
+}
+
 // Percent are a hundred times a ratio, or the rate of a counter of time.
 func TestScalePercent(t *testing.T) {
 	s := newLoggedSource(false)

@@ -38,6 +38,10 @@ func (c *converter[T]) setDesc(d pdu.Desc, o *itemOptions) error {
 	if aggregate && (c.conversion.rate || c.scaled) {
 		return fmt.Errorf("type %v has no rates and units: %w", d.Type, pdu.ErrConv)
 	}
+	is64 := c.to == pdu.Type64 || c.to == pdu.TypeU64
+	if is64 && c.to == d.Type && !c.conversion.rate && c.first*c.factor == 1 && c.offset == 0 {
+		c.scaled = false // exact beyond 2^53
+	}
 	c.kind = difference.KindOf(d.Type, true, o.counterWrap)
 	return nil
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// namesChanged are the changes in a collector after which names may stand for other
-// metrics.
-const namesChanged = pdu.ChangeAddAgent | pdu.ChangeRestartAgent | pdu.ChangeDropAgent | pdu.ChangeNames
-
 func (h *host) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
 	l, err := h.begin(ctx)
 	if err != nil {
@@ -34,10 +30,10 @@ func (h *host) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, 
 func (h *host) noteChanges(changed pdu.Change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if changed&namesChanged != 0 {
+	if changed.AffectsNames() {
 		h.epoch.Names++
 	}
-	if changed&(namesChanged|pdu.ChangeLabels) != 0 {
+	if changed.AffectsNames() || changed&pdu.ChangeLabels != 0 {
 		h.epoch.Labels++
 	}
 }

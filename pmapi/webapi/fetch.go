@@ -49,7 +49,7 @@ func (q *query) fetchValues(key planKey) error {
 	if err := q.fetchPlan(p); err != nil {
 		return err
 	}
-	if q.s.result.Changed&(pdu.ChangeNames|pdu.ChangeAddAgent|pdu.ChangeDropAgent|pdu.ChangeRestartAgent) != 0 {
+	if q.s.result.Changed.AffectsNames() {
 		clear(q.s.plans) // names may stand for other metrics now
 		if p, err = q.s.plan(q, key); err == nil {
 			err = q.fetchPlan(p)

@@ -51,7 +51,7 @@ func (p *livePlan) fetch(q *query, names []string) error {
 	if err := p.fetchOnce(q, names); err != nil {
 		return err
 	}
-	if q.s.result.Changed&(pdu.ChangeNames|pdu.ChangeAddAgent|pdu.ChangeDropAgent|pdu.ChangeRestartAgent) != 0 {
+	if q.s.result.Changed.AffectsNames() {
 		p.forget(func(string) bool { return false })
 		if err := p.fetchOnce(q, names); err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
-	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -151,11 +150,10 @@ func (c *command) metricSpec(operands []string) (spec pmapi.MetricSpec, err erro
 // printer makes the printer of the report.
 func (c *command) printer(ctx context.Context, m *metric) *printer {
 	p := &printer{
-		command: c, metric: m, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)), column: c.column,
-		rates: m.desc.Sem == pdu.SemCounter && !c.raw,
-		host:  tool.EscapeName(m.pc.HostName(ctx)), interval: cmp.Or(c.Interval, defaultInterval),
+		command: c, metric: m, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)),
+		host: tool.EscapeName(m.pc.HostName(ctx)), interval: cmp.Or(c.Interval, defaultInterval),
 	}
-	p.column.Width = min(p.column.Width, maxWidth)
+	p.describe()
 	p.samples = c.Samples
 	if !p.isEvents() { // of which a time window has any number
 		p.samples = c.SampleCount(p.interval)

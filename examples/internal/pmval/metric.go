@@ -15,6 +15,7 @@ import (
 type metric struct {
 	pc       *pmapi.Context
 	name     string
+	names    []string // of the instances that the operand names
 	desc     pdu.Desc
 	insts    []pdu.Instance // the columns, ordered by their numbers; nil for a singular metric
 	selected bool           // the instances were selected by name, and the values of others are not printed
@@ -22,7 +23,7 @@ type metric struct {
 
 // find looks up the metric and its instances.
 func (c *command) find(ctx context.Context, pc *pmapi.Context, spec pmapi.MetricSpec) (*metric, error) {
-	m := &metric{pc: pc, name: spec.Metric}
+	m := &metric{pc: pc, name: spec.Metric, names: spec.Instances}
 	ids, err := pc.Lookup(ctx, []string{m.name})
 	if err != nil {
 		return nil, tool.WithHint(c.Errorf("pmLookupName(%s): %w", m.name, tool.Cause(err)), c.NameHint(ctx, pc, m.name, err))
@@ -30,18 +31,23 @@ func (c *command) find(ctx context.Context, pc *pmapi.Context, spec pmapi.Metric
 	if m.desc, err = pc.Desc(ctx, ids[0]); err != nil {
 		return nil, c.Errorf("pmLookupDesc: %w", tool.Cause(err))
 	}
+	return m, c.findInstances(ctx, m)
+}
+
+// findInstances makes the columns of a metric.
+func (c *command) findInstances(ctx context.Context, m *metric) error {
 	switch {
-	case m.desc.InDom == pdu.NoInDom && len(spec.Instances) > 0:
-		return nil, c.Errorf("%s: singular metrics do not have instances", m.name)
+	case m.desc.InDom == pdu.NoInDom && len(m.names) > 0:
+		return c.Errorf("%s: singular metrics do not have instances", m.name)
 	case m.desc.InDom == pdu.NoInDom: // -i is ignored
-	case len(spec.Instances) > 0:
-		err = c.selectInstances(ctx, m, spec.Instances)
+		m.insts, m.selected = nil, false
+		return nil
+	case len(m.names) > 0:
+		return c.selectInstances(ctx, m, m.names)
 	case c.instances != nil:
-		err = c.selectInstances(ctx, m, c.instances)
-	default:
-		err = c.refreshInstances(ctx, m)
+		return c.selectInstances(ctx, m, c.instances)
 	}
-	return m, err
+	return c.refreshInstances(ctx, m)
 }
 
 // selectInstances makes a column for each instance that was named. An empty list makes no column.

@@ -23,7 +23,8 @@ type printer struct {
 	rates    bool // of a counter
 	wrap     bool // a counter that has gone back has passed its greatest value
 	host     string
-	samples  int // still to be printed; less than 0 for no end
+	gone     error // why the name is unknown now; nil if it is known
+	samples  int   // still to be printed; less than 0 for no end
 	interval time.Duration
 
 	archive string    // its name; empty on a collector
@@ -42,6 +43,13 @@ type printer struct {
 	labelShift int  // how far the labels stand to the left
 	names      map[pdu.PMID]string
 	buf        []byte
+}
+
+// describe sets what depends on the descriptor of the metric.
+func (p *printer) describe() {
+	p.rates = p.desc.Sem == pdu.SemCounter && !p.raw
+	p.column = p.command.column
+	p.column.Width = min(p.column.Width, maxWidth)
 }
 
 func (p *printer) isEvents() bool {

@@ -23,12 +23,29 @@ func (p *printer) printSamples(ctx context.Context) error {
 		defer ticker.Stop()
 		p.ticks = ticker.C
 	}
-	p.needLabels = true
-	if p.rates {
-		return p.printCounter(ctx)
-	}
-	return p.printGauge(ctx)
+	return p.printReports(ctx)
 }
+
+// printReports prints samples. It begins again with a header when the name stands for another
+// metric.
+func (p *printer) printReports(ctx context.Context) error {
+	for {
+		p.needLabels = true
+		report := p.printGauge
+		if p.rates {
+			report = p.printCounter
+		}
+		if err := report(ctx); err != errOther {
+			return err
+		}
+		if err := p.printHeader(); err != nil {
+			return err
+		}
+	}
+}
+
+// errOther ends a report because the name stands for another metric now. A new report begins.
+var errOther = errors.New("another metric")
 
 // wait waits for the next sample.
 func (p *printer) wait() {
@@ -134,6 +151,9 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 			return false, err
 		}
 	}
+	if err == errOther {
+		return false, err
+	}
 	if err != nil {
 		p.out.Flush()
 		fmt.Fprintln(os.Stderr)
@@ -160,7 +180,44 @@ func (p *printer) fetchOnce(ctx context.Context, r *pdu.Result) error {
 	if p.recorded {
 		return p.fetchRecorded(ctx, r)
 	}
-	return p.pc.Fetch(ctx, []pdu.PMID{p.desc.PMID}, r)
+	if err := p.pc.Fetch(ctx, []pdu.PMID{p.desc.PMID}, r); err != nil {
+		return err
+	}
+	if p.gone == nil && !r.Changed.AffectsNames() {
+		return nil
+	}
+	if err := p.findAgain(ctx); err != nil || p.gone == nil {
+		return err
+	}
+	var w pdu.ResultWriter
+	w.Time = r.Time
+	w.Begin(p.desc.PMID)
+	w.Fail(pdu.FromError(p.gone))
+	return w.Fill(r)
+}
+
+// findAgain looks the metric up after names have changed. The error is errOther if the name stands
+// for another metric, or for one with another descriptor.
+func (p *printer) findAgain(ctx context.Context) error {
+	ids, err := p.pc.Lookup(ctx, []string{p.name})
+	if p.gone = nil; errors.Is(err, pdu.ErrName) || errors.Is(err, pdu.ErrNonLeaf) {
+		p.gone = err
+		return nil
+	}
+	var desc pdu.Desc
+	if err == nil {
+		desc, err = p.pc.Desc(ctx, ids[0])
+	}
+	if err != nil || desc == p.desc {
+		return nil // an agent that is not ready says so with its values
+	}
+	p.metric.desc = desc
+	if err := p.findInstances(ctx, p.metric); err != nil {
+		return err
+	}
+	p.describe()
+	p.labelled = false
+	return errOther
 }
 
 // checkValues reports whether there are values. If there are none, it prints that or why.

@@ -64,8 +64,10 @@ func (o *Options) conversionOf(s Spec, d pdu.Desc) (conversion, error) {
 		c.scale = "rate"
 		return c, nil
 	case text == d.Units.String():
-		to = d.Units // which is not always text that can be parsed
-		c.scale = "instant"
+		if err != nil || to != d.Units { // not every text can be parsed
+			c.scale = "instant"
+		}
+		to = d.Units
 	case err != nil:
 		return c, errUnit{fmt.Errorf("PM_ERR_CONV Impossible value or scale conversion unrecognized or duplicate base unit: %s.", strings.TrimSuffix(text, perSecond))}
 	default:

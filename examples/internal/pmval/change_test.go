@@ -1,0 +1,77 @@
+package pmval
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pcp-go/pcp/internal/changing"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// reportOf returns what is printed about a metric of a source that changes, with a line for each
+// step of its script.
+func reportOf(t *testing.T, metric string) string {
+	var out bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		src := changing.New()
+		pc := src.Context()
+		defer pc.Close()
+		c := newCommand("pmval")
+		steps := changing.Steps()
+		c.Samples = len(steps)
+		m, err := c.find(ctx, pc, pmapi.MetricSpec{Metric: metric})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := c.printer(ctx, m)
+		p.out = bufio.NewWriter(&out)
+		ticks := make(chan time.Time)
+		p.ticks = ticks
+		ended := make(chan struct{})
+		go func() {
+			for _, step := range steps {
+				synctest.Wait()
+				fmt.Fprintf(&out, "-- %s\n", step.Name)
+				step.Do(src)
+				select {
+				case ticks <- time.Now():
+				case <-ended:
+					return
+				}
+			}
+		}()
+		if err := p.printHeader(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.printReports(ctx); err != nil {
+			t.Error(err)
+		}
+		p.out.Flush()
+		close(ended)
+	})
+	return out.String()
+}
+
+// TestChangingSource reports metrics of a source that changes. When a name stands for another
+// metric, there is a new header.
+func TestChangingSource(t *testing.T) {
+	for _, metric := range []string{changing.Latency, changing.Requests, changing.Queue} {
+		got, golden := reportOf(t, metric), "testdata/changing/"+metric
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", metric, diff)
+		}
+	}
+}
