@@ -3,6 +3,7 @@ package pmda
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -153,6 +154,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	}
 	file, finish := c.openLog(p)
 	defer finish()
+	defer c.closeStderr()
 	out := &lockedWriter{w: file}
 	log = pmlog.New(out, p.program(), c.level())
 	defer d.Agent.AddLogger(loglimit.New(log))()
@@ -174,12 +176,36 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	}
 	if err != nil {
 		log.Log(ctx, pmlog.LevelCritical, err.Error())
+		if _, ok := errors.AsType[startError](err); ok {
+			c.reportStart(p, err)
+		}
 		if errors.Is(err, io.EOF) { // the collector has gone already, which is no failure
 			return 0
 		}
 		return 1
 	}
 	return 0
+}
+
+// A startError is why an agent does not start to serve.
+type startError struct{ error }
+
+func (e startError) Unwrap() error { return e.error }
+
+// reportStart says on standard error, as it was before the log replaced it, why the agent has not
+// started. Without a log file the reason is there already.
+func (c *command) reportStart(p process, err error) {
+	if c.stderr != nil {
+		fmt.Fprintf(c.stderr, "%s: %v\n", p.program(), err)
+	}
+}
+
+// closeStderr closes what openLog has kept, since others may wait for the end of standard error.
+func (c *command) closeStderr() {
+	if kept, ok := c.stderr.(io.Closer); ok && c.kept {
+		kept.Close()
+	}
+	c.stderr = nil
 }
 
 // start starts what the program does besides, until stop is called.
@@ -189,8 +215,11 @@ func (d *Daemon) start(ctx context.Context) (stop func(), err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	wait, err := d.Start(ctx)
-	if err != nil || wait == nil {
-		return cancel, err
+	if err != nil {
+		return cancel, startError{err}
+	}
+	if wait == nil {
+		return cancel, nil
 	}
 	return func() { cancel(); wait() }, nil
 }
@@ -210,7 +239,9 @@ func (c *command) openLog(p process) (log io.Writer, finish func() error) {
 		io.WriteString(p.stderr, p.program()+": cannot open log \""+c.log+"\" for writing : "+pdu.FromError(err).Error()+"\n")
 		return startLog(p)
 	}
+	c.stderr = p.stderr
 	if p.own {
+		c.stderr, c.kept = daemonfile.KeepStderr(), true
 		redirect := f.RedirectStderr // of standard output the connection is made
 		if c.transport != 0 && c.transport != 'p' {
 			redirect = f.Redirect
@@ -232,14 +263,15 @@ func startLog(p process) (log io.Writer, finish func() error) {
 func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Logger, trace *tracer) error {
 	ln, err := c.listen(ctx, log)
 	if err != nil {
-		return err
+		return startError{err}
 	}
 	if err := d.switchUser(c, p, log); err != nil {
 		if ln != nil {
 			ln.Close()
 		}
-		return err
+		return startError{err}
 	}
+	c.closeStderr()
 	h := d.Handler
 	if h == nil {
 		h = d.Agent
@@ -315,6 +347,8 @@ type command struct {
 	stay      bool   // serve the next collector on it when one has gone
 	print     string
 	install   string
+	stderr    io.Writer // standard error until the agent has started, if the log is a file
+	kept      bool      // stderr is a duplicate, to be closed
 }
 
 // level is which lines the log has.

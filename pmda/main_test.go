@@ -752,3 +752,28 @@ func currentUser(t *testing.T) string {
 	}
 	return u.Username
 }
+
+// TestStartError starts an agent whose port is in use: the reason is on standard error, too, not
+// only in the log.
+func TestStartError(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(t.TempDir(), "a.log")
+	d := &pmda.Daemon{Agent: &pmda.Agent{Name: "a", Domain: 400}}
+	var stderr bytes.Buffer
+	status := d.Run(t.Context(), []string{"pmdaa", "-i", port, "-l", log}, strings.NewReader(""), io.Discard, &stderr)
+	want := fmt.Sprintf("pmdaa: -i %s: listen tcp4 127.0.0.1:%s: bind: ", port, port)
+	if status != 1 || !strings.HasPrefix(stderr.String(), want) {
+		t.Errorf("status %d, standard error %q, want %q", status, stderr.String(), want)
+	}
+	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), strings.TrimPrefix(want, "pmdaa: ")) {
+		t.Errorf("log %q, %v", text, err)
+	}
+}

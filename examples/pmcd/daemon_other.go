@@ -5,9 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
 )
 
 // daemonize has no counterpart here.
@@ -20,6 +18,3 @@ func setUmask() {}
 
 // setBacklog does nothing: the system chooses.
 func setBacklog(net.Listener, int) {}
-
-// keepStderr returns standard error; its Close does nothing.
-func keepStderr() io.WriteCloser { return noCloser{os.Stderr} }

@@ -95,13 +95,3 @@ func setBacklog(l net.Listener, n int) {
 		}
 	}
 }
-
-// keepStderr returns standard error as it is now, before a log replaces it.
-func keepStderr() io.WriteCloser {
-	fd, err := syscall.Dup(2)
-	if err != nil {
-		return noCloser{os.Stderr}
-	}
-	syscall.CloseOnExec(fd)
-	return os.NewFile(uintptr(fd), "standard error")
-}

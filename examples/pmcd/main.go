@@ -139,7 +139,7 @@ func (d *daemon) run() int {
 		}
 		d.listening = listening
 	}
-	d.startStderr = keepStderr()
+	d.startStderr = daemonfile.KeepStderr()
 	// A collector that runs already keeps its ports, and then its log, too.
 	ports, err := d.openPorts()
 	if err != nil {

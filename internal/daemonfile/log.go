@@ -62,3 +62,8 @@ func FinishLog(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "\nLog finished %s\n", time.Now().Format(time.ANSIC))
 	return err
 }
+
+// A noCloser is a writer whose Close does nothing.
+type noCloser struct{ io.Writer }
+
+func (noCloser) Close() error { return nil }
