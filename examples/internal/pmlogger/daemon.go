@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -67,11 +69,40 @@ func (p *program) openLog() {
 		p.startLog(name)
 		return
 	}
-	defer f.Close()
-	if err := (&daemonfile.Log{File: f}).Redirect(); err != nil {
+	l := &daemonfile.Log{File: f}
+	if terminal.Is(os.Stderr) {
+		p.start = &start{stderr: daemonfile.KeepStderr(), log: l}
+	} else {
+		defer f.Close()
+	}
+	if err := l.Redirect(); err != nil {
 		fmt.Fprintf(p.w, "%s: %v\n", programName, err)
 	}
 	p.startLog("")
+}
+
+// A start is what a user who starts the program on a terminal gets to see of its log.
+type start struct {
+	stderr io.WriteCloser // the terminal
+	log    *daemonfile.Log
+}
+
+// fail prints the log, which says why nothing is recorded.
+func (s *start) fail() {
+	text, err := s.log.Text()
+	if err != nil {
+		text = []byte(err.Error() + "\n")
+	}
+	fmt.Fprintf(s.stderr, "%s: nothing is recorded; log file %q contains ...\n%s", programName, filepath.Clean(s.log.Name()), text)
+}
+
+// started ends the start: the terminal gets nothing any more.
+func (p *program) started() {
+	if p.start != nil {
+		_ = p.start.stderr.Close()
+		_ = p.start.log.Close()
+		p.start = nil
+	}
 }
 
 // startLog writes the first lines of the log, and that it could not be opened.

@@ -30,6 +30,7 @@ type program struct {
 	conf   *pcpconf.Conf
 	w      io.Writer // the log
 	log    *slog.Logger
+	start  *start // until records are made, of a program on a terminal
 	events events
 
 	src       *pmapi.Context
@@ -80,6 +81,10 @@ func Main(args []string) (status int) {
 	if p.reexec && err == nil {
 		err = p.execute()
 	}
+	if err != nil && p.start != nil {
+		p.start.fail()
+	}
+	p.started()
 	p.removePID()
 	if !o.check && !p.again() {
 		fmt.Fprintf(p.w, "\nLog finished %s\n", ctime(time.Now()))
@@ -140,6 +145,7 @@ func (p *program) run() error {
 	if err := prepare(ctx, c); err != nil {
 		return err
 	}
+	p.started()
 	return p.record(ctx)
 }
 
