@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -126,6 +127,9 @@ func tlsReason(err error) string {
 
 // Archive returns advice on an archive that cannot be opened, or "".
 func Archive(path string, err error) string {
+	if e, ok := errors.AsType[*archive.Error](err); ok && contradicts(pdu.FromError(err)) {
+		return strings.TrimPrefix(e.Error(), "archive: ")
+	}
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOENT) && pdu.FromError(err) != pdu.FromError(syscall.ENOENT) {
 		return ""
 	}
@@ -148,6 +152,16 @@ func Archive(path string, err error) string {
 		return fmt.Sprintf("similar archives in %s: %s", dir, strings.Join(near, ", "))
 	}
 	return fmt.Sprintf("archives in %s: %s", dir, some(names))
+}
+
+// contradicts reports whether a code says that archives of one set contradict each other.
+func contradicts(code pdu.Error) bool {
+	switch code {
+	case pdu.ErrLogHost, pdu.ErrLogOverlap,
+		pdu.ErrLogChangeType, pdu.ErrLogChangeSem, pdu.ErrLogChangeInDom, pdu.ErrLogChangeUnits:
+		return true
+	}
+	return false
 }
 
 // quoted is a path in a pattern of package filepath that stands for itself.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -50,8 +49,7 @@ func (c *Command) Errorf(format string, args ...any) error {
 }
 
 // Cause returns what tools print of an error: its code, with PCP's text. Of a reply that exceeds a limit, PCP has no text that
-// says what to do; then it is the *pmapi.LimitError. If archives of a set contradict
-// each other, the archive and the metric follow PCP's text.
+// says what to do; then it is the *pmapi.LimitError.
 func Cause(err error) error {
 	if long, ok := errors.AsType[*pmapi.LimitError](err); ok {
 		return long
@@ -59,33 +57,8 @@ func Cause(err error) error {
 	if err == nil {
 		return nil
 	}
-	code := pdu.FromError(err)
-	if e, ok := errors.AsType[*archive.Error](err); ok && isAboutSeveral(code) {
-		detail := strings.TrimSuffix(strings.TrimPrefix(e.Error(), "archive: "), ": "+code.Error())
-		return &detailed{code, detail}
-	}
-	return code
+	return pdu.FromError(err)
 }
-
-// isAboutSeveral reports whether a code says that archives of one set contradict each other.
-func isAboutSeveral(code pdu.Error) bool {
-	switch code {
-	case pdu.ErrLogHost, pdu.ErrLogOverlap,
-		pdu.ErrLogChangeType, pdu.ErrLogChangeSem, pdu.ErrLogChangeInDom, pdu.ErrLogChangeUnits:
-		return true
-	}
-	return false
-}
-
-// A detailed error is a code with the archive and the metric that it is about.
-type detailed struct {
-	code   pdu.Error
-	detail string
-}
-
-func (d *detailed) Error() string { return d.code.Error() + " (" + d.detail + ")" }
-
-func (d *detailed) Unwrap() error { return d.code }
 
 // UsageErrorf makes the error of a command line that a tool cannot use: the message, which is printed as it stands and
 // may be empty, and the usage message. It wraps ErrUsage.

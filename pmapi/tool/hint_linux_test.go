@@ -3,8 +3,10 @@ package tool_test
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/internal/pty"
@@ -44,6 +46,23 @@ func TestHints(t *testing.T) {
 	if len(lines) != 4 || !strings.HasPrefix(lines[0], "hint: no program listens on ") || !strings.Contains(lines[0], fmt.Sprint(port)) ||
 		strings.Join(lines[1:], "") != "pmtest: Unknown metric name\nhint: similar names: kernel.all.load\n" {
 		t.Errorf("on a terminal: %q", got)
+	}
+}
+
+// Archives that contradict each other are named, with the metric.
+func TestContradictionHint(t *testing.T) {
+	dir, start := t.TempDir(), time.Unix(1_700_000_000, 0)
+	writeArchive(t, filepath.Join(dir, "a"), start, pdu.TypeU32)
+	writeArchive(t, filepath.Join(dir, "b"), start.Add(time.Minute), pdu.Type32)
+	user, program := pty.Open(t)
+	shown := pty.Watch(t, user)
+	c := &tool.Command{Name: "pmtest", Stderr: program}
+	_, err := c.OpenSource(t.Context(), pmapi.SourceArchive, dir)
+	c.Report(err)
+	fmt.Fprint(program, "end")
+	want := "hint: " + filepath.Join(dir, "b") + ": metric m.x (251.0.1): type was U32, is 32"
+	if got := shown.Await("end"); !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
