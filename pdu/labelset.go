@@ -262,7 +262,7 @@ func (s *LabelSet) build(flags LabelFlags) ([]namedIndex, error) {
 
 // MakeLabels makes a label set of a class from a Go value that encoding/json
 // makes an object of: a map[string]any, say, or a struct. For errors see
-// ParseLabels.
+// ParseLabels; a bad name is an error too, because it is a mistake of the program.
 func MakeLabels(class LabelClass, labels any, optional bool) (LabelSet, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -270,7 +270,14 @@ func MakeLabels(class LabelClass, labels any, optional bool) (LabelSet, error) {
 	if err := e.Encode(labels); err != nil {
 		return LabelSet{}, labelError(err, errInval)
 	}
-	return ParseLabels(class, b.String(), optional)
+	s, err := ParseLabels(class, b.String(), optional)
+	if err == nil {
+		err = CheckLabelNames(b.String())
+	}
+	if err != nil {
+		return LabelSet{}, err
+	}
+	return s, nil
 }
 
 // All yields the labels in the order of the index. Full names and the extent of

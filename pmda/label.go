@@ -18,12 +18,17 @@ import (
 // rejects labels with bad names. InstanceLabels and LabelsOf lose those labels alone, and the
 // Agent logs it. The counterpart of pmdaAddLabels(3).
 func LabelJSON(labels any) string {
-	s, err := pdu.MakeLabels(pdu.LabelItem, labels, false)
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(labels) // MakeLabels has its error
+	var s pdu.LabelSet
+	err := e.Encode(labels)
 	text := strings.TrimSuffix(b.String(), "\n")
+	if err == nil {
+		s, err = pdu.ParseLabels(pdu.LabelItem, text, false)
+	} else {
+		_, err = pdu.MakeLabels(pdu.LabelItem, labels, false) // which has the error in its words
+	}
 	switch {
 	case text == "null": // a nil map
 		return ""

@@ -348,8 +348,8 @@ func (g *generator) pmclient() []string {
 }
 
 // pmstat is a command line of pmstat. There are always as many samples as -s says, since PCP's tool
-// goes on for ever where an archive lacks the metrics. The column of guests, which -x adds, is newer
-// than PCP 6.
+// goes on for ever where an archive lacks the metrics. The column of guests, which -x adds, is
+// newer than PCP 6.
 func (g *generator) pmstat() []string {
 	args := []string{"-a", g.a.name, "-t", interval(g.step()), "-s", fmt.Sprint(1 + g.IntN(30))}
 	args = append(args, g.maybe(2, "-S", g.point())...)
