@@ -21,30 +21,48 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// readValue is a counter in a file, as a reader sees it.
+// readValue is a counter in a file, as a reader sees it. It reads a file again that its writer has
+// replaced meanwhile.
 func readValue(t *testing.T, path, metric string) string {
 	t.Helper()
-	f, err := mmv.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		f, err := mmv.Open(path)
+		if err == nil {
+			var value string
+			value, err = valueOf(f, metric)
+			f.Close()
+			if err == nil {
+				return value
+			}
+		}
+		replaced := errors.Is(err, mmv.ErrInFlux) || errors.Is(err, mmv.ErrChanged)
+		if !replaced || time.Since(begin) > 30*time.Second {
+			t.Fatal(err)
+		}
 	}
-	defer f.Close()
-	return fileValue(t, f, metric)
 }
 
 // fileValue is the value of a metric, "" if the file does not have it.
 func fileValue(t *testing.T, f *mmv.File, metric string) string {
 	t.Helper()
-	s, err := f.Snapshot(time.Now())
+	value, err := valueOf(f, metric)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return value
+}
+
+func valueOf(f *mmv.File, metric string) (string, error) {
+	s, err := f.Snapshot(time.Now())
+	if err != nil {
+		return "", err
+	}
 	for _, m := range s.Metrics {
 		if m.Metric.Name == metric && len(m.Values) > 0 {
-			return m.Values[0].Value.String()
+			return m.Values[0].Value.String(), nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 func wantValue(t *testing.T, path, metric, want string) {
