@@ -89,12 +89,11 @@
 // # Changes
 //
 // Agents come and go, and programs that export metrics are deployed again with other metrics. A
-// collector reports such changes with the next fetch ([pdu.Result].Changed), and everything in this
-// module that reads values again and again treats them alike:
+// collector reports such changes with the next fetch ([pdu.Result].Changed). Groups, derived
+// metrics, the exporters, the gateway, the logger, pmrep and pmval treat them alike:
 //
-//   - Names and agents: all names are looked up again. A value is never taken for that of another
-//     metric, nor in another unit. The value of a metric whose type, unit or PMID has changed may
-//     be missing once.
+//   - Names and agents: all names are looked up again. The value of a metric whose type, unit or
+//     PMID has changed may be missing once, but is not taken for that of another metric.
 //   - Units: a value with a [Scale] stays in its unit. pmrep converts to the units of its header,
 //     and pmval prints a new header. An archive describes a metric once, so the logger leaves out
 //     a metric that has changed, or begins another archive.

@@ -1,5 +1,5 @@
-// Package changing has a source of metrics that change while they are read. Every package that
-// reads values again and again is tested against it.
+// Package changing has a source of metrics that change while they are read. It is for tests of
+// packages that read values again and again.
 package changing
 
 import (

@@ -81,7 +81,7 @@ func (p *program) openLog() {
 	p.startLog("")
 }
 
-// A start is what a user who starts the program on a terminal gets to see of its log.
+// A start is that of a program on a terminal, until it records.
 type start struct {
 	stderr io.WriteCloser // the terminal
 	log    *daemonfile.Log
@@ -96,7 +96,7 @@ func (s *start) fail() {
 	fmt.Fprintf(s.stderr, "%s: nothing is recorded; log file %q contains ...\n%s", programName, filepath.Clean(s.log.Name()), text)
 }
 
-// started ends the start: the terminal gets nothing any more.
+// started ends the start. Later messages are in the log alone.
 func (p *program) started() {
 	if p.start != nil {
 		_ = p.start.stderr.Close()

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -13,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/changing"
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
 // reportOf returns what is printed about a metric of a source that changes, with a line for each
@@ -73,5 +76,30 @@ func TestChangingSource(t *testing.T) {
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", metric, diff)
 		}
+	}
+}
+
+// TestInstancesGone reports an instance of a metric that has no instances any more. The report
+// ends with the reason.
+func TestInstancesGone(t *testing.T) {
+	ctx := t.Context()
+	src := &pmapitest.Source{Start: changing.Start}
+	m := pmapitest.Add(src, pmapitest.Metric[int32]{Name: "app.n", InDom: src.InDom("a")})
+	m.Set(1)
+	pc := src.Context()
+	defer pc.Close()
+	c := newCommand("pmval")
+	found, err := c.find(ctx, pc, pmapi.MetricSpec{Metric: "app.n", Instances: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.printer(ctx, found)
+	p.out = bufio.NewWriter(io.Discard)
+	d := m.Desc()
+	d.InDom = pdu.NoInDom
+	m.SetDesc(d)
+	err = p.printReports(ctx)
+	if want := "pmval: app.n: singular metrics do not have instances"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -23,7 +23,7 @@ type printer struct {
 	rates    bool // of a counter
 	wrap     bool // a counter that has gone back has passed its greatest value
 	host     string
-	gone     error // why the name is unknown now; nil if it is known
+	gone     error // why the metric cannot be found now; nil if it is known
 	samples  int   // still to be printed; less than 0 for no end
 	interval time.Duration
 

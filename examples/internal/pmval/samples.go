@@ -151,7 +151,7 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 			return false, err
 		}
 	}
-	if err == errOther {
+	if _, ok := errors.AsType[*tool.ExitError](err); ok || err == errOther {
 		return false, err
 	}
 	if err != nil {
@@ -196,20 +196,17 @@ func (p *printer) fetchOnce(ctx context.Context, r *pdu.Result) error {
 	return w.Fill(r)
 }
 
-// findAgain looks the metric up after names have changed. The error is errOther if the name stands
-// for another metric, or for one with another descriptor.
+// findAgain looks the metric up after names have changed. If that fails, gone says why, and the
+// next sample tries again. The error is errOther if the name stands for another metric, or for one
+// with another descriptor.
 func (p *printer) findAgain(ctx context.Context) error {
 	ids, err := p.pc.Lookup(ctx, []string{p.name})
-	if p.gone = nil; errors.Is(err, pdu.ErrName) || errors.Is(err, pdu.ErrNonLeaf) {
-		p.gone = err
-		return nil
-	}
 	var desc pdu.Desc
 	if err == nil {
 		desc, err = p.pc.Desc(ctx, ids[0])
 	}
-	if err != nil || desc == p.desc {
-		return nil // an agent that is not ready says so with its values
+	if p.gone = err; err != nil || desc == p.desc {
+		return nil
 	}
 	p.metric.desc = desc
 	if err := p.findInstances(ctx, p.metric); err != nil {
