@@ -77,9 +77,9 @@
 // as needed, through a buffer of each cursor.
 //
 // A compressed file is unpacked once for all sets of the process, into a temporary file. One that
-// unpacks to more than 500 times its size is refused. So is one that would leave less than 1/32 of
-// the space of the temporary directory's file system. This package reads .gz and .bz2. It reads
-// other formats with the command that PCP uses, such as xz(1).
+// unpacks to more than 500 times its size is refused. So is one that would leave too little of the
+// space of the temporary directory's file system: less than 1/32, and less than 256 MiB. This
+// package reads .gz and .bz2. It reads other formats with the command that PCP uses, such as xz(1).
 //
 // # Names in the C library
 //

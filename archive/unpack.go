@@ -156,8 +156,9 @@ const (
 	packedRatio = 500
 	// minUnpacked is what a compressed file may unpack to in any case.
 	minUnpacked = 64 << 20
-	// spaceShare is the part of a file system that is left free: 1/32.
-	spaceShare = 32
+	// spaceShare is the part of a file system that is left free: 1/32, but maxSpaceKept at most.
+	spaceShare   = 32
+	maxSpaceKept = 256 << 20
 	// spaceEvery is after how many bytes the free space is looked at.
 	spaceEvery = 16 << 20
 )
@@ -168,6 +169,11 @@ func (o *Options) unpackLimit(packed int64) int64 {
 		return o.MaxUnpacked
 	}
 	return min(max(minUnpacked, packed*packedRatio), MaxUnpacked)
+}
+
+// spaceKept is how many bytes of a file system of a size are left free.
+func spaceKept(size int64) int64 {
+	return min(size/spaceShare, maxSpaceKept)
 }
 
 // A tempFile is a temporary file that is nobody else's.

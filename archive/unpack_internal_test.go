@@ -39,8 +39,13 @@ func TestUnpackRatio(t *testing.T) {
 	}
 }
 
-// What is unpacked leaves some space to others.
+// What is unpacked leaves some space to others, and not much of a large disk.
 func TestUnpackSpace(t *testing.T) {
+	for size, want := range map[int64]int64{64 << 20: 2 << 20, 8 << 30: 256 << 20, 1 << 40: 256 << 20} {
+		if got := spaceKept(size); got != want {
+			t.Errorf("%d bytes of a file system of %d are kept, want %d", got, size, want)
+		}
+	}
 	calls := 0
 	w := &limitedWriter{w: io.Discard, left: 10 * spaceEvery, space: func() bool { calls++; return calls < 3 }}
 	err := error(nil)
