@@ -1,6 +1,7 @@
 // Fleet shows which of many hosts are the hottest: those with the greatest load, or the greatest value of a metric or an
 // expression, live. It runs until q or Ctrl-C is pressed. Keys 1 to 9 select the column by which hosts are sorted, r reverses the
 // order. Hosts that are down, late or lack a metric are listed with the reason. Without a terminal, it prints rows.
+// A column may have a derived metric of PCP_DERIVED_CONFIG or of PCP's directory.
 //
 //	fleet web1 web2 db1:44322
 //	fleet -H hosts.txt -l 20 -m 'kernel.all.load["5 minute"]' -e 'net=network.interface.in.bytes + network.interface.out.bytes'
@@ -11,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -78,6 +80,9 @@ func (c *command) run(ctx context.Context, args []string) error {
 	d, err := pmapi.DialerFromEnv()
 	if err != nil {
 		return c.Errorf("%v", err)
+	}
+	if d.Derived, err = pmapi.DerivedFromEnv(); err != nil {
+		slog.Warn("derived metrics", slog.Any("err", err))
 	}
 	f, err := fleetview.NewFleet(d, c.columns)
 	if err := cmp.Or(err, f.Add(hosts...)); err != nil {

@@ -71,9 +71,13 @@ func TestPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := pcptest.Build(t, "./examples/fleet")
+	derived := filepath.Join(t.TempDir(), "derived")
+	if err := os.WriteFile(derived, []byte("mem.twice = 2 * mem.physmem\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	run := func(args ...string) string {
 		cmd := exec.Command(program, args...)
-		cmd.Env = append(os.Environ(), "PCP_DERIVED_CONFIG=")
+		cmd.Env = append(os.Environ(), "PCP_DERIVED_CONFIG="+derived)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%v: %v\n%s", args, err, out)
@@ -92,8 +96,8 @@ func TestPlain(t *testing.T) {
 			t.Errorf("want %s:\n%s", want, first)
 		}
 	}
-	other := run("-s", "1", "-t", "20", "-l", "1", "-r", "-k", "2", "-m", "mem.physmem", "-e", "free=mem.util.available", addrs[0], addrs[3])
-	if !regexp.MustCompile(`\nhost +physmem +\*free\n` + addrs[0] + ` +100.00 +0.00\n`).MatchString(other) {
+	other := run("-s", "1", "-t", "20", "-l", "1", "-r", "-k", "2", "-m", "mem.physmem", "-e", "free=mem.util.available", "-m", "mem.twice", addrs[0], addrs[3])
+	if !regexp.MustCompile(`\nhost +physmem +\*free +twice\n` + addrs[0] + ` +100.00 +0.00 +200.00\n`).MatchString(other) {
 		t.Error(other)
 	}
 }

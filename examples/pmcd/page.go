@@ -24,14 +24,18 @@ const pageRetryTime = 200 * time.Millisecond
 
 // servePage serves the page that shows the collector's metrics, on the address of -w, until the function that it returns is called or
 // ctx ends. A client of the page has the rights of a client of another program on this computer
-// whose user is unknown, unless it logs in. A fault is logged, and the collector goes on without
-// the page.
+// whose user is unknown, unless it logs in. The page has the derived metrics that the environment
+// names. A fault is logged, and the collector goes on without the page.
 func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop func()) {
 	if d.web == "" {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	gw := &webapi.Gateway{RequireLogin: d.webLogin, Dialer: &pmapi.Dialer{DialContext: srv.DialContext},
+	derived, err := pmapi.DerivedFromEnv()
+	if err != nil {
+		srv.Logger.Warn("derived metrics", slog.Any("err", err))
+	}
+	gw := &webapi.Gateway{RequireLogin: d.webLogin, Dialer: &pmapi.Dialer{DialContext: srv.DialContext, Derived: derived},
 		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}, Log: srv.Logger}
 	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those of a pmproxy.
 	_ = srv.Add(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}, Logger: srv.Logger}))

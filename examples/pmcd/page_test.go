@@ -19,14 +19,20 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// With -w there is a page of the metrics; the collector serves without one if the address is taken.
+// With -w there is a page of the metrics, derived ones included. The collector serves without one if
+// the address is taken.
 func TestPage(t *testing.T) {
 	addr := fmt.Sprintf("localhost:%d", pcptest.FreePort(t))
-	first, _, _ := start(t, nil, "-w", addr)
+	derived := filepath.Join(t.TempDir(), "derived")
+	if err := os.WriteFile(derived, []byte("page.twenty = 20 * defined(pmcd.numagents)\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := start(t, []string{"PCP_DERIVED_CONFIG=" + derived}, "-w", addr)
 	for path, want := range map[string]string{
 		"/":                                 "page/main.js",
 		"/page/main.js":                     "new Page()",
 		"/pmapi/fetch?names=pmcd.numagents": `"name":"pmcd.numagents","instances":[{"instance":null,"value":`,
+		"/pmapi/fetch?names=page.twenty":    `"name":"page.twenty","instances":[{"instance":null,"value":20}]`,
 		"/metrics?names=pmproxy.gateway.live.viewers":               "\npmproxy_gateway_live_viewers{",
 		"/pmapi/fetch?names=pmcd.numagents&hostspec=localhost:1":    "host is not allowed: localhost:1: the gateway's list of hosts",
 		"/pmapi/fetch?names=pmcd.numagents&hostspec=localhost:4330": "host is not allowed",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -21,7 +22,8 @@ var errDerived = errors.New("derived metrics are not in records of archives")
 // metadata is read again after a mark and when Refresh has passed in the archive, and more often at
 // first, because pmlogger writes labels after its first records. Until there are labels, the name
 // of the host is that in the archive's label. Derived metrics are left out, because records do not
-// have them.
+// have them. Snapshot.Errs has an error for each that the Names ask for: by its name, or by a name
+// with derived metrics alone below it.
 //
 // The error is pdu.ErrEOL at the end of the archive; more records may follow if the archive grows.
 // Other errors are those of pmapi.Context.FetchArchive and of requests for metadata. The next
@@ -79,13 +81,13 @@ func (r *Reader) archiveExpired(now time.Time) bool {
 func (r *Reader) describeRecords(ctx context.Context) error {
 	s := &r.snap
 	kept := *r
-	var derived []error
+	var derived []string
 	kept.Keep = func(name string, d pdu.Desc) bool {
 		if r.Keep != nil && !r.Keep(name, d) {
 			return false
 		}
 		if d.PMID.Domain() == pdu.DynamicDomain {
-			derived = append(derived, fmt.Errorf("%s: %w", name, errDerived))
+			derived = append(derived, name)
 			return false
 		}
 		return true
@@ -94,7 +96,11 @@ func (r *Reader) describeRecords(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	meta.errs = append(meta.errs, derived...)
+	for _, name := range derived {
+		if r.asksFor(name, meta.metrics) {
+			meta.errs = append(meta.errs, fmt.Errorf("%s: %w", name, errDerived))
+		}
+	}
 	if err := meta.nameHost(); err != nil {
 		return err
 	}
@@ -107,6 +113,16 @@ func (r *Reader) describeRecords(ctx context.Context) error {
 	s.Context, s.Host, s.Errs, s.metrics = meta.context, meta.host, meta.errs, meta.metrics
 	s.sets = make([]int, len(meta.metrics))
 	return nil
+}
+
+// asksFor reports whether one of Names is the name of a derived metric, or is above it and above
+// no metric of records.
+func (r *Reader) asksFor(name string, recorded []*Metric) bool {
+	return slices.ContainsFunc(r.Names, func(root string) bool {
+		below := root + "."
+		return root == name || strings.HasPrefix(name, below) &&
+			!slices.ContainsFunc(recorded, func(m *Metric) bool { return m.Name == root || strings.HasPrefix(m.Name, below) })
+	})
 }
 
 // place finds the metrics' values in a record; found is whether there are any.

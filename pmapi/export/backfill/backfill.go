@@ -23,7 +23,7 @@
 // # Send a part
 //
 // Options.From and Options.To limit the time, and Reader.Names the metrics. Derived metrics are not
-// in records and are left out.
+// in records and are left out. The log names those that Reader.Names ask for.
 //
 // # If the receiver refuses
 //

@@ -326,6 +326,44 @@ func TestBackfillLabels(t *testing.T) {
 	}
 }
 
+// Records have no derived metrics. Only those that Names ask for have an error.
+func TestBackfillDerived(t *testing.T) {
+	r := record(t)
+	r.write(1)
+	derived := &pmapi.Derived{}
+	for _, name := range []string{"c2.twice", "d2", "other.twice"} {
+		must(0, derived.Define(name, "c + c"))
+	}
+	must(r.im.AddMetric("other.once", pdu.Desc{Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemInstant}))
+	must(0, r.im.PutText("other.once", "", "1"))
+	must(0, r.im.Write(start.Add(time.Hour)))
+	for names, want := range map[string]string{
+		"":                  "",
+		"c other":           "",
+		"c d2":              "d2",
+		"c2 c":              "c2.twice",
+		"other.twice other": "other.twice",
+	} {
+		c, err := pmapi.ArchiveOptions{Derived: derived}.Open(t.Context(), r.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		s, err := (&export.Reader{Context: c, Names: strings.Fields(names)}).ReadRecord(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, err := range s.Errs {
+			name, _, _ := strings.Cut(err.Error(), ":")
+			got = append(got, name)
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%q: errors of %q, want %q", names, text, want)
+		}
+	}
+}
+
 // An archive of a hundred counters of ten instances each, from its file to a receiver that does not look.
 func BenchmarkBackfill(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "web1")
