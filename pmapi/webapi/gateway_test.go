@@ -413,8 +413,8 @@ func TestMetrics(t *testing.T) {
 # TYPE t_a_b gauge
 t_a_b{hostname="made.up",k="a\"b",n_x="[1,2]",u="ü"} 1 1700000000001
 # PCP5 t.a_b 400.0.13 32 PM_INDOM_NULL instant none
-# TYPE U__t_2e_a__b gauge
-U__t_2e_a__b{hostname="made.up"} 2 1700000000001
+# TYPE t_a_b_2 gauge
+t_a_b_2{hostname="made.up"} 2 1700000000001
 # PCP5 t.colour 400.0.9 32 400.1 instant none
 # TYPE t_colour gauge
 t_colour{hostname="made.up",instid="0",instname="red"} 1 1700000000001

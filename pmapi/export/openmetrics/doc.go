@@ -46,6 +46,14 @@
 //
 //	params: {format: [prometheus]}
 //
+// Different names in PCP can be one name here. All ways to Prometheus then number the same metrics,
+// in the order of their names in PCP, and a Handler logs their names:
+//
+//	PCP                    Prometheus           OTLP
+//	app.a.b, in seconds    app_a_b_seconds      app.a.b
+//	app.a_b, in seconds    app_a_b_2_seconds    app.a_b_2
+//	app.a_b_seconds        app_a_b_3_seconds    app.a_b_3
+//
 // # Names and types
 //
 // A metric becomes a family. Its name n is the name in PCP with "_" in place of each dot:

@@ -43,8 +43,8 @@ type Encoder struct {
 	// pcp_gateway_truncated is 1. 0 means DefaultMaxSeries.
 	MaxSeries int
 
-	// Collisions lists the metrics whose names in this format equal that of another metric. They
-	// get the names of the escaping Values instead. A metric is left out if that name is taken too.
+	// Collisions lists the metrics whose names in this format equal that of another metric, and
+	// have a number therefore.
 	Collisions []string
 
 	generation uint64
@@ -86,11 +86,11 @@ func (e *Encoder) prepare(s *export.Snapshot) {
 		e.Escaping = Underscores
 	}
 	e.families, e.Collisions = make(map[*export.Metric]*family, s.Len()), nil
-	taken := map[string]bool{}
+	var names base.Names
 	if e.Format != PCP {
-		taken["target"], taken["target_info"], taken[durationName] = true, true, true
+		names.Reserve("target", "target_info", durationName)
 		for _, own := range gatewayMetrics {
-			taken[own.name], taken[own.name+"_total"], taken[own.name+"_created"] = true, true, true
+			names.Reserve(own.name, own.name+"_total", own.name+"_created")
 		}
 	}
 	byName := make(map[string]*export.Metric, s.Len())
@@ -98,7 +98,7 @@ func (e *Encoder) prepare(s *export.Snapshot) {
 		byName[m.Name] = m
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) { // of metrics with one name, the first in this order has it
-		if f := e.family(byName[name], taken); f != nil {
+		if f := e.family(byName[name], &names); f != nil {
 			e.families[byName[name]] = f
 		}
 	}
@@ -208,7 +208,7 @@ func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet) []byte
 		}
 		a := values.Atom(i, f.metric.Desc.Type)
 		n, text, ok := f.valueOf(a)
-		if !ok || f.kind == counter && e.Format != PCP && (n.Neg || math.IsNaN(n.Float)) {
+		if !ok || f.kind == base.Counter && e.Format != PCP && (n.Neg || math.IsNaN(n.Float)) {
 			e.dropped++
 			continue
 		}
@@ -241,7 +241,7 @@ func (e *Encoder) inOrder(values pdu.ValueSet) []int {
 
 // valueOf is what is written of a value: a number and, of a string, the bytes for the label. ok is false for what arrived malformed.
 func (f *family) valueOf(a pdu.Atom) (n base.Number, text []byte, ok bool) {
-	if f.kind != info {
+	if f.kind != base.Info {
 		n, ok = base.NumberOf(a)
 		return n, nil, ok
 	}
@@ -268,7 +268,7 @@ func (e *Encoder) lineOf(f *family, id pdu.InstID, value []byte) *line {
 		labels = e.instanceLabels(e.labelsOf(f.metric.Labels, inst.Labels), inst)
 	}
 	labels = e.withHost(labels)
-	if f.kind == info {
+	if f.kind == base.Info {
 		labels = slices.DeleteFunc(labels, func(l label) bool { return l.name == "value" })
 		if len(value) > 0 { // an empty label is the same as none
 			labels = append(labels, label{"value", string(value), "value"})

@@ -1,7 +1,6 @@
 package openmetrics
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -9,21 +8,10 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
-// A kind is what a family is in OpenMetrics.
-type kind int
-
-const (
-	counter kind = iota
-	gauge
-	info
-	histogram
-	gaugeHistogram
-)
-
 // A family is a metric as it is written. It is made once, and used until metrics are described anew.
 type family struct {
 	metric *export.Metric
-	kind   kind
+	kind   base.Shape
 	conv   base.Conversion
 	name   string // in TYPE
 	sample string // of its samples, but for histograms
@@ -47,121 +35,70 @@ type line struct {
 	page uint64 // the number of the page that it was last written to
 }
 
-// family makes the family of a metric; nil if there is none in this format. names are those that are taken.
-func (e *Encoder) family(m *export.Metric, names map[string]bool) *family {
+// family makes the family of a metric. It returns nil for a metric that this format lacks.
+func (e *Encoder) family(m *export.Metric, names *base.Names) *family {
 	f := &family{metric: m, conv: base.Same, series: map[pdu.InstID]series{}, lines: map[string]*line{}}
 	switch m.Desc.Type {
 	case pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble:
-		f.kind = gauge
+		f.kind = base.Gauge
 		if m.Desc.Sem == pdu.SemCounter {
-			f.kind = counter
+			f.kind = base.Counter
 		}
 	case pdu.TypeString:
 		if e.Format == PCP || m.Desc.Sem != pdu.SemDiscrete && !e.Strings {
 			return nil
 		}
-		f.kind = info
+		f.kind = base.Info
 	default:
 		return nil
 	}
+	if m.Name == "" {
+		return nil
+	}
 	isBase := false
-	if e.Format != PCP && f.kind != info {
+	if e.Format != PCP && f.kind != base.Info {
 		f.conv, isBase = base.From(m.Desc.Units)
-		if f.conv.Sub != 0 && f.kind == counter {
+		if f.conv.Sub != 0 && f.kind == base.Counter {
 			f.conv, isBase = base.Same, false
 		}
 		if !e.noBuckets[m.Desc.PMID] {
 			f.findBuckets()
 		}
 	}
-	if !f.setName(e, m.Name, names) {
-		return nil
-	}
+	f.setName(e, names)
 	f.labels = e.labelsOf(m.Labels)
 	f.header = e.appendHeader(nil, f, isBase)
 	return f
 }
 
-// setName gives the family its name, or one that nobody else has if another has that; ok is false if that is taken, too.
-func (f *family) setName(e *Encoder, pcp string, taken map[string]bool) (ok bool) {
-	isTaken := func() bool {
-		return pcp == "" || slices.ContainsFunc(f.names(e), func(n string) bool { return taken[n] })
+// setName gives the family its name, with a number if another family has that.
+func (f *family) setName(e *Encoder, names *base.Names) {
+	name := base.NameOf(f.metric.Name, f.conv.Unit, f.kind)
+	if e.Format == PCP {
+		name = base.Name{Stem: f.metric.Name, Shape: base.Gauge} // of a single sample, as it is
 	}
-	f.nameOf(e.Format, pcp, e.Escaping.escape)
-	if isTaken() {
-		e.Collisions = append(e.Collisions, pcp)
-		if f.nameOf(e.Format, pcp, valuesEscape); isTaken() {
-			return false
-		}
+	name, numbered := names.Add(name, e.Escaping.escape)
+	if numbered {
+		e.Collisions = append(e.Collisions, f.metric.Name)
 	}
-	for _, n := range f.names(e) {
-		taken[n] = true
-	}
-	return true
-}
-
-// nameOf makes the names, of which the unit and the suffixes are parts when they are escaped.
-func (f *family) nameOf(format Format, name string, escape func(string) string) {
-	if format == PCP {
-		f.name = escape(name)
-		f.sample = f.name
-		return
-	}
-	suffix := ""
-	switch f.kind {
-	case counter:
-		suffix = "_total"
-	case info:
-		suffix = "_info"
-	}
-	name = withoutSuffix(name, suffix)
-	if unit := f.conv.Unit; unit != "" {
-		name = withoutSuffix(name, "_"+unit) + "_" + unit
-	}
-	f.sample = escape(name + suffix)
-	f.name = strings.TrimSuffix(f.sample, suffix)
-	if format == Prometheus {
+	f.name, f.sample = name.Write(e.Escaping.escape)
+	if e.Format == Prometheus {
 		f.name = f.sample // whose TYPE has the name of the samples
 	}
-}
-
-// withoutSuffix takes a suffix away that the name of a metric has already, be it "_total" or ".total", but for one that is all of it.
-func withoutSuffix(name, suffix string) string {
-	if n := len(name) - len(suffix); suffix != "" && n > 0 && name[n+1:] == suffix[1:] && (name[n] == '_' || name[n] == '.') {
-		return name[:n]
-	}
-	return name
-}
-
-// names are all that a family takes: those of its samples, and in OpenMetrics those that it could have.
-func (f *family) names(e *Encoder) []string {
-	switch f.kind {
-	case counter:
-		if e.Format == OpenMetrics {
-			return []string{f.name, f.sample, f.name + "_created"}
-		}
-	case info:
-		return []string{f.name, f.sample}
-	case histogram:
-		return []string{f.name, f.name + "_bucket", f.name + "_count", f.name + "_sum", f.name + "_created"}
-	case gaugeHistogram:
-		return []string{f.name, f.name + "_bucket", f.name + "_gcount", f.name + "_gsum"}
-	}
-	return []string{f.sample}
 }
 
 // typeText is the word after TYPE.
 func (f *family) typeText(format Format) string {
 	switch f.kind {
-	case counter:
+	case base.Counter:
 		return "counter"
-	case histogram:
+	case base.Histogram:
 		return "histogram"
-	case info:
+	case base.Info:
 		if format == OpenMetrics {
 			return "info"
 		}
-	case gaugeHistogram:
+	case base.GaugeHistogram:
 		if format == OpenMetrics {
 			return "gaugehistogram"
 		}
@@ -174,7 +111,7 @@ func (e *Encoder) appendHeader(b []byte, f *family, isBase bool) []byte {
 	m, help := f.metric, f.metric.Line
 	if e.Format == PCP {
 		b = appendPCP5(b, m, e.Escaping == Colons)
-	} else if !isBase && f.kind != info && m.Desc.Units != 0 {
+	} else if !isBase && f.kind != base.Info && m.Desc.Units != 0 {
 		help = strings.TrimSpace(help + " (" + m.Desc.Units.String() + ")")
 	}
 	name := []byte(f.name)

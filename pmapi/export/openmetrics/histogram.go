@@ -43,10 +43,10 @@ func (f *family) findBuckets() {
 	if c, ok := base.From(units); ok {
 		f.bucket.bound = c
 	}
-	if f.kind == counter {
-		f.kind = histogram
+	if f.kind == base.Counter {
+		f.kind = base.Histogram
 	} else {
-		f.kind = gaugeHistogram
+		f.kind = base.GaugeHistogram
 	}
 	// A histogram counts; its name has the unit of what is observed.
 	f.conv = f.bucket.bound
@@ -156,9 +156,9 @@ func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name s
 	}
 	bucketName, count, summed := f.name+"_bucket", "_count", "_sum"
 	switch {
-	case f.kind == gaugeHistogram && e.Format != OpenMetrics:
+	case f.kind == base.GaugeHistogram && e.Format != OpenMetrics:
 		bucketName, count = f.name, ""
-	case f.kind == gaugeHistogram:
+	case f.kind == base.GaugeHistogram:
 		count, summed = "_gcount", "_gsum"
 	}
 	for _, this := range g.buckets {

@@ -3,7 +3,8 @@ package openmetrics
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
 // An Escaping says how to write names that have characters other than letters, digits and "_", such
@@ -23,15 +24,9 @@ var escapingNames = [...]string{"underscores", "dots", "values", "allow-utf-8", 
 // String returns the value of the parameter escaping.
 func (e Escaping) String() string { return escapingNames[e] }
 
-func isNameByte(c byte, first bool) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || !first && c >= '0' && c <= '9'
-}
-
-func isNameRune(r rune, first bool) bool { return r < utf8.RuneSelf && isNameByte(byte(r), first) }
-
 func isPlainName(name string) bool {
 	for i := range len(name) {
-		if !isNameByte(name[i], i == 0) {
+		if !base.IsNameRune(rune(name[i]), i == 0) {
 			return false
 		}
 	}
@@ -40,33 +35,28 @@ func isPlainName(name string) bool {
 
 // escape writes a name, of a metric or a label, in a scheme. In UTF8 it stays as it is.
 func (e Escaping) escape(name string) string {
-	switch {
-	case e == UTF8:
+	switch e {
+	case UTF8:
 		return strings.ToValidUTF8(name, "\uFFFD")
-	case e == Values:
+	case Values:
 		if isPlainName(name) {
 			return name
 		}
 		return valuesEscape(name)
+	case Underscores:
+		return base.Underscores(name)
+	case Colons:
+		return base.WithDots(name, ':')
 	}
 	var b strings.Builder
 	for i, r := range name {
 		switch {
-		case e == Colons && r == '.':
-			b.WriteByte(':')
-		case e == Dots && r == '.':
+		case r == '.':
 			b.WriteString("_dot_")
-		case e == Dots && r == '_':
-			b.WriteString("__")
-		case isNameRune(r, i == 0):
-			b.WriteRune(r)
-		case e == Dots:
-			b.WriteString("__")
-		case i == 0 && r >= '0' && r <= '9':
-			b.WriteByte('_')
+		case r != '_' && base.IsNameRune(r, i == 0):
 			b.WriteRune(r)
 		default:
-			b.WriteByte('_')
+			b.WriteString("__")
 		}
 	}
 	return b.String()
@@ -81,7 +71,7 @@ func valuesEscape(name string) string {
 		switch {
 		case r == '_':
 			b.WriteString("__")
-		case isNameRune(r, i == 0):
+		case base.IsNameRune(r, i == 0):
 			b.WriteRune(r)
 		default:
 			fmt.Fprintf(&b, "_%x_", r)

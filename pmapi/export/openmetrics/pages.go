@@ -78,7 +78,7 @@ func (p *Pages) logCollisions(all []string) {
 	for _, name := range all {
 		p.logged[name] = true
 	}
-	p.Log.Warn("metrics whose names others have too in this format: here they begin with U__", "count", len(found), "metrics", strings.Join(found[:min(len(found), maxLogged)], " "))
+	p.Log.Warn("metrics whose names in this format are those of others: here they have a number", "count", len(found), "metrics", strings.Join(found[:min(len(found), maxLogged)], " "))
 }
 
 // How many metrics a line of the log names, and of how many it is remembered that they have been logged.

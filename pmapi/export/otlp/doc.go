@@ -21,7 +21,8 @@
 //
 // # Metrics
 //
-// A metric keeps its name. Its description is the one-line help text.
+// A metric keeps its name, unless Prometheus would give two metrics the same name: then one gets a
+// number, as package openmetrics describes. Its description is the one-line help text.
 //
 //	PCP                                    OTLP
 //	counter                                sum, cumulative and monotonic

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/pcp-go/pcp/internal/build"
@@ -146,6 +147,7 @@ func (e *Encoder) describe(s *export.Snapshot) {
 		e.metrics = map[string]*metric{}
 	}
 	e.order = e.order[:0]
+	names := distinctNames(s)
 	for m := range s.All() {
 		kind := e.kindOf(m)
 		if kind == 0 {
@@ -153,7 +155,7 @@ func (e *Encoder) describe(s *export.Snapshot) {
 			continue
 		}
 		old := e.metrics[m.Name]
-		now := newMetric(m, kind, e.JSON)
+		now := newMetric(m, kind, cmp.Or(names[m.Name], m.Name), e.JSON)
 		if old != nil && old.kind == kind && old.source.Desc == m.Desc {
 			now.points, now.double = old.points, old.double
 			now.histograms.groups = old.histograms.groups // laid out anew, since labels may be others

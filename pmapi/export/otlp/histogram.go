@@ -46,7 +46,7 @@ type member struct {
 }
 
 // newHistograms are those of a counter with the label "buckets", whose bounds have the units of the label "le_unit".
-func newHistograms(m *export.Metric, k kind, json bool) (h histograms) {
+func newHistograms(m *export.Metric, k kind, name string, json bool) (h histograms) {
 	how, _ := m.Labels.Lookup("buckets")
 	if k != sum || m.InDom == nil || how != "cumulative" && how != "disjoint" {
 		return h
@@ -60,7 +60,7 @@ func newHistograms(m *export.Metric, k kind, json bool) (h histograms) {
 		h.units = u
 	}
 	unit, conv := unitOf(pdu.Desc{Units: h.units})
-	h.kind, h.head, h.conv = how, describe(m, unit, json), conv
+	h.kind, h.head, h.conv = how, describe(m, name, unit, json), conv
 	return h
 }
 

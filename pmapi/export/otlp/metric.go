@@ -69,7 +69,7 @@ type point struct {
 	ended      bool
 }
 
-func newMetric(m *export.Metric, k kind, json bool) *metric {
+func newMetric(m *export.Metric, k kind, name string, json bool) *metric {
 	unit, conv := unitOf(m.Desc)
 	if k == text {
 		unit, conv = "", base.Same
@@ -79,14 +79,14 @@ func newMetric(m *export.Metric, k kind, json bool) *metric {
 		data = sumField
 	}
 	double := m.Desc.Type == pdu.TypeFloat || m.Desc.Type == pdu.TypeDouble || conv.Div != 1 || conv.Sub != 0
-	return &metric{source: m, kind: k, head: describe(m, unit, json), data: data, conv: conv, double: double,
-		histograms: newHistograms(m, k, json), points: map[pdu.InstID]*point{}}
+	return &metric{source: m, kind: k, head: describe(m, name, unit, json), data: data, conv: conv, double: double,
+		histograms: newHistograms(m, k, name, json), points: map[pdu.InstID]*point{}}
 }
 
 // describe returns the fields of a metric before its data.
-func describe(m *export.Metric, unit string, json bool) []byte {
+func describe(m *export.Metric, name, unit string, json bool) []byte {
 	w := builder{json: json}
-	w.text(nameField, m.Name)
+	w.text(nameField, name)
 	if m.Line != "" {
 		w.text(descriptionField, m.Line)
 	}

@@ -144,7 +144,7 @@ func (e *Exporter) warn(snap *export.Snapshot, late uint64) {
 	}
 	if names := e.Encoder.Collisions(); !slices.Equal(names, e.collisions) {
 		if e.collisions = slices.Clone(names); len(names) > 0 {
-			e.Log.Warn("metrics whose names are those of others", "metrics", len(names), "first", names[0])
+			e.Log.Warn("metrics whose names are those of others: they have a number", "metrics", len(names), "first", names[0])
 		}
 	}
 	if n := e.Encoder.Late() - late; n > 0 && !e.lateTold {
