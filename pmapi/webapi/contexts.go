@@ -26,6 +26,19 @@ type contexts struct {
 	derivedOf map[netip.Addr]int
 	sweeper   *time.Timer // runs while there are contexts
 	closed    bool
+	reads     sync.WaitGroup // of pages
+}
+
+var errClosing = &failure{http.StatusServiceUnavailable, "the gateway is shutting down"}
+
+// startRead starts a goroutine that reads a page, unless the contexts are closed.
+func (t *contexts) startRead(read func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.reads.Go(read)
+	}
+	return !t.closed
 }
 
 // reserve adds a session of a client, which counts from now on, without a context yet.
@@ -34,7 +47,7 @@ func (t *contexts) reserve(s *session) error {
 	defer t.mu.Unlock()
 	switch {
 	case t.closed:
-		return &failure{http.StatusServiceUnavailable, "the gateway is shutting down"}
+		return errClosing
 	case len(t.byID) >= t.limits.MaxContexts:
 		return &failure{http.StatusServiceUnavailable, "too many contexts"}
 	case t.perClient[s.client] >= t.limits.MaxContextsPerClient:
@@ -207,8 +220,13 @@ func (t *contexts) sweep() {
 	}
 }
 
-// close closes all contexts.
+// close closes all contexts, and waits until no page is read.
 func (t *contexts) close() {
+	t.closeAll()
+	t.reads.Wait()
+}
+
+func (t *contexts) closeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true

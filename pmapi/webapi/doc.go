@@ -90,7 +90,9 @@
 //
 // Packages openmetrics and nodeview describe the pages. All scrapes of a source share a context,
 // which is closed when no scrape has used it for five minutes. If the source fails the status is
-// 503, so Prometheus sets up to 0.
+// 503, so Prometheus sets up to 0. A scrape of a slow source ends with the status 503 after
+// Limits.RequestTimeout. The next scrape gets the page that was being read, unless that page is
+// older than 90 seconds.
 //
 // # Differences from pmproxy
 //

@@ -70,7 +70,8 @@ type Limits struct {
 	// PollTimeout is how long an idle context lives if the client sets no other time.
 	// MaxPollTimeout is the longest time that a client can set.
 	PollTimeout, MaxPollTimeout time.Duration
-	// RequestTimeout limits the duration of a request.
+	// RequestTimeout limits the duration of a request. A page of /metrics that has not been read by
+	// then is read to its end for the next request.
 	RequestTimeout time.Duration
 }
 

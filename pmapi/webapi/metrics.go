@@ -76,17 +76,23 @@ func (q *query) style() (openmetrics.Style, error) {
 
 // unavailable is an error for scrapers, who take no notice of its text.
 func unavailable(err error) error {
-	if _, ok := errors.AsType[*failure](err); ok {
+	if isFailure(err) {
 		return err
 	}
 	return &failure{http.StatusServiceUnavailable, text(err)}
+}
+
+// isFailure reports whether an error has its own status.
+func isFailure(err error) bool {
+	_, ok := errors.AsType[*failure](err)
+	return ok
 }
 
 // scrape makes a page; done is false if it is to be tried again with a new context: that of earlier scrapes has lost its connection, say, or its
 // archive has ended.
 func (q *query) scrape(style openmetrics.Style, isNew bool) (done bool, err error) {
 	err = q.appendPage(style)
-	if _, ok := errors.AsType[*failure](err); err == nil || ok || q.s.scrapes == nil {
+	if err == nil || isFailure(err) || q.s.scrapes == nil {
 		return true, err
 	}
 	q.g.contexts.abandon(q.s)
@@ -135,11 +141,19 @@ func (q *query) appendPage(style openmetrics.Style) error {
 	key.view, _ = q.params.get("view")
 	times, _ := q.params.get("times")
 	key.times = times == "true"
+	if err := q.readPage(key, style); err != nil {
+		return err
+	}
+	return q.checkSize()
+}
+
+// makePage reads the metrics and returns the page.
+func (q *query) makePage(key pageKey, style openmetrics.Style) ([]byte, error) {
 	p := q.s.pages[key]
 	if p == nil {
 		var err error
 		if p, err = q.pager(key); err != nil {
-			return err
+			return nil, err
 		}
 		if q.s.pages == nil || len(q.s.pages) >= maxPages {
 			q.s.pages = map[pageKey]openmetrics.Pager{}
@@ -150,16 +164,11 @@ func (q *query) appendPage(style openmetrics.Style) error {
 	if q.isReader(style) {
 		b = append(b, pcpNames...)
 	}
-	// What has begun is read to its end, though the client goes away: a connection that is interrupted begins with all metadata again.
-	page, err := p.AppendPage(context.WithoutCancel(q.ctx), b, style)
+	page, err := p.AppendPage(q.ctx, b, style)
 	if err == errFilter {
 		delete(q.s.pages, key)
 	}
-	if err != nil {
-		return err
-	}
-	q.out = page
-	return q.checkSize()
+	return page, err
 }
 
 // pcpNames is the first line of a page for a person.

@@ -40,6 +40,7 @@ type session struct {
 	result pdu.Result
 	plans  map[planKey]*plan
 	pages  map[pageKey]openmetrics.Pager
+	kept   *keptPage // of a request that has ended before it was read
 
 	flights flights
 }
@@ -112,6 +113,7 @@ func (q *query) take() error {
 	s.lost = false
 	clear(s.plans)
 	clear(s.pages)
+	s.kept = nil
 	return nil
 }
 

@@ -1,0 +1,106 @@
+package webapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+)
+
+// maxPageTime limits how long a page is read for a request that has ended.
+const maxPageTime = 10 * time.Minute
+
+// maxPageAge is how long the page of a request that has ended is kept for the next one: longer than
+// a scrape interval of Prometheus, which is 1 minute by default.
+const maxPageAge = 90 * time.Second
+
+// A keptPage is a page that was read for a request that has ended.
+type keptPage struct {
+	key   pageKey
+	style openmetrics.Style
+	text  []byte
+	at    time.Time
+}
+
+// A pageRead reads a page. It continues when its request ends, because a read that is interrupted
+// begins with all metadata again. The session keeps the page for the next request then.
+type pageRead struct {
+	ended     atomic.Bool   // the read or its request; the first of both sets it
+	done      chan struct{} // closed when the read has ended before its request
+	page      []byte
+	err       error
+	recovered any // from a panic
+}
+
+// readPage reads a page into q.out, until the request ends.
+func (q *query) readPage(key pageKey, style openmetrics.Style) error {
+	if kept := q.s.kept; kept != nil && kept.key == key && kept.style == style {
+		q.s.kept = nil
+		if time.Since(kept.at) <= maxPageAge {
+			q.out = append(q.out[:0], kept.text...)
+			return nil
+		}
+	}
+	reader := *q // the request's is used again when that has ended
+	reader.w, reader.params = nil, slices.Clone(q.params)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), maxPageTime)
+	reader.ctx = ctx
+	r := &pageRead{done: make(chan struct{})}
+	if !q.g.contexts.startRead(func() {
+		defer cancel()
+		r.run(&reader, key, style)
+	}) {
+		cancel()
+		return errClosing
+	}
+	q.out = nil
+	select {
+	case <-r.done:
+	case <-q.ctx.Done():
+		if r.ended.CompareAndSwap(false, true) {
+			q.s, q.hasTurn = nil, false // which the read gives back
+			return &failure{http.StatusServiceUnavailable, "the source is slow: the next request gets the metrics that are being read"}
+		}
+		<-r.done
+	}
+	if r.recovered != nil {
+		panic(r.recovered)
+	}
+	q.out = r.page
+	return r.err
+}
+
+// run reads the page. After the end of the request it gives the session back.
+func (r *pageRead) run(q *query, key pageKey, style openmetrics.Style) {
+	defer func() {
+		r.recovered = recover()
+		if r.ended.CompareAndSwap(false, true) {
+			close(r.done)
+			return
+		}
+		if r.recovered != nil {
+			q.g.log.Error("panic while a page was read", slog.Any("panic", r.recovered), slog.String("stack", string(debug.Stack())))
+			r.err = fmt.Errorf("%v: %w", r.recovered, pdu.ErrIPC)
+		}
+		r.keep(q, key, style)
+	}()
+	r.page, r.err = q.makePage(key, style)
+}
+
+// keep gives the session back, with the page for the next request.
+func (r *pageRead) keep(q *query, key pageKey, style openmetrics.Style) {
+	switch {
+	case r.err == nil:
+		q.s.kept = &keptPage{key, style, r.page, time.Now()}
+	case q.s.scrapes != nil && !isFailure(r.err):
+		q.g.contexts.abandon(q.s)
+	}
+	q.leave(r.err)
+}
