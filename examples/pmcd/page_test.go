@@ -19,8 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// With -w there is a page of the metrics, derived ones included. The collector serves without one if
-// the address is taken.
+// With -w there is a page of the metrics, derived ones included. The collector serves without one
+// if the address is taken.
 func TestPage(t *testing.T) {
 	addr := fmt.Sprintf("localhost:%d", pcptest.FreePort(t))
 	derived := filepath.Join(t.TempDir(), "derived")

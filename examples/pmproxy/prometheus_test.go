@@ -31,6 +31,17 @@ func jobs(t *testing.T, gateway, host string) string {
 	return strings.NewReplacer("localhost:44322", gateway, "web1:44321", host).Replace(pcp)
 }
 
+// dashboardMetrics are those of grafana-pcp's dashboard "PCP Prometheus Host Overview".
+var dashboardMetrics = strings.Fields(`kernel_all_load mem_util_free mem_util_cached mem_util_used mem_physmem
+	kernel_percpu_cpu_user kernel_percpu_cpu_sys kernel_all_pswitch kernel_all_runnable
+	mem_vmstat_pgfault mem_vmstat_pgmajfault
+	network_interface_in_bytes network_interface_out_bytes network_interface_in_drops
+	network_interface_out_drops network_interface_in_packets network_interface_out_packets
+	network_tcp_timeouts network_tcp_listendrops network_tcp_listenoverflows network_tcp_retranssegs
+	network_tcp_fastretrans network_tcp_slowstartretrans network_tcp_synretrans
+	disk_dev_read_rawactive disk_dev_write_rawactive disk_dev_read disk_dev_write
+	disk_dev_read_bytes disk_dev_write_bytes disk_dev_avactive`)
+
 // A real Prometheus scrapes the program in all of its views without an error, and its rates are those of pmval.
 func TestInteropPrometheus(t *testing.T) {
 	program := pcptest.Optional(t, "prometheus")
@@ -51,13 +62,13 @@ func TestInteropPrometheus(t *testing.T) {
 		Args: []string{"--config.file=" + filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + addr}})
 	begin := time.Now()
 	value := func(query string) float64 { return ask(t, addr, query) }
-	for deadline := begin.Add(time.Minute + *scrapeFor); value("min(count_over_time(up[1h]))") < 2 || value("count(up)") < 4 || time.Since(begin) < *scrapeFor; {
+	for deadline := begin.Add(time.Minute + *scrapeFor); value("min(count_over_time(up[1h]))") < 2 || value("count(up)") < 5 || time.Since(begin) < *scrapeFor; {
 		if time.Now().After(deadline) {
 			t.Fatalf("too few scrapes:\n%s", p.Log())
 		}
 		time.Sleep(100 * time.Millisecond) // between questions
 	}
-	for job, least := range map[string]float64{"pcp": 1000, "node": 250, "hosts": 250, "gateway": 50} {
+	for job, least := range map[string]float64{"pcp": 1000, "node": 250, "hosts": 250, "gateway": 50, "dashboards": 500} {
 		of := `{job="` + job + `"}`
 		scrapes, good := value("count_over_time(up"+of+"[1h])"), value("sum_over_time(up"+of+"[1h])")
 		samples := value("scrape_samples_scraped" + of)
@@ -65,6 +76,18 @@ func TestInteropPrometheus(t *testing.T) {
 		if good < scrapes || samples < least {
 			t.Errorf("%s: %v of %v scrapes, %v samples each", job, good, scrapes, samples)
 		}
+	}
+	for _, metric := range dashboardMetrics {
+		of := metric + `{job="dashboards",hostname!=""}`
+		if strings.HasPrefix(metric, "disk_dev_") && value("count("+of+")") == 0 && value("hinv_ndisk"+`{job="dashboards"}`) == 0 {
+			continue
+		}
+		if value("count("+of+")") == 0 || value("count(rate("+of+"[1h]))") == 0 {
+			t.Errorf("the dashboard has no %s", metric)
+		}
+	}
+	if got, want := value(`mem_physmem{job="dashboards"}`), value(`mem_physmem_bytes{job="pcp"}`); got != want/1024 {
+		t.Errorf("mem_physmem is %v, want %v / 1024", got, want)
 	}
 	for line := range strings.Lines(p.Log()) {
 		if strings.Contains(line, "scrape") && (strings.Contains(line, "level=warn") || strings.Contains(line, "level=error")) {

@@ -16,7 +16,7 @@ import (
 )
 
 // A scrape of a slow source ends with the time limit of requests, or when its client disconnects.
-// What it has begun to read is read to the end, and the next scrape gets it.
+// The page is still read to its end, and the next scrape gets it.
 func TestSlowScrape(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 8 * time.Second

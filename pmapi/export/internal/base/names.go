@@ -84,8 +84,8 @@ func (t *Names) Reserve(samples ...string) {
 }
 
 // Add returns n. If another metric has one of its names, the stem is followed by "_2", "_3" and so
-// on. Metrics are to be added in the order of their names in PCP, so that the result does not depend
-// on the order of the name space.
+// on. The caller adds metrics in the order of their names in PCP, so that the order of the name
+// space makes no difference.
 func (t *Names) Add(n Name, escape func(string) string) (_ Name, numbered bool) {
 	stem := n.Stem
 	family, sample := n.Write(escape)
