@@ -19,7 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Which archives TestSuiteDamaged damages, and how often.
+// Which archives TestInteropSuiteDamaged damages, and how often.
 const (
 	damagedSize  = 1_000_000 // bytes, with -all
 	damagedTimes = 200
@@ -30,7 +30,7 @@ const (
 // The archives of the test-suite, cut at the ends of records and elsewhere and with flipped bits, are read without a
 // panic, with errors that say where they are, and in bounded memory and time. What is good before the damage is read, and
 // backward what is good after it.
-func TestSuiteDamaged(t *testing.T) {
+func TestInteropSuiteDamaged(t *testing.T) {
 	pcptest.Need(t, filepath.Join(suite, "omnibus_v3.meta"))
 	size, times := sampledSize, sampledTimes
 	if *all {

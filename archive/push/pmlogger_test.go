@@ -271,7 +271,7 @@ func TestPMLogger(t *testing.T) {
 				got := receivedBase(t, dir)
 				compareFiles(t, got, base)
 				if network == "tcp" {
-					compareTools(t, got, base)
+					t.Run("Interop", func(t *testing.T) { compareTools(t, got, base) })
 				}
 				if st := r.Stats(); st.Open != 1 || st.Refused != 0 || st.Held != 0 || st.Requests != uint64(1+len(posts)) {
 					t.Errorf("%+v", st)
@@ -283,7 +283,7 @@ func TestPMLogger(t *testing.T) {
 
 // A receiver that is restarted while pmlogger pushes, which does not notice and sends no record twice, goes on with the archive: what is
 // there until then is an archive, and at the end it is the same as without the restarts.
-func TestPMLoggerRestarted(t *testing.T) {
+func TestInteropPMLoggerRestarted(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck")
 	const base = "../../examples/pmstat/testdata/archive/host"
 	a, dir := readCArchive(t, base), t.TempDir()

@@ -19,6 +19,7 @@ func TestSystems(t *testing.T) {
 		"windows/amd64",
 	} {
 		t.Run(system, func(t *testing.T) {
+			t.Parallel()
 			name, arch, _ := strings.Cut(system, "/")
 			c := listed(t, name, arch, "-test")
 			c.bodies = true

@@ -41,7 +41,7 @@ var traced = map[string][2]string{
 	"A32": {"../export/otlp/exporter_test.go", "TestSending"}, "A33": {"../export/remotewrite/encode_test.go", "TestRandom"},
 	"A34": {"defects_test.go", "TestDefects"}, "A35": {"../../archive/push/receiver_test.go", "TestNames"},
 	"A36": {"../../archive/push/receiver_test.go", "TestNames"}, "A37": {"../../archive/push/receiver_test.go", "TestReplies"},
-	"A38": {"../../archive/push/pmlogger_test.go", "TestPMLoggerRestarted"}, "A39": {"../../archive/push/receiver_test.go", "TestReplies"},
+	"A38": {"../../archive/push/pmlogger_test.go", "TestInteropPMLoggerRestarted"}, "A39": {"../../archive/push/receiver_test.go", "TestReplies"},
 	"A40": {"defects_test.go", "TestDefects"},
 }
 

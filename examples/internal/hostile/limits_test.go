@@ -11,7 +11,7 @@ import (
 
 // A tool says why it does not accept a reply: how long it is, what the limit is, and how to raise it.
 func TestLimits(t *testing.T) {
-	const millions = 10_000_000
+	const millions = 4_300_000
 	replying := func(kind pdu.Kind, reply func(b []byte) []byte) func([]byte) []byte {
 		b := binary.BigEndian.AppendUint32(reply(make([]byte, pdu.HeaderLen)), 0)
 		binary.BigEndian.PutUint32(b, uint32(len(b)))
@@ -36,8 +36,8 @@ func TestLimits(t *testing.T) {
 		}
 		return b[:len(b)-4] // and a word of zeros
 	})}}
-	const bytes = "a reply of 80000024 bytes exceeds the limit of 16777216: raise Dialer.MaxReply, or PMCD_MAX_REPLY in the environment"
-	const count = "a reply of 10000000 names exceeds the limit of 4194304: request a part of the name space"
+	const bytes = "a reply of 34400024 bytes exceeds the limit of 16777216: raise Dialer.MaxReply, or PMCD_MAX_REPLY in the environment"
+	const count = "a reply of 4300000 names exceeds the limit of 4194304: request a part of the name space"
 	for _, tt := range []struct {
 		env  []string
 		argv []string
