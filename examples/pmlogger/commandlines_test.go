@@ -54,7 +54,7 @@ func (l *lab) run(t *testing.T, program, dir, stdin string, args ...string) (std
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		t.Errorf("%s: %v", program, err)
 	}
-	return out.String(), errs.String(), fmt.Sprint(cmd.ProcessState)
+	return out.String(), pcptest.WithoutTypos(errs.String()), fmt.Sprint(cmd.ProcessState)
 }
 
 // configFiles are the configurations of the command lines.

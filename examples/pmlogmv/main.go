@@ -51,7 +51,7 @@ func newMover(name string) *mover {
 	m.AddOptions("Options")
 	if !list {
 		m.Options = append(m.Options,
-			tool.Option{Short: 'c', Long: "checksum", Help: "checksum all source and destintion files when copying", Set: tool.Flag(&m.checksum)},
+			tool.Option{Short: 'c', Long: "checksum", Help: "checksum all source and destination files when copying", Set: tool.Flag(&m.checksum)},
 			tool.Option{Short: 'f', Long: "force", Help: "force changes, even if they look unsafe", Set: tool.Flag(&m.force)},
 			tool.Option{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done", Set: tool.Flag(&m.dryRun)})
 	}

@@ -37,7 +37,7 @@ func newCommand() *command {
 		"start", "samples", "finish", "interval", "timezone", "hostzone", "version", "help")...)
 	c.AddOptions("Alternate sources", c.Standard("hostsfile", "local-PMDA")...)
 	c.AddOptions("Reporting options",
-		tool.Option{Short: 'l', Long: "suffix", Help: "print last 7 charcters of the host name(s)", Set: tool.Flag(&c.suffix)},
+		tool.Option{Short: 'l', Long: "suffix", Help: "print last 7 characters of the host name(s)", Set: tool.Flag(&c.suffix)},
 		tool.Option{Short: 'P', Long: "pause", Help: "pause between updates for archive replay", Set: tool.Flag(&c.pause)},
 		tool.Option{Short: 'x', Long: "xcpu", Help: "extended CPU statistics reporting", Set: tool.Flag(&c.extended)})
 	_, c.wrap = os.LookupEnv("PCP_COUNTER_WRAP")

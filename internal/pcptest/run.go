@@ -84,7 +84,7 @@ func run(t testing.TB, path, dir string, env []string, stdin string, argv []stri
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = 30 * time.Second // a grandchild may hold the pipes
 	err = cmd.Run()
-	o = Output{Stdout: out.String(), Stderr: errs.String()}
+	o = Output{Stdout: WithoutTypos(out.String()), Stderr: WithoutTypos(errs.String())}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
 		o.Status = exit.ExitCode()
 		return o, nil

@@ -44,7 +44,7 @@ func newCommand(name string) *command {
 	c.AddOptions("General options", c.Standard("align", "archive", "debug")...)
 	add := func(o tool.Option) { c.Options = append(c.Options, o) }
 	standard := func(names ...string) { c.Options = append(c.Options, c.Standard(names...)...) }
-	add(tool.Option{Short: 'G', Long: "aggregate", Arg: "method", Help: "aggregate values for devices matching -R regexusing 'method' (sum, avg, min or max)",
+	add(tool.Option{Short: 'G', Long: "aggregate", Arg: "method", Help: "aggregate values for devices matching -R regex using 'method' (sum, avg, min or max)",
 		Set: func(method string) error {
 			c.aggregate = method
 			return nil

@@ -100,9 +100,9 @@ func runLine(t testing.TB, l Line, program string) result {
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	res := result{l.mask(stdout.String()), l.mask(stderr.String()), fmt.Sprintln(cmd.ProcessState), ""}
+	res := result{l.mask(stdout.String()), l.mask(pcptest.WithoutTypos(stderr.String())), fmt.Sprintln(cmd.ProcessState), ""}
 	if messages, err := os.ReadFile(filepath.Join(cmd.Dir, "messages")); err == nil {
-		res.messages = string(messages)
+		res.messages = pcptest.WithoutTypos(string(messages))
 	}
 	switch {
 	case ctx.Err() != nil:
