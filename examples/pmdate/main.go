@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/strftime"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -30,6 +31,10 @@ func run(args []string, now time.Time, out, errs io.Writer) (status int) {
 	if len(args) == 0 || len(args) == 1 && (args[0] == "-?" || args[0] == "--help") {
 		io.WriteString(errs, usage)
 		return 1
+	}
+	if build.Asked(args) { // in place of a format that is two dashes and a word
+		io.WriteString(out, build.Text("pmdate"))
+		return 0
 	}
 	var o offset
 	for _, arg := range args[:len(args)-1] {

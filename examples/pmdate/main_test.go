@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -35,6 +36,8 @@ func TestRun(t *testing.T) {
 		{"+5? x", usage + "1"},
 		{"-?", usage + "1"},
 		{"%300d", "pmdate: format too long\n1"},
+		{"--version", build.Text("pmdate") + "0"},
+		{"+1d --version", "--version\n0"},
 	} {
 		if diff := cmp.Diff(tt.want, output(now, strings.Fields(tt.args)...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.args, diff)
