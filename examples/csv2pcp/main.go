@@ -8,8 +8,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -64,9 +66,10 @@ func run(args []string, stdin io.Reader, errs io.Writer, progress bool) (status 
 
 // convert makes the archive that args[0] names, of a file or of standard input.
 func convert(args []string, o archive.WriterOptions, in io.Reader, errs io.Writer, progress bool) error {
-	size := int64(0)
+	size, name := int64(0), "standard input"
 	if len(args) == 2 {
-		f, err := os.Open(args[1])
+		name = args[1]
+		f, err := os.Open(name)
 		if err != nil {
 			return err
 		}
@@ -87,7 +90,14 @@ func convert(args []string, o archive.WriterOptions, in io.Reader, errs io.Write
 		}
 		defer io.WriteString(errs, "\r\x1b[K")
 	}
-	return t.convert(bufio.NewReaderSize(in, 1<<20), args[0], o)
+	err := t.convert(bufio.NewReaderSize(in, 1<<20), args[0], o)
+	if wrong, ok := errors.AsType[*archive.Error](err); ok && errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: choose another name for the archive, or remove its files", wrong)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // progressText says how far a table has been read.

@@ -82,7 +82,7 @@ func TestConvertErrors(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
 		{"", "no names of columns"},
 		{"t,a\nx,1\n", `line 2: "x" is not a time`},
-		{"t,a\n1,1\n2,x\n", `line 3: column 2: "x": Impossible value or scale conversion`},
+		{"t,a\n1,1\n2,x\n", `line 3: column 2: "x" is not a number: add :string`},
 		{"t,a\n2,1\n1,1\n", "line 3: Illegal result timestamp"},
 		{"t,a\n2,1,3\n", "line 2: wrong number of fields"},
 		{"t,1a\n2,1\n", `column "1a": Illegal metric name`},
@@ -126,7 +126,7 @@ func TestClockChanges(t *testing.T) {
 		{"2026-10-25 02:30:00,1 2026-10-25 02:30:00,2", "00:30 01:30"},
 		{"2026-03-29 01:59:00,1 2026-03-29 03:00:00,2", "00:59 01:00"},
 		{"2026-03-29 01:59:00,1 2026-03-29 02:30:00,2",
-			"csv2pcp: line 3: 2026-03-29 02:30:00 does not exist in Europe/Paris, where the clocks are set forward\n"},
+			"csv2pcp: standard input: line 3: 2026-03-29 02:30:00 does not exist in Europe/Paris, where the clocks are set forward\n"},
 	} {
 		base := filepath.Join(t.TempDir(), "a")
 		var errs bytes.Buffer

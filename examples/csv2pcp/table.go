@@ -12,6 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logimport"
+	"github.com/pcp-go/pcp/internal/spelling"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -51,8 +52,11 @@ func (t *table) convert(in io.Reader, base string, o archive.WriterOptions) erro
 		}
 		if e, ok := errors.AsType[*csv.ParseError](err); ok {
 			err = fmt.Errorf("line %d: byte %d: %w", e.Line, e.Column, e.Err) // there may be no fields
-			if errors.Is(err, csv.ErrFieldCount) {
-				err = fmt.Errorf("line %d: %w", e.Line, e.Err)
+			switch {
+			case errors.Is(err, csv.ErrFieldCount):
+				err = fmt.Errorf("line %d: %w: each line needs %d fields, as the first one has", e.Line, e.Err, len(header))
+			case errors.Is(err, csv.ErrQuote), errors.Is(err, csv.ErrBareQuote):
+				err = fmt.Errorf("%w: put the field in quotes, and write a quote in it as two", err)
 			}
 		}
 		if err != nil {
@@ -122,13 +126,21 @@ func parseColumn(s string) (name, instance string, d pdu.Desc, err error) {
 	case "string":
 		d.Type, d.Sem = pdu.TypeString, pdu.SemDiscrete
 	default:
-		return "", "", d, fmt.Errorf("%q is none of counter, discrete, string", kind)
+		return "", "", d, fmt.Errorf("%q is none of counter, discrete, string%s", kind, similar(kind))
 	}
 	name, rest, found := strings.Cut(name, "[")
 	if instance = strings.TrimSuffix(rest, "]"); found && (instance == rest || instance == "") {
 		return "", "", d, errors.New("want an instance in brackets")
 	}
 	return name, instance, d, nil
+}
+
+// similar names the kind that a misspelt one stands for.
+func similar(kind string) string {
+	if near := spelling.Similar(kind, []string{"counter", "discrete", "string"}); len(near) > 0 {
+		return ": similar word: " + near[0]
+	}
+	return ""
 }
 
 // row writes the values of a row.
@@ -143,7 +155,9 @@ func (t *table) row(im *logimport.Importer, fields []string) error {
 		if field == "" {
 			continue
 		}
-		if err := t.columns[i].PutText(field); err != nil {
+		if err := t.columns[i].PutText(field); errors.Is(err, pdu.ErrConv) {
+			return fmt.Errorf("column %d: %q is not a number: add :string to the name of the column to record texts", i+2, field)
+		} else if err != nil {
 			return fmt.Errorf("column %d: %q: %w", i+2, field, err)
 		}
 		some = true
@@ -161,7 +175,7 @@ func parseTime(s string, zone *time.Location, last time.Time) (time.Time, error)
 	if sec, err := strconv.ParseInt(whole, 10, 64); err == nil {
 		nsec, err := strconv.ParseUint((fraction + "000000000")[:9], 10, 32)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("%q is not a time", s)
+			return time.Time{}, notTime(s)
 		}
 		return time.Unix(sec, int64(nsec)), nil
 	}
@@ -173,7 +187,12 @@ func parseTime(s string, zone *time.Location, last time.Time) (time.Time, error)
 			return atWall(wall, zone, last)
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time", s)
+	return time.Time{}, notTime(s)
+}
+
+// notTime is the error of a field in the column of times.
+func notTime(s string) error {
+	return fmt.Errorf("%q is not a time: write seconds since 1970, 2026-11-23 10:30:00 or 2026-11-23T10:30:00Z", s)
 }
 
 // atWall returns the time when the clocks of a zone show the date and time of wall.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
@@ -34,6 +35,9 @@ func (f *configFile) load(o *options) error {
 		return err
 	}
 	f.conf = conf
+	if !o.installed {
+		f.problems = append(f.problems, missingPrograms(o.config, conf)...)
+	}
 	if err != nil {
 		f.problems = append(f.problems, err)
 	}
@@ -41,6 +45,19 @@ func (f *configFile) load(o *options) error {
 		f.problems = append(f.problems, o.configError(w))
 	}
 	return nil
+}
+
+// missingPrograms returns an error for each agent whose program does not exist.
+func missingPrograms(path string, conf *pmcdconf.Config) (errs []error) {
+	for _, a := range conf.Agents {
+		if len(a.Argv) == 0 || !filepath.IsAbs(a.Argv[0]) {
+			continue
+		}
+		if _, err := os.Stat(a.Argv[0]); errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("%s:%d: the program %s of agent %q does not exist: correct its path, or build it", path, a.Line, a.Argv[0], a.Name))
+		}
+	}
+	return errs
 }
 
 // configVersions are the versions of the files that the configuration is in.
@@ -67,7 +84,13 @@ func (v fileVersion) same(w fileVersion) bool {
 // configError is an error of the configuration file. In the place of PCP's pmcd it has
 // that one's text, which does not name the file.
 func (o *options) configError(err error) error {
-	if err == nil || !o.installed {
+	if err == nil {
+		return nil
+	}
+	if !o.installed {
+		if open, ok := errors.AsType[*fs.PathError](err); ok && open.Op == "open" {
+			err = fmt.Errorf("cannot read the configuration: %w: name another file with -c", err)
+		}
 		return err
 	}
 	if open, ok := errors.AsType[*fs.PathError](err); ok && open.Op == "open" {

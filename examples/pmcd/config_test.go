@@ -26,7 +26,7 @@ func TestConfigErrors(t *testing.T) {
 	if err := os.WriteFile(path, []byte("good 400 pipe binary /bin/true\n[access]\nall;\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const want = ":3: allow or disallow statement expected"
+	const want = ":3: allow or disallow statement expected, not \"all\""
 	if err := new(configFile).load(&options{config: path}); err == nil || err.Error() != path+want {
 		t.Errorf("error %v, want %s%s", err, path, want)
 	}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/internal/daemonfile"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
@@ -51,7 +52,7 @@ func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error)
 			// The error for IPv4 is the same.
 		default:
 			if !o.installed {
-				err = explain(err, p.address())
+				err = hint.Listen(p.address(), err, "pmcd", "-p")
 			} else {
 				err = &portError{p, err}
 			}
@@ -164,17 +165,6 @@ func closeAll(listeners []net.Listener) {
 	for _, l := range listeners {
 		l.Close()
 	}
-}
-
-// explain adds to an error what the user can do about it.
-func explain(err error, addr string) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("cannot listen on %s: the port is in use, perhaps by another pmcd: end that or choose a port with -p", addr)
-	}
-	if errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("cannot listen on %s: no permission: choose a port above 1023 with -p", addr)
-	}
-	return fmt.Errorf("cannot listen on %s: %w", addr, err)
 }
 
 // address is what net.Listen takes.

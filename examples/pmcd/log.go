@@ -37,7 +37,11 @@ func (d *daemon) openLog() (out io.Writer, finish func() error, err error) {
 	}
 	f, err := daemonfile.OpenLog(path, "pmcd")
 	if err != nil && d.config != "" { // as for pmcd, standard error takes its place
-		fmt.Fprintf(d.stderr, "pmcd: cannot open log %q for writing : %v\n", path, pdu.FromError(err))
+		advice := ""
+		if !d.installed {
+			advice = ": choose another file with -l"
+		}
+		fmt.Fprintf(d.stderr, "pmcd: cannot open log %q for writing : %v%s\n", path, pdu.FromError(err), advice)
 		return d.stderr, func() error { return daemonfile.FinishLog(d.stderr) }, daemonfile.StartLog(d.stderr, "pmcd")
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
@@ -93,8 +94,11 @@ func (d *daemon) listenPage(ctx context.Context) (net.Listener, error) {
 	for {
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", d.web)
-		if err == nil || d.predecessor == nil || !errors.Is(err, syscall.EADDRINUSE) {
-			return l, err
+		if err == nil {
+			return l, nil
+		}
+		if d.predecessor == nil || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, hint.Listen(d.web, err, "pmcd", "-w")
 		}
 		select {
 		case <-time.After(pageRetryTime):

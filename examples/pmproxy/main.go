@@ -27,6 +27,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
@@ -198,9 +199,10 @@ func (o *options) listen() (all []net.Listener, err error) {
 	}
 	for _, host := range o.interfaces {
 		for _, port := range o.ports {
-			l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+			addr := net.JoinHostPort(host, port)
+			l, err := net.Listen("tcp", addr)
 			if err != nil {
-				return nil, errors.Join(err, closeAll(all))
+				return nil, errors.Join(hint.Listen(addr, err, "pmproxy", "-p"), closeAll(all))
 			}
 			all = append(all, l)
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/spelling"
 )
 
 // An Option is a line of a program's table of options. One with a Heading and nothing else starts a part of the usage
@@ -29,6 +31,14 @@ var ErrUsage = errors.New("usage")
 // this name with an argument, only --version alone has this error. It wraps ErrUsage. Report prints
 // the version.
 var ErrVersion = fmt.Errorf("version: %w", ErrUsage)
+
+// An UnknownError is the error of a long option that the program does not have.
+type UnknownError struct {
+	Word    string   // as it was given
+	Similar []string // the names that it may stand for
+}
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("unrecognized option '%s'", e.Word) }
 
 // Version is the Set of an option --version.
 func Version(string) error { return ErrVersion }
@@ -151,7 +161,7 @@ func (p *parser) long(word string) {
 	}
 	switch {
 	case len(found) == 0:
-		p.fail("unrecognized option '%s'", word)
+		p.add(&UnknownError{word, p.opts.similar(name)})
 		return
 	case len(found) > 1:
 		var all strings.Builder
@@ -173,6 +183,17 @@ func (p *parser) long(word string) {
 		}
 	}
 	p.set(o, value)
+}
+
+// similar returns the long names that a misspelt one may stand for.
+func (s *Set) similar(name string) []string {
+	var names []string
+	for _, o := range s.Options {
+		if o.Long != "" {
+			names = append(names, o.Long)
+		}
+	}
+	return spelling.Similar(name, names)
 }
 
 // letter returns the option of a letter, nil if there is none.

@@ -16,15 +16,14 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/spelling"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Limits of a search for similar words.
-const (
-	maxSimilar = 3   // words in a hint
-	maxLength  = 256 // bytes of a word that is compared with others
-)
+// maxNames is how many archives a hint names.
+const maxNames = 3
 
 // Dial returns advice on a failed connection to the collector of a host specification, or "".
 func Dial(spec string, err error) string {
@@ -40,15 +39,78 @@ func Dial(spec string, err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED) || isMissingSocket(err):
 		return fmt.Sprintf("no program listens on %s: start pmcd there, or name its host and port as in -h HOST:PORT", address(err))
 	case errors.Is(err, errors.ErrUnsupported):
-		return "the collector does not offer what the host specification or the options request: " + innermost(err)
+		return "the collector does not offer what the host specification or the options request: " + innermost(err) + withoutTLS(spec)
 	case errors.Is(err, pdu.ErrTimeout):
 		return "the host does not answer: it may be down, or a firewall drops what it gets"
 	case errors.Is(err, pdu.ErrPermission):
 		return "the access rules of the collector exclude this host or user: log in with -h 'HOST?user=NAME', or change its pmcd.conf"
+	case errors.Is(err, pdu.ErrIPC) && strings.Contains(spec, "@"):
+		return "the gateway has closed the connection: it may not let clients connect to this host (pmproxy --allow), or its port is wrong"
 	case errors.Is(err, pdu.ErrIPC):
 		return "the program on this port is not a collector, or it has closed the connection: check the port"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EACCES):
 		return "this user may not open the socket of the collector: try -h localhost"
+	}
+	return ""
+}
+
+// A withHint is an error with advice.
+type withHint struct {
+	error
+	hint string
+}
+
+func (e *withHint) Unwrap() error { return e.error }
+
+// With returns an error that has the text of err. Of returns its advice.
+func With(err error, advice string) error { return &withHint{err, advice} }
+
+// Of returns the advice of an error, or "".
+func Of(err error) string {
+	if e, ok := errors.AsType[*withHint](err); ok {
+		return e.hint
+	}
+	if e, ok := errors.AsType[*getopt.UnknownError](err); ok && len(e.Similar) > 0 {
+		return fmt.Sprintf("there is no option %s: similar: --%s", e.Word, strings.Join(e.Similar, ", --"))
+	}
+	return ""
+}
+
+// Forms of what users mistype.
+const (
+	Interval = "an interval is a number and a unit, such as 5sec, 10min or 30days"
+	Time     = "a time is such as @10:30, '@2026-11-23 10:30:00', +1hour or -10min"
+)
+
+// Words returns advice on a misspelt word in the place of some words of a language, or "".
+func Words(word string, allowed []string) string {
+	if near := spelling.Similar(word, allowed); len(near) > 0 {
+		return "similar words: " + strings.Join(near, ", ")
+	}
+	if len(allowed) > 0 {
+		return "expected here: " + strings.Join(allowed, ", ")
+	}
+	return ""
+}
+
+// Listen returns the error of a program that cannot listen on an address, with what helps. The
+// option is the one that chooses another address or port.
+func Listen(addr string, err error, program, option string) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("cannot listen on %s: the port is in use, perhaps by another %s: end that or choose a port with %s", addr, program, option)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("cannot listen on %s: no permission: choose a port above 1023 with %s", addr, option)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("cannot listen on %s: this host does not have the address: choose another", addr)
+	}
+	return fmt.Errorf("cannot listen on %s: %w", addr, err)
+}
+
+// withoutTLS says how to connect without TLS to a host whose specification asks for it.
+func withoutTLS(spec string) string {
+	if rest, ok := strings.CutPrefix(spec, "pcps://"); ok {
+		return ": pcp://" + pmapi.RedactHost(rest) + " connects without"
 	}
 	return ""
 }
@@ -148,7 +210,7 @@ func Archive(path string, err error) string {
 		names = append(names, base)
 	}
 	names = slices.Compact(names)
-	if near := Similar(filepath.Base(first), names); len(near) > 0 {
+	if near := spelling.Similar(filepath.Base(first), names); len(near) > 0 {
 		return fmt.Sprintf("similar archives in %s: %s", dir, strings.Join(near, ", "))
 	}
 	return fmt.Sprintf("archives in %s: %s", dir, some(names))
@@ -171,8 +233,8 @@ func quoted(path string) string {
 
 // some lists the first few names.
 func some(names []string) string {
-	if len(names) > maxSimilar {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxSimilar], ", "), len(names)-maxSimilar)
+	if len(names) > maxNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 	}
 	return strings.Join(names, ", ")
 }
@@ -182,7 +244,7 @@ func Metric(name string, names []string) string {
 	if isArchive(name) {
 		return fmt.Sprintf("there is an archive %s: -a %s reads it", name, name)
 	}
-	if near := Similar(name, withParents(names)); len(near) > 0 {
+	if near := spelling.Similar(name, withParents(names)); len(near) > 0 {
 		return "similar names: " + strings.Join(near, ", ")
 	}
 	// The longest beginning that exists.
@@ -222,58 +284,4 @@ func isArchive(path string) bool {
 		}
 	}
 	return false
-}
-
-// Similar returns the words with the fewest typing errors, compared with a misspelt one. It returns
-// nil if they have more than one error for each four letters, or more than three.
-func Similar(word string, words []string) []string {
-	if word == "" || len(word) > maxLength {
-		return nil
-	}
-	limit := min(max(len(word)/4, 1), 3)
-	var near []string
-	for _, w := range words {
-		switch d := distance(word, w, limit); {
-		case d > limit:
-		case d < limit:
-			limit, near = d, []string{w}
-		default:
-			near = append(near, w)
-		}
-	}
-	slices.Sort(near)
-	return near[:min(len(near), maxSimilar)]
-}
-
-// distance counts the typing errors between two words: a letter more, a letter less, another
-// letter, or two letters exchanged. The result is limit + 1 if there are more than limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	for j := range rows[1] {
-		rows[1][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		twoAgo, last, row := rows[0], rows[1], rows[2]
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(row[j-1]+1, last[j]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], twoAgo[j-2]+1)
-			}
-			least = min(least, row[j])
-		}
-		if least > limit {
-			return limit + 1
-		}
-		rows[0], rows[1], rows[2] = last, row, twoAgo
-	}
-	return min(rows[1][len(b)], limit+1)
 }

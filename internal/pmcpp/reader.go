@@ -69,6 +69,7 @@ type Line struct {
 	File   string
 	Number int
 	Text   string
+	Indent int // bytes of white space before Text
 }
 
 // An Error is what is wrong with a line as a whole.
@@ -184,7 +185,7 @@ func (p *Reader) Next() (Line, error) {
 				return Line{}, err
 			}
 		case trimmed != "":
-			return Line{File: s.at.File, Number: s.at.Number, Text: trimmed}, nil
+			return Line{File: s.at.File, Number: s.at.Number, Text: trimmed, Indent: len(text) - len(trimmed)}, nil
 		}
 	}
 	if p.comment != nil {

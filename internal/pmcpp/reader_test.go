@@ -68,8 +68,8 @@ func TestShell(t *testing.T) {
 		return io.NopCloser(strings.NewReader("in b %y\n%define b\n")), nil
 	}
 	got, err := read(c, "a", example)
-	want := []Line{{"a", 5, "x 1 1 a b/* c */ %{x }, %{nosuch} %nosuch /* no comment */"}, {"a", 6, "%define w 3"}, {"a", 7, "%w %% %1 %x1 1- %"},
-		{"a", 8, "%foo bar"}, {"a", 10, "yes"}, {"a", 15, "%x %{x} %{y"}, {"foo", 12, "after"}, {"b", 1, "in b a b"}, {"a", 19, "log a b"}}
+	want := []Line{{"a", 5, "x 1 1 a b/* c */ %{x }, %{nosuch} %nosuch /* no comment */", 0}, {"a", 6, "%define w 3", 2}, {"a", 7, "%w %% %1 %x1 1- %", 0},
+		{"a", 8, "%foo bar", 0}, {"a", 10, "yes", 0}, {"a", 15, "%x %{x} %{y", 0}, {"foo", 12, "after", 0}, {"b", 1, "in b a b", 0}, {"a", 19, "log a b", 0}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -197,7 +197,7 @@ func places(text string) (lines []Line) {
 		}
 		at.Number++
 		if text := strings.TrimLeft(s.Text(), " "); text != "" && !strings.HasPrefix(text, "#") {
-			lines = append(lines, Line{at.File, at.Number, text})
+			lines = append(lines, Line{at.File, at.Number, text, len(s.Text()) - len(text)})
 		}
 	}
 	return lines

@@ -6,6 +6,7 @@ import (
 	"encoding/asn1"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -24,7 +25,9 @@ func loadPair(certFile, keyFile, certName, keyName string) (tls.Certificate, err
 	var cert tls.Certificate
 	key, err := readFile(keyFile)
 	if err == nil {
-		cert, err = tls.X509KeyPair(chain, key)
+		if cert, err = tls.X509KeyPair(chain, key); err != nil {
+			err = fmt.Errorf("%w: it has to be the key of the certificate in %s", err, certFile)
+		}
 	}
 	if err != nil {
 		return tls.Certificate{}, &Error{"Cannot load " + keyName + " from " + keyFile, err}

@@ -2,6 +2,7 @@ package tlsconf
 
 import (
 	"crypto/tls"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -78,6 +79,7 @@ func (f *File) load() error {
 // readable is why a file cannot be read.
 func readable(path string) error {
 	if _, err := readFile(path); err != nil {
+		err = fmt.Errorf("%w: correct the variable or remove it", err)
 		return &Error{"Cannot read the TLS configuration (PCP_TLSCONF_PATH)", err}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -98,6 +99,7 @@ type given struct {
 	runtimeError                 error  // an error that the usage message would not help with
 	versionPrinted               bool
 	unsupported                  string // the first of what was requested and is not supported
+	hint                         string // about the first error that has advice
 }
 
 // Parse parses the options that the environment and the arguments give, and returns the operands. The tool's name is not
@@ -148,6 +150,9 @@ func (c *Command) addError(err error) {
 		return
 	}
 	c.given.usageError = true
+	if c.given.hint == "" {
+		c.given.hint = hint.Of(err)
+	}
 	if !errors.Is(err, ErrUsage) {
 		c.addMessage("%s: %v\n", c.Name, err)
 	}
@@ -189,7 +194,7 @@ var errWindow = errors.New("time window options are supported for archives only"
 // parseError is the error of the whole command line, nil if the tool can go on.
 func (c *Command) parseError() error {
 	g := &c.given
-	e := &ExitError{Status: 1, redirected: true}
+	e := &ExitError{Status: 1, redirected: true, hint: func() string { return g.hint }}
 	switch {
 	case g.versionPrinted:
 		e.Status = 0

@@ -27,6 +27,14 @@ type ExitError struct {
 // Error returns the message without its last newline.
 func (e *ExitError) Error() string { return strings.TrimRight(e.Message, "\n") }
 
+// Hint returns advice on the error for a person, or "". Report prints it on a terminal.
+func (e *ExitError) Hint() string {
+	if e.hint == nil {
+		return ""
+	}
+	return e.hint()
+}
+
 // Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Err }
 
@@ -85,7 +93,7 @@ func (c *Command) Report(err error) (status int) {
 		return 1
 	}
 	if exit.hint != nil && c.hints() {
-		defer func() { c.Hint(exit.hint()) }()
+		defer func() { c.Hint(exit.Hint()) }()
 	}
 	if exit.redirected {
 		c.printRedirected(Escape(exit.Message))

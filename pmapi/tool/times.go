@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -18,7 +20,7 @@ func (c *Command) setInterval(value string) error {
 		if c.HighRes {
 			function = "pmParseHighResInterval"
 		}
-		return errors.New("-t argument not in " + function + "(3) format:\n" + err.Error() + "\n")
+		return hint.With(errors.New("-t argument not in "+function+"(3) format:\n"+err.Error()+"\n"), "-t: "+hint.Interval)
 	}
 	c.Interval = d
 	return nil
@@ -237,7 +239,7 @@ func (c *Command) setWindow(src timeSource, now time.Time) error {
 		w, err = spec.Window(first, last)
 	}
 	if w == (pmapi.Window{}) && err != nil {
-		return WithHint(c.Errorf("invalid time window.\n%w\n", err), boundsHint(first, last, c.Location))
+		return WithHint(c.Errorf("invalid time window.\n%w\n", err), strings.TrimSuffix(hint.Time+"; "+boundsHint(first, last, c.Location), "; "))
 	}
 	c.Begin, c.End, c.Origin = w.Start, w.End, w.Origin
 	if !last.IsZero() && w.Start.After(last) || !w.End.IsZero() && w.End.Before(first) {

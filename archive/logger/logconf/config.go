@@ -168,7 +168,10 @@ const (
 // A SyntaxError is what is wrong with a configuration.
 type SyntaxError struct {
 	Place
-	Msg string
+	Column int      // of the word, in bytes from 1; 0 at the end of the file and if it is not known
+	Found  string   // the word, empty at the end of the file and if it is not known
+	Want   []string // the words that the language allows there; empty if it allows others, such as names
+	Msg    string   // in the words of pmlogger(1)
 }
 
 // Error is the place and what is wrong.

@@ -21,9 +21,10 @@ const (
 
 // A token is a word of a configuration.
 type token struct {
-	kind kind
-	text string
-	at   Place
+	kind   kind
+	text   string
+	at     Place
+	column int // in bytes from 1, 0 at the end of the file
 }
 
 // is reports whether it is a word of the language.
@@ -62,8 +63,9 @@ type pattern struct {
 
 // A lexer makes tokens of a file.
 type lexer struct {
-	src  *pmcpp.Reader
-	line pmcpp.Line // what is left of the line
+	src    *pmcpp.Reader
+	line   pmcpp.Line // what is left of the line
+	length int        // of the whole line, with the white space before it
 }
 
 func newLexer(o Options, file string, r io.Reader) *lexer {
@@ -91,13 +93,13 @@ func (l *lexer) next() (token, error) {
 		} else if err != nil {
 			return token{}, syntaxError(err)
 		}
-		l.line = line
+		l.line, l.length = line, line.Indent+len(line.Text)
 	}
 }
 
 // scan takes a token off the line.
 func (l *lexer) scan() (token, error) {
-	t := token{kind: kind(l.line.Text[0]), text: l.line.Text[:1], at: l.place()}
+	t := token{kind: kind(l.line.Text[0]), text: l.line.Text[:1], at: l.place(), column: l.length - len(l.line.Text) + 1}
 	longest := 0
 	for _, p := range patterns {
 		if n := len(p.expr.FindString(l.line.Text)); n > longest {
@@ -109,7 +111,7 @@ func (l *lexer) scan() (token, error) {
 		switch t.kind {
 		case '[', ']', '{', '}', ',', ':', ';', '*':
 		default:
-			return token{}, &SyntaxError{t.at, "Unexpected character '" + t.text + "'"}
+			return token{}, &SyntaxError{Place: t.at, Column: t.column, Found: t.text, Msg: "Unexpected character '" + t.text + "'"}
 		}
 	}
 	l.line.Text = l.line.Text[len(t.text):]
@@ -124,7 +126,7 @@ func (l *lexer) place() Place { return Place{l.line.File, l.line.Number} }
 // syntaxError is an error of the preprocessor as one of this package.
 func syntaxError(err error) error {
 	if wrong := (*pmcpp.Error)(nil); errors.As(err, &wrong) {
-		return &SyntaxError{Place{wrong.File, wrong.Number}, wrong.Msg}
+		return &SyntaxError{Place: Place{wrong.File, wrong.Number}, Msg: wrong.Msg}
 	}
 	return err
 }

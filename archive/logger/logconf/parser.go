@@ -74,12 +74,18 @@ func (p *parser) accept(word string) (ok bool, err error) {
 // expect goes on if the token is a character, and fails otherwise.
 func (p *parser) expect(k kind) error {
 	if p.token.kind != k {
-		return p.syntaxError()
+		return p.syntaxError(string(k))
 	}
 	return p.next()
 }
 
-func (p *parser) syntaxError() error { return &SyntaxError{p.token.at, "syntax error"} }
+// syntaxError returns the error of the token, with the words that the language allows there.
+func (p *parser) syntaxError(want ...string) error { return p.errorf(want, "syntax error") }
+
+// errorf returns an error that names the token.
+func (p *parser) errorf(want []string, format string, args ...any) error {
+	return &SyntaxError{Place: p.token.at, Column: p.token.column, Found: p.token.text, Want: want, Msg: fmt.Sprintf(format, args...)}
+}
 
 // request reads one request.
 func (p *parser) request() (r Request, err error) {
@@ -105,7 +111,14 @@ func (p *parser) request() (r Request, err error) {
 	case p.is("maybe") && r.Control == Mandatory:
 		r.State = Maybe
 	default:
-		return r, p.syntaxError()
+		want := []string{"on", "off"}
+		switch {
+		case !said:
+			want = append(want, "mandatory", "advisory")
+		case r.Control == Mandatory:
+			want = append(want, "maybe")
+		}
+		return r, p.syntaxError(want...)
 	}
 	if err := p.next(); err != nil {
 		return r, err
@@ -133,18 +146,18 @@ func (p *parser) frequency(r *Request) error {
 			return p.next()
 		}
 		msec := p.every.Milliseconds()
-		switch at := p.token.at; {
+		switch {
 		case msec < 0:
-			return &SyntaxError{at, fmt.Sprintf("Logging delta (%d msec) must be positive", msec)}
+			return p.errorf(nil, "Logging delta (%d msec) must be positive", msec)
 		case msec > MaxInterval.Milliseconds():
-			return tooLong(at, uint64(msec))
+			return p.tooLong(uint64(msec))
 		}
 		r.Interval = time.Duration(msec) * time.Millisecond
 		return p.next()
 	case p.is("once"):
 		return p.next()
 	}
-	return p.syntaxError()
+	return p.syntaxError("every", "once", "default")
 }
 
 // interval reads a number and a unit of time.
@@ -158,22 +171,22 @@ func (p *parser) interval(r *Request) error {
 	}
 	unit, ok := units[p.token.text]
 	if !ok || p.token.kind != name {
-		return p.syntaxError()
+		return p.syntaxError("msec", "sec", "min", "hour")
 	}
 	high, msec := bits.Mul64(n, uint64(unit/time.Millisecond))
 	if high != 0 || msec > uint64(MaxInterval.Milliseconds()) {
 		if high != 0 {
 			msec = 1<<64 - 1
 		}
-		return tooLong(p.token.at, msec)
+		return p.tooLong(msec)
 	}
 	r.Interval = time.Duration(msec) * time.Millisecond
 	return p.next()
 }
 
 // tooLong is the error of an interval.
-func tooLong(at Place, msec uint64) error {
-	return &SyntaxError{at, fmt.Sprintf("Logging delta (%d msec) cannot be bigger than %d msec", msec, MaxInterval.Milliseconds())}
+func (p *parser) tooLong(msec uint64) error {
+	return p.errorf(nil, "Logging delta (%d msec) cannot be bigger than %d msec", msec, MaxInterval.Milliseconds())
 }
 
 // metrics reads one metric, or some in braces. When the braces begin and end, the next token is not read yet.
@@ -236,7 +249,7 @@ func (p *parser) instances(m *Metric) error {
 		case p.token.kind == number:
 			n, err := strconv.ParseInt(p.token.text, 10, 32)
 			if err != nil {
-				return &SyntaxError{p.token.at, "Instance number " + p.token.text + " is too great"}
+				return p.errorf(nil, "Instance number %s is too great", p.token.text)
 			}
 			i.ID = int32(n)
 		case p.token.kind == quoted || p.isName():
@@ -266,7 +279,7 @@ func (p *parser) access() error {
 		return err
 	}
 	if !p.is("access") {
-		return p.syntaxError()
+		return p.syntaxError("access")
 	}
 	if err := p.next(); err != nil {
 		return err
@@ -286,7 +299,7 @@ func (p *parser) access() error {
 func (p *parser) rule() error {
 	r := Rule{Allow: p.is("allow")}
 	if !r.Allow && !p.is("disallow") {
-		return p.syntaxError()
+		return p.syntaxError("allow", "disallow")
 	}
 	if err := p.next(); err != nil {
 		return err
@@ -314,7 +327,7 @@ func (p *parser) rule() error {
 	}
 	r.Place = p.token.at
 	if p.token.kind != ';' {
-		return p.syntaxError()
+		return p.syntaxError(";")
 	}
 	p.config.Rules = append(p.config.Rules, r)
 	return p.next()
@@ -342,7 +355,7 @@ func (p *parser) ops(r *Rule) error {
 		case p.is("enquire"):
 			op = OpEnquire
 		default:
-			return p.syntaxError()
+			return p.syntaxError("advisory", "mandatory", "enquire", "all")
 		}
 		if all {
 			r.Ops &^= op

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -32,6 +33,19 @@ func chooseBase(format string, now time.Time) (base, notes string, err error) {
 		}
 		base = fmt.Sprintf("%s-%02d", first, n)
 	}
+}
+
+// baseHint returns advice on a base name that an archive cannot have.
+func baseHint(base string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Sprintf("there is an archive %s already: choose another name, or begin an archive each day with --daily and a directory", base)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("there is no directory %s: make it, or choose another place for the archive", filepath.Dir(base))
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("this user may not write to %s: choose another place for the archive", filepath.Dir(base))
+	}
+	return ""
 }
 
 // tryBase finds out whether there can be an archive of a name.

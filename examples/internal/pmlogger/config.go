@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pmcpp"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -33,7 +34,8 @@ func (p *program) findConfig() (path string, err error) {
 	if _, err := os.Stat(inDir); err == nil {
 		return inDir, nil
 	}
-	return "", fmt.Errorf("%s: Cannot open config file \"%s\": %w", programName, name, pdu.FromError(err))
+	return "", hint.With(fmt.Errorf("%s: Cannot open config file \"%s\": %w", programName, name, pdu.FromError(err)),
+		fmt.Sprintf("there is no file %s here or in %s: name another with -c", name, p.configDir()))
 }
 
 func (p *program) configDir() string {
@@ -69,7 +71,7 @@ func (p *program) preprocess(name string, source io.Reader) string {
 	for {
 		line, err := pp.Next()
 		if err == nil {
-			fmt.Fprintf(&b, "# %d \"%s\"\n%s\n", line.Number, line.File, line.Text)
+			fmt.Fprintf(&b, "# %d \"%s\"\n%*s%s\n", line.Number, line.File, line.Indent, "", line.Text)
 			continue
 		}
 		end := pp.End()
@@ -98,6 +100,22 @@ func openRegular(name string) (io.ReadCloser, error) {
 		return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrInvalid}
 	}
 	return os.Open(name)
+}
+
+// hint returns where the syntax is wrong, and what is allowed there.
+func (c *config) hint() string {
+	wrong, ok := errors.AsType[*logconf.SyntaxError](c.err)
+	switch {
+	case !ok:
+		return ""
+	case wrong.Column == 0:
+		return fmt.Sprintf("%s: the file ends before the statement is complete", wrong.File)
+	}
+	text := fmt.Sprintf("%s, line %d, column %d: found %q", wrong.File, wrong.Line, wrong.Column, wrong.Found)
+	if advice := hint.Words(wrong.Found, wrong.Want); advice != "" {
+		text += "; " + advice
+	}
+	return text
 }
 
 // printError prints what is wrong with the syntax.

@@ -66,6 +66,7 @@ func (p *program) openLog() {
 	f, err := daemonfile.Rotate(name)
 	if err != nil {
 		fmt.Fprintf(p.w, "%s: cannot open log \"%s\" for writing : %v\n", programName, name, pdu.FromError(err))
+		p.terminal().Hint(fmt.Sprintf("the log cannot be written in %s: choose another file with -l", filepath.Dir(name)))
 		p.startLog(name)
 		return
 	}

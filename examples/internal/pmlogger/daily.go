@@ -13,6 +13,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/pmlc"
 	"github.com/pcp-go/pcp/archive/logger/retention"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -41,7 +42,7 @@ func (d *daily) options() []tool.Option {
 				err = errors.New("a time below 0")
 			}
 			if err != nil {
-				return fmt.Errorf("illegal --keep argument\n%w", err)
+				return hint.With(fmt.Errorf("illegal --keep argument\n%w", err), "--keep: "+hint.Interval)
 			}
 			return nil
 		}},

@@ -24,6 +24,8 @@ type events struct {
 	report bool                // of the sizes of records: -r
 	ending func(reason string) // is told why the logger ends
 	daily  bool                // there is another logger after some ends
+	// skipped gets the metrics that a lookup did not find.
+	skipped func(e logger.MetricSkipped)
 }
 
 // print is logger.Options.Report. Names may be those of any collector.
@@ -31,6 +33,9 @@ func (p *events) print(e logger.Event) {
 	var b strings.Builder
 	p.describe(&b, e)
 	io.WriteString(p.w, tool.Escape(b.String()))
+	if s, ok := e.(logger.MetricSkipped); ok && p.skipped != nil {
+		p.skipped(s)
+	}
 }
 
 // describe writes the lines of an event.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -76,7 +77,11 @@ func parseOptions(args []string) (*options, error) {
 		wrong = fmt.Sprintf("%s: --login is for an archive of a URL\n", c.Name)
 	}
 	if wrong != "" {
-		return o, c.UsageErrorf("%s", wrong)
+		advice := ""
+		if o.daily.on && o.base == "" {
+			advice = "name the directory of the archives: pmlogger --daily -c CONFIG DIRECTORY"
+		}
+		return o, tool.WithHint(c.UsageErrorf("%s", wrong), advice)
 	}
 	return o, nil
 }
@@ -156,7 +161,7 @@ func (o *options) setPID(text string) error {
 func (o *options) setInterval(text string) error {
 	d, err := pmapi.ParseInterval(text)
 	if err != nil {
-		return fmt.Errorf("illegal -t argument\n%w", err)
+		return hint.With(fmt.Errorf("illegal -t argument\n%w", err), "-t: "+hint.Interval)
 	}
 	o.interval = &d
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/pmlc"
 	"github.com/pcp-go/pcp/internal/daemonfile"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmapi"
@@ -31,6 +32,7 @@ type program struct {
 	w      io.Writer // the log
 	log    *slog.Logger
 	start  *start // until records are made, of a program on a terminal
+	hint   string // advice on the error that ends the program
 	events events
 
 	src       *pmapi.Context
@@ -65,7 +67,7 @@ func Main(args []string) (status int) {
 	}
 	p := &program{opts: o, args: args, conf: conf, w: os.Stderr, log: pmlog.New(os.Stderr, programName, slog.LevelInfo)}
 	p.localHost, _ = os.Hostname() // none is none
-	p.events = events{w: p.w, report: o.report, ending: p.ending}
+	p.events = events{w: p.w, report: o.report, ending: p.ending, skipped: p.hintSkipped}
 	if o.isDaemon() {
 		if err := p.becomeDaemon(); err != nil {
 			return 1
@@ -84,6 +86,9 @@ func Main(args []string) (status int) {
 	if err != nil && p.start != nil {
 		p.start.fail()
 	}
+	if err != nil {
+		p.terminal().Hint(p.hint)
+	}
 	p.started()
 	p.removePID()
 	if !o.check && !p.again() {
@@ -95,13 +100,34 @@ func Main(args []string) (status int) {
 	return 0
 }
 
-// complain writes an error to the log.
+// complain writes an error to the log, and keeps its advice.
 func (p *program) complain(err error) {
 	if exit, ok := errors.AsType[*tool.ExitError](err); ok {
 		io.WriteString(p.w, exit.Message)
+		p.hint = exit.Hint()
 		return
 	}
 	fmt.Fprintf(p.w, "%v\n", err)
+	p.hint = hint.Of(err)
+}
+
+// terminal returns a command for hints. Until the program records, its Stderr is the terminal that
+// the program was started on, if there is one. Later it is the log.
+func (p *program) terminal() *tool.Command {
+	c := *p.opts.cmd
+	if p.start != nil {
+		c.Stderr = p.start.stderr
+	}
+	return &c
+}
+
+// hintSkipped prints, on a terminal, the names that are similar to that of a metric which does not
+// exist.
+func (p *program) hintSkipped(e logger.MetricSkipped) {
+	c := p.terminal()
+	if advice := c.NameHint(context.Background(), p.src, e.Metric, e.Err); advice != "" {
+		c.Hint(fmt.Sprintf("%s, line %d: %s is not recorded; %s", e.Place.File, e.Place.Line, e.Metric, advice))
+	}
 }
 
 // ending writes why the logger ends.
@@ -217,7 +243,7 @@ func (o *options) setEnd(lo *logger.Options, zone *time.Location) error {
 	now := time.Now()
 	w, err := pmapi.WindowSpec{Finish: o.finish, Location: zone}.Window(now, time.Time{})
 	if err != nil {
-		return fmt.Errorf("%s: illegal -T argument\n%w", programName, err)
+		return hint.With(fmt.Errorf("%s: illegal -T argument\n%w", programName, err), "-T: "+hint.Time)
 	}
 	after := w.End.Sub(now)
 	switch {
@@ -246,6 +272,7 @@ func (p *program) resolve(ctx context.Context, c *config) error {
 func (p *program) parsed(c *config) error {
 	if c.err != nil {
 		c.printError(p.w)
+		p.hint = c.hint()
 		return errFailed
 	}
 	var err error
@@ -286,6 +313,7 @@ func (p *program) prepare(ctx context.Context, c *config) error {
 	io.WriteString(p.w, notes)
 	if baseErr != nil {
 		fmt.Fprintf(p.w, "__pmLogCreate(%s, %s, ...): %v\n", p.hostName, lo.Base, baseErr)
+		p.hint = baseHint(lo.Base, baseErr)
 		return errFailed
 	}
 	if endErr != nil {

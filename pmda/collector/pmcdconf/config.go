@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/spelling"
 )
 
 // A Config is the contents of a configuration file of pmcd, pmcd.conf.
@@ -27,9 +29,10 @@ type Config struct {
 	Warnings []*Error
 }
 
-// An Error is one fault in a configuration file. Its text names the place:
+// An Error is one fault in a configuration file. Its text names the place, and for a misspelt word
+// the word that is allowed there:
 //
-//	/etc/pcp/pmcd/pmcd.conf:3: expected `dso', `socket' or `pipe'
+//	/etc/pcp/pmcd/pmcd.conf:3: expected `dso', `socket' or `pipe', not "pipo": similar word: pipe
 type Error struct {
 	File    string // where the fault is
 	Line    int    // from 1; first line of a continued one; 0 if none
@@ -37,9 +40,12 @@ type Error struct {
 	Warning bool   // whether pmcd calls it a warning
 	Msg     string
 	Err     error // the reason, or nil
+
+	advice string // what Error adds to the words of pmcd, or empty
 }
 
-// Error returns the file and line, the words of pmcd, and the reason if there is one.
+// Error returns the file and line, the words of pmcd, what helps against a common mistake, and the
+// reason if there is one.
 func (e *Error) Error() string {
 	s := e.File
 	if e.Line > 0 {
@@ -49,7 +55,7 @@ func (e *Error) Error() string {
 	if e.Warning {
 		s += "Warning: "
 	}
-	return s + e.Msg + e.reason()
+	return s + e.Msg + e.advice + e.reason()
 }
 
 // reason is the reason in parentheses, empty if there is none.
@@ -195,6 +201,30 @@ func (p *parser) result() (*Config, error) {
 
 func (p *parser) errorf(line int, format string, args ...any) {
 	p.errs = append(p.errs, &Error{File: p.name, Line: line, Extra: p.extra, Msg: fmt.Sprintf(format, args...)})
+}
+
+// advise adds advice to the fault that has been reported last. A scanner that has stopped kept it
+// from being reported.
+func (p *parser) advise(format string, args ...any) {
+	if p.scan.err != "" {
+		return
+	}
+	if e, ok := p.errs[len(p.errs)-1].(*Error); ok {
+		e.advice = fmt.Sprintf(format, args...)
+	}
+}
+
+// adviseWords adds the token that was found, and those of the allowed words that it resembles, to
+// the fault that has been reported last.
+func (p *parser) adviseWords(found token, allowed ...string) {
+	if found.kind == tokenEnd {
+		return
+	}
+	near := ""
+	if words := spelling.Similar(strings.ToLower(found.text), allowed); len(words) > 0 {
+		near = ": similar word: " + words[0]
+	}
+	p.advise(", not %q%s", found.text, near)
 }
 
 // parseFile reads a configuration file to its end.

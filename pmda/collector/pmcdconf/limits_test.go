@@ -22,7 +22,7 @@ func TestLimits(t *testing.T) {
 		{"one", agent + "[ LIMITS ] bytes : 7 ;", pmcdconf.Limits{Bytes: 7}, false, ""},
 		{"empty", agent + "[limits]\n", pmcdconf.Limits{}, false, ""},
 		{"access after", agent + "[limits]\nrequests : 1;\n[access]\nallow * : all;\n", pmcdconf.Limits{Requests: 1}, true, ""},
-		{"access before", agent + "[access]\nallow * : all;\n[limits]\nrequests : 1;\n", pmcdconf.Limits{}, false, ":4: allow or disallow statement expected"},
+		{"access before", agent + "[access]\nallow * : all;\n[limits]\nrequests : 1;\n", pmcdconf.Limits{}, false, ":4: allow or disallow statement expected, not \"[\""},
 		{"no bracket", agent + "[limits\nrequests : 1;\n", pmcdconf.Limits{}, false, ":3: ']' expected"},
 		{"unknown", agent + "[limits]\nspeed : 1;\n", pmcdconf.Limits{}, false, `:3: "requests", "bytes", "contexts" or "logins" expected in [limits] section`},
 		{"no colon", agent + "[limits]\nbytes 1;\n", pmcdconf.Limits{}, false, `:3: ':' expected after "bytes"`},

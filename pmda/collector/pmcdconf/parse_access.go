@@ -81,6 +81,7 @@ func (p *parser) parseStatement(tok token) (s statement, end token, ok bool) {
 		allow = true
 	case !tok.is("disallow"):
 		p.accessError(tok, "allow or disallow statement expected")
+		p.adviseWords(tok, "allow", "disallow")
 		return s, tok, false
 	}
 	s.kind = "host"
@@ -117,6 +118,7 @@ func (p *parser) parseSpecs(s *statement, tok token) (token, bool) {
 			return tok, true
 		case !tok.is(","):
 			p.accessError(tok, "',' or ':' expected after \"%s\"", spec)
+			p.adviseWords(tok)
 			return tok, false
 		}
 		if tok = p.scan.next(); missing() {
@@ -150,7 +152,11 @@ func (l *operationList) parse() (tok token, ok bool) {
 			return l.fail(tok, "empty or incomplete permissions list")
 		}
 		if problem := l.parseItem(&tok, exceptNow); problem != "" {
-			return l.fail(tok, problem)
+			l.fail(tok, problem)
+			if problem == badItem {
+				l.p.adviseWords(tok, "fetch", "store", "all", "maximum")
+			}
+			return tok, false
 		}
 		isAll := tok.is("all")
 		tok = l.p.scan.next()
@@ -197,8 +203,11 @@ func (l *operationList) parseItem(tok *token, exceptNow bool) (problem string) {
 	case tok.is("maximum"), tok.is("unlimited"):
 		return l.parseLimit(tok, exceptNow)
 	}
-	return "bad access specifier"
+	return badItem
 }
+
+// badItem is the fault of an unknown word in the place of an item.
+const badItem = "bad access specifier"
 
 func (l *operationList) addOperation(op Ops) string {
 	if l.all && !l.except {

@@ -28,6 +28,7 @@ func (p *parser) parseAgent(first token) {
 		ok = p.parsePipe(&a)
 	default:
 		p.agentError(&a, "expected `dso', `socket' or `pipe'")
+		p.adviseWords(kind, "dso", "socket", "pipe")
 	}
 	if ok && p.scan.err == "" {
 		p.conf.Agents = append(p.conf.Agents, a)
@@ -55,7 +56,9 @@ func (p *parser) parseDomain(a *Agent) bool {
 	a.Domain = pdu.Domain(d)
 	for _, b := range p.conf.Agents {
 		if a.Domain == b.Domain {
-			return p.agentError(a, "domain number for \"%s\" agent clashes with \"%s\" agent", a.Name, b.Name)
+			p.agentError(a, "domain number for \"%s\" agent clashes with \"%s\" agent", a.Name, b.Name)
+			p.advise(": line %d has domain %d too, so give one of them another", b.Line, b.Domain)
+			return false
 		}
 	}
 	return true
@@ -85,7 +88,9 @@ func (p *parser) parseSocket(a *Agent) bool {
 	case family.is("inet"), family.is("ipv6"), family.is("unix"):
 		a.Network = strings.ToLower(family.text)
 	default:
-		return p.agentError(a, "expected socket address domain (`inet', `ipv6', or `unix')")
+		p.agentError(a, "expected socket address domain (`inet', `ipv6', or `unix')")
+		p.adviseWords(family, "inet", "ipv6", "unix")
+		return false
 	}
 	addr := p.scan.next()
 	if addr.kind == tokenEnd {
@@ -109,8 +114,10 @@ func (p *parser) parseSocket(a *Agent) bool {
 }
 
 func (p *parser) parsePipe(a *Agent) bool {
-	if !p.scan.next().is("binary") {
-		return p.agentError(a, "pipe PDU type expected (`binary')")
+	if kind := p.scan.next(); !kind.is("binary") {
+		p.agentError(a, "pipe PDU type expected (`binary')")
+		p.adviseWords(kind, "binary")
+		return false
 	}
 	tok := p.scan.next()
 	for ; tok.is("notready"); tok = p.scan.next() {
