@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,30 +81,53 @@ func (s *Suite) TestInterop(t *testing.T, update bool) {
 	}
 }
 
+// atOnce is how many cases run at the same time: they wait for their next sample most of the time.
+const atOnce = 4
+
 // runCases runs the cases with a program and returns what it prints, by their titles.
 func (s *Suite) runCases(t *testing.T, program string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
-	for _, c := range s.Cases {
-		if _, twice := got[c.title()]; twice {
-			t.Fatalf("two cases %q", c.title())
+	for rest := s.Cases; len(rest) != 0; {
+		n := 1
+		for n < min(atOnce, len(rest)) && slices.Equal(rest[n].Env, rest[0].Env) {
+			n++
 		}
-		argv := []string{program, "-a", c.Archive}
-		if c.Archive == "" {
-			argv = []string{program, "-h", c.Collector.Serve(t)}
+		argvs := make([][]string, n)
+		for i, c := range rest[:n] {
+			argvs[i] = c.argv(t, program)
 		}
-		argv = append(argv, c.Args...)
-		stdout, stderr, status := pcptest.Run(t, c.Env, "", argv...)
-		var b strings.Builder
-		for i, text := range []string{stdout, stderr} {
-			for l := range strings.Lines(text) {
-				fmt.Fprintf(&b, "%d %s|\n", i+1, strings.TrimSuffix(l, "\n"))
+		for i, out := range pcptest.RunAll(t, rest[0].Env, argvs...) {
+			title := rest[i].title()
+			if _, twice := got[title]; twice {
+				t.Fatalf("two cases %q", title)
 			}
+			got[title] = golden(out)
 		}
-		fmt.Fprintf(&b, "= %d\n", status)
-		got[c.title()] = b.String()
+		rest = rest[n:]
 	}
 	return got
+}
+
+// argv returns the command line of a case. It starts the collector.
+func (c Case) argv(t *testing.T, program string) []string {
+	argv := []string{program, "-a", c.Archive}
+	if c.Archive == "" {
+		argv = []string{program, "-h", c.Collector.Serve(t)}
+	}
+	return append(argv, c.Args...)
+}
+
+// golden returns an output as golden files have it.
+func golden(out pcptest.Output) string {
+	var b strings.Builder
+	for i, text := range []string{out.Stdout, out.Stderr} {
+		for l := range strings.Lines(text) {
+			fmt.Fprintf(&b, "%d %s|\n", i+1, strings.TrimSuffix(l, "\n"))
+		}
+	}
+	fmt.Fprintf(&b, "= %d\n", out.Status)
+	return b.String()
 }
 
 // largeGolden is the length in bytes after which the next case goes to another golden file.
