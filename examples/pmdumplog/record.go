@@ -16,7 +16,9 @@ func (d *dumper) printRecords(ids []pdu.PMID) error {
 	move := c.Next
 	last := d.from // of the records that were read
 	before := func(t time.Time) bool { return t.Before(last) }
-	beyond := func(t time.Time) bool { return t.After(d.until) }
+	// Where time steps back in the archive, its last record need not have its latest time.
+	toEnd := d.endErr == nil && d.from.Equal(d.label.Start) && !d.until.Before(d.end)
+	beyond := func(t time.Time) bool { return !toEnd && t.After(d.until) }
 	err := c.SeekNext(d.from)
 	if d.reverse {
 		move, last = c.Prev, d.until
@@ -39,7 +41,7 @@ func (d *dumper) printRecords(ids []pdu.PMID) error {
 			return nil
 		}
 		if before(c.Time()) {
-			continue // time has turned round in the archive
+			continue // time steps back in the archive
 		}
 		last = c.Time()
 		err = d.printRecord(c, ids)

@@ -180,7 +180,8 @@ func (m *summary) warn(n *metric, what string, err error) {
 // pass reads the records of the time window, and calls a function with the numbers of each metric.
 func (m *summary) pass(add func(*metric, []lognum.Number, stamp) error) error {
 	c := m.set.Cursor()
-	err := c.SeekNext(m.from.time())
+	last := m.from
+	err := c.SeekNext(last.time())
 	for err == nil {
 		if err = c.Next(); err != nil {
 			break
@@ -189,9 +190,10 @@ func (m *summary) pass(add func(*metric, []lognum.Number, stamp) error) error {
 		if now > m.until {
 			return nil
 		}
-		if now < m.from {
-			continue // time has gone backwards in the archive
+		if now < last {
+			continue // time steps back in the archive
 		}
+		last = now
 		var sets []lognum.Set[*metric]
 		switch sets, err = m.reader.Read(c); {
 		case err != nil:

@@ -133,7 +133,7 @@ func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.
 	}
 	if p.pending > 0 {
 		if passed, err = p.moveCursor(ctx, t); err == nil {
-			err = p.searchPrior(ctx)
+			err = p.searchPrior(ctx, t)
 		}
 		if err != nil {
 			return false, err
@@ -154,7 +154,7 @@ func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.
 				return false, err
 			}
 		}
-		if err := p.searchNext(ctx); err != nil {
+		if err := p.searchNext(ctx, t); err != nil {
 			return false, err
 		}
 	}
@@ -181,6 +181,12 @@ func (p *interpolator) moveCursor(ctx context.Context, t moment) (passed bool, e
 		return false, p.seek(t)
 	}
 	c.SetPos(p.place)
+	back := t < p.placeAt
+	last, place := beforeAll, p.place // the farthest record on the way, and the position behind it
+	stepped := false                  // whether time has stepped against the direction since
+	if back {
+		last = afterAll
+	}
 	for n := 1; ; n++ {
 		if n == farAway && !p.needsMarks() {
 			return false, p.seek(t)
@@ -190,8 +196,7 @@ func (p *interpolator) moveCursor(ctx context.Context, t moment) (passed bool, e
 				return false, err
 			}
 		}
-		before := c.Pos()
-		switch back := t < p.placeAt; {
+		switch {
 		case n <= nearby && back:
 			err = step(c, (*archive.Cursor).Prev)
 		case n <= nearby:
@@ -207,13 +212,20 @@ func (p *interpolator) moveCursor(ctx context.Context, t moment) (passed bool, e
 		if err != nil {
 			return false, err
 		}
-		if later := p.moment(c.Time()) > t; later == (t >= p.placeAt) {
-			c.SetPos(before)
+		at := p.moment(c.Time())
+		if later := at > t; later != back {
 			break
+		}
+		switch ahead := at > last; {
+		case at == last && !stepped, at != last && ahead != back:
+			last, place, stepped = at, c.Pos(), false
+		case at != last:
+			stepped = true
 		}
 		passed = passed || p.isMark()
 	}
-	p.place, p.placeAt = c.Pos(), t
+	c.SetPos(place)
+	p.place, p.placeAt = place, t
 	return passed, nil
 }
 
@@ -237,10 +249,11 @@ func isEnd(err error) bool {
 func (p *interpolator) isMark() bool { return p.s.cursor.Mark() && !p.ignored.mark(p.s.cursor) }
 
 // searchPrior reads back from the place until all searches have ended.
-func (p *interpolator) searchPrior(ctx context.Context) error {
+func (p *interpolator) searchPrior(ctx context.Context, t moment) error {
 	c := p.s.cursor
 	c.SetPos(p.place)
 	p.findStop(false)
+	stepped := false // whether a record was later than t
 	for n := 1; p.pending > 0; n++ {
 		if n%checkEvery == 0 {
 			if err := p.s.check(ctx); err != nil {
@@ -261,6 +274,14 @@ func (p *interpolator) searchPrior(ctx context.Context) error {
 			return nil
 		}
 		at := p.moment(c.Time())
+		if stepped = stepped || at > t; stepped && !p.isMark() {
+			if err := p.revise(t, at); err != nil {
+				return err
+			}
+			if at > t {
+				continue
+			}
+		}
 		if at <= p.stop {
 			p.endSearch(func(i *instanceState) {
 				if at <= i.stop {
@@ -279,7 +300,7 @@ func (p *interpolator) searchPrior(ctx context.Context) error {
 			})
 			continue
 		}
-		err = p.eachValue(func(i *instanceState, a pdu.Atom) {
+		err = p.eachValue(false, func(i *instanceState, a pdu.Atom) {
 			i.prior.set(at, a)
 			i.foundPrior()
 		})
@@ -291,10 +312,11 @@ func (p *interpolator) searchPrior(ctx context.Context) error {
 }
 
 // searchNext reads on from the place until all searches have ended.
-func (p *interpolator) searchNext(ctx context.Context) error {
+func (p *interpolator) searchNext(ctx context.Context, t moment) error {
 	c := p.s.cursor
 	c.SetPos(p.place)
 	p.findStop(true)
+	stepped := false // whether a record was earlier than t
 	for n := 1; p.pending > 0; n++ {
 		if n%checkEvery == 0 {
 			if err := p.s.check(ctx); err != nil {
@@ -315,6 +337,15 @@ func (p *interpolator) searchNext(ctx context.Context) error {
 			return nil
 		}
 		at := p.moment(c.Time())
+		if stepped = stepped || at < t; stepped && !p.isMark() {
+			if err := p.revise(t, at); err != nil {
+				return err
+			}
+			if at <= t {
+				p.place = c.Pos()
+				continue
+			}
+		}
 		if at >= p.stop {
 			p.endSearch(func(i *instanceState) {
 				if at >= i.stop {
@@ -333,7 +364,7 @@ func (p *interpolator) searchNext(ctx context.Context) error {
 			})
 			continue
 		}
-		err = p.eachValue(func(i *instanceState, a pdu.Atom) {
+		err = p.eachValue(false, func(i *instanceState, a pdu.Atom) {
 			i.next.set(at, a)
 			i.foundNext()
 		})
@@ -385,35 +416,56 @@ func (p *interpolator) findStop(forward bool) {
 	}
 }
 
-// eachValue calls f for the values of the record that was read last that the search is for.
-func (p *interpolator) eachValue(f func(*instanceState, pdu.Atom)) error {
+// revise looks at a record beyond a place where time steps back in the archives. Its values replace
+// bounds that are farther from t, as in the C library.
+func (p *interpolator) revise(t, at moment) error {
+	return p.eachValue(true, func(i *instanceState, a pdu.Atom) {
+		if at <= t && i.prior.kind == value && i.prior.at <= at {
+			i.prior.set(at, a)
+			i.low = at
+		}
+		if at > t && !i.search && i.next.kind == value && at <= i.next.at {
+			i.next.set(at, a)
+			i.high = at
+		}
+		if at == t && i.prior.kind == value {
+			i.next.kind, i.high, i.search = unknown, t, false
+		}
+	})
+}
+
+// eachValue calls f for the values of the record that was read last that the search is for, or
+// for all that the fetch is for.
+func (p *interpolator) eachValue(all bool, f func(*instanceState, pdu.Atom)) error {
 	c, q := p.s.cursor, p.query
 	found, err := c.Select(q.selected)
 	if err != nil || !found {
 		return err
 	}
 	for slot, m := range p.states {
-		if m.pending == 0 {
+		if !all && m.pending == 0 {
 			continue
 		}
 		set := q.selected.At(q.first[slot])
 		m.hint = 0
-		for n := 0; n < set.Len() && m.pending > 0; n++ {
+		for n := 0; n < set.Len() && (all || m.pending > 0); n++ {
 			id := set.Inst(n)
 			if m.desc.InDom == pdu.NoInDom {
 				id = pdu.NoInst // old archives have other numbers there
 			}
 			i := m.find(id)
-			if i == nil || !i.search {
+			if i == nil || !i.search && !(all && i.wanted) {
 				continue
 			}
 			a := set.Atom(n, m.desc.Type)
 			if a.Type != m.desc.Type {
 				return malformed(c.Record(), "value of metric %v has type %v, its descriptor %v", set.PMID, a.Type, m.desc.Type)
 			}
-			f(i, a)
-			m.pending--
-			p.pending--
+			searched := i.search
+			if f(i, a); searched && !i.search {
+				m.pending--
+				p.pending--
+			}
 		}
 	}
 	return nil
