@@ -63,6 +63,9 @@ func openArchive(ctx context.Context, s *Set, o *Options, files Files) (*Archive
 // wanted is which of the files are opened; an error if one is missing.
 func (o *Options) wanted(files Files) (Files, error) {
 	if !o.MetadataOnly {
+		if o.NoIndex {
+			files.Index = ""
+		}
 		return files, files.complete()
 	}
 	files.Volumes, files.Index = nil, ""

@@ -39,6 +39,9 @@ type Options struct {
 	// the metadata; reading records, and the end, is pdu.ErrLogFile. The counterpart of
 	// PM_CTXFLAG_METADATA_ONLY.
 	MetadataOnly bool
+	// NoIndex reads an archive as if it had no index. That is slower, but needs no more than
+	// volumes and metadata.
+	NoIndex bool
 	// Growing accepts metadata of which the last record is not complete, as of an archive
 	// that is being written; [Set.Refresh] reads it later.
 	Growing bool

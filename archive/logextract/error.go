@@ -102,6 +102,22 @@ type SkippedError struct{ IDs []pdu.PMID }
 // Error says what is wrong.
 func (e *SkippedError) Error() string { return fmt.Sprintf("%d metrics are left out", len(e.IDs)) }
 
+// A PrefixError warns of a metric with a name that is above the names of other metrics. All of them
+// are in the output, but programs find some of them by their PMIDs alone.
+type PrefixError struct {
+	Name  string
+	Below []string // ascending
+}
+
+// Error says what is wrong.
+func (e *PrefixError) Error() string {
+	which := fmt.Sprintf("%q", e.Below[0])
+	if n := len(e.Below) - 1; n > 0 {
+		which += fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("metric %q is above %s in the name space: rename one of them with pmlogrewrite", e.Name, which)
+}
+
 // A TextError warns of a help text that differs between inputs. The new one counts.
 type TextError struct {
 	Kind     pdu.TextKind

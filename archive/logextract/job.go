@@ -3,8 +3,11 @@ package logextract
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
@@ -82,9 +85,14 @@ func (j *Job) open(ctx context.Context, name string) error {
 	return nil
 }
 
-// openOne opens one archive. If it has no end, that is an error, or a warning if mayBeEndless.
-func (j *Job) openOne(ctx context.Context, name string, mayBeEndless bool) error {
+// openOne opens one archive. If it has no end, or a damaged index, that is an error, or a warning
+// if mayBeDamaged. An empty index is always a warning, because the archive need not be empty.
+func (j *Job) openOne(ctx context.Context, name string, mayBeDamaged bool) error {
 	set, err := archive.Open(ctx, name)
+	if e, ok := errors.AsType[*archive.Error](err); ok && isIndex(e.File) && (mayBeDamaged || errors.Is(err, pdu.ErrNoData)) {
+		j.warn(fmt.Errorf("%w: the archive is read without its index", err))
+		set, err = archive.Options{NoIndex: true}.Open(ctx, name)
+	}
 	switch {
 	case errors.Is(err, pdu.ErrNoData):
 		j.warn(&EmptyError{name})
@@ -96,7 +104,7 @@ func (j *Job) openOne(ctx context.Context, name string, mayBeEndless bool) error
 	j.inputs = append(j.inputs, in)
 	end, err := set.End()
 	if err != nil {
-		if !mayBeEndless {
+		if !mayBeDamaged {
 			return &EndError{name, err}
 		}
 		j.warn(&EndError{name, err})
@@ -107,6 +115,12 @@ func (j *Job) openOne(ctx context.Context, name string, mayBeEndless bool) error
 		j.last = end
 	}
 	return nil
+}
+
+// isIndex reports whether a file is the index of an archive, which may be compressed.
+func isIndex(path string) bool {
+	base := filepath.Base(path)
+	return strings.HasSuffix(base, ".index") || strings.Contains(base, ".index.")
 }
 
 // endless is after the end of all archives.

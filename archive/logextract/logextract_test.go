@@ -564,3 +564,125 @@ func TestDamagedInDirectory(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefixes merges archives with a metric whose name is above those of others. That is a
+// warning, and nothing is left out.
+func TestPrefixes(t *testing.T) {
+	n := names(t, "a", "b", "c")
+	simple(t, n[0], 0, 2)
+	for i, name := range []string{"a.single.one", "a.single.two"} {
+		w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}.Create(n[i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		below := archive.Metric{Desc: single.Desc, Names: []string{name}}
+		below.PMID = pdu.MakePMID(61, 0, i)
+		r := pdu.ResultWriter{Time: at(float64(10 + 10*i))}
+		r.Begin(below.PMID)
+		r.Uint32(pdu.NoInst, 5)
+		if err := errors.Join(w.WriteMetric(below), w.WriteSets(&r), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var warned []string
+	out := run(t, logextract.Options{Warn: func(err error) { warned = append(warned, err.Error()) }}, n...)
+	want := []string{`metric "a.single" is above "a.single.one" and 1 more in the name space: rename one of them with pmlogrewrite`}
+	if d := cmp.Diff(want, warned); d != "" {
+		t.Errorf("warnings (-want +got):\n%s", d)
+	}
+	values := strings.Join(dump(t, out), "\n")
+	for _, id := range []pdu.PMID{singleID, pdu.MakePMID(61, 0, 0), pdu.MakePMID(61, 0, 1)} {
+		if !strings.Contains(values, id.String()) {
+			t.Errorf("no value of %v in\n%s", id, values)
+		}
+	}
+}
+
+// TestEmptyIndex merges two archives, by their names and as a directory. One has an index of 0
+// bytes. Nothing is left out.
+func TestEmptyIndex(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	simple(t, a, 0, 2)
+	simple(t, b, 10, 2)
+	whole := dump(t, run(t, logextract.Options{}, a, b))
+	if err := os.WriteFile(b+".index", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, inputs := range [][]string{{a, b}, {dir}} {
+		var warned []string
+		out := run(t, logextract.Options{Warn: func(err error) { warned = append(warned, err.Error()) }}, inputs...)
+		if d := cmp.Diff(whole, dump(t, out)); d != "" {
+			t.Errorf("%v (-want +got):\n%s", inputs, d)
+		}
+		if len(warned) != 1 || !strings.Contains(warned[0], b+".index") || !strings.Contains(warned[0], "without its index") {
+			t.Errorf("%v: warned %q", inputs, warned)
+		}
+	}
+}
+
+// TestSameTwice merges an archive with itself. Its instance domain and labels are recorded once, as
+// by PCP's tool, although both inputs have them.
+func TestSameTwice(t *testing.T) {
+	n := names(t, "a")
+	b := build(t, n[0], 3)
+	b.instances(at(0), 5, 6)
+	b.labels(at(0), "x")
+	b.values(at(0), 1, 5, 6)
+	b.values(at(1), 2, 5, 6)
+	b.check(b.Close())
+	out := run(t, logextract.Options{}, n[0], n[0])
+	set, err := archive.Open(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	if got := set.Metadata().InDom(indomID).Len(); got != 1 {
+		t.Errorf("%d records of the instance domain, want 1", got)
+	}
+	f, err := set.Archives()[0].File(archive.VolumeMeta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := 0
+	for r, err := range f.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Kind == archive.KindLabels {
+			labels++
+		}
+	}
+	if labels != 1 {
+		t.Errorf("%d records of labels, want 1", labels)
+	}
+}
+
+// TestConflicts merges two archives, one with another descriptor of a metric. That is an error,
+// which names what has changed.
+func TestConflicts(t *testing.T) {
+	n := names(t, "a")
+	simple(t, n[0], 0, 2)
+	for what, change := range map[string]func(*archive.Metric){
+		"name":      func(m *archive.Metric) { m.Names = []string{"a.other"} },
+		"type":      func(m *archive.Metric) { m.Type = pdu.Type64 },
+		"indom":     func(m *archive.Metric) { m.InDom = indomID },
+		"semantics": func(m *archive.Metric) { m.Sem = pdu.SemCounter },
+		"units":     func(m *archive.Metric) { m.Units = pdu.UnitCount },
+	} {
+		b := filepath.Join(t.TempDir(), "b")
+		changed := single
+		change(&changed)
+		w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}.Create(b)
+		if err == nil {
+			err = errors.Join(w.WriteMetric(changed), w.WriteMark(at(10)), w.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = logextract.Options{}.Run(t.Context(), []string{n[0], b}, filepath.Join(t.TempDir(), "out"))
+		if e, ok := errors.AsType[*logextract.ConflictError](err); !ok || e.What != what {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type metadata struct {
 	names   map[string]*metric
 	indoms  map[pdu.InDom]*indom
 	labels  map[subject][]labelRecord
+	labelAt map[labelTime]int // the last one of records of a subject and a time
 	texts   map[textKey]*text
 	skipped []pdu.PMID
 
@@ -49,6 +51,7 @@ type metric struct {
 // An indom is the records of an instance domain.
 type indom struct {
 	records []indomRecord
+	at      map[int64]int  // the last one of records of a time in nanoseconds
 	last    []pdu.Instance // of the output, ascending
 }
 
@@ -63,6 +66,12 @@ type indomRecord struct {
 type subject struct {
 	class pdu.LabelClass
 	ident uint32
+}
+
+// A labelTime is a subject at a time in nanoseconds.
+type labelTime struct {
+	subject
+	at int64
 }
 
 type labelRecord struct {
@@ -85,7 +94,7 @@ type text struct {
 // loadMetadata reads the metadata of all inputs, a record of each in turn.
 func (m *merger) loadMetadata() (*metadata, error) {
 	md := &metadata{metrics: map[pdu.PMID]*metric{}, names: map[string]*metric{}, indoms: map[pdu.InDom]*indom{},
-		labels: map[subject][]labelRecord{}, texts: map[textKey]*text{}, due: endless, selected: m.picks != nil}
+		labels: map[subject][]labelRecord{}, labelAt: map[labelTime]int{}, texts: map[textKey]*text{}, due: endless, selected: m.picks != nil}
 	var sources []*metaSource
 	for _, in := range m.inputs {
 		for _, a := range in.set.Archives() {
@@ -113,8 +122,28 @@ func (m *merger) loadMetadata() (*metadata, error) {
 	if len(md.skipped) > 0 {
 		m.warn(&SkippedError{md.skipped})
 	}
+	md.warnPrefixes(m)
 	md.finish()
 	return md, nil
+}
+
+// warnPrefixes warns of each name that is above other names. Both are kept, since an input may be
+// all that exists of the values.
+func (md *metadata) warnPrefixes(m *merger) {
+	below := map[string][]string{}
+	for name, mt := range md.names {
+		if mt.dropped {
+			continue
+		}
+		for i, c := range name {
+			if above := md.names[name[:i]]; c == '.' && above != nil && !above.dropped {
+				below[name[:i]] = append(below[name[:i]], name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(below)) {
+		m.warn(&PrefixError{Name: name, Below: slices.Sorted(slices.Values(below[name]))})
+	}
 }
 
 // A metaSource is the metadata of an input.
@@ -176,9 +205,15 @@ func (md *metadata) add(m *merger, s *metaSource, r *archive.Record) (added bool
 	}
 	in := md.indoms[d.InDom]
 	if in == nil {
-		in = &indom{}
+		in = &indom{at: map[int64]int{}}
 		md.indoms[d.InDom] = in
 	}
+	// Two inputs may be parts of one recording. As in PCP's tool, what both have is written once.
+	when := rec.Time.UnixNano()
+	if i, ok := in.at[when]; ok && bytes.Equal(in.records[i].rec.Raw, rec.Raw) {
+		return false, nil
+	}
+	in.at[when] = len(in.records)
 	in.records = append(in.records, indomRecord{time: rec.Time, rec: rec, history: s.a.Metadata().InDom(d.InDom)})
 	return true, nil
 }
@@ -192,6 +227,11 @@ func (md *metadata) addLabels(rec archive.Record) (added bool, err error) {
 		return false, nil // PCP's tool takes them for those of other metrics
 	}
 	key := subject{l.Class, l.Ident}
+	at := labelTime{key, rec.Time.UnixNano()}
+	if i, ok := md.labelAt[at]; ok && bytes.Equal(md.labels[key][i].rec.Raw, rec.Raw) {
+		return false, nil // as of instance domains
+	}
+	md.labelAt[at] = len(md.labels[key])
 	md.labels[key] = append(md.labels[key], labelRecord{time: rec.Time, rec: rec})
 	return true, nil
 }
