@@ -29,6 +29,7 @@ func TestChangingSource(t *testing.T) {
 	twice := pmapi.Add[float64](g, "twice", pmapi.Scale("millisec"))
 	requests := pmapi.Add[float64](g, changingsource.Requests)
 	queue := pmapi.AddSet[uint32](g, changingsource.Queue)
+	standby := pmapi.AddSet[uint32](g, changingsource.Queue, pmapi.Where(pmapi.LabelIs("role", "standby")))
 	if _, err := g.Fetch(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +62,13 @@ func TestChangingSource(t *testing.T) {
 		}
 		if diff := cmp.Diff(step.Queues, queues); diff != "" {
 			t.Errorf("%s: instances (-want +got):\n%s", step.Name, diff)
+		}
+		selected := 0
+		for range standby.All() {
+			selected++
+		}
+		if isStandby := step.Role == "standby"; isStandby != (selected == 2) || !isStandby && selected > 0 {
+			t.Errorf("%s: %d instances with the label standby, the role is %s", step.Name, selected, step.Role)
 		}
 	}
 }

@@ -90,7 +90,8 @@
 //
 // Agents come and go, and programs that export metrics are deployed again with other metrics. A
 // collector reports such changes with the next fetch ([pdu.Result].Changed). Groups, derived
-// metrics, the exporters, the gateway, the logger, pmrep and pmval treat them alike:
+// metrics, the exporters, the gateway, the logger, pmrep, pmval, pmstat and the pcp-* tools treat
+// them alike:
 //
 //   - Names and agents: all names are looked up again. The value of a metric whose type, unit or
 //     PMID has changed may be missing once, but is not taken for that of another metric.
@@ -99,8 +100,11 @@
 //     a metric that has changed, or begins another archive.
 //   - Instances: the names of new instances are looked up when they first have values. Labels of
 //     instances are recorded with their first values.
+//   - Labels: a change of labels is in effect from the fetch that reports it.
 //   - Counters: there is no rate when a counter has decreased, and none across a gap.
-//   - Clock: there is no rate when no time has passed or the clock was set back.
+//   - Clock: there is no rate when no time has passed or the clock was set back. The logger leaves
+//     values out until the clock is past its last record. A clock that jumps forward is like a long
+//     interval.
 //
 // A program that calls [Context.Fetch] itself asks [pdu.Change.AffectsNames].
 //

@@ -39,6 +39,10 @@ func TestChangingSource(t *testing.T) {
 			"9s app.queue=1:3,2:4 app.requests=190",
 			"10s app.queue=1:3,2:4 app.requests=3",
 			"11s app.queue=1:3,2:4 app.requests=13",
+			"12s app.queue=1:3,2:4 app.requests=23",
+			"12.001s mark", // the clock is set back: there are no records until it is past this time
+			"59m15s app.queue=1:3,2:4 app.requests=53",
+			"59m16s app.queue=1:3,2:4 app.requests=63",
 		}
 		if diff := cmp.Diff(want, r.records()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -79,20 +79,17 @@ func run(ctx context.Context, c *command, out *bufio.Writer) error {
 		return err
 	}
 	defer pc.Close()
-	ids, descs, err := pmcc.Lookup(ctx, pc, metricNames[:])
-	if err != nil {
-		return err
-	}
+	metrics := pmcc.Metrics{Names: metricNames[:]}
 	count := c.count
 	if count == 0 && c.interval == 0 {
 		count = 1
 	}
 	var r pdu.Result
 	for n := 1; ; n++ {
-		if err := pc.Fetch(ctx, ids, &r); err != nil {
-			return &pmcc.Error{Err: err}
+		if err := metrics.Fetch(ctx, pc, &r); err != nil {
+			return err
 		}
-		c.print(out, valuesOf(&r, descs))
+		c.print(out, valuesOf(&r, metrics.Descs))
 		if c.interval > 0 {
 			out.WriteByte('\n')
 		}

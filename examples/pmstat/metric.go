@@ -62,9 +62,10 @@ const loadInstance = "1 minute"
 
 // A metric is one of the metrics of a source.
 type metric struct {
-	desc pdu.Desc
-	inst pdu.InstID // NoInst for a singular metric
-	slot int        // where it is in results; less than 0 if the source does not have it
+	desc  pdu.Desc
+	inst  pdu.InstID // NoInst for a singular metric
+	slot  int        // among the ids; less than 0 if the source does not have it
+	since int        // the first sample with values of this metric
 }
 
 // inKByte reports whether a metric's values are converted to Kbyte.

@@ -36,19 +36,45 @@ func (s *source) fetch(ctx context.Context) error {
 	}
 	s.samples++
 	s.time = s.now.Time
+	if s.now.Changed.AffectsNames() {
+		s.findAgain(ctx)
+	}
 	return nil
+}
+
+// findAgain looks up the metrics after a change in the collector. One that has changed has values
+// from the next sample on.
+func (s *source) findAgain(ctx context.Context) {
+	old, ids := s.metrics, s.ids
+	s.ids = nil
+	if !s.find(ctx) {
+		s.ids = ids // so that the next fetch says whether there are metrics again
+	}
+	for m := range s.metrics {
+		n := &s.metrics[m]
+		if n.since = old[m].since; old[m].slot < 0 || n.desc != old[m].desc || n.inst != old[m].inst {
+			n.since = s.samples + 1
+		}
+	}
 }
 
 // value is the value of a metric in a sample; ok is false if there is none.
 func (s *source) value(r *pdu.Result, m int) (a pdu.Atom, ok bool) {
-	slot := s.metrics[m].slot
-	if slot < 0 || slot >= r.Len() {
+	sample := s.samples
+	if r == &s.before {
+		sample--
+	}
+	if s.metrics[m].slot < 0 || sample < s.metrics[m].since {
 		return a, false
 	}
-	set := r.At(slot)
-	for i := range set.Len() {
-		if set.Inst(i) == s.metrics[m].inst || s.metrics[m].inst == pdu.NoInst {
-			return set.Atom(i, s.metrics[m].desc.Type), true
+	for _, set := range r.All() {
+		if set.PMID != s.metrics[m].desc.PMID {
+			continue // metrics have other places since they were found again
+		}
+		for i := range set.Len() {
+			if set.Inst(i) == s.metrics[m].inst || s.metrics[m].inst == pdu.NoInst {
+				return set.Atom(i, s.metrics[m].desc.Type), true
+			}
 		}
 	}
 	return a, false

@@ -27,7 +27,11 @@ func TestChangingSource(t *testing.T) {
 		for m, values := range s.All() {
 			for inst, v := range values.All(m.Desc.Type) {
 				if m.Name == changing.Queue {
-					queues = append(queues, m.InDom.Instance(inst).Name)
+					i := m.InDom.Instance(inst)
+					queues = append(queues, i.Name)
+					if role, _ := i.Labels.Lookup("role"); role != step.Role {
+						t.Errorf("%s: role %q of instance %s, want %q", step.Name, role, i.Name, step.Role)
+					}
 					continue
 				}
 				x, err := pdu.As[float64](v)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,6 +96,46 @@ func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID,
 		return nil, nil, &Error{err, failed}
 	}
 	return ids, descs, nil
+}
+
+// Metrics are metrics that a tool fetches again and again.
+type Metrics struct {
+	Names []string
+	Descs []pdu.Desc // of the last fetch
+	ids   []pdu.PMID
+}
+
+// Fetch fetches the metrics. It looks them up first, and again when one of them has changed. Errors
+// are those of Lookup and *Error.
+func (m *Metrics) Fetch(ctx context.Context, pc *pmapi.Context, r *pdu.Result) error {
+	if m.ids == nil {
+		var err error
+		if m.ids, m.Descs, err = Lookup(ctx, pc, m.Names); err != nil {
+			return err
+		}
+	}
+	if err := pc.Fetch(ctx, m.ids, r); err != nil {
+		return &Error{Err: err}
+	}
+	if !r.Changed.AffectsNames() {
+		return nil
+	}
+	ids, err := pc.Lookup(ctx, m.Names) // NoPMID, which has no values, for a name that is unknown now
+	if len(ids) != len(m.ids) {
+		return &Error{Err: err}
+	}
+	descs, err := pc.Descs(ctx, ids)
+	switch {
+	case len(descs) != len(ids):
+		return &Error{Err: err}
+	case slices.Equal(descs, m.Descs):
+		return nil
+	}
+	m.ids, m.Descs = ids, descs
+	if err := pc.Fetch(ctx, ids, r); err != nil {
+		return &Error{Err: err}
+	}
+	return nil
 }
 
 // Report prints an error of a tool and returns its exit status: 0 for one of the client library, as these tools end, and usage for

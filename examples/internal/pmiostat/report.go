@@ -75,13 +75,14 @@ func (r *report) find(ctx context.Context) error {
 	if missing != nil {
 		return &tool.ExitError{Status: 1, Err: err, Message: fmt.Sprintf("Error: not all required metrics are available\nMissing %s\n", pmcc.List(missing))}
 	}
+	var descs []pdu.Desc
 	if err == nil {
-		r.descs, err = r.pc.Descs(ctx, ids)
+		descs, err = r.pc.Descs(ctx, ids)
 	}
 	if err != nil {
 		return &pmcc.Error{Err: err}
 	}
-	r.ids = ids
+	r.ids, r.descs = ids, descs
 	_, err = r.instances(ctx, r.descs[reads].InDom) // which no heading comes before
 	if err != nil {
 		return &pmcc.Error{Err: err}
@@ -103,10 +104,17 @@ func (r *report) fetch(ctx context.Context) error {
 		return err
 	}
 	r.before, r.now = r.now, sample{time: r.result.Time}
+	fetched := r.descs
+	if r.result.Changed.AffectsNames() {
+		_ = r.find(ctx) // if metrics are missing, their old identifiers have no values
+	}
 	names := map[pdu.InDom]tool.InstanceNames{}
 	for m, desc := range r.descs {
-		set := r.result.At(m)
 		r.now.values[m] = map[string]float64{}
+		if desc != fetched[m] {
+			continue // the next sample has values of this metric
+		}
+		set := r.result.At(m)
 		for i := range set.Len() {
 			name, err := r.instanceName(ctx, names, desc.InDom, set.Inst(i))
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
+
+var update = flag.Bool("update", false, "write the golden files of TestChangingSource")
 
 // reportOf returns what is printed about a metric of a source that changes, with a line for each
 // step of its script.
@@ -69,6 +72,11 @@ func reportOf(t *testing.T, metric string) string {
 func TestChangingSource(t *testing.T) {
 	for _, metric := range []string{changing.Latency, changing.Requests, changing.Queue} {
 		got, golden := reportOf(t, metric), "testdata/changing/"+metric
+		if *update {
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
 		want, err := os.ReadFile(golden)
 		if err != nil {
 			t.Fatal(err)

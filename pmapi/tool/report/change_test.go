@@ -77,6 +77,11 @@ func TestChangingSource(t *testing.T) {
 			"other instances: [ 7 ] [ 1.000000e+01 ] [ out3 retry4 ]",
 			"counter begins again: [ 7 ] [ ] [ out3 retry4 ]",
 			"counter goes on: [ 7 ] [ 1.000000e+01 ] [ out3 retry4 ]",
+			"other labels: [ 7 ] [ 1.000000e+01 ] [ out3 retry4 ]",
+			"clock set back: [ 7 ] [ ] [ out3 retry4 ]",
+			"clock goes on: [ 7 ] [ 1.000000e+01 ] [ out3 retry4 ]",
+			"clock jumps forward: [ 7 ] [ 2.777006e-03 ] [ out3 retry4 ]",
+			"clock goes on again: [ 7 ] [ 1.000000e+01 ] [ out3 retry4 ]",
 		}
 		if diff := cmp.Diff(want, p.lines); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
