@@ -118,3 +118,21 @@ func (p *Prometheus) Complaints(text string) string {
 	}
 	return b.String()
 }
+
+// StartVictoriaMetrics runs VictoriaMetrics, which has the API of Prometheus. Without
+// VictoriaMetrics the test is skipped.
+func StartVictoriaMetrics(t testing.TB) *Prometheus {
+	t.Helper()
+	program := Optional(t, "victoria-metrics")
+	addr := "127.0.0.1:" + strconv.Itoa(FreePort(t))
+	return &Prometheus{Start(t, Daemon{Path: program, Addr: addr, Args: []string{"-storageDataPath=" + t.TempDir(), "-httpListenAddr=" + addr,
+		"-retentionPeriod=100y", "-search.latencyOffset=0s", "-search.disableCache"}}), addr}
+}
+
+// Flush lets queries find all samples that VictoriaMetrics has received.
+func (p *Prometheus) Flush(t testing.TB) {
+	t.Helper()
+	if status, text := p.get(t, "/internal/force_flush"); status != http.StatusOK {
+		t.Fatalf("flush: %d %s", status, text)
+	}
+}
