@@ -17,18 +17,21 @@
 // # Inputs
 //
 // Inputs must be of one host. They may overlap, and may be compressed. An input is a name as for
-// archive.Open. An input without data is skipped with a warning. A malformed record ends its input
-// with a warning. Warnings are typed errors, passed to Options.Warn.
+// archive.Open. An input without data is skipped with a warning. One with an empty index is read
+// without the index, with a warning. A malformed record ends its input with a warning. Most
+// warnings are typed errors. All are passed to Options.Warn.
 //
 // A value without a descriptor is left out with a warning. Loggers that lose their collector leave
 // such values. Everything else is kept.
 //
 // It is an error if inputs describe a metric differently, unless Options.SkipConflicts leaves such
-// metrics out.
+// metrics out. A metric whose name is above those of other metrics is a warning, and all of them
+// are kept.
 //
 // # Output
 //
 // Data records are in the order of time; those of the same time are in the order of the inputs.
+// A record of an instance domain or of labels that two inputs have is written once.
 // There is a mark between two inputs, unless the first and last records of their loggers show that
 // nothing happened in between. Descriptors, help texts, label sets and instances are written with
 // the first data record that needs them. Label sets and instances have the time of that record.
