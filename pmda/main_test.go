@@ -777,3 +777,20 @@ func TestStartError(t *testing.T) {
 		t.Errorf("log %q, %v", text, err)
 	}
 }
+
+// TestRegisterErrorsOnce starts an agent with mistakes in its metrics. The first one is reported
+// once, and not in a log too.
+func TestRegisterErrorsOnce(t *testing.T) {
+	a := &pmda.Agent{Name: "a", Domain: 400}
+	for _, name := range []string{"a.1bad", "a.good", "a.good"} {
+		pmda.Register(a, pmda.Metric[uint64]{Name: name, Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) { return 1, nil }})
+	}
+	log := filepath.Join(t.TempDir(), "a.log")
+	var stderr bytes.Buffer
+	status := (&pmda.Daemon{Agent: a}).Run(t.Context(), []string{"pmdaa", "-l", log}, strings.NewReader(""), io.Discard, &stderr)
+	text, _ := os.ReadFile(log) // there may be none
+	all := stderr.String() + string(text)
+	if n := strings.Count(all, `"a.1bad"`); status != 1 || n != 1 || strings.Count(all, "\n") != 1 {
+		t.Errorf("status %d, the metric is named %d times in\n%s", status, n, all)
+	}
+}
