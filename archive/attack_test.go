@@ -11,7 +11,9 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -69,7 +71,7 @@ func TestMetadataLimitCountsNodes(t *testing.T) {
 
 // Many records that add a name each to one metric take memory in proportion to the names.
 func TestManyNamesOfOneMetric(t *testing.T) {
-	const n = 3000
+	n := pcptest.AttackSize(3000, 40_000)
 	files := fstest.MapFS{}
 	m := newMaker(files, "a", 3, epoch)
 	delete(files, "a.index")
@@ -82,9 +84,11 @@ func TestManyNamesOfOneMetric(t *testing.T) {
 		m.desc(d)
 	}
 	var s *archive.Set
-	if b := allocated(func() { s = open(t, files, "a") }); b > 8<<20 {
-		t.Errorf("%d bytes for %d names", b, n)
-	}
+	pcptest.Attack(t, func() {
+		if b := allocated(func() { s = open(t, files, "a") }); b > uint64(n)*2800 {
+			t.Errorf("%d bytes for %d names", b, n)
+		}
+	}, nil)
 	for d := range s.Metadata().Metrics() {
 		if diff := cmp.Diff(want, d.Names); diff != "" {
 			t.Errorf("names (-want +got)\n%s", diff)
@@ -94,7 +98,7 @@ func TestManyNamesOfOneMetric(t *testing.T) {
 
 // The last of many states is made with work in proportion to the deltas, not to their square.
 func TestManyDeltas(t *testing.T) {
-	const n = 20_000
+	n := pcptest.AttackSize(20_000, 100_000)
 	files := fstest.MapFS{}
 	m := newMaker(files, "a", 3, epoch)
 	delete(files, "a.index")
@@ -104,17 +108,20 @@ func TestManyDeltas(t *testing.T) {
 	for i := 1; i < n; i++ {
 		m.indom(archive.TypeInDomDelta, at(float64(i)), d, pdu.Instance{ID: pdu.InstID(i), Name: "i"})
 	}
-	in := open(t, files, "a").Metadata().InDom(d)
-	b := allocated(func() {
-		for _, i := range []int{n - 1, n / 2, n/2 + 100, 1} {
-			if got := in.State(i); len(got) != i+1 || got[i].ID != pdu.InstID(i) {
-				t.Errorf("state %d has %d instances", i, len(got))
+	var in *archive.InDom
+	pcptest.Attack(t, func() { in = open(t, files, "a").Metadata().InDom(d) }, nil)
+	pcptest.Attack(t, func() {
+		b := allocated(func() {
+			for _, i := range []int{n - 1, n / 2, n/2 + 100, 1} {
+				if got := in.State(i); len(got) != i+1 || got[i].ID != pdu.InstID(i) {
+					t.Errorf("state %d has %d instances", i, len(got))
+				}
 			}
+		})
+		if b > uint64(n)*2100 {
+			t.Errorf("%d bytes for %d deltas", b, n)
 		}
-	})
-	if b > 40<<20 {
-		t.Errorf("%d bytes for %d deltas", b, n)
-	}
+	}, nil)
 }
 
 // Each state is the same, however it is reached.
@@ -156,11 +163,12 @@ func TestStatesInAnyOrder(t *testing.T) {
 func TestSeekWithMisleadingIndex(t *testing.T) {
 	files := fstest.MapFS{}
 	m := newMaker(files, "a", 3, epoch)
+	const n = 20_000
 	var last int64
-	for i := range 20_000 {
+	for i := range n {
 		last = m.value(0, at(float64(i)), 1)
 	}
-	for i := range 20_000 {
+	for i := range n {
 		m.index(archive.IndexEntry{Time: at(float64(i)), Meta: 1, Data: last - 100_001 - int64(i*48)%400_000})
 	}
 	var read atomic.Int64
@@ -171,10 +179,13 @@ func TestSeekWithMisleadingIndex(t *testing.T) {
 	defer s.Close()
 	c := s.Cursor()
 	read.Store(0)
-	if err := c.SeekNext(at(19_999)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Next(); err != nil || !c.Time().Equal(at(19_999)) {
+	end := at(float64(n - 1))
+	pcptest.Attack(t, func() {
+		if err := c.SeekNext(end); err != nil {
+			t.Fatal(err)
+		}
+	}, nil)
+	if err := c.Next(); err != nil || !c.Time().Equal(end) {
 		t.Errorf("%v, %v", c.Time(), err)
 	}
 	if size := int64(len(files["a.0"].Data)); read.Load() > 8*size {

@@ -14,6 +14,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -659,13 +660,13 @@ func TestControlLimits(t *testing.T) {
 // A logger goes on recording while it asks the collector about the many metrics of a request.
 func TestControlOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const many = 300
+		many := pcptest.AttackSize(300, 4000)
 		src := new(pmapitest.Source)
 		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "a", PMID: 1}).Set(1)
 		var targets []logger.Target
 		d := src.InDom("red", "green")
 		for i := range many {
-			id := pdu.MakePMID(60, 1, i)
+			id := pdu.MakePMID(60, 1+i>>10, i&1023)
 			pmapitest.Add(src, pmapitest.Metric[int32]{Name: fmt.Sprint("b.m", i), PMID: id, InDom: d}).Set(1, 1)
 			targets = append(targets, logger.Target{PMID: id, Insts: []pdu.InstID{0}})
 		}

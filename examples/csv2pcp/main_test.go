@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,4 +180,35 @@ func TestProgress(t *testing.T) {
 	if got := progressText(4096, last, 0); got != "4096 rows" {
 		t.Error(got)
 	}
+}
+
+// Damaged tables end with an archive, or with an error and without one.
+func TestDamagedTables(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(1, 2))
+	refused, many := 0, pcptest.AttackSize(60, 2500)
+	pcptest.Attack(t, func() {
+		for i := range many {
+			table := []byte(sample)
+			for range 1 + r.IntN(4) {
+				at := r.IntN(len(table))
+				switch r.IntN(3) {
+				case 0:
+					table[at] = "\",\n[]:x"[r.IntN(7)]
+				case 1:
+					table = slices.Delete(table, at, at+1)
+				default:
+					table = slices.Insert(table, at, '"')
+				}
+			}
+			base := filepath.Join(dir, fmt.Sprint(i))
+			status := run([]string{"-Z", "CET-1", base}, bytes.NewReader(table), io.Discard, false)
+			left, err := filepath.Glob(base + ".*")
+			if err != nil || (status == 0) != (len(left) > 0) {
+				t.Errorf("%q: status %d, files %q", table, status, left)
+			}
+			refused += status
+		}
+	}, nil)
+	t.Logf("%d of %d tables were refused", refused, many)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
@@ -17,10 +18,12 @@ import (
 func TestDerivedLargePattern(t *testing.T) {
 	s := newGateway(t)
 	id := s.open(t, "polltimeout=60")
-	large := "x.y=matchinst(/" + strings.Repeat("a{1000}b{1000}", 3<<10/14) + "/,t.colour)"
+	size := pcptest.AttackSize(3<<10, 60<<10)
+	large := "x.y=matchinst(/" + strings.Repeat("a{1000}b{1000}", size/14) + "/,t.colour)"
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := s.do(t, http.MethodPost, "/pmapi/"+id+"/derive", large)
+	var r reply
+	pcptest.Attack(t, func() { r = s.do(t, http.MethodPost, "/pmapi/"+id+"/derive", large) }, nil)
 	runtime.ReadMemStats(&after)
 	if r.status != http.StatusBadRequest || !strings.Contains(r.body, "Regular expression too big") {
 		t.Errorf("%d %.300s", r.status, r.body)

@@ -496,7 +496,7 @@ func TestLimits(t *testing.T) {
 func TestWorthlessFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := recorded(t)
-	for i := range 40 {
+	for i := range pcptest.AttackSize(40, 10_000) {
 		write(t, filepath.Join(dir, fmt.Sprintf("a%02d", i)), nil)
 	}
 	for i := range 30 {
@@ -505,7 +505,7 @@ func TestWorthlessFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "f"), good)
 	l := limits{files: 3, fileBytes: 1 << 20, bytes: int64(len(good)), metrics: 100, open: 1}
 	c := newClient(t, Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)}, l)
-	c.want("mmv.f.rate", "2.5")
+	pcptest.Attack(t, func() { c.want("mmv.f.rate", "2.5") }, nil)
 	if c.dir.kept != 1 || c.dir.used.files != 1 {
 		t.Errorf("%d files are open and %+v are used", c.dir.kept, c.dir.used)
 	}
