@@ -7,16 +7,18 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/lognum"
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A metric is what has been seen of a metric.
 type metric struct {
-	counter bool   // of which wraps are reported
-	form    int32  // of the first values
-	formed  bool   // there were some
-	series  []last // as the reader has them
+	counter bool            // of which wraps are reported
+	kind    difference.Kind // of a counter
+	form    int32           // of the first values
+	formed  bool            // there were some
+	series  []last          // as the reader has them
 }
 
 // A last is the last value of a series.
@@ -164,7 +166,14 @@ func (s *scan) newMetric(set *lognum.Set[*metric]) *metric {
 	}
 	_, integer := wrapKinds[set.Desc.Type]
 	m.counter = integer && set.Desc.Sem == pdu.SemCounter && !s.noWraps
+	m.kind = difference.KindOf(set.Desc.Type, true, false).OfFloats()
 	return m
+}
+
+// decreased reports whether a counter was reset, or has passed its greatest value.
+func (m *metric) decreased(from, to float64) bool {
+	_, code := m.kind.Increase(difference.Float(from), difference.Float(to))
+	return code != 0
 }
 
 // checkSet checks the values of a metric.
@@ -201,7 +210,7 @@ func (s *scan) checkSet(set *lognum.Set[*metric], now time.Time) error {
 		if v.known && now.Equal(v.at) {
 			continue
 		}
-		if v.known && m.counter && x.Value < v.value {
+		if v.known && m.counter && m.decreased(v.value, x.Value) {
 			s.reportWrap(set.Metric, v, int(x.Series), now, x.Value)
 		}
 		*v = last{x.Value, now, true}
