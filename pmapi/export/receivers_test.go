@@ -90,7 +90,8 @@ type stored struct {
 	max   float64
 }
 
-// checkStored compares the series of a receiver with those that were sent. A job is live or archived.
+// checkStored compares the series of a receiver with those that were sent. A job is live or
+// archived.
 func checkStored(t *testing.T, get func(name, host, job, inst string) stored) {
 	t.Helper()
 	for job, samples := range map[string]int{"live": liveSamples, "archived": archivedSamples} {
