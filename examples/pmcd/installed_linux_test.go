@@ -245,7 +245,13 @@ func (in *installation) forScript(t *testing.T) (env []string) {
 		}
 		in.write(t, filepath.Join("etc", name), string(b))
 	}
-	return append(in.env, "PCP_DIR="+in.dir, "PCP_GROUP="+group.Name, "PCP_SYSCONFIG_DIR="+filepath.Join(in.dir, "etc"))
+	// The script asks ps which pmcd runs. It does not see those of other tests.
+	ps := filepath.Join(in.dir, "bin", "own-ps")
+	only := "#!/bin/sh\n" + pcptest.Tool(t, "ps") + " \"$@\" | awk -v own=" + in.dir + "/ 'NR == 1 || !/pmcd/ || index($0, own)'\n"
+	if err := os.WriteFile(ps, []byte(only), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return append(in.env, "PCP_PS_PROG="+ps, "PCP_DIR="+in.dir, "PCP_GROUP="+group.Name, "PCP_SYSCONFIG_DIR="+filepath.Join(in.dir, "etc"))
 }
 
 // TestScript has PCP's script start and stop the program, which tells a service manager once that it serves, and by which process.
