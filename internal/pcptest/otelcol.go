@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// OTelCollector returns the path of an OpenTelemetry Collector: of otelcol in PATH, or of the one in
-// testdata/otelcol, which it builds with PCP_OTELCOL=build in the environment. That needs the
+// OTelCollector returns the path of an OpenTelemetry Collector: of otelcol in PATH. With
+// PCP_OTELCOL=build in the environment, it builds the one in testdata/otelcol. That needs the
 // network and some minutes without a build cache. Otherwise it skips the test, also with
 // PCP_INTEROP=require.
 func OTelCollector(t testing.TB) string {

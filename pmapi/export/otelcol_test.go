@@ -81,8 +81,8 @@ func collected(log string) map[[5]string]stored {
 	return all
 }
 
-// TestInteropCollectorReceives: an OpenTelemetry Collector receives the live and archived metrics of
-// two hosts.
+// TestInteropCollectorReceives sends the live and archived metrics of two hosts to an OpenTelemetry
+// Collector.
 func TestInteropCollectorReceives(t *testing.T) {
 	program := pcptest.OTelCollector(t)
 	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))

@@ -222,7 +222,8 @@ var all = flag.Bool("all", false, "have all huge replies, of 80 MiB, which takes
 // oneReplyOf is how many kinds of huge replies there are for each that the usual test has.
 const oneReplyOf = 10
 
-// A tool needs at most three times the memory of the replies of its collector, if the limit on replies is raised.
+// A tool needs at most three times the memory of the replies of its collector, if the limit on
+// replies is raised.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
