@@ -84,23 +84,6 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// With PCP_INTEROP=named, the name of a test that needs PCP contains Interop.
-func TestNeedNamed(t *testing.T) {
-	t.Setenv("PCP_INTEROP", "named")
-	const want = "fatal: the name of a test that needs PCP contains Interop, and this test needs go"
-	if how := ending(t, func(t testing.TB) { Need(t, "go") }); how != want {
-		t.Errorf("%q, want %q", how, want)
-	}
-	t.Run("Interop", func(t *testing.T) {
-		if how := ending(t, func(t testing.TB) { Need(t, "go") }); how != "" {
-			t.Errorf("%q of a test with such a name", how)
-		}
-		if how := ending(t, func(t testing.TB) { Need(t, "no-such-tool") }); !strings.HasPrefix(how, "fatal: interop test needs no-such-tool") {
-			t.Errorf("%q without the tool", how)
-		}
-	})
-}
-
 // TestNeedOfC finds what every installation of gcc has.
 func TestNeedOfC(t *testing.T) {
 	Optional(t, "gcc")

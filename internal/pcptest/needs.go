@@ -22,16 +22,10 @@ import (
 //   - "-lpcp": a library that gcc links with
 //   - "user pcp": a user of the system
 //
-// With PCP_INTEROP=named, it also fails a test whose name does not contain "Interop": the go
-// command's -run and -skip tell the tests that need PCP by their names.
-//
 // Need is for the goroutine of the test. The other functions of this package call it for the
 // parts of PCP that they use.
 func Need(t testing.TB, needs ...string) {
 	t.Helper()
-	if named() && !strings.Contains(t.Name(), "Interop") {
-		t.Fatalf("the name of a test that needs PCP contains Interop, and this test needs %s", strings.Join(needs, ", "))
-	}
 	switch msg := missing(needs); {
 	case msg == "":
 	case Required():
@@ -74,12 +68,9 @@ func NeedRoot(t testing.TB, reason string) {
 	}
 }
 
-// Required reports whether the environment has PCP_INTEROP=require or named: PCP is installed,
-// and comparisons with it are complete.
-func Required() bool { return os.Getenv("PCP_INTEROP") == "require" || named() }
-
-// named reports whether the environment has PCP_INTEROP=named.
-func named() bool { return os.Getenv("PCP_INTEROP") == "named" }
+// Required reports whether the environment has PCP_INTEROP=require: PCP is installed, and
+// comparisons with it are complete.
+func Required() bool { return os.Getenv("PCP_INTEROP") == "require" }
 
 // Tool returns the path of a program, a file or a header that Need accepts. It skips or fails
 // the test without it, as Need does.
