@@ -35,8 +35,8 @@ func derivedSource(t testing.TB) (*pmapitest.Source, *pmapi.Context) {
 func TestDerive(t *testing.T) {
 	ctx := t.Context()
 	_, c := derivedSource(t)
-	for name, expr := range map[string]string{"disk.rate": "rate(disk.reads)", "twice": "n * 2", "open": "nosuch + 1"} {
-		if err := c.Derive(ctx, name, expr); err != nil {
+	for _, d := range [][2]string{{"disk.rate", "rate(disk.reads)"}, {"twice", "n * 2"}, {"open", "nosuch + 1"}} {
+		if err := c.Derive(ctx, d[0], d[1]); err != nil { // PMIDs are in this order
 			t.Fatal(err)
 		}
 	}
