@@ -106,7 +106,7 @@ func (e *SkippedError) Error() string { return fmt.Sprintf("%d metrics are left 
 // are in the output, but programs find some of them by their PMIDs alone.
 type PrefixError struct {
 	Name  string
-	Below []string // ascending
+	Below []string // ascending; a name below several metrics is listed for the nearest
 }
 
 // Error says what is wrong.

@@ -568,9 +568,9 @@ func TestDamagedInDirectory(t *testing.T) {
 // TestPrefixes merges archives with a metric whose name is above those of others. That is a
 // warning, and nothing is left out.
 func TestPrefixes(t *testing.T) {
-	n := names(t, "a", "b", "c")
+	n := names(t, "a", "b", "c", "d")
 	simple(t, n[0], 0, 2)
-	for i, name := range []string{"a.single.one", "a.single.two"} {
+	for i, name := range []string{"a.single.one", "a.single.two", "a.single.one.more"} {
 		w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}.Create(n[i+1])
 		if err != nil {
 			t.Fatal(err)
@@ -586,12 +586,15 @@ func TestPrefixes(t *testing.T) {
 	}
 	var warned []string
 	out := run(t, logextract.Options{Warn: func(err error) { warned = append(warned, err.Error()) }}, n...)
-	want := []string{`metric "a.single" is above "a.single.one" and 1 more in the name space: rename one of them with pmlogrewrite`}
+	want := []string{
+		`metric "a.single" is above "a.single.one" and 1 more in the name space: rename one of them with pmlogrewrite`,
+		`metric "a.single.one" is above "a.single.one.more" in the name space: rename one of them with pmlogrewrite`,
+	}
 	if d := cmp.Diff(want, warned); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
 	values := strings.Join(dump(t, out), "\n")
-	for _, id := range []pdu.PMID{singleID, pdu.MakePMID(61, 0, 0), pdu.MakePMID(61, 0, 1)} {
+	for _, id := range []pdu.PMID{singleID, pdu.MakePMID(61, 0, 0), pdu.MakePMID(61, 0, 1), pdu.MakePMID(61, 0, 2)} {
 		if !strings.Contains(values, id.String()) {
 			t.Errorf("no value of %v in\n%s", id, values)
 		}

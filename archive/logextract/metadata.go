@@ -135,9 +135,10 @@ func (md *metadata) warnPrefixes(m *merger) {
 		if mt.dropped {
 			continue
 		}
-		for i, c := range name {
-			if above := md.names[name[:i]]; c == '.' && above != nil && !above.dropped {
+		for i := strings.LastIndexByte(name, '.'); i > 0; i = strings.LastIndexByte(name[:i], '.') {
+			if above := md.names[name[:i]]; above != nil && !above.dropped {
 				below[name[:i]] = append(below[name[:i]], name)
+				break // the nearest alone, so that long chains of names take no more memory
 			}
 		}
 	}
