@@ -39,6 +39,7 @@ func pair(prefix string, c *tlstest.Cert) string {
 func alikeTLS(o pcptest.Output, host string) string {
 	text := strings.ReplaceAll(o.Stdout+o.Stderr, host, "HOST")
 	text = regexp.MustCompile(`(?m)^\[[^]]*\] pminfo\(\d+\) `).ReplaceAllString(text, "")
+	text = regexp.MustCompile(`([?&]pass=)[^&"]*`).ReplaceAllString(text, "${1}***") // which C's pminfo prints
 	return fmt.Sprintf("%sexit status %d", text, o.Status)
 }
 
