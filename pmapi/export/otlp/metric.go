@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pcp-go/pcp/internal/difference"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/internal/base"
@@ -44,6 +45,7 @@ type metric struct {
 	head   []byte // the fields name, description and unit
 	data   field  // of the points
 	conv   base.Conversion
+	number difference.Kind
 	double bool // values are written as doubles: some have been no int64
 
 	points map[pdu.InstID]*point
@@ -64,7 +66,7 @@ type point struct {
 	text       string
 	start      int64 // 0 but for a sum
 	at         int64 // when it had its last value
-	last       base.Number
+	last       difference.Sample
 	seen       uint64 // the round with the last value
 	ended      bool
 }
@@ -79,7 +81,8 @@ func newMetric(m *export.Metric, k kind, name string, json bool) *metric {
 		data = sumField
 	}
 	double := m.Desc.Type == pdu.TypeFloat || m.Desc.Type == pdu.TypeDouble || conv.Div != 1 || conv.Sub != 0
-	return &metric{source: m, kind: k, head: describe(m, name, unit, json), data: data, conv: conv, double: double,
+	return &metric{source: m, kind: k, head: describe(m, name, unit, json), data: data, conv: conv,
+		number: difference.KindOf(m.Desc.Type, true, false), double: double,
 		histograms: newHistograms(m, k, name, json), points: map[pdu.InstID]*point{}}
 }
 
@@ -104,16 +107,6 @@ func (m *metric) setTotal(values pdu.ValueSet) {
 		n, m.hasTotal = base.NumberOf(values.Atom(0, m.source.Desc.Type))
 		m.total = m.conv.Apply(n).Float
 	}
-}
-
-// less reports whether n is a fall from m's last value.
-func (m *metric) less(n, last base.Number) bool {
-	if m.double {
-		return n.Float < last.Float
-	}
-	a, _ := n.Int64()
-	b, _ := last.Int64()
-	return a < b
 }
 
 // widen makes doubles of all values once one is not an int64.
@@ -154,7 +147,7 @@ func (e *Encoder) appendPoints(m *metric, values pdu.ValueSet) {
 		e.name(m, p, values.Inst(i), a)
 		p.seen = e.round
 		seen++
-		e.appendValue(m, p, m.conv.Apply(n))
+		e.appendValue(m, p, a, m.conv.Apply(n))
 	}
 	if seen < m.live || seen < len(m.points) {
 		e.appendMissing(m, values.Err() != nil)
@@ -184,17 +177,19 @@ func (e *Encoder) name(m *metric, p *point, id pdu.InstID, a pdu.Atom) {
 	p.named, p.inst, p.text = m.described, inst, s
 }
 
-// appendValue writes a value. The series of a counter starts when it is seen first, or where it was before a reset.
-func (e *Encoder) appendValue(m *metric, p *point, n base.Number) {
+// appendValue writes the value n that a was converted to. The series of a counter starts when it is
+// seen first, or where it was before a reset.
+func (e *Encoder) appendValue(m *metric, p *point, a pdu.Atom, n base.Number) {
 	if m.kind == sum {
-		switch {
-		case p.start == 0:
+		last := p.last
+		p.last, _ = m.number.Sample(a) // a is a number, as n is
+		if p.start == 0 {
 			p.start = e.now
-		case m.less(n, p.last):
+		} else if _, code := m.number.Increase(last, p.last); code == pdu.ErrValue {
 			p.start = restart(p.start, p.at)
 		}
 	}
-	p.last, p.at, p.ended = n, e.now, false
+	p.at, p.ended = e.now, false
 	e.beginPoint(p.attributes, p.start)
 	if v, ok := n.Int64(); ok && !m.double {
 		e.out.fixed64(asIntField, v)
