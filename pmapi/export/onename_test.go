@@ -48,6 +48,10 @@ func oneNameSource(t *testing.T) (src *pmapitest.Source, want []string) {
 	add("app.c", pdu.SemCounter, pdu.UnitCount)
 	add("app.c_total", pdu.SemCounter, pdu.UnitCount)
 	add("app.c_created", pdu.SemInstant, 0)
+	// A page has these for itself.
+	add("target.info", pdu.SemInstant, 0)
+	add("pcp.gateway.truncated", pdu.SemInstant, 0)
+	add("pcp.gateway.dropped_samples", pdu.SemCounter, pdu.UnitCount)
 	return src, []string{
 		"app_a_b_2_seconds 4096", "app_a_b_3_seconds 4.096", "app_a_b_seconds 4096",
 		"app_c_2_total 4096", "app_c_created_2 4096", "app_c_total 4096",
@@ -56,7 +60,9 @@ func oneNameSource(t *testing.T) (src *pmapitest.Source, want []string) {
 		"hinv_ncpu 4096", "http_requests_total 4096", "io_rate_per_second 4096",
 		"kernel_all_cpu_user_seconds_total 4.096",
 		"mem_physmem_bytes 4096", "mem_util_used_bytes 4.194304e+06",
-		"net_in_bytes_total 4096", "net_speed_bytes_per_second 4.294967296e+09", "queue_kilo 4.096e+06",
+		"net_in_bytes_total 4096", "net_speed_bytes_per_second 4.294967296e+09",
+		"pcp_gateway_dropped_samples_2_total 4096", "pcp_gateway_truncated_2 4096",
+		"queue_kilo 4.096e+06", "target_info_2 4096",
 	}
 }
 
@@ -69,7 +75,7 @@ func sampleText(name, inst string, value float64) string {
 }
 
 func isOwn(name string) bool {
-	return name == "target_info" || strings.HasPrefix(name, "pcp_gateway_")
+	return name == "target_info" || strings.HasPrefix(name, "pcp_gateway_") && !strings.Contains(name, "_2")
 }
 
 // TestOneName: Prometheus 2 and 3, scrapers of the format 0.0.4, receivers of remote write, and

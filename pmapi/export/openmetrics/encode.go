@@ -88,10 +88,7 @@ func (e *Encoder) prepare(s *export.Snapshot) {
 	e.families, e.Collisions = make(map[*export.Metric]*family, s.Len()), nil
 	var names base.Names
 	if e.Format != PCP {
-		names.Reserve("target", "target_info", durationName)
-		for _, own := range gatewayMetrics {
-			names.Reserve(own.name, own.name+"_total", own.name+"_created")
-		}
+		names.ReservePage()
 	}
 	byName := make(map[string]*export.Metric, s.Len())
 	for m := range s.All() {
@@ -117,7 +114,7 @@ func (e *Encoder) appendTarget(b []byte, host []label) []byte {
 	} else {
 		b = append(b, "# HELP target_info The host that the metrics are of\n# TYPE target_info gauge\n"...)
 	}
-	return append(e.appendSeries(b, "target_info", host), " 1\n"...)
+	return append(e.appendSeries(b, base.TargetInfo, host), " 1\n"...)
 }
 
 // appendPage writes a page; ok is false if a metric has turned out to be no histogram, and the page is to be begun anew.
@@ -325,9 +322,9 @@ var gatewayMetrics = [...]struct {
 	counter    bool
 	value      func(e *Encoder) uint64
 }{
-	{"pcp_gateway_metrics_failed", "Metrics that had an error in place of values", false, func(e *Encoder) uint64 { return uint64(e.failed) }},
-	{"pcp_gateway_dropped_samples", "Values that this format cannot have, such as negative ones of counters", true, func(e *Encoder) uint64 { return e.dropped }},
-	{"pcp_gateway_truncated", "1 if the page has not all samples, for there are too many", false, func(e *Encoder) uint64 {
+	{base.MetricsFailed, "Metrics that had an error in place of values", false, func(e *Encoder) uint64 { return uint64(e.failed) }},
+	{base.DroppedSamples, "Values that this format cannot have, such as negative ones of counters", true, func(e *Encoder) uint64 { return e.dropped }},
+	{base.Truncated, "1 if the page has not all samples, for there are too many", false, func(e *Encoder) uint64 {
 		if e.truncated {
 			return 1
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
+	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
 // A Pager makes pages of metrics.
@@ -87,15 +88,13 @@ const (
 	maxRemembered = 10_000
 )
 
-const durationName = "pcp_gateway_scrape_duration_seconds"
-
 // appendDuration adds what is not of the snapshot, and so not of an Encoder: how long the scrape has taken.
 func appendDuration(page []byte, f Format, d time.Duration) []byte {
 	if f == PCP {
 		return page
 	}
 	page = bytes.TrimSuffix(page, []byte("# EOF\n"))
-	page = appendOwnHeader(page, f, durationName, "How long it took to read the metrics", "seconds", false)
+	page = appendOwnHeader(page, f, base.ScrapeDuration, "How long it took to read the metrics", "seconds", false)
 	page = append(strconv.AppendFloat(page, d.Seconds(), 'g', -1, 64), '\n')
 	if f == OpenMetrics {
 		page = append(page, "# EOF\n"...)

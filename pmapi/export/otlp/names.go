@@ -9,14 +9,16 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
-// distinctNames has the names of metrics that have the same name in Prometheus as another metric.
-// There, it becomes the name that package openmetrics gives the metric.
+// distinctNames has the names of metrics that have the same name in Prometheus as another metric,
+// or as something that a page says about itself. There, it becomes the name that package
+// openmetrics gives the metric.
 func distinctNames(s *export.Snapshot) map[string]string {
 	byName := make(map[string]*export.Metric, s.Len())
 	for m := range s.All() {
 		byName[m.Name] = m
 	}
 	var names base.Names
+	names.ReservePage()
 	numbered := map[string]string{}
 	for _, pcp := range slices.Sorted(maps.Keys(byName)) {
 		if name, ok := prometheusName(byName[pcp]); ok {

@@ -73,8 +73,25 @@ type Names struct {
 	last  map[string]int // the last number after a name
 }
 
-// Reserve keeps names of samples from metrics.
-func (t *Names) Reserve(samples ...string) {
+// The names of what a page says about its host and itself.
+const (
+	TargetInfo     = "target_info"
+	ScrapeDuration = "pcp_gateway_scrape_duration_seconds"
+	MetricsFailed  = "pcp_gateway_metrics_failed"
+	DroppedSamples = "pcp_gateway_dropped_samples" // a counter
+	Truncated      = "pcp_gateway_truncated"
+)
+
+// ReservePage reserves the names that a page has for itself. All exporters do so, because a metric
+// has one name in all of them.
+func (t *Names) ReservePage() {
+	t.reserve("target", TargetInfo)
+	t.reserve(ScrapeDuration, MetricsFailed, Truncated)
+	t.reserve(samples(Counter, DroppedSamples, DroppedSamples+"_total")...)
+}
+
+// reserve keeps names of samples from metrics that are added later.
+func (t *Names) reserve(samples ...string) {
 	if t.taken == nil {
 		t.taken, t.last = map[string]bool{}, map[string]int{}
 	}
@@ -96,7 +113,7 @@ func (t *Names) Add(n Name, escape func(string) string) (_ Name, numbered bool) 
 		family, sample = n.Write(escape)
 		numbered = true
 	}
-	t.Reserve(samples(n.Shape, family, sample)...)
+	t.reserve(samples(n.Shape, family, sample)...)
 	return n, numbered
 }
 
