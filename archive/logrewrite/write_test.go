@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -350,4 +351,56 @@ func TestPadBlocks(t *testing.T) {
 			t.Errorf("%q: %q, want %q", test.blocks, b, test.want)
 		}
 	}
+}
+
+// TestOutputOfRenumbered gives a metric an instance of a domain that other rules give a new number,
+// and whose instances they rename or renumber. Rules are resolved in the state before all others.
+func TestOutputOfRenumbered(t *testing.T) {
+	metrics := []struct{ rule, to string }{
+		{"metric boot.time", "%d=7200"},
+		{"metric disk.dev.read", "%d=3000"},
+	}
+	instances := []struct {
+		rules string
+		id    int
+	}{{"", 3}, {"inst 3 -> 9", 9}, {`iname "sdc" -> "sdx"`, 3}, {`inst 3 -> 9 iname "sdc" -> "sdx"`, 9}}
+	for _, output := range []struct {
+		text  string
+		known bool
+	}{{"inst 3", true}, {`iname "sdc"`, true}, {"inst 8", false}, {`iname "sdy"`, false}} {
+		for _, inst := range instances {
+			for _, m := range metrics {
+				rules := []string{
+					fmt.Sprintf("indom 60.1 { indom -> 60.7 %s }\n", inst.rules),
+					fmt.Sprintf("%s { indom -> 60.7 output %s }\n", m.rule, output.text),
+				}
+				for range 2 {
+					slices.Reverse(rules)
+					text := rules[0] + rules[1]
+					got, warnings := rewriteDump(t, text)
+					if want := fmt.Sprintf(m.to, inst.id); output.known && (!strings.Contains(got, want) || len(warnings) != 0) {
+						t.Errorf("%swarns %q, want %s in\n%s", text, warnings, want, got)
+					}
+					if !output.known && len(warnings) == 0 {
+						t.Errorf("%sdoes not warn, and makes\n%s", text, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// rewriteDump applies rules to input, and returns what is in the new archive, and the warnings.
+func rewriteDump(t *testing.T, rules string) (dumped string, warnings []Warning) {
+	t.Helper()
+	parsed, err := Parse("rules", strings.NewReader(rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := input(t, 3)
+	o := Options{Warn: func(w Warning) { warnings = append(warnings, w) }}
+	if err := o.Rewrite(t.Context(), in, in+".out", parsed); err != nil {
+		t.Fatalf("%s%v", rules, err)
+	}
+	return dump(t, in+".out"), warnings
 }
