@@ -159,13 +159,14 @@ func (s *Sender) deliver(ctx context.Context, p piece) error {
 	}
 	err := s.send(ctx, p)
 	if err == nil {
-		s.batch = min(2*s.batch, maxBatch)
+		s.batch = min(2*s.batch, s.most)
 		return nil
 	}
 	s.unsure = whole > minBatch // a short request is sent again rather than asked about
 	s.batch = max(min(s.batch, whole)/2, minBatch)
 	if e, ok := errors.AsType[*replyError](err); ok && e.status == http.StatusRequestEntityTooLarge && whole > minBatch && s.offsets {
-		e.status = 0 // which is not final: there will be less in the next request
+		e.status = 0 // which is not final: there will be less in the next requests
+		s.most = s.batch
 	}
 	return err
 }

@@ -89,7 +89,7 @@ func (r *Receiver) register(a *incoming) error {
 }
 
 // create makes the metadata and the index, by the first name that is free.
-func (a *incoming) create(dir, name string) error {
+func (a *incoming) create(dir, name string) (err error) {
 	root := a.r.root
 	if err := root.MkdirAll(dir, 0o775); err != nil {
 		return err
@@ -97,11 +97,14 @@ func (a *incoming) create(dir, name string) error {
 	if err := root.MkdirAll(stateDir, 0o700); err != nil {
 		return err
 	}
-	taken, err := a.taken(dir)
-	if err != nil {
-		return err
+	first := path.Join(dir, name)
+	n, taken := a.r.nextName(first), map[string]bool(nil)
+	if n == 0 {
+		if taken, err = a.taken(dir); err != nil {
+			return err
+		}
 	}
-	for n := 0; ; n++ {
+	for ; ; n++ {
 		base := name
 		if n > 0 {
 			base += fmt.Sprintf("-%02d", n)
@@ -113,6 +116,7 @@ func (a *incoming) create(dir, name string) error {
 			continue
 		}
 		if a.meta, err = a.createFile(archive.VolumeMeta); err == nil {
+			a.r.noteName(first, n)
 			break
 		}
 		a.r.disown(a)
@@ -125,6 +129,28 @@ func (a *incoming) create(dir, name string) error {
 		return err
 	}
 	return a.save()
+}
+
+// maxNames is for how many names of archives the receiver remembers which is free.
+const maxNames = 1000
+
+// nextName returns the number that the next archive with a name gets, 0 if it is not known. A client
+// that begins many archives in one minute would otherwise have the receiver read the directory and
+// try all names for each of them.
+func (r *Receiver) nextName(name string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.names[name]
+}
+
+// noteName notes that an archive with a name has got a number.
+func (r *Receiver) noteName(name string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.names == nil || len(r.names) >= maxNames {
+		r.names = map[string]int{}
+	}
+	r.names[name] = max(r.names[name], n+1)
 }
 
 // taken are the names of archives in a directory.

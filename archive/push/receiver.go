@@ -43,6 +43,7 @@ type Receiver struct {
 	usage     usage
 	held      int64            // bytes in memory of records that have not come to their end
 	heldBy    map[string]int64 // those of each client
+	names     map[string]int   // by the name of an archive: the number for the next one of it
 
 	stats counters
 

@@ -9,11 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/push"
 	"github.com/pcp-go/pcp/internal/loginlimit"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -331,6 +334,49 @@ x_y-z/20261124.00.30.meta 808`
 	}
 }
 
+// TestAnyNames: any text as the name of a host makes a directory that no command takes for an
+// option, or none, and nothing outside the receiver's directory.
+func TestAnyNames(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "push")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	many := pcptest.AttackSize(200, 10_000)
+	r := open(t, push.ReceiverOptions{Dir: dir, Limits: push.Limits{MaxArchives: many, MaxArchivesPerClient: many}})
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"-", "-rf", "--", ".", "..", "/", `\`, "\x00", "\n", " ", "*", "$(id)", "a", "web1", "9", "é", "\xff", ":", "~"}
+	refused := 0
+	pcptest.Attack(t, func() {
+		for range many {
+			host := ""
+			for range 1 + random.IntN(4) {
+				host += pieces[random.IntN(len(pieces))]
+			}
+			if reply := send(r, "POST", "/logger/label", label(t, 3, host)); reply.status != http.StatusOK {
+				refused++
+			}
+		}
+	}, func() { send(r, "GET", "/logger/ping", "") })
+	t.Logf("refused: %d of %d labels", refused, many)
+	if refused < many/2 || refused == many {
+		t.Errorf("%d of %d labels were refused", refused, many)
+	}
+	if list, err := os.ReadDir(parent); err != nil || len(list) != 1 {
+		t.Errorf("beside the directory: %v, %v", list, err)
+	}
+	safe := regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if !safe.MatchString(e.Name()) && e.Name() != ".push" {
+			t.Errorf("a directory named %q", e.Name())
+		}
+	}
+}
+
 // A link in the place of a host's directory leads nowhere else, and one in the place of a file is not followed.
 func TestLinks(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
@@ -472,6 +518,7 @@ func TestAccess(t *testing.T) {
 // Quotas, each with its status.
 func TestQuotas(t *testing.T) {
 	two := record(24, 0) + record(24, 0)
+	stored := pcptest.AttackSize(1, 3000)
 	for _, c := range []struct {
 		limits push.Limits
 		name   string
@@ -486,13 +533,18 @@ func TestQuotas(t *testing.T) {
 		{push.Limits{MaxBytes: 5*808 + 47}, "MaxBytes", 2, 507},
 		{push.Limits{MaxHeld: 11}, "MaxHeld", 4, 503},
 		{push.Limits{MaxHeldPerClient: 11}, "MaxHeldPerClient", 4, 429},
-		{push.Limits{MaxStoredPerClient: 1}, "MaxStoredPerClient", 2, 507},
+		{push.Limits{MaxStoredPerClient: stored, MaxArchives: stored + 1, MaxArchivesPerClient: stored + 1}, "MaxStoredPerClient", 2, 507},
 	} {
-		dir := t.TempDir()
+		dir, began := t.TempDir(), time.Now()
 		r := open(t, push.ReceiverOptions{Dir: dir, Limits: c.limits})
 		n := ""
 		for i, send := range []func() reply{
-			func() reply { n = begin(t, r, "web1"); return reply{status: 200} },
+			func() reply {
+				for range max(1, c.limits.MaxStoredPerClient) {
+					n = begin(t, r, "web1")
+				}
+				return reply{status: 200}
+			},
 			func() reply { return send(r, "POST", "/logger/volume/0/"+n, two[:len(two)/2]+two[len(two)/2:]) },
 			func() reply { return send(r, "POST", "/logger/label", label(t, 3, "web1")) },
 			func() reply { return send(r, "POST", "/logger/volume/0/"+n, two+two) },
@@ -503,6 +555,7 @@ func TestQuotas(t *testing.T) {
 				t.Errorf("%s, request %d: %d %v", c.name, i, got.status, got.header)
 			}
 			if i == c.at {
+				t.Logf("refused: request %d: %d %s; attack: %v", i, got.status, got.header.Get("Pcp-Push-Error"), time.Since(began))
 				break
 			}
 		}
@@ -523,49 +576,61 @@ func basic(user, password string) []string {
 // A client that begins records and does not end them has its own limit of memory, for a minute.
 // Another client is not refused.
 func TestUnfinishedRecords(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := open(t, push.ReceiverOptions{Limits: push.Limits{MaxHeld: 60, MaxHeldPerClient: 40}, Access: push.Access{
-			Users: []push.User{{Name: "bad", Password: "x"}, {Name: "good", Password: "y"}},
-		}})
-		defer r.Close()
-		bad, good := basic("bad", "x"), basic("good", "y")
-		two := record(24, 0) + record(24, 0)
-		n := numberOf(t, post(t, r, "/logger/label?polltimeout=86400", label(t, 3, "web1"), 200, bad...))
+	pcptest.Attack(t, func() { synctest.Test(t, testUnfinishedRecords) }, nil)
+}
+
+func testUnfinishedRecords(t *testing.T) {
+	size, archives := pcptest.AttackSize(24, 4<<20), pcptest.AttackSize(1, 90)
+	perClient, all := int64(size*40/24), int64(size*60/24)
+	r := open(t, push.ReceiverOptions{Limits: push.Limits{MaxHeld: all, MaxHeldPerClient: perClient}, Access: push.Access{
+		Users: []push.User{{Name: "bad", Password: "x"}, {Name: "good", Password: "y"}},
+	}})
+	defer r.Close()
+	bad, good := basic("bad", "x"), basic("good", "y")
+	two := record(size, 0) + record(size, 0)
+	n := numberOf(t, post(t, r, "/logger/label?polltimeout=86400", label(t, 3, "web1"), 200, bad...))
+	other := numberOf(t, post(t, r, "/logger/label", label(t, 3, "web2"), 200, good...))
+	post(t, r, "/logger/volume/0/"+n, two[:size-1], 200, bad...)
+	for range archives {
 		m := numberOf(t, post(t, r, "/logger/label?polltimeout=86400", label(t, 3, "web1"), 200, bad...))
-		other := numberOf(t, post(t, r, "/logger/label", label(t, 3, "web2"), 200, good...))
-		post(t, r, "/logger/volume/0/"+n, two[:len(two)/2-1], 200, bad...)
-		post(t, r, "/logger/volume/0/"+m, two[:len(two)/2-1], 429, bad...)
-		post(t, r, "/logger/volume/0/"+other, two[:12], 200, good...)
-		if held := r.Stats().Held; held == 0 || held > 60 {
-			t.Errorf("%d bytes are held", held)
-		}
-		time.Sleep(63 * time.Second)
-		if held := r.Stats().Held; held != 0 {
-			t.Errorf("%d bytes are held after a minute", held)
-		}
-		got := post(t, r, "/logger/volume/0/"+n+"?offset=900", two, 409, bad...) // the sender begins the record again
-		if offset := got.header.Get("Pcp-Push-Offset"); offset != "808" {
-			t.Errorf("the file ends at %s, want 808", offset)
-		}
-		post(t, r, "/logger/volume/0/"+n+"?offset=808", two, 200, bad...)
-	})
+		post(t, r, "/logger/volume/0/"+m, two[:size-1], 429, bad...)
+	}
+	post(t, r, "/logger/volume/0/"+other, two[:size/2], 200, good...)
+	held := r.Stats().Held
+	if held == 0 || held > all {
+		t.Errorf("%d bytes are held", held)
+	}
+	t.Logf("refused: records in %d of %d archives; %d bytes are held", archives, archives+1, held)
+	time.Sleep(63 * time.Second)
+	if held := r.Stats().Held; held != 0 {
+		t.Errorf("%d bytes are held after a minute", held)
+	}
+	got := post(t, r, "/logger/volume/0/"+n+"?offset=900", two, 409, bad...) // the sender begins the record again
+	if offset := got.header.Get("Pcp-Push-Offset"); offset != "808" {
+		t.Errorf("the file ends at %s, want 808", offset)
+	}
+	post(t, r, "/logger/volume/0/"+n+"?offset=808", two[:size], 200, bad...)
 }
 
 // Wrong passwords of one user do not lock out another, nor the same user at another address.
 func TestFailedLogins(t *testing.T) {
 	r := open(t, push.ReceiverOptions{Access: push.Access{Users: []push.User{{Name: "amy", Password: "x"}, {Name: "bob", Password: "y"}, {Password: "token"}}}})
-	refused := 0
-	for range loginlimit.GatewayPerMinute + 3 {
-		switch got := send(r, "POST", "/logger/label", label(t, 3, "web1"), basic("amy", "guess")...); got.status {
-		case http.StatusTooManyRequests:
-			refused++
-		case http.StatusForbidden:
-		default:
-			t.Fatal(got)
+	refused, guesses, began := 0, pcptest.AttackSize(loginlimit.GatewayPerMinute+3, 20_000), time.Now()
+	pcptest.Attack(t, func() {
+		for range guesses {
+			switch got := send(r, "POST", "/logger/label", label(t, 3, "web1"), basic("amy", "guess")...); got.status {
+			case http.StatusTooManyRequests:
+				refused++
+			case http.StatusForbidden:
+			default:
+				t.Fatal(got)
+			}
 		}
-	}
-	if refused < 2 || refused > 3 { // one is forgotten each two seconds
-		t.Errorf("%d guesses were refused, want 3", refused)
+	}, func() { send(r, "GET", "/logger/ping", "", basic("bob", "y")...) })
+	t.Logf("refused: %d of %d guesses", refused, guesses)
+	forgotten := 1 + int(time.Since(began)/(time.Minute/loginlimit.GatewayPerMinute))
+	if compared := guesses - refused; compared < loginlimit.GatewayPerMinute || compared > loginlimit.GatewayPerMinute+forgotten {
+		t.Errorf("%d of %d guesses were compared with the password, want %d", compared, guesses, loginlimit.GatewayPerMinute)
 	}
 	post(t, r, "/logger/label", label(t, 3, "web1"), 429, basic("amy", "x")...)
 	post(t, r, "/logger/label", label(t, 3, "web1"), 200, basic("bob", "y")...)
@@ -702,37 +767,55 @@ func TestSlow(t *testing.T) {
 	post(t, r, "/logger/volume/0/"+n, record(24, 0)[8:], 200)
 }
 
-// Close does not wait for a body that does not come. The status tells the sender to send it again.
+// Close does not wait for bodies that do not come. The status tells the sender to send it again.
 func TestCloseSlow(t *testing.T) {
-	r := open(t, push.ReceiverOptions{Limits: push.Limits{RequestTimeout: time.Hour}})
+	bodies := pcptest.AttackSize(1, 500)
+	r := open(t, push.ReceiverOptions{Limits: push.Limits{RequestTimeout: time.Hour, MaxArchivesPerClient: bodies}})
 	srv := httptest.NewServer(r)
 	defer srv.Close()
-	n := begin(t, r, "web1")
-	pr, pw := io.Pipe()
-	defer pw.Close()
-	done := make(chan int, 1)
-	go func() {
-		resp, err := srv.Client().Post(srv.URL+"/logger/volume/0/"+n, "", pr)
-		if err != nil {
-			done <- 0
-			return
+	part := record(24, 0)[:8]
+	done := make(chan int, bodies)
+	var writers []*io.PipeWriter
+	for range bodies {
+		n := begin(t, r, "web1")
+		pr, pw := io.Pipe()
+		defer pw.Close()
+		writers = append(writers, pw)
+		go func() {
+			resp, err := srv.Client().Post(srv.URL+"/logger/volume/0/"+n, "", pr)
+			if err != nil {
+				done <- 0
+				return
+			}
+			resp.Body.Close()
+			done <- resp.StatusCode
+		}()
+		if _, err := pw.Write([]byte(part)); err != nil {
+			t.Fatal(err)
 		}
-		resp.Body.Close()
-		done <- resp.StatusCode
-	}()
-	if _, err := pw.Write([]byte(record(24, 0)[:8])); err != nil {
-		t.Fatal(err)
 	}
-	for r.Stats().Held == 0 {
+	for r.Stats().Held < int64(bodies*len(part)) {
 		time.Sleep(time.Millisecond)
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
+	pcptest.Attack(t, func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}, nil)
+	for _, pw := range writers {
+		pw.Close()
 	}
-	pw.Close()
-	if status := <-done; status != 503 && status != 0 {
-		t.Errorf("status %d, want 503: the sender goes on with the next receiver", status)
+	unavailable := 0
+	for range bodies {
+		switch status := <-done; status {
+		case http.StatusServiceUnavailable:
+			unavailable++
+		case 0:
+		default:
+			t.Errorf("status %d, want 503: the sender goes on with the next receiver", status)
+		}
 	}
+	t.Logf("refused: %d of %d bodies with 503, the others without a reply", unavailable, bodies)
 }
 
 // Many senders at the same time, and several requests for one archive, over real connections.

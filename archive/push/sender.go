@@ -74,6 +74,7 @@ type Sender struct {
 	offsets bool   // the receiver knows them
 	begun   bool   // an archive before this one has been begun
 	batch   int    // bytes of records in a request: fewer after failures
+	most    int    // greatest batch: less after a request that was too long for a proxy
 	unsure  bool   // a request has failed, so the receiver is asked where its file ends
 	end     fileEnd
 }
@@ -113,11 +114,12 @@ func (e *LostError) Unwrap() error { return e.Err }
 func (o SenderOptions) New(ctx context.Context) (*Sender, error) {
 	o.MaxBuffer = cmp.Or(o.MaxBuffer, DefaultMaxBuffer)
 	o.Timeout = cmp.Or(o.Timeout, DefaultSendTimeout)
-	s := &Sender{opts: o, client: o.Client, wake: make(chan struct{}, 1), batch: maxBatch}
+	s := &Sender{opts: o, client: o.Client, wake: make(chan struct{}, 1), batch: maxBatch, most: maxBatch}
 	if err := s.locate(); err != nil {
 		return nil, err
 	}
 	if err := s.ping(ctx); err != nil {
+		s.client.CloseIdleConnections()
 		return nil, err
 	}
 	s.stats.Connected = true

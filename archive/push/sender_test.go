@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -494,13 +496,15 @@ func TestRefused(t *testing.T) {
 // A slow network gets on: of each request, what arrived in its time counts, and requests become
 // shorter. Behind a proxy that limits requests they do, too.
 func TestSlowNetwork(t *testing.T) {
+	records := pcptest.AttackSize(4, 60)
 	for name, limit := range map[string]int{"slow": 10 << 10, "proxy": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
 			rc := open(t, push.ReceiverOptions{Dir: dir})
 			defer rc.Close()
 			inner := &wire{h: rc}
-			s, err := push.SenderOptions{URL: "http://far", Client: &http.Client{Transport: slowWire{inner, limit}}}.New(t.Context())
+			slow := &slowWire{inner, limit, 0}
+			s, err := push.SenderOptions{URL: "http://far", Client: &http.Client{Transport: slow}}.New(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -516,10 +520,10 @@ func TestSlowNetwork(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := pdu.Desc{PMID: pdu.MakePMID(60, 0, 1), Type: pdu.TypeString, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
-			for i := range 4 { // a record does not arrive in the time of a request
+			for i := range records { // a record does not arrive in the time of a request
 				b := pdu.ResultWriter{Time: start.Add(time.Duration(i) * time.Second)}
 				b.Begin(d.PMID)
-				b.Atom(pdu.NoInst, pdu.String(strings.Repeat(string(rune('a'+i)), 500<<10)))
+				b.Atom(pdu.NoInst, pdu.String(strings.Repeat(string(rune('a'+i%26)), 500<<10)))
 				for _, w := range []*archive.Writer{local, far} {
 					if err := errors.Join(w.WriteMetric(archive.Metric{Desc: d, Names: []string{"one"}}), w.WriteSets(&b)); err != nil {
 						t.Fatal(err)
@@ -529,10 +533,15 @@ func TestSlowNetwork(t *testing.T) {
 			if err := errors.Join(local.Close(), far.Close()); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(records)*5*time.Minute)
 			defer cancel()
+			began := time.Now()
 			if err := s.Close(ctx); err != nil {
 				t.Errorf("%s: %v", name, err)
+			}
+			t.Logf("%s: %d requests in %v, and %d that were too long", name, len(inner.log), time.Since(began).Round(time.Second), slow.refused)
+			if slow.refused > 2 {
+				t.Errorf("%s: %d requests were too long: the sender forgets the limit", name, slow.refused)
 			}
 			compareFiles(t, filepath.Join(dir, "web1", "20261124.00.30"), base)
 		})
@@ -543,13 +552,15 @@ func TestSlowNetwork(t *testing.T) {
 // limit it refuses longer requests, as proxies do.
 type slowWire struct {
 	*wire
-	limit int
+	limit   int
+	refused int
 }
 
-func (w slowWire) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *slowWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(r.Body)
 	switch took := time.Duration(0); {
 	case w.limit == 0 && len(body) > 600<<10:
+		w.refused++
 		return &http.Response{StatusCode: 413, Status: "413", Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 	case w.limit == 0:
 	default:
@@ -569,29 +580,60 @@ func (w slowWire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // The password goes to the host and the port of the URL alone. Redirects do not change that.
 func TestRedirects(t *testing.T) {
-	elsewhere := 0
+	elsewhere, hops, status := 0, 0, http.StatusTemporaryRedirect
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
 	defer other.Close()
 	rc := open(t, push.ReceiverOptions{})
 	to := ""
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/logger/") || to != "" {
-			http.Redirect(w, r, to+strings.TrimPrefix(r.URL.Path, "/old"), http.StatusTemporaryRedirect)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case hops > 0: // to itself
+			hops--
+			http.Redirect(w, r, r.URL.Path, status)
+			return
+		case !strings.HasPrefix(r.URL.Path, "/logger/") || to != "":
+			http.Redirect(w, r, to+strings.TrimPrefix(r.URL.Path, "/old"), status)
 			return
 		}
 		rc.ServeHTTP(w, r)
 	}))
+	var open atomic.Int64
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}
+	srv.Start()
 	defer srv.Close()
 	if s, err := (push.SenderOptions{URL: srv.URL + "/old"}).New(t.Context()); err != nil {
 		t.Error("to the same host:", err)
 	} else {
 		s.Close(t.Context())
 	}
-	to = other.URL
-	_, err := push.SenderOptions{URL: strings.Replace(srv.URL, "://", "://web:s3cret@", 1)}.New(t.Context())
-	if err == nil || !strings.Contains(err.Error(), other.URL) || strings.Contains(err.Error(), "s3cret") || elsewhere > 0 {
-		t.Errorf("to another port: %v, %d requests there", err, elsewhere)
-	}
+	statuses := []int{http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther}
+	targets := []string{other.URL, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), strings.Replace(srv.URL, "http:", "https:", 1),
+		strings.Replace(srv.URL, "127.0.0.1", "localhost", 1), strings.Replace(other.URL, "http:", "", 1)}
+	many, refused := pcptest.AttackSize(len(targets), 5000), 0
+	pcptest.Attack(t, func() {
+		for i := range many {
+			to, status, hops = targets[i%len(targets)], statuses[i/len(targets)%len(statuses)], i/25%4
+			_, err := push.SenderOptions{URL: strings.Replace(srv.URL, "://", "://web:s3cret@", 1)}.New(t.Context())
+			if err == nil || strings.Contains(err.Error(), "s3cret") || elsewhere > 0 {
+				t.Fatalf("status %d to %s: %v, %d requests there", status, to, err, elsewhere)
+			}
+			refused++
+		}
+	}, nil)
+	t.Logf("refused: %d of %d redirects to another host or port", refused, many)
+	pcptest.Retry(t, func() string {
+		if n := open.Load(); n > 0 {
+			return fmt.Sprintf("%d connections of senders that do not exist", n)
+		}
+		return ""
+	})
 }
 
 // Users, tokens and TLS, over real connections; a password is in no error.
