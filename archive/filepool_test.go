@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -48,7 +49,7 @@ func (f *countedFile) Close() error {
 
 // TestManyVolumes reads an archive with more volumes than a set keeps open, forward and backward.
 func TestManyVolumes(t *testing.T) {
-	const volumes = 3 * archive.MaxOpenFiles
+	volumes := pcptest.AttackSize(3*archive.MaxOpenFiles, 20_000)
 	files := &openFS{MapFS: fstest.MapFS{}}
 	m := newMaker(files.MapFS, "a", 3, epoch)
 	for n := range volumes {
@@ -58,6 +59,19 @@ func TestManyVolumes(t *testing.T) {
 		m.value(n, at(float64(n)), uint64(n))
 	}
 	delete(files.MapFS, "a.index") // it has no entries
+	pcptest.Attack(t, func() { readVolumes(t, files, volumes) }, nil)
+	t.Logf("of %d volumes %d were open at once", volumes, files.most.Load())
+	if n := files.most.Load(); n > archive.MaxOpenFiles+1 {
+		t.Errorf("%d files were open at once, want at most %d", n, archive.MaxOpenFiles)
+	}
+	if n := files.open.Load(); n != 0 {
+		t.Errorf("%d files are open after Close", n)
+	}
+}
+
+// readVolumes reads an archive with a record in each of its volumes, forward and backward.
+func readVolumes(t *testing.T, files fs.FS, volumes int) {
+	t.Helper()
 	set, err := archive.Options{FS: files}.Open(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
@@ -80,16 +94,10 @@ func TestManyVolumes(t *testing.T) {
 	if n := count(c.Prev); n != volumes {
 		t.Errorf("%d records backward, want %d", n, volumes)
 	}
-	if err := c.SeekNext(epoch.Add(volumes / 2 * time.Second)); err != nil {
+	if err := c.SeekNext(epoch.Add(time.Duration(volumes/2) * time.Second)); err != nil {
 		t.Error(err)
-	}
-	if n := files.most.Load(); n > archive.MaxOpenFiles+1 {
-		t.Errorf("%d files were open at once, want at most %d", n, archive.MaxOpenFiles)
 	}
 	if err := set.Close(); err != nil {
 		t.Error(err)
-	}
-	if n := files.open.Load(); n != 0 {
-		t.Errorf("%d files are open after Close", n)
 	}
 }

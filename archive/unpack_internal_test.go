@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os/exec"
 	"syscall"
 	"testing"
 	"testing/fstest"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -32,11 +34,30 @@ func TestUnpackRatio(t *testing.T) {
 		z.Write(zeros)
 	}
 	z.Close()
-	files := fstest.MapFS{"a.gz": {Data: b.Bytes()}}
-	src, err := (&Options{FS: files, TempDir: t.TempDir()}).openSource(t.Context(), "a.gz")
-	if !errors.Is(err, pdu.ErrLogRec) {
-		t.Errorf("%d bytes of %d: %v, %v", len(zeros), b.Len(), src, err)
+	name, packed := "a.gz", b.Bytes()
+	if pcptest.AttackSize(0, 1) > 0 {
+		name, packed = "a.xz", zerosXZ(t)
 	}
+	o := Options{FS: fstest.MapFS{name: {Data: packed}}, TempDir: t.TempDir()}
+	pcptest.Attack(t, func() {
+		src, err := o.openSource(t.Context(), name)
+		if !errors.Is(err, pdu.ErrLogRec) {
+			t.Errorf("%d bytes: %v, %v", len(packed), src, err)
+		}
+		t.Logf("refused: %d bytes of %s: %v", len(packed), name, err)
+	}, nil)
+}
+
+// zerosXZ returns an xz file of 366 kB that unpacks to 2.3 GB.
+func zerosXZ(t *testing.T) []byte {
+	pcptest.Need(t, "xz")
+	cmd := exec.Command("xz", "-c")
+	cmd.Stdin = bytes.NewReader(make([]byte, 64<<20))
+	b, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Repeat(b, 2300/64)
 }
 
 // What is unpacked leaves some space to others, and not much of a large disk.
