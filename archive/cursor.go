@@ -120,7 +120,7 @@ func (c *Cursor) end(a *Archive) (archiveEnd, error) {
 	if err == nil {
 		return e, nil
 	}
-	return archiveEnd{a.label.Start, a.firstVolume(), a.label.Len()}, c.set.tolerate(a, err)
+	return archiveEnd{time: a.label.Start, volume: a.firstVolume(), offset: a.label.Len()}, c.set.tolerate(a, err)
 }
 
 // read says that a record of an archive was read.

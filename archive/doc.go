@@ -65,6 +65,9 @@
 // [MoveOptions] moves, copies and removes all files of an archive. [RepairOptions] repairs an
 // archive with a truncated file, or with a missing or damaged index or label.
 //
+// Reading a single archive that ends inside a record gives the records before that, and then an
+// error. [Set.CheckEnd] reports such an end to programs that stop before it.
+//
 // # Archives that are being written
 //
 // A Cursor at the end sees records that are appended later. [Set.Refresh] looks for new metadata

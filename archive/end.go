@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"errors"
+	"io"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -11,6 +13,7 @@ type archiveEnd struct {
 	time   time.Time
 	volume int
 	offset int64
+	rest   error // about the bytes after it; nil if there are none
 }
 
 // An endKey tells whether an archive has grown: its last volume and the size of that.
@@ -43,10 +46,14 @@ func (a *Archive) end() (archiveEnd, error) {
 	if size > 0 && key == a.endKey {
 		return a.ended, nil
 	}
-	var first error
+	var first, rest error
 	for i := len(volumes) - 1; i >= 0; i-- {
 		e, ok, err := a.endOf(st, volumes[i].Number)
+		if rest == nil {
+			rest = e.rest
+		}
 		if ok {
+			e.rest = rest
 			a.ended, a.endKey = e, key
 			return e, nil
 		}
@@ -74,7 +81,7 @@ func (a *Archive) endOf(st *archiveState, volume int) (e archiveEnd, ok bool, er
 	}
 	w.off = size
 	if found, _ := w.prevIn(); found && w.sound() {
-		return archiveEnd{w.rec.Time, volume, size}, true, nil
+		return archiveEnd{time: w.rec.Time, volume: volume, offset: size}, true, nil
 	}
 	for i := len(st.index) - 1; i >= 0 && !ok; i-- {
 		if at := st.index[i]; at.Volume == volume && at.Data >= w.first() && at.Data < size {
@@ -92,12 +99,40 @@ func (a *Archive) endOf(st *archiveState, volume int) (e archiveEnd, ok bool, er
 func (w *walker) lastFrom(off int64) (e archiveEnd, ok bool) {
 	w.off = off
 	for {
-		if found, err := w.nextIn(); !found || err != nil || !w.sound() {
+		at := w.off
+		found, err := w.nextIn()
+		if err == nil && found {
+			err = w.rec.resultInPlace(&w.result)
+		}
+		if err == nil && !found && at < w.win.size {
+			err = w.failed(cutShort(pdu.ErrLogRec, "%d bytes at the end of the file", w.win.size-at))
+		}
+		if err != nil || !found {
+			e.rest = err
 			return e, ok
 		}
-		e, ok = archiveEnd{w.rec.Time, w.file.volume, w.off}, true
+		e, ok = archiveEnd{time: w.rec.Time, volume: w.file.volume, offset: w.off}, true
 	}
 }
 
 // sound reports whether the record that was read last can be decoded.
 func (w *walker) sound() bool { return w.rec.resultInPlace(&w.result) == nil }
+
+// CheckEnd reports a record that is cut short at the end of the last archive to
+// Options.Damaged, once, and returns what that returned. Without it, a program that takes such a
+// record for the end of the archive does not notice the loss. With Options.Growing, it reports
+// nothing.
+func (s *Set) CheckEnd() error {
+	a := s.archives[len(s.archives)-1]
+	if a.opts.Growing {
+		return nil
+	}
+	e, err := a.end()
+	if err != nil {
+		return nil // End returns it
+	}
+	if !errors.Is(e.rest, io.ErrUnexpectedEOF) {
+		return nil // reading returns it
+	}
+	return a.reportDamage(e.rest)
+}

@@ -56,7 +56,7 @@ type Options struct {
 	//   - After a malformed record, reading continues with the next archive.
 	//
 	// Several goroutines may call it. The default logs a warning to slog.Default and returns nil.
-	// It is not called for an archive that is opened alone: errors of that are returned.
+	// For an archive that is opened alone, only [Set.CheckEnd] calls it: other errors are returned.
 	Damaged func(error) error
 }
 
@@ -155,6 +155,11 @@ func (s *Set) tolerate(a *Archive, err error) error {
 	case errors.Is(err, pdu.ErrLogFile) || errors.Is(err, pdu.ErrLogOverlap):
 		return err // reported once, after which the cursor moves on
 	}
-	a.damage.Do(func() { a.verdict = s.reportDamage(err) })
+	return a.reportDamage(err)
+}
+
+// reportDamage returns what Options.Damaged decides about this archive.
+func (a *Archive) reportDamage(err error) error {
+	a.damage.Do(func() { a.verdict = a.set.reportDamage(err) })
 	return a.verdict
 }

@@ -99,6 +99,7 @@ func (r *reducer) run(ctx context.Context) error {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+	opts.Files.Damaged = r.DamagedArchive
 	pc, err := opts.Open(ctx, input)
 	if err != nil {
 		return r.Errorf("Error: cannot open archive \"%s\" (ctx_a): %w", tool.EscapeName(input), tool.Cause(err))

@@ -189,11 +189,8 @@ func tlsReason(err error) string {
 
 // Archive returns advice on an archive that cannot be opened, or "".
 func Archive(path string, err error) string {
-	if e, ok := errors.AsType[*archive.Error](err); ok && contradicts(pdu.FromError(err)) {
-		return strings.TrimPrefix(e.Error(), "archive: ")
-	}
-	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOENT) && pdu.FromError(err) != pdu.FromError(syscall.ENOENT) {
-		return ""
+	if !isMissing(err) {
+		return Damage(err)
 	}
 	first, _, _ := strings.Cut(path, ",")
 	dir := filepath.Dir(first)
@@ -216,14 +213,18 @@ func Archive(path string, err error) string {
 	return fmt.Sprintf("archives in %s: %s", dir, some(names))
 }
 
-// contradicts reports whether a code says that archives of one set contradict each other.
-func contradicts(code pdu.Error) bool {
-	switch code {
-	case pdu.ErrLogHost, pdu.ErrLogOverlap,
-		pdu.ErrLogChangeType, pdu.ErrLogChangeSem, pdu.ErrLogChangeInDom, pdu.ErrLogChangeUnits:
-		return true
+// Damage returns the file of an archive and the place in it that an error is about, or "".
+func Damage(err error) string {
+	e, ok := errors.AsType[*archive.Error](err)
+	if !ok || isMissing(err) {
+		return ""
 	}
-	return false
+	return strings.TrimPrefix(e.Error(), "archive: ")
+}
+
+// isMissing reports whether a file does not exist.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || pdu.FromError(err) == pdu.FromError(syscall.ENOENT)
 }
 
 // quoted is a path in a pattern of package filepath that stands for itself.

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -65,8 +67,21 @@ func Cause(err error) error {
 	if err == nil {
 		return nil
 	}
+	if e, ok := errors.AsType[*archive.Error](err); ok {
+		return &archiveCause{pdu.FromError(err), e}
+	}
 	return pdu.FromError(err)
 }
+
+// An archiveCause is a code with PCP's text. Report prints its place in the archive as a hint.
+type archiveCause struct {
+	code  error
+	where *archive.Error
+}
+
+func (e *archiveCause) Error() string { return e.code.Error() }
+
+func (e *archiveCause) Unwrap() []error { return []error{e.code, e.where} }
 
 // UsageErrorf makes the error of a command line that a tool cannot use: the message, which is printed as it stands and
 // may be empty, and the usage message. It wraps ErrUsage.
@@ -88,12 +103,12 @@ func (c *Command) Report(err error) (status int) {
 		return 0
 	}
 	exit, ok := errors.AsType[*ExitError](err)
+	if c.hints() {
+		defer func() { c.Hint(hintOf(exit, err)) }()
+	}
 	if !ok {
 		fmt.Fprintf(c.stderr(), "%s: %s\n", c.Name, Escape(err.Error()))
 		return 1
-	}
-	if exit.hint != nil && c.hints() {
-		defer func() { c.Hint(exit.Hint()) }()
 	}
 	if exit.redirected {
 		c.printRedirected(Escape(exit.Message))
@@ -105,6 +120,14 @@ func (c *Command) Report(err error) (status int) {
 	}
 	io.WriteString(c.stderr(), Escape(message))
 	return exit.Status
+}
+
+// hintOf returns the advice on an error. That on a damaged archive names the file and the place.
+func hintOf(exit *ExitError, err error) string {
+	if exit != nil && exit.hint != nil {
+		return exit.Hint()
+	}
+	return hint.Damage(err)
 }
 
 // printRedirected prints a message where PCP_STDERR says. The counterpart of pmprintf(3) and pmflush(3).

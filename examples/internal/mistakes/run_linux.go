@@ -149,7 +149,8 @@ func newPlaces(t *testing.T) *places {
 	return p
 }
 
-// newDir returns a directory with the files and the archive web1.
+// newDir returns a directory with the files, the archive web1, and two damaged copies: the
+// volume of cut and the metadata of cutmeta have lost their last bytes.
 func (p *places) newDir(t *testing.T) string {
 	t.Helper()
 	dir := pcptest.ShortDir(t)
@@ -170,6 +171,20 @@ func (p *places) newDir(t *testing.T) string {
 	}
 	if err == nil {
 		err = im.Close()
+	}
+	for base, damaged := range map[string]string{"cut": ".0", "cutmeta": ".meta"} {
+		for _, suffix := range []string{".0", ".meta", ".index"} {
+			var b []byte
+			if err == nil {
+				b, err = os.ReadFile(filepath.Join(dir, "web1"+suffix))
+			}
+			if suffix == damaged {
+				b = b[:max(0, len(b)-4)]
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, base+suffix), b, 0o600)
+			}
+		}
 	}
 	if err != nil {
 		t.Fatal(err)

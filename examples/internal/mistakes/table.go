@@ -50,6 +50,20 @@ var table = []mistake{
 	{name: "wrong archive in pmrep", program: "pmrep", args: "-s 1 -a wbe1 demo.load",
 		want: []string{"pmrep: No such file or directory", "hint: similar archives in .: web1"}},
 
+	// Damaged archives: a program shows what it can read, and names the file once.
+	{name: "end of an archive cut off", program: "pmval", args: "-t 30 -a cut demo.load",
+		want: []string{"pmval: Warning: cut.0: record 2 at offset 864: record of 56 bytes, of which the file has 52", "10:00:00.000 "}},
+	{name: "end of an archive cut off, read by record", program: "pmval", args: "-U cut demo.load",
+		want: []string{"pmval: pmFetchArchive: Corrupted record in a PCP archive log\nhint: cut.0: record 2 at offset 864: record of 56 bytes"}},
+	{name: "metadata of an archive cut off", program: "pmval", args: "-a cutmeta demo.load",
+		want: []string{`Cannot open archive "cutmeta": Corrupted record`, "hint: cutmeta.meta: record 1 at offset", "of which the file has"}},
+	{name: "end of an archive cut off, in pmrep", program: "pmrep", args: "-t 30 -a cut demo.load",
+		want: []string{"pmrep: Warning: cut.0: record 2 at offset 864"}},
+	{name: "end of an archive cut off, in pmrep by record", program: "pmrep", args: "-u -a cut demo.load",
+		want: []string{"pmrep: Corrupted record in a PCP archive log\nhint: cut.0: record 2 at offset 864"}},
+	{name: "metadata of an archive cut off, in pmrep", program: "pmrep", args: "-a cutmeta demo.load",
+		want: []string{"pmrep: Corrupted record in a PCP archive log\nhint: cutmeta.meta: record 1 at offset"}},
+
 	// The collector.
 	{name: "port of pmcd in use", program: "pmcd", args: "-p $BUSY -s socket",
 		want: []string{"pmcd: cannot listen on 127.0.0.1:$BUSY: the port is in use, perhaps by another pmcd", "choose a port with -p"}},

@@ -73,6 +73,9 @@ func (p *interpolator) checkEnd(t moment) error {
 	if p.end != beforeAll && t <= p.end+endSlack {
 		return nil
 	}
+	if err := p.s.shared.CheckEnd(); err != nil {
+		return err
+	}
 	end, err := p.s.shared.End()
 	if err != nil && p.end == beforeAll { // no record at the end is good: only the start is known
 		end = p.start
