@@ -73,6 +73,23 @@ func (c *Context) Reconnect(ctx context.Context) error {
 	return c.fail("reconnect", "", c.inTurn(ctx, func() error { return c.src.Reconnect(ctx) }))
 }
 
+// Disconnected reports whether the collector has closed the connection, or has gone, although no
+// request has failed yet. It sends nothing and does not wait, so a program that seldom makes
+// requests can call it in between. It is false for archives and contexts in this process. Only on
+// Linux does it notice this before a request fails.
+func (c *Context) Disconnected() bool {
+	for src := c.src; ; {
+		if h, ok := src.(*host); ok {
+			return h.disconnected()
+		}
+		over, ok := src.(interface{ Unwrap() source.Source })
+		if !ok {
+			return false
+		}
+		src = over.Unwrap()
+	}
+}
+
 // Dup opens another context on the same source, with the same profile and, if that is
 // a collector, a connection of its own. With Dialer.AutoReconnect, what is checked after a
 // Gap is copied, too, and there need not be a connection at present. The counterpart of pmDupContext(3).

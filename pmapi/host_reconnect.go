@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -70,6 +71,13 @@ func (h *host) Reconnect(ctx context.Context) error {
 }
 
 var errReconnect = errors.New("Reconnect was called")
+
+// disconnected reports whether there is no connection, or one that the other end has closed.
+func (h *host) disconnected() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.link == nil || rawconn.Ended(h.link.conn)
+}
 
 // replace opens a connection in the place of an old one, or of none, unless it is
 // too early to try again. Errors: pdu.ErrNoContext, that of ctx, or an unreachable.

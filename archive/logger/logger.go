@@ -3,6 +3,7 @@ package logger
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -285,8 +286,8 @@ func (l *Logger) loop(ctx context.Context) error {
 		if err != nil {
 			return l.endOf(err)
 		}
-		if wait < 0 { // nothing is due ever
-			wait = time.Hour
+		if wait < 0 || wait > checkConnection { // perhaps nothing is due ever
+			wait = checkConnection
 		}
 		timer.Reset(wakeAfter(wait))
 		select {
@@ -338,6 +339,9 @@ func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 	}
 	if err := l.endReached(); err != nil {
 		return 0, err
+	}
+	if !l.lost && l.src.Disconnected() {
+		l.lose(io.EOF)
 	}
 	if l.lost && time.Until(l.retry) <= 0 {
 		if _, err := l.reconnect(ctx); err != nil {

@@ -19,6 +19,10 @@ const (
 // retryLost is how often a connection is tried, unless the context's Dialer.Backoff forbids it.
 const retryLost = time.Second
 
+// checkConnection is how often a logger that waits looks whether its connection still exists. A
+// connection that has ended is made anew at once, so that the next record is not missed.
+const checkConnection = time.Second
+
 // isLost reports whether an error of a request for metadata is one of the connection, or the end of the context, whatever its cause. The
 // code of an agent that does not reply looks the same: so it asks the collector for something else.
 func (l *Logger) isLost(ctx context.Context, err error) bool {
