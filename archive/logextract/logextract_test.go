@@ -138,8 +138,8 @@ func TestFailureKeepsOthers(t *testing.T) {
 
 // TestSessions has archives of a logger whose collector went on, or did not.
 func TestSessions(t *testing.T) {
-	n := names(t, "a", "b", "c")
-	for i, s := range []archive.Session{{PMCD: 7, Seqnum: 1}, {PMCD: 7, Seqnum: 1}, {PMCD: 8, Seqnum: 1}} {
+	n := names(t, "a", "b", "c", "d", "e")
+	for i, s := range []archive.Session{{PMCD: 7, Seqnum: 1}, {PMCD: 7, Seqnum: 1}, {PMCD: 8, Seqnum: 1}, {}, {}} {
 		b := build(t, n[i], 3)
 		from := float64(10 * i)
 		b.check(b.WritePrologue(at(from), s))
@@ -150,7 +150,10 @@ func TestSessions(t *testing.T) {
 	for _, test := range []struct {
 		always bool
 		want   []string
-	}{{false, []string{"12.001 mark"}}, {true, []string{"2.001 mark", "12.001 mark"}}} {
+	}{
+		{false, []string{"12.001 mark", "22.001 mark"}},
+		{true, []string{"2.001 mark", "12.001 mark", "22.001 mark", "32.001 mark"}},
+	} {
 		out := dump(t, run(t, logextract.Options{Marks: test.always}, n...))
 		marks := slices.DeleteFunc(out, func(s string) bool { return !strings.HasSuffix(s, "mark") })
 		if d := cmp.Diff(test.want, marks); d != "" {

@@ -303,10 +303,14 @@ func (m *merger) endIndex() error {
 	return m.out.WriteIndex(end)
 }
 
-// A session is what a logger says of its collector; see archive.Session.
-type session struct{ pmcd, seqnum uint64 }
+// A session is what a logger says of its collector; see archive.Session. 0 is a value like
+// others: loggers record it if they cannot ask the collector.
+type session struct {
+	pmcd, seqnum       uint64
+	hasPMCD, hasSeqnum bool
+}
 
-func (s session) known() bool { return s.pmcd != 0 && s.seqnum != 0 }
+func (s session) known() bool { return s.hasPMCD && s.hasSeqnum }
 
 // see takes note of a record of five metrics, as the prologue and the epilogue have.
 func (s *session) see(r *archive.Record) {
@@ -333,11 +337,17 @@ func (s *session) see(r *archive.Record) {
 		}
 		switch set.PMID {
 		case pmcdPID:
-			s.pmcd, _ = pdu.As[uint64](set.Atom(0, pdu.TypeU64))
+			s.pmcd, s.hasPMCD = onlyNumber(set, pdu.TypeU64)
 		case pmcdSeqnum:
-			s.seqnum, _ = pdu.As[uint64](set.Atom(0, pdu.TypeU32))
+			s.seqnum, s.hasSeqnum = onlyNumber(set, pdu.TypeU32)
 		}
 	}
+}
+
+// onlyNumber returns the only value of a set; ok is false if it is not a number.
+func onlyNumber(set pdu.ValueSet, typ pdu.Type) (n uint64, ok bool) {
+	n, err := pdu.As[uint64](set.Atom(0, typ))
+	return n, err == nil
 }
 
 var pmcdPID, pmcdSeqnum = pdu.MakePMID(2, 0, 23), pdu.MakePMID(2, 0, 24)
