@@ -105,10 +105,7 @@ var errNoAgents = errors.New("no PMDAs found in the configuration file")
 // readConfig reads the configuration file. It returns no Config without agents.
 func (o *options) readConfig() (*pmcdconf.Config, error) {
 	path := o.config
-	conf, err := (&pmcdconf.Loader{Debug: o.debugTo("appl1")}).Load(path)
-	if w := o.debugTo("appl1"); w != nil && conf != nil && conf.Access != nil {
-		conf.Access.WriteTables(w, nil)
-	}
+	conf, err := pmcdconf.Load(path)
 	if conf != nil && len(conf.Agents) == 0 {
 		if err == nil {
 			return nil, fmt.Errorf("%w %q: add lines of agents, or run without -c", errNoAgents, path)

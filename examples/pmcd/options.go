@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -40,9 +37,8 @@ type options struct {
 	verify     bool
 	noRestart  bool
 	reqAuth    bool
-	debug      map[string]bool // options of -D
-	debugOut   io.Writer       // the log, once there is one
-	debugEarly bytes.Buffer    // what the daemon itself prints with the debug options before
+	verbose    bool            // -D
+	debugTrace collector.Trace // of -D pdu
 	trace      collector.Trace
 	report     string // -x
 	remoteCert bool
@@ -135,27 +131,17 @@ func (o *options) set() *getopt.Set {
 	}}
 }
 
+// setDebug takes all options that C pmcd knows. Each makes the log say more; pdu adds all PDUs.
 func (o *options) setDebug(v string) error {
 	names, ok := pmlog.ParseDebug(v)
 	if !ok {
 		return fmt.Errorf("unrecognized debug options specification (%s)", v)
 	}
-	if o.debug == nil {
-		o.debug = map[string]bool{}
+	o.verbose = true
+	if pmlog.DebugOn(names)["pdu"] {
+		o.debugTrace = collector.TracePDUs | collector.TraceUnbuffered
 	}
-	maps.Copy(o.debug, pmlog.DebugOn(names))
 	return nil
-}
-
-// debugTo is where the daemon itself prints what a debug option shows, nil without the option.
-func (o *options) debugTo(option string) io.Writer {
-	switch {
-	case !o.debug[option]:
-		return nil
-	case o.debugOut != nil:
-		return o.debugOut
-	}
-	return &o.debugEarly
 }
 
 // setNames takes no empty name, since that of PCP's file is not meant.

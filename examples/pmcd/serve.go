@@ -18,9 +18,7 @@ import (
 
 // serve runs the collector until a signal ends it.
 func (d *daemon) serve(out io.Writer, ports []requestPort) error {
-	d.out, d.debugOut = out, out
-	d.debugEarly.WriteTo(out)
-	d.conf.Debug(d.debugTo("config"))
+	d.out = out
 	listeners := listeners(ports)
 	if d.config != "" {
 		d.writeEnv(out)
@@ -92,7 +90,7 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 // newServer makes the collector that the options and the configuration ask for.
 func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	level := slog.LevelInfo
-	if len(d.debug) > 0 {
+	if d.verbose {
 		level = slog.LevelDebug
 	}
 	agents := dso.Agents(d.conf)
@@ -101,7 +99,7 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	}
 	srv := &collector.Server{
 		Logger: d.logger(out, level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
-		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace, Debug: d.debug, DebugWriter: out, DSO: agents,
+		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace | d.debugTrace, DSO: agents,
 	}
 	srv.CredsRequired, srv.RequireClientCert = d.reqAuth, d.remoteCert
 	if d.cfg.conf != nil {

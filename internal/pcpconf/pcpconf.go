@@ -42,13 +42,8 @@ var defaults = map[string]string{
 // A Conf is a set of settings. The zero Conf has the defaults. It does not change
 // and is safe for concurrent use.
 type Conf struct {
-	file  map[string]string
-	debug io.Writer
+	file map[string]string
 }
-
-// Debug makes Get print each setting, in the form of the debug option config of
-// PCP's programs; nil for no more. It is not for concurrent use.
-func (c *Conf) Debug(w io.Writer) { c.debug = w }
 
 // Load reads a file of settings; an empty path means $PCP_CONF, or else
 // DefaultPath below $PCP_DIR. A file that does not exist leaves the defaults,
@@ -107,14 +102,6 @@ func Parse(r io.Reader) (*Conf, error) {
 // of the file; else the default; else "". The counterpart of pmGetConfig(3), which
 // ends the program if there is no file, and of pmGetOptionalConfig(3).
 func (c *Conf) Get(name string) string {
-	v := c.get(name)
-	if c.debug != nil {
-		fmt.Fprintf(c.debug, "pmgetconfig: %s=%s\n", name, v)
-	}
-	return v
-}
-
-func (c *Conf) get(name string) string {
 	if v, ok := os.LookupEnv(name); ok {
 		return v
 	}
@@ -131,7 +118,7 @@ func (c *Conf) Environ() []string {
 	maps.Copy(names, c.file)
 	env := make([]string, 0, len(names))
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		env = append(env, name+"="+c.get(name))
+		env = append(env, name+"="+c.Get(name))
 	}
 	return env
 }

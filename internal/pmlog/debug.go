@@ -53,19 +53,6 @@ func DebugOn(names []string) map[string]bool {
 	return on
 }
 
-// BitsOf is the sum of the bits of options, as far as they have one.
-func BitsOf(on map[string]bool) (bits uint32) {
-	for i, o := range DebugNames[:slices.Index(DebugNames, "http")+1] {
-		if on[o] {
-			bits |= 1 << i
-		}
-	}
-	if on["desperate"] {
-		bits |= desperateBit
-	}
-	return bits
-}
-
 // desperateBit is the bit of the option desperate.
 const desperateBit = 1 << 30
 

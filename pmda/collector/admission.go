@@ -58,9 +58,7 @@ func (c *client) checkHostLocked() error {
 		}
 	}
 	defer c.updateDenied()
-	err := c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })
-	c.s.debugHost(c, c.admission.host.denied, err)
-	return err
+	return c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })
 }
 
 // checkAccount applies the access rules for users and groups.

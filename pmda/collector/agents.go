@@ -171,7 +171,6 @@ func (s *Server) sendAllAttributes(h pmda.Handler) {
 // noteAdded notes for all clients that an agent was added. s.mu is held.
 func (s *Server) noteAdded(a *agent) {
 	s.traceAgent(a, a.remote.Load(), true)
-	s.debugAgent(a, a.remote.Load())
 	s.seqnum.Add(1)
 	if a.domain() != pmcdagent.Domain {
 		s.changes.note(pdu.ChangeAddAgent)

@@ -66,11 +66,8 @@ func (r *request) identify(wanted pdu.Features, refused error) error {
 		if err := c.logIn(); err != nil {
 			return err
 		}
-	default:
-		c.s.debugAccount(c, refused)
-		if refused != nil {
-			return refused
-		}
+	case refused != nil:
+		return refused
 	}
 	if wanted&pdu.FeatureContainer != 0 {
 		name, err := c.readContainer()
@@ -100,9 +97,7 @@ func (c *client) logIn() error {
 	}
 	c.s.log.Info(fmt.Sprintf("Successful authentication for user %q", user), slog.Any("addr", c.conn.RemoteAddr()))
 	c.setIdentity(user)
-	err = c.checkAccount()
-	c.s.debugAccount(c, err)
-	return err
+	return c.checkAccount()
 }
 
 // limitedExchange is exchange, unless too many logins of the user from the client's address have

@@ -222,7 +222,6 @@ func (c *client) limitWrite(now time.Time) {
 // may not return, see call.
 func (c *client) serve() {
 	c.s.traceClient(c, true, nil)
-	c.s.debugAccept(c)
 	err := c.admit()
 	switch err {
 	case nil:
@@ -242,13 +241,12 @@ func (c *client) closeConn(err error) {
 	}
 	c.s.traceFailure(c.conn, err)
 	c.s.traceClient(c, false, err)
-	debug := c.s.debugEnd(c, err) // while it has its descriptor
 	c.closeTLS(err == nil && !wanted)
 	c.closed.Store(true)
 	c.conn.Close()
 	c.cancelCalls()
 	c.releaseMemory()
-	c.s.removeClient(c, debug)
+	c.s.removeClient(c)
 	if w, ok := errors.AsType[*pdu.OpError](err); ok && w.Op == "write" && errors.Is(err, os.ErrDeadlineExceeded) {
 		c.s.slow.Add(1)
 	}
@@ -273,7 +271,6 @@ func (c *client) serveRequests() error {
 			runtime.Gosched()
 		}
 		h, body, err := c.pdus.Read()
-		c.s.debugData(c, err != nil)
 		if short, ok := errors.AsType[*shortage](err); ok { // only the request has failed
 			if !c.requestStarts() {
 				return errClosed

@@ -52,9 +52,8 @@ func (t *clientTable) add(c *client) {
 }
 
 // removeClient takes a client that has gone out of the table. Its slot is used again
-// only when every agent was told. The debug output, which is text and what agents were
-// told, comes last: who reads it knows that the slot is free.
-func (s *Server) removeClient(c *client, debug string) {
+// only when every agent was told.
+func (s *Server) removeClient(c *client) {
 	c.endAdmission()
 	s.mu.Lock()
 	c.gone = true // agents that are added from now on are not told of it
@@ -63,7 +62,6 @@ func (s *Server) removeClient(c *client, debug string) {
 	info := c.info.Load()
 	for _, a := range agents {
 		if h := a.current(); h != nil {
-			debug += s.debugEndContext(a, info)
 			s.protect(nil, h, "end of client", func() { h.EndClient(info) })
 		}
 	}
@@ -71,9 +69,6 @@ func (s *Server) removeClient(c *client, debug string) {
 	s.clients.slots[info.ID] = nil
 	s.clients.n--
 	s.mu.Unlock()
-	if debug != "" {
-		s.debug.write(debug)
-	}
 }
 
 // hasAttributes reports whether anything is known of a client that agents may need.
@@ -86,7 +81,6 @@ func (s *Server) sendAttributes(info *pmda.Client) {
 	for _, a := range s.agents.Load().list {
 		s.sendAttributesTo(a.current(), info)
 	}
-	s.debugAttributes(info)
 }
 
 // sendAttributesTo tells an agent, unless it is nil, about a client's attributes.

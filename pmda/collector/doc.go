@@ -196,7 +196,7 @@
 //	[limits]                    Server.Limits, SetLimits; C pmcd has none
 //	-S                          Server.CredsRequired
 //	-Q, tls.conf                Server.RequireClientCert; Server.TLS, SetTLS
-//	-D                          Server.Debug, Server.DebugWriter
+//	-D pdu                      TracePDUs and TraceUnbuffered of Server.Trace
 //	SIGUSR2                     Shutdown, ListenerFile; C pmcd has no such thing
 //	/etc/sasl2/pmcd.conf        Server.Users, Server.Mechanisms, sasl.LoadConfig
 //	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch

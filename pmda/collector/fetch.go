@@ -78,7 +78,6 @@ func (r *request) planFetch(body []byte) error {
 		return pdu.ErrTooBig
 	}
 	r.splitFetch()
-	r.client.s.debugFetch(f.calls)
 	r.finish = (*request).finishFetch
 	return nil
 }

@@ -6,12 +6,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"strconv"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/helptext"
 )
@@ -19,7 +18,7 @@ import (
 // newPMCDAgent makes the agent that the Server has for itself.
 func newPMCDAgent(s *Server) *pmda.Agent {
 	a := pmcdagent.New(pmcdagent.Config{
-		Collector: pmcdView{s}, Debug: int32(pmlog.BitsOf(s.Debug)), Logger: s.log, Counters: &s.counters, Trace: &s.trace,
+		Collector: pmcdView{s}, Logger: s.log, Counters: &s.counters, Trace: &s.trace,
 		TmpDir: s.TmpDir, RunDir: s.RunDir,
 	})
 	if s.HelpDir == "" {
@@ -143,9 +142,11 @@ func (v pmcdView) SetContainer(of *pmda.Client, name string) {
 func (v pmcdView) Timeout() time.Duration     { return time.Duration(v.s.timeout.Load()) }
 func (v pmcdView) SetTimeout(t time.Duration) { v.s.setTimeout(t) }
 
-func (v pmcdView) SetDebug(bits int32) {
-	v.s.setDebug(pmlog.DebugOn([]string{strconv.Itoa(int(bits))}))
-}
+// debugPDU is the bit of the debug option pdu in pmcd.control.debug.
+const debugPDU = 1
+
+func (v pmcdView) SetDebug(bits int32) { v.s.trace.Set(eventtrace.Debug, bits&debugPDU != 0) }
+
 func (v pmcdView) SeqNum() uint32 { return v.s.seqnum.Load() }
 func (v pmcdView) IncSeqNum()     { v.s.seqnum.Add(1) }
 func (v pmcdView) Resets() uint32 { return v.s.sighups.Load() }

@@ -200,7 +200,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 		p.stream = stream
 		p.Agent, err = remote.New(a.ctx, pmda.Info{Name: a.conf.Name, Domain: a.conf.Domain}, stream, remote.Config{
 			Timeout: s.remoteTimeout(), HelloTimeout: s.limits.agentHello, NotReady: a.conf.NotReady, NameOf: s.nameOf, MaxReply: s.limits.reply,
-			Counters: &s.counters, Logger: s.log, Trace: s.traceAgentPDU(a, stream),
+			Counters: &s.counters, Logger: s.log, Trace: s.traceAgentPDU(stream),
 			OnReady: func() { s.changes.note(pdu.ChangeNames) },
 		})
 	}

@@ -203,7 +203,6 @@ func (r *request) complete() error {
 func (r *request) end(err error) error {
 	_, broken := errors.AsType[*handshakeError](err)
 	if err != nil && err != errNoCreds && !broken {
-		r.client.s.debugFailure(r.client, r.kind, err)
 		// What is not sent is not held while the client is told so.
 		r.releaseMemory()
 		r.fetch.drop()
@@ -382,7 +381,6 @@ func (r *request) setCreds(body []byte) error {
 
 func (r *request) takeCreds(p *pdu.Creds) error {
 	c := r.client
-	c.s.debugCreds(p)
 	if !c.hasCreds.Load() {
 		c.hasCreds.Store(true)
 		c.readBy(time.Time{})

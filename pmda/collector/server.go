@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -76,20 +75,6 @@ type Server struct {
 
 	// Trace is what the event trace keeps from the start on.
 	Trace Trace
-
-	// Debug has the debug options that are on, by the names that C pmcd's option -D takes; others than these
-	// are without effect. A store into pmcd.control.debug replaces them all. DebugWriter, nil for standard error, gets a
-	// text at a time of what C pmcd writes with them, which costs time with each PDU.
-	//
-	//	pdu     the PDUs that are sent and received, in words
-	//	appl0   clients, their requests that fail, and agents that start
-	//	access  what the access rules for hosts say of clients
-	//	auth    what those for users and groups say, and the attributes that agents in this process get
-	//	attr    features that clients ask for, and attributes of clients; of a login not what a client sends as password
-	//	pmns    names and PMIDs that clients ask for, and what they get
-	//	context credentials, errors that are sent, and agents that are told of a client's end; not the table of descriptors
-	Debug       map[string]bool
-	DebugWriter io.Writer
 
 	// Labels are the context labels. The zero value has the names of the host and of its
 	// NIS domain, "localdomain" if there is none, and the machine's id "localmachine", since
@@ -231,7 +216,6 @@ type Server struct {
 	waits     pmcdagent.Latencies // how long replies had to wait for clients
 	slow      atomic.Uint64       // clients disconnected since they did not take replies
 	trace     eventtrace.Trace
-	debug     debugOutput
 	resetting resetting
 
 	isRoot     func() bool                     // whether the process has root's privileges; tests have their own
@@ -307,7 +291,6 @@ func (s *Server) init() {
 		s.ledger = newLedger("memory", s.limits.memory, s.limits.clientMem, clientAllowance)
 		s.profiles = newLedger("profiles", s.limits.memory/profileShare, min(s.limits.clientMem, clientProfiles), profileAllowance)
 		s.startTrace(s.Trace)
-		s.startDebug()
 		s.noteLabelChanges()
 		s.add(&agent{local: newPMCDAgent(s), kind: pmcdconf.KindDSO})
 	})

@@ -54,9 +54,6 @@ func (r *request) planStore(body []byte) error {
 			_, err := store.result()
 			worst = worse(worst, pdu.FromError(err))
 		}
-		if worst < 0 {
-			r.client.s.debugFailure(r.client, r.kind, worst)
-		}
 		return r.reply(pdu.Status{Code: worst})
 	}
 	return nil

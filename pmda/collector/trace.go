@@ -99,15 +99,8 @@ func traceErr(err error) string {
 
 // tracePDU returns what notes the PDUs of a client.
 func (s *Server) tracePDU(conn any) func(out bool, h pdu.Header, body []byte) {
-	var names debugNames
 	return func(sent bool, h pdu.Header, body []byte) {
-		if s.debug.is(debugPDUs) {
-			s.debugClientPDU(sent, h, body)
-			if s.debug.is(debugPMNS|debugPMAPI) && (h.Kind >= pdu.KindPMNSIDs && h.Kind <= pdu.KindPMNSTraverse) {
-				names.write(s, sent, h.Kind, body)
-			}
-		}
-		if !s.trace.Any(eventtrace.PDUs|eventtrace.Debug) || s.debugPDU(sent, rawconn.Descriptor(conn), h, body) && !s.trace.Any(eventtrace.PDUs) {
+		if !s.trace.Any(eventtrace.PDUs | eventtrace.Debug) {
 			return
 		}
 		kind, detail := h.Kind, pduDetail(h.Kind, body)
@@ -124,13 +117,10 @@ func (s *Server) tracePDU(conn any) func(out bool, h pdu.Header, body []byte) {
 }
 
 // traceAgentPDU returns what notes the PDUs of an agent and the errors that it replies.
-func (s *Server) traceAgentPDU(a *agent, of remote.Stream) func(out bool, h pdu.Header, body []byte) {
+func (s *Server) traceAgentPDU(of remote.Stream) func(out bool, h pdu.Header, body []byte) {
 	in, out := directions(of)
 	var expected atomic.Uint32 // the kind of the reply to the request in progress
 	return func(sent bool, h pdu.Header, body []byte) {
-		if s.debug.is(debugPDUs) {
-			s.debugAgentPDU(a, sent, h, body)
-		}
 		if !s.trace.Any(eventtrace.Conns | eventtrace.PDUs | eventtrace.Debug) {
 			return
 		}
@@ -138,14 +128,12 @@ func (s *Server) traceAgentPDU(a *agent, of remote.Stream) func(out bool, h pdu.
 		if sent {
 			stream = out
 		}
-		if !s.debugPDU(sent, rawconn.Descriptor(stream), h, body) || s.trace.Any(eventtrace.PDUs) {
-			switch {
-			case h.Kind == pdu.KindAttr: // pmcd does not trace these
-			case sent && h.Kind == pdu.KindFetch:
-				s.addPDU(sent, h.Kind, stream, "")
-			default:
-				s.addPDU(sent, h.Kind, stream, pduDetail(h.Kind, body))
-			}
+		switch {
+		case h.Kind == pdu.KindAttr: // pmcd does not trace these
+		case sent && h.Kind == pdu.KindFetch:
+			s.addPDU(sent, h.Kind, stream, "")
+		default:
+			s.addPDU(sent, h.Kind, stream, pduDetail(h.Kind, body))
 		}
 		switch {
 		case sent && h.Kind != pdu.KindError:

@@ -116,8 +116,6 @@ type Loader struct {
 	Hostname func() (string, error)
 	// Accounts is the directory with the files "passwd" and "group"; nil means /etc.
 	Accounts fs.FS
-	// Debug, if not nil, gets a line about each host, user and group of an access section, in the form of pmcd's debug option appl1.
-	Debug io.Writer
 }
 
 // Load is the method Load of a zero Loader.

@@ -254,9 +254,6 @@ func (p *parser) addRules(s statement) (effective bool) {
 		p.conf.Access = new(Access)
 	}
 	for _, spec := range s.specs {
-		if p.Debug != nil {
-			fmt.Fprintf(p.Debug, "%s ACCESS: %s specOps=%02x denyOps=%02x maxCons=%d\n", strings.ToUpper(s.kind), spec, s.rule.Ops, s.rule.Denied, s.rule.MaxConns)
-		}
 		e := &Error{File: p.name, Line: s.line, Extra: p.extra, Warning: true}
 		e.Msg = fmt.Sprintf("access control error for %s '%s': Invalid argument", s.kind, spec)
 		warnings, err := p.names.add(p.conf.Access, s.kind, spec, s.rule)

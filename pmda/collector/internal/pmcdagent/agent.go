@@ -38,7 +38,6 @@ func New(c Config) *pmda.Agent {
 	}
 	p.agent.Use(func(next pmda.Handler) pmda.Handler { return handler{next, p} })
 	p.agent.OnEndClient(p.notes.remove)
-	p.debug.Store(c.Debug)
 	p.attachInDoms()
 	// The order is that of the names in the name space of PCP.
 	p.addControl()

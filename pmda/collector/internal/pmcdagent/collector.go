@@ -60,7 +60,7 @@ type Collector interface {
 	// Timeout is how long an agent may take for a reply, 0 and less for no limit.
 	Timeout() time.Duration
 	SetTimeout(time.Duration)
-	// SetDebug makes the debug options that bits stand for, and no others, be on.
+	// SetDebug sets the debug options to those that bits stand for.
 	SetDebug(bits int32)
 
 	// SeqNum is the value of pmcd.seqnum; IncSeqNum adds 1.
@@ -98,7 +98,6 @@ type Client struct {
 // Config is what New makes an agent for.
 type Config struct {
 	Collector Collector
-	Debug     int32 // the bits of the debug options that are on
 	Logger    *slog.Logger
 	Counters  *pdu.Counters     // the PDUs of clients and agents
 	Trace     *eventtrace.Trace // the event trace

@@ -47,9 +47,8 @@ func control(name string, item int, text, help string, value func() int32) pmda.
 
 func (p *pmcd) addDebug() {
 	register(p, control("pmcd.control.debug", 0, "Bits that switch diagnostics on",
-		`The sum of the numbers of the debug options that are on: 1 writes every PDU
-that is sent or received to the log, 2048 what clients come and fail. A value
-that is stored takes the place of all options, also of those without a number.`, p.debug.Load))
+		`With 1, every PDU that is sent or received is written to the log. Other bits
+have no effect.`, p.debug.Load))
 	p.storable(0, 0, setter{set: setEach(func(_ pdu.InstID, v int32) error {
 		p.debug.Store(v)
 		p.Collector.SetDebug(v)
