@@ -18,9 +18,10 @@ import (
 // manyInstances is of a metric whose values are a reply of a megabyte.
 const manyInstances = 30_000
 
-// serveMany serves a metric of many instances, t.many, for a client that has five seconds for a request and five seconds for its reply.
-// The buffers of its connections are small. The function tells how many are open.
-func serveMany(t *testing.T) (s server, open func() int64) {
+// serveMany serves a metric of many instances, t.many. A client has limited time for a request, and
+// as much for its reply. The buffers of connections are small. The function open returns how many
+// connections are open.
+func serveMany(t *testing.T, limit time.Duration) (s server, open func() int64) {
 	t.Helper()
 	src := newSource()
 	names := make([]string, manyInstances)
@@ -32,7 +33,7 @@ func serveMany(t *testing.T) (s server, open func() int64) {
 	g := &webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true, Limits: webapi.Limits{MaxReply: 4 << 20}}
 	var conns atomic.Int64
 	h := httptest.NewUnstartedServer(g)
-	h.Config.ReadTimeout, h.Config.WriteTimeout = 5*time.Second, 5*time.Second
+	h.Config.ReadTimeout, h.Config.WriteTimeout = limit, limit
 	h.Config.ConnState = func(c net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
@@ -54,7 +55,8 @@ func serveMany(t *testing.T) (s server, open func() int64) {
 // disconnected.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
-	s, open := serveMany(t)
+	const limit = 8 * time.Second
+	s, open := serveMany(t, limit)
 	id := s.open(t, "polltimeout=60")
 	for _, request := range []string{
 		"GET /pmapi/" + id + "/fetch?names=t.many HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -73,7 +75,7 @@ func TestSlowClients(t *testing.T) {
 	}
 	for _, path := range []string{"/pmapi/" + id + "/fetch?names=t.max", "/metrics?names=t.max", "/pmapi/" + id + "/metrics?names=t.max"} {
 		begin := time.Now()
-		if r := s.get(t, path); r.status != http.StatusOK || time.Since(begin) > 5*time.Second {
+		if r := s.get(t, path); r.status != http.StatusOK || time.Since(begin) > limit {
 			t.Errorf("%s: %d %.200s, after %v", path, r.status, r.body, time.Since(begin))
 		}
 	}
@@ -89,10 +91,11 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// Clients that do not read their replies have a limit of memory together, after which others are refused until they are gone.
+// Clients that do not read their replies have a limit of memory together, after which others are
+// refused until they are gone.
 func TestManySlowClients(t *testing.T) {
 	t.Parallel()
-	s, _ := serveMany(t)
+	s, _ := serveMany(t, time.Minute) // all are there at the same time, however slow the machine is
 	id := s.open(t, "polltimeout=60")
 	size := len(s.get(t, "/pmapi/"+id+"/fetch?names=t.many").body)
 	granted := 16 << 20 / size
@@ -100,8 +103,10 @@ func TestManySlowClients(t *testing.T) {
 		t.Fatalf("a reply of %d bytes is too short for the test", size)
 	}
 	refused := 0
+	var clients []*rawConn
 	for range granted + 5 {
 		c := s.connect(t)
+		clients = append(clients, c)
 		if err := c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
 			t.Fatal(err)
 		}
@@ -119,6 +124,9 @@ func TestManySlowClients(t *testing.T) {
 	}
 	if r := s.get(t, "/pmapi/"+id+"/fetch?names=t.max"); r.status != http.StatusOK {
 		t.Errorf("a short reply: %d %s", r.status, r.body)
+	}
+	for _, c := range clients {
+		c.Close()
 	}
 	begin := time.Now()
 	for s.get(t, "/pmapi/"+id+"/fetch?names=t.many").status != http.StatusOK && time.Since(begin) < 30*time.Second {
