@@ -134,9 +134,9 @@ func (a *incoming) create(dir, name string) (err error) {
 // maxNames is for how many names of archives the receiver remembers which is free.
 const maxNames = 1000
 
-// nextName returns the number that the next archive with a name gets, 0 if it is not known. A client
-// that begins many archives in one minute would otherwise have the receiver read the directory and
-// try all names for each of them.
+// nextName returns the number that the next archive with a name gets, 0 if it is not known.
+// Without it, a client that begins many archives in one minute has the receiver read the directory
+// and try all names for each of them.
 func (r *Receiver) nextName(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

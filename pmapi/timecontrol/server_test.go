@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/timecontrol"
 )
@@ -208,29 +209,34 @@ func TestServerStay(t *testing.T) {
 
 // TestServerSilent: connections that do not say what they are keep no client out, and are closed.
 func TestServerSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, ended := serve(t, &timecontrol.Server{Logger: slog.New(slog.DiscardHandler)})
-		silent := make([]net.Conn, timecontrol.MaxClients)
-		for i := range silent {
-			here, there := net.Pipe()
-			silent[i] = here
-			p.conns <- there
+	pcptest.Attack(t, func() { synctest.Test(t, testServerSilent) }, nil)
+}
+
+func testServerSilent(t *testing.T) {
+	p, ended := serve(t, &timecontrol.Server{Logger: slog.New(slog.DiscardHandler)})
+	silent := make([]net.Conn, pcptest.AttackSize(timecontrol.MaxClients, 20*timecontrol.MaxClients))
+	for i := range silent {
+		here, there := net.Pipe()
+		silent[i] = here
+		p.conns <- there
+	}
+	set := timecontrol.Message{Source: timecontrol.SourceHost, Delta: time.Second, Position: start}
+	began := time.Now()
+	c := p.dial(t, set)
+	t.Logf("a client waits %v beside %d silent connections", time.Since(began), len(silent))
+	if steps := follow(t, c, 12); len(steps) != 12 {
+		t.Errorf("%d steps, want 12", len(steps))
+	}
+	for i, s := range silent {
+		if _, err := s.Read(make([]byte, 1)); err != io.EOF {
+			t.Fatalf("silent connection %d: %v, want its end", i, err)
 		}
-		set := timecontrol.Message{Source: timecontrol.SourceHost, Delta: time.Second, Position: start}
-		c := p.dial(t, set)
-		if steps := follow(t, c, 12); len(steps) != 12 {
-			t.Errorf("%d steps, want 12", len(steps))
-		}
-		for i, s := range silent {
-			if _, err := s.Read(make([]byte, 1)); err != io.EOF {
-				t.Fatalf("silent connection %d: %v, want its end", i, err)
-			}
-		}
-		c.Close()
-		if err := ended(); err != nil {
-			t.Error(err)
-		}
-	})
+	}
+	t.Logf("refused: %d connections were closed", len(silent))
+	c.Close()
+	if err := ended(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestServerRefuses(t *testing.T) {

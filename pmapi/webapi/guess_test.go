@@ -9,8 +9,10 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pcp-go/pcp/internal/loginlimit"
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
@@ -31,18 +33,26 @@ func TestGuesses(t *testing.T) {
 				return w.Code, w.Body.String()
 			}
 			path = withContext(t, path, do)
-			refused := 0
-			for range loginlimit.GatewayPerMinute + 3 {
-				switch status, body := do("198.51.100.7", path, "amy", "guess"); status {
-				case http.StatusTooManyRequests:
-					refused++
-				case http.StatusUnauthorized, http.StatusForbidden:
-				default:
-					t.Fatalf("%d %s", status, body)
+			refused, guesses, began := 0, pcptest.AttackSize(loginlimit.GatewayPerMinute+3, 20_000), time.Now()
+			pcptest.Attack(t, func() {
+				for range guesses {
+					switch status, body := do("198.51.100.7", path, "amy", "guess"); status {
+					case http.StatusTooManyRequests:
+						refused++
+					case http.StatusUnauthorized, http.StatusForbidden:
+					default:
+						t.Fatalf("%d %s", status, body)
+					}
 				}
-			}
-			if refused < 2 || refused > 3 { // one is forgotten each two seconds
-				t.Errorf("%d guesses were refused, want 3", refused)
+			}, func() {
+				if status, body := do("198.51.100.7", "/pmapi/fetch?names=who.uid", "bob", "secret"); status != http.StatusOK {
+					t.Errorf("another user at the address during the attack: %d %s", status, body)
+				}
+			})
+			t.Logf("refused: %d of %d guesses", refused, guesses)
+			forgotten := 1 + int(time.Since(began)/(time.Minute/loginlimit.GatewayPerMinute))
+			if checked := guesses - refused; checked < loginlimit.GatewayPerMinute || checked > loginlimit.GatewayPerMinute+forgotten {
+				t.Errorf("%d of %d guesses were checked, want %d", checked, guesses, loginlimit.GatewayPerMinute)
 			}
 			if status, body := do("198.51.100.7", path, "amy", "secret"); status != http.StatusTooManyRequests {
 				t.Errorf("the right password beyond the limit: %d %s", status, body)

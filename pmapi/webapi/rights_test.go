@@ -3,10 +3,12 @@ package webapi_test
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmapi"
@@ -107,10 +109,26 @@ func TestStoreNeedsLogin(t *testing.T) {
 	} {
 		s := newCollector(t, false, c.options...)
 		anonymous := s.open(t, "polltimeout=60")
-		r := s.do(t, c.method, "/pmapi/store?name=who.stored&value=x"+c.query, "", "Authorization", c.login)
-		if r.status != c.status {
-			t.Errorf("%s: %d %s, want %d", c.name, r.status, r.body, c.status)
+		refused, many := 0, 1
+		if c.status != http.StatusOK {
+			many = pcptest.AttackSize(1, 2000)
 		}
+		pcptest.Attack(t, func() {
+			for range many {
+				r := s.do(t, c.method, "/pmapi/store?name=who.stored&value=x"+c.query, "", "Authorization", c.login)
+				if r.status != c.status && (c.login != wrong || r.status != http.StatusTooManyRequests) {
+					t.Fatalf("%s: %d %s, want %d", c.name, r.status, r.body, c.status)
+				}
+				if r.status != http.StatusOK {
+					refused++
+				}
+			}
+		}, func() {
+			if r := s.get(t, "/pmapi/"+anonymous+"/fetch?names=who.uid"); r.status != http.StatusOK {
+				t.Errorf("%s: another client: %d %s", c.name, r.status, r.body)
+			}
+		})
+		t.Logf("refused: %d of %d stores: %s", refused, many, c.name)
 		if r := s.get(t, "/pmapi/fetch?names=who.stored"); !strings.Contains(r.body, `"value":"`+c.want+`"`) {
 			t.Errorf("%s: %s, want %s", c.name, r.body, c.want)
 		}

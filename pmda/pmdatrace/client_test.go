@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/trace"
 )
@@ -277,33 +278,39 @@ func TestMaxClients(t *testing.T) {
 
 // Connections that send nothing do not keep applications out, and one that sends stays.
 func TestSilentClients(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ln := newPipeListener()
-		serveAgent(t, New(Options{MaxClients: 8, Logger: slog.New(slog.DiscardHandler)}), ln)
-		used := connect(t, ln.dial())
-		var silent []*app
-		for range 7 {
-			silent = append(silent, connect(t, ln.dial()))
-		}
-		time.Sleep(idleTime)
-		used.send(trace.KindPoint, "a", -1)
-		for range 7 {
-			connect(t, ln.dial()).send(trace.KindPoint, "b", -1)
-		}
-		for _, c := range silent {
-			c.wantEnd()
-		}
-		used.send(trace.KindPoint, "a", -1)
-		refusedOne := trace.NewDecoder(ln.dial())
-		if ack, err := refusedOne.Ack(); err != nil || ack.Err() != trace.ErrConnLimit {
-			t.Errorf("one more than MaxClients: %+v, %v", ack, err)
-		}
-	})
+	pcptest.Attack(t, func() { synctest.Test(t, testSilentClients) }, nil)
+}
+
+func testSilentClients(t *testing.T) {
+	most := pcptest.AttackSize(8, 4000)
+	ln := newPipeListener()
+	serveAgent(t, New(Options{MaxClients: most, Logger: slog.New(slog.DiscardHandler)}), ln)
+	used := connect(t, ln.dial())
+	var silent []*app
+	for range most - 1 {
+		silent = append(silent, connect(t, ln.dial()))
+	}
+	time.Sleep(idleTime)
+	used.send(trace.KindPoint, "a", -1)
+	began := time.Now()
+	for range most - 1 {
+		connect(t, ln.dial()).send(trace.KindPoint, "b", -1)
+	}
+	t.Logf("refused: %d silent connections; as many others waited for %v", len(silent), time.Since(began))
+	for _, c := range silent {
+		c.wantEnd()
+	}
+	used.send(trace.KindPoint, "a", -1)
+	refusedOne := trace.NewDecoder(ln.dial())
+	if ack, err := refusedOne.Ack(); err != nil || ack.Err() != trace.ErrConnLimit {
+		t.Errorf("one more than MaxClients: %+v, %v", ack, err)
+	}
 }
 
 // One application cannot take all tags, nor can one host.
 func TestTagShares(t *testing.T) {
-	o := Options{MaxTags: 8 * 1024}
+	share := pcptest.AttackSize(1024, DefaultMaxTags/8)
+	o := Options{MaxTags: 8 * share, MaxMemory: 1 << 30}
 	if err := o.complete(); err != nil {
 		t.Fatal(err)
 	}
@@ -323,14 +330,17 @@ func TestTagShares(t *testing.T) {
 		return n
 	}
 	first := &client{host: "a"}
-	if n := fill(first); n != 1024 {
-		t.Errorf("one client makes %d tags, want 1/8", n)
-	}
+	pcptest.Attack(t, func() {
+		if n := fill(first); n != share {
+			t.Errorf("one client makes %d tags, want 1/8", n)
+		}
+	}, nil)
 	sum := 0
 	for range 8 {
 		sum += fill(&client{host: "a"}) // another connection
 	}
-	if sum != 3*1024 {
+	t.Logf("refused: all but %d tags of a host, of %d", share+sum, o.MaxTags)
+	if sum != 3*share {
 		t.Errorf("its host makes %d more tags, want half in all", sum)
 	}
 	if err := add(&client{host: "b"}); err != nil {

@@ -406,18 +406,25 @@ func TestServerAccess(t *testing.T) {
 func TestVolumeLimit(t *testing.T) {
 	l := new(scripted)
 	port, _ := serve(t, &Server{Logger: l})
-	for i := range volumeBurst + 5 {
-		c := dial(t, "tcp", port)
-		_, err := c.NewVolume(t.Context())
-		if want := i >= volumeBurst; errors.Is(err, pdu.ErrAgain) != want || !want && err != nil {
-			t.Errorf("volume %d: %v", i, err)
+	many, refused, began := pcptest.AttackSize(volumeBurst+5, 5000), 0, time.Now()
+	pcptest.Attack(t, func() {
+		for i := range many {
+			c := dial(t, "tcp", port)
+			_, err := c.NewVolume(t.Context())
+			switch {
+			case i >= volumeBurst && errors.Is(err, pdu.ErrAgain):
+				refused++
+			case err != nil:
+				t.Errorf("volume %d: %v", i, err)
+			}
+			if err := c.Sync(t.Context()); err != nil {
+				t.Error(err)
+			}
+			c.Close()
 		}
-		if err := c.Sync(t.Context()); err != nil {
-			t.Error(err)
-		}
-		c.Close()
-	}
-	if l.volume != volumeBurst {
+	}, nil)
+	t.Logf("refused: %d of %d volumes", refused, many)
+	if most := volumeBurst + int(time.Since(began)/volumeEvery); l.volume < volumeBurst || l.volume > most {
 		t.Errorf("%d volumes were begun, want %d", l.volume, volumeBurst)
 	}
 	now := time.Unix(1e9, 0)
