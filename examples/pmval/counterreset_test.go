@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestInteropCounterReset compares the values between the records around the reset of a counter, and
-// the rates of these. As in C, they lie on a line between the values of the two records. A rate
+// TestInteropCounterReset compares the values between the records around the reset of a counter,
+// and their rates. As in C, the values lie on a line between those of the two records. A rate
 // from before the reset to the first part of that line is positive, and so does not show the reset.
 func TestInteropCounterReset(t *testing.T) {
 	pcptest.Need(t, "pmval")

@@ -7,7 +7,8 @@ import (
 )
 
 // Ended reports whether the other end of a socket has closed it or has gone. It neither waits nor
-// reads. It is false if that is not known, as for streams in memory and for other systems than Linux.
+// reads. It is false if that is not known: for streams in memory, and on systems other than
+// Linux.
 func Ended(stream any) bool {
 	c, ok := stream.(syscall.Conn)
 	if !ok {

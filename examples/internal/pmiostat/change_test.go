@@ -9,13 +9,13 @@ import (
 )
 
 // TestChangedMetric: a metric that gets another PMID has no values in one sample, and is not taken
-// for the metric that has its PMID then.
+// for the metric that has its PMID then. Values in other units are converted.
 func TestChangedMetric(t *testing.T) {
 	src := &pmapitest.Source{Start: changing.Start}
 	disks := src.InDom("sda")
 	var all []*pmapitest.Metric[uint64]
 	for i, name := range metricNames {
-		m := pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "disk.dev." + name, PMID: pdu.MakePMID(400, 0, i), InDom: disks, Sem: pdu.SemCounter})
+		m := pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "disk.dev." + name, PMID: pdu.MakePMID(400, 0, i), InDom: disks, Sem: pdu.SemCounter, Units: pdu.SpaceKByte})
 		m.Set(uint64(10 + i))
 		all = append(all, m)
 	}
@@ -45,4 +45,12 @@ func TestChangedMetric(t *testing.T) {
 	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "disk.other", PMID: pdu.MakePMID(400, 0, reads), InDom: disks}).Set(77)
 	fetch("with the change", nil)
 	fetch("after the change", map[string]float64{"sda": 10})
+	d.Units = pdu.SpaceMByte
+	all[reads].SetDesc(d)
+	fetch("with other units", nil)
+	fetch("after the change of units", map[string]float64{"sda": 10 << 10})
+	d.Units = pdu.TimeSec
+	all[reads].SetDesc(d)
+	fetch("with another dimension", nil)
+	fetch("after the change of the dimension", nil)
 }

@@ -43,7 +43,8 @@ type report struct {
 	devices *regexp.Regexp // nil for all
 	ids     []pdu.PMID
 	descs   []pdu.Desc
-	count   int // of samples printed
+	units   []pdu.Units // of the values in a sample: those of the metrics at the start
+	count   int         // of samples printed
 
 	now, before sample
 	result      pdu.Result
@@ -83,6 +84,11 @@ func (r *report) find(ctx context.Context) error {
 		return &pmcc.Error{Err: err}
 	}
 	r.ids, r.descs = ids, descs
+	if r.units == nil {
+		for _, d := range descs {
+			r.units = append(r.units, d.Units)
+		}
+	}
 	_, err = r.instances(ctx, r.descs[reads].InDom) // which no heading comes before
 	if err != nil {
 		return &pmcc.Error{Err: err}
@@ -120,12 +126,25 @@ func (r *report) fetch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if v, err := pdu.As[float64](set.Atom(i, desc.Type)); err == nil && name != "" {
+			v, err := pdu.As[float64](set.Atom(i, desc.Type))
+			if err == nil && desc.Units != r.units[m] {
+				v, err = convert(v, desc.Units, r.units[m])
+			}
+			if err == nil && name != "" {
 				r.now.values[m][name] = v
 			}
 		}
 	}
 	return nil
+}
+
+// convert converts a number to other units.
+func convert(v float64, from, to pdu.Units) (float64, error) {
+	a, err := pdu.Float64(v).ConvertUnits(from, to)
+	if err != nil {
+		return 0, err
+	}
+	return pdu.As[float64](a)
 }
 
 // instanceName is the name of a device, "" if it has none. The devices of a domain are asked for once a sample.
