@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// TestLostWhileWaiting ends and restarts the collector of a logger that has nothing to record for an
-// hour. As with PCP's pmlogger, the loss is reported at once.
+// TestLostWhileWaiting ends and restarts the collector of a logger that has nothing to record for
+// an hour. As with PCP's pmlogger, the loss is reported at once.
 func TestLostWhileWaiting(t *testing.T) {
 	t.Parallel()
 	addr, stop := serveCounter(t, "127.0.0.1:0")
