@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,85 @@ func TestDefaultProcesses(t *testing.T) {
 			t.Errorf("%s: %d processes, error %v", test.host, all.Len(), all.Err())
 		}
 	}
+}
+
+// TestPageEnvironment: clients of the page without a login, and pages of other origins, do not see
+// the environment of processes, which a local user with the rights for it does.
+func TestPageEnvironment(t *testing.T) {
+	pcptest.Need(t, "/proc/self/stat", "sleep")
+	const secret = "PAGE_TEST_SECRET=s3cret"
+	victim := exec.Command("sleep", "1000")
+	victim.Env = []string{secret}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer victim.Wait()
+	defer victim.Process.Kill()
+	addr := fmt.Sprintf("localhost:%d", pcptest.FreePort(t))
+	_, _, socket := start(t, nil, "-w", addr)
+	c, err := pmapi.Dial(t.Context(), "unix:"+socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := c.Lookup(t.Context(), []string{"proc.psinfo.environ"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r pdu.Result
+	if err := c.Fetch(t.Context(), ids, &r); err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for _, v := range r.At(0).All(pdu.TypeString) {
+		seen = seen || strings.Contains(v.String(), secret)
+	}
+	if !seen {
+		t.Error("a local user does not see the environment of the user's own process")
+	}
+	get := func(path, origin string) (status int, body string, header http.Header, err error) {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr+path, nil)
+		if err != nil {
+			return 0, "", nil, err
+		}
+		if origin != "" {
+			req.Header.Set("Origin", origin)
+		}
+		reply, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return 0, "", nil, err
+		}
+		defer reply.Body.Close()
+		b, err := io.ReadAll(reply.Body)
+		return reply.StatusCode, string(b), reply.Header, err
+	}
+	pcptest.Retry(t, func() string { // it may not listen yet
+		_, _, _, err := get("/", "")
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	paths := []string{"/pmapi/fetch?names=proc.psinfo.environ", "/metrics?names=proc.psinfo.environ", "/metrics?names=proc",
+		"/pmapi/fetch?names=proc.psinfo.environ&hostspec=localhost", "/pmapi/metric?names=proc.psinfo.environ"}
+	many := pcptest.AttackSize(2, 500)
+	pcptest.Attack(t, func() {
+		for i := range many * len(paths) {
+			path, origin := paths[i/2%len(paths)], []string{"", "https://evil.example"}[i%2]
+			status, body, header, err := get(path, origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(body, "s3cret") || header.Get("Access-Control-Allow-Origin") != "" {
+				t.Fatalf("%s for the origin %q: %d %v %.500s", path, origin, status, header, body)
+			}
+		}
+	}, func() {
+		if status, body, _, err := get("/", ""); status != http.StatusOK {
+			t.Errorf("another client: %d %s, %v", status, body, err)
+		}
+	})
+	t.Logf("refused: the environment in %d requests", many*len(paths))
 }
 
 // The page may have TLS and a login.
