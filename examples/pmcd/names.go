@@ -73,13 +73,22 @@ type unnamed struct{ pmda.Handler }
 func (u unnamed) Namespace() *pmns.Tree { return nil }
 func (u unnamed) Unwrap() pmda.Handler  { return u.Handler }
 
-// withoutNames makes the agents of "dso" lines unnamed, as they are in pmcd.
-func withoutNames(agents map[string]func(pdu.Domain) (pmda.Handler, error)) map[string]func(pdu.Domain) (pmda.Handler, error) {
+// namedBy makes agents of "dso" lines unnamed, as they are in pmcd, if the name space has metrics of
+// their domain. Others keep the names that they have in this program.
+func namedBy(names *pmns.Tree, agents map[string]func(pdu.Domain) (pmda.Handler, error)) map[string]func(pdu.Domain) (pmda.Handler, error) {
+	named := map[pdu.Domain]bool{}
+	for _, id := range names.All() {
+		domain, isRoot := id.IsDynamicRoot()
+		if !isRoot {
+			domain = id.Domain()
+		}
+		named[domain] = true
+	}
 	for entry, start := range agents {
 		agents[entry] = func(domain pdu.Domain) (pmda.Handler, error) {
 			h, err := start(domain)
-			if err != nil {
-				return nil, err
+			if err != nil || !named[domain] {
+				return h, err
 			}
 			return unnamed{h}, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -121,7 +122,7 @@ func (o *options) set() *getopt.Set {
 		{Short: 's', Long: "socket", Arg: "PATH", Help: byDefault("Unix domain socket file", "Unix socket file") + " [default $PCP_RUN_DIR/pmcd.socket]", Set: text(&o.socket)},
 		{Short: 'Q', Long: "remotecert", Help: "require remote clients to provide a certificate", Set: yes(&o.remoteCert)},
 		{Short: 'S', Long: "reqauth", Help: "require all clients to authenticate", Set: yes(&o.reqAuth)},
-		{Short: 'w', Long: "web", Arg: "ADDR", Help: byDefault("", "page of the metrics, as localhost:44323"), Set: text(&o.web)},
+		{Short: 'w', Long: "web", Arg: "ADDR", Help: byDefault("", "page of the metrics, as localhost:44323"), Set: o.setWeb},
 		{Long: "web-tls", Exact: true, Help: byDefault("", "with -w: TLS, with the certificate of tls.conf"), Set: yes(&o.webTLS)},
 		{Long: "web-login", Exact: true, Help: byDefault("", "with -w: show the page to users who log in"), Set: yes(&o.webLogin)},
 		{Heading: "Diagnostic options"},
@@ -141,6 +142,15 @@ func (o *options) setDebug(v string) error {
 	if pmlog.DebugOn(names)["pdu"] {
 		o.debugTrace = collector.TracePDUs | collector.TraceUnbuffered
 	}
+	return nil
+}
+
+// setWeb takes an address with a port.
+func (o *options) setWeb(v string) error {
+	if _, port, err := net.SplitHostPort(v); err != nil || port == "" {
+		return fmt.Errorf("bad -w %q: want an address and a port, such as localhost:44323", v)
+	}
+	o.web = v
 	return nil
 }
 

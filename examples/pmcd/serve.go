@@ -95,7 +95,7 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	}
 	agents := dso.Agents(d.conf)
 	if d.names != "" { // else there are agents in no file of PCP's
-		agents = withoutNames(agents)
+		agents = namedBy(names, agents)
 	}
 	srv := &collector.Server{
 		Logger: d.logger(out, level), Names: names, Hostname: d.hostname, Timeout: d.timeout,

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -62,8 +63,8 @@ func (o *options) set() *getopt.Set {
 			Set: rest(func(v string) error { o.keyServer = true; return positive(v, "-r") })},
 		{Short: 'h', Long: "redishost", Arg: "HOST", Help: "host of a key server, which is not used (implies --timeseries)", Set: rest(func(string) error { o.keyServer = true; return nil })},
 		{Heading: "Gateway options"},
-		{Long: "allow", Arg: "HOST", Help: "let clients name this collector, as host, host:port, host:* or *.domain", Set: add(&o.allow)},
-		{Long: "origin", Arg: "URL", Help: "let pages of this origin read, log in and store", Set: add(&o.origins)},
+		{Long: "allow", Arg: "HOST", Help: "let clients name this collector, as host, host:port, host:* or *.domain", Set: o.addAllowed},
+		{Long: "origin", Arg: "URL", Help: "let pages of this origin read, log in and store", Set: o.addOrigin},
 		{Long: "allow-store", Help: "let clients store without a login; not safe if browsers can reach the gateway", Set: yes(&o.allowStore)},
 		{Long: "tls-only", Help: "refuse HTTP without TLS, except on the unix socket", Set: yes(&o.tlsOnly)},
 		{Long: "trusted-proxy", Arg: "ADDR[/BITS]", Help: "believe the header X-Forwarded-For of a reverse proxy at this address", Set: o.proxies.add},
@@ -95,6 +96,25 @@ func (o *options) addArchive(v string) error {
 	return nil
 }
 
+// addAllowed adds a collector that clients may name.
+func (o *options) addAllowed(v string) error {
+	if v == "" || strings.Contains(v, "/") {
+		return fmt.Errorf("bad --allow %q: want host, host:port, host:* or *.domain", v)
+	}
+	o.allow = append(o.allow, v)
+	return nil
+}
+
+// addOrigin adds an origin of web pages.
+func (o *options) addOrigin(v string) error {
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != v {
+		return fmt.Errorf("bad --origin %q: want a scheme and a host, such as https://grafana.example.org", v)
+	}
+	o.origins = append(o.origins, v)
+	return nil
+}
+
 func (o *options) setLife(v string) (err error) {
 	if o.life, err = pmapi.ParseInterval(v); err != nil || o.life <= 0 {
 		//lint:ignore ST1005 pmproxy's text, which ends so
@@ -121,5 +141,5 @@ func (o *options) complete() error {
 			return fmt.Errorf("PMPROXY_PORT: %w", err)
 		}
 	}
-	return nil
+	return o.push.complete()
 }

@@ -39,8 +39,19 @@ func (n *networks) add(v string) error {
 	if addr, addrErr := netip.ParseAddr(v); addrErr == nil {
 		p, err = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
 	}
+	if err != nil {
+		return fmt.Errorf("bad address %q: want ADDR or ADDR/BITS, such as 10.0.0.0/8", v)
+	}
 	*n = append(*n, p)
-	return err
+	return nil
+}
+
+// complete checks what the options are together.
+func (o *pushOptions) complete() error {
+	if o.Dir == "" && (o.users != "" || len(o.Access.Networks) > 0 || o.Limits.MaxBytes > 0 || o.UTC) {
+		return errors.New("options --push-… are without effect without --push")
+	}
+	return nil
 }
 
 func (o *pushOptions) setMax(v string) error {

@@ -79,8 +79,7 @@ func (f *File) load() error {
 // readable is why a file cannot be read.
 func readable(path string) error {
 	if _, err := readFile(path); err != nil {
-		err = fmt.Errorf("%w: correct the variable or remove it", err)
-		return &Error{"Cannot read the TLS configuration (PCP_TLSCONF_PATH)", err}
+		return &Error{fmt.Sprintf("Cannot read the TLS configuration (PCP_TLSCONF_PATH): %v: correct the variable or remove it", err), nil}
 	}
 	return nil
 }

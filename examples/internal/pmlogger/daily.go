@@ -53,6 +53,9 @@ func (d *daily) options() []tool.Option {
 			if err == nil && s.bytes == 0 {
 				err = fmt.Errorf("illegal size argument '%s' for archives", text)
 			}
+			if err != nil {
+				return hint.With(err, "--max-size: a number and a unit, such as 500m or 10g")
+			}
 			d.maxBytes = s.bytes
 			return err
 		}},
