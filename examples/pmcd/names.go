@@ -73,8 +73,8 @@ type unnamed struct{ pmda.Handler }
 func (u unnamed) Namespace() *pmns.Tree { return nil }
 func (u unnamed) Unwrap() pmda.Handler  { return u.Handler }
 
-// namedBy makes agents of "dso" lines unnamed, as they are in pmcd, if the name space has metrics of
-// their domain. Others keep the names that they have in this program.
+// namedBy makes agents of "dso" lines unnamed, as they are in pmcd, if the name space has metrics
+// of their domain. Others keep the names that they have in this program.
 func namedBy(names *pmns.Tree, agents map[string]func(pdu.Domain) (pmda.Handler, error)) map[string]func(pdu.Domain) (pmda.Handler, error) {
 	named := map[pdu.Domain]bool{}
 	for _, id := range names.All() {

@@ -91,8 +91,8 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// Clients that do not read their replies have a limit of memory together, after which others are
-// refused until they are gone.
+// TestManySlowClients has clients that do not read their replies. The replies share a limit of
+// memory: when it is reached, the gateway refuses further ones until clients are gone.
 func TestManySlowClients(t *testing.T) {
 	t.Parallel()
 	s, _ := serveMany(t, time.Minute) // all are there at the same time, however slow the machine is
