@@ -50,8 +50,7 @@ func TestUnpackRatio(t *testing.T) {
 
 // zerosXZ returns an xz file of 366 kB that unpacks to 2.3 GB.
 func zerosXZ(t *testing.T) []byte {
-	pcptest.Need(t, "xz")
-	cmd := exec.Command("xz", "-c")
+	cmd := exec.Command(pcptest.Tool(t, "xz"), "-c")
 	cmd.Stdin = bytes.NewReader(make([]byte, 64<<20))
 	b, err := cmd.Output()
 	if err != nil {
