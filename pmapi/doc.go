@@ -164,10 +164,11 @@
 //		}
 //	}
 //
-// All rows of a tick have the same time. A host that is down or slow never delays the others: the
-// [HostStatus] in its row says what is wrong, and since when. The fleet connects to it again
-// automatically; Dialer.Backoff says how often it tries. A host that is back has a row with HostUp
-// after rows without.
+// All rows of a tick have the same time, by the clock of this computer. The Time of a row is that
+// of its values; for an archive, print that one. A host that is down or slow never delays the
+// others: the [HostStatus] in its row says what is wrong, and since when. The fleet connects to it
+// again automatically; Dialer.Backoff says how often it tries. A host that is back has a row with
+// HostUp after rows without.
 //
 // A reply that arrives after Fleet.Wait is dropped and never counts for the next tick. Hosts may
 // be added and removed while the loop runs. A fleet of 500 hosts at one second takes about 2 % of

@@ -140,7 +140,9 @@
 //	a.Attach(d)
 //
 // The function Value of a metric finds the program's value with [Cache.Lookup]. It returns
-// NoValue if the instance has just gone.
+// NoValue if the instance has just gone. A hidden instance keeps its ID and its value. Where names
+// never return, such as those of jobs, call [Cache.Cull] in place of [Cache.Hide], or now and then
+// [Cache.Sync] and [Cache.Purge].
 //
 // With Load and Save, or with the field File of an InDom, the IDs outlast the program. The file
 // has the format of PCP's C agents. With [InDom.SetInstances] the program chooses the IDs.

@@ -74,9 +74,10 @@
 //
 // # Labels
 //
-// The label instname is the name of the instance. The labels of the domain, the instance domain,
-// the cluster, the metric and the instance follow, without those in DefaultDrop. The labels of the
-// host are in the family target_info. The format of pmproxy has all labels on each sample.
+// The label instname is the name of the instance. The text formats also have its number in instid.
+// The labels of the domain, the instance domain, the cluster, the metric and the instance follow,
+// without those in DefaultDrop. The labels of the host are in the family target_info. The format of
+// pmproxy has all labels on each sample.
 //
 // # Histograms
 //
@@ -90,4 +91,8 @@
 //
 // The label sum_metric may be the last part of a name; the other parts are those of the metric
 // then.
+//
+// A domain may have the buckets of several histograms, such as one for each job. Their instances
+// then need another label that tells the histograms apart, such as job: instname does not. Without
+// it, the metric stays what it is without buckets.
 package openmetrics
