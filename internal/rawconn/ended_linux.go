@@ -1,25 +1,13 @@
 package rawconn
 
-import (
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // Ended reports whether the other end of a socket has closed it or has gone. It neither waits nor
 // reads. It is false if that is not known: for streams in memory, and on systems other than
 // Linux.
 func Ended(stream any) bool {
-	c, ok := stream.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return false
-	}
 	ended := false
-	raw.Control(func(fd uintptr) { // an error leaves it
+	control(stream, func(fd uintptr) {
 		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
 		n, err := unix.Poll(fds, 0)
 		ended = err == nil && n > 0 && fds[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
