@@ -1,6 +1,7 @@
 package pmtop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,6 +16,7 @@ import (
 type chosen struct {
 	name      string
 	err       error // why it cannot be shown
+	desc      pdu.Desc
 	units     string
 	instances []string // that the user named; nil for all
 	format    func(float64) string
@@ -25,8 +27,38 @@ type chosen struct {
 // A valueRow is a value of a chosen metric.
 type valueRow struct{ name, instance, value, units string }
 
-// choose adds metrics at and below a name.
-func choose(ctx context.Context, pc *pmapi.Context, g *pmapi.Group, spec pmapi.MetricSpec) ([]*chosen, error) {
+// choose looks up the metrics that the user has asked for, if names have changed. A metric with the
+// descriptor that it had before stays in the group, so that its rates go on. All others are added
+// again.
+func (s *sampler) choose(ctx context.Context) error {
+	if !s.changed {
+		return nil
+	}
+	var list []*chosen
+	for _, spec := range s.specs {
+		found, err := findChosen(ctx, s.pc, spec)
+		if err != nil {
+			return err
+		}
+		list = append(list, found...)
+	}
+	for i, c := range list {
+		if at := slices.IndexFunc(s.chosen, c.isSame); at >= 0 {
+			list[i] = s.chosen[at]
+			s.chosen = slices.Delete(s.chosen, at, at+1)
+		} else if c.err == nil {
+			c.add(s.group)
+		}
+	}
+	for _, c := range s.chosen {
+		c.remove()
+	}
+	s.chosen, s.changed = list, false
+	return nil
+}
+
+// findChosen looks up the metrics at and below a name.
+func findChosen(ctx context.Context, pc *pmapi.Context, spec pmapi.MetricSpec) ([]*chosen, error) {
 	names, err := pc.Traverse(ctx, spec.Metric)
 	if errors.Is(err, pdu.ErrName) {
 		return []*chosen{{name: spec.Metric, err: tool.Cause(err)}}, nil
@@ -34,36 +66,50 @@ func choose(ctx context.Context, pc *pmapi.Context, g *pmapi.Group, spec pmapi.M
 		return nil, err
 	}
 	ids, err := pc.Lookup(ctx, names)
-	if bulk := (*pmapi.BulkError)(nil); err != nil && !errors.As(err, &bulk) {
+	if len(ids) != len(names) {
 		return nil, err
+	}
+	descs, descErr := pc.Descs(ctx, ids)
+	if len(descs) != len(names) {
+		return nil, descErr
 	}
 	list := make([]*chosen, len(names))
 	for i, name := range names {
-		list[i] = &chosen{name: name, instances: spec.Instances, err: tool.Cause(pmapi.ErrorAt(err, i))}
-		if list[i].err == nil {
-			list[i].err = list[i].add(ctx, pc, g, ids[i])
+		c := &chosen{name: name, instances: spec.Instances, desc: descs[i]}
+		c.err = tool.Cause(cmp.Or(pmapi.ErrorAt(err, i), pmapi.ErrorAt(descErr, i)))
+		if c.err == nil && c.desc.Type > pdu.TypeString {
+			c.err = pdu.ErrType
 		}
+		list[i] = c
 	}
 	return list, nil
 }
 
-// add adds the metric to the group.
-func (c *chosen) add(ctx context.Context, pc *pmapi.Context, g *pmapi.Group, id pdu.PMID) error {
-	desc, err := pc.Desc(ctx, id)
-	if err != nil {
-		return tool.Cause(err)
-	}
-	switch desc.Type {
-	case pdu.TypeString:
+// isSame reports whether the group has the metric with the same descriptor.
+func (c *chosen) isSame(old *chosen) bool {
+	return c.err == nil && old.err == nil && old.name == c.name && old.desc == c.desc &&
+		slices.Equal(old.instances, c.instances)
+}
+
+// add adds the metric to a group.
+func (c *chosen) add(g *pmapi.Group) {
+	if c.desc.Type == pdu.TypeString {
 		c.texts = pmapi.AddSet[string](g, c.name)
-		return nil
-	case pdu.TypeAggregate, pdu.TypeAggregateStatic, pdu.TypeEvent, pdu.TypeHighResEvent:
-		return pdu.ErrType
+		return
 	}
 	scale := ""
-	scale, c.units, c.format = presentation(desc)
+	scale, c.units, c.format = presentation(c.desc)
 	c.numbers = add(g, c.name, scale)
-	return nil
+}
+
+// remove takes the metric out of its group.
+func (c *chosen) remove() {
+	switch {
+	case c.texts != nil:
+		c.texts.Remove()
+	case c.numbers != nil:
+		c.numbers.Remove()
+	}
 }
 
 // presentation is how values of a metric are converted, what units they have then, and how they are formatted: bytes with a letter

@@ -16,8 +16,10 @@ import (
 type sampler struct {
 	pc       *pmapi.Context
 	group    *pmapi.Group
+	specs    []pmapi.MetricSpec // that the user has asked for
 	archive  bool
 	lost     bool          // there is no connection any longer
+	changed  bool          // names may stand for other metrics than the chosen ones
 	interval time.Duration // of an archive, between samples
 
 	host          string
@@ -101,7 +103,7 @@ type tableRows struct {
 // newSampler makes the sampler of a context, with metrics that the user wants to see.
 func newSampler(ctx context.Context, pc *pmapi.Context, specs []pmapi.MetricSpec, withProcesses bool, interval time.Duration) (*sampler, error) {
 	g := pc.Group()
-	s := &sampler{pc: pc, group: g, archive: tool.IsArchive(pc), interval: interval, host: tool.EscapeName(pc.HostName(ctx))}
+	s := &sampler{pc: pc, group: g, specs: specs, changed: true, archive: tool.IsArchive(pc), interval: interval, host: tool.EscapeName(pc.HostName(ctx))}
 	s.systemName = pmapi.AddSet[string](g, "kernel.uname.sysname")
 	s.release = pmapi.AddSet[string](g, "kernel.uname.release")
 	s.machine = pmapi.AddSet[string](g, "kernel.uname.machine")
@@ -109,8 +111,8 @@ func newSampler(ctx context.Context, pc *pmapi.Context, specs []pmapi.MetricSpec
 	s.uptime = pmapi.AddSet[float64](g, "kernel.all.uptime", pmapi.Scale("sec"))
 	for kind, names := range processorTimes {
 		for _, name := range names {
-			s.processors[kind] = append(s.processors[kind], pmapi.AddSet[float64](g, "kernel.percpu.cpu."+name))
-			s.allProcessors[kind] = append(s.allProcessors[kind], pmapi.AddSet[float64](g, "kernel.all.cpu."+name))
+			s.processors[kind] = append(s.processors[kind], pmapi.AddSet[float64](g, "kernel.percpu.cpu."+name, pmapi.Scale("%")))
+			s.allProcessors[kind] = append(s.allProcessors[kind], pmapi.AddSet[float64](g, "kernel.all.cpu."+name, pmapi.Scale("%")))
 		}
 	}
 	for kind, name := range memoryMetrics {
@@ -120,27 +122,41 @@ func newSampler(ctx context.Context, pc *pmapi.Context, specs []pmapi.MetricSpec
 	if withProcesses {
 		s.tables = append(s.tables, processes.add(g))
 	}
-	for _, spec := range specs {
-		list, err := choose(ctx, pc, g, spec)
-		if err != nil {
-			return nil, err
-		}
-		s.chosen = append(s.chosen, list...)
+	if err := s.choose(ctx); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
 
-// next reads the next sample. After an error that has ended the connection, there is another one first.
+// next reads the next sample. After an error that has ended the connection, next connects again
+// first.
 func (s *sampler) next(ctx context.Context) (*sample, error) {
+	v, err := s.fetch(ctx)
+	if err != nil {
+		s.changed = true
+		s.lost = !s.archive && pdu.FromError(err) == pdu.ErrIPC
+	}
+	return v, err
+}
+
+// fetch is next without the care for errors. It chooses metrics again when names have changed. Their
+// values come with the next sample.
+func (s *sampler) fetch(ctx context.Context) (*sample, error) {
 	if s.lost {
 		if err := s.pc.Reconnect(ctx); err != nil {
 			return nil, err
 		}
 		s.lost = false
 	}
+	if err := s.choose(ctx); err != nil {
+		return nil, err
+	}
 	at, err := s.group.Fetch(ctx)
 	if err != nil {
-		s.lost = !s.archive && pdu.FromError(err) == pdu.ErrIPC
+		return nil, err
+	}
+	s.changed = s.group.Changed().AffectsNames()
+	if err := s.choose(ctx); err != nil {
 		return nil, err
 	}
 	return s.read(at), nil

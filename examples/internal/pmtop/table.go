@@ -18,7 +18,7 @@ type tableSpec struct {
 	order   int // the column whose greatest values come first
 }
 
-// A metricScale is a metric, and what its values are converted to as pmapi.Scale has it; empty for rates of counters.
+// A metricScale is a metric, and what its values are converted to, as pmapi.Scale has it; empty for values as they are.
 type metricScale struct{ name, scale string }
 
 // A columnSpec is a column of a table.
@@ -44,7 +44,7 @@ func value(indexes ...int) func([]float64) float64 {
 
 var disks = &tableSpec{
 	title: "DISK",
-	metrics: []metricScale{{"disk.dev.read", ""}, {"disk.dev.write", ""}, {"disk.dev.read_bytes", "byte / sec"}, {"disk.dev.write_bytes", "byte / sec"},
+	metrics: []metricScale{{"disk.dev.read", "count / sec"}, {"disk.dev.write", "count / sec"}, {"disk.dev.read_bytes", "byte / sec"}, {"disk.dev.write_bytes", "byte / sec"},
 		{"disk.dev.read_rawactive", "millisec / sec"}, {"disk.dev.write_rawactive", "millisec / sec"}, {"disk.dev.avactive", "%"}},
 	columns: []columnSpec{
 		{"reads/s", value(0), count, false},
@@ -60,8 +60,8 @@ var disks = &tableSpec{
 var interfaces = &tableSpec{
 	title: "NETWORK",
 	metrics: []metricScale{{"network.interface.in.bytes", "byte / sec"}, {"network.interface.out.bytes", "byte / sec"},
-		{"network.interface.in.packets", ""}, {"network.interface.out.packets", ""}, {"network.interface.in.errors", ""}, {"network.interface.out.errors", ""},
-		{"network.interface.in.drops", ""}, {"network.interface.out.drops", ""}},
+		{"network.interface.in.packets", "count / sec"}, {"network.interface.out.packets", "count / sec"}, {"network.interface.in.errors", "count / sec"}, {"network.interface.out.errors", "count / sec"},
+		{"network.interface.in.drops", "count / sec"}, {"network.interface.out.drops", "count / sec"}},
 	columns: []columnSpec{
 		{"in B/s", value(0), size, false},
 		{"out B/s", value(1), size, false},
