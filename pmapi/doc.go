@@ -90,14 +90,14 @@
 //
 // Agents come and go, and programs that export metrics are deployed again with other metrics. A
 // collector reports such changes with the next fetch ([pdu.Result].Changed). Groups, derived
-// metrics, the exporters, the gateway, the logger, pmrep, pmval, pmstat, pmtop and the pcp-* tools
-// treat them alike:
+// metrics, the exporters, the gateway, the logger, pmrep, pmval, pmstat, pmclient, pmtop and the
+// pcp-* tools treat them alike:
 //
 //   - Names and agents: all names are looked up again. The value of a metric whose type, unit or
 //     PMID has changed may be missing once, but is not taken for that of another metric.
 //   - Units: a value with a [Scale] stays in its unit. pmrep converts to the units of its header,
-//     pmval prints a new header, and pmtop shows the new unit. An archive describes a metric once, so the logger leaves out
-//     a metric that has changed, or begins another archive.
+//     pmval prints a new header, and pmtop shows the new unit. An archive describes a metric once,
+//     so the logger leaves out a metric that has changed, or begins another archive.
 //   - Instances: the names of new instances are looked up when they first have values. Labels of
 //     instances are recorded with their first values.
 //   - Labels: a change of labels is in effect from the fetch that reports it.

@@ -41,14 +41,18 @@ var metricNames = [metricCount]string{
 	slab:      "mem.util.slabReclaimable",
 }
 
-// valuesOf are the values of the metrics in Kbyte, 0 for one that is missing.
+// valuesOf are the values of the metrics in Kbyte, 0 for one that is missing or that is not a size.
 func valuesOf(r *pdu.Result, descs []pdu.Desc) (v [metricCount]int64) {
 	for m := range v {
 		set := r.At(m)
 		if set.Len() == 0 {
 			continue
 		}
-		if n, err := pdu.As[uint64](set.Atom(0, descs[m].Type)); err == nil {
+		a := set.Atom(0, descs[m].Type)
+		if descs[m].Units != pdu.SpaceKByte {
+			a, _ = a.ConvertUnits(descs[m].Units, pdu.SpaceKByte) // 0 on failure
+		}
+		if n, err := pdu.As[uint64](a); err == nil {
 			v[m] = int64(n)
 		}
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pmcc"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -32,12 +34,21 @@ type host struct {
 	pc      *pmapi.Context
 	command *command
 
-	cpus       int // at least 1
-	ids        []pdu.PMID
-	descs      []pdu.Desc // of the metrics
-	load1Inst  pdu.InstID
-	load15Inst pdu.InstID
+	cpus        int // at least 1
+	metrics     pmcc.Metrics
+	loads       [2]pdu.InstID // of loadNames; NoInst if they are not known
+	loadMissing bool          // the last sample had no value of one of them
 }
+
+// A sample is what was fetched at one time.
+type sample struct {
+	pdu.Result
+	descs []pdu.Desc // of the metrics
+	loads [2]pdu.InstID
+}
+
+// The instances of the load, in the order of sample.loads.
+var loadNames = [2]string{"1 minute", "15 minute"}
 
 // find looks up what a sample needs.
 func (h *host) find(ctx context.Context) error {
@@ -46,34 +57,38 @@ func (h *host) find(ctx context.Context) error {
 		return err
 	}
 	var r pdu.Result
-	if err := h.fetch(ctx, []pdu.PMID{ncpu[0].PMID}, &r); err != nil {
-		return err
+	if err := h.pc.Fetch(ctx, []pdu.PMID{ncpu[0].PMID}, &r); err != nil {
+		return h.fetchError(err)
 	}
-	n, ok := singleValue[uint32](&r, 0, ncpu[0].Type)
+	n, ok := singleValue[uint32](r.At(0), ncpu[0].Type)
 	if !ok {
 		return h.command.Errorf("pmFetch: no value of hinv.ncpu")
 	}
 	h.cpus = max(1, int(n))
-	if h.descs, err = h.describe(ctx, metricNames...); err != nil {
+	h.metrics.Names = metricNames
+	if h.metrics.Descs, err = h.describe(ctx, metricNames...); err != nil {
 		return err
 	}
-	for _, d := range h.descs {
-		h.ids = append(h.ids, d.PMID)
-	}
+	return h.findLoads(ctx)
+}
+
+// findLoads looks up the instances of the load.
+func (h *host) findLoads(ctx context.Context) error {
 	find := h.pc.InstID
 	if tool.IsArchive(h.pc) {
 		find = h.pc.InstIDEver
 	}
-	for _, i := range []struct {
-		name string
-		id   *pdu.InstID
-	}{{"1 minute", &h.load1Inst}, {"15 minute", &h.load15Inst}} {
-		if *i.id, err = find(ctx, h.descs[load].InDom, i.name); err != nil {
-			return h.command.Errorf("cannot translate instance for %s load average", i.name)
+	d := h.metrics.Descs[load].InDom
+	for i, name := range loadNames {
+		inst, err := find(ctx, d, name)
+		if err != nil {
+			h.loads = [2]pdu.InstID{pdu.NoInst, pdu.NoInst}
+			return h.command.Errorf("cannot translate instance for %s load average", name)
 		}
+		h.loads[i] = inst
 	}
-	h.pc.DelProfile(h.descs[load].InDom)
-	h.pc.AddProfile(h.descs[load].InDom, h.load1Inst, h.load15Inst)
+	h.pc.DelProfile(d)
+	h.pc.AddProfile(d, h.loads[:]...)
 	return nil
 }
 
@@ -82,7 +97,7 @@ func (h *host) rewind(ctx context.Context, interval time.Duration) error {
 	if err := h.pc.SetMode(ctx, pmapi.ModeInterp, h.command.Begin, interval.Truncate(time.Millisecond)); err != nil {
 		return h.command.Errorf("pmSetMode: %w", tool.Cause(err))
 	}
-	return h.fetch(ctx, h.ids, new(pdu.Result))
+	return h.fetch(ctx, new(sample))
 }
 
 // describe looks up metrics.
@@ -117,16 +132,28 @@ func unknownNames(names []string, ids []pdu.PMID) (unknown []string) {
 	return unknown
 }
 
-func (h *host) fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) error {
-	if err := h.pc.Fetch(ctx, ids, r); err != nil {
-		return h.command.Errorf("pmFetch: %w", tool.Cause(err))
+// fetch fetches a sample. Metrics and instances that have changed are looked up again.
+func (h *host) fetch(ctx context.Context, s *sample) error {
+	if h.loadMissing {
+		_ = h.findLoads(ctx) // on failure, the load is unknown
 	}
+	if err := h.metrics.Fetch(ctx, h.pc, &s.Result); err != nil {
+		return h.fetchError(err)
+	}
+	if s.Changed.AffectsNames() {
+		_ = h.findLoads(ctx)
+	}
+	s.descs, s.loads = h.metrics.Descs, h.loads
+	h.loadMissing = math.IsNaN(s.load(0)) || math.IsNaN(s.load(1))
 	return nil
 }
 
+func (h *host) fetchError(err error) error {
+	return h.command.Errorf("pmFetch: %w", tool.Cause(err))
+}
+
 // singleValue is the first value of a set, the only one of a singular metric.
-func singleValue[T pdu.Scalar](r *pdu.Result, set int, t pdu.Type) (v T, ok bool) {
-	s := r.At(set)
+func singleValue[T pdu.Scalar](s pdu.ValueSet, t pdu.Type) (v T, ok bool) {
 	if s.Len() == 0 {
 		return v, false
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -83,8 +82,8 @@ func (c *command) printRows(ctx context.Context, h *host, r *report, interval ti
 		ticks = ticker.C
 	}
 	defer r.out.Flush()
-	before, now := new(pdu.Result), new(pdu.Result)
-	if err := h.fetch(ctx, h.ids, before); err != nil {
+	before, now := new(sample), new(sample)
+	if err := h.fetch(ctx, before); err != nil {
 		return err
 	}
 	for n := 0; c.Samples <= 0 || n < c.Samples; n++ {
@@ -93,10 +92,10 @@ func (c *command) printRows(ctx context.Context, h *host, r *report, interval ti
 			r.out.Flush()
 			<-ticks
 		}
-		if err := h.fetch(ctx, h.ids, now); err != nil {
+		if err := h.fetch(ctx, now); err != nil {
 			return err
 		}
-		r.printRow(h.usage(before, now))
+		r.printRow(usageOf(before, now, h.cpus))
 		before, now = now, before
 	}
 	return nil

@@ -19,35 +19,46 @@ type usage struct {
 
 var unknown = math.NaN()
 
-// usage is what happened from one sample to the next.
-func (h *host) usage(before, now *pdu.Result) usage {
+// usageOf is what happened from one sample to the next.
+func usageOf(before, now *sample, cpus int) usage {
 	u := usage{busiest: -1, cpu: unknown, busy: unknown, iops: unknown, free: unknown}
-	elapsed := now.Time.Sub(before.Time)
-	h.addProcessors(&u, before, now)
+	u.addProcessors(before, now, cpus)
 	// As in pmclient(1) the value is a float of 32 bits, and the one before has to be there.
-	_, wasFree := singleValue[float32](before, freeMem, h.descs[freeMem].Type)
-	if v, ok := singleValue[float32](now, freeMem, h.descs[freeMem].Type); ok && wasFree {
-		if a, err := pdu.Float32(v).ConvertUnits(h.descs[freeMem].Units, pdu.SpaceMByte); err == nil {
+	_, wasFree := singleValue[float32](before.At(freeMem), before.descs[freeMem].Type)
+	if v, ok := singleValue[float32](now.At(freeMem), now.descs[freeMem].Type); ok && wasFree {
+		if a, err := pdu.Float32(v).ConvertUnits(now.descs[freeMem].Units, pdu.SpaceMByte); err == nil {
 			u.free, _ = pdu.As[float64](a)
 		}
 	}
-	from, ok1 := singleValue[float64](before, diskTotal, h.descs[diskTotal].Type)
-	to, ok2 := singleValue[float64](now, diskTotal, h.descs[diskTotal].Type)
+	from, ok1 := singleValue[float64](before.At(diskTotal), before.descs[diskTotal].Type)
+	to, ok2 := singleValue[float64](now.At(diskTotal), now.descs[diskTotal].Type)
 	if ok1 && ok2 {
-		rate, err := pmapi.CounterRate(pdu.Float64(from), pdu.Float64(to), elapsed, false)
-		if u.iops = rate + 0.5/elapsed.Seconds(); err != nil { // as pmclient(1) rounds
-			u.iops = unknown
-		}
+		elapsed := now.Time.Sub(before.Time)
+		u.iops = rate(before, now, diskTotal, pdu.Float64(from), pdu.Float64(to)) + 0.5/elapsed.Seconds() // as pmclient(1) rounds
 	}
-	u.load1, u.load15 = h.instanceValue(now, load, h.load1Inst), h.instanceValue(now, load, h.load15Inst)
+	u.load1, u.load15 = now.load(0), now.load(1)
 	return u
 }
 
-// addProcessors computes how busy the processors were, and which was busiest: its number is its index in the set.
-func (h *host) addProcessors(u *usage, before, now *pdu.Result) {
+// rate is the rate of a counter per second. It is unknown if the counter was reset, and if the metric
+// has changed.
+func rate(before, now *sample, metric int, from, to pdu.Atom) float64 {
+	if d := now.descs[metric]; d != before.descs[metric] || d.Sem != pdu.SemCounter {
+		return unknown
+	}
+	v, err := pmapi.CounterRate(from, to, now.Time.Sub(before.Time), false)
+	if err != nil {
+		return unknown
+	}
+	return v
+}
+
+// addProcessors computes how busy the processors were, and which was busiest: its number is its
+// index in the set.
+func (u *usage) addProcessors(before, now *sample, cpus int) {
 	set := now.At(cpuUser)
-	for i := range min(set.Len(), h.cpus) {
-		busy := h.busyShare(before, now, set.Inst(i))
+	for i := range min(set.Len(), cpus) {
+		busy := busyShare(before, now, set.Inst(i))
 		if math.IsNaN(busy) {
 			continue
 		}
@@ -59,33 +70,37 @@ func (h *host) addProcessors(u *usage, before, now *pdu.Result) {
 			u.busiest, u.busy = i, busy
 		}
 	}
-	u.cpu = float64(float32(u.cpu) / float32(h.cpus))
+	u.cpu = float64(float32(u.cpu) / float32(cpus))
 }
 
-// busyShare returns the share of the time that a processor was busy, unknown if a counter was
-// reset. As in pmclient(1) the values are floats of 32 bits: milliseconds, after a month, in steps
-// of 256.
-func (h *host) busyShare(before, now *pdu.Result, cpu pdu.InstID) float64 {
-	var busy float64
-	for _, set := range []int{cpuUser, cpuSys} {
-		from, to := h.instanceValue(before, set, cpu), h.instanceValue(now, set, cpu)
-		rate, err := pmapi.CounterRate(pdu.Float32(float32(from)), pdu.Float32(float32(to)), now.Time.Sub(before.Time), false)
+// busyShare returns the share of the time that a processor was busy. As in pmclient(1) the values
+// are floats of 32 bits: milliseconds, after a month, in steps of 256.
+func busyShare(before, now *sample, cpu pdu.InstID) float64 {
+	var share float64
+	for _, metric := range []int{cpuUser, cpuSys} {
+		from, to := before.value(metric, cpu), now.value(metric, cpu)
+		busy := rate(before, now, metric, pdu.Float32(float32(from)), pdu.Float32(float32(to)))
+		a, err := pdu.Float64(busy).ConvertUnits(now.descs[metric].Units, pdu.TimeSec)
 		if err != nil {
 			return unknown
 		}
-		busy += rate
+		v, _ := pdu.As[float64](a)
+		share += v
 	}
-	a, err := pdu.Float64(busy).ConvertUnits(h.descs[cpuUser].Units, pdu.TimeSec)
-	if err != nil {
-		return unknown
-	}
-	share, _ := pdu.As[float64](a)
 	return share
 }
 
-// instanceValue is the value of an instance, unknown without one.
-func (h *host) instanceValue(r *pdu.Result, set int, inst pdu.InstID) float64 {
-	for i, a := range r.At(set).All(h.descs[set].Type) {
+// load is the load of an instance of loadNames, unknown without a value.
+func (s *sample) load(i int) float64 {
+	if s.loads[i] == pdu.NoInst {
+		return unknown
+	}
+	return s.value(load, s.loads[i])
+}
+
+// value is the value of an instance, unknown without one.
+func (s *sample) value(metric int, inst pdu.InstID) float64 {
+	for i, a := range s.At(metric).All(s.descs[metric].Type) {
 		if i == inst {
 			if v, err := pdu.As[float64](a); err == nil {
 				return v

@@ -1,4 +1,5 @@
-// Package pmcc is what those tools share that are Python programs in PCP: how they open their source, and how they report errors.
+// Package pmcc is what those tools share that are Python programs in PCP: how they open their
+// source, and how they report errors. [Metrics] is for other tools, too.
 package pmcc
 
 import (
@@ -101,27 +102,26 @@ func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID,
 // Metrics are metrics that a tool fetches again and again.
 type Metrics struct {
 	Names []string
-	Descs []pdu.Desc // of the last fetch
-	ids   []pdu.PMID
+	Descs []pdu.Desc // of the last fetch; nil before the first
 }
 
 // Fetch fetches the metrics. It looks them up first, and again when one of them has changed. Errors
 // are those of Lookup and *Error.
 func (m *Metrics) Fetch(ctx context.Context, pc *pmapi.Context, r *pdu.Result) error {
-	if m.ids == nil {
+	if m.Descs == nil {
 		var err error
-		if m.ids, m.Descs, err = Lookup(ctx, pc, m.Names); err != nil {
+		if _, m.Descs, err = Lookup(ctx, pc, m.Names); err != nil {
 			return err
 		}
 	}
-	if err := pc.Fetch(ctx, m.ids, r); err != nil {
-		return &Error{Err: err}
+	if err := m.fetch(ctx, pc, r); err != nil {
+		return err
 	}
 	if !r.Changed.AffectsNames() {
 		return nil
 	}
 	ids, err := pc.Lookup(ctx, m.Names) // NoPMID, which has no values, for a name that is unknown now
-	if len(ids) != len(m.ids) {
+	if len(ids) != len(m.Names) {
 		return &Error{Err: err}
 	}
 	descs, err := pc.Descs(ctx, ids)
@@ -131,7 +131,19 @@ func (m *Metrics) Fetch(ctx context.Context, pc *pmapi.Context, r *pdu.Result) e
 	case slices.Equal(descs, m.Descs):
 		return nil
 	}
-	m.ids, m.Descs = ids, descs
+	m.Descs = descs
+	changed := r.Changed
+	err = m.fetch(ctx, pc, r)
+	r.Changed |= changed
+	return err
+}
+
+// fetch fetches the metrics of Descs.
+func (m *Metrics) fetch(ctx context.Context, pc *pmapi.Context, r *pdu.Result) error {
+	ids := make([]pdu.PMID, len(m.Descs))
+	for i, d := range m.Descs {
+		ids[i] = d.PMID
+	}
 	if err := pc.Fetch(ctx, ids, r); err != nil {
 		return &Error{Err: err}
 	}

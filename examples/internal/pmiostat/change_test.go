@@ -53,4 +53,12 @@ func TestChangedMetric(t *testing.T) {
 	all[reads].SetDesc(d)
 	fetch("with another dimension", nil)
 	fetch("after the change of the dimension", nil)
+	d.Units, d.Sem = pdu.SpaceKByte, pdu.SemInstant
+	all[reads].SetDesc(d)
+	fetch("with other semantics", nil)
+	fetch("after the change of semantics", nil)
+	d.Sem = pdu.SemCounter
+	all[reads].SetDesc(d)
+	fetch("as a counter again", nil)
+	fetch("after that", map[string]float64{"sda": 10})
 }

@@ -43,8 +43,8 @@ type report struct {
 	devices *regexp.Regexp // nil for all
 	ids     []pdu.PMID
 	descs   []pdu.Desc
-	units   []pdu.Units // of the values in a sample: those of the metrics at the start
-	count   int         // of samples printed
+	first   []pdu.Desc // of the start: values are in their units
+	count   int        // of samples printed
 
 	now, before sample
 	result      pdu.Result
@@ -84,10 +84,8 @@ func (r *report) find(ctx context.Context) error {
 		return &pmcc.Error{Err: err}
 	}
 	r.ids, r.descs = ids, descs
-	if r.units == nil {
-		for _, d := range descs {
-			r.units = append(r.units, d.Units)
-		}
+	if r.first == nil {
+		r.first = descs
 	}
 	_, err = r.instances(ctx, r.descs[reads].InDom) // which no heading comes before
 	if err != nil {
@@ -117,8 +115,8 @@ func (r *report) fetch(ctx context.Context) error {
 	names := map[pdu.InDom]tool.InstanceNames{}
 	for m, desc := range r.descs {
 		r.now.values[m] = map[string]float64{}
-		if desc != fetched[m] {
-			continue // the next sample has values of this metric
+		if desc != fetched[m] || desc.Sem != r.first[m].Sem {
+			continue // the next sample has values of this metric, unless it is no longer a counter
 		}
 		set := r.result.At(m)
 		for i := range set.Len() {
@@ -127,8 +125,8 @@ func (r *report) fetch(ctx context.Context) error {
 				return err
 			}
 			v, err := pdu.As[float64](set.Atom(i, desc.Type))
-			if err == nil && desc.Units != r.units[m] {
-				v, err = convert(v, desc.Units, r.units[m])
+			if units := r.first[m].Units; err == nil && desc.Units != units {
+				v, err = convert(v, desc.Units, units)
 			}
 			if err == nil && name != "" {
 				r.now.values[m][name] = v

@@ -139,8 +139,8 @@ func (s *sampler) next(ctx context.Context) (*sample, error) {
 	return v, err
 }
 
-// fetch is next without the care for errors. It chooses metrics again when names have changed. Their
-// values come with the next sample.
+// fetch reads the next sample. It chooses metrics again when names have changed. Their values come
+// with the sample after it.
 func (s *sampler) fetch(ctx context.Context) (*sample, error) {
 	if s.lost {
 		if err := s.pc.Reconnect(ctx); err != nil {

@@ -18,7 +18,7 @@ type tableSpec struct {
 	order   int // the column whose greatest values come first
 }
 
-// A metricScale is a metric, and what its values are converted to, as pmapi.Scale has it; empty for values as they are.
+// A metricScale is a metric and the text for pmapi.Scale; empty for values without Scale.
 type metricScale struct{ name, scale string }
 
 // A columnSpec is a column of a table.
