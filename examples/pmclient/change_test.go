@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// TestChangedMetric has samples of a host whose metrics and instances change. Values are converted, a
-// rate is unknown once, and the load is that of the instance with the name.
+// TestChangedMetric has samples of a host whose metrics and instances change. Values are converted,
+// a rate is unknown once, and the load is that of the instance with the name.
 func TestChangedMetric(t *testing.T) {
 	src := &pmapitest.Source{Start: changing.Start}
 	minutes, processors := src.InDom(), src.InDom("cpu0")

@@ -40,8 +40,8 @@ func usageOf(before, now *sample, cpus int) usage {
 	return u
 }
 
-// rate is the rate of a counter per second. It is unknown if the counter was reset, and if the metric
-// has changed.
+// rate is the rate of a counter per second. It is unknown if the counter was reset, and if the
+// metric has changed.
 func rate(before, now *sample, metric int, from, to pdu.Atom) float64 {
 	if d := now.descs[metric]; d != before.descs[metric] || d.Sem != pdu.SemCounter {
 		return unknown

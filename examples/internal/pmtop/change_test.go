@@ -67,8 +67,8 @@ func TestChangingSource(t *testing.T) {
 	}
 }
 
-// TestChangedMetric shows a metric whose semantics, type and instances change, and one that does not
-// exist at first.
+// TestChangedMetric shows a metric whose semantics, type and instances change, and one that does
+// not exist at first.
 func TestChangedMetric(t *testing.T) {
 	src := &pmapitest.Source{Start: noon}
 	disks := src.InDom("sda")
