@@ -76,7 +76,7 @@ func (o Options) Open(ctx context.Context, name string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{several: len(found) > 1, damaged: o.Damaged}
+	s := &Set{several: len(found) > 1, damaged: o.Damaged, origin: newOrigin(&o, name, found)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.open(ctx, &o, found); err != nil {
 		s.Close()

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/internal/pcptest"
@@ -438,4 +439,67 @@ func TestMetadataOnly(t *testing.T) {
 	if _, err := (archive.Options{FS: fstest.MapFS{"a.0": files["a.0"]}, MetadataOnly: true}).Open(t.Context(), "a"); !errors.Is(err, pdu.ErrLogFile) {
 		t.Errorf("without metadata: %v", err)
 	}
+}
+
+// A set tells that its name stands for other archives now, but not that they have grown.
+func TestIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	write := func(base string, at int64) *archive.Writer {
+		t.Helper()
+		w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}.Create(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteMetric(valueMetric); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteMark(time.Unix(at, 0)); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	base := filepath.Join(dir, "a")
+	w := write(base, 1e9)
+	open := func(name string) *archive.Set {
+		t.Helper()
+		s, err := archive.Open(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	one, all := open(base), open(dir)
+	check := func(what string, wantOne, wantAll bool) {
+		t.Helper()
+		if gotOne, gotAll := one.IsReplaced(), all.IsReplaced(); gotOne != wantOne || gotAll != wantAll {
+			t.Errorf("%s: the archive %v, the directory %v, want %v and %v", what, gotOne, gotAll, wantOne, wantAll)
+		}
+	}
+	check("at first", false, false)
+	w.NewVolume()
+	if err := w.WriteMetric(archive.Metric{Names: []string{"grown"}, Desc: pdu.Desc{PMID: 77, Type: pdu.Type32, InDom: pdu.NoInDom}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteMark(time.Unix(1e9+1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("grown", false, false)
+	if err := write(filepath.Join(dir, "b"), 2e9).Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("another archive in the directory", false, true)
+	for _, suffix := range []string{".0", ".1", ".meta", ".index"} {
+		if err := os.Rename(base+suffix, filepath.Join(dir, "c")+suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("renamed", true, true)
+	if err := write(base, 1e9).Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("another one in its place", true, true)
 }

@@ -18,6 +18,7 @@ type Set struct {
 	pool     filePool
 	several  bool // whether a directory or a list had several archives
 	damaged  func(error) error
+	origin   origin
 
 	ctx     context.Context // ends at Close
 	cancel  context.CancelFunc

@@ -31,6 +31,7 @@ type Context struct {
 	open     context.Context // ends with Close
 	close    context.CancelFunc
 	onFetch  func(ctx context.Context, r *pdu.Result, err error) // nil for nothing
+	follow   func()                                              // called in turn before each request; nil for nothing
 
 	mu      sync.Mutex
 	profile *pdu.Profile // never changed, but replaced
@@ -38,6 +39,10 @@ type Context struct {
 
 func newContext(name string, src source.Source) *Context {
 	c := &Context{name: name, hostName: name, src: src, turn: ctxlock.New(), profile: everything}
+	if a := archiveBelow(src); a != nil {
+		a.SetTurn(c.turn)
+		c.follow = a.Follow
+	}
 	c.open, c.close = context.WithCancel(context.Background())
 	return c
 }
@@ -47,6 +52,11 @@ func init() {
 	source.NewContext = func(name string, src source.Source, derived any) any {
 		d, _ := derived.(*Derived)
 		return newContext(name, withOverlays(src, nil, d))
+	}
+	source.AfterClose = func(c any, f func()) { context.AfterFunc(c.(*Context).open, f) }
+	source.IsReplaced = func(c any) bool {
+		a := c.(*Context).archive()
+		return a != nil && a.Set().IsReplaced()
 	}
 }
 
@@ -66,8 +76,9 @@ func (c *Context) isClosed() bool { return c.open.Err() != nil }
 //
 // After a failure, no connection is tried for a while (Dialer.Backoff), in which Reconnect
 // fails at once. Both errors are ETIMEDOUT (syscall.ETIMEDOUT) with the cause of the
-// failure. A context with Dialer.AutoReconnect has a Gap afterwards. On a source without
-// connections, Reconnect starts again from its origin. The counterpart of
+// failure. A context with Dialer.AutoReconnect has a Gap afterwards. On archives, Reconnect reads the
+// metadata that has been recorded since; all contexts made by Dup on them see it, too. On another
+// source without connections, Reconnect starts again from its origin. The counterpart of
 // pmReconnectContext(3).
 func (c *Context) Reconnect(ctx context.Context) error {
 	return c.fail("reconnect", "", c.inTurn(ctx, func() error { return c.src.Reconnect(ctx) }))
@@ -123,6 +134,9 @@ func (c *Context) waitTurn(ctx context.Context) error {
 	if c.isClosed() {
 		c.endTurn()
 		return pdu.ErrNoContext
+	}
+	if c.follow != nil {
+		c.follow()
 	}
 	return nil
 }

@@ -6,16 +6,16 @@ import (
 
 	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-const (
-	sharedIdle = time.Minute      // how long a shared source stays open when no context is opened on it
-	sharedLife = 10 * time.Minute // how long contexts are opened on it, for a file may take its place
-)
+// sharedIdle is how long a shared source stays open after its last context is closed.
+const sharedIdle = time.Minute
 
 // Shared returns a function for Gateway.Sources whose contexts share what open has opened, such as
-// the metadata of an archive. Each context begins with what has been recorded until then. Without
-// Shared, each context of a client reads the metadata again and keeps a copy in memory.
+// the metadata of an archive. A new context also reads what has been recorded since then, and all
+// contexts see that. If other archives are in the place of those that are open, open is called again.
+// Without Shared, each context of a client reads the metadata again and keeps a copy in memory.
 func Shared(open func(context.Context) (*pmapi.Context, error)) func(context.Context) (*pmapi.Context, error) {
 	s := &sharedSource{open: open, turn: ctxlock.New()}
 	return s.context
@@ -26,9 +26,9 @@ type sharedSource struct {
 	open func(context.Context) (*pmapi.Context, error)
 	turn ctxlock.Mutex // guards what follows
 
-	base   *pmapi.Context // nil if it is not open
-	opened time.Time
-	idle   *time.Timer // closes base
+	base *pmapi.Context // nil if it is not open
+	used int            // contexts on base
+	idle *time.Timer    // closes base; it runs while there are none
 }
 
 // context opens a context.
@@ -37,52 +37,55 @@ func (s *sharedSource) context(ctx context.Context) (*pmapi.Context, error) {
 		return nil, err
 	}
 	defer s.turn.Unlock()
-	if s.base != nil && time.Since(s.opened) >= sharedLife {
-		s.close()
-	}
-	if s.base != nil {
-		c, err := s.dup(ctx)
-		if err == nil || ctx.Err() != nil {
-			return c, err
+	if s.base != nil && (source.IsReplaced(s.base) || s.base.Reconnect(ctx) != nil) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		s.close()
 	}
-	base, err := s.open(ctx)
-	if err != nil {
-		return nil, err
+	if s.base == nil {
+		base, err := s.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.base, s.used = base, 0
+		s.idle = time.AfterFunc(sharedIdle, func() { s.closeIdle(base) })
 	}
-	s.base, s.opened = base, time.Now()
-	s.idle = time.AfterFunc(sharedIdle, s.closeIdle)
-	return s.base.Dup(ctx)
-}
-
-// dup opens a context on the base, with what has been recorded since that was opened.
-func (s *sharedSource) dup(ctx context.Context) (*pmapi.Context, error) {
 	c, err := s.base.Dup(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Reconnect(ctx); err != nil {
-		_ = c.Close()
-		return nil, err
-	}
-	s.idle.Reset(sharedIdle)
+	s.used++
+	s.idle.Stop()
+	base := s.base
+	source.AfterClose(c, func() { s.leave(base) })
 	return c, nil
 }
 
-// closeIdle closes the base unless a context is being opened on it.
-func (s *sharedSource) closeIdle() {
-	if s.turn.TryLock() {
-		defer s.turn.Unlock()
+// leave counts a context that has been closed.
+func (s *sharedSource) leave(base *pmapi.Context) {
+	_ = s.turn.Lock(context.Background()) // which has no end
+	defer s.turn.Unlock()
+	if s.base != base {
+		return
+	}
+	if s.used--; s.used == 0 {
+		s.idle.Reset(sharedIdle)
+	}
+}
+
+// closeIdle closes a base without contexts.
+func (s *sharedSource) closeIdle(base *pmapi.Context) {
+	_ = s.turn.Lock(context.Background())
+	defer s.turn.Unlock()
+	if s.base == base && s.used == 0 {
 		s.close()
 	}
 }
 
 // close closes the base. Contexts that were opened on it keep what they need.
 func (s *sharedSource) close() {
-	if s.base != nil {
-		s.idle.Stop()
-		_ = s.base.Close()
-		s.base = nil
-	}
+	s.idle.Stop()
+	_ = s.base.Close()
+	s.base = nil
 }

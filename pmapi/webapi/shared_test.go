@@ -2,6 +2,7 @@ package webapi_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -12,54 +13,92 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// Contexts on an archive share its metadata, however many clients open. The archive is opened again
-// after some time, and contexts last longer than that.
+// Contexts on an archive share its metadata, however many clients open and however long they stay. It
+// is opened again only if it was unused for a while, or if another archive is in its place.
 func TestShared(t *testing.T) {
-	archive := filepath.Join("..", "testdata", "derive")
+	dir := t.TempDir()
+	base := filepath.Join(dir, "a")
+	copyArchive(t, base)
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
 		open := webapi.Shared(func(ctx context.Context) (*pmapi.Context, error) {
 			opened++
-			return pmapi.Open(ctx, archive)
+			return pmapi.Open(ctx, base)
 		})
+		context := func() *pmapi.Context {
+			t.Helper()
+			c, err := open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		check := func(what string, want int) {
+			t.Helper()
+			if opened != want {
+				t.Errorf("%s: opened %d times, want %d", what, opened, want)
+			}
+		}
 		var all []*pmapi.Context
 		for range 30 {
-			c, err := open(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			all = append(all, c)
+			all = append(all, context())
 		}
-		if opened != 1 {
-			t.Errorf("30 contexts have opened the archive %d times", opened)
-		}
-		time.Sleep(2 * time.Minute) // nobody uses it
-		for range 20 {
-			c, err := open(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.Close()
-			time.Sleep(50 * time.Second)
-		}
-		if opened != 3 {
-			t.Errorf("contexts of 17 minutes have opened the archive %d times, want one more each 10 minutes", opened-1)
-		}
-		time.Sleep(2 * time.Minute)
+		check("30 contexts", 1)
+		time.Sleep(time.Hour)
+		context().Close()
+		check("after an hour, in which the contexts were open", 1)
+		copyArchive(t, base)
+		all = append(all, context())
+		check("another archive in its place", 2)
+		time.Sleep(time.Hour)
 		for _, c := range all {
-			names, err := c.Traverse(t.Context(), "")
-			if err != nil || len(names) == 0 {
-				t.Fatalf("%d names, %v", len(names), err)
-			}
-			ids, err := c.Lookup(t.Context(), names[:1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			var r pdu.Result
-			if err := c.Fetch(t.Context(), ids, &r); err != nil {
-				t.Fatal(err)
-			}
+			fetchOne(t, c)
+			c.Close()
 		}
+		time.Sleep(50 * time.Second)
+		c := context()
+		c.Close()
+		check("50 s after the last context", 2)
+		time.Sleep(50 * time.Second)
+		context().Close()
+		check("50 s after that", 2)
+		time.Sleep(2 * time.Minute)
+		context().Close()
+		check("after two minutes without contexts", 3)
+		time.Sleep(2 * time.Minute)
 	})
+}
+
+// copyArchive writes a small archive, in the place of one that is there.
+func copyArchive(t *testing.T, base string) {
+	t.Helper()
+	for _, suffix := range []string{".0", ".index", ".meta"} {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", "derive"+suffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(base+".new", data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(base+".new", base+suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fetchOne fetches the first metric of a context.
+func fetchOne(t *testing.T, c *pmapi.Context) {
+	t.Helper()
+	names, err := c.Traverse(t.Context(), "")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d names, %v", len(names), err)
+	}
+	ids, err := c.Lookup(t.Context(), names[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r pdu.Result
+	if err := c.Fetch(t.Context(), ids, &r); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/ctxlock"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -43,6 +44,7 @@ type Source struct {
 	cursor *archive.Cursor
 	seek   bool // the cursor is not at the position yet
 	closed atomic.Bool
+	turn   ctxlock.Mutex // of requests, nil if another source must not change this one
 
 	req        request
 	states     map[pdu.InDom]int // of the domains of values, at the latest fetch
@@ -62,39 +64,91 @@ type Source struct {
 // A sharedSet is a set of archives, closed when the last source does not use it any more.
 type sharedSet struct {
 	*archive.Set
-	refs atomic.Int32
+
+	mu   sync.Mutex
+	uses map[*Source]struct{}
 }
 
-func (s *sharedSet) release() error {
-	if s.refs.Add(-1) > 0 {
+func (s *sharedSet) use(src *Source) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uses[src] = struct{}{}
+}
+
+func (s *sharedSet) release(src *Source) error {
+	s.mu.Lock()
+	delete(s.uses, src)
+	left := len(s.uses)
+	s.mu.Unlock()
+	if left > 0 {
 		return nil
 	}
 	return s.Close()
 }
 
+// forget frees the metadata of before a Refresh, which sources without a request in progress keep in
+// memory. Those with one follow at the next request.
+func (s *sharedSet) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for src := range s.uses {
+		if src.turn != nil && src.turn.TryLock() {
+			src.drop()
+			src.turn.Unlock()
+		}
+	}
+}
+
 // New makes a source at the start of a set, in ModeForward. The set is closed together with
 // the source and all that are made of it by Dup.
 func New(set *archive.Set, opts Options) *Source {
-	shared := &sharedSet{Set: set}
+	shared := &sharedSet{Set: set, uses: map[*Source]struct{}{}}
 	s := newSource(shared, opts)
 	s.mode, s.position = ModeForward, set.Start()
 	return s
 }
 
 func newSource(shared *sharedSet, opts Options) *Source {
-	shared.refs.Add(1)
 	s := &Source{shared: shared, opts: opts, cursor: shared.Cursor(), states: map[pdu.InDom]int{}}
 	s.useMetadata()
+	shared.use(s)
 	return s
 }
 
 // useMetadata begins to use the present metadata of the set.
 func (s *Source) useMetadata() {
+	s.drop()
 	s.meta = s.shared.Metadata()
 	s.Tree = s.meta.Names()
+	s.interp = newInterpolator(s)
+}
+
+// drop drops the metadata and what was made of it.
+func (s *Source) drop() {
+	s.meta, s.Tree, s.interp = nil, nil, nil
 	s.req = request{}
 	s.labelTimes = labelTimes{}
-	s.interp = newInterpolator(s)
+}
+
+// SetTurn tells the source which lock its caller holds during requests. The caller has to call Follow
+// before each request from now on.
+func (s *Source) SetTurn(turn ctxlock.Mutex) {
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	s.turn = turn
+}
+
+// Follow begins to use the metadata that another source on the set has read by Reconnect. Sources on one
+// set see the same, so that only one copy is in memory.
+func (s *Source) Follow() {
+	if s.meta == s.shared.Metadata() {
+		return
+	}
+	s.useMetadata()
+	s.mu.Lock()
+	s.epoch.Names++
+	s.epoch.Labels++
+	s.mu.Unlock()
 }
 
 // Dup opens the same source again.
@@ -114,7 +168,7 @@ func (s *Source) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	return s.shared.release()
+	return s.shared.release(s)
 }
 
 // check is why no request can be made.
@@ -149,6 +203,9 @@ func (s *Source) Reconnect(ctx context.Context) error {
 	}
 	if err := s.shared.Refresh(ctx); err != nil {
 		return s.failure(err)
+	}
+	if s.meta != s.shared.Metadata() {
+		s.shared.forget()
 	}
 	s.useMetadata()
 	s.mu.Lock()

@@ -248,3 +248,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // NewContext makes a *pmapi.Context on a source, with the derived metrics of a *pmapi.Derived, which may be nil; see the
 // package comment. The name is that of the host in errors. Package pmapi sets it.
 var NewContext func(name string, src Source, derived any) any
+
+// Of a *pmapi.Context, for package webapi; set by package pmapi.
+var (
+	// AfterClose calls f in a goroutine once Close is called.
+	AfterClose func(c any, f func())
+	// IsReplaced reports whether other archives are in the place of those that the context is on.
+	IsReplaced func(c any) bool
+)

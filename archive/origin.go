@@ -1,0 +1,46 @@
+package archive
+
+import (
+	"io/fs"
+	"os"
+)
+
+// An origin is the name that a set was opened by, and the archives that the name stood for.
+type origin struct {
+	opts Options
+	name string
+	meta map[string]fs.FileInfo // of metadata, by the base names of the archives; nil if it is unknown
+}
+
+func newOrigin(o *Options, name string, found []Files) origin {
+	all := make(map[string]fs.FileInfo, len(found))
+	for _, f := range found {
+		all[f.Base], _ = disk{o.FS}.stat(f.Meta)
+	}
+	return origin{opts: *o, name: name, meta: all}
+}
+
+// IsReplaced reports whether the name that the set was opened by stands for other archives now: one
+// has been added to a directory or removed, or another file is in the place of one. A set that is
+// replaced can still be read. Archives that have only grown are the same. Files of an Options.FS are
+// told apart by their names alone.
+func (s *Set) IsReplaced() bool {
+	o := &s.origin
+	found, err := o.opts.Find(o.name)
+	if err != nil || len(found) != len(o.meta) {
+		return true
+	}
+	for _, f := range found {
+		was, ok := o.meta[f.Base]
+		if !ok {
+			return true
+		}
+		if o.opts.FS != nil {
+			continue
+		}
+		if is, err := os.Stat(f.Meta); err != nil || !os.SameFile(was, is) {
+			return true
+		}
+	}
+	return false
+}
