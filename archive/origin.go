@@ -20,10 +20,9 @@ func newOrigin(o *Options, name string, found []Files) origin {
 	return origin{opts: *o, name: name, meta: all}
 }
 
-// IsReplaced reports whether the name that the set was opened by stands for other archives now: one
-// has been added to a directory or removed, or another file is in the place of one. A set that is
-// replaced can still be read. Archives that have only grown are the same. Files of an Options.FS are
-// told apart by their names alone.
+// IsReplaced reports whether the name that the set was opened by stands for other archives now: a
+// directory has one more or one less, or another file has the place of one. The set can still be
+// read. Archives that have only grown are the same. In an Options.FS, only names are compared.
 func (s *Set) IsReplaced() bool {
 	o := &s.origin
 	found, err := o.opts.Find(o.name)

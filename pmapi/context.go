@@ -76,9 +76,10 @@ func (c *Context) isClosed() bool { return c.open.Err() != nil }
 //
 // After a failure, no connection is tried for a while (Dialer.Backoff), in which Reconnect
 // fails at once. Both errors are ETIMEDOUT (syscall.ETIMEDOUT) with the cause of the
-// failure. A context with Dialer.AutoReconnect has a Gap afterwards. On archives, Reconnect reads the
-// metadata that has been recorded since; all contexts made by Dup on them see it, too. On another
-// source without connections, Reconnect starts again from its origin. The counterpart of
+// failure. A context with Dialer.AutoReconnect has a Gap afterwards.
+//
+// On archives, Reconnect reads what has been recorded since, and contexts made by Dup see it, too.
+// On another source without connections, Reconnect starts again from its origin. The counterpart of
 // pmReconnectContext(3).
 func (c *Context) Reconnect(ctx context.Context) error {
 	return c.fail("reconnect", "", c.inTurn(ctx, func() error { return c.src.Reconnect(ctx) }))

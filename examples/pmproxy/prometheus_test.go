@@ -53,7 +53,8 @@ func TestInteropPrometheus(t *testing.T) {
 	if *scrapeFor > 30*time.Second {
 		interval = "5s"
 	}
-	// The first page of a view asks the collector about each metric, which a busy machine does not do within an interval.
+	// The first page of a view asks the collector about each metric. On a busy machine, that takes
+	// longer than an interval.
 	for _, query := range []string{"times=true", "view=node", "view=node&hostspec=" + pmcd.Host(), "format=pcp&names=kernel,mem,network,disk,hinv"} {
 		warm(t, "http://"+gateway+"/metrics?"+query)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// Contexts on an archive share its metadata, however many clients open and however long they stay. It
-// is opened again only if it was unused for a while, or if another archive is in its place.
+// Contexts on an archive share its metadata, however many there are and however long they stay. The
+// archive is opened again only after a while without contexts, or if another one has its place.
 func TestShared(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")

@@ -86,8 +86,8 @@ func (s *sharedSet) release(src *Source) error {
 	return s.Close()
 }
 
-// forget frees the metadata of before a Refresh, which sources without a request in progress keep in
-// memory. Those with one follow at the next request.
+// forget drops the metadata of sources without a request in progress after a Refresh. The others
+// follow at their next request.
 func (s *sharedSet) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,16 +130,16 @@ func (s *Source) drop() {
 	s.labelTimes = labelTimes{}
 }
 
-// SetTurn tells the source which lock its caller holds during requests. The caller has to call Follow
-// before each request from now on.
+// SetTurn tells the source which lock its caller holds during requests. From now on, the caller
+// calls Follow before each request.
 func (s *Source) SetTurn(turn ctxlock.Mutex) {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
 	s.turn = turn
 }
 
-// Follow begins to use the metadata that another source on the set has read by Reconnect. Sources on one
-// set see the same, so that only one copy is in memory.
+// Follow begins to use the metadata that another source on the set has read by Reconnect. All
+// sources on a set see the same, so that only one copy is in memory.
 func (s *Source) Follow() {
 	if s.meta == s.shared.Metadata() {
 		return
