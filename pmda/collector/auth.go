@@ -16,6 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 const (
@@ -67,6 +68,7 @@ func (r *request) identify(wanted pdu.Features, refused error) error {
 			return err
 		}
 	case refused != nil:
+		c.logDenial(refused)
 		return refused
 	}
 	if wanted&pdu.FeatureContainer != 0 {
@@ -97,7 +99,34 @@ func (c *client) logIn() error {
 	}
 	c.s.log.Info(fmt.Sprintf("Successful authentication for user %q", user), slog.Any("addr", c.conn.RemoteAddr()))
 	c.setIdentity(user)
-	return c.checkAccount()
+	err = c.checkAccount()
+	c.logDenial(err)
+	return err
+}
+
+// logDenial logs why the access rules deny everything to a client. The error is that of the rules
+// for its account.
+func (c *client) logDenial(err error) {
+	info := c.info.Load()
+	c.admission.mu.Lock()
+	denied := c.admission.host.denied | c.admission.account.denied
+	c.admission.mu.Unlock()
+	var why string
+	switch {
+	case errors.Is(err, pdu.ErrConnLimit):
+		why = "an access rule allows no further connection of this user"
+	case err != nil && info.User != "" && info.UID < 0:
+		why = "the user has no account on this computer"
+	case err != nil && info.UID < 0:
+		why = "clients have to log in"
+	case err != nil:
+		why = "the access rules for users and groups deny all operations"
+	case denied == pmcdconf.OpAll:
+		why = "the access rules for the client's host and for its user together deny all operations"
+	default:
+		return
+	}
+	c.s.log.Warn("client may do nothing: "+why, slog.String("user", info.User), slog.Int("uid", info.UID), slog.Any("addr", c.conn.RemoteAddr()))
 }
 
 // limitedExchange is exchange, unless too many logins of the user from the client's address have

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmda"
@@ -456,36 +457,41 @@ func accountRules(t *testing.T, statements string) *pmcdconf.Access {
 // Users and groups of the access rules, for users who have logged in.
 func TestAccountRules(t *testing.T) {
 	const (
-		users  = "disallow user * : all; allow user root : all; allow user pcp : fetch; disallow user pcp : store;"
-		groups = "disallow group * : all; allow group pcp : all; disallow group nogroup : store; allow group daemon : maximum 1 connections;"
+		users     = "disallow user * : all; allow user root : all; allow user pcp : fetch; disallow user pcp : store;"
+		rules     = "the access rules for users and groups deny all operations"
+		noAccount = "the user has no account on this computer"
+		groups    = "disallow group * : all; allow group pcp : all; disallow group nogroup : store; allow group daemon : maximum 1 connections;"
 	)
 	for _, test := range []struct {
 		rules, user  string
 		fetch, store bool
+		denial       string // in the log
 	}{
-		{users, "root", true, true},
-		{users, "pcp", true, false},
-		{users, "daemon", false, false},
-		{users, "joe", false, false},
-		{groups, "root", false, false},
-		{groups, "pcp", true, true},
-		{groups, "daemon", true, true},
-		{groups, "joe", false, false},
-		{"disallow group wheel : store;", "pcp", true, false}, // by membership
-		{"allow user * : all;", "joe", false, false},          // no account is no user
-		{"allow user * : all;", "daemon", true, true},
-		{"disallow .* : store; allow user pcp : all;", "pcp", true, false}, // what the host may not, no user may
-		{"disallow .* : store;", "joe", true, false},
+		{users, "root", true, true, ""},
+		{users, "pcp", true, false, ""},
+		{users, "daemon", false, false, rules},
+		{users, "joe", false, false, noAccount},
+		{groups, "root", false, false, rules},
+		{groups, "pcp", true, true, ""},
+		{groups, "daemon", true, true, ""},
+		{groups, "joe", false, false, noAccount},
+		{"disallow group wheel : store;", "pcp", true, false, ""}, // by membership
+		{"allow user * : all;", "joe", false, false, noAccount},   // no account is no user
+		{"allow user * : all;", "daemon", true, true, ""},
+		{"disallow .* : store; allow user pcp : all;", "pcp", true, false, ""}, // what the host may not, no user may
+		{"disallow .* : store;", "joe", true, false, ""},
+		{"disallow .* : fetch; disallow user daemon : store;", "daemon", false, false, "the access rules for the client's host and for its user together deny all operations"},
 	} {
 		t.Run(test.user+" "+test.rules, func(t *testing.T) {
-			s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler), Access: accountRules(t, test.rules)})
+			log := new(pcptest.LogBuffer)
+			s := loginServer(&collector.Server{Logger: slog.New(slog.NewTextHandler(log, nil)), Access: accountRules(t, test.rules)})
 			collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 			g := collectortest.DialTCP(t, collectortest.ServeTCP(t, s))
 			g.Receive()
 			if got := logIn(t, g, "SCRAM-SHA-256", test.user, "secret"); got != "" {
 				t.Fatal(got)
 			}
-			if !test.fetch && !test.store {
+			if !test.fetch && !test.store && !strings.HasPrefix(test.rules, "disallow .*") {
 				if got := g.Code(describe); got != pdu.ErrPermission { // that of the CREDS
 					t.Errorf("CREDS: %v", got)
 				}
@@ -496,6 +502,10 @@ func TestAccountRules(t *testing.T) {
 			}
 			if got := may(collectortest.Storing(describe.PMID)); got != test.store {
 				t.Errorf("store: %v", got)
+			}
+			denied, text := test.denial != "", log.String()
+			if strings.Contains(text, "client may do nothing") != denied || denied && !strings.Contains(text, fmt.Sprintf("nothing: %s\" user=%s ", test.denial, test.user)) {
+				t.Errorf("log, want %q:\n%s", test.denial, text)
 			}
 		})
 	}
