@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/loginlimit"
+	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
 // Access says who may push. Its zero value lets those of this computer.
@@ -72,8 +73,18 @@ type client struct {
 	hosts []string
 }
 
-// errDenied is the error of those who may not push.
-var errDenied = &failure{http.StatusForbidden, "no permission"}
+// Errors of clients that may not push. Their reasons are for the sender and for the log.
+var (
+	errOrigin     = denied("web pages may not push")
+	errLogin      = denied("the Authorization header has neither a name with a password nor a token")
+	errWrongLogin = denied("unknown user, or wrong password or token")
+	errAddress    = denied("the client's address may not push without a login")
+)
+
+// denied is the error of a client that may not push, and why.
+func denied(format string, args ...any) error {
+	return &failure{http.StatusForbidden, "no permission: " + fmt.Sprintf(format, args...)}
+}
 
 // errFailedLogins is the error of a client whose logins have failed too often.
 var errFailedLogins = &failure{http.StatusTooManyRequests, "too many failed logins of this user: wait a minute"}
@@ -99,26 +110,26 @@ func (r *Receiver) client(hr *http.Request) (client, error) {
 // client is Receiver.client without a limit of failed logins.
 func (a *Access) client(r *http.Request) (client, error) {
 	if r.Header.Get("Origin") != "" { // a page of some web site, in the browser of one who may push
-		return client{}, errDenied
+		return client{}, errOrigin
 	}
 	if header := r.Header.Get("Authorization"); header != "" {
 		name, secret, basic := r.BasicAuth()
 		if token, ok := cutBearer(header); ok {
 			secret = token
 		} else if !basic || name == "" {
-			return client{}, errDenied
+			return client{}, errLogin
 		}
 		if u := a.user(name, secret); u != nil {
 			return client{"user " + u.id(), u.Hosts}, nil
 		}
-		return client{}, errDenied
+		return client{}, errWrongLogin
 	}
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
 		return client{id: "unix"}, nil
 	}
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return client{}, errDenied
+		return client{}, errAddress
 	}
 	addr := ap.Addr().Unmap().WithZone("")
 	allowed := addr.IsLoopback()
@@ -126,9 +137,29 @@ func (a *Access) client(r *http.Request) (client, error) {
 		allowed = slices.ContainsFunc(a.Networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 	}
 	if !allowed {
-		return client{}, errDenied
+		return client{}, errAddress
 	}
 	return client{id: addr.String()}, nil
+}
+
+// loggedUser is the user of a request as the log has it. The name of one who may push is a
+// separate reason for package loglimit, so that guesses at another name do not hide it.
+func (a *Access) loggedUser(r *http.Request) any {
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return "no user"
+	}
+	if token, ok := cutBearer(header); ok {
+		if u := a.user("", token); u != nil {
+			return u.id()
+		}
+		return "unknown token"
+	}
+	name, _, _ := r.BasicAuth()
+	if slices.ContainsFunc(a.Users, func(u User) bool { return u.Name == name }) {
+		return name
+	}
+	return loglimit.Text(name[:min(len(name), maxLoggedUser)])
 }
 
 func cutBearer(header string) (token string, ok bool) {

@@ -46,7 +46,7 @@ func (r *Receiver) begin(c client, label []byte, timeout time.Duration) (*incomi
 		return nil, err
 	}
 	if !c.mayPush(hostDir(l.Host)) {
-		return nil, errDenied
+		return nil, denied("%s may not push archives of host %s", c.id, hostDir(l.Host))
 	}
 	a := &incoming{r: r, version: l.Version, turn: ctxlock.New(), last: time.Now(), resumed: true}
 	a.Owner, a.Label, a.Timeout = c.id, label, max(int(timeout/time.Second), 1)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -39,7 +40,10 @@ func open(t testing.TB, o push.ReceiverOptions) *push.Receiver {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	o.UTC, o.Log = true, slog.New(slog.DiscardHandler)
+	o.UTC = true
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	r, err := o.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -512,6 +516,41 @@ func TestAccess(t *testing.T) {
 	}
 	if _, err := push.ParseUsers(strings.NewReader("x y [")); err == nil {
 		t.Error("a wrong pattern")
+	}
+}
+
+// The log of a refused request has the address, the user and the reason, which the sender reads
+// too. It has no password and no token.
+func TestRefusedLog(t *testing.T) {
+	const secret = "s3cret"
+	for _, c := range []struct {
+		header     []string
+		host       string
+		user, want string
+	}{
+		{nil, "web1", "no user", "the client's address may not push without a login"},
+		{[]string{"Origin", "http://evil.example.com"}, "web1", "no user", "web pages may not push"},
+		{basic("amy", secret+"x"), "web1", "amy", "unknown user, or wrong password or token"},
+		{basic("stranger", secret), "web1", "stranger", "unknown user, or wrong password or token"},
+		{basic(strings.Repeat("x", 1000), secret), "web1", strings.Repeat("x", 100), "unknown user"},
+		{[]string{"Authorization", "Bearer " + secret + "x"}, "web1", "unknown token", "unknown user, or wrong password or token"},
+		{[]string{"Authorization", "Digest " + secret}, "web1", "", "neither a name with a password nor a token"},
+		{basic("amy", secret), "DB1", "amy", "user amy may not push archives of host db1"},
+	} {
+		var log strings.Builder
+		r := open(t, push.ReceiverOptions{Log: slog.New(slog.NewJSONHandler(&log, nil)), Access: push.Access{
+			Networks: []netip.Prefix{},
+			Users:    []push.User{{Name: "amy", Password: secret, Hosts: []string{"web*"}}, {Password: secret}},
+		}})
+		got := post(t, r, "/logger/label", label(t, 3, c.host), 403, append(c.header, "from", "192.0.2.1:1")...)
+		var line struct{ Msg, Addr, User, Err string }
+		if err := json.Unmarshal([]byte(log.String()), &line); err != nil || line.Msg != "request refused" || line.Addr != "192.0.2.1:1" ||
+			line.User != c.user || !strings.Contains(line.Err, c.want) || line.Err != got.header.Get("Pcp-Push-Error") {
+			t.Errorf("%v, host %s: reply %q, log:\n%s%v; want user %q and %q", c.header, c.host, got.header.Get("Pcp-Push-Error"), log.String(), err, c.user, c.want)
+		}
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("%v: the log has the secret:\n%s", c.header, log.String())
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
 // Headers of replies, beside those of pmproxy.
@@ -42,7 +43,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	h := w.Header()
 	if err != nil {
 		r.stats.refused.Add(1)
-		r.log.Warn("request refused", slog.String("addr", hr.RemoteAddr), slog.String("path", fmt.Sprintf("%.100q", hr.URL.Path)), slog.Any("err", err))
+		r.log.Warn("request refused",
+			slog.Any("addr", loglimit.Text(hr.RemoteAddr)), slog.Any("user", r.opts.Access.loggedUser(hr)),
+			slog.Any("path", loglimit.Text(fmt.Sprintf("%.100q", hr.URL.Path))), slog.Any("err", err))
 		body = []byte(`{"success":false}`)
 		h.Set(errorHeader, headerText(err))
 		if status(err) == http.StatusForbidden && len(r.opts.Access.Users) > 0 {

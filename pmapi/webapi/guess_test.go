@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -22,7 +23,8 @@ func TestGuesses(t *testing.T) {
 	for _, path := range []string{"/pmapi/fetch?names=who.uid", "/pmapi/CONTEXT/fetch?names=who.uid", "/metrics?names=who.uid"} {
 		t.Run(path, func(t *testing.T) {
 			var gw *webapi.Gateway
-			newCollector(t, false, func(g *webapi.Gateway) { gw = g })
+			var log strings.Builder
+			newCollector(t, false, func(g *webapi.Gateway) { gw, g.Log = g, slog.New(slog.NewTextHandler(&log, nil)) })
 			h := webapi.Forwarded(gw, []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")})
 			do := func(client, path, user, password string) (int, string) {
 				r := httptest.NewRequest("GET", path, nil) // from 192.0.2.1
@@ -62,6 +64,9 @@ func TestGuesses(t *testing.T) {
 			}
 			if status, body := do("198.51.100.8", path, "amy", "secret"); status != http.StatusOK {
 				t.Errorf("the user at another address: %d %s", status, body)
+			}
+			if log := log.String(); !strings.Contains(log, "level=WARN msg=\"login failed\" addr=198.51.100.7:0 user=amy err=") || strings.Contains(log, "guess") {
+				t.Errorf("the log, which has to have the user and no password:\n%s", log)
 			}
 		})
 	}

@@ -3,10 +3,12 @@ package webapi
 import (
 	"context"
 	"crypto/subtle"
+	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/loginlimit"
+	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -36,6 +38,9 @@ func (q *query) login() (login, error) {
 	return q.loginAs(h)
 }
 
+// maxLoggedUser is how many bytes of a user's name the log has.
+const maxLoggedUser = 100
+
 // loginAs returns the login of a request that names a host. The error is errFailedLogins if logins
 // of the user from the client's address have failed too often. The right password is refused then
 // too, so a client beyond the limit does not learn it.
@@ -54,9 +59,11 @@ func (q *query) loginKey(l login) loginlimit.Key {
 	return loginlimit.KeyOf(loginlimit.Address(q.clientAddr()), l.user)
 }
 
-// loginFailed counts a failed login.
-func (g *Gateway) loginFailed(k loginlimit.Key) {
-	g.failures.Add(k, loginlimit.GatewayPerMinute, time.Now())
+// loginFailed counts and logs a failed login.
+func (q *query) loginFailed(l login, err error) {
+	q.g.failures.Add(q.loginKey(l), loginlimit.GatewayPerMinute, time.Now())
+	q.g.log.Warn("login failed", slog.Any("addr", loglimit.Text(q.r.RemoteAddr)),
+		slog.Any("user", loglimit.Text(l.user[:min(len(l.user), maxLoggedUser)])), slog.Any("err", err))
 }
 
 // countFailures returns open with a count of its failed logins.
@@ -64,11 +71,10 @@ func (q *query) countFailures(l login, open opener) opener {
 	if l.user == "" {
 		return open
 	}
-	g, key := q.g, q.loginKey(l)
 	return func(ctx context.Context) (*pmapi.Context, error) {
 		c, err := open(ctx)
 		if err != nil && isLoginError(pdu.FromError(err)) {
-			g.loginFailed(key)
+			q.loginFailed(l, err)
 		}
 		return c, err
 	}

@@ -200,8 +200,9 @@ func (q *query) mayUse(s *session) error {
 	case l.user == "":
 		return errNeedLogin
 	case !l.equal(s.login):
-		q.g.loginFailed(q.loginKey(l))
-		return &failure{http.StatusForbidden, "authentication failed"}
+		err := &failure{http.StatusForbidden, "authentication failed"}
+		q.loginFailed(l, err)
+		return err
 	}
 	return nil
 }
