@@ -54,8 +54,7 @@ const (
 	inGeneral          // what writeGeneral writes
 )
 
-// A Text is a text that does not belong to the reason, because a peer chooses it freely. Log it with
-// slog.Any.
+// A Text does not belong to the reason, because a peer chooses it freely. Log it with slog.Any.
 type Text string
 
 // reasonText is what an attribute tells of the reason: a text such as the name of an

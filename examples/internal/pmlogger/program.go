@@ -163,6 +163,12 @@ func (p *program) run() error {
 		}
 		return nil
 	}
+	if warning := mistakenURL(p.opts.base); warning != "" {
+		p.log.Warn(warning)
+		if p.start != nil { // else the log is what the user sees
+			p.terminal().Hint(warning)
+		}
+	}
 	defer p.closeListeners()
 	prepare := p.prepare
 	if p.opts.daily.on {

@@ -3,7 +3,9 @@ package pmlogger
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/pcp-go/pcp/archive/push"
@@ -13,6 +15,19 @@ import (
 // isURL reports whether the name of an archive is the URL of a receiver, as for pmlogger(1) of PCP 7.
 func isURL(base string) bool {
 	return strings.HasPrefix(base, "http://") || strings.HasPrefix(base, "https://") || strings.HasPrefix(base, "unix:")
+}
+
+// mistakenURL returns a warning if the name of an archive looks like a receiver without http://. It
+// is the name of a file, as for pmlogger(1).
+func mistakenURL(base string) string {
+	host, port, err := net.SplitHostPort(base)
+	if err != nil || host == "" || strings.Contains(base, "/") {
+		return ""
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s is the name of an archive on this computer: write http://%s to send the archive to a receiver", base, base)
 }
 
 // login is who pushes: a file, so that others do not see the password.
