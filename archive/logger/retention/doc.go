@@ -57,7 +57,8 @@
 // # Concurrency
 //
 // Only one maintainer works on a directory at a time, in this process or another, whether it uses
-// this package or PCP's scripts. An archive that is being written is not touched.
+// this package or PCP's scripts. A second Record of a directory fails at once; a Record that was
+// killed does not prevent the next. An archive that is being written is not touched.
 //
 // # Names in PCP
 //

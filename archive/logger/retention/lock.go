@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,8 +22,9 @@ type lock struct {
 }
 
 const (
-	lockName = "lock"            // in both directories
-	lockMark = "retention, pid " // what ours begins with
+	lockName      = "lock"            // in both directories
+	recordingName = "recording"       // in the directory for work
+	lockMark      = "retention, pid " // what ours begins with
 	// lockAge is after what time PCP's scripts take a lock for one that a crash has left.
 	lockAge = 30 * time.Minute
 	// lockTouch is how often a lock shows that it is not such a one.
@@ -31,21 +33,14 @@ const (
 
 // acquire makes a directory for work, and locks it and the directory. The error is ErrLocked if somebody else has.
 func acquire(dir, work string) (*lock, error) {
-	if err := os.Mkdir(work, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	if info, err := os.Lstat(work); err != nil || !info.IsDir() { // a link would lead elsewhere, where files would be removed
-		return nil, errors.Join(err, &fs.PathError{Op: "mkdir", Path: work, Err: fs.ErrExist})
-	}
-	f, err := os.OpenFile(filepath.Join(work, lockName), os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := openLocked(work, lockName)
 	if err != nil {
+		if f != nil {
+			f.Close()
+		}
 		return nil, err
 	}
 	l := &lock{f: f, pcp: filepath.Join(dir, lockName), stop: make(chan struct{})}
-	if err := lockFile(f); err != nil {
-		f.Close()
-		return nil, err
-	}
 	if err := l.exclude(); err != nil {
 		f.Close()
 		return nil, err
@@ -53,6 +48,63 @@ func acquire(dir, work string) (*lock, error) {
 	l.alive.Go(l.touch)
 	return l, nil
 }
+
+// openLocked makes a directory for work and locks a file there until it is closed. With the error
+// ErrLocked it returns the file of the process that has locked it. With other errors, the file may
+// be nil.
+func openLocked(work, name string) (*os.File, error) {
+	if err := os.Mkdir(work, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if info, err := os.Lstat(work); err != nil || !info.IsDir() { // a link would lead elsewhere, where files would be removed
+		return nil, errors.Join(err, &fs.PathError{Op: "mkdir", Path: work, Err: fs.ErrExist})
+	}
+	f, err := os.OpenFile(filepath.Join(work, name), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return f, lockFile(f)
+}
+
+// acquireRecording locks a directory for one Record until the file is closed or the process ends in
+// any way. The file has the process. The error wraps ErrLocked if there is another Record.
+func acquireRecording(dir string) (*os.File, error) {
+	f, err := openLocked(filepath.Join(dir, workName), recordingName)
+	if err == nil {
+		if err = f.Truncate(0); err == nil {
+			_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
+		}
+		if err == nil {
+			return f, nil
+		}
+	}
+	if f != nil {
+		defer f.Close()
+	}
+	if errors.Is(err, ErrLocked) {
+		if abs, absErr := filepath.Abs(dir); absErr == nil {
+			dir = abs
+		}
+		text := make([]byte, maxPID)
+		n, _ := f.Read(text)
+		pid := strings.TrimSpace(string(text[:n]))
+		err = &recordingError{dir, cmp.Or(pid, "unknown")}
+	}
+	return nil, err
+}
+
+// maxPID is how many digits the number of a process has at most.
+const maxPID = 20
+
+// A recordingError says who records into a directory.
+type recordingError struct{ dir, pid string }
+
+func (e *recordingError) Error() string {
+	return fmt.Sprintf("retention: another logger, process %s, records into %s: choose another directory, or end that logger", e.pid, e.dir)
+}
+
+// Unwrap returns ErrLocked.
+func (e *recordingError) Unwrap() error { return ErrLocked }
 
 // exclude makes the file "lock", in the place of one that a crash has left.
 func (l *lock) exclude() error {

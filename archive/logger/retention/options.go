@@ -50,7 +50,8 @@ type Options struct {
 	step func(what string) // for tests: called before each change
 }
 
-// ErrLocked is the error if somebody else maintains the directory.
+// ErrLocked is the error of Maintain if another one works on the directory, and that of Record if
+// another one records into it.
 var ErrLocked = errors.New("retention: the directory is being maintained by somebody else")
 
 // A Kind says what was done.

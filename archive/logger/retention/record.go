@@ -31,12 +31,21 @@ type recorder struct {
 //
 // It ends as [logger.Run] does: with ctx, at the ends of lo, of which EndBytes and EndRecords count for each archive, or with an error of
 // the first archive's New, or of a file. lo.Base is not used. After the first archive, one that has nothing to record lingers. What
-// pmlc(1) has changed is lost at midnight. Record makes a missing directory. The counterpart of
-// pmlogger(1) with pmlogger_daily(1) and pmlogger_check(1).
+// pmlc(1) has changed is lost at midnight. Record makes a missing directory. The error wraps
+// [ErrLocked] and names the process if another Record records into the directory. The counterpart
+// of pmlogger(1) with pmlogger_daily(1) and pmlogger_check(1).
 func Record(ctx context.Context, src *pmapi.Context, dir string, lo logger.Options, o Options) error {
 	o.complete()
 	if err := os.MkdirAll(dir, 0o775); err != nil {
 		return err
+	}
+	switch recording, err := acquireRecording(dir); {
+	case errors.Is(err, ErrLocked):
+		return err
+	case err != nil: // a file system without locks still takes archives
+		o.Logger.Warn("another logger may record into the directory", "dir", dir, "err", err)
+	default:
+		defer recording.Close()
 	}
 	r := &recorder{Options: o, src: src, dir: dir, logger: lo}
 	r.setOptions()

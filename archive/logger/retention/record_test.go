@@ -108,6 +108,35 @@ func (d *recording) stop() {
 	}
 }
 
+// A second Record of a directory fails, and names the process of the first. When that has ended,
+// another one may follow, whatever the file of the lock has.
+func TestRecordTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		first := newRecording(t, dir, "22 10:00:00")
+		first.record(retention.Options{}, logger.Options{})
+		second := newRecording(t, dir, "22 10:01:00")
+		second.record(retention.Options{}, logger.Options{})
+		err := <-second.done
+		if want := fmt.Sprintf("retention: another logger, process %d, records into %s: choose another directory, or end that logger", os.Getpid(), dir); !errors.Is(err, retention.ErrLocked) || err.Error() != want {
+			t.Errorf("second: error %v, want %s", err, want)
+		}
+		if len(second.begun) != 0 {
+			t.Errorf("second: archives %s", second.begun)
+		}
+		first.stop()
+		if err := os.WriteFile(filepath.Join(dir, ".retention", "recording"), []byte("4711\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		third := newRecording(t, dir, "22 10:02:00")
+		third.record(retention.Options{}, logger.Options{})
+		third.stop()
+		if len(third.begun) != 1 {
+			t.Errorf("third: archives %s", third.begun)
+		}
+	})
+}
+
 // A content is what there is in archives.
 type content struct {
 	counts      []time.Time // of the records of x.count

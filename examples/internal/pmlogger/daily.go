@@ -104,6 +104,7 @@ func (p *program) prepareDaily(ctx context.Context, c *config) error {
 	p.loggers = func(ctx context.Context, begin func(*logger.Logger) error) error {
 		var failed error
 		o.Begun = func(l *logger.Logger) {
+			p.started()
 			fmt.Fprintf(p.w, "Archive basename: %s\n", l.Base())
 			if failed = begin(l); failed != nil {
 				p.stop(failed)

@@ -177,7 +177,9 @@ func (p *program) run() error {
 	if err := prepare(ctx, c); err != nil {
 		return err
 	}
-	p.started()
+	if !p.opts.daily.on { // which has more to do before it records
+		p.started()
+	}
 	return p.record(ctx)
 }
 
