@@ -79,7 +79,8 @@
 //	pminfo -f cache
 //
 // The directory must have the name of the agent, here cache, because PCP's scripts derive the
-// name from it. These options help to run an agent:
+// name from it. In any other directory, --install prints the line for pmcd.conf instead of the
+// script to run. If it cannot write all files, it writes none. These options help to run an agent:
 //
 //	--help                  list the options
 //	--print=pmns            print the agent's names for a name space file

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -258,35 +259,38 @@ func (d *Daemon) export(c *command, p process) error {
 	if err := d.install(c.install, files); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "Installed in %s. Next, as root: cd %[1]s && ./Install\n", c.install)
+	_, err = io.WriteString(p.stdout, d.afterInstall(c.install))
 	return err
 }
 
-// install writes the files, and the program that runs, into a directory.
-func (d *Daemon) install(dir string, files []InstallFile) error {
-	dir, err := filepath.Abs(dir)
+// afterInstall says what to do next. PCP's scripts work only in PCP's directory of agents.
+func (d *Daemon) afterInstall(dir string) string {
+	if conf, err := pcpconf.Load(""); err == nil {
+		parent, err := os.Stat(filepath.Dir(dir))
+		agents, noDir := os.Stat(conf.Get("PCP_PMDAS_DIR"))
+		if err == nil && noDir == nil && os.SameFile(parent, agents) {
+			return fmt.Sprintf("Installed in %s. Next, as root: cd %[1]s && ./Install\n", dir)
+		}
+	}
+	kind := "binary"
+	if d.Agent.StartsNotReady {
+		kind = "binary notready"
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return fmt.Sprintf("Installed in %s. Next, add this line to a pmcd.conf, and start pmcd with -c and the name space -n %s:\n%s\t%d\tpipe\t%s\t%s -d %[4]d\n",
+		dir, filepath.Join(dir, "root"), d.Agent.Name, d.Agent.Domain, kind, filepath.Join(dir, "pmda"+d.Agent.Name))
+}
+
+// install writes the files, and the program that runs, into a directory: all, or on an error none.
+func (d *Daemon) install(dir string, files []InstallFile) (err error) {
+	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
 	if filepath.Base(dir) != d.Agent.Name {
 		return fmt.Errorf("--install %s: PCP's scripts want the directory to be called %s", dir, d.Agent.Name)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, f := range d.Files {
-		if _, err := os.Lstat(filepath.Join(dir, f.Name)); err != nil {
-			files = append(files, f)
-		}
-	}
-	for _, f := range files {
-		mode := os.FileMode(0o644)
-		if f.Script {
-			mode = 0o755
-		}
-		if err := replaceFile(filepath.Join(dir, f.Name), bytes.NewReader(f.Data), mode); err != nil {
-			return err
-		}
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -297,22 +301,65 @@ func (d *Daemon) install(dir string, files []InstallFile) error {
 		return err
 	}
 	defer program.Close()
-	return replaceFile(filepath.Join(dir, "pmda"+d.Agent.Name), program, 0o755)
-}
-
-// replaceFile writes a file in one step: a program that runs cannot be written
-// over.
-func replaceFile(path string, r io.Reader, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".install*")
-	if err != nil {
+	for _, f := range d.Files {
+		if _, err := os.Lstat(filepath.Join(dir, f.Name)); err != nil {
+			files = append(files, f)
+		}
+	}
+	files = append(files, InstallFile{Name: "pmda" + d.Agent.Name, Script: true})
+	for _, f := range files {
+		if info, err := os.Lstat(filepath.Join(dir, f.Name)); err == nil && info.IsDir() {
+			return fmt.Errorf("--install %s: the directory %s is in the place of a file: choose another directory", dir, f.Name)
+		}
+	}
+	if _, missing := os.Stat(dir); missing != nil {
+		defer func() {
+			if err != nil {
+				os.Remove(dir)
+			}
+		}()
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	_, err = io.Copy(f, r)
-	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	var written []string // the files under names that do not matter
+	defer func() {
+		for _, name := range written {
+			os.Remove(name)
+		}
+	}()
+	for i, f := range files {
+		mode := os.FileMode(0o644)
+		if f.Script {
+			mode = 0o755
+		}
+		var r io.Reader = bytes.NewReader(f.Data)
+		if i == len(files)-1 {
+			r = program
+		}
+		name, err := writeNew(dir, r, mode)
+		if err != nil {
+			return err
+		}
+		written = append(written, name)
 	}
+	for i, f := range files {
+		if err := os.Rename(written[i], filepath.Join(dir, f.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNew writes a file with a new name in a directory.
+func writeNew(dir string, r io.Reader, mode os.FileMode) (name string, err error) {
+	f, err := os.CreateTemp(dir, ".install*")
 	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(f, r)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
 		os.Remove(f.Name())
 	}
-	return err
+	return f.Name(), err
 }

@@ -2,6 +2,7 @@ package pmda_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -197,16 +198,49 @@ func install(t *testing.T, a *pmda.Agent) (dir string) {
 	dir = filepath.Join(t.TempDir(), "new", a.Name)
 	var errs strings.Builder
 	d := pmda.Daemon{Agent: a}
-	for range 2 { // again over the first
+	for _, inPCP := range []bool{false, true} { // again over the first
+		want := fmt.Sprintf("Installed in %s. Next, add this line to a pmcd.conf, and start pmcd with -c and the name space -n %s:\n%s\t18\tpipe\tbinary\t%s -d 18\n",
+			dir, filepath.Join(dir, "root"), a.Name, filepath.Join(dir, "pmda"+a.Name))
+		t.Setenv("PCP_PMDAS_DIR", t.TempDir())
+		if inPCP {
+			t.Setenv("PCP_PMDAS_DIR", filepath.Dir(dir))
+			want = "Installed in " + dir + ". Next, as root: cd " + dir + " && ./Install\n"
+		}
 		var out strings.Builder
 		if status := d.Run(t.Context(), []string{"x", "--install=" + dir}, nil, &out, &errs); status != 0 {
 			t.Fatalf("status %d, %s", status, &errs)
 		}
-		if want := "Installed in " + dir + ". Next, as root: cd " + dir + " && ./Install\n"; out.String() != want {
+		if out.String() != want {
 			t.Errorf("printed %q, want %q", &out, want)
 		}
 	}
 	return dir
+}
+
+// An installation that cannot be complete leaves the directory as it is.
+func TestInstallOccupied(t *testing.T) {
+	for _, occupied := range []string{"domain.h", "help", "pmdaPmda2host", "extra"} {
+		dir := filepath.Join(t.TempDir(), hostAgent().Name)
+		if err := os.MkdirAll(filepath.Join(dir, occupied), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs strings.Builder
+		d := pmda.Daemon{Agent: hostAgent(), Files: []pmda.InstallFile{{Name: "extra.conf"}}}
+		status := d.Run(t.Context(), []string{"x", "--install=" + dir}, nil, &out, &errs)
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if occupied == "extra" {
+			if status != 0 || len(entries) != 10 {
+				t.Errorf("another directory: status %d, %s, %d files", status, &errs, len(entries))
+			}
+			continue
+		}
+		if want := "the directory " + occupied + " is in the place of a file"; status != 1 || !strings.Contains(errs.String(), want) || len(entries) != 1 {
+			t.Errorf("%s: status %d, %s%s, want %q; left %v", occupied, status, &out, &errs, want, entries)
+		}
+	}
 }
 
 func TestRunInstall(t *testing.T) {
