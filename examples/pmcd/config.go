@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
@@ -47,15 +48,24 @@ func (f *configFile) load(o *options) error {
 	return nil
 }
 
-// missingPrograms returns an error for each agent whose program does not exist.
+// missingPrograms returns an error for each agent whose program does not exist or is not executable.
 func missingPrograms(path string, conf *pmcdconf.Config) (errs []error) {
 	for _, a := range conf.Agents {
 		if len(a.Argv) == 0 || !filepath.IsAbs(a.Argv[0]) {
 			continue
 		}
-		if _, err := os.Stat(a.Argv[0]); errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("%s:%d: the program %s of agent %q does not exist: correct its path, or build it", path, a.Line, a.Argv[0], a.Name))
+		fault := ""
+		switch info, err := os.Stat(a.Argv[0]); {
+		case errors.Is(err, fs.ErrNotExist):
+			fault = "does not exist: correct its path, or build it"
+		case err == nil && info.IsDir():
+			fault = "is a directory: name a file in it"
+		case err == nil && runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+			fault = "is not executable: chmod +x"
+		default:
+			continue
 		}
+		errs = append(errs, fmt.Errorf("%s:%d: the program %s of agent %q %s", path, a.Line, a.Argv[0], a.Name, fault))
 	}
 	return errs
 }
@@ -102,13 +112,17 @@ func (o *options) configError(err error) error {
 // errNoAgents is why a configuration file without a fault cannot be used.
 var errNoAgents = errors.New("no PMDAs found in the configuration file")
 
+func noAgents(path string) error {
+	return fmt.Errorf("%w %q: add lines of agents, or run without -c", errNoAgents, path)
+}
+
 // readConfig reads the configuration file. It returns no Config without agents.
 func (o *options) readConfig() (*pmcdconf.Config, error) {
 	path := o.config
 	conf, err := pmcdconf.Load(path)
 	if conf != nil && len(conf.Agents) == 0 {
 		if err == nil {
-			return nil, fmt.Errorf("%w %q: add lines of agents, or run without -c", errNoAgents, path)
+			return nil, noAgents(path)
 		}
 		return nil, o.configError(err)
 	}
@@ -117,7 +131,8 @@ func (o *options) readConfig() (*pmcdconf.Config, error) {
 
 // verifyConfig checks the configuration file, that of PCP without -c, and returns
 // the exit status. What it prints is for scripts, and so without the program's name,
-// as with pmcd.
+// as with pmcd. In the place of PCP's pmcd, whose scripts do not start it if the check
+// fails, it accepts what that accepts: a file without agents, and missing programs.
 func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
 	path := o.config
 	if path == "" {
@@ -129,12 +144,25 @@ func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
 			fmt.Fprintln(stderr, pmcdconf.PMCDText(w)) // a warning does not change the status
 		}
 	}
-	if err == nil {
-		return 0
+	var faults []error
+	switch {
+	case o.installed || cfg == nil:
+	case err == nil && len(cfg.Agents) == 0:
+		faults = []error{noAgents(path)}
+	default:
+		faults = missingPrograms(path, cfg)
 	}
 	if open, ok := errors.AsType[*fs.PathError](err); ok && open.Op == "open" {
 		err = fmt.Errorf("pmcd verify %s: %w", path, pdu.FromError(err))
 	}
-	fmt.Fprintln(stderr, pmcdconf.PMCDText(err))
-	return 1
+	if err != nil {
+		fmt.Fprintln(stderr, pmcdconf.PMCDText(err))
+	}
+	for _, fault := range faults {
+		fmt.Fprintln(stderr, fault)
+	}
+	if err != nil || len(faults) > 0 {
+		return 1
+	}
+	return 0
 }

@@ -18,7 +18,7 @@ import (
 // and success.
 func TestVerifyWarns(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pmcd.conf")
-	if err := os.WriteFile(file, []byte("[access]\ndisallow \"\" : all;\nallow * : all;\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("simple 253 dso simple_init /none/pmda_simple.so\n[access]\ndisallow \"\" : all;\nallow * : all;\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var output bytes.Buffer
