@@ -142,8 +142,8 @@ func (a *Access) client(r *http.Request) (client, error) {
 	return client{id: addr.String()}, nil
 }
 
-// loggedUser is the user of a request as the log has it. Each name of Users is a separate reason for
-// package loglimit, so that guesses at other names do not hide it.
+// loggedUser is the user of a request as the log has it. Each name of Users is a separate reason
+// for package loglimit, so that guesses at other names do not hide it.
 func (a *Access) loggedUser(r *http.Request) any {
 	header := r.Header.Get("Authorization")
 	if header == "" {

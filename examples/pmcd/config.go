@@ -48,7 +48,8 @@ func (f *configFile) load(o *options) error {
 	return nil
 }
 
-// missingPrograms returns an error for each agent whose program does not exist or is not executable.
+// missingPrograms returns an error for each agent whose program does not exist or is not
+// executable.
 func missingPrograms(path string, conf *pmcdconf.Config) (errs []error) {
 	for _, a := range conf.Agents {
 		if len(a.Argv) == 0 || !filepath.IsAbs(a.Argv[0]) {

@@ -109,7 +109,7 @@ func (d *recording) stop() {
 }
 
 // A second Record of a directory fails, and names the process of the first. When that has ended,
-// another one may follow, whatever the file of the lock has.
+// another one may follow, although the file of the lock is still there.
 func TestRecordTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
