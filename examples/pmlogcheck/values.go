@@ -183,7 +183,7 @@ func (s *scan) checkSet(set *lognum.Set[*metric], now time.Time) error {
 		m = s.newMetric(set)
 		set.State = m
 	}
-	if set.Len == 0 || !set.Known {
+	if set.Len == 0 || !set.Numeric {
 		return nil
 	}
 	if !m.formed {
@@ -207,8 +207,8 @@ func (s *scan) checkSet(set *lognum.Set[*metric], now time.Time) error {
 			m.series = append(m.series, make([]last, int(x.Series)+1-len(m.series))...)
 		}
 		v := &m.series[x.Series]
-		if v.known && now.Equal(v.at) {
-			continue
+		if v.known && !now.After(v.at) {
+			continue // of the same time, or from after the clock was set back
 		}
 		if v.known && m.counter && m.decreased(v.value, x.Value) {
 			s.reportWrap(set.Metric, v, int(x.Series), now, x.Value)

@@ -59,7 +59,7 @@ type metric struct {
 	scale   float64 // of the time in the units of a counter, to seconds
 	kind    difference.Kind
 	series  []series // as the reader has them
-	warned  map[string]bool
+	warned  bool
 	binned  bool // its series have bins
 	printed bool
 }
@@ -161,15 +161,12 @@ func timeScale(u pdu.Units) float64 {
 	}
 }
 
-// warn prints, once for each metric, that something went wrong with it.
+// warn prints the first thing that went wrong with a metric.
 func (m *summary) warn(n *metric, what string, err error) {
-	if !m.warns || n.warned[what] {
+	if !m.warns || n.warned {
 		return
 	}
-	if n.warned == nil {
-		n.warned = map[string]bool{}
-	}
-	n.warned[what] = true
+	n.warned = true
 	names := "<nonames>"
 	if all := m.nameSpace.Names(n.id); len(all) > 0 {
 		names = strings.Join(all, " or ")

@@ -94,10 +94,8 @@ func (l *layout[M]) addValues(set *Set[M], values pdu.ValueSet, raw []byte, at i
 			n.Value, n.Err = oddNumber(values, i, m.Desc.Type)
 		}
 		inst := pdu.InstID(v.pair >> 32)
-		if m.Desc.InDom == pdu.NoInDom {
-			inst = pdu.NoInst // whatever number there is
-		}
-		if index++; index >= len(m.Insts) || m.Insts[index] != inst {
+		isOnly := set.Len == 1 && m.Desc.InDom == pdu.NoInDom && len(m.Insts) > 0
+		if index++; !isOnly && (index >= len(m.Insts) || m.Insts[index] != inst) {
 			index = m.find(inst, n.Err == 0)
 		}
 		n.Series = int32(index)

@@ -23,7 +23,7 @@ type Metric[M any] struct {
 	Desc    pdu.Desc
 	Known   bool         // whether there is a descriptor
 	Numeric bool         // whether its values are numbers
-	Insts   []pdu.InstID // of its series, in the order in which they came; NoInst for a metric without instances
+	Insts   []pdu.InstID // of its series, in the order in which they came
 	State   M            // the command's own
 
 	index map[pdu.InstID]int // in Insts
