@@ -97,7 +97,9 @@
 //     PMID has changed may be missing once, but is not taken for that of another metric.
 //   - Units: a value with a [Scale] stays in its unit. pmrep converts to the units of its header,
 //     pmval prints a new header, and pmtop shows the new unit. An archive describes a metric once,
-//     so the logger leaves out a metric that has changed, or begins another archive.
+//     so the logger leaves out a metric that has changed, or begins another archive. Archives that
+//     describe a metric differently cannot be opened as one: the error is pdu.ErrLogChangeType,
+//     pdu.ErrLogChangeUnits and so on.
 //   - Instances: the names of new instances are looked up when they first have values. Labels of
 //     instances are recorded with their first values.
 //   - Labels: a change of labels is in effect from the fetch that reports it.

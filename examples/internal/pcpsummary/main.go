@@ -75,6 +75,7 @@ type value struct {
 	name string // of the instance
 	text string
 	atom pdu.Atom
+	unit pdu.Units
 }
 
 func open(ctx context.Context, c *tool.Command) (*summary, error) {
@@ -150,7 +151,7 @@ func (s *summary) fetchSome(ctx context.Context, ids []pdu.PMID, names []string)
 		known := s.instances(ctx, descs[i].InDom)
 		set := r.At(i)
 		for k := range set.Len() {
-			v := value{inst: set.Inst(k), atom: set.Atom(k, descs[i].Type)}
+			v := value{inst: set.Inst(k), atom: set.Atom(k, descs[i].Type), unit: descs[i].Units}
 			v.name, _ = known.Name(v.inst)
 			v.text = strings.Trim(pdu.ValueFormat{}.Format(v.atom), `"`)
 			s.values[names[i]] = append(s.values[names[i]], v)
@@ -158,15 +159,11 @@ func (s *summary) fetchSome(ctx context.Context, ids []pdu.PMID, names []string)
 	}
 }
 
-// instances are the instances of a domain now, or ever in an archive.
+// instances are the instances of a domain at the time of the values.
 func (s *summary) instances(ctx context.Context, d pdu.InDom) tool.InstanceNames {
 	if d == pdu.NoInDom {
 		return tool.NewInstanceNames(nil)
 	}
-	request := s.pc.Instances
-	if s.archive != "" {
-		request = s.pc.InstancesEver
-	}
-	insts, _ := request(ctx, d) // unknown ones have no names
+	insts, _ := s.pc.Instances(ctx, d) // unknown ones have no names
 	return tool.NewInstanceNames(insts)
 }

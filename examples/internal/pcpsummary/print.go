@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -21,13 +22,31 @@ func (s *summary) text(metric string) string {
 	return ""
 }
 
-// number is the value of a metric without instances.
+// number is the value of a metric without instances, which may be a text.
 func (s *summary) number(metric string) (n int64, ok bool) {
-	if v := s.values[metric]; len(v) == 1 {
-		n, err := pdu.As[int64](v[0].atom)
-		return n, err == nil
+	v := s.values[metric]
+	if len(v) != 1 {
+		return 0, false
 	}
-	return 0, false
+	n, err := pdu.As[int64](v[0].atom)
+	if err != nil {
+		n, err = strconv.ParseInt(v[0].text, 10, 64)
+	}
+	return n, err == nil
+}
+
+// megabytes is the value of a metric without instances, which is a size.
+func (s *summary) megabytes(metric string) (n int64, ok bool) {
+	v := s.values[metric]
+	if len(v) != 1 {
+		return 0, false
+	}
+	a, err := v[0].atom.ConvertUnits(v[0].unit, pdu.SpaceMByte)
+	if err != nil {
+		return 0, false
+	}
+	n, err = pdu.As[int64](a)
+	return n, err == nil
 }
 
 // print prints the summary.
@@ -69,7 +88,7 @@ func (s *summary) hardware() string {
 		}
 		parts = append(parts, fmt.Sprintf("%d %s,", n, what))
 	}
-	if memory, ok := s.number("hinv.physmem"); ok && memory != 0 {
+	if memory, ok := s.megabytes("hinv.physmem"); ok && memory != 0 {
 		parts = append(parts, fmt.Sprintf("%dMB RAM", memory))
 	}
 	return strings.Join(parts, " ")
