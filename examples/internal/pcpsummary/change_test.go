@@ -124,7 +124,7 @@ func TestInteropChanging(t *testing.T) {
 	}
 }
 
-// TestMemoryUnit prints memory as megabytes whatever its unit is. PCP's tool prints the number.
+// TestMemoryUnit prints memory in any unit as megabytes. PCP's tool prints the number.
 func TestMemoryUnit(t *testing.T) {
 	for _, test := range []struct {
 		memory uint64

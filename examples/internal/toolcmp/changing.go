@@ -19,10 +19,10 @@ import (
 )
 
 // Changing compares what the real tool and ours print of archives whose metrics change: of n of
-// them, which differ by their seeds. In each, values are of other types and for other instances than
-// the descriptor says, instances come, go and are renamed, counters are reset, and there are marks
-// and errors. In the middle, the clock is set back or jumps forward. Each element of options is the
-// options of a run, which come before the archive.
+// them, which differ by their seeds. In each, values are of other types and for other instances
+// than the descriptor says, instances come, go and are renamed, counters are reset, and there are
+// marks and errors. In the middle, the clock is set back or jumps forward. Each element of options
+// is the options of a run, which come before the archive.
 func Changing(t *testing.T, tool string, n int, options, env []string) {
 	t.Helper()
 	pcptest.Need(t, tool)
