@@ -40,6 +40,30 @@ func TestLost(t *testing.T) {
 	})
 }
 
+// A collector that comes back with a certificate that does not hold is reported, once.
+func TestLostTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := sourceOf("a")
+		r := record(t, src, "log mandatory on 1 sec a", logger.Options{})
+		for range 2 {
+			r.wait(1500 * time.Millisecond)
+			src.Break(nil)
+			r.wait(3 * time.Second)
+			src.Break(fmt.Errorf("%w: x509: certificate has expired", pdu.ErrTLS))
+			r.wait(10 * time.Second)
+			src.Restore()
+			r.wait(2 * time.Second)
+		}
+		if err := r.stop(0); err != nil {
+			t.Error(err)
+		}
+		want(t, "events", r.kinds(), "Lost", "Lost", "Restored", "Validating", "Lost", "Lost", "Restored", "Validating", "Ended")
+		if lost := reported[logger.Lost](r); !errors.Is(lost[1].Err, pdu.ErrTLS) || !strings.Contains(lost[1].String(), "x509: certificate has expired") {
+			t.Errorf("reported %v", lost[1])
+		}
+	})
+}
+
 // What is not recorded while a collector is lost counts as recorded for the end.
 func TestLostCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -32,6 +32,7 @@ type Logger struct {
 	running  bool
 	ended    bool
 	lost     bool            // there is no connection
+	noTLS    bool            // and this was reported to be because of TLS
 	retry    time.Time       // when to try one, if lost
 	behind   bool            // the clock of the collector was set back
 	recheck  bool            // metrics may have changed

@@ -53,8 +53,13 @@ func (l *Logger) lose(err error) {
 func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
 	if err := l.src.Reconnect(ctx); err != nil { // too early, or there is no collector
 		l.retry = time.Now().Add(retryLost)
+		if errors.Is(err, pdu.ErrTLS) && !l.noTLS {
+			l.noTLS = true
+			l.report(Lost{l.host, time.Now(), err})
+		}
 		return false, nil
 	}
+	l.noTLS = false
 	l.lost, l.recheck, l.resumed = false, false, true
 	l.report(Restored{l.host, time.Now()})
 	l.publish()

@@ -34,8 +34,8 @@ func Dial(spec string, err error) string {
 	switch {
 	case noAddress:
 		return fmt.Sprintf("the host name %s does not resolve: check its spelling, or use an IP address", dns.Name)
-	case isTLS(err):
-		return "TLS: " + tlsReason(err)
+	case TLS(err) != "":
+		return TLS(err)
 	case errors.Is(err, syscall.ECONNREFUSED) || isMissingSocket(err):
 		return fmt.Sprintf("no program listens on %s: start pmcd there, or name its host and port as in -h HOST:PORT", address(err))
 	case errors.Is(err, errors.ErrUnsupported):
@@ -154,7 +154,13 @@ func address(err error) string {
 	return cmp.Or(strings.Join(all, " or "), "its address")
 }
 
-func isTLS(err error) bool { return errors.Is(err, pdu.ErrTLS) || tlsError(err) != nil }
+// TLS returns why a TLS handshake with a collector failed, and what helps, or "" for other errors.
+func TLS(err error) string {
+	if errors.Is(err, pdu.ErrTLS) || tlsError(err) != nil {
+		return "TLS: " + tlsReason(err)
+	}
+	return ""
+}
 
 // tlsError returns what crypto/tls has reported, or nil.
 func tlsError(err error) error {

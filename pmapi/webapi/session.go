@@ -2,6 +2,7 @@ package webapi
 
 import (
 	"errors"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
@@ -158,7 +160,11 @@ func (q *query) connect(open opener, s *session) error {
 	c, err := open(q.ctx)
 	if err != nil {
 		q.g.contexts.release(s)
-		return cannotConnect(s.login, err)
+		failed := cannotConnect(s.login, err)
+		if !isLoginError(pdu.FromError(err)) { // which loginFailed has logged
+			q.g.log.Warn("a context cannot be opened", slog.Any("addr", loglimit.Text(q.r.RemoteAddr)), slog.Any("err", failed))
+		}
+		return failed
 	}
 	q.g.contexts.opened(s, c)
 	q.s = s

@@ -140,6 +140,8 @@ var table = []mistake{
 	{name: "log of the logger cannot be written", program: "pmlogger", args: "-s 1 -h $COLLECTOR -l nosuch/log -c good.config new",
 		want: []string{`pmlogger: cannot open log "nosuch/log" for writing : No such file or directory`,
 			"hint: the log cannot be written in nosuch: choose another file with -l"}},
+	{name: "unknown authority of the logger's collector", program: "pmlogger", args: "-s 1 -h pcps://$SECURE -l - -c good.config new", tls: "verify.conf",
+		want: []string{`host "pcps://$SECURE": TLS protocol failure`, "Error: TLS: x509: certificate signed by unknown authority", "set tls-ca-cert-file in tls.conf"}},
 	{name: "wrong port of the logger", program: "pmlogger", args: "-s 1 -h localhost:$FREE -l - -c good.config new",
 		want: []string{"Connection refused", "hint: no program listens on", "$FREE", "start pmcd there"}},
 

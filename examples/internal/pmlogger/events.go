@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -55,6 +56,10 @@ func (p *events) describe(w io.Writer, e logger.Event) {
 	case logger.NewVolume:
 		fmt.Fprintf(w, "New log volume %d, via %v at %s\n", e.Volume, e.Reason, ctime(e.Time))
 	case logger.Lost:
+		if why := hint.TLS(e.Err); why != "" {
+			fmt.Fprintf(w, "%s: Warning: cannot connect to PMCD on \"%s\": %s\n", programName, e.Host, why)
+			return
+		}
 		fmt.Fprintf(w, "%s: Lost connection to PMCD on \"%s\" at %s\n", programName, e.Host, ctime(e.Time))
 	case logger.Restored:
 		fmt.Fprintf(w, "%s: re-established connection to PMCD on \"%s\" at %s\n", programName, e.Host, ctime(e.Time))

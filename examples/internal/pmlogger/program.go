@@ -104,6 +104,10 @@ func Main(args []string) (status int) {
 func (p *program) complain(err error) {
 	if exit, ok := errors.AsType[*tool.ExitError](err); ok {
 		io.WriteString(p.w, exit.Message)
+		if why := hint.TLS(err); why != "" { // which no message of C's has
+			p.log.Error(why)
+			return
+		}
 		p.hint = exit.Hint()
 		return
 	}
