@@ -31,7 +31,7 @@ const (
 )
 
 // maxProgram is the maximum number of lines of a program.
-const maxProgram = 20
+const maxProgram = 22
 
 var (
 	programs = map[string]func(){
@@ -85,11 +85,14 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// stampedLoad matches a row of the first program: the time of the sample and the value.
+const stampedLoad = `(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d 0\.25 <nil>$`
+
 // TestRun runs the programs in processes of the test program, with a collector in this process.
 func TestRun(t *testing.T) {
 	t.Run("read", func(t *testing.T) {
 		p := start(t, "read", pcptest.Daemon{}, serveLoad(t))
-		within(t, func() error { return match(p.Log(), `0\.25 <nil>\n`) })
+		within(t, func() error { return match(p.Log(), stampedLoad) })
 	})
 	t.Run("agent", runAgent)
 	t.Run("instrument", runInstrument)
@@ -109,8 +112,8 @@ func TestRun(t *testing.T) {
 		dir := t.TempDir()
 		start(t, "record", pcptest.Daemon{Dir: dir}, serveLoad(t))
 		within(t, func() error { // The archive grows while another program replays it.
-			_, log, _ := pcptest.RunIn(t, dir, []string{programVar + "=replay"}, "", testProgram(t))
-			return match(log, `0\.25 <nil>\n`)
+			rows, log, _ := pcptest.RunIn(t, dir, []string{programVar + "=replay"}, "", testProgram(t))
+			return match(rows+log, stampedLoad)
 		})
 	})
 }

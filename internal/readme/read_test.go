@@ -2,6 +2,7 @@ package readme
 
 import (
 	"context"
+	"fmt"
 	"github.com/pcp-go/pcp/pmapi"
 	"log"
 	"time"
@@ -14,7 +15,8 @@ func read() {
 	}
 	g := c.Group()
 	load := pmapi.Add[float32](g, "kernel.all.load", pmapi.Instance("1 minute"))
-	for range g.Every(context.Background(), time.Second) {
-		log.Println(load.Value())
+	for at := range g.Every(context.Background(), time.Second) {
+		fmt.Print(at.Format(time.DateTime), " ")
+		fmt.Println(load.Value())
 	}
 }
