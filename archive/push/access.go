@@ -92,7 +92,7 @@ var errFailedLogins = &failure{http.StatusTooManyRequests, "too many failed logi
 // client finds out who sends a request. Who has an archive must be the same for all of its requests.
 func (r *Receiver) client(hr *http.Request) (client, error) {
 	if hr.Header.Get("Authorization") == "" {
-		return r.opts.Access.client(hr)
+		return r.access.Load().client(hr)
 	}
 	name, _, _ := hr.BasicAuth()
 	peer, _ := netip.ParseAddrPort(hr.RemoteAddr)
@@ -100,7 +100,7 @@ func (r *Receiver) client(hr *http.Request) (client, error) {
 	if !r.failures.Allowed(key, loginlimit.GatewayPerMinute, time.Now()) {
 		return client{}, errFailedLogins
 	}
-	c, err := r.opts.Access.client(hr)
+	c, err := r.access.Load().client(hr)
 	if err != nil {
 		r.failures.Add(key, loginlimit.GatewayPerMinute, time.Now())
 	}

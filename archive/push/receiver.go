@@ -47,6 +47,7 @@ type Receiver struct {
 
 	stats counters
 
+	access   atomic.Pointer[Access]
 	failures loginlimit.Failures
 }
 
@@ -88,12 +89,20 @@ func (o ReceiverOptions) Open() (*Receiver, error) {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	r := &Receiver{opts: o, log: loglimit.New(o.Log), root: root, life: ctx, end: end, done: make(chan struct{}), archives: map[uint32]*incoming{}, perClient: map[string]int{}, heldBy: map[string]int64{}}
+	r.access.Store(&o.Access)
 	if err := r.load(); err != nil {
 		end()
 		return nil, errors.Join(err, root.Close())
 	}
 	go r.sweep(ctx)
 	return r, nil
+}
+
+// SetUsers replaces the users who may push. It does not end requests in progress.
+func (r *Receiver) SetUsers(users []User) {
+	a := *r.access.Load()
+	a.Users = users
+	r.access.Store(&a)
 }
 
 // Close ends r. Requests fail from then on; a Receiver that is opened later goes on with the archives.

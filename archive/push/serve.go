@@ -44,11 +44,11 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	if err != nil {
 		r.stats.refused.Add(1)
 		r.log.Warn("request refused",
-			slog.Any("addr", loglimit.Text(hr.RemoteAddr)), slog.Any("user", r.opts.Access.loggedUser(hr)),
+			slog.Any("addr", loglimit.Text(hr.RemoteAddr)), slog.Any("user", r.access.Load().loggedUser(hr)),
 			slog.Any("path", loglimit.Text(fmt.Sprintf("%.100q", hr.URL.Path))), slog.Any("err", err))
 		body = []byte(`{"success":false}`)
 		h.Set(errorHeader, headerText(err))
-		if status(err) == http.StatusForbidden && len(r.opts.Access.Users) > 0 {
+		if status(err) == http.StatusForbidden && len(r.access.Load().Users) > 0 {
 			h.Set("WWW-Authenticate", `Basic realm="logger"`)
 		}
 	}

@@ -30,6 +30,7 @@ func (o *options) handler(gw *webapi.Gateway) (_ http.Handler, closing func() er
 		case r.URL.Path == "/metrics/gateway":
 			own.ServeHTTP(w, r)
 		case receiver != nil && strings.HasPrefix(r.URL.Path, "/logger/"):
+			o.push.users.follow(receiver)
 			receiver.ServeHTTP(w, r)
 		default:
 			gw.ServeHTTP(w, r)
