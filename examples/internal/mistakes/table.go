@@ -140,6 +140,8 @@ var table = []mistake{
 	{name: "log of the logger cannot be written", program: "pmlogger", args: "-s 1 -h $COLLECTOR -l nosuch/log -c good.config new",
 		want: []string{`pmlogger: cannot open log "nosuch/log" for writing : No such file or directory`,
 			"hint: the log cannot be written in nosuch: choose another file with -l"}},
+	{name: "check of the logger's configuration without a collector", program: "pmlogger", args: "-C -h localhost:$FREE -c good.config",
+		want: []string{"Connection refused\nhint: no program listens on", "; -C also looks up the metrics: name a collector with -h, or use -o"}},
 	{name: "unknown authority of the logger's collector", program: "pmlogger", args: "-s 1 -h pcps://$SECURE -l - -c good.config new", tls: "verify.conf",
 		want: []string{`host "pcps://$SECURE": TLS protocol failure`, "Error: TLS: x509: certificate signed by unknown authority", "set tls-ca-cert-file in tls.conf"}},
 	{name: "wrong port of the logger", program: "pmlogger", args: "-s 1 -h localhost:$FREE -l - -c good.config new",

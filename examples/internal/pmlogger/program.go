@@ -187,6 +187,9 @@ func (p *program) run() error {
 	return p.record(ctx)
 }
 
+// checkHint is advice on -C without a collector.
+const checkHint = "-C also looks up the metrics: name a collector with -h, or use -o for the agents in this program"
+
 // connect opens the source.
 func (p *program) connect(ctx context.Context) error {
 	o := p.opts
@@ -202,6 +205,9 @@ func (p *program) connect(ctx context.Context) error {
 	}
 	var err error
 	if p.src, err = o.cmd.OpenSource(ctx, kind, name); err != nil {
+		if exit, ok := errors.AsType[*tool.ExitError](err); ok && o.check && kind == pmapi.SourceHost {
+			return tool.WithHint(err, strings.TrimPrefix(exit.Hint()+"; "+checkHint, "; "))
+		}
 		return err
 	}
 	if o.control < 0 && !o.local {
