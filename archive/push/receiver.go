@@ -98,7 +98,7 @@ func (o ReceiverOptions) Open() (*Receiver, error) {
 	return r, nil
 }
 
-// SetUsers replaces the users who may push. It does not end requests in progress.
+// SetUsers replaces Access.Users. It does not end requests in progress.
 func (r *Receiver) SetUsers(users []User) {
 	a := *r.access.Load()
 	a.Users = users

@@ -63,8 +63,8 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// Changes of the file of --push-users count without a new start. A file that cannot be used, or that
-// may be half written, changes nothing.
+// Changes of the file of --push-users count without a new start. A file that cannot be used, or
+// that may be half written, changes nothing.
 func TestPushUsersChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
 	written := time.Now().Add(-time.Hour)
