@@ -74,8 +74,8 @@ func (r VolumeReason) String() string {
 	return [...]string{"pmlc request", "sample counter", "sample byte size", "sample time", "max data volume size", "SIGHUP"}[r]
 }
 
-// Lost is that the collector cannot be reached any longer. It is reported once more if an attempt to
-// connect again fails because of TLS: Err then wraps pdu.ErrTLS.
+// Lost is that the collector cannot be reached any longer. It is reported once more if an attempt
+// to connect again fails because of TLS: Err then wraps pdu.ErrTLS.
 type Lost struct {
 	Host string
 	Time time.Time
