@@ -166,17 +166,20 @@ func TestNames(t *testing.T) {
 	m.desc(d)
 	m.desc(archive.Metric{Desc: pdu.Desc{PMID: 5}, Names: []string{"a.value", "b.c\x00\x00", "9.odd"}})
 	m.desc(archive.Metric{Desc: pdu.Desc{PMID: 6}}) // of which the number of names is 0
+	d.Names = []string{"late.name"}
+	m.desc(d)
+	m.desc(archive.Metric{Desc: pdu.Desc{PMID: 7}, Names: []string{"last"}})
 	md := open(t, fs, "a").Metadata()
 	var names []string
 	for name, id := range md.Names().All() {
 		names = append(names, fmt.Sprint(name, " ", id))
 	}
-	diff(t, "names", names, []string{"9.odd 0.0.5", "b.c 0.0.5", "a.again 1.0.1", "a.value 1.0.1"})
+	diff(t, "names", names, []string{"last 0.0.7", "late.name 1.0.1", "9.odd 0.0.5", "b.c 0.0.5", "a.again 1.0.1", "a.value 1.0.1"})
 	var metrics []string
 	for metric := range md.Metrics() {
 		metrics = append(metrics, fmt.Sprint(metric.PMID, " ", metric.Names))
 	}
-	diff(t, "metrics", metrics, []string{"1.0.1 [a.value a.again]", "0.0.5 [a.value b.c 9.odd]", "0.0.6 []"})
+	diff(t, "metrics", metrics, []string{"1.0.1 [a.value a.again late.name]", "0.0.5 [a.value b.c 9.odd]", "0.0.6 []", "0.0.7 [last]"})
 }
 
 func TestChangedMetric(t *testing.T) {

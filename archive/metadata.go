@@ -19,9 +19,17 @@ type Metadata struct {
 	labels  ordered[labelKey, *Labels]
 	texts   ordered[textKey, TextRecord]
 	many    map[int32]map[string]bool // while metrics are added: the names of those with more than fewNames
+	later   []laterName               // of one archive, in its order
 
 	named sync.Once
 	names *pmns.Tree
+}
+
+// A laterName is a name that an archive adds to a metric that it has described before.
+type laterName struct {
+	metric int32 // index into metrics
+	before int32 // how many metrics there were
+	name   string
 }
 
 type labelKey struct {
@@ -65,11 +73,27 @@ func (o *ordered[K, V]) set(k K, v V) {
 func (m *Metadata) Names() *pmns.Tree {
 	m.named.Do(func() {
 		b := pmns.Builder{Prepend: true, AnyStart: true}
+		add := func(name string, id pdu.PMID) {
+			// The error is about a name that another metric has, or that cannot be one.
+			_ = b.Add(name, id)
+		}
+		later := map[int32]int{} // how many names metrics have
+		for _, l := range m.later {
+			later[l.metric]++
+		}
+		next := m.later
 		for i := range m.metrics {
-			for _, name := range m.metrics[i].Names {
-				// The error is about a name that another metric has, or that cannot be one.
-				_ = b.Add(name, m.metrics[i].PMID)
+			for len(next) > 0 && int(next[0].before) <= i {
+				add(next[0].name, m.metrics[next[0].metric].PMID)
+				next = next[1:]
 			}
+			names := m.metrics[i].Names
+			for _, name := range names[:len(names)-later[int32(i)]] {
+				add(name, m.metrics[i].PMID)
+			}
+		}
+		for _, l := range next {
+			add(l.name, m.metrics[l.metric].PMID)
 		}
 		m.names = b.Tree()
 	})
@@ -137,6 +161,7 @@ func (m *Metadata) addMetric(n Metric) error {
 	for _, name := range n.Names {
 		if !slices.Contains(old.Names, name) {
 			old.Names = append(slices.Clip(old.Names), name)
+			m.addLater(i, name)
 		}
 	}
 	return nil
@@ -164,8 +189,14 @@ func (m *Metadata) addManyNames(i int32, names []string) {
 		if !has[name] {
 			has[name] = true
 			old.Names = append(old.Names, name)
+			m.addLater(i, name)
 		}
 	}
+}
+
+// addLater notes that a name was added to metric i.
+func (m *Metadata) addLater(i int32, name string) {
+	m.later = append(m.later, laterName{i, int32(len(m.metrics)), name})
 }
 
 // sameDesc checks that a metric has not changed.
@@ -214,6 +245,6 @@ func mergeMetadata(all []*Metadata) (m *Metadata, i int, err error) {
 			m.texts.set(textKey{t.Kind, t.Ident}, t)
 		}
 	}
-	m.many = nil
+	m.many, m.later = nil, nil
 	return m, 0, nil
 }

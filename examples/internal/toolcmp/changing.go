@@ -21,8 +21,8 @@ import (
 // Changing compares what the real tool and ours print of archives whose metrics change: of n of
 // them, which differ by their seeds. In each, values are of other types and for other instances
 // than the descriptor says, instances come, go and are renamed, counters are reset, and there are
-// marks and errors. In the middle, the clock is set back or jumps forward. Each element of options
-// is the options of a run, which come before the archive.
+// marks and errors. In the middle, the clock is set back or jumps forward, and metrics get other
+// names or PMIDs. Each element of options is the options of a run, which come before the archive.
 func Changing(t *testing.T, tool string, n int, options, env []string) {
 	t.Helper()
 	pcptest.Need(t, tool)
@@ -53,6 +53,14 @@ func changingArchive(t testing.TB, seed uint64) (base string) {
 		at = at.Add(-20 * time.Second)
 	} else {
 		at = at.Add(time.Minute)
+	}
+	for i := range c.metrics {
+		switch c.IntN(6) {
+		case 0:
+			c.metrics[i].Names = []string{fmt.Sprint("other.name", i)}
+		case 1: // another metric has the name
+			c.metrics[i].PMID = pdu.MakePMID(400, 1, i)
+		}
 	}
 	c.write(t, next, at, changingRecords)
 	appendFiles(t, base, next)
