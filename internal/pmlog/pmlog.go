@@ -106,11 +106,11 @@ func appendAttr(b *strings.Builder, prefix string, a slog.Attr) {
 		return
 	}
 	s := v.String()
-	// A stack is easier to read as it is; all else stays in its line.
-	if !strings.HasPrefix(s, "goroutine ") && (s == "" || strings.ContainsFunc(s, needsQuote)) {
+	// A stack is easier to read as it is. All else stays in its line, as it may be from a peer.
+	if a.Key != "stack" && (s == "" || strings.ContainsFunc(s, needsQuote)) {
 		s = strconv.Quote(s)
 	}
 	fmt.Fprintf(b, " %s%s=%s", prefix, a.Key, s)
 }
 
-func needsQuote(r rune) bool { return r <= ' ' || r == '"' || r == '=' || r == 0x7f }
+func needsQuote(r rune) bool { return r <= ' ' || r == '"' || r == '=' || 0x7f <= r && r <= 0x9f }

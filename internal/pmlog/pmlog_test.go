@@ -33,6 +33,8 @@ func TestLines(t *testing.T) {
 		{slog.LevelWarn, []slog.Attr{slog.Int("n", 3), slog.String("s", "a b"), slog.String("empty", "")},
 			line("Warning", `text n=3 s="a b" empty=""`)},
 		{slog.LevelError, []slog.Attr{slog.Any("err", errors.New("line 1\nline 2")), {}}, line("Error", `text err="line 1\nline 2"`)},
+		{slog.LevelWarn, []slog.Attr{slog.String("user", "goroutine 1\n[forged]"), slog.String("name", "\u009b2J"), slog.String("stack", "goroutine 1\n\tf")},
+			line("Warning", `text user="goroutine 1\n[forged]" name="\u009b2J" stack=goroutine 1`+"\n\tf")},
 		{pmlog.LevelCritical, []slog.Attr{slog.Group("g", slog.Bool("b", true)), slog.Group("", slog.Int("i", 1))},
 			line("Critical", "text g.b=true i=1")},
 	}
