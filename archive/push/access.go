@@ -78,7 +78,7 @@ var (
 	errOrigin     = denied("web pages may not push")
 	errLogin      = denied("the Authorization header has neither a name with a password nor a token")
 	errWrongLogin = denied("unknown user, or wrong password or token")
-	errAddress    = denied("the client's address may not push without a login")
+	errAddress    = denied("the client's address may not push without a login, as with pmlogger --login=FILE")
 )
 
 // denied is the error of a client that may not push, and why.
@@ -159,7 +159,7 @@ func (a *Access) loggedUser(r *http.Request) any {
 	if slices.ContainsFunc(a.Users, func(u User) bool { return u.Name == name }) {
 		return name
 	}
-	return loglimit.Text(name[:min(len(name), maxLoggedUser)])
+	return loglimit.Text(name[:min(len(name), maxLogged)])
 }
 
 func cutBearer(header string) (token string, ok bool) {

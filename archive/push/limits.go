@@ -22,15 +22,15 @@ const (
 
 // Limits that are not to be chosen, as of pmproxy 7.
 const (
-	maxRecord     = 10 << 20 // bytes of a record, and of a request with records: 500
-	maxBody       = 64 << 20 // bytes of any request: 400
-	maxVolume     = 5000     // the numbers of volumes are below that: 500
-	maxLoggedUser = 100      // bytes of an unknown user's name in the log
-	maxHost       = 255      // bytes of a host's name, which is that of a directory
-	maxURL        = 8 << 10
-	maxStates     = 1 << 20  // files about archives that are read at the start
-	maxState      = 16 << 10 // bytes of one of them
-	readBuffer    = 64 << 10
+	maxRecord  = 10 << 20 // bytes of a record, and of a request with records: 500
+	maxBody    = 64 << 20 // bytes of any request: 400
+	maxVolume  = 5000     // the numbers of volumes are below that: 500
+	maxLogged  = 100      // bytes in the log of what a client chooses: the name of a user, a path
+	maxHost    = 255      // bytes of a host's name, which is that of a directory
+	maxURL     = 8 << 10
+	maxStates  = 1 << 20  // files about archives that are read at the start
+	maxState   = 16 << 10 // bytes of one of them
+	readBuffer = 64 << 10
 
 	sweepEvery  = 2 * time.Second  // looks for archives that are idle
 	syncEvery   = 10 * time.Second // what is written goes to the disk

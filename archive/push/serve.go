@@ -45,7 +45,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		r.stats.refused.Add(1)
 		r.log.Warn("request refused",
 			slog.Any("addr", loglimit.Text(hr.RemoteAddr)), slog.Any("user", r.access.Load().loggedUser(hr)),
-			slog.Any("path", loglimit.Text(fmt.Sprintf("%.100q", hr.URL.Path))), slog.Any("err", err))
+			slog.Any("path", loglimit.Text(hr.URL.Path[:min(len(hr.URL.Path), maxLogged)])), slog.Any("err", err))
 		body = []byte(`{"success":false}`)
 		h.Set(errorHeader, headerText(err))
 		if status(err) == http.StatusForbidden && len(r.access.Load().Users) > 0 {
