@@ -3,6 +3,7 @@ package pmapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -68,8 +69,11 @@ func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features
 	if i.hasContainer {
 		want |= pdu.FeatureContainer
 	}
-	if want&^offered != 0 {
-		return 0, false, errNotSupported
+	switch missing := want &^ offered; {
+	case missing&pdu.FeatureAuth != 0:
+		return 0, false, fmt.Errorf("%w: the collector has no users to log in", errNotSupported)
+	case missing != 0:
+		return 0, false, fmt.Errorf("%w: the collector has no containers", errNotSupported)
 	}
 	if offered&pdu.FeatureCredsRequired != 0 && !local { // C pmcd, if it knows the user, would ignore all else that is wanted
 		want |= pdu.FeatureCredsRequired

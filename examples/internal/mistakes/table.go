@@ -23,6 +23,8 @@ var table = []mistake{
 		want: []string{`host "web1..example": No route to host`, "hint: the host name web1..example does not resolve", "check its spelling"}},
 	{name: "no TLS there", program: "pmval", args: "-s 1 -h pcps://$COLLECTOR demo.load",
 		want: []string{`host "pcps://$COLLECTOR"`, "the collector has no TLS", "pcp://$COLLECTOR connects without"}},
+	{name: "login where there are no users", program: "pmval", args: "-s 1 -h $COLLECTOR?user=amy&pass=x demo.load",
+		want: []string{"Operation not supported", "hint: ", "the collector has no users to log in"}},
 	{name: "unknown authority", program: "pmval", args: "-s 1 -h pcps://$SECURE demo.load", tls: "verify.conf",
 		want: []string{`host "pcps://$SECURE"`, "hint: TLS: x509: certificate signed by unknown authority", "set tls-ca-cert-file in tls.conf"}},
 	{name: "other name in the certificate", program: "pmval", args: "-s 1 -h pcps://$SECURE demo.load", tls: "ca.conf",
