@@ -14,8 +14,8 @@ const sharedIdle = time.Minute
 
 // Shared returns a function for Gateway.Sources whose contexts share what open has opened, such as
 // the metadata of an archive. A new context reads what has been recorded since, and all contexts
-// see that. If the archives have been replaced, open is called again. Without Shared, each context of a
-// client reads the metadata again and keeps a copy in memory.
+// see that. If the archives have been replaced, open is called again. Without Shared, each context
+// of a client reads the metadata again and keeps a copy in memory.
 func Shared(open func(context.Context) (*pmapi.Context, error)) func(context.Context) (*pmapi.Context, error) {
 	s := &sharedSource{open: open, turn: ctxlock.New()}
 	return s.context
