@@ -56,7 +56,7 @@ func (r *logRun) local(argv ...string) string {
 // await waits until the log has a text n times.
 func (r *logRun) await(text string, n int) {
 	r.Helper()
-	pcptest.Retry(r.T, func() string {
+	wait(r.T, func() string {
 		if got := strings.Count(r.log(), text); got >= n {
 			return ""
 		}

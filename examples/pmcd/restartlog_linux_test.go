@@ -162,7 +162,7 @@ func TestInteropRestartLog(t *testing.T) {
 			if err := syscall.Kill(p.PID(), syscall.SIGHUP); err != nil {
 				t.Fatal(err)
 			}
-			pcptest.Retry(t, func() string {
+			wait(t, func() string {
 				if after := log(); strings.HasPrefix(after, before) && strings.HasSuffix(after, "is unchanged\n") && after != before {
 					return ""
 				}

@@ -409,7 +409,8 @@ func (s *Server) supervise(a *agent) {
 	died := false
 	for a.ctx.Err() == nil {
 		if p := a.remote.Load(); p != nil {
-			if a.waitForEnd(p) {
+			// What ends once the agent is to stop has not died.
+			if a.waitForEnd(p) && a.ctx.Err() == nil {
 				s.cleanUp(a, p)
 				died = true
 			}
