@@ -2,7 +2,6 @@ package readme
 
 import (
 	"context"
-	"fmt"
 	"github.com/pcp-go/pcp/pmapi"
 	"log"
 	"time"
@@ -16,7 +15,6 @@ func read() {
 	g := c.Group()
 	load := pmapi.Add[float32](g, "kernel.all.load", pmapi.Instance("1 minute"))
 	for at := range g.Every(context.Background(), time.Second) {
-		fmt.Print(at.Format(time.DateTime), " ")
-		fmt.Println(load.Value())
+		log.New(log.Writer(), at.Format(time.DateTime+" "), 0).Println(load.Value())
 	}
 }
