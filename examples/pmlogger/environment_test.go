@@ -19,7 +19,7 @@ var environmentLines = []struct {
 			"-C -h H <log_on_default_{_sample.long_}\nlog_on_default_nosuch"}},
 	{[]string{"A=none"}, []string{"-h H -r -t 0 -T 0.3sec X <log_on_default_sample.long.one", "-h H -r -t 0.9msec -T 0.3sec X <log_on_default_sample.long.one",
 		"-C -h H -t 1000hours <log_on_default_sample.long.one"}},
-	{[]string{"TZ=EST5", "TZ=America/New_York", "TZ=UTC", "TZ="}, []string{"-c good -h H -T @E -s 2 X%H", "-y -c good -h H -T @E -s 2 X%H"}},
+	{[]string{"TZ=EST5", "TZ=America/New_York", "TZ=UTC", "TZ="}, []string{"-c good -h H -T @E -s 4 X%H", "-y -c good -h H -T @E -s 4 X%H"}},
 }
 
 // TestInteropEnvironment compares what C's program and ours do with environment variables.

@@ -65,7 +65,7 @@ var requestMasks = []struct {
 	with    string
 }{
 	{regexp.MustCompile(`(?m)^(Connected to pmlogger on port) .*`), "$1"},
-	{regexp.MustCompile(`(on |off) nl`), "$1   "},                                // depends on when the first fetch is
+	{regexp.MustCompile(`(on |off) n[la]`), "$1   "},                             // depends on which fetches there have been
 	{regexp.MustCompile(`(?m)^(check_inst|__pmResult|  29\.|   value).*\n`), ""}, // C's program complains about itself
 }
 
