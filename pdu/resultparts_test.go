@@ -143,6 +143,48 @@ func TestResultWriterMemory(t *testing.T) {
 	})
 }
 
+// A long result has room for what it is granted, grows a few times, and keeps its values.
+func TestLongResultGrows(t *testing.T) {
+	const sets = 100_000
+	p := &purse{left: 64 << 20}
+	w, plain := pdu.ResultWriter{Memory: p}, pdu.ResultWriter{}
+	capacity, grown := 0, 0
+	for i := range sets {
+		for _, to := range []*pdu.ResultWriter{&w, &plain} {
+			to.Begin(pdu.PMID(i))
+			to.Uint64(1, uint64(i))
+			to.String(2, "a text")
+		}
+		if w.Size() < 1<<20 {
+			capacity = w.Cap()
+			continue
+		}
+		if granted := 64<<20 - p.left; w.Cap() > granted+granted/4 {
+			t.Fatalf("room for %d bytes with %d granted", w.Cap(), granted)
+		}
+		if w.Cap() != capacity {
+			capacity = w.Cap()
+			grown++
+		}
+	}
+	if grown > 8 {
+		t.Errorf("grew %d times from 1 MiB to %d bytes", grown, w.Size())
+	}
+	got, err := w.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := plain.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range got.All() {
+		if v := want.At(i); s.PMID != v.PMID || s.Len() != 2 || s.Atom(0, 0).String() != v.Atom(0, 0).String() || s.Atom(1, 0).String() != v.Atom(1, 0).String() {
+			t.Fatalf("set %d differs", i)
+		}
+	}
+}
+
 // A long decoded result is copied to a writer that has grown once, by as much as it
 // takes.
 func TestGrowFor(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"runtime"
 	"slices"
 	"time"
 
@@ -114,10 +115,39 @@ func (w *ResultWriter) GrowFor(r *Result) error {
 	sets := end - (r.Format.prefix() - HeaderLen)
 	blocks := len(r.buf) - end
 	if w.reserve(sets + blocks) {
-		w.sets, w.blocks = slices.Grow(w.sets, sets), slices.Grow(w.blocks, blocks)
+		w.sets, w.blocks = grow(w.sets, sets), grow(w.blocks, blocks)
 	}
 	return w.err
 }
+
+// growAll makes room in a long result for all bytes that Memory has granted, in the
+// proportion that sets and blocks have, and for a short value that may exceed them.
+func (w *ResultWriter) growAll() {
+	size := w.Size()
+	if size < longResult {
+		return // append is as good
+	}
+	more := w.reserved - size
+	sets := int(int64(more) * int64(len(w.sets)) / int64(size))
+	w.sets, w.blocks = grow(w.sets, sets+2*longValue), grow(w.blocks, more-sets+2*longValue)
+}
+
+// grow is slices.Grow, except that other goroutines may run while it copies a long buffer.
+// slices.Grow keeps its thread for all of 16 MiB, which takes 20 ms if the pages are new.
+func grow(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n || len(b) < longResult {
+		return slices.Grow(b, n)
+	}
+	grown := make([]byte, len(b), len(b)+n)
+	for from := 0; from < len(b); from += yieldBytes {
+		copy(grown[from:], b[from:min(from+yieldBytes, len(b))])
+		runtime.Gosched()
+	}
+	return grown
+}
+
+// yieldBytes is how much of a long result is copied before other goroutines may run.
+const yieldBytes = 128 << 10
 
 // limit is the greatest Size.
 func (w *ResultWriter) limit() int { return cmp.Or(w.Limit, MaxLen) }
@@ -155,6 +185,7 @@ func (w *ResultWriter) reserve(n int) bool {
 		return false
 	}
 	w.reserved = want
+	w.growAll()
 	return true
 }
 
