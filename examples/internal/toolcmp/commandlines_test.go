@@ -17,7 +17,7 @@ var (
 )
 
 // oneIn is which part of the lines is run without -all, but for tables whose lines depend on those before them.
-const oneIn = 5
+const oneIn = 10
 
 // sampled are the lines that are run.
 func sampled(table string, lines []Line) (some []Line) {
