@@ -133,7 +133,7 @@ func (w *ResultWriter) growAll() {
 }
 
 // grow is slices.Grow, except that other goroutines may run while it copies a long buffer.
-// slices.Grow keeps its thread for all of 16 MiB, which takes 20 ms if the pages are new.
+// slices.Grow keeps its thread until all is copied: 0.1 s and more for 16 MiB in new pages.
 func grow(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n || len(b) < longResult {
 		return slices.Grow(b, n)
