@@ -182,7 +182,8 @@ func (a *Archive) readWhole(ctx context.Context, st *archiveState, volume int) (
 // Base is the base name with its directory.
 func (a *Archive) Base() string { return a.base }
 
-// Label is that of the first volume; with Options.LastVolume that of the last one, with MetadataOnly that of the metadata.
+// Label is that of the first volume; with Options.LastVolume that of the last one, with
+// MetadataOnly that of the metadata.
 func (a *Archive) Label() Label { return a.label }
 
 // Metadata is that of this archive alone.

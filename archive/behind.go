@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A behind writes to a file what it is given, later and in larger pieces, while its caller goes on. There are two buffers: one that is
-// filled, and one that is written.
+// A behind writes to a file what it is given, later and in larger pieces, while its caller goes on.
+// There are two buffers: one that is filled, and one that is written.
 type behind struct {
 	f    *os.File
 	buf  []byte

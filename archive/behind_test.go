@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestBuffer checks that the files of a Writer with a Buffer are those of one without, after Flush and after Close.
+// TestBuffer checks that the files of a Writer with a Buffer are those of one without, after Flush
+// and after Close.
 func TestBuffer(t *testing.T) {
 	dir := t.TempDir()
 	var writers []*archive.Writer

@@ -46,8 +46,8 @@ type reading struct {
 	seekErrors int
 }
 
-// readAll reads all that there is to read of an archive, in every way. Errors are those that this package promises, and
-// name a file; those about records say where.
+// readAll reads all that there is to read of an archive, in every way. Errors are those that this
+// package promises, and name a file; those about records say where.
 func readAll(t testing.TB, files fs.FS, base string) (r reading) {
 	expect := func(err error) {
 		e, ok := errors.AsType[*archive.Error](err)
@@ -93,7 +93,8 @@ func readAll(t testing.TB, files fs.FS, base string) (r reading) {
 	return r
 }
 
-// readMoves decodes the records that move reads, and says how many there are, and why there are no more.
+// readMoves decodes the records that move reads, and says how many there are, and why there are no
+// more.
 func readMoves(c *archive.Cursor, move func() error, expect func(error)) (n int, why error) {
 	for {
 		err := move()

@@ -65,7 +65,8 @@ func resumeOrCreate(base string, version int) (w *archive.Writer, next int, err 
 	return w, next, err
 }
 
-// Whenever a writer is killed, what it leaves is an archive from the start to some record, and another one goes on with it.
+// Whenever a writer is killed, what it leaves is an archive from the start to some record, and
+// another one goes on with it.
 func TestWriterKilled(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
@@ -183,8 +184,8 @@ func sizes(t *testing.T, base string) int64 {
 	return total
 }
 
-// checkLeft checks that an archive has what writeAll wrote, from the start to some record, and returns 1 if its last metadata
-// record is not complete.
+// checkLeft checks that an archive has what writeAll wrote, from the start to some record, and
+// returns 1 if its last metadata record is not complete.
 func checkLeft(t *testing.T, base string) (torn int) {
 	t.Helper()
 	s, err := archive.Open(t.Context(), base)

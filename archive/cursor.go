@@ -246,8 +246,8 @@ func (c *Cursor) Contains(ids ...pdu.PMID) bool {
 }
 
 // Select finds the value sets that s selects in the record that was read last, without a copy: they
-// are valid until the cursor moves. It reports whether there are any. Where Result looks at all
-// of the record, Select looks at these sets alone, and is several times as fast. A malformed record is
+// are valid until the cursor moves. It reports whether there are any. Where Result looks at all of
+// the record, Select looks at these sets alone, and is several times as fast. A malformed record is
 // pdu.ErrLogRec.
 func (c *Cursor) Select(s *pdu.Selection) (bool, error) {
 	if c.joint || c.w.rec.Raw == nil {

@@ -27,9 +27,9 @@ const (
 	sampledTimes = 5
 )
 
-// The archives of the test-suite, cut at the ends of records and elsewhere and with flipped bits, are read without a
-// panic, with errors that say where they are, and in bounded memory and time. What is good before the damage is read, and
-// backward what is good after it.
+// The archives of the test-suite, cut at the ends of records and elsewhere and with flipped bits,
+// are read without a panic, with errors that say where they are, and in bounded memory and time.
+// What is good before the damage is read, and backward what is good after it.
 func TestInteropSuiteDamaged(t *testing.T) {
 	pcptest.Need(t, filepath.Join(suite, "omnibus_v3.meta"))
 	size, times := sampledSize, sampledTimes
@@ -103,8 +103,8 @@ type damagedArchive struct {
 	unopened int64
 }
 
-// loadDamaged loads an archive of the test-suite with all its files unpacked; nil if it has more than size bytes or a
-// file without a label.
+// loadDamaged loads an archive of the test-suite with all its files unpacked; nil if it has more
+// than size bytes or a file without a label.
 func loadDamaged(t *testing.T, base string, size int) *damagedArchive {
 	found, err := archive.Options{}.Find(base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -140,7 +140,8 @@ func loadDamaged(t *testing.T, base string, size int) *damagedArchive {
 	return d
 }
 
-// load loads a file, and notes where its records end. The name is without the suffix of a compression.
+// load loads a file, and notes where its records end. The name is without the suffix of a
+// compression.
 func (d *damagedArchive) load(path string) (name string, data []byte) {
 	f, err := archive.Options{AnyFeature: true}.OpenFile(d.Context(), path)
 	if err != nil {
@@ -268,7 +269,8 @@ func (d *damagedArchive) checkCut(name string, cut int, got reading) {
 	}
 }
 
-// checkCutMeta checks what was read with metadata that are cut after the last complete record of so many.
+// checkCutMeta checks what was read with metadata that are cut after the last complete record of so
+// many.
 func (d *damagedArchive) checkCutMeta(name string, last, complete int, whole bool, got reading) {
 	if d.good.open != nil {
 		return // an earlier file has another error

@@ -26,8 +26,8 @@ const fullEnv = "ARCHIVE_TEST_FULL"
 // directEnv is set if that process writes with WriterOptions.Direct.
 const directEnv = "ARCHIVE_TEST_DIRECT"
 
-// TestWriterFullChild writes an archive while files may not grow beyond a limit, and writes again what
-// did not fit when they may.
+// TestWriterFullChild writes an archive while files may not grow beyond a limit, and writes again
+// what did not fit when they may.
 func TestWriterFullChild(t *testing.T) {
 	base := os.Getenv(fullEnv)
 	if base == "" {
@@ -109,7 +109,8 @@ func testWriterFull(t *testing.T, direct string) {
 	}
 }
 
-// fullEndEnv has the size, version and base name for the process that TestWriterFullEndChild is then.
+// fullEndEnv has the size, version and base name for the process that TestWriterFullEndChild is
+// then.
 const fullEndEnv = "ARCHIVE_TEST_FULL_END"
 
 // TestWriterFullEndChild writes an archive until a file has some size, and gives up.
@@ -142,7 +143,8 @@ func TestWriterFullEndChild(t *testing.T) {
 	fmt.Println("full")
 }
 
-// What a writer leaves that has given up is an archive from the start to some record, and another one goes on with it.
+// What a writer leaves that has given up is an archive from the start to some record, and another
+// one goes on with it.
 func TestWriterFullEnds(t *testing.T) {
 	fullEnds(t, func(string) {})
 }

@@ -23,10 +23,10 @@ import (
 //	pdu.ErrLogOverlap  archives of a set overlap in time
 //	pdu.ErrLogChange*  a metric has different descriptors
 //
-// Errors of the file system are wrapped as they are, such as fs.ErrNotExist, which is also that of a file that
-// is none of an archive; a directory without an archive is pdu.ErrLogFile. The error about
-// a record of which the end is not there (yet) wraps io.ErrUnexpectedEOF, too: if the
-// archive is being written, reading again later may succeed.
+// Errors of the file system are wrapped as they are, such as fs.ErrNotExist, which is also that of
+// a file that is none of an archive; a directory without an archive is pdu.ErrLogFile. The error
+// about a record of which the end is not there (yet) wraps io.ErrUnexpectedEOF, too: if the archive
+// is being written, reading again later may succeed.
 type Error struct {
 	File   string // the path of the file, or the name that was to be opened
 	Offset int64  // where the record starts; -1 if it is not about a record

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// An entry of the index may lead anywhere, at any time: seeks find the same as without an index. With -all at every offset of
-// every volume, else at some.
+// An entry of the index may lead anywhere, at any time: seeks find the same as without an index.
+// With -all at every offset of every volume, else at some.
 func TestIndexEntryAnywhere(t *testing.T) {
 	step := 7
 	if *all {

@@ -92,8 +92,8 @@ func appendInDom(b []byte, version int, d *InDomRecord) ([]byte, error) {
 // deletedName stands for the name of an instance that a delta deletes. No name has a NUL.
 const deletedName = "\x00"
 
-// deltaEntries merges the instances that a delta adds and deletes as C writers do: of the next one of each the lower
-// comes first. So they ascend if both lists do.
+// deltaEntries merges the instances that a delta adds and deletes as C writers do: of the next one
+// of each the lower comes first. So they ascend if both lists do.
 func deltaEntries(d *InDomRecord) []pdu.Instance {
 	added, deleted := d.Instances, d.Deleted
 	entries := make([]pdu.Instance, 0, len(added)+len(deleted))

@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Paths are the paths of all files, in the order in which programs that move archives handle them: the volumes, the index
-// and the metadata, without which there is no archive.
+// Paths are the paths of all files, in the order in which programs that move archives handle them:
+// the volumes, the index and the metadata, without which there is no archive.
 func (f *Files) Paths() []string {
 	paths := make([]string, 0, len(f.Volumes)+2)
 	for _, v := range f.Volumes {
@@ -53,22 +53,24 @@ type MoveStep struct {
 	Err error
 }
 
-// MoveOptions say how to move, copy and remove the files of archives, as Options.Find finds them. The files keep what follows
-// the base name, compressed ones also the suffix of the compression.
+// MoveOptions say how to move, copy and remove the files of archives, as Options.Find finds them.
+// The files keep what follows the base name, compressed ones also the suffix of the compression.
 type MoveOptions struct {
 	// Verify compares checksums of what was copied and of the copy, which it reads again.
 	Verify bool
-	// DryRun changes nothing. Step tells what would be done, with ActionLink for what may become a copy.
+	// DryRun changes nothing. Step tells what would be done, with ActionLink for what may become a
+	// copy.
 	DryRun bool
 	// Step is called after each action, also one that failed, if not nil.
 	Step func(MoveStep)
 }
 
-// Move gives an archive another base name, which may be in another directory. Each file gets its new name, as a link or, in
-// another file system, as a copy; the old names are removed after that. If something fails before, or the context ends, what
-// was made is removed again, so that there is one archive at any time but no
-// half of one. A file that is there already is fs.ErrExist. Errors are *os.LinkError, of files that could
-// not be removed *fs.PathError: the archive has its new name then, and the others are gone.
+// Move gives an archive another base name, which may be in another directory. Each file gets its
+// new name, as a link or, in another file system, as a copy; the old names are removed after that.
+// If something fails before, or the context ends, what was made is removed again, so that there is
+// one archive at any time but no half of one. A file that is there already is fs.ErrExist. Errors
+// are *os.LinkError, of files that could not be removed *fs.PathError: the archive has its new name
+// then, and the others are gone.
 func (o MoveOptions) Move(ctx context.Context, files Files, base string) error {
 	if err := o.makeAll(ctx, files, base, true); err != nil {
 		return err
@@ -185,7 +187,8 @@ func (o *MoveOptions) undo(made []string) error {
 	return errors.Join(errs...)
 }
 
-// copyFile copies a file, with its permissions, and has the system write the copy: the original may be removed then.
+// copyFile copies a file, with its permissions, and has the system write the copy: the original may
+// be removed then.
 func copyFile(ctx context.Context, from, to string) error {
 	in, err := (disk{}).open(from)
 	if err != nil {

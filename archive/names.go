@@ -76,10 +76,11 @@ func preferred(a, b string) string {
 	return a
 }
 
-// Find finds the archives that a name stands for, without opening them; see [Open]. It is
-// for programs that look at damaged archives. An archive of which there is no file
-// is fs.ErrNotExist; there may be no volume or no metadata. The archives come in the order
-// of the list, those of a directory by name, each once. As in the C library, commas may be last in a list, and slashes in a name.
+// Find finds the archives that a name stands for, without opening them; see [Open]. It is for
+// programs that look at damaged archives. An archive of which there is no file is fs.ErrNotExist;
+// there may be no volume or no metadata. The archives come in the order of the list, those of a
+// directory by name, each once. As in the C library, commas may be last in a list, and slashes in a
+// name.
 func (o Options) Find(name string) ([]Files, error) {
 	if name == "" {
 		return nil, &Error{File: name, Offset: -1, Record: -1, Err: flawed(pdu.ErrLogFile, "no name")}

@@ -35,9 +35,9 @@ type Options struct {
 	// LastVolume takes the label of an archive from its last volume, which may have no
 	// records yet, instead of from its first one.
 	LastVolume bool
-	// MetadataOnly reads the metadata alone: volumes and index may be missing, and are not looked at. The label is that of
-	// the metadata; reading records, and the end, is pdu.ErrLogFile. The counterpart of
-	// PM_CTXFLAG_METADATA_ONLY.
+	// MetadataOnly reads the metadata alone: volumes and index may be missing, and are not looked
+	// at. The label is that of the metadata; reading records, and the end, is pdu.ErrLogFile. The
+	// counterpart of PM_CTXFLAG_METADATA_ONLY.
 	MetadataOnly bool
 	// NoIndex reads an archive as if it had no index. That is slower, but needs no more than
 	// volumes and metadata.

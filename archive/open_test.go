@@ -402,7 +402,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestMetadataOnly opens archives of which there is nothing but the metadata, or of which the rest is damaged.
+// TestMetadataOnly opens archives of which there is nothing but the metadata, or of which the rest
+// is damaged.
 func TestMetadataOnly(t *testing.T) {
 	files, _ := threeVolumes(3)
 	delete(files, "a.index")

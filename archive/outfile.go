@@ -33,8 +33,8 @@ type outFile struct {
 	stored *storedFile // where it is in place of f; nil if that is f
 }
 
-// createFile makes a file that has bytes from the moment at which others can see it. If there is such a file already, the
-// error is fs.ErrExist.
+// createFile makes a file that has bytes from the moment at which others can see it. If there is
+// such a file already, the error is fs.ErrExist.
 func createFile(path string, b []byte) (*outFile, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, inFile(path, fs.ErrExist)

@@ -15,12 +15,13 @@ import (
 
 // RepairOptions say how Repair works. The zero value keeps damaged files beside the mended ones.
 type RepairOptions struct {
-	// Discard does not keep damaged files. Otherwise they get names such as web1.0.damaged, which are none of an archive.
+	// Discard does not keep damaged files. Otherwise they get names such as web1.0.damaged, which
+	// are none of an archive.
 	Discard bool
 	// DryRun changes nothing: it tells what would be done.
 	DryRun bool
-	// Choose is asked whether to mend a file, if not nil. The report has those that are mended. Of several files all should be
-	// mended or none: they fit together.
+	// Choose is asked whether to mend a file, if not nil. The report has those that are mended. Of
+	// several files all should be mended or none: they fit together.
 	Choose func(RepairedFile) bool
 }
 
@@ -39,32 +40,37 @@ type RepairedFile struct {
 	Size    int64 // before; 0 if there was no such file
 	NewSize int64 // after; 0 if nothing was left that could be in it, so that it is no more
 	Kept    string
-	// Records is how many records could be found and are gone or have lost values, of metrics without a descriptor. Those
-	// that are not to be recognized any more are in Bytes alone: the bytes that are gone.
+	// Records is how many records could be found and are gone or have lost values, of metrics
+	// without a descriptor. Those that are not to be recognized any more are in Bytes alone: the
+	// bytes that are gone.
 	Records int
 	Bytes   int64
-	// From and To are the times of the last record before the first damage, and of the first one after the last. They are the
-	// zero time if there is none, and of metadata without a time.
+	// From and To are the times of the last record before the first damage, and of the first one
+	// after the last. They are the zero time if there is none, and of metadata without a time.
 	From, To time.Time
 }
 
-// MissingVolumes are the volumes from First to Last. From is when they began, as far as the index knows, or the zero time.
+// MissingVolumes are the volumes from First to Last. From is when they began, as far as the index
+// knows, or the zero time.
 type MissingVolumes struct {
 	First, Last int
 	From        time.Time
 }
 
-// Repair mends an archive that has lost the end of a file, parts of it, its index, a volume or some of its labels: as far
-// as the bytes allow, it is an archive again that all programs can read, and that WriterOptions.Append can go on with. All records that can be recognized
-// stay, also after the damage. Values of metrics whose descriptors are gone
-// are left out, for nobody can tell what they are. An index that is missing, or does not lead to records, is made anew.
+// Repair mends an archive that has lost the end of a file, parts of it, its index, a volume or some
+// of its labels: as far as the bytes allow, it is an archive again that all programs can read, and
+// that WriterOptions.Append can go on with. All records that can be recognized stay, also after the
+// damage. Values of metrics whose descriptors are gone are left out, for nobody can tell what they
+// are. An index that is missing, or does not lead to records, is made anew.
 //
-// Sound files are left alone. A damaged one is written beside and then takes the name, so that at any time there is
-// either of the two, and Repair may be repeated whenever it was interrupted. Nobody else may be writing the archive.
+// Sound files are left alone. A damaged one is written beside and then takes the name, so that at
+// any time there is either of the two, and Repair may be repeated whenever it was interrupted.
+// Nobody else may be writing the archive.
 //
-// Errors: fs.ErrNotExist if there is no such archive; pdu.ErrLogFile without metadata or a volume, or if
-// a compressed file is damaged; pdu.ErrLabel if no file has a label, or two have those of different archives; pdu.ErrLogRec if no metric or no data record is
-// left. Then nothing is changed. After an error of the file system the report has the files that were mended before it.
+// Errors: fs.ErrNotExist if there is no such archive; pdu.ErrLogFile without metadata or a volume,
+// or if a compressed file is damaged; pdu.ErrLabel if no file has a label, or two have those of
+// different archives; pdu.ErrLogRec if no metric or no data record is left. Then nothing is
+// changed. After an error of the file system the report has the files that were mended before it.
 func (o RepairOptions) Repair(ctx context.Context, base string) (*RepairReport, error) {
 	files, err := disk{}.rescan(base)
 	if err == nil && files.Meta == "" && files.Index == "" && len(files.Volumes) == 0 {
@@ -207,8 +213,8 @@ func (r *repair) findLabel(meta *File, volumes []*File, index *File) error {
 	return nil
 }
 
-// examineFile goes over a file with f, and makes work of it if it is damaged. first is what f wants to be done with
-// the work, and may be nil.
+// examineFile goes over a file with f, and makes work of it if it is damaged. first is what f wants
+// to be done with the work, and may be nil.
 func (r *repair) examineFile(f *File, good func(*Record) ([]byte, bool), each func(at int64, rec *Record)) (size int64, err error) {
 	s, err := newSalvager(f, r.label.Version, good)
 	if err != nil {
@@ -292,7 +298,8 @@ func (r *repair) apply(w *mending) error {
 	return syncDir(filepath.Dir(w.Path))
 }
 
-// writeBeside writes a file beside another one, with its permissions if there is such a one, and returns its path.
+// writeBeside writes a file beside another one, with its permissions if there is such a one, and
+// returns its path.
 func writeBeside(path string, write func(*bufio.Writer) error) (temp string, err error) {
 	f, err := createTemp(path)
 	if err != nil {

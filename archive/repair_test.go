@@ -84,7 +84,8 @@ func recordsAt(t *testing.T, base string) map[time.Time]string {
 	return found
 }
 
-// repaired repairs an archive, and checks that there is nothing left to repair and that it can go on.
+// repaired repairs an archive, and checks that there is nothing left to repair and that it can go
+// on.
 func repaired(t *testing.T, what, base string) *archive.RepairReport {
 	t.Helper()
 	report, err := archive.RepairOptions{}.Repair(t.Context(), base)

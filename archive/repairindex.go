@@ -140,7 +140,8 @@ func (r *repair) checkEntries() error {
 	return nil
 }
 
-// findMissing finds volumes of which there is no file: between others, and after them as far as the index knows.
+// findMissing finds volumes of which there is no file: between others, and after them as far as the
+// index knows.
 func (r *repair) findMissing() {
 	missing := func(first, last int) {
 		m := MissingVolumes{First: first, Last: last}
@@ -173,5 +174,6 @@ func (r *repair) findMissing() {
 	}
 }
 
-// maxFollowing is how many volumes may be missing at the end: an entry of the index that says more is not believed.
+// maxFollowing is how many volumes may be missing at the end: an entry of the index that says more
+// is not believed.
 const maxFollowing = 1000

@@ -17,14 +17,15 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Append goes on with an archive, whoever wrote it: the next data record comes after its last one. What is left of a
-// record at the end of a file, by a process that was killed or a system that went down, is cut off, and so are entries
-// of the index that lead beyond the end. Nobody else may be writing it.
+// Append goes on with an archive, whoever wrote it: the next data record comes after its last one.
+// What is left of a record at the end of a file, by a process that was killed or a system that went
+// down, is cut off, and so are entries of the index that lead beyond the end. Nobody else may be
+// writing it.
 //
-// There is no mark between the old data records and the new ones; see Writer.WriteMark. The options say when there are further
-// volumes and entries of the index. Errors are those of Open; fs.ErrNotExist if there is no such archive, and
-// pdu.ErrLogFile if files are compressed. A malformed record that is not the end of a file is pdu.ErrLogRec, and
-// nothing is cut off.
+// There is no mark between the old data records and the new ones; see Writer.WriteMark. The options
+// say when there are further volumes and entries of the index. Errors are those of Open;
+// fs.ErrNotExist if there is no such archive, and pdu.ErrLogFile if files are compressed. A
+// malformed record that is not the end of a file is pdu.ErrLogRec, and nothing is cut off.
 func (o WriterOptions) Append(base string) (*Writer, error) {
 	files, err := disk{}.rescan(base)
 	if err != nil {
@@ -132,7 +133,8 @@ func (o *outFile) cut() error {
 	return inFile(o.path, withoutPath(o.f.Truncate(o.size)))
 }
 
-// resumeMeta opens the metadata, of which the label is that of the archive, and returns where its last record ends.
+// resumeMeta opens the metadata, of which the label is that of the archive, and returns where its
+// last record ends.
 func (w *Writer) resumeMeta() (end int64, err error) {
 	if w.meta, err = openOut(w.path(VolumeMeta)); err != nil {
 		return 0, err
@@ -164,8 +166,8 @@ func (w *Writer) resumeMeta() (end int64, err error) {
 	return end, nil
 }
 
-// resumeVolumes opens the last volume that has a label, and finds the last data record. It returns the paths of volumes without
-// a label.
+// resumeVolumes opens the last volume that has a label, and finds the last data record. It returns
+// the paths of volumes without a label.
 func (w *Writer) resumeVolumes(volumes []VolumeFile) (empty []string, err error) {
 	for i := len(volumes) - 1; i >= 0; i-- {
 		v := volumes[i]
@@ -195,7 +197,8 @@ func (w *Writer) resumeVolumes(volumes []VolumeFile) (empty []string, err error)
 	return empty, nil
 }
 
-// scanVolume reads a volume and returns where its last data record ends. For the last volume it counts the records.
+// scanVolume reads a volume and returns where its last data record ends. For the last volume it
+// counts the records.
 func (w *Writer) scanVolume(v VolumeFile, last bool) (end int64, err error) {
 	f, err := Options{AnyFeature: true}.OpenFile(context.Background(), v.Path)
 	if err != nil {
@@ -235,8 +238,9 @@ func (w *Writer) scanVolume(v VolumeFile, last bool) (end int64, err error) {
 	return end, nil
 }
 
-// endsTorn reports whether a malformed record is one that was not written to its end: the last byte of it that there should
-// be and all that follows are zeroes. That is what a system that went down leaves where it had not written yet.
+// endsTorn reports whether a malformed record is one that was not written to its end: the last byte
+// of it that there should be and all that follows are zeroes. That is what a system that went down
+// leaves where it had not written yet.
 func endsTorn(r io.ReaderAt, off int64) bool {
 	b := make([]byte, 64<<10)
 	if n, _ := r.ReadAt(b[:4], off); n < 4 {
@@ -255,8 +259,8 @@ func endsTorn(r io.ReaderAt, off int64) bool {
 	return true
 }
 
-// resumeIndex opens the index and finds the last entry that does not lead beyond the end. One without entries is left to
-// be made anew.
+// resumeIndex opens the index and finds the last entry that does not lead beyond the end. One
+// without entries is left to be made anew.
 func (w *Writer) resumeIndex() error {
 	f, err := openOut(w.path(VolumeIndex))
 	if err != nil {

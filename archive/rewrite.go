@@ -2,11 +2,13 @@ package archive
 
 import "time"
 
-// WriteRecord writes a record of another archive, the counterpart of pmaPutLog. One of the same version is copied as it
-// is, also if its time goes back; with the records of [Set.Records] or [Archive.Records], and WriterOptions.IndexEvery below 0,
-// the copy is byte by byte what the original is, but for the label. A record of version 2 becomes one of version 3, and the other
-// way round where version 2 has such a record; an entry of the index, whose offsets are others then, is left out. A label
-// has the next data record begin a volume. Errors are those of the methods of Record and of the other methods of w.
+// WriteRecord writes a record of another archive, the counterpart of pmaPutLog. One of the same
+// version is copied as it is, also if its time goes back; with the records of [Set.Records] or
+// [Archive.Records], and WriterOptions.IndexEvery below 0, the copy is byte by byte what the
+// original is, but for the label. A record of version 2 becomes one of version 3, and the other way
+// round where version 2 has such a record; an entry of the index, whose offsets are others then, is
+// left out. A label has the next data record begin a volume. Errors are those of the methods of
+// Record and of the other methods of w.
 func (w *Writer) WriteRecord(r *Record) error {
 	same := r.version == w.label.Version
 	switch r.Kind {
@@ -85,6 +87,7 @@ func (w *Writer) copyMeta(r *Record) error {
 	return nil
 }
 
-// WriteRaw writes a data record that is in the layout of w's version: with the words of its length, the time t, and nothing that was not
-// checked. It is WriteRecord for programs that change records themselves.
+// WriteRaw writes a data record that is in the layout of w's version: with the words of its length,
+// the time t, and nothing that was not checked. It is WriteRecord for programs that change records
+// themselves.
 func (w *Writer) WriteRaw(raw []byte, t time.Time) error { return w.putAny(raw, t) }

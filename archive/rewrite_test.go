@@ -15,7 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// writtenAnew are the archives of the test-suite of which records that are decoded and written anew have other bytes.
+// writtenAnew are the archives of the test-suite of which records that are decoded and written anew
+// have other bytes.
 var writtenAnew = map[string]string{
 	"vldb-disks": "names that end with a NUL",
 	"bozo-disk":  describedTwice, "daily_report": describedTwice, "log-derived": describedTwice,
@@ -23,7 +24,8 @@ var writtenAnew = map[string]string{
 
 const describedTwice = "metrics that are described more than once"
 
-// A copy of an archive that PCP wrote has its bytes, whether records are copied as they are or decoded and written anew.
+// A copy of an archive that PCP wrote has its bytes, whether records are copied as they are or
+// decoded and written anew.
 func TestInteropCopies(t *testing.T) {
 	for _, base := range suiteArchives(t, 60_000) {
 		t.Run(strings.TrimPrefix(base, suite+"/"), func(t *testing.T) {

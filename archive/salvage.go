@@ -10,14 +10,16 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A salvager goes over the good records of a file that may be damaged. What is between them is passed over.
+// A salvager goes over the good records of a file that may be damaged. What is between them is
+// passed over.
 type salvager struct {
 	file  *File
 	win   window
 	size  int64
 	start int64 // where the first record begins
 	rec   Record
-	// good reports whether a record may stay, and returns it as it is to be. The bytes are valid until the next call.
+	// good reports whether a record may stay, and returns it as it is to be. The bytes are valid
+	// until the next call.
 	good func(r *Record) (raw []byte, ok bool)
 
 	off    int64
@@ -28,8 +30,9 @@ type salvager struct {
 	open   bool         // whether To of loss is not known yet
 }
 
-// maxSalvageTries is how many places may look like the start of a record without being one, per file, and salvageTimes how often
-// its length they may have in all, beside salvageBytes. After that the rest of the file counts as lost, so that a file made to look so does not take forever.
+// maxSalvageTries is how many places may look like the start of a record without being one, per
+// file, and salvageTimes how often its length they may have in all, beside salvageBytes. After that
+// the rest of the file counts as lost, so that a file made to look so does not take forever.
 const (
 	maxSalvageTries = 1 << 16
 	salvageTimes    = 4
@@ -149,7 +152,8 @@ func (s *salvager) lose(records int, why error) {
 	s.loss.To, s.open = time.Time{}, true
 }
 
-// search looks for the next good record from an offset on; it is the end of the file if there is none.
+// search looks for the next good record from an offset on; it is the end of the file if there is
+// none.
 func (s *salvager) search(off int64) (int64, error) {
 	least := int64(leastLen(s.file.volume, s.rec.version))
 	buf := make([]byte, min(salvageChunk, max(0, s.size-off)))
@@ -207,7 +211,8 @@ func (s *salvager) all(f func(raw []byte) error) error {
 	}
 }
 
-// findStart finds where the records begin in a file without a good label: after its place, or at once, or anywhere.
+// findStart finds where the records begin in a file without a good label: after its place, or at
+// once, or anywhere.
 func (s *salvager) findStart() error {
 	for _, start := range []int64{labelLen(s.rec.version), 0} {
 		if ok, err := s.isGood(start); ok || err != nil {

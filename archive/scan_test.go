@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Forward and backward, the records of each archive of the test-suite are the same, and so they are from where seeks lead.
+// Forward and backward, the records of each archive of the test-suite are the same, and so they are
+// from where seeks lead.
 func TestInteropScansAgree(t *testing.T) {
 	for _, base := range suiteArchives(t, 20_000) {
 		t.Run(strings.TrimPrefix(base, suite+"/"), func(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Session is what pmlogger(1) says of itself at the start and at the end of an archive. Programs that join archives
-// compare what the one ends with and the next one begins with: if PMCD and Seqnum are the same, nothing happened in between.
+// A Session is what pmlogger(1) says of itself at the start and at the end of an archive. Programs
+// that join archives compare what the one ends with and the next one begins with: if PMCD and
+// Seqnum are the same, nothing happened in between.
 type Session struct {
 	Host    string // where the logger runs
 	Port    uint32 // where pmlc(1) reaches it
@@ -44,8 +45,8 @@ func (w *Writer) WritePrologue(t time.Time, s Session) error {
 	return w.writeSession(t, s)
 }
 
-// WriteEpilogue writes the data record that an archive of pmlogger ends with, and its entry of the index, which is the
-// last one. It comes after a prologue.
+// WriteEpilogue writes the data record that an archive of pmlogger ends with, and its entry of the
+// index, which is the last one. It comes after a prologue.
 func (w *Writer) WriteEpilogue(t time.Time, s Session) error {
 	w.described = true // so that there is an entry
 	if err := w.writeSession(t, s); err != nil {

@@ -16,7 +16,8 @@ type skim struct {
 	buf [skimBefore + skimAfter]byte
 }
 
-// around is what lies from before bytes before a place to after bytes after it; nil if it cannot be read.
+// around is what lies from before bytes before a place to after bytes after it; nil if it cannot be
+// read.
 func (s *skim) around(r source, place int64, before, after int) []byte {
 	from := place - int64(before)
 	if from < s.off || place+int64(after) > s.off+int64(s.n) {

@@ -105,7 +105,8 @@ func sameMoves(t *testing.T, files fstest.MapFS, r *rand.Rand) {
 	}
 }
 
-// The methods SkipNext and SkipPrev move as Next and Prev do, with the same errors if records are damaged or missing.
+// The methods SkipNext and SkipPrev move as Next and Prev do, with the same errors if records are
+// damaged or missing.
 func TestSkip(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, version := range []int{2, 3} {

@@ -179,7 +179,8 @@ func (w *walker) next() (found bool, err error) {
 	}
 }
 
-// nextVolume moves to the start of the next volume that is not empty; moved is false if there is none.
+// nextVolume moves to the start of the next volume that is not empty; moved is false if there is
+// none.
 func (w *walker) nextVolume() (moved bool, err error) {
 	st := w.arch.state.Load()
 	i, _ := st.find(w.volume)
@@ -215,8 +216,8 @@ func (w *walker) prev() (found bool, err error) {
 	}
 }
 
-// prevVolume moves to the end of the volume before that is not empty, after its last complete record; moved is false if
-// there is none.
+// prevVolume moves to the end of the volume before that is not empty, after its last complete
+// record; moved is false if there is none.
 func (w *walker) prevVolume() (moved bool, err error) {
 	st := w.arch.state.Load()
 	i, _ := st.find(w.volume)
@@ -317,7 +318,8 @@ func (w *walker) seekIndex(past func(time.Time) bool) {
 	w.start(w.arch)
 }
 
-// follow moves to where an entry of the index leads. It is false if no record starts there, unless it is the end of the volume.
+// follow moves to where an entry of the index leads. It is false if no record starts there, unless
+// it is the end of the volume.
 func (w *walker) follow(st *archiveState, e *IndexEntry) bool {
 	if _, ok := st.find(e.Volume); !ok || e.Data < w.first() || w.enter(e.Volume) != nil {
 		return false

@@ -39,20 +39,24 @@ type WriterOptions struct {
 	// none but those of Writer.WriteIndex.
 	IndexEvery int64
 
-	// Buffer is how many bytes of data records are gathered before they are written, by a goroutine, while others are made; 0 means that
-	// each is written at once. It is for programs that make an archive in one go: what is in the files is an archive only
-	// after Flush, Sync and Close, a call may fail of what was written for one before it, and a Writer that is not
-	// closed leaves the goroutine behind.
+	// Buffer is how many bytes of data records are gathered before they are written, by a
+	// goroutine, while others are made; 0 means that each is written at once. It is for programs
+	// that make an archive in one go: what is in the files is an archive only after Flush, Sync and
+	// Close, a call may fail of what was written for one before it, and a Writer that is not closed
+	// leaves the goroutine behind.
 	Buffer int
-	// Direct has the Go run time not see the system calls that write, on Linux. It saves the waking of a thread for each, most of what they cost a
-	// program that is idle between records. But all goroutines of the program may have to wait while the system makes one of them
-	// wait, as for a slow disk: it is for programs that do nothing but record.
+	// Direct has the Go run time not see the system calls that write, on Linux. It saves the waking
+	// of a thread for each, most of what they cost a program that is idle between records. But all
+	// goroutines of the program may have to wait while the system makes one of them wait, as for a
+	// slow disk: it is for programs that do nothing but record.
 	Direct bool
-	// IndexInstances says that new metrics alone are no reason for an entry of the index, but new instances are, and that
-	// IndexEvery counts from the end of the record of an entry, not from its start, as in the archives of pmlogger(1).
+	// IndexInstances says that new metrics alone are no reason for an entry of the index, but new
+	// instances are, and that IndexEvery counts from the end of the record of an entry, not from
+	// its start, as in the archives of pmlogger(1).
 	IndexInstances bool
-	// Storage is where the files are in place of a directory; nil means that they are in one. The base name only says in errors what they
-	// are about then, and Buffer, Direct and Sync mean nothing. Append ignores it.
+	// Storage is where the files are in place of a directory; nil means that they are in one. The
+	// base name only says in errors what they are about then, and Buffer, Direct and Sync mean
+	// nothing. Append ignores it.
 	Storage Storage
 }
 
@@ -68,14 +72,15 @@ type WriterOptions struct {
 //	…
 //	err = w.Close()
 //
-// Metadata belongs to the data record that comes after it: it is held back until that is written. Then
-// the metadata goes first, the data record second, an entry of the index last, each with one write to its file, without
-// a buffer. So at any time, also if the process is killed, what is in the files is an archive
-// from its start to some record. A file is there from its first record on: before the first
-// data record there is no archive, nor is there one if there never is any. The one thing that can be incomplete is the
-// last record of a file. Readers stop before one in a volume or the index; if it is in the metadata, which takes
-// a kill in the midst of the copying of a write, they need Options.Growing, and the C library fails to open the archive,
-// until WriterOptions.Append has cut it off.
+// Metadata belongs to the data record that comes after it: it is held back until that is written.
+// Then the metadata goes first, the data record second, an entry of the index last, each with one
+// write to its file, without a buffer. So at any time, also if the process is killed, what is in
+// the files is an archive from its start to some record. A file is there from its first record on:
+// before the first data record there is no archive, nor is there one if there never is any. The one
+// thing that can be incomplete is the last record of a file. Readers stop before one in a volume or
+// the index; if it is in the metadata, which takes a kill in the midst of the copying of a write,
+// they need Options.Growing, and the C library fails to open the archive, until
+// WriterOptions.Append has cut it off.
 //
 // A call that fails, as on a full disk, has changed nothing and may be repeated; what was
 // written in part is cut off. Errors are *[Error]. What the index
@@ -115,8 +120,8 @@ type Writer struct {
 	other   pdu.Result // of another version
 }
 
-// Create begins an archive. If there is a file of one of that name, the error is fs.ErrExist. Nothing is
-// created before the first data record.
+// Create begins an archive. If there is a file of one of that name, the error is fs.ErrExist.
+// Nothing is created before the first data record.
 func (o WriterOptions) Create(base string) (*Writer, error) {
 	w := newWriter(base, o)
 	var err error
@@ -203,8 +208,9 @@ func (w *Writer) Size() int64 {
 // Last is the time of the last data record, the zero time if there is none.
 func (w *Writer) Last() time.Time { return w.last }
 
-// Place is what entries of the index say, for WriteIndex: of the last data record, which is the zero IndexEntry if there is none, and of
-// the next one, but for its metadata and its time, which is the last one's.
+// Place is what entries of the index say, for WriteIndex: of the last data record, which is the
+// zero IndexEntry if there is none, and of the next one, but for its metadata and its time, which
+// is the last one's.
 func (w *Writer) Place() (last, next IndexEntry) {
 	next = IndexEntry{Time: w.last, Volume: w.label.Volume, Meta: w.label.Len(), Data: w.label.Len()}
 	if w.meta != nil {
@@ -271,8 +277,8 @@ func (w *Writer) frame(b []byte, err error) ([]byte, error) {
 	return w.buf[at:], nil
 }
 
-// checkDescribed checks that all metrics of a data record have descriptors. Most records have the metrics of one before that began
-// with the same one: so it remembers these lists.
+// checkDescribed checks that all metrics of a data record have descriptors. Most records have the
+// metrics of one before that began with the same one: so it remembers these lists.
 func (w *Writer) checkDescribed(rec []byte) error {
 	at := 4 + timeLen(w.label.Version)
 	n, sets := int(binary.BigEndian.Uint32(rec[at:])), rec[at+4:]
@@ -344,8 +350,9 @@ func (w *Writer) WriteMark(t time.Time) error {
 	return w.put(rec, t)
 }
 
-// Begin makes the files, with their labels and the metadata so far, before there is a data record; the label must have its Start. So there is
-// an archive even if there never is any. It does nothing if there are files already.
+// Begin makes the files, with their labels and the metadata so far, before there is a data record;
+// the label must have its Start. So there is an archive even if there never is any. It does nothing
+// if there are files already.
 func (w *Writer) Begin() error {
 	switch {
 	case w.closed:
@@ -375,8 +382,9 @@ func (w *Writer) Begin() error {
 // NewVolume makes the next data record the first one of another volume.
 func (w *Writer) NewVolume() { w.begin = w.data != nil }
 
-// BeginVolume begins another volume at once: a file that has a label and nothing else until the next data record. It does nothing before the first
-// volume. If it fails, the present volume goes on. After Close the error wraps fs.ErrClosed.
+// BeginVolume begins another volume at once: a file that has a label and nothing else until the
+// next data record. It does nothing before the first volume. If it fails, the present volume goes
+// on. After Close the error wraps fs.ErrClosed.
 func (w *Writer) BeginVolume() error {
 	if w.closed {
 		return w.wrap(fs.ErrClosed)
@@ -444,7 +452,8 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 	return nil
 }
 
-// forgetStart makes the start what it was before a first data record that failed, as long as no file has it.
+// forgetStart makes the start what it was before a first data record that failed, as long as no
+// file has it.
 func (w *Writer) forgetStart(start time.Time) {
 	if w.meta == nil {
 		w.label.Start = start
@@ -566,7 +575,8 @@ func (w *Writer) WriteIndex(e IndexEntry) error {
 	return w.putEntries(b)
 }
 
-// putEntries makes entries those that are pending, and writes them unless the label is not known yet.
+// putEntries makes entries those that are pending, and writes them unless the label is not known
+// yet.
 func (w *Writer) putEntries(entries []byte) error {
 	if w.closed {
 		return w.wrap(fs.ErrClosed)
@@ -578,8 +588,8 @@ func (w *Writer) putEntries(entries []byte) error {
 	return nil
 }
 
-// Flush writes metadata that is held back. It does not belong to the next data record then. Before the first data record
-// it does nothing.
+// Flush writes metadata that is held back. It does not belong to the next data record then. Before
+// the first data record it does nothing.
 func (w *Writer) Flush() error {
 	if w.closed {
 		return w.wrap(fs.ErrClosed)
@@ -594,8 +604,8 @@ func (w *Writer) Flush() error {
 	return errors.Join(w.data.flush(), w.writeIndex())
 }
 
-// FlushIndex is Flush with an entry of the index for a time, which leads to what comes next. Metrics and domains that are flushed so
-// have no entry with the next data record.
+// FlushIndex is Flush with an entry of the index for a time, which leads to what comes next.
+// Metrics and domains that are flushed so have no entry with the next data record.
 func (w *Writer) FlushIndex(t time.Time) error {
 	if err := w.Flush(); err != nil || w.data == nil {
 		return err
@@ -604,7 +614,8 @@ func (w *Writer) FlushIndex(t time.Time) error {
 	return w.WriteIndex(IndexEntry{Time: t, Volume: w.label.Volume, Meta: w.meta.size, Data: w.data.size})
 }
 
-// Sync is Flush, and has the system write the files to the disk, also volumes that have ended since the last Sync.
+// Sync is Flush, and has the system write the files to the disk, also volumes that have ended since
+// the last Sync.
 func (w *Writer) Sync() error {
 	err := w.Flush()
 	if w.closed {
@@ -636,8 +647,8 @@ func (w *Writer) syncEnded() error {
 	return nil
 }
 
-// Close writes what is held back and the last entry of the index, which leads to the end, and closes the files.
-// Metadata without any data record is lost.
+// Close writes what is held back and the last entry of the index, which leads to the end, and
+// closes the files. Metadata without any data record is lost.
 func (w *Writer) Close() error {
 	if w.closed {
 		return nil
@@ -654,8 +665,9 @@ func (w *Writer) Close() error {
 // Paths are those of the files that w has made, in the order in which it did.
 func (w *Writer) Paths() []string { return slices.Clone(w.made) }
 
-// Discard closes w, unless that was done, and removes the files that it has made, and no others: for programs that leave no half an archive
-// behind. Errors are those of the file system. It is not for after Append.
+// Discard closes w, unless that was done, and removes the files that it has made, and no others:
+// for programs that leave no half an archive behind. Errors are those of the file system. It is not
+// for after Append.
 func (w *Writer) Discard() error {
 	if !w.closed {
 		w.abandon()

@@ -259,7 +259,8 @@ func resultText(r *pdu.Result) []string {
 	return lines
 }
 
-// checkIndex checks that each entry leads to a record of its time, but the last one to the end, and that there is one for each volume.
+// checkIndex checks that each entry leads to a record of its time, but the last one to the end, and
+// that there is one for each volume.
 func checkIndex(t *testing.T, s *archive.Set) {
 	t.Helper()
 	a := s.Archives()[0]
@@ -419,7 +420,8 @@ func TestWriterIndexLater(t *testing.T) {
 	checkIndex(t, s)
 }
 
-// The bytes after which the index gets another entry count from the start of the record of the last one, or for pmlogger from its end.
+// The bytes after which the index gets another entry count from the start of the record of the last
+// one, or for pmlogger from its end.
 func TestWriterIndexEvery(t *testing.T) {
 	const mark = 32 // bytes of a record
 	for instances, want := range map[bool][]float64{false: {0, 2, 4, 6, 8, 8}, true: {0, 3, 6, 8}} {
@@ -445,7 +447,8 @@ func TestWriterIndexEvery(t *testing.T) {
 	}
 }
 
-// Volumes end by size, by time, and when they are told to; each but one of a long record keeps to the size.
+// Volumes end by size, by time, and when they are told to; each but one of a long record keeps to
+// the size.
 func TestWriterVolumes(t *testing.T) {
 	for _, test := range []struct {
 		o    archive.WriterOptions

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allocate reserves the space of a file, where the file system can do that; writing does it on others.
+// allocate reserves the space of a file, where the file system can do that; writing does it on
+// others.
 func allocate(f *os.File, size int) error {
 	for {
 		err := unix.Fallocate(int(f.Fd()), 0, 0, int64(size))

@@ -48,7 +48,8 @@ func readRegistry(t testing.TB, r *Registry) map[string]map[string]float64 {
 	return all
 }
 
-// All metrics that this Go has are there, each under its name, with values that are those of the runtime.
+// All metrics that this Go has are there, each under its name, with values that are those of the
+// runtime.
 func TestRuntime(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40))
 	r := &Registry{Name: "x"}
@@ -191,7 +192,8 @@ func TestLogHandlerCountsOnly(t *testing.T) {
 	}
 }
 
-// The handler with which a program starts, within one that becomes the default, writes what it did before.
+// The handler with which a program starts, within one that becomes the default, writes what it did
+// before.
 func TestLogHandlerOfFirst(t *testing.T) {
 	first, w, flags := slog.Default(), log.Writer(), log.Flags()
 	defer func() {

@@ -7,9 +7,11 @@ import (
 	"unsafe"
 )
 
-// A cell is one value of a registry; the zero cell, without a slot, is of none and forgets its updates. A cell knows where its record lies, which changes when the registry moves from one
-// image to another while goroutines update the value. Updates take no lock: they load the slot, change the word, and
-// then look whether the slot has been moved; if so, the move may have missed the change, and carry sees to it.
+// A cell is one value of a registry; the zero cell, without a slot, is of none and forgets its
+// updates. A cell knows where its record lies, which changes when the registry moves from one image
+// to another while goroutines update the value. Updates take no lock: they load the slot, change
+// the word, and then look whether the slot has been moved; if so, the move may have missed the
+// change, and carry sees to it.
 type cell struct {
 	slot atomic.Pointer[slot]
 	typ  Type
@@ -21,8 +23,8 @@ type cell struct {
 	inst   *instance // nil if the metric has no domain
 }
 
-// A slot is a place of a value: a record in an image, or memory of its own. A slot that a goroutine holds keeps the
-// image, so that its memory is not unmapped.
+// A slot is a place of a value: a record in an image, or memory of its own. A slot that a goroutine
+// holds keeps the image, so that its memory is not unmapped.
 type slot struct {
 	record *[valueLen / 8]uint64
 	moved  atomic.Bool // the cell has another slot, or is about to get it
@@ -96,7 +98,8 @@ func (s *slot) addFloat(t Type, f float64) {
 	}
 }
 
-// addInt adds n, the bits of a signed or an unsigned number, to an integer; f is the same number for a float.
+// addInt adds n, the bits of a signed or an unsigned number, to an integer; f is the same number
+// for a float.
 func (c *cell) addInt(n uint64, f float64) {
 	s := c.slot.Load()
 	if s == nil {
@@ -140,8 +143,8 @@ func (c *cell) set(word uint64) {
 	}
 }
 
-// override stores a word that was set in an old slot. What has been added to the old word before it was set is not to
-// be added to the current one.
+// override stores a word that was set in an old slot. What has been added to the old word before it
+// was set is not to be added to the current one.
 func (c *cell) override(old *slot, word uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,8 +152,8 @@ func (c *cell) override(old *slot, word uint64) {
 	c.slot.Load().store(c.typ, word)
 }
 
-// carry adds to the current slot what was added to an old one since it was moved. Whoever does so is done with the
-// old one afterwards.
+// carry adds to the current slot what was added to an old one since it was moved. Whoever does so
+// is done with the old one afterwards.
 func (c *cell) carry(old *slot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,17 +173,18 @@ func (c *cell) carry(old *slot) {
 	old.base = now
 }
 
-// settle is for readers: it brings over what was added to an old slot while the cell was moved. Whoever adds to an old
-// slot also carries it, but may do so later. Only what does nothing but add is settled: a gauge's old word may have
-// been set, and the difference to what it was is no addition. Whoever has set it stores it in the current slot.
+// settle is for readers: it brings over what was added to an old slot while the cell was moved.
+// Whoever adds to an old slot also carries it, but may do so later. Only what does nothing but add
+// is settled: a gauge's old word may have been set, and the difference to what it was is no
+// addition. Whoever has set it stores it in the current slot.
 func (c *cell) settle(old *slot) {
 	if c.metric.adds {
 		c.carry(old)
 	}
 }
 
-// move gives the cell another slot, with the value that it has, and returns the old one. An update that the copy
-// lacks finds the old slot moved, since the mark comes first.
+// move gives the cell another slot, with the value that it has, and returns the old one. An update
+// that the copy lacks finds the old slot moved, since the mark comes first.
 func (c *cell) move(to *slot) (old *slot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,8 +213,8 @@ func (c *cell) word() uint64 {
 	return 0
 }
 
-// setText stores a text of up to MaxString bytes: in the one of two strings that is not the value, which it is then
-// made by one store. A reader sees the old text or the new one. cell.mu is held.
+// setText stores a text of up to MaxString bytes: in the one of two strings that is not the value,
+// which it is then made by one store. A reader sees the old text or the new one. cell.mu is held.
 func (s *slot) setText(text string) {
 	var b [stringLen]byte
 	copy(b[:MaxString], text)

@@ -27,8 +27,8 @@ func TestMovedText(t *testing.T) {
 	}
 }
 
-// TestSetWhileMoved: a gauge that is set in its old place at the moment of a move never shows a number that nobody has
-// set, and the one that is set last stays.
+// TestSetWhileMoved: a gauge that is set in its old place at the moment of a move never shows a
+// number that nobody has set, and the one that is set last stays.
 func TestSetWhileMoved(t *testing.T) {
 	r := &Registry{Name: "app"}
 	g, f, c := r.Gauge("g", Metric{}), r.FloatGauge("f", Metric{}), r.Counter("c", Metric{})

@@ -47,8 +47,8 @@ func (p *patcher) instance(i, field int) int {
 }
 func (p *patcher) value(i, field int) int { return p.sect[sectionValues] + i*valueLen + field }
 
-// patches are the flaws. In the recorded files metric 0 has a domain of two instances, values 0 and 1; metric 1 is a
-// string, value 2; metric 2 an elapsed time, value 3; metric 3 a double, value 4.
+// patches are the flaws. In the recorded files metric 0 has a domain of two instances, values 0 and
+// 1; metric 1 is a string, value 2; metric 2 an elapsed time, value 3; metric 3 a double, value 4.
 var patches = []struct {
 	name  string
 	patch func(p *patcher)
@@ -138,8 +138,8 @@ func (p *patcher) endNames() {
 	}
 }
 
-// interopCorruptions are flaws of the recorded files for tests that run a program of PCP for each. They are each flaw
-// in one of the files; with PCP_INTEROP=require, in all.
+// interopCorruptions are flaws of the recorded files for tests that run a program of PCP for each.
+// They are each flaw in one of the files; with PCP_INTEROP=require, in all.
 func interopCorruptions(t testing.TB) []corruption {
 	t.Helper()
 	var list []corruption

@@ -9,10 +9,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Dump writes all that an MMV file says, as mmvdump of PCP prints it: for people who look for what is wrong in a file.
-// So it shows what is there, also of a file that Read refuses, up to the first flaw of each section. path is what it
-// says of the file's name; intervals in progress count up to now. good is false if a flaw was found, and then mmvdump's
-// exit status is 1. The error is that of w or src; a source of more than MaxFile bytes is one too.
+// Dump writes all that an MMV file says, as mmvdump of PCP prints it: for people who look for what
+// is wrong in a file. So it shows what is there, also of a file that Read refuses, up to the first
+// flaw of each section. path is what it says of the file's name; intervals in progress count up to
+// now. good is false if a flaw was found, and then mmvdump's exit status is 1. The error is that of
+// w or src; a source of more than MaxFile bytes is one too.
 func Dump(w io.Writer, path string, src Source, now time.Time) (good bool, err error) {
 	size := src.Size()
 	if size > MaxFile {
@@ -28,7 +29,8 @@ func Dump(w io.Writer, path string, src Source, now time.Time) (good bool, err e
 	return good, d.w.Flush()
 }
 
-// A dumper prints a file. Its methods that return a bool return false after they have printed what is wrong.
+// A dumper prints a file. Its methods that return a bool return false after they have printed what
+// is wrong.
 type dumper struct {
 	w       *bufio.Writer
 	b       []byte
@@ -51,7 +53,8 @@ func (d *dumper) fits(offset, n uint64) bool {
 func (d *dumper) uint32(offset uint64) uint32 { return native.Uint32(d.b[offset:]) }
 func (d *dumper) uint64(offset uint64) uint64 { return native.Uint64(d.b[offset:]) }
 
-// text is what C's printf prints of a string that begins at an offset: all up to a NUL, which follows the file too.
+// text is what C's printf prints of a string that begins at an offset: all up to a NUL, which
+// follows the file too.
 func (d *dumper) text(offset uint64) []byte {
 	if offset > uint64(len(d.b)) {
 		return nil
@@ -115,7 +118,8 @@ func (d *dumper) sections() bool {
 	return good
 }
 
-// section prints n records, none if n is negative, of a section whose entry in the table of contents is number toc.
+// section prints n records, none if n is negative, of a section whose entry in the table of
+// contents is number toc.
 func (d *dumper) section(kind sectionKind, toc int, entry, offset uint64, n int) bool {
 	var title string
 	var shown any = offset
@@ -233,7 +237,8 @@ func (d *dumper) metrics(toc int, offset uint64, n int) bool {
 	return true
 }
 
-// metricName is the name of the metric whose record is at an offset, all of which is inside of the file.
+// metricName is the name of the metric whose record is at an offset, all of which is inside of the
+// file.
 func (d *dumper) metricName(offset uint64, toc int, kind string, i int, field string) (name []byte, ok bool) {
 	if d.version == Version1 {
 		return d.text(offset + metricName), true
@@ -280,8 +285,9 @@ func semName(s uint32) string {
 
 func (d *dumper) strings(toc int, offset uint64, n int) bool {
 	for i := range n {
-		// mmvdump looks whether a string is inside of the file at the offset that a value would have, and then
-		// prints what there is: nothing after the file's end, up to the end of its last page.
+		// mmvdump looks whether a string is inside of the file at the offset that a value would
+		// have, and then prints what there is: nothing after the file's end, up to the end of its
+		// last page.
 		off := offset + uint64(i)*stringLen
 		if !d.fits(offset+uint64(i)*valueLen, stringLen) || off >= uint64(len(d.b)+mappedPage-1)&^(mappedPage-1) {
 			return d.bad("Bad file size: toc[%d] string[%d]\n", toc, i)

@@ -80,7 +80,8 @@ func dumpGo(t testing.TB, path string, image []byte) (text string, status int) {
 // inProgress is the value of an interval in progress, which the time of the dump is a part of.
 var inProgress = regexp.MustCompile(` = -?\d+ (\(value=-?\d+/extra=-)`)
 
-// compareDumps fails the test unless both print the same. It reports whether mmvdump has not crashed.
+// compareDumps fails the test unless both print the same. It reports whether mmvdump has not
+// crashed.
 func compareDumps(t *testing.T, tool, path string) bool {
 	t.Helper()
 	image, err := os.ReadFile(path)
@@ -115,7 +116,8 @@ func TestDumpShapes(t *testing.T) {
 	}
 }
 
-// TestDumpTestsuite: so it is with the files of the programs of PCP's test-suite: with PCP_INTEROP=require, of all.
+// TestDumpTestsuite: so it is with the files of the programs of PCP's test-suite: with
+// PCP_INTEROP=require, of all.
 func TestDumpTestsuite(t *testing.T) {
 	tool := mmvdump(t)
 	const src = "/var/lib/pcp/testsuite/src"
@@ -143,7 +145,8 @@ func TestDumpTestsuite(t *testing.T) {
 	}
 }
 
-// TestDumpOtherWriters: and with the files that the test-suite has of Parfait, in Java, and of the Python bindings.
+// TestDumpOtherWriters: and with the files that the test-suite has of Parfait, in Java, and of the
+// Python bindings.
 func TestDumpOtherWriters(t *testing.T) {
 	tool := mmvdump(t)
 	flaws := map[string]int{"large-parfait": 1} // a metric has item 1024

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FuzzMMV reads and dumps any bytes. An error is a *FormatError without a file; a file can be walked, and contradicts
-// nothing that the documentation says.
+// FuzzMMV reads and dumps any bytes. An error is a *FormatError without a file; a file can be
+// walked, and contradicts nothing that the documentation says.
 func FuzzMMV(f *testing.F) {
 	for _, name := range recordings {
 		f.Add(recorded(f, name))

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// grow brings the image, if there is one, up to date with what has been registered: in place if it has room, else by
-// a new one. What cannot be brought there goes on in memory of its own. r.mu is held.
+// grow brings the image, if there is one, up to date with what has been registered: in place if it
+// has room, else by a new one. What cannot be brought there goes on in memory of its own. r.mu is
+// held.
 func (r *Registry) grow() {
 	im := r.image.Load()
 	if im == nil {
@@ -74,8 +75,8 @@ func (r *Registry) generation() uint64 {
 	return r.last
 }
 
-// build returns an image with all records, in memory of alloc, which no value is in yet. An exact one has no spare
-// room.
+// build returns an image with all records, in memory of alloc, which no value is in yet. An exact
+// one has no spare room.
 func (r *Registry) build(exact bool, alloc func(size int) ([]uint64, error)) (*image, []placement, error) {
 	v := r.fileVersion()
 	n := r.need(nil, v)

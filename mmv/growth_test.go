@@ -18,7 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A load is goroutines that update a counter, a float counter, a gauge, a timer and a histogram until it is stopped.
+// A load is goroutines that update a counter, a float counter, a gauge, a timer and a histogram
+// until it is stopped.
 type load struct {
 	counter *mmv.Counter
 	narrow  *mmv.Counter // 32 bits: it wraps
@@ -137,8 +138,9 @@ func (m *monitor) check(t *testing.T, key string, v mmv.InstanceValue, took time
 	if err != nil || v.Err != nil {
 		t.Errorf("%s: %s: %v %v", m.name, key, v.Err, err)
 	}
-	// A gauge is added to and subtracted from: by 2 in each of 8 goroutines. A timer's two words are read one after
-	// the other, and its spans, of which each goroutine has one, last until the beginning of the snapshot.
+	// A gauge is added to and subtracted from: by 2 in each of 8 goroutines. A timer's two words
+	// are read one after the other, and its spans, of which each goroutine has one, last until the
+	// beginning of the snapshot.
 	slack := 0.
 	switch key {
 	case "gauge ":
@@ -216,7 +218,8 @@ func growOften(t *testing.T, r *mmv.Registry, dir string, n int) {
 	}
 }
 
-// TestGrowth: no update is lost nor seen twice while a registry grows, and readers see values that do not go back.
+// TestGrowth: no update is lost nor seen twice while a registry grows, and readers see values that
+// do not go back.
 func TestGrowth(t *testing.T) {
 	dir := t.TempDir()
 	r := &mmv.Registry{Name: "growth"}

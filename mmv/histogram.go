@@ -231,13 +231,14 @@ func (h *Histogram) Observe(f float64) {
 	}
 }
 
-// ObserveDuration counts an observation of a time, in the metric's Units: 1.5 s is 1500 if they are pdu.TimeMSec. It is in
-// seconds if they have no dimension of time.
+// ObserveDuration counts an observation of a time, in the metric's Units: 1.5 s is 1500 if they are
+// pdu.TimeMSec. It is in seconds if they have no dimension of time.
 //
 //	defer func(start time.Time) { latency.ObserveDuration(time.Since(start)) }(time.Now())
 func (h *Histogram) ObserveDuration(d time.Duration) { h.Observe(float64(d) / h.unit) }
 
-// timeUnit is how many nanoseconds the unit of time has; that of a second if there is none that has a name.
+// timeUnit is how many nanoseconds the unit of time has; that of a second if there is none that has
+// a name.
 func timeUnit(u pdu.Units) float64 {
 	scales := [...]time.Duration{time.Nanosecond, time.Microsecond, time.Millisecond, time.Second, time.Minute, time.Hour}
 	if u.DimTime() == 0 || u.ScaleTime() >= len(scales) {
@@ -267,9 +268,10 @@ func (h *Histogram) Count() uint64 { return h.count.word() }
 // Sum is the sum of all observations.
 func (h *Histogram) Sum() float64 { return TypeDouble.float(h.sum.word()) }
 
-// Quantile estimates the value that a part q of all observations, between 0 and 1, does not exceed: as if those in a
-// bucket were spread evenly over it. Below the first bound they are taken to be between it and 0, or at it if it is
-// negative; above the last bound, at it. Without observations it is 0.
+// Quantile estimates the value that a part q of all observations, between 0 and 1, does not exceed:
+// as if those in a bucket were spread evenly over it. Below the first bound they are taken to be
+// between it and 0, or at it if it is negative; above the last bound, at it. Without observations
+// it is 0.
 func (h *Histogram) Quantile(q float64) float64 {
 	var counts bucketCounts
 	return quantile(h.bounds, h.countBuckets(&counts), q)

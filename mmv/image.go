@@ -11,9 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An image is the memory of an MMV file: of a published one, or of the heap. It has room for more records than there
-// are, so that most additions are made in place. What a registry adds is appended by place: to a new image all, to
-// the current one what it lacks.
+// An image is the memory of an MMV file: of a published one, or of the heap. It has room for more
+// records than there are, so that most additions are made in place. What a registry adds is
+// appended by place: to a new image all, to the current one what it lacks.
 type image struct {
 	// mu is held by whoever changes anything but values, and read-held by readers in this process.
 	mu       sync.RWMutex
@@ -195,8 +195,8 @@ type placement struct {
 	to   *slot
 }
 
-// place appends what the registry has and the image lacks, for which there is room. Readers do not see it before
-// show. The values are still to be moved.
+// place appends what the registry has and the image lacks, for which there is room. Readers do not
+// see it before show. The values are still to be moved.
 func (im *image) place(r *Registry, exact bool) []placement {
 	domains := len(im.blocks)
 	for _, d := range r.domains[domains:] {
@@ -261,8 +261,8 @@ func (im *image) placeDomain(d *InDom) {
 	im.blocks = append(im.blocks, block{})
 }
 
-// placeInstances appends instances to a domain. If it has no block yet, it gets one, with spare room unless the image
-// is to be exact.
+// placeInstances appends instances to a domain. If it has no block yet, it gets one, with spare
+// room unless the image is to be exact.
 func (im *image) placeInstances(d *InDom, b *block, exact bool) {
 	more := d.instances[b.used:]
 	if len(more) == 0 {
@@ -342,8 +342,8 @@ func (im *image) placeLabel(l label) {
 	copy(im.bytes[off+labelJSON:off+labelLen-1], l.json)
 }
 
-// show makes the placed records visible: those that others refer to first, so that readers find all that they come
-// upon.
+// show makes the placed records visible: those that others refer to first, so that readers find all
+// that they come upon.
 func (im *image) show() {
 	for _, k := range [...]sectionKind{sectionStrings, sectionInstances, sectionValues, sectionLabels,
 		sectionInDoms, sectionMetrics} {

@@ -152,7 +152,8 @@ func (d *InDom) add(where uintptr, name string, id *pdu.InstID) *instance {
 	return in
 }
 
-// instance returns the instance with a name, a new one if there is none. It is bad if something is wrong.
+// instance returns the instance with a name, a new one if there is none. It is bad if something is
+// wrong.
 func (d *InDom) instance(where uintptr, name string, id pdu.InstID) *instance {
 	if in := d.byName[name]; in != nil {
 		return in

@@ -13,15 +13,16 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Labels are labels of a registry, a metric, an instance domain or an instance. A name is a letter, then letters,
-// digits and "_". A value is anything that encoding/json encodes: a string, a number, a bool, nil, a slice or a map
-// of those. Name and value take up to MaxLabelJSON bytes as JSON. Optional marks a label as optional.
+// Labels are labels of a registry, a metric, an instance domain or an instance. A name is a letter,
+// then letters, digits and "_". A value is anything that encoding/json encodes: a string, a number,
+// a bool, nil, a slice or a map of those. Name and value take up to MaxLabelJSON bytes as JSON.
+// Optional marks a label as optional.
 type Labels map[string]any
 
 type optional struct{ value any }
 
-// Optional is the value of an optional label: one that describes but does not identify, and so is no part of the
-// identity of a time series.
+// Optional is the value of an optional label: one that describes but does not identify, and so is
+// no part of the identity of a time series.
 func Optional(value any) any { return optional{value} }
 
 // A label is a record of the section of labels.
@@ -89,8 +90,8 @@ func labelText(name string, value any) (string, error) {
 // nameRule is what errors say of a name that is none.
 const nameRule = `a name is components of letters, digits and "_" with dots between them, each beginning with a letter`
 
-// isName reports whether s is a name of metrics: components with dots between them, each a letter, then letters,
-// digits and "_".
+// isName reports whether s is a name of metrics: components with dots between them, each a letter,
+// then letters, digits and "_".
 func isName(s string) bool {
 	start := true
 	for i := range len(s) {

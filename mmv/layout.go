@@ -8,10 +8,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An MMV file begins with a header and a table of contents. The table says where the sections lie: the
-// records of instance domains, instances, metrics and values, strings and labels. All offsets count from
-// the beginning of the file. Numbers are in the byte order of the host; the file never leaves it.
-// mmv(5) and mmv_dev.h of the C library describe the same.
+// An MMV file begins with a header and a table of contents. The table says where the sections lie:
+// the records of instance domains, instances, metrics and values, strings and labels. All offsets
+// count from the beginning of the file. Numbers are in the byte order of the host; the file never
+// leaves it. mmv(5) and mmv_dev.h of the C library describe the same.
 var native = binary.NativeEndian
 
 // magic are the first four bytes of a file.
@@ -20,7 +20,8 @@ const magic = "MMV\x00"
 // A Version is the version of the file format.
 type Version int32
 
-// The versions of the file format. Version 2 has names of up to MaxName bytes, version 3 has labels too.
+// The versions of the file format. Version 2 has names of up to MaxName bytes, version 3 has labels
+// too.
 const (
 	Version1 Version = 1 // names of up to MaxShortName bytes
 	Version2 Version = 2
@@ -61,8 +62,8 @@ func (f Flags) String() string {
 	return string(b[:len(b)-2])
 }
 
-// A Type is the type of a metric's values in a file. All but TypeElapsed have the number of the same type
-// in pdu. It is mmv_metric_type_t of the C library.
+// A Type is the type of a metric's values in a file. All but TypeElapsed have the number of the
+// same type in pdu. It is mmv_metric_type_t of the C library.
 type Type int32
 
 // The types of values.
@@ -78,8 +79,8 @@ const (
 	TypeElapsed   Type = 9 // microseconds, with an interval that may be in progress
 )
 
-// PDU is the type that a collector exports: Type64 for TypeElapsed, else the same number. A number that is
-// none of ours is passed on as it is.
+// PDU is the type that a collector exports: Type64 for TypeElapsed, else the same number. A number
+// that is none of ours is passed on as it is.
 func (t Type) PDU() pdu.Type {
 	if t == TypeElapsed {
 		return pdu.Type64
@@ -95,8 +96,8 @@ func (t Type) String() string {
 	return pdu.Type(t).String()
 }
 
-// isKnown reports whether t is a type that has values or may say that it has none. The aggregate types 7 and 8, which
-// C's writer lets pass and which end C's pmdammv, are not.
+// isKnown reports whether t is a type that has values or may say that it has none. The aggregate
+// types 7 and 8, which C's writer lets pass and which end C's pmdammv, are not.
 func (t Type) isKnown() bool { return t >= TypeNoSupport && t <= TypeString || t == TypeElapsed }
 
 // A sectionKind is the type of a section, as the table of contents has it.
@@ -160,16 +161,16 @@ const (
 	indomLen       = 32
 )
 
-// A record of an instance. It ends with the name: in place in version 1 (shortNameLen bytes), else the offset of
-// a string.
+// A record of an instance. It ends with the name: in place in version 1 (shortNameLen bytes), else
+// the offset of a string.
 const (
 	instanceInDom = 0  // uint64, offset of the domain's record
 	instanceID    = 12 // int32, after four bytes of padding
 	instanceName  = 16
 )
 
-// A record of a metric. It begins with the name, in the two forms of an instance's name; the other fields are
-// counted from the name's end.
+// A record of a metric. It begins with the name, in the two forms of an instance's name; the other
+// fields are counted from the name's end.
 const (
 	metricName  = 0
 	metricItem  = 0  // uint32

@@ -18,8 +18,8 @@ func (silentHandler) Handle(context.Context, slog.Record) error { return nil }
 func (h silentHandler) WithAttrs([]slog.Attr) slog.Handler      { return h }
 func (h silentHandler) WithGroup(string) slog.Handler           { return h }
 
-// A plainHandler writes lines such as "2026/01/02 15:04:05 INFO ordered product=Anvils", as the handler does with which
-// a program starts, but not through the logger of package log.
+// A plainHandler writes lines such as "2026/01/02 15:04:05 INFO ordered product=Anvils", as the
+// handler does with which a program starts, but not through the logger of package log.
 type plainHandler struct {
 	first slog.Handler // the one with which the program started: it knows which levels are enabled
 	text  slog.Handler // writes to a plainWriter
@@ -67,8 +67,8 @@ func (h *plainHandler) WithGroup(name string) slog.Handler {
 	return &plainHandler{h.first, h.text.WithGroup(name)}
 }
 
-// A plainWriter gets a line of a TextHandler, which begins with msg="LEVEL MESSAGE", since what has a space is quoted, and
-// writes it without the key and the quotes.
+// A plainWriter gets a line of a TextHandler, which begins with msg="LEVEL MESSAGE", since what has
+// a space is quoted, and writes it without the key and the quotes.
 type plainWriter struct{ log *log.Logger }
 
 // Write writes a line.

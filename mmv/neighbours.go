@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// staleAfter is the age at which an unfinished file is one that a program has left when it was killed.
+// staleAfter is the age at which an unfinished file is one that a program has left when it was
+// killed.
 const staleAfter = time.Hour
 
 // sweep removes unfinished files of earlier runs.
@@ -24,9 +25,9 @@ func (r *Registry) sweep() {
 	}
 }
 
-// clash looks whether a file in the directory has a metric with the PMID of one of ours. Agents would return the
-// value of one for the other. Several programs may have the same metrics on purpose, which have instances of each of
-// them.
+// clash looks whether a file in the directory has a metric with the PMID of one of ours. Agents
+// would return the value of one for the other. Several programs may have the same metrics on
+// purpose, which have instances of each of them.
 func (r *Registry) clash() error {
 	entries, err := os.ReadDir(r.file.dir)
 	if err != nil {

@@ -15,7 +15,8 @@ type problemLog struct {
 	limited *slog.Logger // nil if nothing was logged
 }
 
-// unlock unlocks r.mu, and then logs what went wrong meanwhile: the handler of the log may need the lock.
+// unlock unlocks r.mu, and then logs what went wrong meanwhile: the handler of the log may need the
+// lock.
 func (r *Registry) unlock() {
 	news := r.news()
 	log := r.log.limited

@@ -34,7 +34,8 @@ func wantLog(t *testing.T, log *pcptest.LogBuffer, want ...string) {
 	}
 }
 
-// TestLogRegistrations: what is wrong is logged once, when the values can be seen and at once after that.
+// TestLogRegistrations: what is wrong is logged once, when the values can be seen and at once after
+// that.
 func TestLogRegistrations(t *testing.T) {
 	log := new(pcptest.LogBuffer)
 	r := &mmv.Registry{Name: "app", Logger: log.Logger(slog.LevelInfo)}
@@ -52,8 +53,9 @@ func TestLogRegistrations(t *testing.T) {
 	wantLog(t, log)
 }
 
-// TestLogFile: each thing that goes wrong with a file is logged once. The test does its part between the registry's
-// looks at the file, which are at whole seconds: at the same instant both would call the system at once.
+// TestLogFile: each thing that goes wrong with a file is logged once. The test does its part
+// between the registry's looks at the file, which are at whole seconds: at the same instant both
+// would call the system at once.
 func TestLogFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mmv")
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +100,8 @@ func TestLogFile(t *testing.T) {
 	})
 }
 
-// TestLogThroughItself: problems go to a log that the same registry counts, with instances that are new, even a bad one.
+// TestLogThroughItself: problems go to a log that the same registry counts, with instances that are
+// new, even a bad one.
 func TestLogThroughItself(t *testing.T) {
 	old := slog.Default()
 	defer slog.SetDefault(old)

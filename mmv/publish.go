@@ -25,10 +25,12 @@ type publication struct {
 	retry  time.Time   // no new file is tried before
 	timer  *time.Timer
 
-	// mapped is how many files are mapped: those that were replaced are until the next garbage collection.
+	// mapped is how many files are mapped: those that were replaced are until the next garbage
+	// collection.
 	mapped *atomic.Int64
 
-	// ticking is held by tick: so one is at work at a time, however long OnRead's functions take, and Close can wait.
+	// ticking is held by tick: so one is at work at a time, however long OnRead's functions take,
+	// and Close can wait.
 	ticking sync.Mutex
 }
 
@@ -169,9 +171,10 @@ func (r *Registry) putHeader(im *image) {
 	im.put32(headerCluster, uint32(r.Cluster))
 }
 
-// replaceFile makes a new image in a new file, moves all values there and gives it the name. If it cannot, they stay
-// where they are, and it is not tried again for a while; nor is it when many files are mapped that will be unmapped
-// soon, so that neither address space nor disk is full of them: tick brings the file up to date then.
+// replaceFile makes a new image in a new file, moves all values there and gives it the name. If it
+// cannot, they stay where they are, and it is not tried again for a while; nor is it when many
+// files are mapped that will be unmapped soon, so that neither address space nor disk is full of
+// them: tick brings the file up to date then.
 func (r *Registry) replaceFile(exact bool) bool {
 	f := &r.file
 	if time.Now().Before(f.retry) {
@@ -207,8 +210,8 @@ func (f *publication) failed(err error) {
 	f.retry = time.Now().Add(retryInterval)
 }
 
-// explain says what is wrong with the directory or the file at path, and not with an unfinished file, whose name nobody
-// knows.
+// explain says what is wrong with the directory or the file at path, and not with an unfinished
+// file, whose name nobody knows.
 func (f *publication) explain(path string, err error) error {
 	what := ""
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -277,7 +280,8 @@ func (r *Registry) watch() {
 	}
 }
 
-// tick is called a second after Publish, and a second after the one before is over, while a file is published.
+// tick is called a second after Publish, and a second after the one before is over, while a file is
+// published.
 func (r *Registry) tick() {
 	f := &r.file
 	f.ticking.Lock()

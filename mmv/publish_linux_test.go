@@ -54,8 +54,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestUnmapped: files that were replaced do not stay in the address space, and nobody writes to what has gone from
-// it.
+// TestUnmapped: files that were replaced do not stay in the address space, and nobody writes to
+// what has gone from it.
 func TestUnmapped(t *testing.T) {
 	dir := t.TempDir()
 	r := &mmv.Registry{Name: "app"}
@@ -97,8 +97,8 @@ func TestUnmapped(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFewMapped: without a garbage collection, files that were replaced do not fill the disk and the address space, and
-// in the end the file has all.
+// TestFewMapped: without a garbage collection, files that were replaced do not fill the disk and
+// the address space, and in the end the file has all.
 func TestFewMapped(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	dir := t.TempDir()

@@ -12,22 +12,25 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Source is the bytes of an MMV file: an opened file, the memory of a Registry, or anything that has the two methods,
-// such as a *bytes.Reader. ReadAt reads what is there now, while another program may write it; it may be called by
-// several goroutines at once. Size is how many bytes there are.
+// A Source is the bytes of an MMV file: an opened file, the memory of a Registry, or anything that
+// has the two methods, such as a *bytes.Reader. ReadAt reads what is there now, while another
+// program may write it; it may be called by several goroutines at once. Size is how many bytes
+// there are.
 type Source interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// MaxFile is how many bytes a file may have for Read. The metadata of a file is read at once, so it is also the greatest
-// part of the memory that reading one takes.
+// MaxFile is how many bytes a file may have for Read. The metadata of a file is read at once, so it
+// is also the greatest part of the memory that reading one takes.
 const MaxFile = 256 << 20
 
-// A File is what an MMV file says of its metrics: all but the values, which a Reader or Snapshot reads.
+// A File is what an MMV file says of its metrics: all but the values, which a Reader or Snapshot
+// reads.
 //
-// It is the state at the time of Open or Read and never changes. When the file does, Changed says so, and it must be
-// opened again. A File may be used by several goroutines, which must not change what its fields point to.
+// It is the state at the time of Open or Read and never changes. When the file does, Changed says
+// so, and it must be opened again. A File may be used by several goroutines, which must not change
+// what its fields point to.
 type File struct {
 	Path       string // "" if Read has read it
 	Version    Version
@@ -36,17 +39,19 @@ type File struct {
 	PID        int // process that wrote the file; it counts if Flags has FlagProcess and it is not 0
 	Cluster    int // 0 to MaxCluster; 0 lets the agent choose
 
-	// Metrics are those that an agent can export, in the file's order: each has a name, and an item of its own.
+	// Metrics are those that an agent can export, in the file's order: each has a name, and an item
+	// of its own.
 	Metrics []FileMetric
 
-	// InDoms are the instance domains, in the file's order. When two have the same serial, the domain has the
-	// instances of both.
+	// InDoms are the instance domains, in the file's order. When two have the same serial, the
+	// domain has the instances of both.
 	InDoms []FileInDom
 
 	Labels []FileLabel // in the file's order
 
-	// Problems are flaws for which something was left out of the above: a section, a metric, an instance, a value. The
-	// rest can be used. There are at most MaxProblems; Flaws is how many flaws there were. Each is a *FormatError.
+	// Problems are flaws for which something was left out of the above: a section, a metric, an
+	// instance, a value. The rest can be used. There are at most MaxProblems; Flaws is how many
+	// flaws there were. Each is a *FormatError.
 	Problems []error
 	Flaws    int
 
@@ -68,16 +73,17 @@ type FileMetric struct {
 	Units pdu.Units
 	InDom uint32 // serial of its instance domain, which the file need not have; 0 if it has none
 
-	// Instances says of which instances the file has values, each once, in the file's order. The instance domain need
-	// not have them. A metric without a domain has pdu.NoInst here, or nothing if there is no value.
+	// Instances says of which instances the file has values, each once, in the file's order. The
+	// instance domain need not have them. A metric without a domain has pdu.NoInst here, or nothing
+	// if there is no value.
 	Instances []pdu.InstID
 
 	records []int32 // of each of them, which record of the section of values
 	texts   texts
 }
 
-// Text returns the one-line text or the help text of the metric. The error is pdu.ErrText if there is none,
-// pdu.ErrGeneric if the file says that it lies outside of the file. It never wraps those.
+// Text returns the one-line text or the help text of the metric. The error is pdu.ErrText if there
+// is none, pdu.ErrGeneric if the file says that it lies outside of the file. It never wraps those.
 func (m *FileMetric) Text(kind pdu.TextKind) (string, error) { return m.texts.get(kind) }
 
 // A FileInDom is an instance domain of a file.
@@ -87,13 +93,14 @@ type FileInDom struct {
 	texts     texts
 }
 
-// Text returns the one-line text or the help text of the domain, with the errors of FileMetric.Text.
+// Text returns the one-line text or the help text of the domain, with the errors of
+// FileMetric.Text.
 func (d *FileInDom) Text(kind pdu.TextKind) (string, error) { return d.texts.get(kind) }
 
 // A FileLabel is a label of a file.
 type FileLabel struct {
-	// Flags has one of the classes pdu.LabelInDom, LabelCluster, LabelItem and LabelInstances in a good file, and
-	// maybe pdu.LabelOptional. Anything else is as the file has it.
+	// Flags has one of the classes pdu.LabelInDom, LabelCluster, LabelItem and LabelInstances in a
+	// good file, and maybe pdu.LabelOptional. Anything else is as the file has it.
 	Flags    uint32
 	Identity uint32     // of what the label is: serial of an instance domain, cluster, or item
 	Instance pdu.InstID // for pdu.LabelInstances
@@ -131,12 +138,13 @@ func (t *texts) get(kind pdu.TextKind) (string, error) {
 	return "", pdu.ErrText
 }
 
-// Open reads a file and leaves it open for its values; Close closes it. The file is read, never mapped into memory, so
-// that its writer may cut it at any time. Errors: an *fs.PathError from the system; a *FormatError, which wraps
-// ErrInFlux while the file is being written; fs.ErrInvalid if it is no regular file.
+// Open reads a file and leaves it open for its values; Close closes it. The file is read, never
+// mapped into memory, so that its writer may cut it at any time. Errors: an *fs.PathError from the
+// system; a *FormatError, which wraps ErrInFlux while the file is being written; fs.ErrInvalid if
+// it is no regular file.
 func Open(path string) (*File, error) {
-	// Nothing else is opened: a FIFO would wait, and a device may do anything. O_NONBLOCK is for one that takes the
-	// place of the file between the two calls.
+	// Nothing else is opened: a FIFO would wait, and a device may do anything. O_NONBLOCK is for
+	// one that takes the place of the file between the two calls.
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
@@ -181,8 +189,9 @@ type osFile struct {
 
 func (f osFile) Size() int64 { return f.size }
 
-// Read reads the MMV file that a source has. The File uses the source as long as values are read. The error is that
-// of the source's ReadAt, or a *FormatError, which wraps ErrInFlux while the file is being written.
+// Read reads the MMV file that a source has. The File uses the source as long as values are read.
+// The error is that of the source's ReadAt, or a *FormatError, which wraps ErrInFlux while the file
+// is being written.
 func Read(src Source) (*File, error) { return read("", src) }
 
 func read(path string, src Source) (*File, error) {
@@ -205,8 +214,8 @@ func read(path string, src Source) (*File, error) {
 	if err := p.read(p.f.size); err != nil {
 		return nil, err
 	}
-	// A writer that changes the contents first changes the generation. So if that is the same before and after the
-	// contents were read, then all of them belong to it.
+	// A writer that changes the contents first changes the generation. So if that is the same
+	// before and after the contents were read, then all of them belong to it.
 	if changed, err := p.f.Changed(); err != nil {
 		return nil, err
 	} else if changed || p.f.Generation != generation {
@@ -235,7 +244,8 @@ func (p *parser) read(n int64) error {
 	return p.header()
 }
 
-// readError is the error of a source that returned n bytes and err. A file that ends early has been cut since it was opened.
+// readError is the error of a source that returned n bytes and err. A file that ends early has been
+// cut since it was opened.
 func (p *parser) readError(n int, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return &FormatError{File: p.f.Path, Section: "file", Offset: int64(n),
@@ -257,10 +267,10 @@ type generations [headerSections - headerGeneration1]byte
 
 var generationsPool = sync.Pool{New: func() any { return new(generations) }}
 
-// Changed reports whether the file has other contents now than when it was read: then values cannot be read any more,
-// and it must be opened again. A file that has been replaced by another one with its name, as most writers do it, has
-// not changed. The error is that of the source's ReadAt; a file that has become too short for the numbers has changed.
-// Changed does not allocate.
+// Changed reports whether the file has other contents now than when it was read: then values cannot
+// be read any more, and it must be opened again. A file that has been replaced by another one with
+// its name, as most writers do it, has not changed. The error is that of the source's ReadAt; a
+// file that has become too short for the numbers has changed. Changed does not allocate.
 func (f *File) Changed() (bool, error) {
 	g := generationsPool.Get().(*generations)
 	defer generationsPool.Put(g)

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// manyValues is a file of version 2 with metrics over one domain. Every name has a string of its own, as the C library
-// writes it.
+// manyValues is a file of version 2 with metrics over one domain. Every name has a string of its
+// own, as the C library writes it.
 func manyValues(metrics, instances int) []byte {
 	const v = Version2
 	indoms := headerLen + 4*entryLen

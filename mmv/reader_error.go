@@ -7,12 +7,12 @@ import (
 
 // Errors that a caller may want to tell from others. Test for them with errors.Is.
 var (
-	// ErrInFlux says that a file is being written: its two generation numbers are 0 or differ. It will be complete
-	// soon, if its writer lives.
+	// ErrInFlux says that a file is being written: its two generation numbers are 0 or differ. It
+	// will be complete soon, if its writer lives.
 	ErrInFlux = errors.New("the file is being written")
 
-	// ErrChanged says that a file is not the one any more that was read: its generation number is another one, or it
-	// has become shorter. Open it again.
+	// ErrChanged says that a file is not the one any more that was read: its generation number is
+	// another one, or it has become shorter. Open it again.
 	ErrChanged = errors.New("the file has changed since it was opened")
 
 	// ErrNoValue says that a metric or an instance has no value now, in a file with FlagSentinel.

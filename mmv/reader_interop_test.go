@@ -25,8 +25,8 @@ func needAgentC(t testing.TB) string {
 	return agent
 }
 
-// agentC has PCP's pmdammv export the files of a directory, and returns what pminfo -f prints of them: of each metric, its
-// lines in order. It has no collector: the agent is a part of pminfo.
+// agentC has PCP's pmdammv export the files of a directory, and returns what pminfo -f prints of
+// them: of each metric, its lines in order. It has no collector: the agent is a part of pminfo.
 func agentC(t testing.TB, dir string) (metrics map[string][]string, err error) {
 	t.Helper()
 	agent := needAgentC(t)
@@ -119,8 +119,8 @@ var otherwise = map[string]string{
 	"elapsed in progress": "time goes on",
 }
 
-// compareAgents returns how what our reader finds in a file differs from what PCP's agent exports of it. The error is
-// errCrash if the agent has crashed.
+// compareAgents returns how what our reader finds in a file differs from what PCP's agent exports
+// of it. The error is errCrash if the agent has crashed.
 func compareAgents(t testing.TB, image []byte) (diff string, err error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -142,8 +142,8 @@ func compareAgents(t testing.TB, image []byte) (diff string, err error) {
 	return cmp.Diff(want, got), nil
 }
 
-// TestAgentCorrupt: of a file with a flaw, PCP's agent exports the metrics and values that our reader finds, where it does
-// not crash.
+// TestAgentCorrupt: of a file with a flaw, PCP's agent exports the metrics and values that our
+// reader finds, where it does not crash.
 func TestAgentCorrupt(t *testing.T) {
 	needAgentC(t)
 	t.Parallel()

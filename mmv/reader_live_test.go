@@ -15,7 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestShrunk: a file that is cut after it was opened gives an error for the values that are gone, at any length.
+// TestShrunk: a file that is cut after it was opened gives an error for the values that are gone,
+// at any length.
 func TestShrunk(t *testing.T) {
 	image := manyValues(3, 1000)
 	path := filepath.Join(t.TempDir(), "file")
@@ -50,7 +51,8 @@ func TestShrunk(t *testing.T) {
 	}
 }
 
-// TestShorterThanItWas: a file that ends before its size, as when it is cut while it is opened, is in flux.
+// TestShorterThanItWas: a file that ends before its size, as when it is cut while it is opened, is
+// in flux.
 func TestShorterThanItWas(t *testing.T) {
 	image := recorded(t, "v1.mmv")
 	for _, n := range []int{0, 30, 39, 40, 100, len(image) - 1} {
@@ -120,7 +122,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestWild: a source whose bytes change at every read, with the generation that it had, does no harm.
+// TestWild: a source whose bytes change at every read, with the generation that it had, does no
+// harm.
 func TestWild(t *testing.T) {
 	for seed := range uint64(300) {
 		w := &wild{b: recorded(t, recordings[seed%3]), r: rand.New(rand.NewPCG(seed, 1))}
@@ -153,7 +156,8 @@ func (w *wild) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(w.b).ReadAt(p, off)
 }
 
-// TestReplaced: while a file is rewritten in place, cut, removed and replaced, all that is read belongs together.
+// TestReplaced: while a file is rewritten in place, cut, removed and replaced, all that is read
+// belongs together.
 func TestReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	images := [][]byte{labelled(manyValues(2, 700), 1), labelled(manyValues(300, 3), 2), labelled(manyValues(1, 5000), 3)}
@@ -257,7 +261,8 @@ func rewrite(path string, image []byte, generation uint64) error {
 	return err
 }
 
-// readReplaced opens the file, reads its values and checks that all of them belong to its generation.
+// readReplaced opens the file, reads its values and checks that all of them belong to its
+// generation.
 func readReplaced(path string) error {
 	f, err := Open(path)
 	if err != nil {

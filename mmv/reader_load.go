@@ -1,7 +1,8 @@
 package mmv
 
-// Load reads all that the values of a metric need. After it, Value of them fails neither with ErrChanged nor with an error
-// of the source, so that what a caller has begun to write of them can be completed.
+// Load reads all that the values of a metric need. After it, Value of them fails neither with
+// ErrChanged nor with an error of the source, so that what a caller has begun to write of them can
+// be completed.
 func (r *Reader) Load(m *FileMetric) error {
 	last := int64(-1)
 	for i, rec := range m.records {
@@ -20,5 +21,6 @@ func (r *Reader) Load(m *FileMetric) error {
 	return nil
 }
 
-// Err is why the file cannot be read any more since Reset: ErrChanged or an error of the source; nil if it can.
+// Err is why the file cannot be read any more since Reset: ErrChanged or an error of the source;
+// nil if it can.
 func (r *Reader) Err() error { return r.err }

@@ -27,7 +27,8 @@ func (p *parser) values() {
 	}
 }
 
-// countValues counts the records of each metric, and of all, but of a metric without a domain at most one.
+// countValues counts the records of each metric, and of all, but of a metric without a domain at
+// most one.
 func (p *parser) countValues(records []byte) (counts []int, all int) {
 	counts = make([]int, len(p.f.Metrics))
 	for i := 0; i < len(records); i += valueLen {
@@ -45,7 +46,8 @@ const (
 	noMetric = -2
 )
 
-// metricAt is the index in f.Metrics of the metric whose record is at an offset, leftOut or noMetric.
+// metricAt is the index in f.Metrics of the metric whose record is at an offset, leftOut or
+// noMetric.
 func (p *parser) metricAt(offset uint64) int {
 	length := uint64(p.f.Version.metricLen())
 	d := offset - p.sect[sectionMetrics].offset // wraps around if it is before the section

@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A parser fills a File from the bytes of a file. Nothing that they say is used before it has been checked.
+// A parser fills a File from the bytes of a file. Nothing that they say is used before it has been
+// checked.
 type parser struct {
 	f        *File
 	b        []byte
@@ -26,8 +27,9 @@ type section struct {
 	offset uint64
 }
 
-// textFactor limits the names and texts of a File to so many times the length of the file, and textMin bytes. A string
-// may be used by many records; this keeps a small file with long strings from taking much more memory than it is long.
+// textFactor limits the names and texts of a File to so many times the length of the file, and
+// textMin bytes. A string may be used by many records; this keeps a small file with long strings
+// from taking much more memory than it is long.
 const (
 	textFactor = 2
 	textMin    = 1 << 20
@@ -107,7 +109,8 @@ func (p *parser) records(kind sectionKind, length int, limit uint32) []byte {
 	return p.b[s.offset:][:uint64(s.count)*uint64(length)]
 }
 
-// fits reports whether count records of some length at an offset are inside of the file. count is below 1<<32.
+// fits reports whether count records of some length at an offset are inside of the file. count is
+// below 1<<32.
 func (p *parser) fits(offset, count uint64, length int) bool {
 	size := uint64(len(p.b))
 	return offset <= size && count*uint64(length) <= size-offset
@@ -121,7 +124,8 @@ func cut(b []byte) (text []byte, ended bool) {
 	return b, false
 }
 
-// copyText makes a string of a name or a text. Many strings share an allocation: what is in a chunk never changes.
+// copyText makes a string of a name or a text. Many strings share an allocation: what is in a chunk
+// never changes.
 func (p *parser) copyText(b []byte) (s string, ok bool) {
 	if p.textLeft -= len(b); p.textLeft < 0 {
 		return "", false
@@ -134,7 +138,8 @@ func (p *parser) copyText(b []byte) (s string, ok bool) {
 	return wire.Alias(p.chunk[n:]), true
 }
 
-// The chunks for texts have textChunk bytes, and less for a file that is not textShare times as long.
+// The chunks for texts have textChunk bytes, and less for a file that is not textShare times as
+// long.
 const (
 	textChunk = 64 << 10
 	textShare = 16
@@ -193,7 +198,8 @@ func (p *parser) text(kind sectionKind, record uint64, what string, offset uint6
 func (p *parser) inDoms() {
 	records := p.records(sectionInDoms, indomLen, MaxInDoms)
 	length := p.f.Version.instanceLen()
-	// The instances of two domains are not the same records. So there are at most as many as fit into the file.
+	// The instances of two domains are not the same records. So there are at most as many as fit
+	// into the file.
 	left := len(p.b) / length
 	for i := 0; i < len(records); i += indomLen {
 		b, off := records[i:i+indomLen], p.sect[sectionInDoms].offset+uint64(i)

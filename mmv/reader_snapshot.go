@@ -26,9 +26,10 @@ type InstanceValue struct {
 	Err      error        // why there is no value: pdu.ErrAppVersion, pdu.ErrType, or one that wraps pdu.ErrGeneric
 }
 
-// Snapshot reads all values as an agent exports them; intervals in progress count up to now. Values of instances that
-// the metric's domain does not have are left out, and so are those that the file says not to be there (ErrNoValue).
-// Errors are those of Reader.Value that concern the whole file: ErrChanged, or that of the source's ReadAt.
+// Snapshot reads all values as an agent exports them; intervals in progress count up to now. Values
+// of instances that the metric's domain does not have are left out, and so are those that the file
+// says not to be there (ErrNoValue). Errors are those of Reader.Value that concern the whole file:
+// ErrChanged, or that of the source's ReadAt.
 func (f *File) Snapshot(now time.Time) (*Snapshot, error) {
 	r := new(Reader)
 	r.Reset(f, now)
@@ -60,7 +61,8 @@ func (f *File) Snapshot(now time.Time) (*Snapshot, error) {
 	return s, nil
 }
 
-// instanceNames are the names of all instances, by serial of the domain and id. The first name of an instance counts.
+// instanceNames are the names of all instances, by serial of the domain and id. The first name of
+// an instance counts.
 func (f *File) instanceNames() map[uint32]map[pdu.InstID]string {
 	domains := make(map[uint32]map[pdu.InstID]string, len(f.InDoms))
 	for i := range f.InDoms {
@@ -79,9 +81,9 @@ func (f *File) instanceNames() map[uint32]map[pdu.InstID]string {
 	return domains
 }
 
-// Lookup finds the value of an instance, or of a metric without a domain if instance is empty. ok is false if
-// there is none; an error counts as none. The metric's name is that in the file, as it was registered: "requests" for
-// mmv.shop.requests.
+// Lookup finds the value of an instance, or of a metric without a domain if instance is empty. ok
+// is false if there is none; an error counts as none. The metric's name is that in the file, as it
+// was registered: "requests" for mmv.shop.requests.
 func (s *Snapshot) Lookup(metric, instance string) (v pdu.Atom, ok bool) {
 	for _, m := range s.Metrics {
 		if m.Metric.Name != metric {

@@ -124,7 +124,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// flawOf reads a file with a flaw and says what is wrong, and how it differs from the file without it.
+// flawOf reads a file with a flaw and says what is wrong, and how it differs from the file without
+// it.
 func flawOf(t testing.TB, image []byte, whole string) string {
 	t.Helper()
 	f, err := Read(bytes.NewReader(image))
@@ -165,7 +166,8 @@ func difference(want, got string) string {
 	return b.String()
 }
 
-// TestCorrupt: of each flaw, what Read makes of the file. testdata/corrupt_v1.txt and corrupt_v2.txt have it.
+// TestCorrupt: of each flaw, what Read makes of the file. testdata/corrupt_v1.txt and
+// corrupt_v2.txt have it.
 func TestCorrupt(t *testing.T) {
 	for _, version := range []string{"v1", "v2"} {
 		whole, err := Read(bytes.NewReader(recorded(t, version+".mmv")))
@@ -319,7 +321,8 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-// TestSentinels: with the flag, all ones, a NaN and an empty string are no value, for a metric without a domain too.
+// TestSentinels: with the flag, all ones, a NaN and an empty string are no value, for a metric
+// without a domain too.
 func TestSentinels(t *testing.T) {
 	for _, c := range []struct {
 		metric, value int

@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestTruncated: a file that is cut anywhere is an error or has less than the whole one, and never more.
+// TestTruncated: a file that is cut anywhere is an error or has less than the whole one, and never
+// more.
 func TestTruncated(t *testing.T) {
 	for _, name := range recordings {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +113,8 @@ func checkValues(t testing.TB, r *Reader, m *FileMetric) {
 	}
 }
 
-// checkNumber compares a value with that of NumberAt, which is there for every number but an elapsed time.
+// checkNumber compares a value with that of NumberAt, which is there for every number but an
+// elapsed time.
 func checkNumber(t testing.TB, r *Reader, p Place, v pdu.Atom, err error) {
 	t.Helper()
 	typ, bits, ok := r.NumberAt(p)
@@ -133,7 +135,8 @@ func checkNumber(t testing.TB, r *Reader, p Place, v pdu.Atom, err error) {
 	}
 }
 
-// TestFlips: files with changed bits do no harm, and take no more memory than their length justifies.
+// TestFlips: files with changed bits do no harm, and take no more memory than their length
+// justifies.
 func TestFlips(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 34))
 	var images [][]byte

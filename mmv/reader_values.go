@@ -10,9 +10,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Reader reads values. It reads pages of the file, each at most once after Reset, so that many values take few system
-// calls, in any order. It reuses its memory: in the steady state nothing is allocated. The zero Reader is ready for
-// Reset. One goroutine at a time.
+// A Reader reads values. It reads pages of the file, each at most once after Reset, so that many
+// values take few system calls, in any order. It reuses its memory: in the steady state nothing is
+// allocated. The zero Reader is ready for Reset. One goroutine at a time.
 type Reader struct {
 	f      *File
 	now    int64    // microseconds since 1970
@@ -25,7 +25,8 @@ type Reader struct {
 
 const (
 	pageLen = 16 << 10
-	// A record or a string that begins in a page is whole in it: so much of the next page is read too.
+	// A record or a string that begins in a page is whole in it: so much of the next page is read
+	// too.
 	pageMore = stringLen
 )
 
@@ -35,8 +36,8 @@ type page struct {
 	b     [pageLen + pageMore]byte
 }
 
-// Reset forgets all that has been read, for new values or another file. now is the time up to which intervals in
-// progress count, usually time.Now().
+// Reset forgets all that has been read, for new values or another file. now is the time up to which
+// intervals in progress count, usually time.Now().
 func (r *Reader) Reset(f *File, now time.Time) {
 	for _, p := range r.pages[:r.used] {
 		r.table[p.index] = 0
@@ -47,13 +48,13 @@ func (r *Reader) Reset(f *File, now time.Time) {
 	}
 }
 
-// Value returns the value of instance m.Instances[i] of a metric of the file of Reset. It is as a collector exports it:
-// an elapsed time has the type pdu.Type64 and counts the interval in progress up to the time of Reset. The bytes of a
-// string are valid until the next Reset.
+// Value returns the value of instance m.Instances[i] of a metric of the file of Reset. It is as a
+// collector exports it: an elapsed time has the type pdu.Type64 and counts the interval in progress
+// up to the time of Reset. The bytes of a string are valid until the next Reset.
 //
-// Errors: ErrNoValue; pdu.ErrAppVersion for TypeNoSupport; pdu.ErrType for a number that is no type; ErrChanged, or the
-// error of the source's ReadAt, after which all calls up to the next Reset fail; a *FormatError that wraps
-// pdu.ErrGeneric for a string outside of the file.
+// Errors: ErrNoValue; pdu.ErrAppVersion for TypeNoSupport; pdu.ErrType for a number that is no
+// type; ErrChanged, or the error of the source's ReadAt, after which all calls up to the next Reset
+// fail; a *FormatError that wraps pdu.ErrGeneric for a string outside of the file.
 func (r *Reader) Value(m *FileMetric, i int) (pdu.Atom, error) { return r.valueAt(m.Place(i)) }
 
 // A Place says where in its file a value is, and of which type it is.
@@ -65,9 +66,9 @@ type Place struct {
 // Place is the place of instance m.Instances[i], for NumberAt.
 func (m *FileMetric) Place(i int) Place { return Place{m.records[i], m.Type} }
 
-// NumberAt is Value of a number whose Place is known, in the form that pdu.ResultWriter.Number takes, for those who read
-// many: an Atom takes longer. ok is false for all else, of which Value tells what it is: strings, elapsed times, no value
-// and errors.
+// NumberAt is Value of a number whose Place is known, in the form that pdu.ResultWriter.Number
+// takes, for those who read many: an Atom takes longer. ok is false for all else, of which Value
+// tells what it is: strings, elapsed times, no value and errors.
 func (r *Reader) NumberAt(p Place) (t pdu.Type, bits uint64, ok bool) {
 	if p.typ < 0 || p.typ > TypeDouble {
 		return 0, 0, false
@@ -137,8 +138,8 @@ func (t Type) isSentinel(b []byte) bool {
 	return native.Uint64(b[valueWord:]) == math.MaxUint64
 }
 
-// text reads the string at an offset, for the value at another one. A string that fills its slot is cut by one byte, as
-// the C agent does it.
+// text reads the string at an offset, for the value at another one. A string that fills its slot is
+// cut by one byte, as the C agent does it.
 func (r *Reader) text(value, slot int64) (pdu.Atom, error) {
 	if slot < headerLen || slot >= r.f.size {
 		return pdu.Atom{}, r.textError(value, "the string's offset is outside of the file")
@@ -167,7 +168,8 @@ func (r *Reader) textError(value int64, problem string) error {
 	return &FormatError{File: r.f.Path, Section: "values", Offset: value + valueExtra, Problem: problem, Err: pdu.ErrGeneric}
 }
 
-// at returns n bytes at an offset, which are within the file as it was when it was opened; n is at most pageMore.
+// at returns n bytes at an offset, which are within the file as it was when it was opened; n is at
+// most pageMore.
 func (r *Reader) at(off int64, n int) ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -185,8 +187,8 @@ func (r *Reader) at(off int64, n int) ([]byte, error) {
 	return p.b[i : i+n], nil
 }
 
-// load reads a page. All of it belongs to the file's generation, which is looked at after the page was read: a writer
-// changes the generation before it changes anything else but values.
+// load reads a page. All of it belongs to the file's generation, which is looked at after the page
+// was read: a writer changes the generation before it changes anything else but values.
 func (r *Reader) load(index int) error {
 	if r.used == len(r.pages) {
 		r.pages = append(r.pages, new(page))

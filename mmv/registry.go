@@ -173,7 +173,8 @@ func (r *Registry) FloatGauge(name string, m Metric) *FloatGauge {
 	return g
 }
 
-// Timer registers a metric and returns its handle. Units and semantics are always microseconds and pdu.SemCounter.
+// Timer registers a metric and returns its handle. Units and semantics are always microseconds and
+// pdu.SemCounter.
 func (r *Registry) Timer(name string, m Metric) *Timer {
 	t := new(Timer)
 	r.single(&t.cell, name, m, timerClass)
@@ -204,7 +205,8 @@ func (r *Registry) add(c *cell) {
 	}
 }
 
-// start is called by all methods that register, with r.mu. It returns where the program called them.
+// start is called by all methods that register, with r.mu. It returns where the program called
+// them.
 func (r *Registry) start() (where uintptr) {
 	where = callSite()
 	if r.started {
@@ -384,7 +386,8 @@ func hash(name string) int {
 	return int(h.Sum32() >> 1)
 }
 
-// free is a number from low to high that is not used: start brought into the range, or the next free one.
+// free is a number from low to high that is not used: start brought into the range, or the next
+// free one.
 func free[N ~int | ~int32, V any](used map[N]V, start int, low, high N) N {
 	n := low + N(int64(start)%(int64(high)-int64(low)+1))
 	for {
@@ -423,7 +426,8 @@ func (r *Registry) fail(where uintptr, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("mmv: %s: %w", site(where), fmt.Errorf(format, args...)))
 }
 
-// failEach adds an error of a registration for each that is in err, which may be nil, or made by errors.Join.
+// failEach adds an error of a registration for each that is in err, which may be nil, or made by
+// errors.Join.
 func (r *Registry) failEach(where uintptr, owner string, err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {

@@ -95,7 +95,8 @@ var registrationErrors = []struct {
 	{name: "cluster", want: "Registry.Cluster 2048: out of range", set: func(r *mmv.Registry) { r.Cluster = 2048 }, register: counters("c")},
 }
 
-// TestErrors: what agents would drop without a word is an error that says what and where, and its handle counts.
+// TestErrors: what agents would drop without a word is an error that says what and where, and its
+// handle counts.
 func TestErrors(t *testing.T) {
 	for _, test := range registrationErrors {
 		t.Run(test.name, func(t *testing.T) {
@@ -122,7 +123,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsOfOneCall: all that is wrong with one registration is said line by line, each with the place.
+// TestErrorsOfOneCall: all that is wrong with one registration is said line by line, each with the
+// place.
 func TestErrorsOfOneCall(t *testing.T) {
 	r := &mmv.Registry{Name: "app"}
 	_, file, line, _ := runtime.Caller(0)

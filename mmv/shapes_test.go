@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// shapes are files that libpcp_mmv writes: what follows the line "file|PATH" in the script for pcptest.WriteMMV, with the
-// cluster and the flags as the rest of that line.
+// shapes are files that libpcp_mmv writes: what follows the line "file|PATH" in the script for
+// pcptest.WriteMMV, with the cluster and the flags as the rest of that line.
 var shapes = []struct{ name, script string }{
 	{"empty", "0|0\nstart"},
 	{"labels only", "17|0\nlabel|cluster|0|0|app|\"demo\"|1|0\nstart"},

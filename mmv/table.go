@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A table finds values by name. Any number of goroutines may call get while one changes the table. The zero table is
-// empty.
+// A table finds values by name. Any number of goroutines may call get while one changes the table.
+// The zero table is empty.
 type table[V any] struct {
 	entries atomic.Pointer[[]atomic.Pointer[entry[V]]] // a power of two of them, some nil, found by linear probing
 	used    int                                        // entries that are not nil

@@ -22,7 +22,8 @@ type tempFile struct {
 	info  fs.FileInfo
 }
 
-// createFile makes a file of zeros that has all its space allocated, so that no store to the memory fails.
+// createFile makes a file of zeros that has all its space allocated, so that no store to the memory
+// fails.
 func createFile(dir, name string, size int) (*tempFile, error) {
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
@@ -62,8 +63,8 @@ func (t *tempFile) fill(f *os.File, size int) error {
 	return nil
 }
 
-// own has the memory of the file unmapped when nothing refers to the image any more: neither the registry nor any
-// slot, thus no update that is under way.
+// own has the memory of the file unmapped when nothing refers to the image any more: neither the
+// registry nor any slot, thus no update that is under way.
 func (im *image) own(t *tempFile, mapped *atomic.Int64) {
 	mapped.Add(1)
 	b := im.bytes

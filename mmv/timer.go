@@ -43,7 +43,8 @@ func (t *Timer) Start() Span {
 	return Span{t, now}
 }
 
-// Stop ends the span and returns how long it was. A second Stop of the same span counts as that of another one.
+// Stop ends the span and returns how long it was. A second Stop of the same span counts as that of
+// another one.
 func (s Span) Stop() time.Duration {
 	t := s.timer
 	if t == nil {
@@ -60,7 +61,8 @@ func (s Span) Stop() time.Duration {
 	return now.Sub(s.start)
 }
 
-// Add adds a span that is over, of a time that was measured elsewhere. One that is negative is ignored.
+// Add adds a span that is over, of a time that was measured elsewhere. One that is negative is
+// ignored.
 func (t *Timer) Add(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,9 +85,9 @@ func (t *Timer) advance(now time.Time) {
 	t.last = now
 }
 
-// write stores the record: the value is such that value + now + extra is the sum. The extra word, the negated time of
-// day at which it was set, only changes when the first span starts or the last one stops. So a reader that comes
-// between two stores can be wrong only then.
+// write stores the record: the value is such that value + now + extra is the sum. The extra word,
+// the negated time of day at which it was set, only changes when the first span starts or the last
+// one stops. So a reader that comes between two stores can be wrong only then.
 func (t *Timer) write(now time.Time) {
 	s := t.slot.Load()
 	if s == nil {

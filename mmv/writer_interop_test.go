@@ -101,7 +101,8 @@ func infoDescs(f *File, prefix string) map[string][]string {
 	return descs
 }
 
-// TestWriterInterop: the C pmdammv serves what registries have written, and mmvdump prints it as Dump does.
+// TestWriterInterop: the C pmdammv serves what registries have written, and mmvdump prints it as
+// Dump does.
 func TestWriterInterop(t *testing.T) {
 	t.Parallel()
 	tool := mmvdump(t)
@@ -177,8 +178,8 @@ func compareInfo(t *testing.T, pmcd *pcptest.PMCD, f *File, want map[string]stri
 	}
 }
 
-// TestGrowthInterop: values that the C pmdammv serves do not go back while a registry grows: 1,000 times with
-// PCP_INTEROP=require.
+// TestGrowthInterop: values that the C pmdammv serves do not go back while a registry grows: 1,000
+// times with PCP_INTEROP=require.
 func TestGrowthInterop(t *testing.T) {
 	t.Parallel()
 	pmcd, dir := startAgent(t)
@@ -254,11 +255,12 @@ func TestGrowthInterop(t *testing.T) {
 	t.Logf("%d samples", samples)
 }
 
-// midChange is what pminfo prints when C's agent leaves a file out that it finds in the middle of a change, which is rare: by whether the
-// name, the descriptor or the value was asked for then.
+// midChange is what pminfo prints when C's agent leaves a file out that it finds in the middle of a
+// change, which is rare: by whether the name, the descriptor or the value was asked for then.
 var midChange = regexp.MustCompile(`Unknown metric name|Unknown or illegal metric identifier|No value\(s\) available!`)
 
-// TestKilledInterop: the C pmdammv leaves out the metrics of a process that was killed, and serves those of the next one.
+// TestKilledInterop: the C pmdammv leaves out the metrics of a process that was killed, and serves
+// those of the next one.
 func TestKilledInterop(t *testing.T) {
 	t.Parallel()
 	pmcd, dir := startAgent(t)

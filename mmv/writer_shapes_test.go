@@ -27,7 +27,8 @@ type writerShape struct {
 
 var long = strings.Repeat("long.", 60)
 
-// writerShapes are files with every type, kind of handle, labels, texts, strings, domains, and versions.
+// writerShapes are files with every type, kind of handle, labels, texts, strings, domains, and
+// versions.
 var writerShapes = append(numberShapes(), []writerShape{
 	{name: "empty", fill: func(r *Registry) {}},
 	{name: "text", fill: func(r *Registry) { r.Text("t", Metric{}).Set("idle") }, want: []string{"t=idle"}},

@@ -43,8 +43,9 @@ type Conn struct {
 	// it, as long as it is not whole; 0 means 2. With more, less is copied, and less
 	// memory is left behind for the garbage collector: a Growth-1st part of a long PDU.
 	Growth int
-	// Separate makes Flush write each PDU by itself. It is for TLS, where what is written at once is one record: PCP's pmcd waits for
-	// the socket, though there are further PDUs in the record of which it has read the first.
+	// Separate makes Flush write each PDU by itself. It is for TLS, where what is written at once
+	// is one record: PCP's pmcd waits for the socket, though there are further PDUs in the record
+	// of which it has read the first.
 	Separate bool
 	// Counters, if not nil, count the PDUs that are read and written.
 	Counters *Counters
@@ -261,9 +262,9 @@ func (c *Conn) finishSkip(waited *bool) (Header, []byte, error) {
 	return c.head, c.start[:min(startLen, c.head.Len-HeaderLen)], err
 }
 
-// Keep gives the body that Read has returned last to the caller, who may keep it for good: a decoder
-// with a method DecodeInPlace, such as Result, needs no copy of it. It does so for long bodies alone, whose
-// buffers are not used again, and reports whether it did.
+// Keep gives the body that Read has returned last to the caller, who may keep it for good: a
+// decoder with a method DecodeInPlace, such as Result, needs no copy of it. It does so for long
+// bodies alone, whose buffers are not used again, and reports whether it did.
 func (c *Conn) Keep() bool {
 	if c.big == nil || cap(*c.big) <= keepLen || c.n-c.r > inlineLen {
 		return false

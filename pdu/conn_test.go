@@ -626,7 +626,8 @@ func breaksProtocol(err error) bool {
 	return errors.Is(err, pdu.ErrIPC) || errors.Is(err, pdu.ErrTooBig)
 }
 
-// The buffers that a long PDU outgrows are a small part of it, and one that nobody keeps is used again.
+// The buffers that a long PDU outgrows are a small part of it, and one that nobody keeps is used
+// again.
 func TestConnGrowth(t *testing.T) {
 	if withRace() {
 		t.Skip("with the race detector, pools lose what is put there")

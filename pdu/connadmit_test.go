@@ -127,8 +127,8 @@ func TestReadStart(t *testing.T) {
 	}
 }
 
-// readStart has the TEXT of n bytes that a stream begins with arrive in two pieces, the first of so many bytes. A Read
-// before the second one fails in the middle.
+// readStart has the TEXT of n bytes that a stream begins with arrive in two pieces, the first of so
+// many bytes. A Read before the second one fails in the middle.
 func readStart(t *testing.T, stream []byte, n, first int) {
 	near, far := net.Pipe()
 	c := pdu.NewConn(near)

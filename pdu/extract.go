@@ -83,12 +83,11 @@ func AtomOf[T Scalar](v T) Atom {
 //	TypeU64          Trunc: high  Trunc: high       Trunc: high  ok
 //	Float, Double    Trunc        Sign, Trunc       Trunc: high  Sign, Trunc
 //
-// Every number converts to float32 and float64, in the worst case to an
-// infinity or with less precision. Fractions are dropped toward zero; a
-// negative fraction is a negative number all the same, and NaN is ErrTrunc. Strings convert to strings alone, up to the first NUL, aggregates to
+// Every number converts to float32 and float64, in the worst case to an infinity or with less
+// precision. Fractions are dropped toward zero; a negative fraction is a negative number all the
+// same, and NaN is ErrTrunc. Strings convert to strings alone, up to the first NUL, aggregates to
 // byte slices alone; the bytes alias a's, as a string does not. Errors are ErrTrunc, ErrSign,
-// ErrConv for what cannot convert, and ErrIPC for a value that arrived
-// malformed.
+// ErrConv for what cannot convert, and ErrIPC for a value that arrived malformed.
 //
 // It is the counterpart of pmExtractValue(3), which does not look for
 // underflow: from Type64 to int32 the low 32 bits of a number below -2³¹

@@ -18,8 +18,8 @@ func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error
 	return offered, c.Write(pid, Creds{Version: ProtocolVersion, Features: want})
 }
 
-// ReadChallenge is the first half of ClientHello, for a client that has to know what the collector offers before it
-// replies with Creds.
+// ReadChallenge is the first half of ClientHello, for a client that has to know what the collector
+// offers before it replies with Creds.
 func ReadChallenge(c *Conn) (offered Features, err error) {
 	h, body, err := c.Read()
 	if err != nil {

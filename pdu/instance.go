@@ -75,7 +75,8 @@ func (p InstanceReply) Append(b []byte) ([]byte, error) {
 // Decode fills p from a body, reusing its slice.
 func (p *InstanceReply) Decode(body []byte) error { return p.decode(body, copied) }
 
-// DecodeInPlace is Decode of a body that nobody changes afterwards, which the names alias; see Conn.Keep.
+// DecodeInPlace is Decode of a body that nobody changes afterwards, which the names alias; see
+// Conn.Keep.
 func (p *InstanceReply) DecodeInPlace(body []byte) error { return p.decode(body, wire.Alias) }
 
 func (p *InstanceReply) decode(body []byte, text func([]byte) string) error {

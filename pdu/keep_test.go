@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Keep gives away the buffers of long PDUs alone, and what follows the PDU in the stream is not lost.
+// Keep gives away the buffers of long PDUs alone, and what follows the PDU in the stream is not
+// lost.
 func TestConnKeep(t *testing.T) {
 	long := strings.Repeat("a long text\n", keepLen/10)
 	var stream bytes.Buffer
@@ -48,7 +49,8 @@ func TestConnKeep(t *testing.T) {
 	}
 }
 
-// TestDecodeInPlace checks that DecodeInPlace decodes what Decode does, without a copy of the bytes.
+// TestDecodeInPlace checks that DecodeInPlace decodes what Decode does, without a copy of the
+// bytes.
 func TestDecodeInPlace(t *testing.T) {
 	encode := func(p PDU) []byte {
 		b, err := p.Append(make([]byte, HeaderLen))

@@ -37,8 +37,8 @@ func (p *LabelReq) Decode(body []byte) error {
 	return malformedIn(KindLabelReq, err)
 }
 
-// A LabelReply is LABEL, the reply to a LabelReq. All classes but LabelInstances have at most one set;
-// no set means no labels.
+// A LabelReply is LABEL, the reply to a LabelReq. All classes but LabelInstances have at most one
+// set; no set means no labels.
 //
 //	12  uint32  Ident
 //	16  int32   Class

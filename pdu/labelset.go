@@ -335,15 +335,15 @@ func (s LabelSet) Lookup(name string) (text string, ok bool) {
 	return l.Text(), ok
 }
 
-// MergeLabels merges sets, which stand in increasing precedence: of labels with
-// the same full name the last counts. The text of the result
-// has the full names, sorted, and the labels keep their flags. If keep is not
-// nil, the result has only labels for which it is true; others have hidden those of earlier sets all the same. Inst is the last set's.
+// MergeLabels merges sets, which stand in increasing precedence: of labels with the same full name
+// the last counts. The text of the result has the full names, sorted, and the labels keep their
+// flags. If keep is not nil, the result has only labels for which it is true; others have hidden
+// those of earlier sets all the same. Inst is the last set's.
 //
-// Errors wrap E2BIG for a result that exceeds a limit, and EINVAL for a label of
-// a peer's that is no JSON. The counterpart of
-// pmMergeLabelSets(3), which mixes names up that are nested, or whose name is a prefix of
-// another's: of {"a":1} and {"a":{"b":2}} it loses "a", but not "abc" of {"abc":1} and {"abc":{"b":2}}.
+// Errors wrap E2BIG for a result that exceeds a limit, and EINVAL for a label of a peer's that is
+// no JSON. The counterpart of pmMergeLabelSets(3), which mixes names up that are nested, or whose
+// name is a prefix of another's: of {"a":1} and {"a":{"b":2}} it loses "a", but not "abc" of
+// {"abc":1} and {"abc":{"b":2}}.
 func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error) {
 	var all []NamedLabel
 	merged := LabelSet{Inst: NoInst}

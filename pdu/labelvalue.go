@@ -49,8 +49,8 @@ func (l NamedLabel) Kind() LabelKind {
 	return LabelNull
 }
 
-// Number is the value of a label that is a number; ok is false for others, and for a number that is out of the range of a
-// float64. A string with digits is no number.
+// Number is the value of a label that is a number; ok is false for others, and for a number that is
+// out of the range of a float64. A string with digits is no number.
 func (l NamedLabel) Number() (v float64, ok bool) {
 	if l.Kind() != LabelNumber {
 		return 0, false
@@ -64,8 +64,9 @@ func (l NamedLabel) Bool() (v, ok bool) {
 	return l.Value == "true", l.Value == "true" || l.Value == "false"
 }
 
-// Decode stores the value in what v points to, as json.Unmarshal does: an array in a slice, a whole number in an int. Errors wrap
-// ErrType for a value of another kind, and for a text of a peer's that is no JSON.
+// Decode stores the value in what v points to, as json.Unmarshal does: an array in a slice, a whole
+// number in an int. Errors wrap ErrType for a value of another kind, and for a text of a peer's
+// that is no JSON.
 func (l NamedLabel) Decode(v any) error {
 	value := l.Value
 	if value == "" {
@@ -77,8 +78,8 @@ func (l NamedLabel) Decode(v any) error {
 	return nil
 }
 
-// Get is the label with a full name. Its Flags say of which class it is, also in a set that MergeLabels has made, and whether it
-// is optional.
+// Get is the label with a full name. Its Flags say of which class it is, also in a set that
+// MergeLabels has made, and whether it is optional.
 func (s LabelSet) Get(name string) (label NamedLabel, ok bool) {
 	for l := range s.All() {
 		if l.Name == name {

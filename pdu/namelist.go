@@ -63,7 +63,8 @@ func (p NameList) Append(b []byte) ([]byte, error) {
 // Decode fills p from a body, reusing its slices.
 func (p *NameList) Decode(body []byte) error { return p.decodeBody(body, copied) }
 
-// DecodeInPlace is Decode of a body that nobody changes afterwards, which the names alias; see Conn.Keep.
+// DecodeInPlace is Decode of a body that nobody changes afterwards, which the names alias; see
+// Conn.Keep.
 func (p *NameList) DecodeInPlace(body []byte) error { return p.decodeBody(body, wire.Alias) }
 
 func (p *NameList) decodeBody(body []byte, text func([]byte) string) error {

@@ -6,9 +6,9 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// FormatNumber formats v in 7 characters, for columns: two decimals and a blank
-// or one of K, M, G and T for powers of 1000, such as "  1.00K" and "-99.99 ".
-// A number that is too great is " inf?  " or "-inf?  "; NaN is "  0.00 ". The counterpart of pmNumberStr(3).
+// FormatNumber formats v in 7 characters, for columns: two decimals and a blank or one of K, M, G
+// and T for powers of 1000, such as "  1.00K" and "-99.99 ". A number that is too great is " inf?
+// " or "-inf?  "; NaN is "  0.00 ". The counterpart of pmNumberStr(3).
 func FormatNumber(v float64) string {
 	var buf [8]byte
 	return string(AppendNumber(buf[:0], v))

@@ -60,8 +60,8 @@ const (
 	maxBlockLen  = 0xffffff // of a value block with its header
 )
 
-// A Result is the values of metrics at one time: encoded bytes with an index. It
-// is the reply to a Fetch, and by itself a request to store the values. RESULT has, after the header,
+// A Result is the values of metrics at one time: encoded bytes with an index. It is the reply to a
+// Fetch, and by itself a request to store the values. RESULT has, after the header,
 //
 //	12  int32  seconds       HIGHRES_RESULT:  12  int32  number of sets
 //	16  int32  microseconds                   16  int64  seconds

@@ -7,9 +7,10 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// AppendFormat adds the body in a format, whatever r.Format is, to b, whose last HeaderLen bytes are the place of the header. Unlike
-// Append it does not refuse a result with malformed blocks: their sets become ErrIPC. A result whose blocks lie in the order of the
-// values, as all writers have them, is copied as it is, but for the indexes of its blocks. What does not fit a PDU is
+// AppendFormat adds the body in a format, whatever r.Format is, to b, whose last HeaderLen bytes
+// are the place of the header. Unlike Append it does not refuse a result with malformed blocks:
+// their sets become ErrIPC. A result whose blocks lie in the order of the values, as all writers
+// have them, is copied as it is, but for the indexes of its blocks. What does not fit a PDU is
 // ErrTooBig, and so is a time that the format has no room for.
 func (r *Result) AppendFormat(b []byte, f Format) ([]byte, error) {
 	if len(r.sets) == 0 {
@@ -36,8 +37,8 @@ func (r *Result) AppendFormat(b []byte, f Format) ([]byte, error) {
 	return w.Append(b, f)
 }
 
-// moveBlocks adds delta to the indexes of blocks in a copy of the sets and blocks. ok is false, and the copy of no use, unless the
-// blocks lie in the order of the values and fill the body.
+// moveBlocks adds delta to the indexes of blocks in a copy of the sets and blocks. ok is false, and
+// the copy of no use, unless the blocks lie in the order of the values and fill the body.
 func (r *Result) moveBlocks(out []byte, delta uint32) (ok bool) {
 	start, end := r.sets[0], r.sets[r.Len()]
 	first := uint32(end+HeaderLen) / 4

@@ -56,7 +56,8 @@ func TestAppendFormat(t *testing.T) {
 	})
 }
 
-// A result whose blocks lie in another order, or break the layout, is put in order, and only the sets concerned fail.
+// A result whose blocks lie in another order, or break the layout, is put in order, and only the
+// sets concerned fail.
 func TestAppendFormatDisorder(t *testing.T) {
 	var w pdu.ResultWriter
 	for i := range 3 {

@@ -147,7 +147,8 @@ func numberBits(a pdu.Atom) (bits uint64, err error) {
 	return pdu.As[uint64](a)
 }
 
-// TestReadNumbers reads numbers at once, and one by one where that says that it cannot: also from sets that are damaged.
+// TestReadNumbers reads numbers at once, and one by one where that says that it cannot: also from
+// sets that are damaged.
 func TestReadNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w pdu.ResultWriter
@@ -186,7 +187,8 @@ func TestReadNumbers(t *testing.T) {
 			if len(insts) != 1 {
 				t.Fatal("something is added of what is no number")
 			}
-			// What is damaged may be a number in a form that nobody writes, such as 32 bits in a block.
+			// What is damaged may be a number in a form that nobody writes, such as 32 bits in a
+			// block.
 			if !damaged && set.Len() == 1 && want != pdu.TypeFloat && set.Atom(0, want).Type == want && r.Validate() == nil {
 				t.Fatalf("%v is not read", want)
 			}
@@ -204,7 +206,8 @@ func TestReadNumbers(t *testing.T) {
 	})
 }
 
-// TestReadNumbersInAnyOrder reads numbers at once whose blocks are in another order than the values, or shared, or of which one is no number.
+// TestReadNumbersInAnyOrder reads numbers at once whose blocks are in another order than the
+// values, or shared, or of which one is no number.
 func TestReadNumbersInAnyOrder(t *testing.T) {
 	const n = 9
 	var w pdu.ResultWriter

@@ -47,8 +47,8 @@ type span struct{ from, to int32 }
 // records together.
 const maxShapes = 8
 
-// manySets is how many sets a result has of which the shape is the only one that is kept: all that a
-// Selection keeps is then a small multiple of the longest body.
+// manySets is how many sets a result has of which the shape is the only one that is kept: all that
+// a Selection keeps is then a small multiple of the longest body.
 const manySets = 1 << 16
 
 // NewSelection makes a selection of metrics, which may be there several times.

@@ -35,8 +35,8 @@ func first(r *pdu.Result, id pdu.PMID) (pdu.ValueSet, bool) {
 	return pdu.ValueSet{PMID: id}, false
 }
 
-// check compares what a Selection finds in a body with what Result decodes. Where Result finds a flaw
-// the Selection may find none, but what it returns is valid.
+// check compares what a Selection finds in a body with what Result decodes. Where Result finds a
+// flaw the Selection may find none, but what it returns is valid.
 func (m *selectionModel) check(t fataler, f pdu.Format, body []byte) {
 	t.Helper()
 	r := pdu.Result{Format: f}
@@ -132,7 +132,8 @@ func TestSelectionProperty(t *testing.T) {
 	})
 }
 
-// What writers write is in order. Where it is not, but well-formed, Result has the values all the same.
+// What writers write is in order. Where it is not, but well-formed, Result has the values all the
+// same.
 func TestSelectionInOrder(t *testing.T) {
 	var w pdu.ResultWriter
 	w.Begin(1)

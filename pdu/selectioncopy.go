@@ -10,8 +10,8 @@ import (
 )
 
 // Result makes r a result of FormatHighRes at a time, with the sets of the metrics in their order.
-// Of the metric at index i, profiles[i] selects the instances; nil selects all of all. r has a copy.
-// A malformed set is ErrIPC, a result of more than 2 GiB ErrTooBig, and r is empty then.
+// Of the metric at index i, profiles[i] selects the instances; nil selects all of all. r has a
+// copy. A malformed set is ErrIPC, a result of more than 2 GiB ErrTooBig, and r is empty then.
 func (s *Selection) Result(r *Result, t time.Time, profiles []InDomProfile) error {
 	r.Format, r.Changed, r.Time = FormatHighRes, 0, t
 	size := s.now.size
@@ -98,7 +98,8 @@ type setCopier struct {
 	lowest      int64  // where in body blocks may begin
 }
 
-// copyInOrder copies a set of values in blocks that follow each other. If it is another, it does nothing.
+// copyInOrder copies a set of values in blocks that follow each other. If it is another, it does
+// nothing.
 func (c *setCopier) copyInOrder(set []byte) bool {
 	first, next, ok := blocksInOrder(set, c.body, c.lowest)
 	if !ok {
@@ -121,8 +122,9 @@ func (c *setCopier) copyInOrder(set []byte) bool {
 	return true
 }
 
-// InOrder reports whether the values of all sets are in their words, or in blocks that follow each other, as all writers have
-// them. If so, no set is malformed, and Result has nothing to refuse but its length.
+// InOrder reports whether the values of all sets are in their words, or in blocks that follow each
+// other, as all writers have them. If so, no set is malformed, and Result has nothing to refuse but
+// its length.
 func (s *Selection) InOrder() bool {
 	blocks := int64(0)
 	for _, in := range s.now.spans {
@@ -150,8 +152,9 @@ func (sh *shape) end() int64 {
 // mostBlocks is how many bytes of blocks there may be in a good body: they do not overlap.
 func (s *Selection) mostBlocks() int64 { return int64(len(s.body)) * int64(1+s.again) }
 
-// blocksInOrder returns the index of the first block of a set, and that behind the last one, which may be beyond the body. It
-// fails if the values are not in blocks, or these do not follow each other, from lowest on.
+// blocksInOrder returns the index of the first block of a set, and that behind the last one, which
+// may be beyond the body. It fails if the values are not in blocks, or these do not follow each
+// other, from lowest on.
 func blocksInOrder(set, body []byte, lowest int64) (first, next uint32, ok bool) {
 	if form := binary.BigEndian.Uint32(set[setHeadLen:]); form != valDPtr && form != valSPtr {
 		return 0, 0, false
@@ -178,8 +181,8 @@ func blocksInOrder(set, body []byte, lowest int64) (first, next uint32, ok bool)
 	return first, next, true
 }
 
-// eightsInOrder is how many of the first values are in blocks of eight bytes each that follow each other from the index next on. It
-// looks at many at a time: the next ones are others, or few.
+// eightsInOrder is how many of the first values are in blocks of eight bytes each that follow each
+// other from the index next on. It looks at many at a time: the next ones are others, or few.
 func eightsInOrder(values [][valueLen]byte, body []byte, next uint32) (done int) {
 	at := int64(next)*4 - HeaderLen
 	if at < 0 || at > int64(len(body)) {

@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// SortInstances sorts the values of every set by instance; values of the same
-// instance keep their order. No other goroutine may use r meanwhile. Sorting
-// allocates nothing. The counterpart of pmSortInstances(3), which mixes up instances that lie 2³¹ or more apart.
+// SortInstances sorts the values of every set by instance; values of the same instance keep their
+// order. No other goroutine may use r meanwhile. Sorting allocates nothing. The counterpart of
+// pmSortInstances(3), which mixes up instances that lie 2³¹ or more apart.
 func (r *Result) SortInstances() {
 	for _, s := range r.All() {
 		if s.Len() == 0 {

@@ -59,7 +59,8 @@ func (p TextReply) Append(b []byte) ([]byte, error) {
 // Decode fills p from a body.
 func (p *TextReply) Decode(body []byte) error { return p.decode(body, copied) }
 
-// DecodeInPlace is Decode of a body that nobody changes afterwards, which the text aliases; see Conn.Keep.
+// DecodeInPlace is Decode of a body that nobody changes afterwards, which the text aliases; see
+// Conn.Keep.
 func (p *TextReply) DecodeInPlace(body []byte) error { return p.decode(body, wire.Alias) }
 
 func (p *TextReply) decode(body []byte, text func([]byte) string) error {

@@ -30,8 +30,8 @@ func (s ValueSet) count() int32 {
 // form says where the values are: valInsitu and so on. There is at least one.
 func (s ValueSet) form() uint32 { return binary.BigEndian.Uint32(s.buf[s.off+setHeadLen:]) }
 
-// Form is how the values travel, one of PM_VAL_* of the C library: 0 in place, 1 in blocks, 2 in blocks that the sender has in
-// memory of its own. It is 0 if there are no values.
+// Form is how the values travel, one of PM_VAL_* of the C library: 0 in place, 1 in blocks, 2 in
+// blocks that the sender has in memory of its own. It is 0 if there are no values.
 func (s ValueSet) Form() int {
 	if s.Len() == 0 {
 		return 0
@@ -168,8 +168,9 @@ func readEights(buf []byte, head uint32, values [][8]byte, numbers []uint64) (ok
 	return true
 }
 
-// readInOrder is readEights of blocks that follow each other, as all writers have them, so that their places are known and looked
-// at many at a time. done is of how many values it is true; the others are still to be read.
+// readInOrder is readEights of blocks that follow each other, as all writers have them, so that
+// their places are known and looked at many at a time. done is of how many values it is true; the
+// others are still to be read.
 func readInOrder(buf []byte, head uint32, values [][8]byte, numbers []uint64) (done int) {
 	if len(values) < many {
 		return 0
@@ -202,8 +203,8 @@ const (
 	manyBlocks = many * eightLen
 )
 
-// indexFlaws is 0 if many values are in blocks that follow each other from an index on. It is written out for the compiler, which
-// unrolls no loops.
+// indexFlaws is 0 if many values are in blocks that follow each other from an index on. It is
+// written out for the compiler, which unrolls no loops.
 func indexFlaws(values *[many][valueLen]byte, index uint32) uint32 {
 	const step = eightLen / 4
 	return (binary.BigEndian.Uint32(values[0][4:]) ^ index) |

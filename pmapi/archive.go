@@ -22,9 +22,9 @@ import (
 //	c, err := pmapi.Open(ctx, "/var/log/pcp/pmlogger/web1/20261123")
 //
 // The context is at the start of the archives, in ModeForward, and goes on with each Fetch. A Group
-// needs no changes: its Every means archive time, and does not wait. Requests for metadata
-// are about the time of the position; see Context.Mode. At the start, before the first record, there are
-// no instances and no labels yet: fetch once before Instances and Labels, or ask InstancesEver.
+// needs no changes: its Every means archive time, and does not wait. Requests for metadata are
+// about the time of the position; see Context.Mode. At the start, before the first record, there
+// are no instances and no labels yet: fetch once before Instances and Labels, or ask InstancesEver.
 //
 // If one of several archives is damaged, the others are read and a warning is logged to
 // slog.Default. ArchiveOptions.Files.Damaged lets a program decide.
@@ -51,10 +51,11 @@ type ArchiveOptions struct {
 	PriorValues bool
 	// Names is the name space instead of that of the archives; nil for theirs.
 	Names *pmns.Tree
-	// TrimNames leaves out of Names the metrics that are not in the archives, and dynamic parts. The counterpart of
-	// pmTrimNameSpace(3).
+	// TrimNames leaves out of Names the metrics that are not in the archives, and dynamic parts.
+	// The counterpart of pmTrimNameSpace(3).
 	TrimNames bool
-	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil for none.
+	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil
+	// for none.
 	Derived *Derived
 }
 
@@ -69,8 +70,8 @@ const AllMarks = archivesource.AllMarks
 //
 // and from PCP_INTERP_PRIOR, which is ours: PriorValues, if it is set.
 //
-// A value that cannot be used is ignored. Then there is an error, with the text of the C library, and
-// the options can be used all the same.
+// A value that cannot be used is ignored. Then there is an error, with the text of the C library,
+// and the options can be used all the same.
 func ArchiveOptionsFromEnv() (o ArchiveOptions, err error) {
 	_, o.CounterWrap = os.LookupEnv("PCP_COUNTER_WRAP")
 	_, o.PriorValues = os.LookupEnv("PCP_INTERP_PRIOR")
@@ -213,9 +214,9 @@ func (c *Context) ArchiveLabel() (archive.Label, error) {
 }
 
 // ArchiveEnd returns the time of the last record. If the archives are being written, it may be
-// later at the next call; a last record that is cut short does not count, as of an archive that is being
-// written. On a collector the error is pdu.ErrNotArchive; if no record
-// is complete it is pdu.ErrLogRec. The counterpart of pmGetArchiveEnd(3).
+// later at the next call; a last record that is cut short does not count, as of an archive that is
+// being written. On a collector the error is pdu.ErrNotArchive; if no record is complete it is
+// pdu.ErrLogRec. The counterpart of pmGetArchiveEnd(3).
 func (c *Context) ArchiveEnd(ctx context.Context) (time.Time, error) {
 	var end time.Time
 	err := c.inArchive(ctx, func(a *archivesource.Source) (err error) {
@@ -247,8 +248,8 @@ func (c *Context) InstIDEver(ctx context.Context, d pdu.InDom, name string) (pdu
 	return list[0].ID, nil
 }
 
-// InstNameEver is the latest name of an instance. Errors: those of InstancesEver, pdu.ErrInstLog. The
-// counterpart of pmNameInDomArchive(3).
+// InstNameEver is the latest name of an instance. Errors: those of InstancesEver, pdu.ErrInstLog.
+// The counterpart of pmNameInDomArchive(3).
 func (c *Context) InstNameEver(ctx context.Context, d pdu.InDom, id pdu.InstID) (string, error) {
 	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: id})
 	if err == nil && id == pdu.NoInst {
@@ -268,9 +269,10 @@ func (c *Context) instancesEver(ctx context.Context, req pdu.InstanceReq) (list 
 	return list, err
 }
 
-// knownInstances are those that a name in a Group may stand for: the present ones, on archives with those of
-// other times after them. PCP's groups know those of the record up to which libpcp has read ahead, whenever a result has one that they do
-// not know: values of instances that have gone, which libpcp keeps, come and go there with the interval.
+// knownInstances are those that a name in a Group may stand for: the present ones, on archives with
+// those of other times after them. PCP's groups know those of the record up to which libpcp has
+// read ahead, whenever a result has one that they do not know: values of instances that have gone,
+// which libpcp keeps, come and go there with the interval.
 func (c *Context) knownInstances(ctx context.Context, d pdu.InDom) (list []pdu.Instance, err error) {
 	if c.archive() == nil {
 		return c.Instances(ctx, d)

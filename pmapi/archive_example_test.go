@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A program for a collector reads an archive when Dial becomes Open: Every means the archive's time then.
+// A program for a collector reads an archive when Dial becomes Open: Every means the archive's time
+// then.
 func ExampleOpen() {
 	ctx := context.Background()
 	c, err := pmapi.Open(ctx, "../archive/testdata/v3")

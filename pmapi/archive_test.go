@@ -130,8 +130,8 @@ func TestArchiveScansAgree(t *testing.T) {
 	}
 }
 
-// TestArchiveInterpolationProperties checks that values lie between samples and are those at their times, whatever was
-// fetched before.
+// TestArchiveInterpolationProperties checks that values lie between samples and are those at their
+// times, whatever was fetched before.
 func TestArchiveInterpolationProperties(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		samples := rapid.SliceOfN(rapid.Uint32Range(0, 1<<30), 1, 12).Draw(r, "samples")
@@ -306,7 +306,8 @@ func TestArchiveGroup(t *testing.T) {
 	}
 }
 
-// TestArchiveTurningTime reads records that are not in the order of time: those that go against the mode are left out.
+// TestArchiveTurningTime reads records that are not in the order of time: those that go against the
+// mode are left out.
 func TestArchiveTurningTime(t *testing.T) {
 	m := newMadeArchive()
 	m.metric("made.count", pdu.Desc{PMID: countID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemCounter})
@@ -393,7 +394,8 @@ func TestArchiveTrimNames(t *testing.T) {
 	}
 }
 
-// TestArchiveMetadataOnly answers questions on metadata from an archive of which there is no more, and has no values.
+// TestArchiveMetadataOnly answers questions on metadata from an archive of which there is no more,
+// and has no values.
 func TestArchiveMetadataOnly(t *testing.T) {
 	dir := t.TempDir()
 	meta, err := os.ReadFile("testdata/derive.meta")

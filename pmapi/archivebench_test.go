@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// benchArchive is the archive of the benchmarks: that of the environment's PCP_BENCH_ARCHIVE, or a small one.
+// benchArchive is the archive of the benchmarks: that of the environment's PCP_BENCH_ARCHIVE, or a
+// small one.
 func benchArchive(b *testing.B) (*pmapi.Context, []pdu.PMID) {
 	b.Helper()
 	path := os.Getenv("PCP_BENCH_ARCHIVE")

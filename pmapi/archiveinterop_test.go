@@ -42,7 +42,8 @@ func archiveBases(t testing.TB) []string {
 	return bases
 }
 
-// otherwiseRead are archives of which the C library reads something else, and why. What is said of them here is not compared.
+// otherwiseRead are archives of which the C library reads something else, and why. What is said of
+// them here is not compared.
 var otherwiseRead = map[string]struct {
 	why       string
 	unindexed bool // the C library reads it without its index
@@ -107,9 +108,10 @@ func TestInteropIgnoreMarks(t *testing.T) {
 
 // A replay compares what the C library and a context answer to requests of an archive.
 //
-// The C library may contradict itself: what it interpolates depends on what it has read before for other requests and other
-// metrics, the index misleads it, and of times less than a millisecond after the end it knows the values or not. An answer
-// that differs is taken for right if a fresh context of the C library, with the index or without, gives it.
+// The C library may contradict itself: what it interpolates depends on what it has read before for
+// other requests and other metrics, the index misleads it, and of times less than a millisecond
+// after the end it knows the values or not. An answer that differs is taken for right if a fresh
+// context of the C library, with the index or without, gives it.
 type replay struct {
 	*testing.T
 	base         string
@@ -120,7 +122,8 @@ type replay struct {
 	crashes      int
 }
 
-// mostContradicted is how many of a hundred answers of the C library may be others than those of a fresh context of it.
+// mostContradicted is how many of a hundred answers of the C library may be others than those of a
+// fresh context of it.
 const mostContradicted = 15
 
 func newReplay(t *testing.T, base string, end time.Time) *replay {
@@ -145,8 +148,8 @@ func newReplay(t *testing.T, base string, end time.Time) *replay {
 
 func (r *replay) name() string { return strings.TrimPrefix(r.base, testArchives+"/") }
 
-// compare makes requests. After one at which the C library crashes it goes on with a fresh context, from the next that sets
-// the mode.
+// compare makes requests. After one at which the C library crashes it goes on with a fresh context,
+// from the next that sets the mode.
 func (r *replay) compare(requests []string) {
 	r.Helper()
 	if why := otherwiseRead[r.name()].why; why != "" {
@@ -243,8 +246,8 @@ func answerTime(answer string) (t time.Time, ok bool) {
 	return time.Unix(sec, nsec), n == 2
 }
 
-// contradicts reports whether a fresh context of the C library gives our answer to a fetch: to all of it, or for each metric
-// of which the values differ.
+// contradicts reports whether a fresh context of the C library gives our answer to a fetch: to all
+// of it, or for each metric of which the values differ.
 func (r *replay) contradicts(profile []string, mode, q, want, got string) bool {
 	at, ok := answerTime(got)
 	if !ok || !strings.HasPrefix(q, "fetch") && q != "record" {
@@ -267,8 +270,8 @@ func (r *replay) contradicts(profile []string, mode, q, want, got string) bool {
 	return true
 }
 
-// follows reports whether a fresh context of the C library gives our answer to a fetch in ModeInterp after the one before, on which
-// values across a mark depend.
+// follows reports whether a fresh context of the C library gives our answer to a fetch in
+// ModeInterp after the one before, on which values across a mark depend.
 func (r *replay) follows(profile []string, q0, q, got0, got string) bool {
 	at0, ok0 := answerTime(got0)
 	at, ok := answerTime(got)
@@ -280,7 +283,8 @@ func (r *replay) follows(profile []string, q0, q, got0, got string) bool {
 	return r.freshly(append(slices.Clone(profile), mode, q0), q, got)
 }
 
-// freshly reports whether a fresh context of the C library gives an answer, with the index or without.
+// freshly reports whether a fresh context of the C library gives an answer, with the index or
+// without.
 func (r *replay) freshly(before []string, q, answer string) bool {
 	for _, base := range []string{r.base, r.unindexed} {
 		for _, first := range []string{"label", "end"} {

@@ -16,8 +16,9 @@ import (
 
 const malformedMetric = "sample.seconds"
 
-// openMalformed opens the recorded archive of version 3, of which it takes the files with suffixes, with a malformed record in the
-// middle. It also returns the times of the metric's records before that and after it.
+// openMalformed opens the recorded archive of version 3, of which it takes the files with suffixes,
+// with a malformed record in the middle. It also returns the times of the metric's records before
+// that and after it.
 func openMalformed(t *testing.T, suffixes ...string) (c *pmapi.Context, before, after []time.Time) {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -52,7 +53,8 @@ func openMalformed(t *testing.T, suffixes ...string) (c *pmapi.Context, before, 
 	return open(), times[:middle], times[middle+1:]
 }
 
-// recordTimes are the times of the metric's records in the mode that is set, until there is an error, which is to be end.
+// recordTimes are the times of the metric's records in the mode that is set, until there is an
+// error, which is to be end.
 func recordTimes(t *testing.T, c *pmapi.Context, end error) (times []time.Time) {
 	t.Helper()
 	ids, err := c.Lookup(t.Context(), []string{malformedMetric})
@@ -71,7 +73,8 @@ func recordTimes(t *testing.T, c *pmapi.Context, end error) (times []time.Time) 
 	}
 }
 
-// TestMalformedBack reads from the end up to a malformed record, though no index leads to the records after it.
+// TestMalformedBack reads from the end up to a malformed record, though no index leads to the
+// records after it.
 func TestMalformedBack(t *testing.T) {
 	c, before, after := openMalformed(t, "0", "1", "2", "meta")
 	if got := recordTimes(t, c, pdu.ErrLogRec); !slices.EqualFunc(got, before, time.Time.Equal) {
@@ -98,7 +101,8 @@ func TestMalformedBack(t *testing.T) {
 	}
 }
 
-// TestMalformedEvery has one error for all rows that cannot be had, and the rows after them, to which the index leads.
+// TestMalformedEvery has one error for all rows that cannot be had, and the rows after them, to
+// which the index leads.
 func TestMalformedEvery(t *testing.T) {
 	c, before, after := openMalformed(t, "0", "1", "2", "index", "meta")
 	g := c.Group()

@@ -431,8 +431,8 @@ func (q *requester) profile() string {
 	return text
 }
 
-// firstWord is a name up to its first space, unless the C library takes that for another name, of which the first
-// word is only the beginning of it.
+// firstWord is a name up to its first space, unless the C library takes that for another name, of
+// which the first word is only the beginning of it.
 func (q *requester) firstWord(d pdu.InDom, name string) string {
 	word, _, _ := strings.Cut(name, " ")
 	for _, i := range q.insts[d] {

@@ -14,8 +14,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// openChangedBlocks opens an archive of one metric, shop.sold, whose instances 0 to 5 have the values 10 to 15 in each of three records. In the
-// second one, change has changed where their blocks are.
+// openChangedBlocks opens an archive of one metric, shop.sold, whose instances 0 to 5 have the
+// values 10 to 15 in each of three records. In the second one, change has changed where their
+// blocks are.
 func openChangedBlocks(t *testing.T, version int, change func(index []byte)) *pmapi.Context {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "shop")
@@ -77,7 +78,8 @@ func openChangedBlocks(t *testing.T, version int, change func(index []byte)) *pm
 	return c
 }
 
-// Derived metrics have the values and errors of the metrics themselves, however these are in the archive.
+// Derived metrics have the values and errors of the metrics themselves, however these are in the
+// archive.
 func TestDerivedOfChangedBlocks(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -19,8 +19,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdago"
 )
 
-// A collector, its agents and their clients work in one bubble of testing/synctest, where time passes only
-// while all of them wait: pauses, slow agents and time-outs take no time, and Close leaves nothing behind.
+// A collector, its agents and their clients work in one bubble of testing/synctest, where time
+// passes only while all of them wait: pauses, slow agents and time-outs take no time, and Close
+// leaves nothing behind.
 func TestCollectorInBubble(t *testing.T) {
 	began := time.Now()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,26 +13,29 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Columns are the values of a Group over time, for programs that compute with them or plot them: a column for each Item,
-// and for each instance of a Set.
+// Columns are the values of a Group over time, for programs that compute with them or plot them: a
+// column for each Item, and for each instance of a Set.
 type Columns struct {
 	Times []time.Time // of the rows
-	// Columns are in the order in which their metrics were added to the group, those of a Set in the order in which its
-	// instances had their first values.
+	// Columns are in the order in which their metrics were added to the group, those of a Set in
+	// the order in which its instances had their first values.
 	Columns []Column
 }
 
-// A Column has the values of one instance, or of a metric without instances, in the rows of Columns.
+// A Column has the values of one instance, or of a metric without instances, in the rows of
+// Columns.
 type Column struct {
 	Metric   string // as it was added to the group
 	Instance string // its name, or its number if it has no name; empty for a metric without instances
-	// Values has a number for each row: NaN where there is none, as for an instance that is not there, in a gap, and in the
-	// first row of a rate. Numbers are in the units that Scale has chosen; a time.Duration is in seconds. A text has none.
+	// Values has a number for each row: NaN where there is none, as for an instance that is not
+	// there, in a gap, and in the first row of a rate. Numbers are in the units that Scale has
+	// chosen; a time.Duration is in seconds. A text has none.
 	Values []float64
 }
 
-// Values are those of the first column of a metric and an instance, which may be the instance's name up to its first space, and
-// is empty for a metric without instances. Nil means that there is no such column.
+// Values are those of the first column of a metric and an instance, which may be the instance's
+// name up to its first space, and is empty for a metric without instances. Nil means that there is
+// no such column.
 func (c *Columns) Values(metric, instance string) []float64 {
 	var values []float64
 	for i := range c.Columns {
@@ -50,17 +53,19 @@ func (c *Columns) Values(metric, instance string) []float64 {
 	return values
 }
 
-// MaxColumnValues is the greatest number of values, columns by rows, that Group.Columns reads: 512 MiB of them.
+// MaxColumnValues is the greatest number of values, columns by rows, that Group.Columns reads: 512
+// MiB of them.
 const MaxColumnValues = 1 << 26
 
-// presizedValues is how many values there is space for from the start on, as far as the window of time tells how many there will
-// be. A wrong window of a damaged archive does not take more.
+// presizedValues is how many values there is space for from the start on, as far as the window of
+// time tells how many there will be. A wrong window of a damaged archive does not take more.
 const presizedValues = 1 << 20
 
-// Columns reads the rows of Every at an interval, from the position on up to the time end, the earlier one on
-// the way back; a zero end is that of the archive. What it has read it returns with an error, too: that of a fetch, and pdu.ErrTooBig
-// for more than MaxColumnValues. When ctx ends, it returns what it has without an error, so that a time-out ends it on
-// a collector, where it waits as Every does. Err has the errors of single metrics.
+// Columns reads the rows of Every at an interval, from the position on up to the time end, the
+// earlier one on the way back; a zero end is that of the archive. What it has read it returns with
+// an error, too: that of a fetch, and pdu.ErrTooBig for more than MaxColumnValues. When ctx ends,
+// it returns what it has without an error, so that a time-out ends it on a collector, where it
+// waits as Every does. Err has the errors of single metrics.
 //
 //	g := c.Group()
 //	pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
@@ -142,7 +147,8 @@ func (r *columnReader) presize(ctx context.Context, begin, end time.Time, interv
 	return nil
 }
 
-// align puts the columns in the order of the group's members, which a Tree changes, and makes those of new ones.
+// align puts the columns in the order of the group's members, which a Tree changes, and makes those
+// of new ones.
 func (r *columnReader) align() {
 	for i, m := range r.group.members {
 		if i < len(r.members) && r.members[i].member == m {
@@ -261,7 +267,8 @@ func (e *Events[T]) initColumns(*memberColumns) {}
 
 func (e *Events[T]) addToColumns(*memberColumns) {}
 
-// columnValue is the number that a value is. It is given a pointer, which an interface holds without an allocation.
+// columnValue is the number that a value is. It is given a pointer, which an interface holds
+// without an allocation.
 func columnValue[T any](p *T) (v float64, ok bool) {
 	switch p := any(p).(type) {
 	case *float64:

@@ -86,7 +86,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsInstances has an instance come again with another number, and the number go to another.
+// TestColumnsInstances has an instance come again with another number, and the number go to
+// another.
 func TestColumnsInstances(t *testing.T) {
 	m := newMadeArchive()
 	m.metric("made.load", pdu.Desc{PMID: loadID, Type: pdu.TypeDouble, InDom: madeDomain, Sem: pdu.SemInstant})
@@ -182,7 +183,8 @@ func dayOfMetrics(t testing.TB, metrics int) *madeArchive {
 	return m
 }
 
-// BenchmarkDay replays 24 hours of 10 metrics, of an archive with 1,000, second by second: one operation is the whole day.
+// BenchmarkDay replays 24 hours of 10 metrics, of an archive with 1,000, second by second: one
+// operation is the whole day.
 func BenchmarkDay(b *testing.B) {
 	c := dayOfMetrics(b, 1000).open(b, pmapi.ArchiveOptions{})
 	for _, interval := range []time.Duration{time.Second, time.Minute} {

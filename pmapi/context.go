@@ -102,9 +102,9 @@ func (c *Context) Disconnected() bool {
 	}
 }
 
-// Dup opens another context on the same source, with the same profile and, if that is
-// a collector, a connection of its own. With Dialer.AutoReconnect, what is checked after a
-// Gap is copied, too, and there need not be a connection at present. The counterpart of pmDupContext(3).
+// Dup opens another context on the same source, with the same profile and, if that is a collector,
+// a connection of its own. With Dialer.AutoReconnect, what is checked after a Gap is copied, too,
+// and there need not be a connection at present. The counterpart of pmDupContext(3).
 func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	var src source.Source
 	err := c.inTurn(ctx, func() (err error) {
@@ -120,8 +120,8 @@ func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	return d, nil
 }
 
-// waitTurn waits for the turn, which endTurn gives back. It fails from the moment of Close on, which is before the source
-// is closed: a loop that Close wakes must not be served once more.
+// waitTurn waits for the turn, which endTurn gives back. It fails from the moment of Close on,
+// which is before the source is closed: a loop that Close wakes must not be served once more.
 func (c *Context) waitTurn(ctx context.Context) error {
 	if ctx == nil {
 		panic("pmapi: the context.Context is nil")

@@ -20,7 +20,8 @@ func (s slowToClose) Close() error {
 	return nil
 }
 
-// No request is served from the moment on in which Close is called, even if the source takes its time.
+// No request is served from the moment on in which Close is called, even if the source takes its
+// time.
 func TestNotServedWhileClosing(t *testing.T) {
 	var c *Context
 	errs := map[string]error{}

@@ -99,13 +99,13 @@ type Derived struct {
 // A DerivedError says why an expression cannot be used. It wraps pdu.ErrBadDerive.
 type DerivedError struct {
 	Name, Expr string
-	// Offset is where in Expr the parser gave up, -1 for an empty one; 0 if the expression is well-formed and makes no sense with
-	// the metrics of the source.
+	// Offset is where in Expr the parser gave up, -1 for an empty one; 0 if the expression is
+	// well-formed and makes no sense with the metrics of the source.
 	Offset int
 	// Message is the text of the C library; it may be empty.
 	Message string
-	// Part is the innermost operation of Expr that makes no sense with the metrics of the source, as the C library writes it;
-	// empty for other errors.
+	// Part is the innermost operation of Expr that makes no sense with the metrics of the source,
+	// as the C library writes it; empty for other errors.
 	Part string
 
 	whole bool // it is about the whole of Expr, not a place in it
@@ -126,7 +126,8 @@ func (e *DerivedError) Error() string {
 // Unwrap returns pdu.ErrBadDerive.
 func (e *DerivedError) Unwrap() error { return pdu.ErrBadDerive }
 
-// Define defines a metric. The error is a *DerivedError. The counterpart of pmRegisterDerivedMetric(3).
+// Define defines a metric. The error is a *DerivedError. The counterpart of
+// pmRegisterDerivedMetric(3).
 func (d *Derived) Define(name, expr string) error {
 	d.hook()
 	return derivedError(d.set.Add(name, expr))
@@ -147,19 +148,19 @@ func derivedError(err error) error {
 //	disk.util(helptext) = "which may have
 //	several lines"
 //
-// An expression goes on in the next line after a backslash at the end. A line "#control NAME=VALUE,..." sets options as Control does,
-// unless that or PCP_DERIVED_CONTROL has set them.
+// An expression goes on in the next line after a backslash at the end. A line "#control
+// NAME=VALUE,..." sets options as Control does, unless that or PCP_DERIVED_CONTROL has set them.
 //
-// n is how many metrics were defined. What is wrong in a file does not keep the rest from being read: the error joins, with
-// errors.Join, one for each mistake, with the file, the line and the text of the C library. The counterpart of
-// pmLoadDerivedConfig(3).
+// n is how many metrics were defined. What is wrong in a file does not keep the rest from being
+// read: the error joins, with errors.Join, one for each mistake, with the file, the line and the
+// text of the C library. The counterpart of pmLoadDerivedConfig(3).
 func (d *Derived) Load(path string) (n int, err error) {
 	d.hook()
 	return d.set.Load(path)
 }
 
-// Control sets options for what is defined and opened from then on: NAME=VALUE with commas between, as in the environment variable
-// PCP_DERIVED_CONTROL, which LoadEnv reads first.
+// Control sets options for what is defined and opened from then on: NAME=VALUE with commas between,
+// as in the environment variable PCP_DERIVED_CONTROL, which LoadEnv reads first.
 //
 //	GLOBAL_LIMIT     how many metrics can be defined, -1 for no limit
 //	CONTEXT_LIMIT    how many Context.Derive defines for one context, -1 for no limit
@@ -169,15 +170,17 @@ func (d *Derived) Load(path string) (n int, err error) {
 //	OPTION_NOVALUE   1 for no values, instead of an error, of metrics in expressions that the source does not have: each of type U32,
 //	                 discrete, without units and instances
 //
-// The error is about the first that is wrong; those before it are set. The counterpart of pmSetDerivedControl(3) of PCP 7.
+// The error is about the first that is wrong; those before it are set. The counterpart of
+// pmSetDerivedControl(3) of PCP 7.
 func (d *Derived) Control(options string) error {
 	d.hook()
 	return d.set.Control(options, true)
 }
 
-// DerivedFromEnv loads the files that the C library loads: those of the environment variable PCP_DERIVED_CONFIG, files and
-// directories with colons between, none if it is empty; if it is not set, those below config/derived in $PCP_VAR_DIR of the
-// environment or of /etc/pcp.conf. There are definitions even if there is an error.
+// DerivedFromEnv loads the files that the C library loads: those of the environment variable
+// PCP_DERIVED_CONFIG, files and directories with colons between, none if it is empty; if it is not
+// set, those below config/derived in $PCP_VAR_DIR of the environment or of /etc/pcp.conf. There are
+// definitions even if there is an error.
 func DerivedFromEnv() (*Derived, error) {
 	d := new(Derived)
 	return d, d.LoadEnv()
@@ -220,10 +223,10 @@ func (d *Derived) loadEnv() error {
 	return errors.Join(errs...)
 }
 
-// Derive defines a derived metric for this context alone, and for those that Dup makes of it. What is refused is not defined, as it
-// is in C. Errors: a *DerivedError; not if the
-// source has no metric of a name in it, which may come: until then the name is unknown to Lookup.
-// The counterpart of pmAddDerivedMetric(3).
+// Derive defines a derived metric for this context alone, and for those that Dup makes of it. What
+// is refused is not defined, as it is in C. Errors: a *DerivedError; not if the source has no
+// metric of a name in it, which may come: until then the name is unknown to Lookup. The counterpart
+// of pmAddDerivedMetric(3).
 func (c *Context) Derive(ctx context.Context, name, expr string) error {
 	return c.fail("derive", name, c.inTurn(ctx, func() error { return c.src.(*derivedOverlay).add(ctx, name, expr) }))
 }

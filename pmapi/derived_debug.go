@@ -12,21 +12,21 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/derived"
 )
 
-// A DerivedDebug prints what is done with derived metrics in the form of the C library's debug option derive: definitions, what is
-// wrong in files of them, names that are looked up, and metrics that are bound to those of a source. The C library prints more of
-// names in an archive.
+// A DerivedDebug prints what is done with derived metrics in the form of the C library's debug
+// option derive: definitions, what is wrong in files of them, names that are looked up, and metrics
+// that are bound to those of a source. The C library prints more of names in an archive.
 type DerivedDebug struct {
 	Writer io.Writer
-	// Parsed, Bound and Computed print expressions, too, as trees with addresses that only say which part is which: as they are
-	// parsed, with their tokens; as they are bound; and with the values of each fetch. They are the C library's options appl0, appl1
-	// and appl2.
+	// Parsed, Bound and Computed print expressions, too, as trees with addresses that only say
+	// which part is which: as they are parsed, with their tokens; as they are bound; and with the
+	// values of each fetch. They are the C library's options appl0, appl1 and appl2.
 	Parsed, Bound, Computed bool
 	// Desc is the lines about a descriptor, as pmPrintDesc(3) prints them; nil for none.
 	Desc func(pdu.Desc) string
 }
 
-// SetDebug makes all that is done with the definitions be printed, at once those of event records' metrics; nil for nothing but what
-// Control says. It must be called before there are contexts.
+// SetDebug makes all that is done with the definitions be printed, at once those of event records'
+// metrics; nil for nothing but what Control says. It must be called before there are contexts.
 func (d *Derived) SetDebug(debug *DerivedDebug) {
 	d.given.Store(debug)
 	d.controlled(d.set.Controls())
@@ -44,7 +44,8 @@ func (d *Derived) hook() {
 	})
 }
 
-// controlled has options of debugging take effect beside SetDebug, without which it is the standard error that is written to.
+// controlled has options of debugging take effect beside SetDebug, without which it is the standard
+// error that is written to.
 func (d *Derived) controlled(c derived.Controls) {
 	debug := d.given.Load()
 	if c.DebugSyntax || c.DebugSemantics || c.DebugEval {
@@ -58,7 +59,8 @@ func (d *Derived) controlled(c derived.Controls) {
 	d.debug.Store(debug)
 }
 
-// globalsBefore is how many global metrics the C library has before those that are defined: those of event records.
+// globalsBefore is how many global metrics the C library has before those that are defined: those
+// of event records.
 const globalsBefore = firstDerived - 1
 
 func (d *DerivedDebug) printf(format string, args ...any) {
@@ -76,14 +78,16 @@ func (d *DerivedDebug) parsed(name, text string, failed *derived.SyntaxError) {
 	derived.Trace(d.Writer, text, failed)
 }
 
-// opened prints that a context has been opened, which has so many metrics beside those of event records.
+// opened prints that a context has been opened, which has so many metrics beside those of event
+// records.
 func (d *DerivedDebug) opened(metrics int) {
 	if d != nil && d.Bound {
 		d.printf("__dmopencontext(->ctx 0) called, %d derived metrics\n", metrics+globalsBefore)
 	}
 }
 
-// predefined prints the definitions of event records' metrics, which the C library has before all others.
+// predefined prints the definitions of event records' metrics, which the C library has before all
+// others.
 func (d *DerivedDebug) predefined() {
 	if d == nil {
 		return
@@ -125,8 +129,8 @@ func (d *DerivedDebug) lookedUp(name string, m *derivedMetric) {
 	}
 }
 
-// bound prints whether a metric could be bound, by its index. derivedOf is the derived metric that a name in it stands for, or nil;
-// isKnown tells whether there is any metric of a name.
+// bound prints whether a metric could be bound, by its index. derivedOf is the derived metric that
+// a name in it stands for, or nil; isKnown tells whether there is any metric of a name.
 func (d *DerivedDebug) bound(index int, m *derivedMetric, derivedOf func(name string) *derivedMetric, isKnown func(name string) bool) {
 	unknown, ok := errors.AsType[*derived.UnknownError](m.err)
 	mistaken, _ := errors.AsType[*derived.SemanticError](m.err)

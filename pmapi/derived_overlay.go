@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A derivedOverlay adds derived metrics to a source. They are bound to the metrics of the source when they are first needed, and
-// again when names may stand for something else.
+// A derivedOverlay adds derived metrics to a source. They are bound to the metrics of the source
+// when they are first needed, and again when names may stand for something else.
 type derivedOverlay struct {
 	source.Source
 	list    []*derivedMetric
@@ -52,8 +52,8 @@ type derivedMetric struct {
 // derivedDomain is the domain of PMIDs of derived metrics.
 const derivedDomain pdu.Domain = 511
 
-// PMIDs of derived metrics for all contexts go up from the first, those of one context go down from the last; the first three
-// are those of event records.
+// PMIDs of derived metrics for all contexts go up from the first, those of one context go down from
+// the last; the first three are those of event records.
 const (
 	firstDerived      = 3
 	derivedItems      = pdu.MaxItem + 1
@@ -121,8 +121,9 @@ func isDerived(id pdu.PMID) bool { return id.Domain() == derivedDomain }
 
 func (o *derivedOverlay) mine(id pdu.PMID) bool { return isDerived(id) && o.byID[id] != nil }
 
-// bind binds those of metrics that are not bound, and looks again at the others if names may stand for something else. A metric
-// whose operands are still the same stays bound, since delta and rate remember values. The error is that of the source.
+// bind binds those of metrics that are not bound, and looks again at the others if names may stand
+// for something else. A metric whose operands are still the same stays bound, since delta and rate
+// remember values. The error is that of the source.
 func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) error {
 	o.epoch = o.Source.Epoch()
 	descs := map[string]pdu.Desc{}
@@ -575,7 +576,8 @@ func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu
 			return err
 		}
 	}
-	// A mark of an archive, which changes the epoch too, is no reason to forget: as in the C library there are rates across it.
+	// A mark of an archive, which changes the epoch too, is no reason to forget: as in the C
+	// library there are rates across it.
 	o.last = o.Source.Epoch()
 	o.fetch++
 	if err := o.compute(ctx); err != nil {
@@ -659,8 +661,8 @@ func (o *derivedOverlay) copyTo(r *pdu.Result) error {
 	return nil
 }
 
-// instanceNames are the names of instances, for functions that choose by name. They are asked for when there is an instance whose
-// name is not known.
+// instanceNames are the names of instances, for functions that choose by name. They are asked for
+// when there is an instance whose name is not known.
 type instanceNames struct {
 	overlay *derivedOverlay
 	ctx     context.Context // of the fetch

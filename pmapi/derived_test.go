@@ -298,7 +298,8 @@ func TestDerivedConstantDomain(t *testing.T) {
 	}
 }
 
-// TestDerivedRefused hears of a metric that makes no sense when it is looked up, once for each context.
+// TestDerivedRefused hears of a metric that makes no sense when it is looked up, once for each
+// context.
 func TestDerivedRefused(t *testing.T) {
 	ctx := t.Context()
 	var refused []pmapi.DerivedError
@@ -336,8 +337,8 @@ func TestDerivedRefused(t *testing.T) {
 	}
 }
 
-// TestDerivedGroup reads a derived metric in a group, and across the loss of a connection: there is no rate at the first fetch
-// after it.
+// TestDerivedGroup reads a derived metric in a group, and across the loss of a connection: there is
+// no rate at the first fetch after it.
 func TestDerivedGroup(t *testing.T) {
 	ctx := t.Context()
 	src, c := derivedSource(t)
@@ -371,7 +372,8 @@ func TestDerivedGroup(t *testing.T) {
 	}
 }
 
-// TestDerivedStaysBound has names change: delta and rate go on, also of a metric that is asked for twice.
+// TestDerivedStaysBound has names change: delta and rate go on, also of a metric that is asked for
+// twice.
 func TestDerivedStaysBound(t *testing.T) {
 	ctx := t.Context()
 	src, c := derivedSource(t)

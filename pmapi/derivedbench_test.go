@@ -20,8 +20,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// cpuTime is the time of processors that the program has used, which other programs on the machine change less than that of
-// clocks.
+// cpuTime is the time of processors that the program has used, which other programs on the machine
+// change less than that of clocks.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var r syscall.Rusage
@@ -54,7 +54,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// cProgram builds a program of testdata, and returns a function that runs it and returns the numbers of its answer.
+// cProgram builds a program of testdata, and returns a function that runs it and returns the
+// numbers of its answer.
 func cProgram(b *testing.B, name string) func(args ...any) []float64 {
 	b.Helper()
 	program := pcptest.BuildC(b, filepath.Join("testdata", name+".c"), "-O2", "-Wall", "-lpcp", "-lpcp_import")
@@ -79,8 +80,9 @@ func cProgram(b *testing.B, name string) func(args ...any) []float64 {
 	}
 }
 
-// BenchmarkDerivedOfC fetches derived metrics of 1,000 instances from an archive, with the C library and with ours in turn: the time
-// of processors for a fetch. The first is of the operands themselves.
+// BenchmarkDerivedOfC fetches derived metrics of 1,000 instances from an archive, with the C
+// library and with ours in turn: the time of processors for a fetch. The first is of the operands
+// themselves.
 func BenchmarkDerivedOfC(b *testing.B) {
 	run := cProgram(b, "derivedbench")
 	archive := filepath.Join(b.TempDir(), "archive")
@@ -135,9 +137,10 @@ func fetchDerived(b *testing.B, archive, expr string, fetches int) float64 {
 	return float64((cpuTime(b) - begin).Nanoseconds()) / float64(fetches)
 }
 
-// BenchmarkDerivedLoad loads the definitions that PCP has, and ten copies of them, with the C library and with ours in turn: the time of
-// processors. The C library cannot load definitions twice in a process, so that much of the time of the first case is that of its
-// start; ours is the mean of several loads.
+// BenchmarkDerivedLoad loads the definitions that PCP has, and ten copies of them, with the C
+// library and with ours in turn: the time of processors. The C library cannot load definitions
+// twice in a process, so that much of the time of the first case is that of its start; ours is the
+// mean of several loads.
 func BenchmarkDerivedLoad(b *testing.B) {
 	run := cProgram(b, "derivedbench")
 	path := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "config", "derived")

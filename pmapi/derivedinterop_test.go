@@ -126,8 +126,9 @@ var derivedFaults = []struct {
 	{regexp.MustCompile(`rescale\(.*wrap\.`), "rounding overflows near the greatest integer"},
 }
 
-// newer are expressions that PCP 7 takes and PCP 6.0.3 may not: a constant guard chooses when the metrics are known, so that the
-// other alternative may be unknown, and there are changes of any expression, of which 6.0.3 says ofChanges.
+// newer are expressions that PCP 7 takes and PCP 6.0.3 may not: a constant guard chooses when the
+// metrics are known, so that the other alternative may be unknown, and there are changes of any
+// expression, of which 6.0.3 says ofChanges.
 var (
 	newer     = regexp.MustCompile(`^[(]*(!|[0-9]|defined\()[^?]*\?|\b(delta|rate|instant)\(`)
 	ofChanges = regexp.MustCompile(`Metric name expected to follow (delta|rate|instant)\(`)
@@ -135,8 +136,9 @@ var (
 
 var extremes = regexp.MustCompile(`\b(max|min)\(`)
 
-// beginAlike reports whether ours are C's values but for the last ones of fetches: a choice has more values than instances where its
-// first alternative is the shorter one, and C reads the other instances from memory that is not its own.
+// beginAlike reports whether ours are C's values but for the last ones of fetches: a choice has
+// more values than instances where its first alternative is the shorter one, and C reads the other
+// instances from memory that is not its own.
 func beginAlike(c, ours string) bool {
 	theirs, mine := strings.Split(c, " ["), strings.Split(ours, " [")
 	if len(theirs) != len(mine) {
@@ -152,8 +154,8 @@ func beginAlike(c, ours string) bool {
 	return true
 }
 
-// invented reports whether C's values are ours but for fetches at which ours has none: max and min of no values are whatever was in the
-// memory.
+// invented reports whether C's values are ours but for fetches at which ours has none: max and min
+// of no values are whatever was in the memory.
 func invented(c, ours string) bool {
 	theirs, mine := strings.Split(c, " ["), strings.Split(ours, " [")
 	if len(theirs) != len(mine) || theirs[0] != mine[0] {
@@ -227,7 +229,8 @@ func listed(t *testing.T) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-// TestInteropDerivedArchive compares descriptors, values and errors of listed expressions and of generated ones.
+// TestInteropDerivedArchive compares descriptors, values and errors of listed expressions and of
+// generated ones.
 func TestInteropDerivedArchive(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	exprs := listed(t)
@@ -252,8 +255,8 @@ func TestInteropDerivedArchive(t *testing.T) {
 	t.Logf("%d expressions, %d of them refused", len(exprs), refused)
 }
 
-// TestInteropDerivedMarks compares delta and rate on archives of PCP's test-suite in which there are marks, instances come and go,
-// and fetches fail.
+// TestInteropDerivedMarks compares delta and rate on archives of PCP's test-suite in which there
+// are marks, instances come and go, and fetches fail.
 func TestInteropDerivedMarks(t *testing.T) {
 	const dir, fetches = "/var/lib/pcp/testsuite/archives/", 60
 	pcptest.Need(t, dir)
@@ -313,7 +316,8 @@ func changesIn(t *testing.T, archive string) (exprs []string) {
 	return exprs
 }
 
-// TestInteropDerivedHost compares what listed expressions are on a collector, and values where those stay the same.
+// TestInteropDerivedHost compares what listed expressions are on a collector, and values where
+// those stay the same.
 func TestInteropDerivedHost(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample", "linux"}})
@@ -387,7 +391,8 @@ func (g exprMaker) expr(depth int) string {
 	return m + "[" + g.pick("red", "bin-300", "1 minute", "1", "m-00", "nosuch", "sda") + "]"
 }
 
-// ternary is a choice between values of one type: all of the same instances, or with some missing, or of none.
+// ternary is a choice between values of one type: all of the same instances, or with some missing,
+// or of none.
 func (g exprMaker) ternary(guard string) string {
 	list := []string{"sample.long.bin", "sample.bin", "sample.part_bin", "sample.long.one", "sample.long.ten", "matchinst(/bin-[1-5]/, sample.long.bin)",
 		"matchinst(!/bin-[14]/, sample.bin)", "sample.part_bin[bin-300]", "instant(sample.long.hundred)", "sample.colour"}

@@ -24,18 +24,19 @@ const errNotSupported pdu.Error = -95
 // "unix:", "unix:///run/x.socket", or "local:", which is the socket or else TCP on
 // this computer. Ports are tried in their order.
 //
-// With AutoReconnect, Dial succeeds also if no connection can be made at present: then requests fail,
-// until one can. It fails for a bad specification, and when ctx has ended.
+// With AutoReconnect, Dial succeeds also if no connection can be made at present: then requests
+// fail, until one can. It fails for a bad specification, and when ctx has ended.
 //
-// Errors: pdu.ErrNotHost for an empty specification; pdu.ErrGeneric or EINVAL for a malformed
-// one, as of ParseHost but in one line; errors.ErrUnsupported for compression, and for TLS, a login or a container where
-// the collector has no such thing; why a login failed, as package sasl has it;
+// Errors: pdu.ErrNotHost for an empty specification; pdu.ErrGeneric or EINVAL for a malformed one,
+// as of ParseHost but in one line; errors.ErrUnsupported for compression, and for TLS, a login or a
+// container where the collector has no such thing; why a login failed, as package sasl has it;
 // EHOSTUNREACH (syscall.EHOSTUNREACH) for a host without an address; pdu.ErrTimeout for no
-// connection within ConnectTimeout or no handshake within HandshakeTimeout; pdu.ErrPermission
-// or pdu.ErrConnLimit if the collector refuses the client; pdu.ErrIPC for a peer that closes the
-// connection in the handshake, or is no collector; pdu.ErrTLS for a handshake of TLS that fails, as for a certificate that is not trusted,
-// pdu.ErrNotConn for a tls.conf that cannot be used, and pdu.ErrNeedClientCert for a collector that
-// wants a certificate; or what the network reports. A certificate of the client that the collector refuses is seen at the first request. Their texts
+// connection within ConnectTimeout or no handshake within HandshakeTimeout; pdu.ErrPermission or
+// pdu.ErrConnLimit if the collector refuses the client; pdu.ErrIPC for a peer that closes the
+// connection in the handshake, or is no collector; pdu.ErrTLS for a handshake of TLS that fails, as
+// for a certificate that is not trusted, pdu.ErrNotConn for a tls.conf that cannot be used, and
+// pdu.ErrNeedClientCert for a collector that wants a certificate; or what the network reports. A
+// certificate of the client that the collector refuses is seen at the first request. Their texts
 // name the host and the port, or the path of the socket.
 func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	n := d.complete()

@@ -58,16 +58,19 @@ type Dialer struct {
 	Proxy HostPort
 	// Socket is the unix socket of "unix:" and "local:"; empty means DefaultSocket.
 	Socket string
-	// Secure says whether connections are encrypted whose specification does not say so. "pcps://web1" enforces it, and
-	// "pcps://web1?secure=relaxed" has it if the collector can. Those of Local are never encrypted.
+	// Secure says whether connections are encrypted whose specification does not say so.
+	// "pcps://web1" enforces it, and "pcps://web1?secure=relaxed" has it if the collector can.
+	// Those of Local are never encrypted.
 	Secure Secure
-	// TLS is the configuration of encrypted connections, for TLS clients; its ServerName, if empty, is the name of the host.
-	// Nil is that of DialerFromEnv, which is PCP's, or else an empty one: the collector needs a certificate for its name
-	// that the system trusts. Collectors may ask for Certificates.
+	// TLS is the configuration of encrypted connections, for TLS clients; its ServerName, if empty,
+	// is the name of the host. Nil is that of DialerFromEnv, which is PCP's, or else an empty one:
+	// the collector needs a certificate for its name that the system trusts. Collectors may ask for
+	// Certificates.
 	TLS *tls.Config
 	// Names, if not nil, are the names of metrics, instead of the collector's.
 	Names *pmns.Tree
-	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil for none.
+	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil
+	// for none.
 	Derived *Derived
 	// MaxReply is the greatest length of a reply in bytes; 0 means DefaultMaxReply. A
 	// longer reply breaks the connection, with a *LimitError.
@@ -78,8 +81,8 @@ type Dialer struct {
 	AutoReconnect bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
-	// Trace, if not nil, is called with every PDU that has been received or, with out, is going to be sent. It must
-	// not keep or change body. Connections of several contexts call it at once.
+	// Trace, if not nil, is called with every PDU that has been received or, with out, is going to
+	// be sent. It must not keep or change body. Connections of several contexts call it at once.
 	Trace func(out bool, h pdu.Header, body []byte)
 	// Logger receives one record when a context with AutoReconnect loses its connection, or
 	// cannot make its first, and one when it has another; nil means slog.Default(). The
@@ -88,11 +91,13 @@ type Dialer struct {
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Container is the container whose metrics are wanted where a host is named without one; empty means none.
+	// Container is the container whose metrics are wanted where a host is named without one; empty
+	// means none.
 	Container string
-	// AskLogin, if not nil, is called where the collector or the host specification wants a login and the specification
-	// lacks the user or the password. It sets what is empty. An error that it returns is that of Dial. The answers hold for
-	// further connections of the context, unless the login fails.
+	// AskLogin, if not nil, is called where the collector or the host specification wants a login
+	// and the specification lacks the user or the password. It sets what is empty. An error that it
+	// returns is that of Dial. The answers hold for further connections of the context, unless the
+	// login fails.
 	AskLogin func(ctx context.Context, l *Login) error
 
 	identity *identity     // of the context that is opened

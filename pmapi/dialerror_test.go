@@ -22,8 +22,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// listenTCP accepts connections on a TCP port of this computer, until the test ends, and returns the
-// port. f serves each.
+// listenTCP accepts connections on a TCP port of this computer, until the test ends, and returns
+// the port. f serves each.
 func listenTCP(t *testing.T, f func(c *net.TCPConn)) (port string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -182,7 +182,8 @@ func silent(t *testing.T) dialFunc {
 	return serve(t, func(p *pdutest.Peer) { _, _ = io.Copy(io.Discard, p.Stream) })
 }
 
-// The handshake takes as long as its own limit says or, without one, what is left of the connection's.
+// The handshake takes as long as its own limit says or, without one, what is left of the
+// connection's.
 func TestHandshakeTimeout(t *testing.T) {
 	const connecting = 3 * time.Second
 	for _, tt := range []struct {
@@ -220,8 +221,8 @@ func TestHandshakeTimeout(t *testing.T) {
 	}
 }
 
-// With the environment of PCP's tools, "local:" waits for two greetings as long as they do: 20 seconds,
-// whatever PMCD_CONNECT_TIMEOUT says.
+// With the environment of PCP's tools, "local:" waits for two greetings as long as they do: 20
+// seconds, whatever PMCD_CONNECT_TIMEOUT says.
 func TestHandshakeTimeoutFromEnv(t *testing.T) {
 	clearEnv(t)
 	t.Setenv("PMCD_CONNECT_TIMEOUT", "20")

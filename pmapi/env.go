@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// DialerFromEnv makes a Dialer from the environment variables that the C library reads, and one more, and
-// from /etc/pcp.conf for the paths of the socket and of tls.conf:
+// DialerFromEnv makes a Dialer from the environment variables that the C library reads, and one
+// more, and from /etc/pcp.conf for the paths of the socket and of tls.conf:
 //
 //	PMCD_CONNECT_TIMEOUT     ConnectTimeout, in seconds; 0 means no limit; see below
 //	PMCD_REQUEST_TIMEOUT     RequestTimeout, likewise
@@ -30,9 +30,10 @@ import (
 //	PCP_TLSCONF_PATH         where the certificates of TLS are, if TLS is nil; see below
 //	PCP_CONTAINER            Container
 //
-// In tls.conf, /etc/pcp/tls.conf by default, clients find certificates, those of authorities, and whether to look at a
-// collector's at all: as in the C library they do so only with tls-verify-clients, and then not at the name of the host,
-// unless there is "tls-verify-host = true", which the C library ignores.
+// In tls.conf, /etc/pcp/tls.conf by default, clients find certificates, those of authorities, and
+// whether to look at a collector's at all: as in the C library they do so only with
+// tls-verify-clients, and then not at the name of the host, unless there is "tls-verify-host =
+// true", which the C library ignores.
 //
 // HandshakeTimeout is 10 seconds: as with the tools of PCP, neither PMCD_CONNECT_TIMEOUT nor
 // PMCD_REQUEST_TIMEOUT changes how long a collector is waited for that accepts connections but

@@ -11,16 +11,18 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Event is a record of a metric of event records, as Context.Events yields it: with its time, its flags, and its parameters or
-// the number of events that it says were missed. It is valid until the loop goes on; Clone makes a copy that stays.
+// An Event is a record of a metric of event records, as Context.Events yields it: with its time,
+// its flags, and its parameters or the number of events that it says were missed. It is valid until
+// the loop goes on; Clone makes a copy that stays.
 type Event struct {
 	pdu.EventRecord
 	Instance pdu.Instance // of the metric; pdu.NoInst without a name if that has none
 	names    *paramNames
 }
 
-// Events yields the records of a metric of event records, of type EVENT or HIGHRES_EVENT: each once, in the order of the instances and of their
-// records, at once and then at every multiple of the interval. With the option Instance they are those of one instance, else of all.
+// Events yields the records of a metric of event records, of type EVENT or HIGHRES_EVENT: each
+// once, in the order of the instances and of their records, at once and then at every multiple of
+// the interval. With the option Instance they are those of one instance, else of all.
 //
 //	for e, err := range c.Events(ctx, "bash.xtrace.records", time.Second) {
 //		switch {
@@ -31,12 +33,15 @@ type Event struct {
 //		default:
 //			for name, value := range e.Params() {
 //
-// Missed events are records among the others, where the agent tells of them. An error, which stands for no record, is one of Group.Every, or
-// that of the metric, such as pdu.ErrName, or of one instance whose records are malformed; the loop goes on after it, and ends as that of Every does. On archives the
-// interval does not matter: records are those of the archive from the position on, in the direction of the mode.
+// Missed events are records among the others, where the agent tells of them. An error, which stands
+// for no record, is one of Group.Every, or that of the metric, such as pdu.ErrName, or of one
+// instance whose records are malformed; the loop goes on after it, and ends as that of Every does.
+// On archives the interval does not matter: records are those of the archive from the position on,
+// in the direction of the mode.
 //
-// A collector sends each record to a client once: if anything else on the same context fetches the metric, it gets records that are
-// missing here. Agents collect records for a client from its first fetch on. The counterpart of pmFetch(3) with pmUnpackEventRecords(3) and
+// A collector sends each record to a client once: if anything else on the same context fetches the
+// metric, it gets records that are missing here. Agents collect records for a client from its first
+// fetch on. The counterpart of pmFetch(3) with pmUnpackEventRecords(3) and
 // pmUnpackHighResEventRecords(3), and of pmevent(1).
 func (c *Context) Events(ctx context.Context, metric string, interval time.Duration, opts ...ItemOption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -69,8 +74,8 @@ func (e Event) Clone() Event {
 	return e
 }
 
-// Params yields the parameters in their order, by the names of their metrics; by the PMID, such as "29.0.127", for one whose metric
-// has no name. EventRecord.Params has the PMIDs.
+// Params yields the parameters in their order, by the names of their metrics; by the PMID, such as
+// "29.0.127", for one whose metric has no name. EventRecord.Params has the PMIDs.
 func (e Event) Params() iter.Seq2[string, pdu.Atom] {
 	return func(yield func(string, pdu.Atom) bool) {
 		for id, a := range e.EventRecord.Params() {
@@ -85,9 +90,9 @@ func (e Event) Params() iter.Seq2[string, pdu.Atom] {
 	}
 }
 
-// EventValue is the first value of a metric in a record, by one of the names of the metric, or by its PMID in the form of "29.0.127": of a
-// parameter, or of event.flags and event.missed. It becomes a T as with pdu.As. Errors: pdu.ErrValue if the record does not have it;
-// those of pdu.As.
+// EventValue is the first value of a metric in a record, by one of the names of the metric, or by
+// its PMID in the form of "29.0.127": of a parameter, or of event.flags and event.missed. It
+// becomes a T as with pdu.As. Errors: pdu.ErrValue if the record does not have it; those of pdu.As.
 func EventValue[T pdu.Scalar](e Event, metric string) (T, error) {
 	for id, a := range e.Values() {
 		if e.names.isName(id, metric) {
@@ -101,7 +106,8 @@ func EventValue[T pdu.Scalar](e Event, metric string) (T, error) {
 // paramNames are the names of the metrics of parameters.
 type paramNames struct{ known map[pdu.PMID][]string }
 
-// maxParamNames is of how many metrics of parameters the names are looked up, each in a request of its own. Others go by their PMIDs.
+// maxParamNames is of how many metrics of parameters the names are looked up, each in a request of
+// its own. Others go by their PMIDs.
 const maxParamNames = 4096
 
 func (n *paramNames) isName(id pdu.PMID, name string) bool {
@@ -174,8 +180,8 @@ func (r *eventRecords) setValues(ctx context.Context, s pdu.ValueSet) error {
 	return nil
 }
 
-// lookupNames looks up the names of parameters that are new. Records are not fetched again, so that without an answer there is a
-// PMID in place of the name.
+// lookupNames looks up the names of parameters that are new. Records are not fetched again, so that
+// without an answer there is a PMID in place of the name.
 func (r *eventRecords) lookupNames(ctx context.Context) {
 	for i := range r.set.Len() {
 		records, err := r.set.Atom(i, r.desc.Type).Events()

@@ -43,7 +43,8 @@ func eventText(e pmapi.Event, err error, start time.Time) string {
 	return text
 }
 
-// TestEventStream has each record once, what was missed, an outage, and a metric that fails for a while.
+// TestEventStream has each record once, what was missed, an outage, and a metric that fails for a
+// while.
 func TestEventStream(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	src := &pmapitest.Source{Start: start, End: start.Add(9 * time.Second), AutoReconnect: true}

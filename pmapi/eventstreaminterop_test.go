@@ -16,8 +16,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// TestInteropEventStream compares the records of the sample agent, of both types, with those that fetch groups of the C library find.
-// Each has a pmcd of its own, since what the agent has next depends on how often it was asked.
+// TestInteropEventStream compares the records of the sample agent, of both types, with those that
+// fetch groups of the C library find. Each has a pmcd of its own, since what the agent has next
+// depends on how often it was asked.
 func TestInteropEventStream(t *testing.T) {
 	const most = 40
 	for _, metric := range []string{"sample.event.records", "sample.event.highres_records"} {

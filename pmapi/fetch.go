@@ -22,9 +22,9 @@ func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) erro
 	return c.FetchProfile(ctx, nil, ids, r)
 }
 
-// FetchProfile is Fetch with another profile than that of the context, which may be nil for that of the context. It must
-// not change any more: as long as it is the same one, collectors are not told it again. Programs that fetch
-// several selections in turn use it, such as loggers.
+// FetchProfile is Fetch with another profile than that of the context, which may be nil for that of
+// the context. It must not change any more: as long as it is the same one, collectors are not told
+// it again. Programs that fetch several selections in turn use it, such as loggers.
 func (c *Context) FetchProfile(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *pdu.Result) error {
 	err := c.fetch(ctx, p, ids, r)
 	if err != nil {
@@ -48,9 +48,10 @@ func (c *Context) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *
 	return c.src.Fetch(ctx, ids, p, r)
 }
 
-// OnFetch has f called after each fetch of values, also those of groups on the context, with what it gave: for programs
-// that show what they do. f must not keep or change r, which is empty on an error. It may make other requests, and none
-// for values. OnFetch is called before the context is used; nil ends it. Dup does not copy it.
+// OnFetch has f called after each fetch of values, also those of groups on the context, with what
+// it gave: for programs that show what they do. f must not keep or change r, which is empty on an
+// error. It may make other requests, and none for values. OnFetch is called before the context is
+// used; nil ends it. Dup does not copy it.
 func (c *Context) OnFetch(f func(ctx context.Context, r *pdu.Result, err error)) { c.onFetch = f }
 
 // fetched tells of the end of a fetch.

@@ -95,9 +95,10 @@ type fleetMember struct {
 	open func(ctx context.Context) (*Context, error)
 }
 
-// Add adds hosts, each a host specification or archives as of Dialer.OpenSource. Its name is that specification. It makes no request: a host
-// that cannot be reached has a Status that says so. Errors, with none of the hosts added: those of a malformed
-// specification as of Dialer.Dial, pdu.ErrArg for a host that there is already, and pdu.ErrTooBig for more than MaxHosts.
+// Add adds hosts, each a host specification or archives as of Dialer.OpenSource. Its name is that
+// specification. It makes no request: a host that cannot be reached has a Status that says so.
+// Errors, with none of the hosts added: those of a malformed specification as of Dialer.Dial,
+// pdu.ErrArg for a host that there is already, and pdu.ErrTooBig for more than MaxHosts.
 func (f *Fleet[T]) Add(specs ...string) error {
 	members := make([]fleetMember, len(specs))
 	for i, spec := range specs {
@@ -117,13 +118,14 @@ func (f *Fleet[T]) Add(specs ...string) error {
 	return f.add(members)
 }
 
-// AddSource adds a host of any kind: open makes a context on it, which the fleet closes, at first and whenever the one before has lost its
-// connection. It is called by several goroutines and returns when ctx ends.
+// AddSource adds a host of any kind: open makes a context on it, which the fleet closes, at first
+// and whenever the one before has lost its connection. It is called by several goroutines and
+// returns when ctx ends.
 //
 //	f.AddSource("here", func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) })
 //
-// A source that ends, such as an archive, is HostEnded after its last value; a loop ends when all hosts are. Errors are
-// those of Add.
+// A source that ends, such as an archive, is HostEnded after its last value; a loop ends when all
+// hosts are. Errors are those of Add.
 func (f *Fleet[T]) AddSource(name string, open func(ctx context.Context) (*Context, error)) error {
 	return f.add([]fleetMember{{name, open}})
 }
@@ -154,7 +156,8 @@ func (f *Fleet[T]) add(members []fleetMember) error {
 	return nil
 }
 
-// Remove removes a host and reports whether there was one of this name. Rows that there are at present stay as they are.
+// Remove removes a host and reports whether there was one of this name. Rows that there are at
+// present stay as they are.
 func (f *Fleet[T]) Remove(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,7 +194,8 @@ func (f *Fleet[T]) dialer() Dialer {
 	return d
 }
 
-// backoff is how long there is no connection tried after the first failure in a row, the second, and so on.
+// backoff is how long there is no connection tried after the first failure in a row, the second,
+// and so on.
 func (f *Fleet[T]) backoff() []time.Duration {
 	if f.Dialer == nil || f.Dialer.Backoff == nil {
 		return autoBackoff
@@ -210,17 +214,18 @@ func (f *Fleet[T]) wait(interval time.Duration) time.Duration {
 	return DefaultFleetWait
 }
 
-// Every connects to all hosts, fetches from them at once and then at every multiple of an interval after that, and yields a
-// tick each time: as soon as all hosts have replied that did so before, or Wait is over. A reply that comes later than that is
-// dropped, and the host is fetched from again at the next tick after it. Multiples that have passed when the body of
-// the loop is done are left out. An interval of 0 or less means no pause.
+// Every connects to all hosts, fetches from them at once and then at every multiple of an interval
+// after that, and yields a tick each time: as soon as all hosts have replied that did so before, or
+// Wait is over. A reply that comes later than that is dropped, and the host is fetched from again
+// at the next tick after it. Multiples that have passed when the body of the loop is done are left
+// out. An interval of 0 or less means no pause.
 //
-// The loop ends when ctx ends. It may be left by break, after the first tick, say. Then all its connections are closed
-// and its goroutines have ended.
+// The loop ends when ctx ends. It may be left by break, after the first tick, say. Then all its
+// connections are closed and its goroutines have ended.
 //
-// Time is that of this computer. In tests, that of a bubble of testing/synctest passes at once. Archives are fetched from as
-// Group.Every does it, one row each tick. While all hosts are archives, the loop does not pause:
-// the interval is that of the rows alone.
+// Time is that of this computer. In tests, that of a bubble of testing/synctest passes at once.
+// Archives are fetched from as Group.Every does it, one row each tick. While all hosts are
+// archives, the loop does not pause: the interval is that of the rows alone.
 func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*FleetTick[T]] {
 	return func(yield func(*FleetTick[T]) bool) {
 		l := f.begin(ctx, interval)

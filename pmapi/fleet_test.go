@@ -79,7 +79,8 @@ type script struct {
 	want []string
 }
 
-// TestFleetFaults: each fault is seen in the row of its host, while the rows of the others are complete and on time.
+// TestFleetFaults: each fault is seen in the row of its host, while the rows of the others are
+// complete and on time.
 func TestFleetFaults(t *testing.T) {
 	for _, tt := range []script{
 		{name: "none", want: []string{"up 0 true", "up 0 true 1/s", "up 0 true 1/s"}},
@@ -144,7 +145,8 @@ func (s *script) run(t *testing.T) {
 		if !tick.Time.Equal(at) || tick.Missed != 0 || late > most && s.wait == 0 {
 			t.Errorf("tick %d is that of %v, at %v, %d missed", n, tick.Time.Sub(began), time.Since(began), tick.Missed)
 		}
-		// After the loss, whether it is connected again before the tick is complete is a matter of luck.
+		// After the loss, whether it is connected again before the tick is complete is a matter of
+		// luck.
 		got = append(got, strings.Replace(rowText(&tick.Rows[0]), "connecting (", "down (", 1))
 		reconnects = tick.Rows[0].Status.Reconnects
 		for i := range tick.Rows[1:] {

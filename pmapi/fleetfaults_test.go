@@ -21,7 +21,8 @@ import (
 
 var fleetFull = flag.Bool("fleet.full", false, "watch 500 collectors with 50 faults, and require every row of the others in time")
 
-// A faultyHost has a collector that listens on the loopback interface, and can be killed, stopped, slowed down and replaced.
+// A faultyHost has a collector that listens on the loopback interface, and can be killed, stopped,
+// slowed down and replaced.
 type faultyHost struct {
 	name  string
 	n     int
@@ -108,7 +109,8 @@ func (h *faultyHost) kill() {
 	<-h.served
 }
 
-// A faultyListener accepts connections that the host holds up while it is stopped, as the kernel does for a process that is.
+// A faultyListener accepts connections that the host holds up while it is stopped, as the kernel
+// does for a process that is.
 type faultyListener struct {
 	net.Listener
 	h *faultyHost
@@ -159,7 +161,8 @@ var faults = []fault{
 		}, true},
 }
 
-// TestFleetOfCollectors: each of several faults is seen, while all other hosts have their values, and all come back.
+// TestFleetOfCollectors: each of several faults is seen, while all other hosts have their values,
+// and all come back.
 func TestFleetOfCollectors(t *testing.T) {
 	n, faulty, interval := 50, 10, 200*time.Millisecond
 	f := newLoadFleet()

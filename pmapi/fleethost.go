@@ -52,8 +52,8 @@ const (
 	hostHasEnded
 )
 
-// slowConnection is how long a connection that is being made counts against Fleet.MaxConnecting, so that hosts that never reply
-// do not hold up those that do.
+// slowConnection is how long a connection that is being made counts against Fleet.MaxConnecting, so
+// that hosts that never reply do not hold up those that do.
 const slowConnection = time.Second
 
 var errLate = errors.New("no reply in time")
@@ -164,8 +164,8 @@ func (h *fleetHost[T]) next(at time.Time, err error) hostPhase {
 	return hostReady
 }
 
-// isLost reports whether an error of a group means that there is no use in further requests on the connection: it is
-// neither a reply nor an error of all items.
+// isLost reports whether an error of a group means that there is no use in further requests on the
+// connection: it is neither a reply nor an error of all items.
 func isLost(err error) bool {
 	op, ok := err.(*OpError)
 	if !ok || errors.Is(err, pdu.ErrTooSmall) { // the latter is that of a group without items
@@ -204,8 +204,8 @@ func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 	h.l.settle(h)
 }
 
-// reply notes the outcome of a fetch, after which the goroutine does what next says. It reports whether the connection can be used
-// further.
+// reply notes the outcome of a fetch, after which the goroutine does what next says. It reports
+// whether the connection can be used further.
 func (h *fleetHost[T]) reply(now time.Time, err error, next hostPhase) bool {
 	l := h.l
 	l.f.mu.Lock()

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// A fleetLoop is a loop over Fleet.Every. Each of its hosts has a goroutine, which connects and fetches; the goroutine of the
-// loop begins ticks and waits for their replies. Fleet.mu guards what both use.
+// A fleetLoop is a loop over Fleet.Every. Each of its hosts has a goroutine, which connects and
+// fetches; the goroutine of the loop begins ticks and waits for their replies. Fleet.mu guards what
+// both use.
 type fleetLoop[T any] struct {
 	f           *Fleet[T]
 	ctx         context.Context // ends with the loop
@@ -42,7 +43,8 @@ const (
 	fullWait
 )
 
-// shortPart is the part of Fleet.Wait that a host gets that was late. A request that keeps others from being made counts as long.
+// shortPart is the part of Fleet.Wait that a host gets that was late. A request that keeps others
+// from being made counts as long.
 const shortPart = 10
 
 // begin begins a loop.
@@ -175,7 +177,8 @@ func (l *fleetLoop[T]) startQueued() {
 	}
 }
 
-// left is how long to wait until something has to be done about the tick, or that it is complete. The caller has the lock.
+// left is how long to wait until something has to be done about the tick, or that it is complete.
+// The caller has the lock.
 func (l *fleetLoop[T]) left(passed time.Duration) (pause time.Duration, done bool) {
 	short := l.wait / shortPart
 	if (l.interval <= 0 || l.fast) && len(l.queue) == 0 && l.connecting() { // or ticks without values would follow each other without a pause
@@ -216,8 +219,8 @@ func (l *fleetLoop[T]) onlyArchives() bool {
 	return some
 }
 
-// letGo stops counting requests that have been in progress for a time, and makes others in their place. It returns when
-// it has to be called again.
+// letGo stops counting requests that have been in progress for a time, and makes others in their
+// place. It returns when it has to be called again.
 func (l *fleetLoop[T]) letGo(after time.Duration) (pause time.Duration) {
 	pause = after
 	for _, h := range l.queue[:l.queued] {
@@ -262,7 +265,8 @@ func (l *fleetLoop[T]) wakeUp() {
 	}
 }
 
-// endTick makes the rows. It reports false if all hosts have ended, and there is no reason that has not been in a row.
+// endTick makes the rows. It reports false if all hosts have ended, and there is no reason that has
+// not been in a row.
 func (l *fleetLoop[T]) endTick(at time.Time) bool {
 	l.f.mu.Lock()
 	defer l.f.mu.Unlock()

@@ -129,7 +129,8 @@ func TestFleetMissedTicks(t *testing.T) {
 	})
 }
 
-// A host that connects in the first tick gets its turn though others, which connected before, are silent and as many as may be.
+// A host that connects in the first tick gets its turn though others, which connected before, are
+// silent and as many as may be.
 func TestFleetFirstTickMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hosts, f := newTestFleet(t, 2)
@@ -192,7 +193,8 @@ func TestFleetEnded(t *testing.T) {
 	})
 }
 
-// Archives are hosts too: with an interval of 0, each tick has the next record of each, malformed ones left out.
+// Archives are hosts too: with an interval of 0, each tick has the next record of each, malformed
+// ones left out.
 func TestFleetOfArchives(t *testing.T) {
 	f := &pmapi.Fleet[*pmapi.Item[float64]]{Items: func(g *pmapi.Group) *pmapi.Item[float64] {
 		return pmapi.Add[float64](g, malformedMetric)

@@ -8,11 +8,13 @@ import (
 	"time"
 )
 
-// A FleetTick has what the hosts of a Fleet have replied at one time. It is valid until the loop goes on.
+// A FleetTick has what the hosts of a Fleet have replied at one time. It is valid until the loop
+// goes on.
 type FleetTick[T any] struct {
 	// Time is that of the tick, the same for all hosts, by this computer's clock.
 	Time time.Time
-	// Missed is how many ticks have been left out before this one, since the loop was too slow for its interval.
+	// Missed is how many ticks have been left out before this one, since the loop was too slow for
+	// its interval.
 	Missed int
 	// Rows has all hosts, in the order in which they were added.
 	Rows []FleetRow[T]
@@ -24,15 +26,15 @@ type FleetRow[T any] struct {
 	Status HostStatus
 	// Time is that of the values, by the clock of the host; zero if there are none.
 	Time time.Time
-	// Items has the values if Status.State is HostUp, and is zero otherwise, since they may be changing: a T
-	// of pointers has nil pointers then.
+	// Items has the values if Status.State is HostUp, and is zero otherwise, since they may be
+	// changing: a T of pointers has nil pointers then.
 	Items T
 
 	group *Group
 }
 
-// Missing is why items have no values for want of the metric, or of the instance, on this host: Group.Err. It is nil if the
-// host is not up.
+// Missing is why items have no values for want of the metric, or of the instance, on this host:
+// Group.Err. It is nil if the host is not up.
 func (r *FleetRow[T]) Missing() error {
 	if r.group == nil {
 		return nil
@@ -57,8 +59,9 @@ type RankedRow[T any] struct {
 	Value float64
 }
 
-// Top is the n hosts with the greatest values, the greatest first, or all of them if n is less than 0. Those that are not up, have
-// no value or NaN are left out; equal ones are in the order of the rows. With -Value, it is the hosts with the least values.
+// Top is the n hosts with the greatest values, the greatest first, or all of them if n is less than
+// 0. Those that are not up, have no value or NaN are left out; equal ones are in the order of the
+// rows. With -Value, it is the hosts with the least values.
 //
 //	for i, r := range tick.Top(10, func(h host) (float64, error) { return h.load.Value() }) {
 //		fmt.Println(i+1, r.Host, r.Value)
@@ -114,9 +117,11 @@ type HostStatus struct {
 	State HostState
 	// Since is when the state began, by this computer's clock.
 	Since time.Time
-	// Err is what is wrong, or was before the host was connected again; nil if it is HostUp, and if nothing has been wrong.
+	// Err is what is wrong, or was before the host was connected again; nil if it is HostUp, and if
+	// nothing has been wrong.
 	Err error
-	// Missing is how many items cannot have values, since this host has no such metric or instance; FleetRow.Missing says which.
+	// Missing is how many items cannot have values, since this host has no such metric or instance;
+	// FleetRow.Missing says which.
 	Missing int
 	// Reconnects is how many connections there were after the first.
 	Reconnects int
@@ -124,7 +129,8 @@ type HostStatus struct {
 	Late int
 }
 
-// String is the state, since when, and why: "down since 12:03:04: dial tcp 127.0.0.1:1: connect: connection refused".
+// String is the state, since when, and why: "down since 12:03:04: dial tcp 127.0.0.1:1: connect:
+// connection refused".
 func (s HostStatus) String() string {
 	text := s.State.String() + " since " + s.Since.Format(time.TimeOnly)
 	if s.Err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// A freeDate is what a text in free form says of a point of time: a date, a time of day, a zone, a weekday, and units of
-// time to add, in any order. The grammar is that of getdate(3), as the C library has it:
+// A freeDate is what a text in free form says of a point of time: a date, a time of day, a zone, a
+// weekday, and units of time to add, in any order. The grammar is that of getdate(3), as the C
+// library has it:
 //
 //	item     = clock | zone | date | weekday | relative | number
 //	clock    = N (am|pm) | N ":" N [":" N] [am|pm|±hhmm]
@@ -39,9 +40,9 @@ type freeDate struct {
 // maxFreeDate is the length of a text in free form, so that sums of its numbers cannot overflow.
 const maxFreeDate = 1000
 
-// freeTime returns the time that a text in free form says, in a location. Units are added to start or, after "ago", "last"
-// or a minus sign, to end; without units separated by blanks the time is relative to now. A zero end is none. ok is false if
-// the text has another form.
+// freeTime returns the time that a text in free form says, in a location. Units are added to start
+// or, after "ago", "last" or a minus sign, to end; without units separated by blanks the time is
+// relative to now. A zero end is none. ok is false if the text has another form.
 func freeTime(text string, start, end, now time.Time, loc *time.Location) (t time.Time, ok bool) {
 	if len(text) > maxFreeDate {
 		return time.Time{}, false
@@ -276,8 +277,8 @@ func (f *freeDate) loneNumber(n int) {
 	}
 }
 
-// resolve is the time that the items mean, for a base whose date and time of day stand for what is missing. There is none for
-// a date or a time of day out of range, before 1970, or after 9999.
+// resolve is the time that the items mean, for a base whose date and time of day stand for what is
+// missing. There is none for a date or a time of day out of range, before 1970, or after 9999.
 func (f *freeDate) resolve(base time.Time) (time.Time, bool) {
 	loc := base.Location()
 	var t time.Time
@@ -313,7 +314,8 @@ const yearMissing = math.MinInt32
 // maxYear is the last year of a point of time.
 const maxYear = 9999
 
-// addDate adds months and days and keeps the time of day. A day that the month does not have runs over into the next.
+// addDate adds months and days and keeps the time of day. A day that the month does not have runs
+// over into the next.
 func addDate(t time.Time, months, days int) time.Time {
 	return time.Date(t.Year(), t.Month()+time.Month(months), t.Day()+days, t.Hour(), t.Minute(), t.Second(), 0, t.Location())
 }

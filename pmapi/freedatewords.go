@@ -94,7 +94,8 @@ func scanDateNumber(text string) (t dateToken, n int) {
 	return t, n
 }
 
-// commentLen is the length of a comment, in which there may be others. One without an end goes to the end of the text.
+// commentLen is the length of a comment, in which there may be others. One without an end goes to
+// the end of the text.
 func commentLen(text string) int {
 	depth := 0
 	for i := range len(text) {
@@ -116,8 +117,8 @@ var (
 	weekdayNames = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 )
 
-// lookupDateWord finds a word in lower case. Months and weekdays may be abbreviated to three letters, with or without a
-// period, units may have an "s", and zones may have periods.
+// lookupDateWord finds a word in lower case. Months and weekdays may be abbreviated to three
+// letters, with or without a period, units may have an "s", and zones may have periods.
 func lookupDateWord(word string) dateToken {
 	switch word {
 	case "am", "a.m.":
@@ -164,7 +165,8 @@ func lookupCalendarName(word string) (dateToken, bool) {
 	return dateToken{}, false
 }
 
-// militaryZone is the zone of a letter: A to M without J are 1 to 12 hours west, N to Y as many east, Z is UTC.
+// militaryZone is the zone of a letter: A to M without J are 1 to 12 hours west, N to Y as many
+// east, Z is UTC.
 func militaryZone(letter byte) int {
 	switch {
 	case letter == 'z':

@@ -8,8 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// greet reads the challenge of the collector and replies with what the client wants of it: TLS first, then a login and a
-// container. If there is a login or a container, it waits until the collector has accepted it.
+// greet reads the challenge of the collector and replies with what the client wants of it: TLS
+// first, then a login and a container. If there is a login or a container, it waits until the
+// collector has accepted it.
 func (l *link) greet(d *Dialer) (err error) {
 	if l.features, err = pdu.ReadChallenge(l.pdus); err != nil {
 		return err
@@ -58,5 +59,6 @@ func (l *link) greet(d *Dialer) (err error) {
 	return l.confirm()
 }
 
-// verifies reports whether a connection with TLS is one with the collector that is meant, and with nobody between.
+// verifies reports whether a connection with TLS is one with the collector that is meant, and with
+// nobody between.
 func verifies(c *tls.Config) bool { return !c.InsecureSkipVerify || c.VerifyConnection != nil }

@@ -14,10 +14,10 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// A Group is a set of metrics that are fetched together, by their names, again and again.
-// It converts their values: to rates, to other units, and to Go types. Add, AddSet, AddEvents and, for all metrics below a
-// name, AddTree add metrics and return where its values are found after each Fetch, or in
-// each round of Every.
+// A Group is a set of metrics that are fetched together, by their names, again and again. It
+// converts their values: to rates, to other units, and to Go types. Add, AddSet, AddEvents and, for
+// all metrics below a name, AddTree add metrics and return where its values are found after each
+// Fetch, or in each round of Every.
 //
 //	g := c.Group()
 //	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
@@ -152,11 +152,10 @@ type itemOptions struct {
 	where        *LabelFilter // nil for all
 }
 
-// Instance selects an instance by its name, by its name up to the first space, or by another one that
-// the agent knows it by: "1" is the process "000001 init" of the agent proc. An item of
-// a metric with instances needs this option, one of a singular metric cannot have it
-// (pdu.ErrInDom), and neither can a Set (pdu.ErrArg). The instance need not exist yet (see
-// Group).
+// Instance selects an instance by its name, by its name up to the first space, or by another one
+// that the agent knows it by: "1" is the process "000001 init" of the agent proc. An item of a
+// metric with instances needs this option, one of a singular metric cannot have it (pdu.ErrInDom),
+// and neither can a Set (pdu.ErrArg). The instance need not exist yet (see Group).
 func Instance(name string) ItemOption {
 	return func(o *itemOptions) { o.instance, o.hasInstance = name, true }
 }
@@ -453,8 +452,8 @@ func (m *groupMetric) setMissing(s pdu.ValueSet) bool {
 // setCode sets a code that is not of a conversion.
 func (m *groupMetric) setCode(code pdu.Error) { m.code, m.misfit = code, false }
 
-// hasFailed reports whether a set has an error in the place of values. Some agents refuse a
-// profile without an instance, which is that of an item whose instance is missing: that is no error.
+// hasFailed reports whether a set has an error in the place of values. Some agents refuse a profile
+// without an instance, which is that of an item whose instance is missing: that is no error.
 func (m *groupMetric) hasFailed(s pdu.ValueSet) bool {
 	err := s.Err()
 	return err != nil && !(m.noInst && errors.Is(err, pdu.ErrProfile))

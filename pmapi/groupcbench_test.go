@@ -25,7 +25,8 @@ import (
 // benchServerEnv makes TestBenchServer a collector: how many counters it has.
 const benchServerEnv = "PCP_GO_BENCH_SERVER"
 
-// TestBenchServer is the collector of BenchmarkGroupOfC, in a process of its own until its standard input ends.
+// TestBenchServer is the collector of BenchmarkGroupOfC, in a process of its own until its standard
+// input ends.
 func TestBenchServer(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv(benchServerEnv))
 	if err != nil {
@@ -91,8 +92,8 @@ func startBenchServer(b *testing.B, n int) string {
 	return ""
 }
 
-// BenchmarkGroupOfC fetches a group of the rates of counters from an archive and from a collector, which is a process of its own, with
-// pmFetchGroup(3) and with ours in turn.
+// BenchmarkGroupOfC fetches a group of the rates of counters from an archive and from a collector,
+// which is a process of its own, with pmFetchGroup(3) and with ours in turn.
 func BenchmarkGroupOfC(b *testing.B) {
 	run := cProgram(b, "groupbench")
 	for _, size := range []struct{ items, fetches int }{{10, 20000}, {100, 5000}, {1000, 500}} {
@@ -110,7 +111,8 @@ func BenchmarkGroupOfC(b *testing.B) {
 	}
 }
 
-// raceGroups reports the times of the C library and ours for a fetch: of the processors that the client uses, and of the clock.
+// raceGroups reports the times of the C library and ours for a fetch: of the processors that the
+// client uses, and of the clock.
 func raceGroups(b *testing.B, items, fetches int, open func() (*pmapi.Context, error), theirs func() []float64) {
 	var cpu, clock race
 	for b.Loop() {

@@ -90,7 +90,8 @@ func (g *Group) requestMissing(ctx context.Context) error {
 	return nil
 }
 
-// requestSelected requests the list, and what instances the names of items stand for that are not in it.
+// requestSelected requests the list, and what instances the names of items stand for that are not
+// in it.
 func (g *Group) requestSelected(ctx context.Context, d *groupDomain) error {
 	if err := d.requestList(ctx); err != nil {
 		return err
@@ -105,8 +106,9 @@ func (g *Group) requestSelected(ctx context.Context, d *groupDomain) error {
 	return nil
 }
 
-// requestAlias asks the source for an instance whose name is not in the list, once for each list: agents may know it by others, as proc
-// does the process "000001 init" by the name "1". Archives have no other names.
+// requestAlias asks the source for an instance whose name is not in the list, once for each list:
+// agents may know it by others, as proc does the process "000001 init" by the name "1". Archives
+// have no other names.
 func (d *groupDomain) requestAlias(ctx context.Context, name string) error {
 	if _, known := d.find(name); known || name == "" || d.err != nil || d.g.c.archive() != nil {
 		return nil
@@ -153,7 +155,8 @@ func (d *groupDomain) ensureNames(ctx context.Context, s pdu.ValueSet, again boo
 	return nil
 }
 
-// find is the number of an instance with a name, with that up to its first space, or for which the source knows the name.
+// find is the number of an instance with a name, with that up to its first space, or for which the
+// source knows the name.
 func (d *groupDomain) find(name string) (pdu.InstID, bool) {
 	for _, i := range d.list {
 		if i.Name == name {

@@ -17,14 +17,15 @@ import (
 // passed are left out. An interval of 0 or less means no pause. Time is that of the source:
 // of this computer, if that is a collector.
 //
-// On archives, time is that of the archive, and nothing waits: the rows are interpolated at the interval from the
-// position on, backward in ModeBack. With an interval of 0, each row is what Fetch returns in the mode that is
-// set, such as the next record.
+// On archives, time is that of the archive, and nothing waits: the rows are interpolated at the
+// interval from the position on, backward in ModeBack. With an interval of 0, each row is what
+// Fetch returns in the mode that is set, such as the next record.
 //
-// The loop ends, without an error, when ctx ends or the source has no more values, as an archive at its end. Where an archive is
-// malformed there is one error, pdu.ErrLogRec, in the place of the rows that cannot be had. The loop goes on with those after
-// them; with an interval of 0 it ends there. When the context is closed, it ends at once, with one error, which is
-// net.ErrClosed. It may be left by break, and another Every may follow.
+// The loop ends, without an error, when ctx ends or the source has no more values, as an archive at
+// its end. Where an archive is malformed there is one error, pdu.ErrLogRec, in the place of the
+// rows that cannot be had. The loop goes on with those after them; with an interval of 0 it ends
+// there. When the context is closed, it ends at once, with one error, which is net.ErrClosed. It
+// may be left by break, and another Every may follow.
 //
 //	for now, err := range g.Every(ctx, time.Second) {
 //		if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// AddFields adds the metrics to a group that the tags of a struct name, of which v is a pointer. Fields with the tag pcp are Items,
-// Sets and Trees, and are filled by each Fetch as those that Add, AddSet and AddTree return; others are left alone.
+// AddFields adds the metrics to a group that the tags of a struct name, of which v is a pointer.
+// Fields with the tag pcp are Items, Sets and Trees, and are filled by each Fetch as those that
+// Add, AddSet and AddTree return; others are left alone.
 //
 //	var disks struct {
 //		Load pmapi.Item[float64] `pcp:"kernel.all.load[1 minute]"`
@@ -18,10 +19,11 @@ import (
 //	}
 //	err := pmapi.AddFields(g, &disks)
 //
-// The tag pcp is the name of a metric, with that of an instance in brackets for an Item that needs one; the tag scale is
-// the text of Scale. A value stays with its field, so that a struct that was added must not be copied. Errors, of which each is a
-// mistake in the program: pdu.ErrArg for something else than a pointer to a struct, for a tag on a field that is unexported, of
-// another type or in a group already, and for brackets that do not fit. Nothing is added then.
+// The tag pcp is the name of a metric, with that of an instance in brackets for an Item that needs
+// one; the tag scale is the text of Scale. A value stays with its field, so that a struct that was
+// added must not be copied. Errors, of which each is a mistake in the program: pdu.ErrArg for
+// something else than a pointer to a struct, for a tag on a field that is unexported, of another
+// type or in a group already, and for brackets that do not fit. Nothing is added then.
 func AddFields(g *Group, v any) error {
 	s := reflect.ValueOf(v)
 	if s.Kind() != reflect.Pointer || s.IsNil() || s.Elem().Kind() != reflect.Struct {

@@ -142,8 +142,8 @@ func (h *numberedAgent) Instances(ctx context.Context, r *pmda.Request, d pdu.In
 	return h.Handler.Instances(ctx, r, d, inst, name)
 }
 
-// Instances may be selected by names that are not in the list, but that the agent knows. It is asked for a name once, and again
-// when the list has changed.
+// Instances may be selected by names that are not in the list, but that the agent knows. It is
+// asked for a name once, and again when the list has changed.
 func TestItemInstanceByOtherName(t *testing.T) {
 	a := &pmda.Agent{Name: "tasks", Domain: 401}
 	tasks := a.AddInDom("task")

@@ -34,7 +34,8 @@ func (w testItem) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s[%s] %s %q %v", w.kind, w.metric, w.inst, w.field, w.scale, w.typ))
 }
 
-// An itemResult is the result of a fetch for a testItem. Where there is an error, there is no value.
+// An itemResult is the result of a fetch for a testItem. Where there is an error, there is no
+// value.
 type itemResult struct {
 	Status pdu.Error
 	Rows   []resultRow
@@ -363,7 +364,8 @@ func (c *comparison) fetch(round string, rough func(testItem) bool, alter func(w
 		want, got := theirs[w], show()
 		if code := c.refuse[w]; code != 0 {
 			if code == pdu.ErrInst && got.refusal() != pdu.ErrInst {
-				// C looks for the instance first, once. It may come here, so that the type, the units and the agent do matter.
+				// C looks for the instance first, once. It may come here, so that the type, the
+				// units and the agent do matter.
 				if code = got.refusal(); code != pdu.ErrType && code != pdu.ErrConv && code != pdu.ErrNoAgent {
 					t.Errorf("%s: %v: %v, want an error of the type, the units, the agent or the instance", round, w, code)
 				}

@@ -8,12 +8,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A LabelFilter reports whether labels, those of all levels merged, are those of an instance that is wanted. Any function may be one:
+// A LabelFilter reports whether labels, those of all levels merged, are those of an instance that
+// is wanted. Any function may be one:
 //
 //	func(l pdu.LabelSet) bool { size, _ := l.Get("size"); v, _ := size.Number(); return v > 1e12 }
 type LabelFilter func(labels pdu.LabelSet) bool
 
-// LabelIs is true if there is a label with a name and, as LabelSet.Lookup has it, one of the values; without values, any.
+// LabelIs is true if there is a label with a name and, as LabelSet.Lookup has it, one of the
+// values; without values, any.
 func LabelIs(name string, values ...string) LabelFilter {
 	return func(labels pdu.LabelSet) bool {
 		text, ok := labels.Lookup(name)
@@ -21,8 +23,8 @@ func LabelIs(name string, values ...string) LabelFilter {
 	}
 }
 
-// LabelMatches is true if there is a label with a name whose value, as LabelSet.Lookup has it, matches an expression somewhere: use
-// ^ and $ for the whole value.
+// LabelMatches is true if there is a label with a name whose value, as LabelSet.Lookup has it,
+// matches an expression somewhere: use ^ and $ for the whole value.
 func LabelMatches(name string, expr *regexp.Regexp) LabelFilter {
 	return func(labels pdu.LabelSet) bool {
 		text, ok := labels.Lookup(name)
@@ -80,7 +82,8 @@ func (l *labelSelection) index(i int) int {
 	return l.shown[i]
 }
 
-// update finds which instances of a set of values are selected. It requests the labels if there may be others.
+// update finds which instances of a set of values are selected. It requests the labels if there may
+// be others.
 func (l *labelSelection) update(ctx context.Context, m *groupMetric, v pdu.ValueSet) error {
 	if l.filter == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 // Name is the name of the metric.
 func (m *groupMetric) Name() string { return m.name }
 
-// Desc is the descriptor of the metric, as of the latest Fetch. Its PMID is pdu.NoPMID before the first one, and for a metric that
-// cannot be described.
+// Desc is the descriptor of the metric, as of the latest Fetch. Its PMID is pdu.NoPMID before the
+// first one, and for a metric that cannot be described.
 func (m *groupMetric) Desc() pdu.Desc {
 	if m.desc == (pdu.Desc{}) {
 		return noDesc
@@ -29,8 +29,9 @@ func (m *groupMetric) Text(ctx context.Context, kind pdu.TextKind) (string, erro
 	return m.g.c.Text(ctx, m.desc.PMID, kind)
 }
 
-// Remove takes the metric out of its group: the next Fetch does not fetch it, and it has no value from now on, but pdu.ErrArg. It
-// may be called between fetches, in the loop over Every too. Other items are as they were, rates included.
+// Remove takes the metric out of its group: the next Fetch does not fetch it, and it has no value
+// from now on, but pdu.ErrArg. It may be called between fetches, in the loop over Every too. Other
+// items are as they were, rates included.
 func (m *groupMetric) Remove() { m.g.remove(map[*groupMetric]bool{m: true}) }
 
 // remove takes metrics out of the group.
@@ -72,8 +73,8 @@ func (m *groupMetric) units(c conversion) string {
 	}
 }
 
-// Units is what the values are in, for people: "Kbyte / sec" for the rate of a counter of Kbyte, or the text that Scale has. It is
-// empty for numbers without units, and before the first Fetch.
+// Units is what the values are in, for people: "Kbyte / sec" for the rate of a counter of Kbyte, or
+// the text that Scale has. It is empty for numbers without units, and before the first Fetch.
 func (i *Item[T]) Units() string { return i.units(i.conv.conversion) }
 
 // Units is what the values are in; see Item.Units.
@@ -86,9 +87,9 @@ func (e *Events[T]) Units() string {
 	return field.units(e.conv.conversion)
 }
 
-// Time is when the value is from, by the collector's clock: that of the latest Fetch, but for the value of a discrete metric that
-// stays, that of the one that has brought it. It is zero if there is no value. How old the value is, is the difference to the time
-// that Fetch has returned.
+// Time is when the value is from, by the collector's clock: that of the latest Fetch, but for the
+// value of a discrete metric that stays, that of the one that has brought it. It is zero if there
+// is no value. How old the value is, is the difference to the time that Fetch has returned.
 func (i *Item[T]) Time() time.Time {
 	if i.why != nil || i.code != 0 {
 		return time.Time{}
@@ -104,7 +105,8 @@ func (s *Set[T]) Time() time.Time {
 	return s.at
 }
 
-// Labels requests the labels of the instance, or of a metric without instances: those of all levels, merged. See MetricLabels.
+// Labels requests the labels of the instance, or of a metric without instances: those of all
+// levels, merged. See MetricLabels.
 func (i *Item[T]) Labels(ctx context.Context) (pdu.LabelSet, error) {
 	none := pdu.LabelSet{Inst: pdu.NoInst}
 	switch {

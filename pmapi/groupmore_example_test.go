@@ -177,7 +177,8 @@ func ExampleItem_Remove() {
 	// 12:00:02 2048 0 true
 }
 
-// How old a value is: a metric of discrete semantics keeps its value until the collector has another.
+// How old a value is: a metric of discrete semantics keeps its value until the collector has
+// another.
 func ExampleItem_Time() {
 	ctx := context.Background()
 	src := &pmapitest.Source{Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}

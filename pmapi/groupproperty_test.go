@@ -163,8 +163,9 @@ func TestSetsAgainstModel(t *testing.T) {
 	})
 }
 
-// Items follow their instances, which come, go and come again with other numbers: a value that a fetch returns is
-// that of the instance, and at the second fetch after each change all items are right.
+// Items follow their instances, which come, go and come again with other numbers: a value that a
+// fetch returns is that of the instance, and at the second fetch after each change all items are
+// right.
 func TestItemsFollowInstances(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newLoggedSource(false)

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// The rates of a counter of time have the bits of those of libpcp: they go by way of nanoseconds, and each product is rounded.
+// The rates of a counter of time have the bits of those of libpcp: they go by way of nanoseconds,
+// and each product is rounded.
 func TestScaleRounding(t *testing.T) {
 	s := newLoggedSource(false)
 	millis := s.add("millis", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemCounter, Units: pdu.TimeMSec}, nil)
@@ -101,7 +102,8 @@ func TestScalePercent(t *testing.T) {
 	}
 }
 
-// A metric of time is a time.Duration in whatever units it has; a counter of time is one per second.
+// A metric of time is a time.Duration in whatever units it has; a counter of time is one per
+// second.
 func TestDurations(t *testing.T) {
 	type duration int64 // any other type has the number
 	const year = 365 * 24 * time.Hour

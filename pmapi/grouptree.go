@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Tree has the metrics below a name, each as a Set of a Group. Which there are is looked up when names are, so that metrics come
-// and go as the collector reports it.
+// A Tree has the metrics below a name, each as a Set of a Group. Which there are is looked up when
+// names are, so that metrics come and go as the collector reports it.
 type Tree[T pdu.Scalar] struct {
 	g     *Group
 	name  string
@@ -29,16 +29,16 @@ type treeMember interface {
 	Err() error
 }
 
-// AddTree adds all metrics at and below a name to a group, "" for all there are, each as AddSet adds it: with all instances, and the
-// same options.
+// AddTree adds all metrics at and below a name to a group, "" for all there are, each as AddSet
+// adds it: with all instances, and the same options.
 //
 //	network := pmapi.AddTree[float64](g, "network.interface.in")
 //	...
 //	for metric, set := range network.All() {
 //		for instance, v := range set.All() {
 //
-// A metric that does not fit, such as one of event records, or of other units than Scale has, has the error in its Set, but not in
-// Group.Err. pmFetchGroup(3) has no counterpart.
+// A metric that does not fit, such as one of event records, or of other units than Scale has, has
+// the error in its Set, but not in Group.Err. pmFetchGroup(3) has no counterpart.
 func AddTree[T pdu.Scalar](g *Group, name string, opts ...ItemOption) *Tree[T] {
 	t := new(Tree[T])
 	t.addTo(g, name, opts)
@@ -55,8 +55,8 @@ func (t *Tree[T]) addTo(g *Group, name string, opts []ItemOption) {
 // Err is why there are no metrics: pdu.ErrName if there is none at or below the name.
 func (t *Tree[T]) Err() error { return t.why }
 
-// All yields the metrics that there were at the latest Fetch, by their full names, in the order of the name space. A Set is the same
-// one as long as its metric is there.
+// All yields the metrics that there were at the latest Fetch, by their full names, in the order of
+// the name space. A Set is the same one as long as its metric is there.
 func (t *Tree[T]) All() iter.Seq2[string, *Set[T]] {
 	return func(yield func(string, *Set[T]) bool) {
 		for _, s := range t.sets {

@@ -49,7 +49,8 @@ func (m *madeArchive) labels(t testing.TB, after time.Duration, d pdu.InDom, tex
 	m.meta = append(m.meta, framed(b)...)
 }
 
-// TestWhereInArchives has labels that change while the archive is read, forward, back and between records.
+// TestWhereInArchives has labels that change while the archive is read, forward, back and between
+// records.
 func TestWhereInArchives(t *testing.T) {
 	m := newMadeArchive()
 	m.metric("made.load", pdu.Desc{PMID: loadID, Type: pdu.TypeDouble, InDom: madeDomain, Sem: pdu.SemInstant})
@@ -134,7 +135,8 @@ func TestWhereOnCollector(t *testing.T) {
 	expect("sdb")
 }
 
-// TestSelectionFollows compares sets and trees with what there is, while metrics, instances and labels come and go.
+// TestSelectionFollows compares sets and trees with what there is, while metrics, instances and
+// labels come and go.
 func TestSelectionFollows(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		src := &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: true}

@@ -347,7 +347,8 @@ func RedactHost(spec string) string {
 	return host + "?" + strings.Join(items, "&")
 }
 
-// withoutPassword is a specification for errors, which programs log: without its attributes if there may be a password among them.
+// withoutPassword is a specification for errors, which programs log: without its attributes if
+// there may be a password among them.
 func withoutPassword(spec string) string {
 	if i := strings.IndexByte(spec, '?'); i >= 0 && strings.Contains(spec[i:], "pass") {
 		return spec[:i]

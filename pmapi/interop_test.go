@@ -55,7 +55,8 @@ func TestPMInfo(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(walk(t, c, "")))); diff != "" {
 		t.Errorf("names by Children (-want +got):\n%s", diff)
 	}
-	// Some have other instances for each client or each time, or are described in words of pminfo's own.
+	// Some have other instances for each client or each time, or are described in words of pminfo's
+	// own.
 	names = slices.DeleteFunc(names, func(n string) bool {
 		return slices.ContainsFunc([]string{"event.", "pmcd.client.", "sample.scramble.", "sample.proc.", "sample.dynamic.", "sample.bad.", "sample.mirage"},
 			func(prefix string) bool { return strings.HasPrefix(n, prefix) })

@@ -77,10 +77,10 @@ func (c *Context) InstanceLabels(ctx context.Context, d pdu.InDom) ([]pdu.LabelS
 	return c.labelsOf(ctx, uint32(d), pdu.LabelInstances)
 }
 
-// Labels are the labels that apply to a metric on all levels but that of instances: the
-// sets of the context, the domain, the instance domain, the cluster and the item, in this
-// order, as far as there are any. pdu.MergeLabels makes one set of them, and MetricLabels of those of instances too. The
-// counterpart of pmLookupLabels(3).
+// Labels are the labels that apply to a metric on all levels but that of instances: the sets of the
+// context, the domain, the instance domain, the cluster and the item, in this order, as far as
+// there are any. pdu.MergeLabels makes one set of them, and MetricLabels of those of instances too.
+// The counterpart of pmLookupLabels(3).
 func (c *Context) Labels(ctx context.Context, id pdu.PMID) ([]pdu.LabelSet, error) {
 	desc, err := c.Desc(ctx, id)
 	if err != nil {

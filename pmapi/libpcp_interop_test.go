@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// comparisons are the tests that compare functions of formats, time and configuration with the C library's, or with its tools.
+// comparisons are the tests that compare functions of formats, time and configuration with the C
+// library's, or with its tools.
 var comparisons = map[string]string{
 	"pmExtractValue":               "pdu/oracle_test.go TestInteropExtract",
 	"pmConvScale":                  "pdu/values_oracle_test.go TestInteropConvertUnits",
@@ -51,7 +52,8 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// TestInteropEveryFunction looks for every function of the installed C library in the table of the package documentation.
+// TestInteropEveryFunction looks for every function of the installed C library in the table of the
+// package documentation.
 func TestInteropEveryFunction(t *testing.T) {
 	library := filepath.Join(pcptest.Conf("PCP_LIB_DIR"), "libpcp.so")
 	pcptest.Need(t, library)

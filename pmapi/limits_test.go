@@ -27,8 +27,8 @@ func TestLimitError(t *testing.T) {
 	}
 }
 
-// A reply with more elements than fit in memory when they are decoded is an error that names the limit. The connection
-// stays.
+// A reply with more elements than fit in memory when they are decoded is an error that names the
+// limit. The connection stays.
 func TestElementLimits(t *testing.T) {
 	zeros := func(kind pdu.Kind, n int, words ...uint32) []byte {
 		b := raw(kind, words...)

@@ -42,7 +42,8 @@ type link struct {
 	fetch   pdu.Fetch    // the latest
 }
 
-// maxGreeting is the greatest length of what a collector sends in the handshake: messages of a login have less than 2048 bytes, all else 20.
+// maxGreeting is the greatest length of what a collector sends in the handshake: messages of a
+// login have less than 2048 bytes, all else 20.
 const maxGreeting = 2048 + 16
 
 // newLink does the handshake with the collector at the other end of a connection, which
@@ -135,7 +136,8 @@ func (l *link) queue(p pdu.PDU) error {
 	return nil
 }
 
-// send sends what is queued. What it leaves at a deadline goes with the next; but TLS sends nothing more after that.
+// send sends what is queued. What it leaves at a deadline goes with the next; but TLS sends nothing
+// more after that.
 func (l *link) send() error {
 	err := broken(l.pdus.Flush())
 	l.unsent = err != nil && l.secured != nil
@@ -244,8 +246,8 @@ type inPlaceDecoder interface {
 	DecodeInPlace(body []byte) error
 }
 
-// decode decodes the body of the reply that was read last. A long one becomes the decoder's, so that
-// there are not two of it in memory.
+// decode decodes the body of the reply that was read last. A long one becomes the decoder's, so
+// that there are not two of it in memory.
 func (l *link) decode(d decoder, body []byte) error {
 	if k, ok := d.(inPlaceDecoder); ok && l.pdus.Keep() {
 		return k.DecodeInPlace(body)
@@ -290,8 +292,9 @@ func (l *link) roundTrip(p pdu.PDU, want pdu.Kind) ([]byte, error) {
 	return l.readReply(want)
 }
 
-// queueProfile queues the profile, unless it is the one that the collector has. PCP's pmcd gives its agents in shared objects a profile
-// with a fetch, frees that when another one comes, and uses what was freed for the labels of instances: so an equal one is not sent.
+// queueProfile queues the profile, unless it is the one that the collector has. PCP's pmcd gives
+// its agents in shared objects a profile with a fetch, frees that when another one comes, and uses
+// what was freed for the labels of instances: so an equal one is not sent.
 func (l *link) queueProfile(p *pdu.Profile) error {
 	if l.profile == p || l.profile != nil && l.profile.Equal(p) {
 		l.profile = p

@@ -17,7 +17,8 @@ type Login struct {
 	User, Password string
 }
 
-// An identity is what a context tells collectors of itself: who to log in as, and the container whose metrics it wants.
+// An identity is what a context tells collectors of itself: who to log in as, and the container
+// whose metrics it wants.
 type identity struct {
 	wanted                    bool // the specification asks for a login, which a collector may require too
 	user, password, method    string
@@ -54,8 +55,8 @@ const (
 	maxContainer = 255 // that of a collector.Server
 )
 
-// features are what the client wants of a collector that offers features, and whether it has to log in. local says that
-// the collector knows the user of the process.
+// features are what the client wants of a collector that offers features, and whether it has to log
+// in. local says that the collector knows the user of the process.
 func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features, logIn bool, err error) {
 	switch {
 	case i.hasContainer && i.container == "":
@@ -81,7 +82,8 @@ func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features
 	return want, want&(pdu.FeatureAuth|pdu.FeatureCredsRequired) != 0, nil
 }
 
-// errAsk ends a connection on which a login is wanted that takes to ask the user: that may take longer than the collector waits.
+// errAsk ends a connection on which a login is wanted that takes to ask the user: that may take
+// longer than the collector waits.
 var errAsk = errors.New("the user is to be asked who to log in as")
 
 // credentials are what to log in with. The error is errAsk if the user is to be asked first.
@@ -113,7 +115,8 @@ func (i *identity) setAnswer(l *Login) {
 	i.answer = l
 }
 
-// connect makes a connection to an address. If that takes to ask the user, it does, and makes another: the collector need not wait.
+// connect makes a connection to an address. If that takes to ask the user, it does, and makes
+// another: the collector need not wait.
 func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error) {
 	l, err := n.connectOnce(ctx, network, addr)
 	if errors.Is(err, errAsk) {
@@ -128,8 +131,9 @@ func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error
 	return l, err
 }
 
-// logIn logs in by a mechanism that the collector offers, or by method. A password crosses a connection that others can read only
-// if method says so. Who has none is told that it takes a user, as by libpcp, rather than that no mechanism is good enough.
+// logIn logs in by a mechanism that the collector offers, or by method. A password crosses a
+// connection that others can read only if method says so. Who has none is told that it takes a
+// user, as by libpcp, rather than that no mechanism is good enough.
 func (l *link) logIn(method string, c sasl.Credentials, secure bool) error {
 	challenge, err := l.readLogin()
 	if err != nil {
@@ -191,8 +195,9 @@ func statusError(body []byte) error {
 	return pdu.ErrIPC
 }
 
-// confirm waits until the collector has accepted the CREDS and what belongs to them, to which it replies only if it has not: that would
-// be taken for the reply to the first request, and each further one for that to the next. So there is one of which the reply is known.
+// confirm waits until the collector has accepted the CREDS and what belongs to them, to which it
+// replies only if it has not: that would be taken for the reply to the first request, and each
+// further one for that to the next. So there is one of which the reply is known.
 func (l *link) confirm() error {
 	if err := l.pdus.Write(l.pid, pdu.DescReq{PMID: pdu.NoPMID}); err != nil {
 		return err

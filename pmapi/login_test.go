@@ -23,7 +23,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// loginServer serves the users root and joe with the password secret, of whom root has an account, over TCP and a unix socket.
+// loginServer serves the users root and joe with the password secret, of whom root has an account,
+// over TCP and a unix socket.
 func loginServer(t *testing.T, s *collector.Server) (port, socket string) {
 	t.Helper()
 	v, err := sasl.NewVerifier("secret")
@@ -183,7 +184,8 @@ func TestAskLogin(t *testing.T) {
 	c.Close()
 }
 
-// A collector that is not what it says: the client does not give away the password, nor wait for ever, nor take what it gets for something else.
+// A collector that is not what it says: the client does not give away the password, nor wait for
+// ever, nor take what it gets for something else.
 func TestLoginHostile(t *testing.T) {
 	offer := func(list string, then func(p *pdutest.Peer)) func(p *pdutest.Peer) {
 		return func(p *pdutest.Peer) {

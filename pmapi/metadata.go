@@ -142,8 +142,9 @@ func (c *Context) texts(ctx context.Context, reqs []pdu.TextReq, kind pdu.TextKi
 // Texts are the help texts of metrics, one for each, in their order: as Text gives them,
 // but requested together, in one exchange.
 //
-// A metric without a text has "", and the error is a *BulkError, with the errors of Text. Without metrics the error is pdu.ErrTooSmall. There is no counterpart in the C
-// library, where every text takes a round trip.
+// A metric without a text has "", and the error is a *BulkError, with the errors of Text. Without
+// metrics the error is pdu.ErrTooSmall. There is no counterpart in the C library, where every text
+// takes a round trip.
 func (c *Context) Texts(ctx context.Context, ids []pdu.PMID, kind pdu.TextKind) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, c.fail("text", "", pdu.ErrTooSmall)

@@ -7,18 +7,20 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// MetricLabels are the labels of a metric and of its instances, merged over all levels. The flags of a label say of which level it
-// is: LabelFlags.Class of it, and pdu.LabelOptional and pdu.LabelCompound.
+// MetricLabels are the labels of a metric and of its instances, merged over all levels. The flags
+// of a label say of which level it is: LabelFlags.Class of it, and pdu.LabelOptional and
+// pdu.LabelCompound.
 type MetricLabels struct {
-	// Metric has those of the context, the domain, the instance domain, the cluster and the metric, of which later ones take
-	// precedence.
+	// Metric has those of the context, the domain, the instance domain, the cluster and the metric,
+	// of which later ones take precedence.
 	Metric pdu.LabelSet
 
 	insts map[pdu.InstID]pdu.LabelSet
 }
 
-// MetricLabels returns the labels of a metric and of those of its instances that the profile includes, in two exchanges. Errors:
-// those of Desc and of Labels; E2BIG for labels that exceed the limits of a set when they are merged. It is what pmLookupLabels(3), pmGetInstancesLabels(3) and
+// MetricLabels returns the labels of a metric and of those of its instances that the profile
+// includes, in two exchanges. Errors: those of Desc and of Labels; E2BIG for labels that exceed the
+// limits of a set when they are merged. It is what pmLookupLabels(3), pmGetInstancesLabels(3) and
 // pmMergeLabelSets(3) are for.
 func (c *Context) MetricLabels(ctx context.Context, id pdu.PMID) (*MetricLabels, error) {
 	desc, err := c.Desc(ctx, id)
@@ -48,8 +50,8 @@ func (c *Context) metricLabels(ctx context.Context, desc pdu.Desc, profile *pdu.
 	return l, nil
 }
 
-// Instance has the labels of the metric and those of one instance, which take precedence. Err in it is why the source has no labels
-// of the instance, or why they cannot be merged.
+// Instance has the labels of the metric and those of one instance, which take precedence. Err in it
+// is why the source has no labels of the instance, or why they cannot be merged.
 func (l *MetricLabels) Instance(id pdu.InstID) pdu.LabelSet {
 	own, ok := l.insts[id]
 	if !ok {

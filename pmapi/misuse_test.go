@@ -56,8 +56,8 @@ func TestEmptyGroup(t *testing.T) {
 	}
 }
 
-// The first rate of an item and of an instance of a set is missing for a reason that its error tells; a
-// metric that the collector cannot get now has not that reason.
+// The first rate of an item and of an instance of a set is missing for a reason that its error
+// tells; a metric that the collector cannot get now has not that reason.
 func TestFirstRateError(t *testing.T) {
 	src := &pmapitest.Source{Start: time.Unix(1e9, 0)}
 	m := pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "reads", InDom: src.InDom("sda"), Sem: pdu.SemCounter})

@@ -86,11 +86,11 @@ func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
 	return children, c.fail("children", name, err)
 }
 
-// Traverse returns the names of all metrics at and below a name, "" for all there
-// are, in the order of the name space. Errors: pdu.ErrName for an unknown name. On agents in this
-// process, see package local, there may be names with an error: those before the dynamic subtree that has failed. The names of
-// a reply of more than 256 KiB share its memory; see Instances. The counterpart of
-// pmTraversePMNS(3).
+// Traverse returns the names of all metrics at and below a name, "" for all there are, in the order
+// of the name space. Errors: pdu.ErrName for an unknown name. On agents in this process, see
+// package local, there may be names with an error: those before the dynamic subtree that has
+// failed. The names of a reply of more than 256 KiB share its memory; see Instances. The
+// counterpart of pmTraversePMNS(3).
 func (c *Context) Traverse(ctx context.Context, name string) ([]string, error) {
 	var names []string
 	err := c.inTurn(ctx, func() (err error) {

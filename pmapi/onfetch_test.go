@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// TestOnFetch: fetches of the context and of its groups are told, also those that fail, and the function may make requests.
+// TestOnFetch: fetches of the context and of its groups are told, also those that fail, and the
+// function may make requests.
 func TestOnFetch(t *testing.T) {
 	srv := new(collector.Server)
 	defer srv.Close()

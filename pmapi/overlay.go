@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// withOverlays is a source as contexts use it: with names from a tree instead of its own, unless that is nil, with the metrics
-// of event records, and with derived metrics.
+// withOverlays is a source as contexts use it: with names from a tree instead of its own, unless
+// that is nil, with the metrics of event records, and with derived metrics.
 func withOverlays(src source.Source, names *pmns.Tree, d *Derived) source.Source {
 	if names != nil {
 		src = &namesOverlay{src, source.TreeNames{Tree: names}}
@@ -18,7 +18,8 @@ func withOverlays(src source.Source, names *pmns.Tree, d *Derived) source.Source
 	return newDerivedOverlay(&eventOverlay{src}, d)
 }
 
-// overlay answers those requests that are about metrics of an overlay, and has the source below answer the others.
+// overlay answers those requests that are about metrics of an overlay, and has the source below
+// answer the others.
 func overlay[Q, A any](reqs []Q, mine func(Q) bool, answer func(Q) (A, error), below func([]Q) ([]A, source.Errors, error)) ([]A, source.Errors, error) {
 	others := slices.DeleteFunc(slices.Clone(reqs), mine)
 	if len(others) == len(reqs) {
@@ -56,8 +57,8 @@ func isBelow(metric, name string) bool {
 	return ok && (name == "" || rest == "" || rest[0] == '.')
 }
 
-// addNames adds those of more names that are at or below a name to those of the source, whose error is err. The error is nil if
-// there are any now.
+// addNames adds those of more names that are at or below a name to those of the source, whose error
+// is err. The error is nil if there are any now.
 func addNames(name string, names []string, err error, more []string) ([]string, error) {
 	if err != nil && pdu.FromError(err) != pdu.ErrName {
 		return names, err
@@ -80,8 +81,8 @@ func addNames(name string, names []string, err error, more []string) ([]string, 
 	return names, err
 }
 
-// insertNames is addNames for names that are in the order of a tree, as those of archives: each goes behind what has most of its
-// components in common with it.
+// insertNames is addNames for names that are in the order of a tree, as those of archives: each
+// goes behind what has most of its components in common with it.
 func insertNames(name string, names []string, err error, more []string) ([]string, error) {
 	added, err := addNames(name, names, err, more)
 	if len(added) == len(names) {

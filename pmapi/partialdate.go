@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// A partialDate is a date and time of day as ctime(3) prints them, of which leading and trailing parts may be missing.
+// A partialDate is a date and time of day as ctime(3) prints them, of which leading and trailing
+// parts may be missing.
 type partialDate struct {
 	year, month, day, hour, minute int // -1 for one that is missing; month 0 is January
 	second, nsec                   int
@@ -22,8 +23,8 @@ const missing = -1
 //
 //	[weekday] [month] [day] [hour[:[minute][:[second]]] [am|pm]] [year]
 //
-// as "Tue Nov 14 22:13:20.25 2023", "Nov", "22:30" or "10:30pm". The weekday is not checked against the date. A text of
-// blanks alone has no part. The counterpart of __pmParseCtime(3).
+// as "Tue Nov 14 22:13:20.25 2023", "Nov", "22:30" or "10:30pm". The weekday is not checked against
+// the date. A text of blanks alone has no part. The counterpart of __pmParseCtime(3).
 func parsePartialDate(text string) (partialDate, error) {
 	p := dateScanner{text: text}
 	d := partialDate{year: missing, month: missing, day: missing, hour: missing, minute: missing}
@@ -52,7 +53,8 @@ func parsePartialDate(text string) (partialDate, error) {
 	return d, nil
 }
 
-// fill sets the parts that are missing after others: what follows a year or a month is the first of it.
+// fill sets the parts that are missing after others: what follows a year or a month is the first of
+// it.
 func (d *partialDate) fill() {
 	if d.year != missing {
 		d.month = max(d.month, 0)
@@ -63,9 +65,9 @@ func (d *partialDate) fill() {
 	d.hour, d.minute = max(d.hour, 0), max(d.minute, 0)
 }
 
-// after is the time that has the parts of the date. The first parts that are missing are those of an origin, and if the
-// part that comes next is less than that of the origin, it is of the next year, month or day. Parts out of range, as
-// 31 November, run over into the next.
+// after is the time that has the parts of the date. The first parts that are missing are those of
+// an origin, and if the part that comes next is less than that of the origin, it is of the next
+// year, month or day. Parts out of range, as 31 November, run over into the next.
 func (d partialDate) after(origin time.Time, loc *time.Location) time.Time {
 	if d.hour == missing {
 		return origin // no part at all
@@ -92,7 +94,8 @@ func (d partialDate) after(origin time.Time, loc *time.Location) time.Time {
 	return time.Date(year, time.Month(month+1), day, d.hour, d.minute, d.second, d.nsec, loc)
 }
 
-// A dateScanner reads the parts of a date. Where it finds none it stays before the text that is another.
+// A dateScanner reads the parts of a date. Where it finds none it stays before the text that is
+// another.
 type dateScanner struct {
 	text string
 	at   int
@@ -142,7 +145,8 @@ func (p *dateScanner) integer(least, most int) (n int, ok bool) {
 	return n, true
 }
 
-// dayOrHour reads a number that is the day, or the hour if a colon follows, or if the month is missing and no hour follows.
+// dayOrHour reads a number that is the day, or the hour if a colon follows, or if the month is
+// missing and no hour follows.
 func (p *dateScanner) dayOrHour(d *partialDate) {
 	n, ok := p.integer(0, 31)
 	if !ok {

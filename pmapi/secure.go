@@ -26,7 +26,8 @@ const (
 // errNotConnected is ENOTCONN.
 const errNotConnected pdu.Error = -107
 
-// closeNotifyTime limits how long a connection with TLS waits, when it is closed, for its last message to be sent.
+// closeNotifyTime limits how long a connection with TLS waits, when it is closed, for its last
+// message to be sent.
 const closeNotifyTime = 100 * time.Millisecond
 
 // A peer is what TLS has to know of the collector.
@@ -36,8 +37,9 @@ type peer struct {
 	local bool   // of this computer, as far as the specification says
 }
 
-// secureFor has the connections of a specification encrypted as it says. That of another protocol than "pcps:" says nothing, as in
-// the C library, whatever its attribute "secure". One that is neither word is enforced, where the C library has no TLS.
+// secureFor has the connections of a specification encrypted as it says. That of another protocol
+// than "pcps:" says nothing, as in the C library, whatever its attribute "secure". One that is
+// neither word is enforced, where the C library has no TLS.
 func (d *Dialer) secureFor(h HostSpec) {
 	if h.Protocol == ProtocolPCPS {
 		d.Secure = SecureEnforce
@@ -52,7 +54,8 @@ func (d *Dialer) secureFor(h HostSpec) {
 	}
 }
 
-// secureFeatures are the features of TLS that a collector is asked for which offers some, 0 for no TLS.
+// secureFeatures are the features of TLS that a collector is asked for which offers some, 0 for no
+// TLS.
 func (d *Dialer) secureFeatures(offered pdu.Features, local bool) (pdu.Features, error) {
 	has := offered&pdu.FeatureSecure != 0
 	switch {

@@ -21,7 +21,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// securely is a collector on TCP and on a unix socket, until the test ends, with what change makes of it.
+// securely is a collector on TCP and on a unix socket, until the test ends, with what change makes
+// of it.
 func securely(t testing.TB, change func(s *collector.Server)) (addr, socket string) {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,13 +48,15 @@ func securely(t testing.TB, change func(s *collector.Server)) (addr, socket stri
 	return tcp.Addr().String(), socket
 }
 
-// serverTLS is the configuration of a collector with a certificate of an authority, which it asks clients for too.
+// serverTLS is the configuration of a collector with a certificate of an authority, which it asks
+// clients for too.
 func serverTLS(t testing.TB, ca *tlstest.CA, l tlstest.Leaf) *tls.Config {
 	t.Helper()
 	return &tls.Config{Certificates: []tls.Certificate{ca.Issue(t, "server", l).TLS}, ClientCAs: ca.Pool(), ClientAuth: tls.VerifyClientCertIfGiven}
 }
 
-// request connects, and makes a request. It also counts the bytes that are the name of a metric in clear.
+// request connects, and makes a request. It also counts the bytes that are the name of a metric in
+// clear.
 func request(t *testing.T, d *pmapi.Dialer, spec string) (inClear bool, err error) {
 	t.Helper()
 	counted := *d
@@ -268,7 +271,8 @@ func TestSecureCancel(t *testing.T) {
 	}
 }
 
-// A stuckConn sends nothing any more while stuck is not nil, until that ends; then it says that a deadline has passed.
+// A stuckConn sends nothing any more while stuck is not nil, until that ends; then it says that a
+// deadline has passed.
 type stuckConn struct {
 	net.Conn
 	stuck *context.Context
@@ -282,8 +286,9 @@ func (c stuckConn) Write(p []byte) (int, error) {
 	return 0, &net.OpError{Op: "write", Net: "tcp", Err: os.ErrDeadlineExceeded}
 }
 
-// TestSecureWriteDeadline: TLS sends nothing more when a deadline has passed while it did. The request fails with its deadline, and the
-// next one has another connection, or fails as without one.
+// TestSecureWriteDeadline: TLS sends nothing more when a deadline has passed while it did. The
+// request fails with its deadline, and the next one has another connection, or fails as without
+// one.
 func TestSecureWriteDeadline(t *testing.T) {
 	ca := tlstest.NewCA(t, "ca")
 	addr, _ := securely(t, func(s *collector.Server) { s.TLS = serverTLS(t, ca, tlstest.Leaf{}) })

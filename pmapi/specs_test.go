@@ -92,7 +92,8 @@ func checkSpec(t *testing.T, text string, want, got any, wantErr string, err err
 	}
 }
 
-// hostSpecs are specifications with their parts, or with the text of the error after the first line.
+// hostSpecs are specifications with their parts, or with the text of the error after the first
+// line.
 var hostSpecs = []struct {
 	text string
 	want pmapi.HostSpec
@@ -224,8 +225,8 @@ func TestHostSpecString(t *testing.T) {
 	})
 }
 
-// FuzzSpecs parses a text as a metric and as a host specification. An error comes with a zero value and quotes
-// the text; the String of a host specification parses to the same again.
+// FuzzSpecs parses a text as a metric and as a host specification. An error comes with a zero value
+// and quotes the text; the String of a host specification parses to the same again.
 func FuzzSpecs(f *testing.F) {
 	for _, s := range metricSpecs {
 		f.Add(s.text)
@@ -255,7 +256,8 @@ func FuzzSpecs(f *testing.F) {
 	})
 }
 
-// libraryResults returns what the C library makes of specifications: the fields that the oracle prints of each.
+// libraryResults returns what the C library makes of specifications: the fields that the oracle
+// prints of each.
 func libraryResults(t *testing.T, subject string, texts []string) []string {
 	t.Helper()
 	hexTexts := make([]string, len(texts))
@@ -316,8 +318,8 @@ func TestInteropMetricSpec(t *testing.T) {
 	}
 }
 
-// TestInteropHost leaves out what ParseHost refuses on purpose, and paths of one character before a question mark,
-// which the library ignores.
+// TestInteropHost leaves out what ParseHost refuses on purpose, and paths of one character before a
+// question mark, which the library ignores.
 func TestInteropHost(t *testing.T) {
 	r, n := pcptest.Inputs(t, 30_000)
 	texts := randomTexts(r, n, "aab:::1,@@[]/?=&")
@@ -348,8 +350,8 @@ func TestInteropHost(t *testing.T) {
 	}
 }
 
-// refusedHere reports whether an error is one that the library does not have, according to ParseHost's comment: an
-// empty name in brackets or of a proxy, and a port that is too great.
+// refusedHere reports whether an error is one that the library does not have, according to
+// ParseHost's comment: an empty name in brackets or of a proxy, and a port that is too great.
 func refusedHere(text string, err error) bool {
 	if err == nil {
 		return false

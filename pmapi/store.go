@@ -101,13 +101,13 @@ func (c *Context) findStored(ctx context.Context, metric string, o *itemOptions)
 	return d, inst, err
 }
 
-// MaxStore is how many bytes the values of one StoreResult may have, as a pdu.ResultWriter's Limit: pmcd ends the
-// connection of a client whose request exceeds 64 KiB.
+// MaxStore is how many bytes the values of one StoreResult may have, as a pdu.ResultWriter's Limit:
+// pmcd ends the connection of a client whose request exceeds 64 KiB.
 const MaxStore = 64<<10 - 1<<10
 
-// StoreResult sets the values of metrics, all in one request. A pdu.ResultWriter makes the
-// Result, with values of the types that the metrics have, and with MaxStore as its Limit if there may be many. It is not atomic: when one agent fails,
-// others may have stored their values.
+// StoreResult sets the values of metrics, all in one request. A pdu.ResultWriter makes the Result,
+// with values of the types that the metrics have, and with MaxStore as its Limit if there may be
+// many. It is not atomic: when one agent fails, others may have stored their values.
 //
 // Errors: pdu.ErrTooSmall without metrics, pdu.ErrValue for a metric without a value,
 // pdu.ErrPermission, pdu.ErrBadStore, or another code of an agent that has failed. They name

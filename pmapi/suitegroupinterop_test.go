@@ -113,7 +113,8 @@ func suiteArchive(t *testing.T, name string) (*pmapi.Context, error) {
 	return asPCP6.Open(t.Context(), filepath.Join(testArchives, name))
 }
 
-// TestInteropSuitePmfgArchives is the third part of test 859: groups of several archives, fetched in turn.
+// TestInteropSuitePmfgArchives is the third part of test 859: groups of several archives, fetched
+// in turn.
 func TestInteropSuitePmfgArchives(t *testing.T) {
 	pcptest.Need(t, testArchives)
 	type source struct {
@@ -152,8 +153,9 @@ func TestInteropSuitePmfgArchives(t *testing.T) {
 	}
 }
 
-// TestInteropSuiteManyGroups has groups of many sources made and fetched at the same time, as multithread10 does (test 953). The hosts
-// that cannot be reached are left out: they are addresses that no host has, at which the network may wait.
+// TestInteropSuiteManyGroups has groups of many sources made and fetched at the same time, as
+// multithread10 does (test 953). The hosts that cannot be reached are left out: they are addresses
+// that no host has, at which the network may wait.
 func TestInteropSuiteManyGroups(t *testing.T) {
 	out := suiteOutput(t, "953")
 	pmcd, c := realPMCD(t, "linux")
@@ -205,8 +207,9 @@ func numberOfCPUs(t *testing.T, c *pmapi.Context) string {
 	return "NUMBER"
 }
 
-// TestInteropSuiteDerivedGroup selects processes of a derived metric by their numbers, as pmfg-derived does (test 1899): the agent proc
-// knows them by these, too, besides the names of its instances.
+// TestInteropSuiteDerivedGroup selects processes of a derived metric by their numbers, as
+// pmfg-derived does (test 1899): the agent proc knows them by these, too, besides the names of its
+// instances.
 func TestInteropSuiteDerivedGroup(t *testing.T) {
 	pmcd, _ := realPMCD(t, "linux", "proc")
 	host := "unix:" + pmcd.Socket() // by which it knows the user

@@ -17,7 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// The tests here are the counterparts of tests in PCP's own test-suite, with the output that is expected there:
+// The tests here are the counterparts of tests in PCP's own test-suite, with the output that is
+// expected there:
 //
 //	404, 901    unpacking of event records, of both types: TestInteropSuiteEvents
 //	561         merging of labels: TestInteropSuiteMergeLabels
@@ -25,10 +26,11 @@ import (
 //	858         a fetch group and a metric that is stored into: TestInteropSuiteFetchGroup
 //	859, 953, 1899   fetch groups of several sources, and of derived metrics: suitegroupinterop_test.go
 //
-// There are none of 567, which merges sets that hold no JSON, of 1660, which is about a function that libpcp keeps to itself, and
-// of 405, 902 and the like, which look for leaks of memory in the programs of others here. 404 and 901 also have arrays that break
-// the layout: there, C has the codes PM_ERR_TOOSMALL and PM_ERR_TOOBIG, and we have pdu.ErrIPC, as for all that is
-// malformed (TestEventArrayErrors of package pdu).
+// There are none of 567, which merges sets that hold no JSON, of 1660, which is about a function
+// that libpcp keeps to itself, and of 405, 902 and the like, which look for leaks of memory in the
+// programs of others here. 404 and 901 also have arrays that break the layout: there, C has the
+// codes PM_ERR_TOOSMALL and PM_ERR_TOOBIG, and we have pdu.ErrIPC, as for all that is malformed
+// (TestEventArrayErrors of package pdu).
 
 // suiteOutput is what a test of PCP's test-suite prints.
 func suiteOutput(t *testing.T, number string) string {
@@ -103,8 +105,8 @@ func suiteEvents() map[string]func(b *pdu.EventBuilder, at time.Time) {
 	}
 }
 
-// dumpedResults are the records that C has made of an array, from the text of the test-suite: the values of each, and how many
-// records and missed ones there are.
+// dumpedResults are the records that C has made of an array, from the text of the test-suite: the
+// values of each, and how many records and missed ones there are.
 func dumpedResults(block string) (text string) {
 	for line := range strings.Lines(block) {
 		words := strings.Fields(line)
@@ -262,7 +264,8 @@ func TestInteropSuiteFetchGroup(t *testing.T) {
 	}
 }
 
-// TestSuiteDerivedInstances selects instances of derived metrics, whose operands need a profile of their own.
+// TestSuiteDerivedInstances selects instances of derived metrics, whose operands need a profile of
+// their own.
 func TestSuiteDerivedInstances(t *testing.T) {
 	src := &pmapitest.Source{Start: time.Unix(1e9, 0)}
 	pids := src.InDom("000001 init", "000002 kthreadd", "004711 sh", "004712 true")

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// A WindowSpec is a time window as the options -S, -T, -A and -O of PCP's tools give it, see PCPIntro(1). Empty texts stand for
-// options that are not given.
+// A WindowSpec is a time window as the options -S, -T, -A and -O of PCP's tools give it, see
+// PCPIntro(1). Empty texts stand for options that are not given.
 //
 // Start, Finish and Origin are points of time:
 //
@@ -44,16 +44,19 @@ type Window struct {
 // ErrAlignment is the error of a window that has no multiple of the interval of -A.
 var ErrAlignment = errors.New("alignment specified by -A switch could not be applied")
 
-// Window returns the window within first and last: those of an archive, or of a live source the current time and the zero
-// Time, which stands for no end. A Start before first is first, and an End after last is last; Start may be after last.
+// Window returns the window within first and last: those of an archive, or of a live source the
+// current time and the zero Time, which stands for no end. A Start before first is first, and an
+// End after last is last; Start may be after last.
 //
-// With ErrAlignment the window is valid, but not aligned; an Align of 0 has this error and no window. The text of another
-// error is that of the C library, with a caret below what is wrong, and has no newline at its end.
+// With ErrAlignment the window is valid, but not aligned; an Align of 0 has this error and no
+// window. The text of another error is that of the C library, with a caret below what is wrong, and
+// has no newline at its end.
 //
-// Differences from C: there are no points of time after the year 9999; leap years are right after 2100; "1 month" after 31
-// January is 2 or 3 March; months and weekdays count right beside a zone and across a change of daylight saving; "today" begins
-// at midnight on such a day too; and the Origin of a live source is aligned upwards. Of a time of day that a change of daylight
-// saving repeats or leaves out, either time may be meant.
+// Differences from C: there are no points of time after the year 9999; leap years are right after
+// 2100; "1 month" after 31 January is 2 or 3 March; months and weekdays count right beside a zone
+// and across a change of daylight saving; "today" begins at midnight on such a day too; and the
+// Origin of a live source is aligned upwards. Of a time of day that a change of daylight saving
+// repeats or leaves out, either time may be meant.
 //
 // The counterpart of pmParseTimeWindow(3) and pmParseHighResTimeWindow(3).
 func (s WindowSpec) Window(first, last time.Time) (Window, error) {
@@ -155,8 +158,8 @@ func inWindow(t, start, end time.Time) bool {
 	return !t.Before(start) && (end.IsZero() || !t.After(end))
 }
 
-// point parses a point of time. If it has none of the forms, the error is that of the form that the first character
-// announces.
+// point parses a point of time. If it has none of the forms, the error is that of the form that the
+// first character announces.
 func (s WindowSpec) point(text string, start, end time.Time) (time.Time, error) {
 	rest := strings.TrimLeft(text, cnum.Blanks)
 	first := byte(0)

@@ -266,9 +266,10 @@ func oracleWindow(t testing.TB, answer string) string {
 	return strings.TrimSpace(strings.Join(f[:4], " ") + " " + message)
 }
 
-// clean reports whether C answers a question as this package means to. C does not where nanoseconds add up to a whole second,
-// where months are added to a day that the month does not have, where "today" is a day of 23 or 25 hours, and where a time is
-// aligned that nanoseconds in 64 bits cannot count.
+// clean reports whether C answers a question as this package means to. C does not where nanoseconds
+// add up to a whole second, where months are added to a day that the month does not have, where
+// "today" is a day of 23 or 25 hours, and where a time is aligned that nanoseconds in 64 bits
+// cannot count.
 func (q windowQuestion) clean(answer string) bool {
 	if strings.Contains(answer, ".1000000000") {
 		return false
@@ -350,7 +351,8 @@ func TestInteropWindow(t *testing.T) {
 
 const recordedWindows = "testdata/windows.txt"
 
-// TestRecordedWindow compares windows with answers of pmParseHighResTimeWindow(3) that TestInteropWindow has recorded.
+// TestRecordedWindow compares windows with answers of pmParseHighResTimeWindow(3) that
+// TestInteropWindow has recorded.
 func TestRecordedWindow(t *testing.T) {
 	text, err := os.ReadFile(recordedWindows)
 	if err != nil {

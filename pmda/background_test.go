@@ -115,7 +115,8 @@ func TestBackgroundServe(t *testing.T) {
 	})
 }
 
-// TestBackgroundHangs: a function that ignores its ctx keeps a program from ending for a moment only; the next run waits for it.
+// TestBackgroundHangs: a function that ignores its ctx keeps a program from ending for a moment
+// only; the next run waits for it.
 func TestBackgroundHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log pcptest.LogBuffer

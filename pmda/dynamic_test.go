@@ -96,7 +96,8 @@ func TestDynamicRoot(t *testing.T) {
 	pmdatest.Run(t, a)
 }
 
-// TestInstallDynamicTop: the files of an agent that has names below a dynamic root without a dot lead to it.
+// TestInstallDynamicTop: the files of an agent that has names below a dynamic root without a dot
+// lead to it.
 func TestInstallDynamicTop(t *testing.T) {
 	a := dynamicAgent()
 	must(t, a.AddDynamic("lost"))

@@ -73,10 +73,10 @@ func (a *Agent) NewEventQueue() *EventQueue { return &EventQueue{agent: a} }
 // identifies the event (pdu.EventID) and the second its parent (pdu.EventParent). Values
 // are copied.
 //
-// Errors, with which the event is not added: pdu.ErrConv for the flag pdu.EventMissed, pdu.ErrArg for
-// a value of a parameter whose registration has failed, pdu.ErrTooBig for a time beyond
-// 32-bit seconds, unless HighRes is set. An event longer than MaxBytes is pdu.ErrTooBig too;
-// clients are told that they have missed it. The counterpart of pmdaEventQueueAppend(3).
+// Errors, with which the event is not added: pdu.ErrConv for the flag pdu.EventMissed, pdu.ErrArg
+// for a value of a parameter whose registration has failed, pdu.ErrTooBig for a time beyond 32-bit
+// seconds, unless HighRes is set. An event longer than MaxBytes is pdu.ErrTooBig too; clients are
+// told that they have missed it. The counterpart of pmdaEventQueueAppend(3).
 func (q *EventQueue) Append(t time.Time, f pdu.EventFlags, params ...EventValue) error {
 	if f&pdu.EventMissed != 0 {
 		return fmt.Errorf("pmda: event: flags %v: %w", f, pdu.ErrConv)

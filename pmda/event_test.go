@@ -584,7 +584,8 @@ func TestEventRegistration(t *testing.T) {
 	}
 }
 
-// Into a metric of events a client stores a text, such as a filter. Other metrics of bytes take none.
+// Into a metric of events a client stores a text, such as a filter. Other metrics of bytes take
+// none.
 func TestEventStore(t *testing.T) {
 	for typ, want := range map[pdu.Type]error{pdu.TypeEvent: nil, pdu.TypeHighResEvent: nil, 0: pdu.ErrConv, pdu.TypeAggregateStatic: pdu.ErrConv} {
 		a := &pmda.Agent{Name: "x", Domain: 400, Logger: slog.New(slog.DiscardHandler)}

@@ -89,8 +89,9 @@ func (p EventParam[T]) Of(value T) EventValue {
 	return p.of(p.p, value)
 }
 
-// In is the value of the parameter in a record that a client has got, the first if there are several. It becomes a T as with pdu.As.
-// Errors: pdu.ErrValue if the record does not have the parameter; those of pdu.As.
+// In is the value of the parameter in a record that a client has got, the first if there are
+// several. It becomes a T as with pdu.As. Errors: pdu.ErrValue if the record does not have the
+// parameter; those of pdu.As.
 func (p EventParam[T]) In(record pdu.EventRecord) (T, error) {
 	a, ok := record.Value(p.PMID())
 	if !ok || p.p == nil {

@@ -70,8 +70,8 @@ func (a *Agent) InstallFiles() ([]InstallFile, error) {
 	), nil
 }
 
-// nameFiles are the files pmns of each root, and the file root. A root that is dynamic has no names to list: its file
-// has the entry of the file root, which pmnsadd(1) takes too.
+// nameFiles are the files pmns of each root, and the file root. A root that is dynamic has no names
+// to list: its file has the entry of the file root, which pmnsadd(1) takes too.
 func (a *Agent) nameFiles(roots []string) (files []InstallFile, err error) {
 	var entries, includes string
 	t := a.Namespace()
@@ -196,7 +196,8 @@ func (a *Agent) helpSource() []byte {
 	return b.Bytes()
 }
 
-// maxHelpLine is how long a line of a help source may be: newhelp(1) splits longer ones anywhere, and warns.
+// maxHelpLine is how long a line of a help source may be: newhelp(1) splits longer ones anywhere,
+// and warns.
 const maxHelpLine = 126
 
 // splitLine splits what is too long for a line between words, after its beginning. A

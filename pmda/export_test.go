@@ -134,7 +134,8 @@ func TestInstallFilesRefuses(t *testing.T) {
 	}
 }
 
-// TestInstallFilesLongTexts: no line of the help source is too long for newhelp(1), unless a single word is.
+// TestInstallFilesLongTexts: no line of the help source is too long for newhelp(1), unless a single
+// word is.
 func TestInstallFilesLongTexts(t *testing.T) {
 	words := strings.TrimSpace(strings.Repeat("words ", 30))
 	long := strings.Repeat("x", 150)

@@ -15,7 +15,8 @@ type column[T any] struct {
 	values [columnLen]T
 }
 
-// columnLen is how many values are written at once: so few that they are in the processor's cache still.
+// columnLen is how many values are written at once: so few that they are in the processor's cache
+// still.
 const columnLen = 256
 
 // A columnType is what there is for columns of one type.
@@ -73,8 +74,8 @@ func (t *columnType[T]) fetch(value func(context.Context, *Request, pdu.Instance
 	}
 }
 
-// fill collects the values of at most columnLen instances, and returns how many there are. The error is that
-// of the last one without a value.
+// fill collects the values of at most columnLen instances, and returns how many there are. The
+// error is that of the last one without a value.
 func (c *column[T]) fill(ctx context.Context, r *Request, s *set, list []pdu.Instance, value func(context.Context, *Request, pdu.Instance) (T, error)) (n int, last error) {
 	all := s.rule.All()
 	for len(list) > 0 {
@@ -98,8 +99,9 @@ func (c *column[T]) fill(ctx context.Context, r *Request, s *set, list []pdu.Ins
 	return n, last
 }
 
-// collect calls value for instances, of which there are no more than there is room, up to the first error,
-// and returns how many have a value. What is not for each instance is not here, so that the loop has few variables.
+// collect calls value for instances, of which there are no more than there is room, up to the first
+// error, and returns how many have a value. What is not for each instance is not here, so that the
+// loop has few variables.
 func collect[T any](ctx context.Context, r *Request, list []pdu.Instance, ids []pdu.InstID, values []T, value func(context.Context, *Request, pdu.Instance) (T, error)) (int, error) {
 	ids, values = ids[:len(list)], values[:len(list)]
 	for k := range list {

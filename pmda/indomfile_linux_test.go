@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNameIDsWrite: new names cost one writing of the file, however many there are, and known ones none.
+// TestNameIDsWrite: new names cost one writing of the file, however many there are, and known ones
+// none.
 func TestNameIDsWrite(t *testing.T) {
 	dir := t.TempDir()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)

@@ -74,11 +74,12 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 }
 
 // NameIDs returns the IDs that SetNames gives names, without making them instances: for names that
-// are none here and some elsewhere, such as the network interfaces of a container, which shall have the
-// same IDs whenever they are seen. A new name gets the next ID, and is remembered as one that is gone
-// now. A name that cannot be an instance beside those there are has pdu.NoInst: one that ValidInstanceName does not
-// accept, or that is the same as an instance's up to the first space. The File is written once if any
-// of them is new: ask for all names of a reading at once. Errors: those of SetNames.
+// are none here and some elsewhere, such as the network interfaces of a container, which shall have
+// the same IDs whenever they are seen. A new name gets the next ID, and is remembered as one that
+// is gone now. A name that cannot be an instance beside those there are has pdu.NoInst: one that
+// ValidInstanceName does not accept, or that is the same as an instance's up to the first space.
+// The File is written once if any of them is new: ask for all names of a reading at once. Errors:
+// those of SetNames.
 func (d *InDom) NameIDs(names ...string) ([]pdu.InstID, error) {
 	ids, err := d.nameIDsOf(names)
 	if err != nil {

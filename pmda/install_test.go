@@ -15,7 +15,8 @@ import (
 
 var installed = flag.String("installed", "simple", "the agents of examples that TestInteropInstall installs, separated by commas: simple,trivial,mmv,trace,linux")
 
-// TestInteropInstall lets PCP's scripts install agents and remove them, in a PCP of the test's own whose pmcd is C's or ours.
+// TestInteropInstall lets PCP's scripts install agents and remove them, in a PCP of the test's own
+// whose pmcd is C's or ours.
 func TestInteropInstall(t *testing.T) {
 	for _, tt := range []struct {
 		agent, program string

@@ -270,8 +270,8 @@ func startSample(t *testing.T) *remote.Agent {
 // contextLabels are those of the host.
 var contextLabels = regexp.MustCompile(`"(domainname|hostname|machineid)":"[^"]*",`)
 
-// The real pminfo shows the same labels of an agent of ours and of a C agent under a C pmcd, also after
-// they have changed.
+// The real pminfo shows the same labels of an agent of ours and of a C agent under a C pmcd, also
+// after they have changed.
 func TestInteropLabels(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	hosts := []string{

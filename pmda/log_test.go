@@ -117,8 +117,8 @@ func TestLogOfAnother(t *testing.T) {
 	}
 }
 
-// TestLimitsOfTwoLogs: an agent that two collectors serve, with a limit in each of their logs, leaves a line out and
-// counts it once.
+// TestLimitsOfTwoLogs: an agent that two collectors serve, with a limit in each of their logs,
+// leaves a line out and counts it once.
 func TestLimitsOfTwoLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first, second pcptest.LogBuffer
@@ -233,7 +233,8 @@ func TestFailureLogging(t *testing.T) {
 	}
 }
 
-// TestGivenUpLogging: that a client has not waited for a reply is no failure. The same error without such an end is one.
+// TestGivenUpLogging: that a client has not waited for a reply is no failure. The same error
+// without such an end is one.
 func TestGivenUpLogging(t *testing.T) {
 	var log pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}

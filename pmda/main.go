@@ -25,13 +25,12 @@ import (
 // agent's functions are logged there too. The option --install installs the program
 // into a PCP installation.
 //
-// What the agent prints to standard output goes to the log. If root starts the program, it
-// changes to the user that -U names, or pcp if there is one. The exit status is 0 after
-// the collector has closed the connection, and 1 for a wrong command line or when the
-// agent cannot serve. SIGTERM and SIGINT end the program as they end C agents, but it
-// finishes its log first. With --stay, an agent on a socket serves
-// the next collector when one has gone, until a signal comes. A second signal kills the program, even
-// if a function of the agent hangs.
+// What the agent prints to standard output goes to the log. If root starts the program, it changes
+// to the user that -U names, or pcp if there is one. The exit status is 0 after the collector has
+// closed the connection, and 1 for a wrong command line or when the agent cannot serve. SIGTERM and
+// SIGINT end the program as they end C agents, but it finishes its log first. With --stay, an agent
+// on a socket serves the next collector when one has gone, until a signal comes. A second signal
+// kills the program, even if a function of the agent hangs.
 //
 // It is what a main function around pmdaDaemon(3), pmdaGetOptions(3),
 // pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3) is in C. A Daemon has more settings.
@@ -224,8 +223,8 @@ func (d *Daemon) start(ctx context.Context) (stop func(), err error) {
 	return func() { cancel(); wait() }, nil
 }
 
-// openLog starts the log, which is standard error if -l says so or the file cannot be written. Without a file in the
-// Daemon either, standard error has nothing of a log.
+// openLog starts the log, which is standard error if -l says so or the file cannot be written.
+// Without a file in the Daemon either, standard error has nothing of a log.
 func (c *command) openLog(p process) (log io.Writer, finish func() error) {
 	switch {
 	case c.log == "" && !c.logGiven:

@@ -55,9 +55,9 @@ func lookupPort(ctx context.Context, s string) (int, error) {
 	return net.DefaultResolver.LookupPort(ctx, "tcp", s)
 }
 
-// listenUnix replaces a socket that nobody listens on. The collector's account may use the socket, and no other. The
-// socket stays when the agent has ended, as with C agents: a collector that starts the agent again may connect before
-// the agent listens.
+// listenUnix replaces a socket that nobody listens on. The collector's account may use the socket,
+// and no other. The socket stays when the agent has ended, as with C agents: a collector that
+// starts the agent again may connect before the agent listens.
 func listenUnix(path string, log *slog.Logger) (net.Listener, error) {
 	s := daemonfile.Socket{Path: path, Mode: 0o660, Keep: true}
 	if account.Exists(defaultUser) {

@@ -13,10 +13,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A tracer writes what debug options of a Daemon ask for to its log, in the lines of C agents: pdu prints PDUs, libpmda
-// what the agent is and what it receives, attr and auth the attributes of clients, context the ends of clients, labels
-// the requests for labels. Any option lets the log have what the agent logs at slog.LevelDebug. A nil *tracer writes
-// nothing.
+// A tracer writes what debug options of a Daemon ask for to its log, in the lines of C agents: pdu
+// prints PDUs, libpmda what the agent is and what it receives, attr and auth the attributes of
+// clients, context the ends of clients, labels the requests for labels. Any option lets the log
+// have what the agent logs at slog.LevelDebug. A nil *tracer writes nothing.
 type tracer struct {
 	on      map[string]bool
 	log     *slog.Logger
@@ -67,8 +67,8 @@ func (t *tracer) agent(a *Agent) {
 	}
 }
 
-// connected notes the descriptors of the connection to the collector, of which pipes have those with which the program
-// was started.
+// connected notes the descriptors of the connection to the collector, of which pipes have those
+// with which the program was started.
 func (t *tracer) connected(rw io.ReadWriter) {
 	if t == nil {
 		return

@@ -17,7 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// traced is what an agent logs with debug options while a collector speaks with it, without what differs from run to run.
+// traced is what an agent logs with debug options while a collector speaks with it, without what
+// differs from run to run.
 func traced(t *testing.T, options string) string {
 	t.Helper()
 	in, toAgent := io.Pipe()

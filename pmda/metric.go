@@ -180,7 +180,8 @@ func newMetric[T pdu.Scalar](m Metric[T]) (*metric, error) {
 	return e, checkLabels("Labels", e.labels)
 }
 
-// stored is what a client stores into a metric of a type. Into event metrics clients store texts: see Metric.Store.
+// stored is what a client stores into a metric of a type. Into event metrics clients store texts:
+// see Metric.Store.
 func stored[T pdu.Scalar](at pdu.Atom, t pdu.Type) (T, error) {
 	if at.Type == pdu.TypeString && (t == pdu.TypeEvent || t == pdu.TypeHighResEvent) {
 		text, err := pdu.As[string](at)

@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// asPolled in the environment makes this test binary an agent with a Polled: it is the name of its log.
+// asPolled in the environment makes this test binary an agent with a Polled: it is the name of its
+// log.
 const asPolled = "GO_TEST_CACHED_AGENT"
 
 // TestPolledProcess is no test but the agent of TestInteropPolled.
@@ -35,7 +36,8 @@ web { reads 400:0:0 refresh }
 web.refresh { age 400:0:1 interval 400:0:2 refreshes 400:0:3 failures 400:0:4 }
 `
 
-// TestInteropPolled sets the interval with pmstore under PCP's pmcd, and sees the values change and get older.
+// TestInteropPolled sets the interval with pmstore under PCP's pmcd, and sees the values change and
+// get older.
 func TestInteropPolled(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	self, err := os.Executable()

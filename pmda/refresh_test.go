@@ -22,7 +22,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// A source is what a Polled of the tests reads: each reading takes a while, and gives the next number or fails.
+// A source is what a Polled of the tests reads: each reading takes a while, and gives the next
+// number or fails.
 type source struct {
 	takes time.Duration
 	start time.Time
@@ -64,7 +65,8 @@ func (s *source) read(ctx context.Context) (int, error) {
 	return s.n, nil
 }
 
-// polledAgent has two metrics of a Polled, 251.0.0 and 251.0.1, and those of the Polled itself from 251.1.0 on.
+// polledAgent has two metrics of a Polled, 251.0.0 and 251.0.1, and those of the Polled itself from
+// 251.1.0 on.
 func polledAgent(t *testing.T, c *pmda.Polled[int], log *pcptest.LogBuffer) *pmda.Agent {
 	t.Helper()
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(log)}
@@ -117,7 +119,8 @@ func inBubble(t *testing.T, c *pmda.Polled[int], s *source, test func(a *pmda.Ag
 	})
 }
 
-// TestPolled: a T is read at once and then in its interval, whatever a reading takes, and only while the agent is served.
+// TestPolled: a T is read at once and then in its interval, whatever a reading takes, and only
+// while the agent is served.
 func TestPolled(t *testing.T) {
 	s := &source{takes: 3 * time.Second}
 	c := &pmda.Polled[int]{Every: 10 * time.Second}
@@ -161,7 +164,8 @@ func TestPolled(t *testing.T) {
 	})
 }
 
-// TestPolledSlow: a reading that takes longer than the interval is followed by the next at once, and never overlaps it.
+// TestPolledSlow: a reading that takes longer than the interval is followed by the next at once,
+// and never overlaps it.
 func TestPolledSlow(t *testing.T) {
 	s := &source{takes: 25 * time.Second}
 	inBubble(t, &pmda.Polled[int]{Every: 10 * time.Second}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
@@ -173,7 +177,8 @@ func TestPolledSlow(t *testing.T) {
 	})
 }
 
-// TestPolledOnDemand: only a client that asks for an old T has another read, which the next client gets.
+// TestPolledOnDemand: only a client that asks for an old T has another read, which the next client
+// gets.
 func TestPolledOnDemand(t *testing.T) {
 	s := &source{takes: time.Second}
 	c := &pmda.Polled[int]{Every: 10 * time.Second, OnDemand: true}
@@ -202,7 +207,8 @@ func TestPolledOnDemand(t *testing.T) {
 	})
 }
 
-// TestPolledBackoff: after failures the attempts are rarer, up to a limit, and the last good T stays for a while.
+// TestPolledBackoff: after failures the attempts are rarer, up to a limit, and the last good T
+// stays for a while.
 func TestPolledBackoff(t *testing.T) {
 	s := &source{}
 	c := &pmda.Polled[int]{Every: 5 * time.Second, MaxAge: 100 * time.Second}
@@ -364,7 +370,8 @@ func TestPolledApply(t *testing.T) {
 	}
 }
 
-// TestPolledConsistent has clients that fetch while another T comes all the time: both values of a fetch are of one T.
+// TestPolledConsistent has clients that fetch while another T comes all the time: both values of a
+// fetch are of one T.
 func TestPolledConsistent(t *testing.T) {
 	var log pcptest.LogBuffer
 	n := 0

@@ -135,8 +135,8 @@ func (s *serial) queueEvent(e clientEvent) {
 	s.tryPassEvents()
 }
 
-// compact removes events of which the Handler need not know. So there are no more left, while a request
-// does not end, than clients that are connected or of which the Handler has heard.
+// compact removes events of which the Handler need not know. So there are no more left, while a
+// request does not end, than clients that are connected or of which the Handler has heard.
 func (s *serial) compact() {
 	last := make(map[uint64]int, len(s.events)) // the last event of each client
 	for i, e := range s.events {

@@ -187,8 +187,8 @@ func TestSerialClients(t *testing.T) {
 	})
 }
 
-// TestSerialManyClients: while a request does not end, clients come and go without a trace, but for those of
-// which the Handler has heard.
+// TestSerialManyClients: while a request does not end, clients come and go without a trace, but for
+// those of which the Handler has heard.
 func TestSerialManyClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &exclusive{t: t}

@@ -112,7 +112,8 @@ func (b *Builder) Add(name string, id pdu.PMID) error {
 	return nil
 }
 
-// A badName is why a name cannot be added. It is pdu.ErrName, whose own text is about names that are not there.
+// A badName is why a name cannot be added. It is pdu.ErrName, whose own text is about names that
+// are not there.
 type badName string
 
 func (e badName) Error() string { return string(e) }

@@ -39,7 +39,8 @@ type Loader struct {
 	// dupok = 0 of pmLoadASCIINameSpace(3), and like option -N of pmcd.
 	Unique bool
 
-	// OnMetric is called for each metric when it is read, with the last component of its name; nil is for nothing.
+	// OnMetric is called for each metric when it is read, with the last component of its name; nil
+	// is for nothing.
 	OnMetric func(name string, id pdu.PMID)
 }
 

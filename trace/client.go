@@ -94,7 +94,8 @@ func (c *Client) Point(tag string) { c.put(KindPoint, -1, tag) }
 // Observe reports a value, such as a length or a temperature. The counterpart of pmtraceobs(3).
 func (c *Client) Observe(tag string, value float64) { c.put(KindObservation, value, tag) }
 
-// Counter reports the value of a counter, which never goes down. The counterpart of pmtracecounter(3).
+// Counter reports the value of a counter, which never goes down. The counterpart of
+// pmtracecounter(3).
 func (c *Client) Counter(tag string, value float64) { c.put(KindCounter, value, tag) }
 
 // Transaction reports a transaction that took d. Begin measures it.
@@ -123,7 +124,8 @@ func (c *Client) refuse(tag string) {
 	c.invalid.Add(1)
 }
 
-// start makes the queue and starts the sender. It returns nil, and counts the datum, if nothing is to be sent.
+// start makes the queue and starts the sender. It returns nil, and counts the datum, if nothing is
+// to be sent.
 func (c *Client) start() *queue {
 	if c.NoAgent {
 		c.unheard.Add(1)

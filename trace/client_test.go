@@ -102,7 +102,8 @@ func TestClientTags(t *testing.T) {
 	})
 }
 
-// TestClientTagFaults: what an agent would refuse as the name of an instance, the Client refuses and says why.
+// TestClientTagFaults: what an agent would refuse as the name of an instance, the Client refuses
+// and says why.
 func TestClientTagFaults(t *testing.T) {
 	for tag, want := range map[string]string{
 		"":                "1 data refused: the tag is empty",
@@ -266,7 +267,8 @@ func TestClientReconnects(t *testing.T) {
 	})
 }
 
-// TestClientCut: what was sent and not acknowledged is lost, nothing else, and nothing is sent twice.
+// TestClientCut: what was sent and not acknowledged is lost, nothing else, and nothing is sent
+// twice.
 func TestClientCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{cut: 100}
@@ -337,7 +339,8 @@ func TestClientStuckAgent(t *testing.T) {
 	})
 }
 
-// TestClientDeafAgent does not read: nothing of the batch is written, so it waits for the next connection.
+// TestClientDeafAgent does not read: nothing of the batch is written, so it waits for the next
+// connection.
 func TestClientDeafAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{deaf: true}
@@ -457,7 +460,8 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// TestClientCloseDropsLater: what is reported while Close waits for the agent is dropped, however much it is.
+// TestClientCloseDropsLater: what is reported while Close waits for the agent is dropped, however
+// much it is.
 func TestClientCloseDropsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{slow: time.Second}
@@ -489,7 +493,8 @@ func TestClientFlushAfterClose(t *testing.T) {
 	})
 }
 
-// TestClientFlushRace flushes about when the agent answers: no Flush waits for an answer that has come.
+// TestClientFlushRace flushes about when the agent answers: no Flush waits for an answer that has
+// come.
 func TestClientFlushRace(t *testing.T) {
 	c := newClient(t, &agent{})
 	c.Queue = 64

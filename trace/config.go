@@ -27,7 +27,8 @@ type Config struct {
 	// ones. Empty: 5, 10, 20, 40, 80 seconds. Less than a millisecond counts as one.
 	Reconnect []time.Duration
 
-	// NoAgent switches communication off: calls succeed and send nothing. A Client counts data as Stats.Accepted.
+	// NoAgent switches communication off: calls succeed and send nothing. A Client counts data as
+	// Stats.Accepted.
 	NoAgent bool
 
 	// DialContext makes the connection; nil: that of a net.Dialer.

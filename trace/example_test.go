@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// exampleAgent is an agent in this process, which prints what it gets. Programs use that of the host.
+// exampleAgent is an agent in this process, which prints what it gets. Programs use that of the
+// host.
 func exampleAgent() trace.Config {
 	return trace.Config{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		client, conn := net.Pipe()

@@ -114,7 +114,8 @@ func (a *cAgent) child(t testing.TB) int {
 var counted = []string{"trace.transact.count", "trace.point.count", "trace.observe.count", "trace.observe.value",
 	"trace.counter.count", "trace.counter.value", "trace.control.period"}
 
-// TestSameMetrics: what a C agent exports of a Go client's data is what it exports of a C program's.
+// TestSameMetrics: what a C agent exports of a Go client's data is what it exports of a C
+// program's.
 func TestSameMetrics(t *testing.T) {
 	program := buildCalls(t)
 	script := strings.Fields(strings.Repeat("point,a obs,b,2.5 counter,a,7 begin,tx end,tx begin,a abort,a point,c ", 5) +
@@ -253,7 +254,8 @@ type load struct {
 	longest atomic.Int64
 }
 
-// callLimit is how long a call may take on a machine that does other things. What it takes is logged.
+// callLimit is how long a call may take on a machine that does other things. What it takes is
+// logged.
 const callLimit = 30 * time.Second
 
 func startLoad(c *trace.Client) *load {

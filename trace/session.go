@@ -125,7 +125,8 @@ func (s *Session) Observe(ctx context.Context, tag string, value float64) error 
 	return s.call("obs", tag, func() error { return s.send(ctx, KindObservation, tag, value, &s.sent) })
 }
 
-// Counter sends the value of a counter, which never goes down. The counterpart of pmtracecounter(3).
+// Counter sends the value of a counter, which never goes down. The counterpart of
+// pmtracecounter(3).
 func (s *Session) Counter(ctx context.Context, tag string, value float64) error {
 	return s.call("counter", tag, func() error { return s.send(ctx, KindCounter, tag, value, &s.sent) })
 }

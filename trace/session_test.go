@@ -146,7 +146,8 @@ func TestSessionContextLate(t *testing.T) {
 	})
 }
 
-// TestSessionContextGreeting: a context that has ended when the connection is there ends the wait for the agent.
+// TestSessionContextGreeting: a context that has ended when the connection is there ends the wait
+// for the agent.
 func TestSessionContextGreeting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, &agent{})

@@ -49,7 +49,8 @@ func NewContext(ctx context.Context, c *Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// FromContext returns the Client of ctx: that of the nearest NewContext, or Default, also where that is nil.
+// FromContext returns the Client of ctx: that of the nearest NewContext, or Default, also where
+// that is nil.
 func FromContext(ctx context.Context) *Client {
 	if c, ok := ctx.Value(clientKey{}).(*Client); ok && c != nil {
 		return c

@@ -69,8 +69,9 @@ func benchArchives(b *testing.B) (paths []string, bytes int64) {
 	return paths, bytes
 }
 
-// BenchmarkMerge merges three archives, and takes some metrics out of them. Where there is PCP, its pmlogextract does the same, in turn
-// with ours, and the metric x-of-C says how many times as fast ours is:
+// BenchmarkMerge merges three archives, and takes some metrics out of them. Where there is PCP, its
+// pmlogextract does the same, in turn with ours, and the metric x-of-C says how many times as fast
+// ours is:
 //
 //	go test ./archive/logextract -run - -bench . -records 5000
 func BenchmarkMerge(b *testing.B) {

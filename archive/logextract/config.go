@@ -22,14 +22,15 @@ type SyntaxError struct {
 // Error says what is wrong and in which line.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// ParseConfig reads a configuration of pmlogextract(1): names of metrics, or of nodes of the name space above them, with blanks, newlines
-// or commas between. A name may have instances after it, in brackets:
+// ParseConfig reads a configuration of pmlogextract(1): names of metrics, or of nodes of the name
+// space above them, with blanks, newlines or commas between. A name may have instances after it, in
+// brackets:
 //
 //	disk.dev.read ["sda" "sdb"]   # by name
 //	sample.bin [100, 200], proc   # by number
 //
-// Of one metric that is there twice the first counts. If there is an error, which is *SyntaxError unless it is one of r, the metrics are
-// those before it.
+// Of one metric that is there twice the first counts. If there is an error, which is *SyntaxError
+// unless it is one of r, the metrics are those before it.
 func ParseConfig(r io.Reader) ([]Metric, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxConfig+1))
 	if err != nil {

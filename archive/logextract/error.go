@@ -38,7 +38,8 @@ func (e *OpenError) Error() string {
 // Unwrap returns the cause.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// An EndError is that of an input of which no complete record is found. With Options.Desperate it is a warning.
+// An EndError is that of an input of which no complete record is found. With Options.Desperate it
+// is a warning.
 type EndError struct {
 	Archive string
 	Err     error
@@ -79,7 +80,8 @@ func (e *ZoneError) Error() string {
 	return fmt.Sprintf("time zone %q of archive %s is used, %q of archive %s is not", e.UsedZone, e.Used, e.Zone, e.Archive)
 }
 
-// A ConflictError is that of inputs that describe a metric differently. With Options.SkipConflicts it is a warning.
+// A ConflictError is that of inputs that describe a metric differently. With Options.SkipConflicts
+// it is a warning.
 type ConflictError struct {
 	ID       pdu.PMID
 	Names    []string // empty if What is "name"
@@ -137,8 +139,8 @@ func (e *TextError) Error() string {
 	return fmt.Sprintf("%s %s text changed from %q to %q", ident, which, e.Old, e.New)
 }
 
-// A DamageError warns of a malformed record, or of a volume of another archive, which is pdu.ErrLabel. What comes after it in the input is left
-// out.
+// A DamageError warns of a malformed record, or of a volume of another archive, which is
+// pdu.ErrLabel. What comes after it in the input is left out.
 type DamageError struct {
 	Archive string
 	Offset  int64 // in the volume

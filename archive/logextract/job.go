@@ -14,8 +14,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Job is an extraction with its inputs open, for programs that look at them before it runs; others use Options.Run. The
-// methods come in the order Open, Select, Create, Run, Close. One goroutine at a time.
+// A Job is an extraction with its inputs open, for programs that look at them before it runs;
+// others use Options.Run. The methods come in the order Open, Select, Create, Run, Close. One
+// goroutine at a time.
 type Job struct {
 	Options // may be changed until Run
 
@@ -159,14 +160,16 @@ func (j *Job) leaveFiles() error {
 	return errors.Join(errs...)
 }
 
-// Label is the label of an input whose host and time zone the output has: the first one, or the last one for the zone.
+// Label is the label of an input whose host and time zone the output has: the first one, or the
+// last one for the zone.
 func (j *Job) Label() archive.Label { return j.inputs[0].label }
 
-// Bounds are the start and the end of the first input, to which pmlogextract(1) relates times of its options.
+// Bounds are the start and the end of the first input, to which pmlogextract(1) relates times of
+// its options.
 func (j *Job) Bounds() (start, end time.Time) { return j.inputs[0].label.Start, j.inputs[0].end }
 
-// Create checks that the output can be written: that there is no such archive (fs.ErrExist), and that the labels of the inputs go
-// together (*VersionError, *HostError).
+// Create checks that the output can be written: that there is no such archive (fs.ErrExist), and
+// that the labels of the inputs go together (*VersionError, *HostError).
 func (j *Job) Create(output string) error {
 	for i, suffix := range []string{".index", ".meta", ".0"} {
 		path := output + suffix

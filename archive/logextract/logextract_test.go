@@ -19,7 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// run runs an extraction into another archive of the directory of the first input, and returns its base name.
+// run runs an extraction into another archive of the directory of the first input, and returns its
+// base name.
 func run(t testing.TB, o logextract.Options, inputs ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -64,8 +65,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// Records in a row that differ in their value blocks and times alone are copied, converted and cut, between others and beside those
-// of another archive.
+// Records in a row that differ in their value blocks and times alone are copied, converted and cut,
+// between others and beside those of another archive.
 func TestSameShape(t *testing.T) {
 	n := names(t, "a", "b")
 	var want []string
@@ -438,7 +439,8 @@ func TestDesperate(t *testing.T) {
 	}
 }
 
-// TestDamagedBytes changes bytes of an input one by one: whatever comes of it, it ends, and what it leaves is an archive.
+// TestDamagedBytes changes bytes of an input one by one: whatever comes of it, it ends, and what it
+// leaves is an archive.
 func TestDamagedBytes(t *testing.T) {
 	n := names(t, "a", "b")
 	b := build(t, n[0], 2)
@@ -502,7 +504,8 @@ func openAll(t *testing.T, base string) error {
 	return nil
 }
 
-// TestVolumesMissing has an input without one of its volumes, and one with a volume of another archive.
+// TestVolumesMissing has an input without one of its volumes, and one with a volume of another
+// archive.
 func TestVolumesMissing(t *testing.T) {
 	n := names(t, "a", "other")
 	simple(t, n[0], 0, 6)

@@ -127,8 +127,8 @@ func (m *merger) step() (more bool, err error) {
 	return true, m.write(next)
 }
 
-// maxEmptyDays is how many days in a row have a mark without a record. It bounds the work by the number of records, in
-// whatever year they are.
+// maxEmptyDays is how many days in a row have a mark without a record. It bounds the work by the
+// number of records, in whatever year they are.
 const maxEmptyDays = 1000
 
 // roll moves the window by a day, and after many that were empty to the day of the next record.

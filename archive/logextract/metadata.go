@@ -353,8 +353,8 @@ func (md *metadata) addText(m *merger, rec archive.Record) (added bool, err erro
 	return true, nil
 }
 
-// describe writes what the output does not have of the metadata of the pending record of an input. It reports whether that has an instance
-// domain.
+// describe writes what the output does not have of the metadata of the pending record of an input.
+// It reports whether that has an instance domain.
 func (md *metadata) describe(in *input) (indom bool, err error) {
 	t := in.time
 	if t.Before(md.last) || !t.Before(md.due) {
@@ -477,8 +477,9 @@ func (md *metadata) writeInDom(d *indom, t time.Time) (bool, error) {
 	return true, md.putInDom(d, r)
 }
 
-// find is the record of a time. Of several with this very time it is the one that a binary search, as PCP's tool does it, comes across;
-// else it is the last one before, or -1. The only one there is is that of all times. next is the first one after the time.
+// find is the record of a time. Of several with this very time it is the one that a binary search,
+// as PCP's tool does it, comes across; else it is the last one before, or -1. The only one there is
+// is that of all times. next is the first one after the time.
 func (d *indom) find(t time.Time) (at, next int) {
 	if len(d.records) == 1 {
 		return 0, 1

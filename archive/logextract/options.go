@@ -13,23 +13,29 @@ type Options struct {
 	Metrics []Metric
 	// From and Until are the time window, its bounds included; a zero time is no bound.
 	From, Until time.Time
-	// Daily repeats the window, of at most 24 hours, on each following day, with a mark before each day's records.
+	// Daily repeats the window, of at most 24 hours, on each following day, with a mark before each
+	// day's records.
 	Daily bool
-	// Records is after how many records, marks included, to stop; 0 means never, and less than 0 before the first.
+	// Records is after how many records, marks included, to stop; 0 means never, and less than 0
+	// before the first.
 	Records int
 
-	// Marks has a mark between any two inputs, also if what their loggers say of themselves shows that nothing happened in
-	// between; see archive.Session.
+	// Marks has a mark between any two inputs, also if what their loggers say of themselves shows
+	// that nothing happened in between; see archive.Session.
 	Marks bool
 	// FirstZone takes the time zone of the label from the first input, not from the last one.
 	FirstZone bool
-	// Version is that of the output, 2 or 3, and not below that of any input; 0 means the highest of the inputs.
+	// Version is that of the output, 2 or 3, and not below that of any input; 0 means the highest
+	// of the inputs.
 	Version int
-	// VolumeRecords is after how many records another volume begins; 0 means never, except where version 2 needs one.
+	// VolumeRecords is after how many records another volume begins; 0 means never, except where
+	// version 2 needs one.
 	VolumeRecords int
-	// SkipConflicts leaves out metrics of which inputs have different descriptors or names, with a warning. Without it they are errors.
+	// SkipConflicts leaves out metrics of which inputs have different descriptors or names, with a
+	// warning. Without it they are errors.
 	SkipConflicts bool
-	// Desperate takes inputs of which no end can be found, and leaves behind what was written before an error.
+	// Desperate takes inputs of which no end can be found, and leaves behind what was written
+	// before an error.
 	Desperate bool
 
 	// Warn is called with each error that does not end the work: *[EmptyError], *[OpenError],
@@ -46,14 +52,16 @@ type Metric struct {
 	Line      int // where a configuration has it, for messages
 }
 
-// An Instance is one to keep: by its name, as a whole or up to the first blank, or by its number if Name is "".
+// An Instance is one to keep: by its name, as a whole or up to the first blank, or by its number if
+// Name is "".
 type Instance struct {
 	Name string
 	ID   pdu.InstID
 }
 
-// Run makes an archive of others, all at once. Output is its base name. The inputs are names as for archive.Open. If there is an
-// error, there is no output, unless o.Desperate keeps it. See [Job] for the errors.
+// Run makes an archive of others, all at once. Output is its base name. The inputs are names as for
+// archive.Open. If there is an error, there is no output, unless o.Desperate keeps it. See [Job]
+// for the errors.
 func (o Options) Run(ctx context.Context, inputs []string, output string) error {
 	j, err := o.Open(ctx, inputs)
 	if err != nil {

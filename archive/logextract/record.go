@@ -15,7 +15,8 @@ type valueSet struct {
 	n      int // the number of values, or an error
 }
 
-// A shape is what one data record has in common with the next one of the same metrics and instances, which then needs little work.
+// A shape is what one data record has in common with the next one of the same metrics and
+// instances, which then needs little work.
 type shape struct {
 	head   []byte // the value sets
 	size   int    // of the record
@@ -31,7 +32,8 @@ type block struct {
 	head uint32 // type and length
 }
 
-// pickFrom leaves of the pending record of an input what the output gets, and notes its value sets. It reports whether there is anything.
+// pickFrom leaves of the pending record of an input what the output gets, and notes its value sets.
+// It reports whether there is anything.
 func (m *merger) pickFrom(in *input) (kept bool, err error) {
 	r := &in.rec
 	if r.Kind != archive.KindResult {
@@ -77,8 +79,9 @@ func padded(b []byte, length int) bool {
 	return true
 }
 
-// scan finds the shape of the pending record of an input. canonical says that the record is as the output has it: value blocks follow each
-// other in the order of the values, and are padded with tildes.
+// scan finds the shape of the pending record of an input. canonical says that the record is as the
+// output has it: value blocks follow each other in the order of the values, and are padded with
+// tildes.
 func (m *merger) scan(in *input) (canonical bool, err error) {
 	in.shape.packed = 0
 	raw, start := in.rec.Raw, in.sets0()
@@ -101,7 +104,8 @@ func (m *merger) scan(in *input) (canonical bool, err error) {
 	return canonical, nil
 }
 
-// scanSets finds the value sets that the output gets, and where those of the record end. ok is false if the record is malformed.
+// scanSets finds the value sets that the output gets, and where those of the record end. ok is
+// false if the record is malformed.
 func (m *merger) scanSets(in *input, raw []byte, at int) (_ int, canonical, ok bool) {
 	s := &in.shape
 	s.sets, s.blocks, s.all = s.sets[:0], s.blocks[:0], true
@@ -142,8 +146,8 @@ func (m *merger) scanSets(in *input, raw []byte, at int) (_ int, canonical, ok b
 	return at, canonical && s.endsAt(raw, at, end), at <= end
 }
 
-// addBlocks adds the blocks of n values, of which the first word that says where its block is lies at an offset. It is false if one does not come
-// after the one before it.
+// addBlocks adds the blocks of n values, of which the first word that says where its block is lies
+// at an offset. It is false if one does not come after the one before it.
 func (s *shape) addBlocks(raw []byte, at, n int) bool {
 	end := len(raw) - 4
 	for range n {
@@ -180,7 +184,8 @@ func (in *input) sets0() int {
 	return 20
 }
 
-// repack makes a record of the value sets that the output gets, in the layout of its version and in a buffer of the input.
+// repack makes a record of the value sets that the output gets, in the layout of its version and in
+// a buffer of the input.
 func (m *merger) repack(in *input, canonical bool) {
 	raw, start := in.rec.Raw, in.sets0()
 	if n := in.shape.packed; n > 0 {
@@ -220,7 +225,8 @@ func (m *merger) repack(in *input, canonical bool) {
 	in.rec.Raw = in.buf
 }
 
-// appendTime appends the time of the pending record in the layout of version 3, the only one into which another one is changed.
+// appendTime appends the time of the pending record in the layout of version 3, the only one into
+// which another one is changed.
 func (in *input) appendTime(b []byte) []byte {
 	sec := in.time.Unix()
 	b = binary.BigEndian.AppendUint32(b, uint32(sec))
@@ -250,7 +256,8 @@ func (m *merger) copySet(b, raw []byte, s *valueSet) []byte {
 	return b
 }
 
-// selectValues adds the values of a set that the output gets to b, in the order in which they were asked for, and their blocks to m.blocks.
+// selectValues adds the values of a set that the output gets to b, in the order in which they were
+// asked for, and their blocks to m.blocks.
 func (m *merger) selectValues(b, raw []byte, s *valueSet) []byte {
 	start := len(b)
 	b = append(b, raw[s.at:s.at+12]...)

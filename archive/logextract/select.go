@@ -26,7 +26,8 @@ func (e *LookupError) Error() string { return fmt.Sprintf("metric %q: %v", e.Met
 // Unwrap returns the cause.
 func (e *LookupError) Unwrap() error { return e.Err }
 
-// An InstanceError warns of an instance that no input has, or, if All is set, of a metric of which none is left.
+// An InstanceError warns of an instance that no input has, or, if All is set, of a metric of which
+// none is left.
 type InstanceError struct {
 	Metric   Metric // as it was asked for
 	Name     string // of the metric
@@ -42,8 +43,8 @@ func (e *InstanceError) Error() string {
 	return fmt.Sprintf("instance %q is not defined for the metric %q", e.Instance, e.Name)
 }
 
-// Select looks up the metrics to keep. What is not known is left out, with a *LookupError or *InstanceError as a warning. If no metric
-// is known all are kept, as by PCP's tool.
+// Select looks up the metrics to keep. What is not known is left out, with a *LookupError or
+// *InstanceError as a warning. If no metric is known all are kept, as by PCP's tool.
 func (j *Job) Select(metrics []Metric) {
 	for _, m := range metrics {
 		j.selectOne(m)

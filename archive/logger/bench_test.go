@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// BenchmarkRecord records metrics of a collector in this process as often as it can: a record is a fetch and a write.
+// BenchmarkRecord records metrics of a collector in this process as often as it can: a record is a
+// fetch and a write.
 func BenchmarkRecord(b *testing.B) {
 	for _, metrics := range []int{10, 1000} {
 		b.Run(fmt.Sprint("metrics=", metrics), func(b *testing.B) {

@@ -124,7 +124,8 @@ func TestAgentFails(t *testing.T) {
 	})
 }
 
-// A logger that is ended while it asks for metadata writes none that is not whole, whatever the cause of the end.
+// A logger that is ended while it asks for metadata writes none that is not whole, whatever the
+// cause of the end.
 func TestEndWithoutMetadata(t *testing.T) {
 	for _, method := range []pmapitest.Method{pmapitest.MethodTexts, pmapitest.MethodLabels, pmapitest.MethodNames} {
 		synctest.Test(t, func(t *testing.T) {
@@ -376,7 +377,8 @@ func TestNamesChange(t *testing.T) {
 	})
 }
 
-// Instances that come and go are recorded with the values, in whole in version 2 and by what changes in version 3.
+// Instances that come and go are recorded with the values, in whole in version 2 and by what
+// changes in version 3.
 func TestInstancesChange(t *testing.T) {
 	for version, indoms := range map[int][]string{
 		2: {"indom +3 -0", "indom +4 -0", "indom +2 -0"},
@@ -424,7 +426,8 @@ func TestInstanceLists(t *testing.T) {
 	})
 }
 
-// Metadata comes with the first values of a metric, in the order of pmlogger; labels that change are recorded.
+// Metadata comes with the first values of a metric, in the order of pmlogger; labels that change
+// are recorded.
 func TestMetadata(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{Labels: `{"site":"here"}`}
@@ -517,7 +520,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// Derived metrics are recorded as metrics with the PMIDs that they have in archives, also if a name has nothing else below it.
+// Derived metrics are recorded as metrics with the PMIDs that they have in archives, also if a name
+// has nothing else below it.
 func TestDerived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{Derived: new(pmapi.Derived)}

@@ -26,8 +26,9 @@ type MetricState struct {
 	Values []ValueState
 }
 
-// A ValueState is how an instance of a metric is recorded, or a singular metric. PCP's pmlogger takes notice of one further metric of a fetch
-// with each record: until then it says of the others that they are neither available nor in the archive, in which they are.
+// A ValueState is how an instance of a metric is recorded, or a singular metric. PCP's pmlogger
+// takes notice of one further metric of a fetch with each record: until then it says of the others
+// that they are neither available nor in the archive, in which they are.
 type ValueState struct {
 	Inst      pdu.InstID // pdu.NoInst of a singular metric
 	On        bool
@@ -41,15 +42,17 @@ type ValueState struct {
 const (
 	// maxValues is the number of values in all states that a request gets.
 	maxValues = 1 << 20
-	// maxNamed is the number of instances that metrics are recorded with by number. Requests can have any numbers, each
-	// of which is in a profile of which pmcd reads 64 KB.
+	// maxNamed is the number of instances that metrics are recorded with by number. Requests can
+	// have any numbers, each of which is in a profile of which pmcd reads 64 KB.
 	maxNamed = 1 << 13
 )
 
-// Control changes how metrics are recorded, and returns how they are then: what has not changed shows there. Requests are as those of a
-// configuration, but one for some instances of a metric that is recorded with all changes nothing. A metric with more
-// instances than there is room for has the error pdu.ErrTooBig. Errors: os.ErrClosed if the logger does
-// not run; pdu.ErrArg for a combination that there is not; that of ctx, if it ends while a fetch is going on, and nothing has changed.
+// Control changes how metrics are recorded, and returns how they are then: what has not changed
+// shows there. Requests are as those of a configuration, but one for some instances of a metric
+// that is recorded with all changes nothing. A metric with more instances than there is room for
+// has the error pdu.ErrTooBig. Errors: os.ErrClosed if the logger does not run; pdu.ErrArg for a
+// combination that there is not; that of ctx, if it ends while a fetch is going on, and nothing has
+// changed.
 func (l *Logger) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []Target) ([]MetricState, error) {
 	e, err := l.enquire(ctx, targets, true)
 	if err != nil {
@@ -164,9 +167,9 @@ func (n *namedRoom) reserve(m *metric, insts []pdu.InstID) bool {
 	return true
 }
 
-// Enquire returns how metrics are recorded, for all instances that they have or ever had in the archive if the target names none.
-// The limits are those of Control.
-// Errors: os.ErrClosed if the logger does not run; that of ctx, if it ends while a fetch is going on.
+// Enquire returns how metrics are recorded, for all instances that they have or ever had in the
+// archive if the target names none. The limits are those of Control. Errors: os.ErrClosed if the
+// logger does not run; that of ctx, if it ends while a fetch is going on.
 func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, error) {
 	e, err := l.enquire(ctx, targets, false)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Event is something that happens to a Logger: one of the types of this package that say so. String is a line for a log.
+// An Event is something that happens to a Logger: one of the types of this package that say so.
+// String is a line for a log.
 type Event interface{ fmt.Stringer }
 
 // The words in which MetricSkipped says what has failed.
@@ -34,7 +35,8 @@ type InstanceSkipped struct {
 	Err      error
 }
 
-// Conflict is an advisory request of the configuration for a metric, or an instance of it, of which there is a mandatory one.
+// Conflict is an advisory request of the configuration for a metric, or an instance of it, of which
+// there is a mandatory one.
 type Conflict struct {
 	logconf.Place
 	Metric            string
@@ -125,27 +127,30 @@ func (p MetricPart) String() string {
 	return [...]string{"PMID", "Type", "Semantics", "Instance domain", "Units"}[p]
 }
 
-// GroupFailed is a fetch that has failed otherwise than by a loss of the connection. Nothing is recorded.
+// GroupFailed is a fetch that has failed otherwise than by a loss of the connection. Nothing is
+// recorded.
 type GroupFailed struct {
 	Task Task
 	Time time.Time
 	Err  error
 }
 
-// MetadataMissing is what the archive does not get of the description of a metric, since the collector has failed to tell.
+// MetadataMissing is what the archive does not get of the description of a metric, since the
+// collector has failed to tell.
 type MetadataMissing struct {
 	Metric string
 	Err    error
 }
 
-// ClockBack is that the clock of the collector was set back before the last data record. Nothing is recorded until it has caught
-// up.
+// ClockBack is that the clock of the collector was set back before the last data record. Nothing is
+// recorded until it has caught up.
 type ClockBack struct{ Last, Now time.Time }
 
 // ClockCaughtUp is that values are recorded again after ClockBack, after a mark.
 type ClockCaughtUp struct{ Last, Now time.Time }
 
-// ReceiverLost is that the receiver of the archive does not take records, see Options.Push. They are kept in memory.
+// ReceiverLost is that the receiver of the archive does not take records, see Options.Push. They
+// are kept in memory.
 type ReceiverLost struct {
 	URL     string
 	Time    time.Time

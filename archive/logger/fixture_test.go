@@ -17,7 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A recording is a Logger of a made-up source in a bubble of testing/synctest, where time passes at once.
+// A recording is a Logger of a made-up source in a bubble of testing/synctest, where time passes at
+// once.
 type recording struct {
 	t      *testing.T
 	src    *pmapitest.Source
@@ -72,7 +73,8 @@ func (r *recording) wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// records are the data records, with the seconds since the first one, and their metrics by name. The logger's own ones are left out.
+// records are the data records, with the seconds since the first one, and their metrics by name.
+// The logger's own ones are left out.
 func (r *recording) records() []string {
 	r.t.Helper()
 	var lines []string

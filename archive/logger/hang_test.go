@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A task that is always due, since the collector is slower than its interval, holds up neither other tasks nor those who change them.
+// A task that is always due, since the collector is slower than its interval, holds up neither
+// other tasks nor those who change them.
 func TestSlowCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := new(pmapitest.Source)
@@ -39,7 +40,8 @@ func TestSlowCollector(t *testing.T) {
 	})
 }
 
-// A request waits for a fetch that is going on no longer than its context lasts; the status does not wait.
+// A request waits for a fetch that is going on no longer than its context lasts; the status does
+// not wait.
 func TestControlOfHungLogger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := new(pmapitest.Source)
@@ -73,7 +75,8 @@ func TestControlOfHungLogger(t *testing.T) {
 	})
 }
 
-// A collector that hangs counts as lost when its reply is overdue, and is back when it replies again and so is one that was stopped.
+// A collector that hangs counts as lost when its reply is overdue, and is back when it replies
+// again and so is one that was stopped.
 func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hosts := pmapitest.NewFleet(1, func(_ int, src *pmapitest.Source) {

@@ -19,7 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// recordBoth records the same configuration with the C pmlogger and with ours, and returns both archives.
+// recordBoth records the same configuration with the C pmlogger and with ours, and returns both
+// archives.
 func recordBoth(t *testing.T, pmcd *pcptest.PMCD, config string, version, records int) (theirs, ours string) {
 	t.Helper()
 	dir := pcptest.ShortDir(t)
@@ -60,7 +61,8 @@ var (
 	lengths  = regexp.MustCompile(`^\[\d+ bytes\]`)
 )
 
-// dump is what pmdumplog prints of an archive, without times, offsets and what the logger says of itself.
+// dump is what pmdumplog prints of an archive, without times, offsets and what the logger says of
+// itself.
 func dump(t *testing.T, base string) []string {
 	t.Helper()
 	out, stderr, status := pcptest.Run(t, nil, "", "pmdumplog", "-zaeh", base)
@@ -80,7 +82,8 @@ func dump(t *testing.T, base string) []string {
 	return lines
 }
 
-// configurations are recorded by both. They have values that do not change, and one interval, so that ticks cannot come in another order.
+// configurations are recorded by both. They have values that do not change, and one interval, so
+// that ticks cannot come in another order.
 var configurations = []struct {
 	text    string
 	records int
@@ -92,7 +95,8 @@ var configurations = []struct {
 	{`log mandatory on 200 msec { sample.dupnames.two.bin sample.dupnames.three hinv.ncpu kernel.uname sample.aggregate sample.part_bin sample.darkness }`, 2},
 }
 
-// What is recorded is what pmlogger records: metrics, instances, labels, texts, records in their order, the index.
+// What is recorded is what pmlogger records: metrics, instances, labels, texts, records in their
+// order, the index.
 func TestInteropRecords(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogger", "pmdumplog", "pmlogcheck")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux", "sample"}})
@@ -118,7 +122,8 @@ func checkWithC(t *testing.T, base string) {
 	}
 }
 
-// After a pmcd that was killed and started again, the C tools have no fault to find with the archive.
+// After a pmcd that was killed and started again, the C tools have no fault to find with the
+// archive.
 func TestInteropLost(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogcheck")
 	config := pcptest.Config{Shipped: []string{"pmcd", "sample"}}
@@ -171,8 +176,8 @@ func TestInteropLost(t *testing.T) {
 	}
 }
 
-// TestInteropSharedObject records metrics of an agent in a shared object, for whose instance labels pmcd uses the profile of the last
-// fetch, even if another one has come since then.
+// TestInteropSharedObject records metrics of an agent in a shared object, for whose instance labels
+// pmcd uses the profile of the last fetch, even if another one has come since then.
 func TestInteropSharedObject(t *testing.T) {
 	linux := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "linux", "pmda_linux.so")
 	pcptest.Need(t, "pmcd", "pmlogcheck", linux)

@@ -54,8 +54,8 @@ type Logger struct {
 }
 
 // New resolves a configuration and prepares an archive. Its files are made with the first record of
-// values: a Logger that records nothing leaves none. Warnings about
-// the configuration are reported. Errors: ErrNothing, fs.ErrExist if there is such an archive, those of the source.
+// values: a Logger that records nothing leaves none. Warnings about the configuration are reported.
+// Errors: ErrNothing, fs.ErrExist if there is such an archive, those of the source.
 func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	l, err := o.resolved(ctx, src)
 	if err != nil {
@@ -67,7 +67,8 @@ func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	return l, l.create(ctx)
 }
 
-// Check resolves the configuration and reports warnings as New does, and that is all: it returns the tasks that there would be.
+// Check resolves the configuration and reports warnings as New does, and that is all: it returns
+// the tasks that there would be.
 func (o Options) Check(ctx context.Context, src *pmapi.Context) ([]Task, error) {
 	l, err := o.resolved(ctx, src)
 	if err != nil {
@@ -301,9 +302,10 @@ func (l *Logger) loop(ctx context.Context) error {
 	}
 }
 
-// wakeAfter is how long a timer runs that a logger waits for. Where the Go run time waits for whole milliseconds, as with epoll_wait(2), it
-// wakes twice for any other time: before its last millisecond, and at its end. So a long wait is one of whole ones, and a little more,
-// since some of it has passed when the system begins to count.
+// wakeAfter is how long a timer runs that a logger waits for. Where the Go run time waits for whole
+// milliseconds, as with epoll_wait(2), it wakes twice for any other time: before its last
+// millisecond, and at its end. So a long wait is one of whole ones, and a little more, since some
+// of it has passed when the system begins to count.
 func wakeAfter(wait time.Duration) time.Duration {
 	const least, passed = 10 * time.Millisecond, 50 * time.Microsecond
 	part := wait % time.Millisecond
@@ -330,8 +332,9 @@ type endError EndReason
 
 func (e endError) Error() string { return EndReason(e).String() }
 
-// runDue records one task if it is due, and returns how long it is until something is due again; less than 0 for never. Between two
-// tasks others who wait have their turn: with short intervals and a slow collector, something may be due at any time.
+// runDue records one task if it is due, and returns how long it is until something is due again;
+// less than 0 for never. Between two tasks others who wait have their turn: with short intervals
+// and a slow collector, something may be due at any time.
 func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 	l.lock()
 	defer l.mu.Unlock()
@@ -416,7 +419,8 @@ func (l *Logger) untilDue() time.Duration {
 	return max(time.Until(due), 0)
 }
 
-// endReached is an endError if an end of the options is reached. It begins another volume if it is time.
+// endReached is an endError if an end of the options is reached. It begins another volume if it is
+// time.
 func (l *Logger) endReached() error {
 	if !l.opts.EndTime.IsZero() && time.Until(l.opts.EndTime) <= 0 {
 		return endError(EndTime)

@@ -29,7 +29,8 @@ func sourceOf(names ...string) (*pmapitest.Source, []*pmapitest.Metric[int32]) {
 	return src, all
 }
 
-// Tasks are recorded at their start and the multiples of their intervals, metrics that are recorded once first.
+// Tasks are recorded at their start and the multiples of their intervals, metrics that are recorded
+// once first.
 func TestTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a", "b", "c", "d")
@@ -69,7 +70,8 @@ func TestMissedTicks(t *testing.T) {
 	})
 }
 
-// Requests of a configuration add up; mandatory ones keep advisory ones out. As observed of pmlogger 6.0.3.
+// Requests of a configuration add up; mandatory ones keep advisory ones out. As observed of
+// pmlogger 6.0.3.
 func TestConfiguration(t *testing.T) {
 	src := &pmapitest.Source{}
 	d := src.InDom("red", "green", "blue")

@@ -23,8 +23,9 @@ const retryLost = time.Second
 // connection that has ended is made anew at once, so that the next record is not missed.
 const checkConnection = time.Second
 
-// isLost reports whether an error of a request for metadata is one of the connection, or the end of the context, whatever its cause. The
-// code of an agent that does not reply looks the same: so it asks the collector for something else.
+// isLost reports whether an error of a request for metadata is one of the connection, or the end of
+// the context, whatever its cause. The code of an agent that does not reply looks the same: so it
+// asks the collector for something else.
 func (l *Logger) isLost(ctx context.Context, err error) bool {
 	if err != nil && ctx.Err() != nil {
 		return true
@@ -35,7 +36,8 @@ func (l *Logger) isLost(ctx context.Context, err error) bool {
 	return l.fetch(ctx, nil, []pdu.PMID{pdu.MakePMID(2, 0, 23)}, new(pdu.Result)) != nil
 }
 
-// endsConnection reports whether an error of a fetch is one of the connection, or of a collector that does not reply.
+// endsConnection reports whether an error of a fetch is one of the connection, or of a collector
+// that does not reply.
 func endsConnection(err error) bool {
 	return errors.Is(err, pdu.ErrIPC) || errors.Is(err, context.Canceled) || err != nil && pdu.FromError(err) == pdu.ErrTimeout
 }
@@ -49,7 +51,8 @@ func (l *Logger) lose(err error) {
 	}
 }
 
-// reconnect tries to connect again. ok is false if there is no connection yet; an error ends the logger.
+// reconnect tries to connect again. ok is false if there is no connection yet; an error ends the
+// logger.
 func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
 	if err := l.src.Reconnect(ctx); err != nil { // too early, or there is no collector
 		l.retry = time.Now().Add(retryLost)

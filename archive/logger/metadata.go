@@ -127,8 +127,8 @@ func (l *Logger) describeMetric(ctx context.Context, g *group, m *metric, s pdu.
 	return l.indomText(ctx, m.desc.InDom, pdu.TextHelp)
 }
 
-// writeDesc writes a descriptor with all names of the metric. A collector may not know all that were requested: an agent can have a name for a
-// metric of another one.
+// writeDesc writes a descriptor with all names of the metric. A collector may not know all that
+// were requested: an agent can have a name for a metric of another one.
 func (l *Logger) writeDesc(ctx context.Context, desc pdu.Desc, requested []string) error {
 	names, err := l.src.Names(ctx, desc.PMID)
 	if l.isLost(ctx, err) {
@@ -178,7 +178,8 @@ func (l *Logger) indomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind) 
 	return l.writeText(kind|pdu.TextInDom, uint32(d), text)
 }
 
-// describeLabels writes the labels that apply to a metric, as far as the archive does not have them.
+// describeLabels writes the labels that apply to a metric, as far as the archive does not have
+// them.
 func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, s pdu.ValueSet, t time.Time, item pdu.LabelSet) error {
 	id, d := m.desc.PMID, m.desc.InDom
 	cluster := uint32(id) &^ (1<<10 - 1)

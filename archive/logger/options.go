@@ -14,39 +14,44 @@ import (
 // DefaultInterval is the interval of "default" in a configuration, unless Options say otherwise.
 const DefaultInterval = time.Minute
 
-// DefaultDrainTimeout is how long a logger waits at its end for a receiver, unless Options say otherwise.
+// DefaultDrainTimeout is how long a logger waits at its end for a receiver, unless Options say
+// otherwise.
 const DefaultDrainTimeout = 10 * time.Second
 
 // Options say what a Logger records, where to, and when it ends.
 type Options struct {
-	// Config is what is recorded. Its rules are for a server of pmlc(1) and mean nothing here. Nil means nothing, see Linger.
+	// Config is what is recorded. Its rules are for a server of pmlc(1) and mean nothing here. Nil
+	// means nothing, see Linger.
 	Config *logconf.Config
 	// Base is the base name of the archive with its directory. There must be no such archive.
 	Base string
-	// Push, if not nil, sends the archive to a receiver in the place of files: see package push. Base only has a meaning for readers of the
-	// first and the last record then, and is the URL if it is "". While the receiver cannot be reached, records are kept in memory; when
-	// there are too many of them, further ones are left out, and a mark comes before those that follow. New fails if the receiver does not
-	// reply; a receiver that refuses the archive for good ends Run.
+	// Push, if not nil, sends the archive to a receiver in the place of files: see package push.
+	// Base only has a meaning for readers of the first and the last record then, and is the URL if
+	// it is "". While the receiver cannot be reached, records are kept in memory; when there are
+	// too many of them, further ones are left out, and a mark comes before those that follow. New
+	// fails if the receiver does not reply; a receiver that refuses the archive for good ends Run.
 	Push *push.SenderOptions
-	// DrainTimeout is how long Run waits at its end for the receiver to get what it has not got yet; 0 means DefaultDrainTimeout. The error
-	// is a *push.LostError if that was not enough.
+	// DrainTimeout is how long Run waits at its end for the receiver to get what it has not got
+	// yet; 0 means DefaultDrainTimeout. The error is a *push.LostError if that was not enough.
 	DrainTimeout time.Duration
-	// Writer is what the archive is like. In the label, an empty Host, TimeZone and ZoneInfo mean those of the
-	// source. The limits of volumes take effect after the record that reaches them, as in pmlogger(1).
+	// Writer is what the archive is like. In the label, an empty Host, TimeZone and ZoneInfo mean
+	// those of the source. The limits of volumes take effect after the record that reaches them, as
+	// in pmlogger(1).
 	Writer archive.WriterOptions
 	// Interval is that of "default"; 0 means DefaultInterval.
 	Interval time.Duration
 
-	// Host is the host on which the logger runs, "" the name of this one, and Port where pmlc(1) reaches it: what
-	// the first and the last record of the archive say.
+	// Host is the host on which the logger runs, "" the name of this one, and Port where pmlc(1)
+	// reaches it: what the first and the last record of the archive say.
 	Host string
 	Port uint32
 	// Source is what the context was opened with, for Status.
 	Source string
 
-	// The logger ends when the volumes have EndBytes bytes in all, when tasks have been recorded EndRecords times, at EndTime, or after
-	// EndAfter; zero means never. Records count in this way for the limits of volumes, too. For EndRecords a task also counts when there is
-	// no collector; in pmlogger(1) it does so for volumes as well, of which some are empty then.
+	// The logger ends when the volumes have EndBytes bytes in all, when tasks have been recorded
+	// EndRecords times, at EndTime, or after EndAfter; zero means never. Records count in this way
+	// for the limits of volumes, too. For EndRecords a task also counts when there is no collector;
+	// in pmlogger(1) it does so for volumes as well, of which some are empty then.
 	EndBytes   int64
 	EndRecords int
 	EndTime    time.Time
@@ -62,7 +67,8 @@ type Options struct {
 	// Linger lets a logger run that has nothing to record: others may change that.
 	Linger bool
 
-	// Report is called with what happens. It must not call the Logger's methods. Nil means LogEvent.
+	// Report is called with what happens. It must not call the Logger's methods. Nil means
+	// LogEvent.
 	Report func(Event)
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/archive/push"
 )
 
-// A pusher is what a Logger knows of the receiver of its archive. The zero pusher is one of an archive in files.
+// A pusher is what a Logger knows of the receiver of its archive. The zero pusher is one of an
+// archive in files.
 type pusher struct {
 	sender  *push.Sender
 	url     string

@@ -151,8 +151,9 @@ func (r *recording) valuesByTime(from string) (lines []string, marks int) {
 	return lines, marks
 }
 
-// An hour of archive time is pushed, while the receiver is killed five times, in each of the ways in which one can be, and is away for half a
-// minute: nothing is missing, and C's pmlogcheck finds no fault.
+// An hour of archive time is pushed, while the receiver is killed five times, in each of the ways
+// in which one can be, and is away for half a minute: nothing is missing, and C's pmlogcheck finds
+// no fault.
 func TestPushHour(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "received")
 	synctest.Test(t, func(t *testing.T) {
@@ -223,7 +224,8 @@ func checkReceived(t *testing.T, dir string) {
 	})
 }
 
-// Without room for what a receiver that is away has not got, records are left out and counted, and a mark says so.
+// Without room for what a receiver that is away has not got, records are left out and counted, and
+// a mark says so.
 func TestPushFull(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "received")
 	synctest.Test(t, func(t *testing.T) {
@@ -264,7 +266,8 @@ func TestPushFull(t *testing.T) {
 	checkReceived(t, dir)
 }
 
-// A receiver that is away at the end gets the time to come back, and what it does not get is counted. One that is away at the start is an error.
+// A receiver that is away at the end gets the time to come back, and what it does not get is
+// counted. One that is away at the start is an error.
 func TestPushAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{t: t, dir: t.TempDir()}

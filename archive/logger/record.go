@@ -143,8 +143,8 @@ func logged(id pdu.PMID) pdu.PMID {
 // derivedCluster is the bit of the cluster that derived metrics have in archives.
 const derivedCluster = 2048
 
-// mark writes a mark a millisecond after the last record, or at a time if that is earlier, if the next record has nothing to do with
-// the last one.
+// mark writes a mark a millisecond after the last record, or at a time if that is earlier, if the
+// next record has nothing to do with the last one.
 func (l *Logger) mark(before time.Time) error {
 	if !l.gap {
 		return nil
@@ -219,7 +219,8 @@ func (l *Logger) writeMetadata(ctx context.Context, g *group, r *pdu.Result) err
 	return nil
 }
 
-// valuesOf writes what the values of the metric at index i need: instances, and parameters of events.
+// valuesOf writes what the values of the metric at index i need: instances, and parameters of
+// events.
 func (l *Logger) valuesOf(ctx context.Context, g *group, i int, r *pdu.Result) error {
 	m, s := g.metrics[i], r.At(i)
 	if err := l.updateInstances(ctx, g, m, s, r.Time); err != nil {

@@ -18,7 +18,8 @@ type names struct {
 	noDesc map[pdu.PMID]error
 }
 
-// resolve looks up all names of requests, what is below them, and the descriptors. An error is that of the connection.
+// resolve looks up all names of requests, what is below them, and the descriptors. An error is that
+// of the connection.
 func (l *Logger) resolve(ctx context.Context, requests []logconf.Request) (*names, error) {
 	n := &names{ids: map[string]pdu.PMID{}, errs: map[string]error{}, leaves: map[string][]string{},
 		descs: map[pdu.PMID]pdu.Desc{}, noDesc: map[pdu.PMID]error{}}
@@ -98,7 +99,8 @@ func (l *Logger) describe(ctx context.Context, n *names) error {
 	return nil
 }
 
-// configure takes over the requests of the configuration. Reports are left out for requests that are made again.
+// configure takes over the requests of the configuration. Reports are left out for requests that
+// are made again.
 func (l *Logger) configure(ctx context.Context, requests []logconf.Request) error {
 	n, err := l.resolve(ctx, requests)
 	if err != nil {
@@ -181,7 +183,8 @@ func (l *Logger) metric(name string, desc pdu.Desc) *metric {
 	return m
 }
 
-// instances are those that a request names; some is false if it names some but there are none of them.
+// instances are those that a request names; some is false if it names some but there are none of
+// them.
 func (l *Logger) instances(ctx context.Context, r *logconf.Metric, name string, desc pdu.Desc) (insts []pdu.InstID, some bool, err error) {
 	if len(r.Instances) == 0 {
 		return nil, true, nil

@@ -73,8 +73,8 @@ func (m *metric) setting(inst pdu.InstID) (best *request) {
 	return best
 }
 
-// refusal is what stands against a request for an instance, or for all: nothing is advisory where something else is
-// mandatory, but "maybe".
+// refusal is what stands against a request for an instance, or for all: nothing is advisory where
+// something else is mandatory, but "maybe".
 func (m *metric) refusal(s Setting, inst pdu.InstID) *request {
 	if s.Control == logconf.Mandatory {
 		return nil
@@ -87,7 +87,8 @@ func (m *metric) refusal(s Setting, inst pdu.InstID) *request {
 	return nil
 }
 
-// add adds instances, or all for nil, to the request with a setting, which if it is new has a place in the order of all requests.
+// add adds instances, or all for nil, to the request with a setting, which if it is new has a place
+// in the order of all requests.
 func (m *metric) add(s Setting, insts []pdu.InstID, order int) {
 	i := slices.IndexFunc(m.requests, func(r *request) bool { return r.Setting == s })
 	if i < 0 {
@@ -118,10 +119,11 @@ func (m *metric) drop(insts []pdu.InstID, from func(*request) bool) {
 	})
 }
 
-// configure takes over a request of a configuration, for some instances or, if there are none, for all. As in pmlogger(1), requests
-// add up: a metric with two of them, of different intervals, is recorded twice; what is off after it was on stays on. An
-// advisory request is refused where there is a mandatory one; a mandatory one for some instances takes them from
-// advisory ones that name them.
+// configure takes over a request of a configuration, for some instances or, if there are none, for
+// all. As in pmlogger(1), requests add up: a metric with two of them, of different intervals, is
+// recorded twice; what is off after it was on stays on. An advisory request is refused where there
+// is a mandatory one; a mandatory one for some instances takes them from advisory ones that name
+// them.
 func (m *metric) configure(s Setting, insts []pdu.InstID, order int, refused func(inst pdu.InstID, before Setting)) {
 	if len(insts) == 0 {
 		if r := m.refusal(s, pdu.NoInst); r != nil {
@@ -148,8 +150,9 @@ func (m *metric) configure(s Setting, insts []pdu.InstID, order int, refused fun
 	m.add(s, allowed, order)
 }
 
-// control takes over a request of pmlc(1), which replaces what was before, or changes nothing if it is refused. "maybe" forgets also
-// what was advisory, unless it is about all instances of a metric that has some and nothing of it is mandatory.
+// control takes over a request of pmlc(1), which replaces what was before, or changes nothing if it
+// is refused. "maybe" forgets also what was advisory, unless it is about all instances of a metric
+// that has some and nothing of it is mandatory.
 func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 	if len(insts) == 0 {
 		m.controlAll(s, order)

@@ -39,7 +39,8 @@ func (l *Logger) Status() Status {
 	return s
 }
 
-// Tasks are what is recorded, those that are recorded once first. It does not wait for anything. The caller must not change them.
+// Tasks are what is recorded, those that are recorded once first. It does not wait for anything.
+// The caller must not change them.
 func (l *Logger) Tasks() []Task {
 	l.public.Lock()
 	defer l.public.Unlock()
@@ -77,8 +78,8 @@ func (l *Logger) publishTasks() {
 	l.list = list
 }
 
-// NewVolume begins another volume, and returns its number. The reason is for the event: VolumeRequest or
-// VolumeSignal. Errors: os.ErrClosed if the logger does not run.
+// NewVolume begins another volume, and returns its number. The reason is for the event:
+// VolumeRequest or VolumeSignal. Errors: os.ErrClosed if the logger does not run.
 func (l *Logger) NewVolume(reason VolumeReason) (int, error) {
 	l.lock()
 	defer l.mu.Unlock()
@@ -90,7 +91,8 @@ func (l *Logger) NewVolume(reason VolumeReason) (int, error) {
 	return n, nil
 }
 
-// Sync has the system write the archive to the disk. Records are in the files without that, as soon as they were made.
+// Sync has the system write the archive to the disk. Records are in the files without that, as soon
+// as they were made.
 func (l *Logger) Sync() error {
 	l.lock()
 	defer l.mu.Unlock()

@@ -55,7 +55,8 @@ type group struct {
 	stale     bool // another plan has other groups
 }
 
-// startDelay is by how much later tasks begin that record more than once, so that metrics that are recorded once come first.
+// startDelay is by how much later tasks begin that record more than once, so that metrics that are
+// recorded once come first.
 const startDelay = 20 * time.Millisecond
 
 // plan makes tasks of the settings of all metrics. Tasks that there were keep their times.
@@ -106,8 +107,8 @@ func (l *Logger) taskFor(s Setting, old []*task, now time.Time) *task {
 	return t
 }
 
-// makeGroups puts each metric into the group that fits best, or into another one. The newest comes first. As far as that can be
-// observed it is what pmlogger(1) does.
+// makeGroups puts each metric into the group that fits best, or into another one. The newest comes
+// first. As far as that can be observed it is what pmlogger(1) does.
 func (t *task) makeGroups() {
 	t.groups = nil
 	slices.SortStableFunc(t.members, func(a, b member) int { return cmp.Compare(a.order, b.order) })
@@ -131,8 +132,9 @@ func (t *task) makeGroups() {
 	}
 }
 
-// groupFor is the group for a metric: one that has its domain already, with all instances or with some, as the metric wants them,
-// or else the smallest one without the domain, the newest of several; nil if there is none.
+// groupFor is the group for a metric: one that has its domain already, with all instances or with
+// some, as the metric wants them, or else the smallest one without the domain, the newest of
+// several; nil if there is none.
 func (t *task) groupFor(m member) (best *group) {
 	d := m.desc.InDom
 	for _, g := range t.groups {

@@ -63,7 +63,8 @@ func (l *Logger) noteVolume() {
 	v.size = l.w.Size()
 }
 
-// recorded notes that a task was recorded, with one or more records, and ends the volume if it is full.
+// recorded notes that a task was recorded, with one or more records, and ends the volume if it is
+// full.
 func (l *Logger) recorded() {
 	v := &l.volume
 	l.records++

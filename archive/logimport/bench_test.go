@@ -21,7 +21,8 @@ const (
 	benchRounds    = 20 // records of one run of the C library
 )
 
-// BenchmarkWrite is one record of 10,000 values of handles, from texts as the C library has them, and from numbers.
+// BenchmarkWrite is one record of 10,000 values of handles, from texts as the C library has them,
+// and from numbers.
 func BenchmarkWrite(b *testing.B) {
 	for _, numbers := range []bool{false, true} {
 		b.Run(map[bool]string{false: "texts", true: "numbers"}[numbers], func(b *testing.B) {
@@ -76,8 +77,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkC is what BenchmarkWrite of texts is for libpcp_import, without the time that it takes to define metrics and
-// instances. A run of it has 20 records.
+// BenchmarkC is what BenchmarkWrite of texts is for libpcp_import, without the time that it takes
+// to define metrics and instances. A run of it has 20 records.
 func BenchmarkC(b *testing.B) {
 	pcptest.Need(b, "gcc", "pcp/import.h", "-lpcp_import")
 	define := []string{"start\tx\t0"}

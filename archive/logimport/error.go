@@ -2,8 +2,8 @@ package logimport
 
 import "strconv"
 
-// An Error is why a call of an Importer fails: a PMI_ERR_* code of the C library, with its text. Other failures are
-// codes of package pdu and errors of package archive.
+// An Error is why a call of an Importer fails: a PMI_ERR_* code of the C library, with its text.
+// Other failures are codes of package pdu and errors of package archive.
 type Error int32
 
 // The errors.

@@ -2,11 +2,12 @@ package logimport
 
 import "github.com/pcp-go/pcp/pdu"
 
-// A Handle stands for a metric, or an instance of it, without names that have to be looked up. The zero Handle is none.
+// A Handle stands for a metric, or an instance of it, without names that have to be looked up. The
+// zero Handle is none.
 type Handle struct{ c *cell }
 
-// Handle is the handle of a metric or an instance of it; see Put. Errors are those of the names. The counterpart of
-// pmiGetHandle(3).
+// Handle is the handle of a metric or an instance of it; see Put. Errors are those of the names.
+// The counterpart of pmiGetHandle(3).
 func (im *Importer) Handle(name, instance string) (Handle, error) {
 	c, err := im.find(name, instance)
 	return Handle{c}, err
@@ -20,7 +21,8 @@ func (h Handle) Put(a pdu.Atom) error {
 	return h.c.atom(a)
 }
 
-// PutText is [Importer.PutText]. The zero Handle is ErrBadHandle. The counterpart of pmiPutValueHandle(3).
+// PutText is [Importer.PutText]. The zero Handle is ErrBadHandle. The counterpart of
+// pmiPutValueHandle(3).
 func (h Handle) PutText(text string) error {
 	if h.c == nil {
 		return ErrBadHandle
@@ -31,7 +33,8 @@ func (h Handle) PutText(text string) error {
 // A Value is a Handle of a metric whose values are of the Go type T. The zero Value is none.
 type Value[T pdu.Scalar] struct{ h Handle }
 
-// HandleOf is Handle for values of a Go type. If that is not the one of the metric, the error is ErrBadType.
+// HandleOf is Handle for values of a Go type. If that is not the one of the metric, the error is
+// ErrBadType.
 func HandleOf[T pdu.Scalar](im *Importer, name, instance string) (Value[T], error) {
 	h, err := im.Handle(name, instance)
 	if err == nil && h.c.m.Type != pdu.ScalarType[T]() {

@@ -30,7 +30,8 @@ type twin struct {
 	handles []logimport.Handle
 }
 
-// importer is that of the present archive, which begins with the first call that is not about its label.
+// importer is that of the present archive, which begins with the first call that is not about its
+// label.
 func (w *twin) importer() *logimport.Importer {
 	if w.im == nil {
 		im, err := logimport.New(filepath.Join(w.dir, w.base), archive.WriterOptions{Label: w.label})
@@ -145,7 +146,8 @@ func code(err error) int {
 	return int(pdu.FromError(err))
 }
 
-// compare makes calls of C and of this package, and compares what they return and the archives, byte by byte.
+// compare makes calls of C and of this package, and compares what they return and the archives,
+// byte by byte.
 func compare(t *testing.T, calls []string) {
 	t.Helper()
 	c, ours := t.TempDir(), t.TempDir()

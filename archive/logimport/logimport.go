@@ -62,8 +62,8 @@ type indom struct {
 	known  int // how many of them the archive has
 }
 
-// New begins an archive. Errors are those of archive.WriterOptions.Create and ErrBadVersion. Nothing is created before the first Write.
-// The counterpart of pmiStart(3).
+// New begins an archive. Errors are those of archive.WriterOptions.Create and ErrBadVersion.
+// Nothing is created before the first Write. The counterpart of pmiStart(3).
 func New(base string, o archive.WriterOptions) (*Importer, error) {
 	im := &Importer{round: 1, byName: map[string]*metric{}, below: map[string]string{}, byPMID: map[pdu.PMID]*metric{}, indoms: map[pdu.InDom]*indom{}}
 	return im, im.create(base, o)
@@ -81,8 +81,8 @@ func (im *Importer) create(base string, o archive.WriterOptions) error {
 	return nil
 }
 
-// Next closes the archive and begins another one with the same metrics, instances, handles and help texts. If that fails, the old
-// one is the present one still, and may be closed.
+// Next closes the archive and begins another one with the same metrics, instances, handles and help
+// texts. If that fails, the old one is the present one still, and may be closed.
 func (im *Importer) Next(base string, o archive.WriterOptions) error {
 	old := im.w
 	if err := im.create(base, o); err != nil {
@@ -102,7 +102,8 @@ func (im *Importer) Next(base string, o archive.WriterOptions) error {
 // Close ends the archive. Values that were not written are lost. The counterpart of pmiEnd(3).
 func (im *Importer) Close() error { return im.w.Close() }
 
-// Writer is the archive itself, for what there is to know about it. What is written past im is not in its checks.
+// Writer is the archive itself, for what there is to know about it. What is written past im is not
+// in its checks.
 func (im *Importer) Writer() *archive.Writer { return im.w }
 
 // AddMetric adds a metric. A PMID of NoPMID, or 0, stands for one in Domain that is free. Errors
@@ -147,8 +148,8 @@ func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 	return d.PMID, nil
 }
 
-// validName reports whether a metric can have a name: components with dots between them, each a letter, then letters,
-// digits and "_".
+// validName reports whether a metric can have a name: components with dots between them, each a
+// letter, then letters, digits and "_".
 func validName(name string) bool {
 	first := true // of a component
 	for i := range len(name) {
@@ -172,9 +173,9 @@ func (im *Importer) indom(id pdu.InDom) *indom {
 	return d
 }
 
-// AddInstance adds an instance to a domain. Errors are ErrDupInstName, ErrDupInstID; pdu.ErrInDom for NoInDom and
-// pdu.ErrInst for one below 0. Of a name that has blanks, the part before the first one must be no other one's. The counterpart of
-// pmiAddInstance(3).
+// AddInstance adds an instance to a domain. Errors are ErrDupInstName, ErrDupInstID; pdu.ErrInDom
+// for NoInDom and pdu.ErrInst for one below 0. Of a name that has blanks, the part before the first
+// one must be no other one's. The counterpart of pmiAddInstance(3).
 func (im *Importer) AddInstance(id pdu.InDom, name string, inst pdu.InstID) error {
 	switch {
 	case id == pdu.NoInDom:
@@ -259,10 +260,11 @@ func (im *Importer) drop() {
 	im.touched = im.touched[:0]
 }
 
-// Put enters a value of a metric at the time of the next Write; instance is "" for a singular metric. Bytes of an aggregate or of events must not
-// change before Write. Errors are pdu.ErrName, ErrInstNull, ErrInstNotNull, pdu.ErrInDom if the metric has no instances yet,
-// pdu.ErrInst, ErrDupValue, and pdu.ErrConv for a value of another type than the metric's, which then has this error in the
-// archive in place of all its values of the time.
+// Put enters a value of a metric at the time of the next Write; instance is "" for a singular
+// metric. Bytes of an aggregate or of events must not change before Write. Errors are pdu.ErrName,
+// ErrInstNull, ErrInstNotNull, pdu.ErrInDom if the metric has no instances yet, pdu.ErrInst,
+// ErrDupValue, and pdu.ErrConv for a value of another type than the metric's, which then has this
+// error in the archive in place of all its values of the time.
 func (im *Importer) Put(name, instance string, a pdu.Atom) error {
 	c, err := im.find(name, instance)
 	if err != nil {
@@ -271,8 +273,8 @@ func (im *Importer) Put(name, instance string, a pdu.Atom) error {
 	return c.atom(a)
 }
 
-// PutText is Put of a value in a text: a decimal integer, or a number as strtod(3) reads it, in the range of the type, without anything after it.
-// The counterpart of pmiPutValue(3).
+// PutText is Put of a value in a text: a decimal integer, or a number as strtod(3) reads it, in the
+// range of the type, without anything after it. The counterpart of pmiPutValue(3).
 func (im *Importer) PutText(name, instance, text string) error {
 	c, err := im.find(name, instance)
 	if err != nil {
@@ -293,9 +295,10 @@ func (c *cell) text(text string) error {
 	return c.put(a, err)
 }
 
-// Write writes the values that were put since the last Write, with the metrics and instances that are new, and after them
-// help texts and labels. Errors are ErrNoData if there is nothing to write; ErrBadTimestamp for a time before that of the last record, and
-// those of archive.Writer: the values are kept then. The counterpart of pmiWrite(3).
+// Write writes the values that were put since the last Write, with the metrics and instances that
+// are new, and after them help texts and labels. Errors are ErrNoData if there is nothing to write;
+// ErrBadTimestamp for a time before that of the last record, and those of archive.Writer: the
+// values are kept then. The counterpart of pmiWrite(3).
 func (im *Importer) Write(t time.Time) error {
 	switch {
 	case len(im.touched) == 0 && im.meta.empty():
@@ -338,7 +341,8 @@ func (im *Importer) describe(m *metric, t time.Time) error {
 	return im.describeInDom(m.in, t)
 }
 
-// isNew reports whether there are instances that the archive does not have, in a domain that may be nil.
+// isNew reports whether there are instances that the archive does not have, in a domain that may be
+// nil.
 func (d *indom) isNew() bool { return d != nil && d.known < len(d.all) }
 
 // describeInDom writes the instances of a domain, if the archive does not know them all.
@@ -369,8 +373,9 @@ func (m *metric) appendTo(s *pdu.ResultWriter) {
 	}
 }
 
-// PutResult writes a record of values of metrics that were added, at once. Errors are ErrBadTimestamp, pdu.ErrPMID for another metric, and those of archive.Writer.
-// The counterpart of pmiPutResult(3).
+// PutResult writes a record of values of metrics that were added, at once. Errors are
+// ErrBadTimestamp, pdu.ErrPMID for another metric, and those of archive.Writer. The counterpart of
+// pmiPutResult(3).
 func (im *Importer) PutResult(r *pdu.Result) error {
 	if r.Time.Before(im.w.Last()) {
 		return ErrBadTimestamp
@@ -392,8 +397,8 @@ func (im *Importer) PutResult(r *pdu.Result) error {
 	return nil
 }
 
-// PutMark writes a mark a millisecond after the last record of values: what comes next is no continuation. Before the first record it
-// does nothing. The counterpart of pmiPutMark(3).
+// PutMark writes a mark a millisecond after the last record of values: what comes next is no
+// continuation. Before the first record it does nothing. The counterpart of pmiPutMark(3).
 func (im *Importer) PutMark() error {
 	if im.last.IsZero() {
 		return nil

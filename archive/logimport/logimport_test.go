@@ -143,7 +143,8 @@ func TestHandles(t *testing.T) {
 		"02.000 245.0.2 <nil> 3=9 245.0.1 "+pdu.ErrConv.Error()+" [{3 sda} {7 sdb}]")
 }
 
-// The next archive has metrics, instances, handles and texts of the one before it, and its own values.
+// The next archive has metrics, instances, handles and texts of the one before it, and its own
+// values.
 func TestNext(t *testing.T) {
 	im := begun(t, 3)
 	first := im.Writer().Base()

@@ -30,9 +30,10 @@ func (m *metadata) empty() bool { return m.known == len(m.texts) && len(m.pendin
 // again has all help texts written to another archive.
 func (m *metadata) again() { m.known = 0 }
 
-// PutHelp enters a help text for the next Write: of kind one of pdu.TextOneLine and pdu.TextHelp with one of pdu.TextPMID and
-// pdu.TextInDom. Errors are ErrBadTextType, ErrBadTextClass, ErrBadTextID, ErrEmptyText, pdu.ErrText for one with a NUL, and ErrDupText
-// for the same text once more; another one of the same kind replaces it. The counterpart of pmiPutText(3).
+// PutHelp enters a help text for the next Write: of kind one of pdu.TextOneLine and pdu.TextHelp
+// with one of pdu.TextPMID and pdu.TextInDom. Errors are ErrBadTextType, ErrBadTextClass,
+// ErrBadTextID, ErrEmptyText, pdu.ErrText for one with a NUL, and ErrDupText for the same text once
+// more; another one of the same kind replaces it. The counterpart of pmiPutText(3).
 func (im *Importer) PutHelp(kind pdu.TextKind, ident uint32, text string) error {
 	of, class := kind&^(pdu.TextOneLine|pdu.TextHelp), kind&(pdu.TextOneLine|pdu.TextHelp)
 	t := archive.TextRecord{Kind: kind, Ident: ident, Text: text}
@@ -57,10 +58,12 @@ func (im *Importer) PutHelp(kind pdu.TextKind, ident uint32, text string) error 
 	return nil
 }
 
-// PutLabel enters a label for the next Write, in place of one of the same name: of the class, of ident as pdu.LabelClass says,
-// and of inst for pdu.LabelInstances. The value is what encoding/json makes of it. The labels of one identifier that are
-// written together replace those before them. Errors are ErrBadLabelType, ErrBadLabelID, ErrBadLabelInst, ErrEmptyLabelName, ErrEmptyLabelValue
-// for "" or nil, and ErrAddLabel for a name or value that cannot be one. The counterpart of pmiPutLabel(3), whose values are texts.
+// PutLabel enters a label for the next Write, in place of one of the same name: of the class, of
+// ident as pdu.LabelClass says, and of inst for pdu.LabelInstances. The value is what encoding/json
+// makes of it. The labels of one identifier that are written together replace those before them.
+// Errors are ErrBadLabelType, ErrBadLabelID, ErrBadLabelInst, ErrEmptyLabelName, ErrEmptyLabelValue
+// for "" or nil, and ErrAddLabel for a name or value that cannot be one. The counterpart of
+// pmiPutLabel(3), whose values are texts.
 func (im *Importer) PutLabel(class pdu.LabelClass, ident uint32, inst pdu.InstID, name string, value any) error {
 	switch class {
 	case pdu.LabelContext:
@@ -108,8 +111,8 @@ func (m *metadata) labels(class pdu.LabelClass, ident uint32, inst pdu.InstID) *
 	return &labels{class, ident, inst, map[string]any{}}
 }
 
-// writeMeta writes the help texts and labels that the archive does not have, after the data record of a time, each after the metric or
-// domain that it is of. Before the first record they wait.
+// writeMeta writes the help texts and labels that the archive does not have, after the data record
+// of a time, each after the metric or domain that it is of. Before the first record they wait.
 func (im *Importer) writeMeta(t time.Time) error {
 	m := &im.meta
 	if m.empty() || im.w.Last().IsZero() {
@@ -151,7 +154,8 @@ func (im *Importer) writeMeta(t time.Time) error {
 	return im.indexIf(described, t)
 }
 
-// indexIf writes an entry of the index after metrics or domains that came with texts or labels, and not with values.
+// indexIf writes an entry of the index after metrics or domains that came with texts or labels, and
+// not with values.
 func (im *Importer) indexIf(described bool, t time.Time) error {
 	if !described {
 		return nil
@@ -159,8 +163,8 @@ func (im *Importer) indexIf(described bool, t time.Time) error {
 	return im.w.FlushIndex(t)
 }
 
-// describeIdent writes what the archive does not know yet of a metric or domain that gets texts or labels, and reports whether there
-// was anything.
+// describeIdent writes what the archive does not know yet of a metric or domain that gets texts or
+// labels, and reports whether there was anything.
 func (im *Importer) describeIdent(isMetric, isInDom bool, ident uint32, t time.Time) (wrote bool, err error) {
 	switch {
 	case isMetric:

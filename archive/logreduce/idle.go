@@ -17,9 +17,9 @@ const (
 // maxIdle is how many intervals without a record there are in any case. Tests have fewer.
 var maxIdle = 250_000
 
-// skip is called after an interval without a record of the input. If there have been many it goes on with the one in which the next
-// record is. Those in between would be like this one, of which written says whether there was anything to write: metrics without
-// values.
+// skip is called after an interval without a record of the input. If there have been many it goes
+// on with the one in which the next record is. Those in between would be like this one, of which
+// written says whether there was anything to write: metrics without values.
 func (r *reducer) skip(ctx context.Context, t time.Time, written bool) error {
 	r.idle++
 	r.allIdle++
@@ -30,8 +30,8 @@ func (r *reducer) skip(ctx context.Context, t time.Time, written bool) error {
 	return r.interp.SetMode(ctx, pmapi.ModeInterp, onGrid(t, r.record.Time, r.Interval), r.Interval)
 }
 
-// onGrid is the first of the times t, t+interval, … that is not before next, which is after t, by more than a time.Duration may
-// have.
+// onGrid is the first of the times t, t+interval, … that is not before next, which is after t, by
+// more than a time.Duration may have.
 func onGrid(t, next time.Time, interval time.Duration) time.Time {
 	seconds, ns := next.Unix()-t.Unix(), next.Nanosecond()-t.Nanosecond()
 	if ns < 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// sparse makes an archive with two records at each time, a second apart, and maybe marks between the times.
+// sparse makes an archive with two records at each time, a second apart, and maybe marks between
+// the times.
 func sparse(t *testing.T, marks bool, times ...int64) (base string) {
 	t.Helper()
 	base = filepath.Join(t.TempDir(), "in")
@@ -40,7 +41,8 @@ func sparse(t *testing.T, marks bool, times ...int64) (base string) {
 	return base
 }
 
-// TestFarFuture reduces archives that have more intervals between their records than anybody could go through.
+// TestFarFuture reduces archives that have more intervals between their records than anybody could
+// go through.
 func TestFarFuture(t *testing.T) {
 	times := []int64{1_700_000_000, 9_214_646_400 /* in the year 2262 */}
 	for _, interval := range []time.Duration{time.Second, time.Microsecond} {
@@ -69,7 +71,8 @@ func TestFarFuture(t *testing.T) {
 	}
 }
 
-// TestFarFutureIdle has records without values in all intervals between two marks, as many as there may be.
+// TestFarFutureIdle has records without values in all intervals between two marks, as many as there
+// may be.
 func TestFarFutureIdle(t *testing.T) {
 	const most = 20_000
 	t.Cleanup(logreduce.SetMaxIdle(most))

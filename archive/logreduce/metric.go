@@ -42,7 +42,8 @@ func (r *reducer) describe(ctx context.Context) error {
 	return nil
 }
 
-// recordedDerived is the first cluster of derived metrics that an archive has. Those of contexts, and the metrics of event records, have lower ones.
+// recordedDerived is the first cluster of derived metrics that an archive has. Those of contexts,
+// and the metrics of event records, have lower ones.
 const recordedDerived = 2048
 
 // addMetric adds the metric of a name, if it is not there by another name.
@@ -88,8 +89,9 @@ func (r *reducer) addMetric(ctx context.Context, name string) error {
 	return r.out.WriteMetric(archive.Metric{Desc: m.out, Names: all})
 }
 
-// findInstances finds all instances that a metric ever has. Their order is that in which the C library interpolates: it has as many
-// lists as there are instances, adds each to the head of one, and goes through the lists.
+// findInstances finds all instances that a metric ever has. Their order is that in which the C
+// library interpolates: it has as many lists as there are instances, adds each to the head of one,
+// and goes through the lists.
 func (r *reducer) findInstances(ctx context.Context, m *metric) error {
 	all := []pdu.Instance{{ID: pdu.NoInst}}
 	if m.in.InDom != pdu.NoInDom {
@@ -135,7 +137,8 @@ func (m *metric) see(set pdu.ValueSet, now int) {
 	}
 }
 
-// copy adds the values of a set that are to be in the record. It is false if there is none, though the set has some.
+// copy adds the values of a set that are to be in the record. It is false if there is none, though
+// the set has some.
 func (m *metric) copy(to *pdu.ResultWriter, set pdu.ValueSet, now int) bool {
 	if err := set.Err(); err != nil {
 		to.Begin(set.PMID)
@@ -186,7 +189,8 @@ func (m *metric) add(to *pdu.ResultWriter, id pdu.InstID, a pdu.Atom) {
 	}
 }
 
-// updateInDom records the instances of a domain at a time, if they are not those of the last record.
+// updateInDom records the instances of a domain at a time, if they are not those of the last
+// record.
 func (r *reducer) updateInDom(ctx context.Context, d pdu.InDom, t time.Time) error {
 	now, err := r.interp.Instances(ctx, d) // of the next time, as in PCP's pmlogreduce
 	if err != nil {

@@ -16,7 +16,8 @@ const DefaultInterval = 10 * time.Minute
 
 // Options say what the records of the new archive are.
 type Options struct {
-	// Start and End are the times of the first record and of the last one at the latest. Zero means those of the archive.
+	// Start and End are the times of the first record and of the last one at the latest. Zero means
+	// those of the archive.
 	Start, End time.Time
 	// Interval is the time between records. 0 means DefaultInterval.
 	Interval time.Duration
@@ -27,7 +28,8 @@ type Options struct {
 
 	// Skipped is called for each metric that is left out because of its type, if not nil.
 	Skipped func(name string, t pdu.Type)
-	// NewVolume is called when a volume begins beside the first one, with the time of its first record, if not nil.
+	// NewVolume is called when a volume begins beside the first one, with the time of its first
+	// record, if not nil.
 	NewVolume func(number int, t time.Time)
 }
 
@@ -160,7 +162,8 @@ func (r *reducer) run(ctx context.Context) error {
 	return err
 }
 
-// scanStart is where to begin looking at records: to find out how very old archives have floats, at their start.
+// scanStart is where to begin looking at records: to find out how very old archives have floats, at
+// their start.
 func (r *reducer) scanStart() time.Time {
 	label, err := r.scan.ArchiveLabel()
 	for _, m := range r.metrics {
@@ -204,8 +207,8 @@ func (r *reducer) write(ctx context.Context, values *pdu.Result) error {
 	return r.index(begins)
 }
 
-// index writes an entry of the index for the last record, if it begins a volume, comes with other instances, or
-// is the one with which a volume has grown by archive.IndexEvery.
+// index writes an entry of the index for the last record, if it begins a volume, comes with other
+// instances, or is the one with which a volume has grown by archive.IndexEvery.
 func (r *reducer) index(begins bool) error {
 	last, end := r.out.Place()
 	grown := end.Data > max(r.indexAt, archive.IndexEvery)

@@ -31,8 +31,8 @@ var (
 	events  = pdu.Desc{PMID: pdu.MakePMID(60, 0, 5), Type: pdu.TypeEvent, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
 )
 
-// record makes an archive: disk 1 has 10 more reads each second, and disk 2 goes after 20 seconds. There is a mark after 30 seconds,
-// and nothing in the 10 seconds after it.
+// record makes an archive: disk 1 has 10 more reads each second, and disk 2 goes after 20 seconds.
+// There is a mark after 30 seconds, and nothing in the 10 seconds after it.
 func record(t testing.TB, version int) (base string) {
 	t.Helper()
 	base = filepath.Join(t.TempDir(), "in")
@@ -123,8 +123,8 @@ func reduce(t testing.TB, o logreduce.Options, in string) (out string, err error
 	return out, o.Reduce(t.Context(), pc, out)
 }
 
-// wanted is what a minute becomes, in steps of 12.5 seconds. After 37.5 seconds all but the text have no values, since they are after a mark, and
-// the text has not been recorded again.
+// wanted is what a minute becomes, in steps of 12.5 seconds. After 37.5 seconds all but the text
+// have no values, since they are after a mark, and the text has not been recorded again.
 const wanted = `0s: 4 "6.1"; 3 0.000000e+00; 2 0; 1 [2] 2000 [1] 1000;
 12.5s: 3 3.000000e+00; 2 1250; 1 [2] 2125 [1] 1125;
 25s: 3 6.250000e+00; 2 2500; 1 [1] 1250;
@@ -206,7 +206,8 @@ func TestReduceNanoseconds(t *testing.T) {
 	}
 }
 
-// sortedSets are the lines with the metrics of each in one order: that of a record is that of the names, which is random here.
+// sortedSets are the lines with the metrics of each in one order: that of a record is that of the
+// names, which is random here.
 func sortedSets(text string) (all []map[string]bool) {
 	for line := range strings.Lines(text) {
 		head, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")

@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// scanTo goes over the records of the archive up to a time, and notes what they have. Marks go to the new archive.
+// scanTo goes over the records of the archive up to a time, and notes what they have. Marks go to
+// the new archive.
 func (r *reducer) scanTo(ctx context.Context, t time.Time) error {
 	for r.scanned == nil {
 		if !r.ahead {

@@ -7,8 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Check checks all rules together, and adds what follows from them: with an instance domain its metrics change, with a metric its
-// help texts, and so on. It comes after the last Add. The error is an *Error.
+// Check checks all rules together, and adds what follows from them: with an instance domain its
+// metrics change, with a metric its help texts, and so on. It comes after the last Add. The error
+// is an *Error.
 func (p *Plan) Check() error {
 	for _, check := range [...]func() error{
 		p.checkMetrics, p.checkInDomTexts, p.checkMetricTexts, p.checkInDomLabels, p.checkMetricLabels,
@@ -125,7 +126,8 @@ func labeled(l *archive.Labels) (all []pdu.InstID) {
 	return all
 }
 
-// checkMetricLabels has labels follow their metrics, and those of a domain the first metric that leaves it.
+// checkMetricLabels has labels follow their metrics, and those of a domain the first metric that
+// leaves it.
 func (p *Plan) checkMetricLabels() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if !m.pmid {
@@ -235,7 +237,8 @@ func (p *Plan) resolve(inst *Instance, of []instSpec, which string, d pdu.InDom)
 	return inst.ID
 }
 
-// checkInDoms checks that the instance domains which metrics, texts and labels move to will be there.
+// checkInDoms checks that the instance domains which metrics, texts and labels move to will be
+// there.
 func (p *Plan) checkInDoms() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if m.indom && m.new.InDom != pdu.NoInDom && !p.written(m.new.InDom) {

@@ -208,7 +208,8 @@ func (p *parser) metricClause(t token) {
 	}
 }
 
-// metricName parses the new name of a metric, which may be the one keyword that matters elsewhere only.
+// metricName parses the new name of a metric, which may be the one keyword that matters elsewhere
+// only.
 func (p *parser) metricName() token {
 	if t := p.peek(); t.is("if") {
 		p.take()

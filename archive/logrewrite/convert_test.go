@@ -46,7 +46,8 @@ func TestConvertErrorRecord(t *testing.T) {
 	}
 }
 
-// TestLateDescriptors rewrites an archive that tells of other metrics before those of its first data record.
+// TestLateDescriptors rewrites an archive that tells of other metrics before those of its first
+// data record.
 func TestLateDescriptors(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		in := filepath.Join(t.TempDir(), "in")

@@ -16,15 +16,17 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// WriteInPlace writes the archive, changed, in the place of the one that was read. Its files get the permissions of the old
-// ones and, where the system allows that, the owners. Compressed files become files that are not. After an error there
-// is the old archive, unless the error is that files of it could not be removed, a *fs.PathError.
+// WriteInPlace writes the archive, changed, in the place of the one that was read. Its files get
+// the permissions of the old ones and, where the system allows that, the owners. Compressed files
+// become files that are not. After an error there is the old archive, unless the error is that
+// files of it could not be removed, a *fs.PathError.
 //
-// Nothing is lost if the process is killed or the system crashes, and nobody reads a mixture of both archives: while files
-// are exchanged there is no metadata with the name of the archive, and the old one is there, complete, with the same name and
-// ".old" with a number at its end. If there is metadata without that, the archive is complete, too: the old one or the new one. What is left
-// with ".old" or ".new" can be removed then; otherwise the old archive can get its name back (as by archive.MoveOptions,
-// or pmlogmv) after what is left with that was removed.
+// Nothing is lost if the process is killed or the system crashes, and nobody reads a mixture of
+// both archives: while files are exchanged there is no metadata with the name of the archive, and
+// the old one is there, complete, with the same name and ".old" with a number at its end. If there
+// is metadata without that, the archive is complete, too: the old one or the new one. What is left
+// with ".old" or ".new" can be removed then; otherwise the old archive can get its name back (as by
+// archive.MoveOptions, or pmlogmv) after what is left with that was removed.
 func (p *Plan) WriteInPlace(ctx context.Context) error {
 	if len(p.set.Archives()) != 1 {
 		return errors.ErrUnsupported

@@ -123,8 +123,8 @@ func TestWriteInPlace(t *testing.T) {
 	check(after())
 }
 
-// TestInPlaceEachStep looks at what there is before each change, as after a kill: the archive is complete by its name or,
-// where that has no metadata, by the other one.
+// TestInPlaceEachStep looks at what there is before each change, as after a kill: the archive is
+// complete by its name or, where that has no metadata, by the other one.
 func TestInPlaceEachStep(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		in := input(t, 3)
@@ -167,7 +167,8 @@ func TestInPlaceEachStep(t *testing.T) {
 	}
 }
 
-// TestInPlaceFails has the last steps fail: there is the old archive then, as it was, and nothing else.
+// TestInPlaceFails has the last steps fail: there is the old archive then, as it was, and nothing
+// else.
 func TestInPlaceFails(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		for _, suffix := range []string{".0", ".1", ".index", ".meta"} {
@@ -198,7 +199,8 @@ func TestInPlaceFails(t *testing.T) {
 	}
 }
 
-// TestInPlaceModes: files keep their permissions, also if they were compressed. A file that there was not has those of the metadata.
+// TestInPlaceModes: files keep their permissions, also if they were compressed. A file that there
+// was not has those of the metadata.
 func TestInPlaceModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("has no such permissions")

@@ -258,7 +258,8 @@ func jsonNumber(s string) int {
 	return n
 }
 
-// nameLen is the length of the name of a metric: a single = or - may stand before what else a name has.
+// nameLen is the length of the name of a metric: a single = or - may stand before what else a name
+// has.
 func nameLen(s string) int {
 	n := 1
 	for n < len(s) {

@@ -18,9 +18,9 @@ type Rules struct {
 	lines int // of the file
 }
 
-// Parse parses a file of rules in the language of pmlogrewrite(1). name is that of the file, for messages. After an error,
-// an *Error unless r cannot be read, the rules before it are there, also the part of the last one, since
-// Plan.Add may have to say something about them first.
+// Parse parses a file of rules in the language of pmlogrewrite(1). name is that of the file, for
+// messages. After an error, an *Error unless r cannot be read, the rules before it are there, also
+// the part of the last one, since Plan.Add may have to say something about them first.
 func Parse(name string, r io.Reader) (Rules, error) {
 	b, err := io.ReadAll(io.LimitReader(r, MaxRules+1))
 	if err != nil {
@@ -34,8 +34,8 @@ func Parse(name string, r io.Reader) (Rules, error) {
 	return Rules{name, p.rules, p.lex.line}, err
 }
 
-// A parser parses by recursive descent, with one token ahead that is read only where it decides: errors have the line
-// that was reached.
+// A parser parses by recursive descent, with one token ahead that is read only where it decides:
+// errors have the line that was reached.
 type parser struct {
 	file  string
 	lex   lexer
@@ -74,7 +74,8 @@ func (p *parser) take() token {
 	return t
 }
 
-// name takes a name if it is the next token. The words of later versions of the language are names elsewhere, as they were before.
+// name takes a name if it is the next token. The words of later versions of the language are names
+// elsewhere, as they were before.
 func (p *parser) name(w string) bool {
 	if t := p.peek(); t.kind != kName || !strings.EqualFold(t.text, w) {
 		return false

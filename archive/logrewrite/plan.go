@@ -16,7 +16,8 @@ type Options struct {
 	Version int           // of the archive that is written; 0 means that of the one that is read, which is the least
 	Rescale bool          // convert the values of all metrics whose units change but not their dimension
 	Warn    func(Warning) // gets what is odd about rules; nil drops it
-	// Trace gets a line for each record that is read or written, as pmlogrewrite -D appl0 prints it; nil drops it.
+	// Trace gets a line for each record that is read or written, as pmlogrewrite -D appl0 prints
+	// it; nil drops it.
 	Trace func(line string)
 	// Desperate has Plan.Write leave what it has written before an error.
 	Desperate bool
@@ -70,8 +71,8 @@ type labelKey struct {
 	ident uint32
 }
 
-// Plan makes a plan that changes nothing. The set must stay open. Several archives become one. A Version that is less than that of the
-// archive, or not known, is pdu.ErrLabel.
+// Plan makes a plan that changes nothing. The set must stay open. Several archives become one. A
+// Version that is less than that of the archive, or not known, is pdu.ErrLabel.
 func (o Options) Plan(set *archive.Set) (*Plan, error) {
 	p := &Plan{opts: o, set: set, meta: set.Metadata(), label: set.Label(),
 		byInDom: map[pdu.InDom]*indomSpec{}, byMetric: map[pdu.PMID]*metricSpec{}, byText: map[textKey][]*textSpec{}}
@@ -132,7 +133,8 @@ func inTwoTables[T any](list []T, keys func(T) (outer, inner uint32)) (sorted []
 	return sorted
 }
 
-// Add adds rules to those before. The error is an *Error. Of a rule with an error nothing else is done.
+// Add adds rules to those before. The error is an *Error. Of a rule with an error nothing else is
+// done.
 func (p *Plan) Add(rules Rules) error {
 	for i := range rules.Rules {
 		r := &rules.Rules[i]

@@ -71,7 +71,8 @@ func (p *Plan) indomSpec(id pdu.InDom) *indomSpec {
 	return s
 }
 
-// allInstances are the instances that a domain ever had, those of the last record first, as pmGetInDomArchive(3) has them.
+// allInstances are the instances that a domain ever had, those of the last record first, as
+// pmGetInDomArchive(3) has them.
 func allInstances(d *archive.InDom) (all []pdu.Instance) {
 	seen := map[pdu.InstID]bool{}
 	for i := d.Len() - 1; i >= 0; i-- {
@@ -85,7 +86,8 @@ func allInstances(d *archive.InDom) (all []pdu.Instance) {
 	return all
 }
 
-// sameInstance reports whether two external names are of one instance: they are the same up to the first blank.
+// sameInstance reports whether two external names are of one instance: they are the same up to the
+// first blank.
 func sameInstance(a, b string) bool { return firstWord(a) == firstWord(b) }
 
 func firstWord(name string) string {

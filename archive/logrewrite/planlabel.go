@@ -52,8 +52,8 @@ func clusterText(ident uint32) string {
 	return fmt.Sprintf("%d.%d", ident>>22&511, id.Cluster())
 }
 
-// place is what labels are of, in the warnings of clauses that change a label's name, or with value its value, for which the
-// C program has the words of clusters in two more cases.
+// place is what labels are of, in the warnings of clauses that change a label's name, or with value
+// its value, for which the C program has the words of clusters in two more cases.
 func (s *labelSpec) place(value bool) string {
 	switch id := s.key.ident; {
 	case s.key.class == pdu.LabelContext && !value:
@@ -149,8 +149,8 @@ func (p *Plan) instanceNamed(id pdu.InDom, name string) (pdu.InstID, bool) {
 	return 0, false
 }
 
-// labelSpec is the spec of labels. It is an earlier one if that is the same as far as the arguments say, be it about less: the
-// rules of pmlogrewrite depend on their order here.
+// labelSpec is the spec of labels. It is an earlier one if that is the same as far as the arguments
+// say, be it about less: the rules of pmlogrewrite depend on their order here.
 func (p *Plan) labelSpec(key labelKey, inst pdu.InstID, label *string, value string) *labelSpec {
 	for _, s := range slices.Backward(p.labels) {
 		if s.key == key && (inst == pdu.NoInst || s.inst == inst) &&
@@ -337,7 +337,8 @@ func newErrorText(c pdu.LabelClass) string {
 	return newTargetText(c)
 }
 
-// newTargets are the specs of what gets a new label: of metrics and instances, whether or not they have labels.
+// newTargets are the specs of what gets a new label: of metrics and instances, whether or not they
+// have labels.
 func (p *Plan) newTargets(of Label) (specs []*labelSpec) {
 	add := func(ident uint32, inst pdu.InstID) {
 		if s := p.newLabelSpec(labelKey{of.Class, ident}, inst); !slices.Contains(specs, s) {

@@ -20,7 +20,8 @@ type textSpec struct {
 
 func (s *textSpec) changes() bool { return s.moved || s.changed || s.deleted }
 
-// of is what a text is of, in messages. That it is unknown of what kind is what the C program prints.
+// of is what a text is of, in messages. That it is unknown of what kind is what the C program
+// prints.
 func (s *textSpec) of() string {
 	if s.old.Kind&pdu.TextInDom != 0 {
 		return "unknown text for indom " + pdu.InDom(s.old.Ident).String()

@@ -6,14 +6,16 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Rule changes one thing of an archive, or all that a pattern matches. Rules are made by Parse, or by programs:
+// A Rule changes one thing of an archive, or all that a pattern matches. Rules are made by Parse,
+// or by programs:
 //
 //	logrewrite.Rule{
 //		Of: logrewrite.Metric{Name: "disk.dev.read"},
 //		Do: []logrewrite.Change{logrewrite.SetType{To: pdu.TypeU64}, logrewrite.SetName{Name: "disk.dev.reads"}},
 //	}
 //
-// What is not in an archive is not changed. The changes that a rule may have depend on what it is of:
+// What is not in an archive is not changed. The changes that a rule may have depend on what it is
+// of:
 //
 //	Global       SetHost SetTimeZone SetZoneInfo SetFeatures Shift
 //	InDom        RenameInstance RedactInstances ReplaceInstances RenumberInstance MoveInDom
@@ -108,8 +110,8 @@ type (
 		ID   PMIDPattern
 	}
 
-	// Text is help texts: of Metric, or if that is nil of InDom. If neither OneLine nor Help is set, OneLine counts. If
-	// Content is not empty, only a text that is the same counts.
+	// Text is help texts: of Metric, or if that is nil of InDom. If neither OneLine nor Help is
+	// set, OneLine counts. If Content is not empty, only a text that is the same counts.
 	Text struct {
 		Metric        *Metric
 		InDom         *InDom
@@ -117,8 +119,8 @@ type (
 		Content       string
 	}
 
-	// Label is labels of a class: of pdu.LabelContext, of the domain of Metric.ID, of its clusters, of metrics, of InDom, or of
-	// its instances. Empty Name and Value mean all; Value is JSON.
+	// Label is labels of a class: of pdu.LabelContext, of the domain of Metric.ID, of its clusters,
+	// of metrics, of InDom, or of its instances. Empty Name and Value mean all; Value is JSON.
 	Label struct {
 		Class    pdu.LabelClass
 		Metric   Metric
@@ -162,31 +164,35 @@ type (
 	SetHost struct{ Name string }
 	// SetTimeZone sets the time zone in the label, as in $TZ.
 	SetTimeZone struct{ Zone string }
-	// SetZoneInfo sets the other form of the time zone in the label of version 3, such as :Africa/Timbuktu.
+	// SetZoneInfo sets the other form of the time zone in the label of version 3, such as
+	// :Africa/Timbuktu.
 	SetZoneInfo struct{ Zone string }
 	// SetFeatures sets the feature bits in the label of version 3.
 	SetFeatures struct{ Bits uint32 }
 	// Shift adds a duration to all times. One of less than a second does nothing, as in PCP.
 	Shift struct{ By time.Duration }
 
-	// RenameInstance gives an instance another external name, or with Delete removes it. As everywhere in PCP the
-	// name up to the first blank is what counts.
+	// RenameInstance gives an instance another external name, or with Delete removes it. As
+	// everywhere in PCP the name up to the first blank is what counts.
 	RenameInstance struct {
 		Old, New string
 		Delete   bool
 	}
-	// RedactInstances hides the external names of all instances: of each only the identifier remains in it.
+	// RedactInstances hides the external names of all instances: of each only the identifier
+	// remains in it.
 	RedactInstances struct{}
-	// ReplaceInstances replaces the first match of a POSIX extended regular expression in the external names of all instances. In what
-	// replaces it & is the match, \1 to \9 are its parts, and a backslash takes the meaning of another character away.
+	// ReplaceInstances replaces the first match of a POSIX extended regular expression in the
+	// external names of all instances. In what replaces it & is the match, \1 to \9 are its parts,
+	// and a backslash takes the meaning of another character away.
 	ReplaceInstances struct{ Find, With string }
 	// RenumberInstance gives an instance another identifier, or with Delete removes it.
 	RenumberInstance struct {
 		Old, New pdu.InstID
 		Delete   bool
 	}
-	// MoveInDom gives an instance domain another identifier, and all that refers to it; with Duplicate there are both
-	// then. Of a metric it changes the instance domain, to none with None, and Output says what becomes of the values.
+	// MoveInDom gives an instance domain another identifier, and all that refers to it; with
+	// Duplicate there are both then. Of a metric it changes the instance domain, to none with None,
+	// and Output says what becomes of the values.
 	MoveInDom struct {
 		To        InDomPattern
 		None      bool
@@ -196,29 +202,31 @@ type (
 
 	// Delete removes what the rule is of.
 	Delete struct{}
-	// SetPMID gives a metric, a text or labels another identifier. Of labels of domains only the domain counts, of those of
-	// clusters the cluster, too.
+	// SetPMID gives a metric, a text or labels another identifier. Of labels of domains only the
+	// domain counts, of those of clusters the cluster, too.
 	SetPMID struct{ To PMIDPattern }
 	// SetName gives a metric another name. With DupOK another metric may have it before.
 	SetName struct {
 		Name  string
 		DupOK bool
 	}
-	// SetType converts a metric's numbers, also to strings. If If is not 0, it does so for metrics of that type alone: see OldType.
+	// SetType converts a metric's numbers, also to strings. If If is not 0, it does so for metrics
+	// of that type alone: see OldType.
 	SetType struct {
 		If *pdu.Type
 		To pdu.Type
 	}
 	// SetSem changes the semantics of a metric. Its values stay.
 	SetSem struct{ Sem pdu.Sem }
-	// SetUnits changes the units of a metric. Its values stay, but with Rescale they are converted if the dimension stays.
+	// SetUnits changes the units of a metric. Its values stay, but with Rescale they are converted
+	// if the dimension stays.
 	SetUnits struct {
 		Units   pdu.Units
 		Rescale bool
 	}
 
-	// ReplaceValues replaces in the values of a metric of strings, as ReplaceInstances does in names.
-	// Several apply one after the other.
+	// ReplaceValues replaces in the values of a metric of strings, as ReplaceInstances does in
+	// names. Several apply one after the other.
 	ReplaceValues struct{ Find, With string }
 
 	// SetText changes a help text.

@@ -64,7 +64,8 @@ func (p *Plan) summarizeGlobal(b *bytes.Buffer) {
 	}
 }
 
-// deltaText is a duration as the C program prints it, which leaves out whole years, and the sign of what is less than a second.
+// deltaText is a duration as the C program prints it, which leaves out whole years, and the sign of
+// what is less than a second.
 func deltaText(d time.Duration) string {
 	sign := ""
 	if d <= -time.Second {

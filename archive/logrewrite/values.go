@@ -24,8 +24,9 @@ type ConvertError struct {
 	Rescale  bool // it is about the scale
 	Err      error
 
-	// Record is the data record as far as it was changed: the metrics before this one are, of this one there are the values
-	// that could be converted, and the others are as they were read; nil if it would be too long.
+	// Record is the data record as far as it was changed: the metrics before this one are, of this
+	// one there are the values that could be converted, and the others are as they were read; nil
+	// if it would be too long.
 	Record *pdu.Result
 }
 
@@ -83,8 +84,8 @@ func (c *copier) copyValues(r *archive.Record) error {
 	return c.writeSets()
 }
 
-// writeSets writes the data record that has changed. Its metrics may have descriptors that come later in the metadata, as they may
-// in what is read.
+// writeSets writes the data record that has changed. Its metrics may have descriptors that come
+// later in the metadata, as they may in what is read.
 func (c *copier) writeSets() error {
 	const (
 		start = pdu.HeaderLen - 4 // of the length, which is in the place of the end of a PDU's header
@@ -123,8 +124,9 @@ func (c *copier) withRecord(err error, next int) error {
 	return err
 }
 
-// patch changes identifiers in a data record, if nothing else changes, so that values keep their form, such as old floats that
-// stand in the place of an integer. As in PCP the padding of blocks is ~. It reports whether that is all.
+// patch changes identifiers in a data record, if nothing else changes, so that values keep their
+// form, such as old floats that stand in the place of an integer. As in PCP the padding of blocks
+// is ~. It reports whether that is all.
 func (c *copier) patch(r *archive.Record) bool {
 	l := c.archive.Label()
 	if c.shift != 0 || l.Version != c.version {

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Rewrite writes the archive in, a name for archive.Open, to a new one with the base name out, changed by rules. It is Plan,
-// Add, Check and Write.
+// Rewrite writes the archive in, a name for archive.Open, to a new one with the base name out,
+// changed by rules. It is Plan, Add, Check and Write.
 func (o Options) Rewrite(ctx context.Context, in, out string, rules ...Rules) error {
 	set, err := archive.Open(ctx, in)
 	if err != nil {
@@ -45,8 +45,9 @@ func (e *ReadError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// Write writes the archive, changed, with the base name out. If there is one, the error is fs.ErrExist. After an error nothing of it is
-// left, unless Options.Desperate keeps it. An error about the input is a *ReadError. Memory does not depend on the length of the volumes.
+// Write writes the archive, changed, with the base name out. If there is one, the error is
+// fs.ErrExist. After an error nothing of it is left, unless Options.Desperate keeps it. An error
+// about the input is a *ReadError. Memory does not depend on the length of the volumes.
 func (p *Plan) Write(ctx context.Context, out string) error {
 	w, err := p.write(ctx, out, nil)
 	if err != nil && w != nil && !p.opts.Desperate {
@@ -55,7 +56,8 @@ func (p *Plan) Write(ctx context.Context, out string) error {
 	return err
 }
 
-// write writes the archive, and calls finish, if not nil, before it closes that. It returns a Writer that is closed, nil if there are no files.
+// write writes the archive, and calls finish, if not nil, before it closes that. It returns a
+// Writer that is closed, nil if there are no files.
 func (p *Plan) write(ctx context.Context, out string, finish func(*archive.Writer) error) (w *archive.Writer, err error) {
 	if err := p.checkNames(); err != nil {
 		return nil, err
@@ -172,7 +174,8 @@ func (c *copier) countUses() {
 	}
 }
 
-// begin begins with an archive. One after another comes after a mark, a millisecond after the last record, as if they were one.
+// begin begins with an archive. One after another comes after a mark, a millisecond after the last
+// record, as if they were one.
 func (c *copier) begin(later bool) error {
 	c.index = c.archive.Index()
 	if !later || c.w.Last().IsZero() {
@@ -371,8 +374,8 @@ func (c *copier) has(id pdu.PMID) bool {
 	return false
 }
 
-// described reports whether all metrics of the present data record that have a descriptor have it in what is written. PCP's tool
-// loses those that come after one that no later record has.
+// described reports whether all metrics of the present data record that have a descriptor have it
+// in what is written. PCP's tool loses those that come after one that no later record has.
 func (c *copier) described() bool {
 	for _, set := range c.in.All() {
 		id := set.PMID

@@ -25,7 +25,8 @@ var (
 	boot  = pdu.Desc{PMID: pdu.MakePMID(60, 26, 0), Type: pdu.Type64, InDom: pdu.NoInDom, Sem: pdu.SemInstant, Units: pdu.MakeUnits(0, 1, 0, 0, 3, 0)}
 )
 
-// input makes an archive of two metrics and four data records, of which the third is a mark, in two volumes.
+// input makes an archive of two metrics and four data records, of which the third is a mark, in two
+// volumes.
 func input(t *testing.T, version int) string {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "in")

@@ -54,7 +54,8 @@ func (c *copier) copyMetric(r *archive.Record, m archive.Metric) error {
 	return c.w.WriteRecord(r)
 }
 
-// appendMetric adds a descriptor as it stands in a file. Unlike Writer.WriteMetric it may come again.
+// appendMetric adds a descriptor as it stands in a file. Unlike Writer.WriteMetric it may come
+// again.
 func appendMetric(b []byte, m archive.Metric) []byte {
 	n := uint32(36)
 	for _, name := range m.Names {
@@ -115,8 +116,9 @@ func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSp
 	return c.w.WriteInDom(d)
 }
 
-// makeDelta makes a delta of a record of all instances if that is shorter. As in PCP it goes through both lists in their own
-// order, so that there are deltas only of lists that are sorted, or almost.
+// makeDelta makes a delta of a record of all instances if that is shorter. As in PCP it goes
+// through both lists in their own order, so that there are deltas only of lists that are sorted, or
+// almost.
 func (c *copier) makeDelta(d *archive.InDomRecord) {
 	last, now := c.lists[d.InDom], d.Instances
 	c.lists[d.InDom] = now

@@ -20,9 +20,9 @@ import (
 
 // Access says who may push. Its zero value lets those of this computer.
 type Access struct {
-	// Networks are those of clients that need no password; nil means this computer. Behind a proxy all clients have its address: there,
-	// and for this computer's users to need one, it is empty, but not nil. Clients of a unix socket, who have passed its
-	// permissions, never need one.
+	// Networks are those of clients that need no password; nil means this computer. Behind a proxy
+	// all clients have its address: there, and for this computer's users to need one, it is empty,
+	// but not nil. Clients of a unix socket, who have passed its permissions, never need one.
 	Networks []netip.Prefix
 	// Users are those who may push from anywhere.
 	Users []User
@@ -30,15 +30,16 @@ type Access struct {
 
 // A User is somebody with a password.
 type User struct {
-	// Name and Password are those of HTTP basic authentication. Without a Name, Password is a token for "Authorization: Bearer".
+	// Name and Password are those of HTTP basic authentication. Without a Name, Password is a token
+	// for "Authorization: Bearer".
 	Name, Password string
-	// Hosts are the hosts of which the user may push archives, by the names in their labels, in small letters: patterns of
-	// path.Match. None means all.
+	// Hosts are the hosts of which the user may push archives, by the names in their labels, in
+	// small letters: patterns of path.Match. None means all.
 	Hosts []string
 }
 
-// ParseUsers reads users, each in a line: a name, a password, and patterns of hosts if they are not all. The name "-" means none.
-// Empty lines and those that begin with # are left out.
+// ParseUsers reads users, each in a line: a name, a password, and patterns of hosts if they are not
+// all. The name "-" means none. Empty lines and those that begin with # are left out.
 //
 //	web    s3cret   web*.example.com
 //	-      8sd7fg…  db1
@@ -89,7 +90,8 @@ func denied(format string, args ...any) error {
 // errFailedLogins is the error of a client whose logins have failed too often.
 var errFailedLogins = &failure{http.StatusTooManyRequests, "too many failed logins of this user: wait a minute"}
 
-// client finds out who sends a request. Who has an archive must be the same for all of its requests.
+// client finds out who sends a request. Who has an archive must be the same for all of its
+// requests.
 func (r *Receiver) client(hr *http.Request) (client, error) {
 	if hr.Header.Get("Authorization") == "" {
 		return r.access.Load().client(hr)

@@ -76,8 +76,8 @@ func (s *Sender) begin(ctx context.Context) (wait time.Duration, err error) {
 	return 0, nil
 }
 
-// round sends what there is. After an error of which a receiver without offsets may have got something, or one that says that the archive is
-// not there any longer, another archive begins.
+// round sends what there is. After an error of which a receiver without offsets may have got
+// something, or one that says that the archive is not there any longer, another archive begins.
 func (s *Sender) round(ctx context.Context) (wait time.Duration, err error) {
 	if s.number == "" {
 		if wait, err := s.begin(ctx); err != nil {

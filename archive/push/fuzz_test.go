@@ -15,7 +15,8 @@ import (
 // fuzzLimits keep what a fuzzer writes small.
 var fuzzLimits = push.Limits{MaxBytes: 1 << 20, MaxArchives: 8}
 
-// FuzzBody sends any bytes, in two pieces, to each kind of file: what is written are whole records, which a reader gets through.
+// FuzzBody sends any bytes, in two pieces, to each kind of file: what is written are whole records,
+// which a reader gets through.
 func FuzzBody(f *testing.F) {
 	_, s := newSample(f, 3, 3, 1<<20)
 	for _, p := range s.parts {
@@ -62,7 +63,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzRequest sends any label and any path and parameters: nothing is made outside of the directory of a host.
+// FuzzRequest sends any label and any path and parameters: nothing is made outside of the directory
+// of a host.
 func FuzzRequest(f *testing.F) {
 	for _, path := range []string{"ping", "label", "meta/N", "index/N", "volume/0/N", "volume/4999/N", "volume/1/../N", "../logger/label", "meta/0", "x"} {
 		for _, query := range []string{"", "client=%ff%22", "offset=808", "offset=-1", "polltimeout=1", "polltimeout=1e9", "a=%", "offset=9223372036854775807"} {

@@ -40,20 +40,22 @@ const (
 
 // Limits are what a Receiver grants. A field that is 0 has the default of its name.
 type Limits struct {
-	// MaxArchives and MaxArchivesPerClient limit the archives that are being received: of all clients, with the status 503 for one
-	// more, and of one user or address, with 429.
+	// MaxArchives and MaxArchivesPerClient limit the archives that are being received: of all
+	// clients, with the status 503 for one more, and of one user or address, with 429.
 	MaxArchives, MaxArchivesPerClient int
 	// MaxStoredPerClient limits the archives of one user or address that are in the directory: 507.
 	MaxStoredPerClient int
-	// MaxArchiveBytes, MaxClientBytes and MaxBytes limit the bytes of one archive, of all that one user or address has sent and that
-	// are still there, and of the directory: 507. Files that others remove or compress count no longer after ten minutes.
+	// MaxArchiveBytes, MaxClientBytes and MaxBytes limit the bytes of one archive, of all that one
+	// user or address has sent and that are still there, and of the directory: 507. Files that
+	// others remove or compress count no longer after ten minutes.
 	MaxArchiveBytes, MaxClientBytes, MaxBytes int64
 	// MaxHeld and MaxHeldPerClient limit the memory for records that have not come to their end:
 	// 503 for those of all archives, and 429 for those of one user or address. Such records are
 	// forgotten when their archive has had no request for a minute.
 	MaxHeld, MaxHeldPerClient int64
-	// Timeout is how long an archive may be idle for which the sender does not say it, and MaxTimeout how long it can ask for. An
-	// archive may always be idle for three times as long as it has been before.
+	// Timeout is how long an archive may be idle for which the sender does not say it, and
+	// MaxTimeout how long it can ask for. An archive may always be idle for three times as long as
+	// it has been before.
 	Timeout, MaxTimeout time.Duration
 	// RequestTimeout is how long a request may take to arrive.
 	RequestTimeout time.Duration

@@ -21,8 +21,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A pmlogger sends the bytes that pmlogger and pmlogpush of PCP 7 send, over one connection: a host without a port, names of headers in small
-// letters, and the body in a segment of its own.
+// A pmlogger sends the bytes that pmlogger and pmlogpush of PCP 7 send, over one connection: a host
+// without a port, names of headers in small letters, and the body in a segment of its own.
 type pmlogger struct {
 	t     *testing.T
 	conn  net.Conn
@@ -47,7 +47,8 @@ func newPMLogger(t *testing.T, network, addr, agent string) *pmlogger {
 	return &pmlogger{t: t, conn: conn, in: bufio.NewReader(conn), host: host, agent: agent}
 }
 
-// request sends a request and returns the status line, the headers in alphabetical order, and the body.
+// request sends a request and returns the status line, the headers in alphabetical order, and the
+// body.
 func (c *pmlogger) request(method, path string, body []byte, more ...string) (header, reply string) {
 	c.t.Helper()
 	text := fmt.Sprintf("%s %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s/7.0.2\r\n", method, path, c.query, c.host, c.agent)
@@ -178,7 +179,8 @@ type upload struct {
 	body   []byte
 }
 
-// asRecorded are the records one by one as pmlogger sends them: before an entry of the index all that was there when it was made.
+// asRecorded are the records one by one as pmlogger sends them: before an entry of the index all
+// that was there when it was made.
 func (a *cArchive) asRecorded() (posts []upload) {
 	left := map[int][][]byte{}
 	ends := map[int]int64{}
@@ -242,8 +244,9 @@ func serveBoth(t *testing.T, r *push.Receiver) map[string]string {
 	return addrs
 }
 
-// Archives that C's pmlogger has recorded are sent as C's pmlogger and pmlogpush of PCP 7 send them, over a port and a socket. The replies are
-// those that they want, byte for byte. What arrives is the same archive, byte for byte, for C's tools as well.
+// Archives that C's pmlogger has recorded are sent as C's pmlogger and pmlogpush of PCP 7 send
+// them, over a port and a socket. The replies are those that they want, byte for byte. What arrives
+// is the same archive, byte for byte, for C's tools as well.
 func TestPMLogger(t *testing.T) {
 	for _, base := range []string{"../testdata/v2", "../testdata/v3", "../../examples/pmstat/testdata/archive/host", "../../examples/pmevent/testdata/archive/events"} {
 		a := readCArchive(t, base)
@@ -281,8 +284,9 @@ func TestPMLogger(t *testing.T) {
 	}
 }
 
-// A receiver that is restarted while pmlogger pushes, which does not notice and sends no record twice, goes on with the archive: what is
-// there until then is an archive, and at the end it is the same as without the restarts.
+// A receiver that is restarted while pmlogger pushes, which does not notice and sends no record
+// twice, goes on with the archive: what is there until then is an archive, and at the end it is the
+// same as without the restarts.
 func TestInteropPMLoggerRestarted(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck")
 	const base = "../../examples/pmstat/testdata/archive/host"
@@ -342,7 +346,8 @@ func compareTools(t *testing.T, got, want string) {
 	}
 }
 
-// Each request that pmproxy 7 refuses, with its status, over one connection that serves on; C's pmlogger only wants to know the status.
+// Each request that pmproxy 7 refuses, with its status, over one connection that serves on; C's
+// pmlogger only wants to know the status.
 func TestPMLoggerRefused(t *testing.T) {
 	users := []push.User{{Name: "web", Password: "secret", Hosts: []string{"web1"}}}
 	r := open(t, push.ReceiverOptions{Access: push.Access{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Users: users}})

@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// A queue is what a receiver has not got of an archive, and all metadata, for the case that it loses the archive.
+// A queue is what a receiver has not got of an archive, and all metadata, for the case that it
+// loses the archive.
 type queue struct {
 	version int
 	label   []byte
@@ -74,7 +75,8 @@ type piece struct {
 	skip   int   // bytes of the queue that go with it
 }
 
-// A round is how much of each file is sent before what comes later: the metadata first, then the data that need it, then the index that leads to both.
+// A round is how much of each file is sent before what comes later: the metadata first, then the
+// data that need it, then the index that leads to both.
 type round struct {
 	meta, index int
 	data        []int // by volume
@@ -129,7 +131,8 @@ func (q *queue) cut(p piece, limit int) piece {
 	return p
 }
 
-// enterFirst has the index begin with an entry for the first record of an archive, without which C's tools take it for none.
+// enterFirst has the index begin with an entry for the first record of an archive, without which
+// C's tools take it for none.
 func (q *queue) enterFirst(v *queued) {
 	f := newFraming(q.version, archive.VolumeIndex)
 	time, wide := f.times()
@@ -168,7 +171,8 @@ func (q *queue) remote(volume int, off int64) int64 {
 	return off
 }
 
-// translate makes of entries of the index what leads to the places at the receiver, without those that lead to what it has not.
+// translate makes of entries of the index what leads to the places at the receiver, without those
+// that lead to what it has not.
 func (q *queue) translate(entries []byte) []byte {
 	if q.shift == 0 && q.shifted == 0 {
 		return entries
@@ -230,7 +234,8 @@ func (q *queue) trim() {
 	}
 }
 
-// again makes the queue that of another archive, which begins with what the receiver has not got. It reports false if the metadata is not there any longer.
+// again makes the queue that of another archive, which begins with what the receiver has not got.
+// It reports false if the metadata is not there any longer.
 func (q *queue) again() bool {
 	if q.lost {
 		return false

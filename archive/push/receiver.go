@@ -23,7 +23,8 @@ type ReceiverOptions struct {
 	Limits Limits
 	// UTC gives archives names by UTC, not by the time zone of this process.
 	UTC bool
-	// Log gets archives that begin and end, and requests that are refused; nil means slog.Default().
+	// Log gets archives that begin and end, and requests that are refused; nil means
+	// slog.Default().
 	Log *slog.Logger
 }
 
@@ -74,7 +75,8 @@ func (r *Receiver) Stats() Stats {
 		Records: c.records.Load(), Bytes: c.bytes.Load(), Stored: r.usage.total, Held: r.held}
 }
 
-// Open opens the directory, with the archives that a Receiver before had not received to their end. One Receiver may have it at a time.
+// Open opens the directory, with the archives that a Receiver before had not received to their end.
+// One Receiver may have it at a time.
 func (o ReceiverOptions) Open() (*Receiver, error) {
 	if err := os.MkdirAll(o.Dir, 0o775); err != nil {
 		return nil, err
@@ -105,7 +107,8 @@ func (r *Receiver) SetUsers(users []User) {
 	r.access.Store(&a)
 }
 
-// Close ends r. Requests fail from then on; a Receiver that is opened later goes on with the archives.
+// Close ends r. Requests fail from then on; a Receiver that is opened later goes on with the
+// archives.
 func (r *Receiver) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -136,7 +139,8 @@ func (r *Receiver) open() []*incoming {
 	return all
 }
 
-// sweep ends archives that are idle, and has the system write the others to the disk, until ctx ends.
+// sweep ends archives that are idle, and has the system write the others to the disk, until ctx
+// ends.
 func (r *Receiver) sweep(ctx context.Context) {
 	defer close(r.done)
 	tick := time.NewTicker(sweepEvery)
@@ -166,7 +170,8 @@ func (r *Receiver) sweep(ctx context.Context) {
 	}
 }
 
-// tend ends an archive that is idle, and has the system write one that is not. One that has a request now is left for the next time.
+// tend ends an archive that is idle, and has the system write one that is not. One that has a
+// request now is left for the next time.
 func (r *Receiver) tend(a *incoming, now time.Time, flush bool) {
 	if !a.turn.TryLock() {
 		return

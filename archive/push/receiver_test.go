@@ -143,7 +143,8 @@ type sample struct {
 
 type part struct{ path, body string }
 
-// newSample makes an archive in files, and of them what pmlogpush sends: all of each file, in slices.
+// newSample makes an archive in files, and of them what pmlogpush sends: all of each file, in
+// slices.
 func newSample(t testing.TB, version, records, slice int) (base string, s sample) {
 	t.Helper()
 	base = filepath.Join(t.TempDir(), "a")
@@ -201,7 +202,8 @@ func order(path string) string {
 	}
 }
 
-// compareFiles compares an archive with another, file by file. All labels are those of the first file, but for the volume.
+// compareFiles compares an archive with another, file by file. All labels are those of the first
+// file, but for the volume.
 func compareFiles(t *testing.T, got, want string) {
 	t.Helper()
 	paths, err := filepath.Glob(want + ".*")
@@ -381,7 +383,8 @@ func TestAnyNames(t *testing.T) {
 	}
 }
 
-// A link in the place of a host's directory leads nowhere else, and one in the place of a file is not followed.
+// A link in the place of a host's directory leads nowhere else, and one in the place of a file is
+// not followed.
 func TestLinks(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	if err := os.Symlink(other, filepath.Join(dir, "web1")); err != nil {
@@ -719,7 +722,8 @@ web3/20261124.00.30.meta 808`; got != want {
 	})
 }
 
-// A receiver that was killed goes on with its archives under their numbers; what it had not written to its end is cut off.
+// A receiver that was killed goes on with its archives under their numbers; what it had not written
+// to its end is cut off.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})
@@ -777,7 +781,8 @@ func stored(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-// A body that does not come to its end holds up nobody else, and not its own archive for longer than a request may take.
+// A body that does not come to its end holds up nobody else, and not its own archive for longer
+// than a request may take.
 func TestSlow(t *testing.T) {
 	r := open(t, push.ReceiverOptions{Limits: push.Limits{RequestTimeout: 300 * time.Millisecond}})
 	srv := httptest.NewServer(r)

@@ -34,27 +34,33 @@ const (
 
 // SenderOptions say where a Sender sends to.
 type SenderOptions struct {
-	// URL is the receiver: http://host:port, https://host:port, or unix:/path of a socket. It may have a user and a password.
+	// URL is the receiver: http://host:port, https://host:port, or unix:/path of a socket. It may
+	// have a user and a password.
 	URL string
-	// User and Password are for HTTP basic authentication, in place of those of the URL; Token is for "Authorization: Bearer" in place of both.
+	// User and Password are for HTTP basic authentication, in place of those of the URL; Token is
+	// for "Authorization: Bearer" in place of both.
 	User, Password, Token string
 	// Client sends the requests; nil means one that finds the receiver's certificate by the
 	// system's authorities and follows redirects to the same host and port alone.
 	Client *http.Client
-	// MaxBuffer is how many bytes there may be of records that the receiver has not got yet; 0 means DefaultMaxBuffer. See Full.
+	// MaxBuffer is how many bytes there may be of records that the receiver has not got yet; 0
+	// means DefaultMaxBuffer. See Full.
 	MaxBuffer int64
 	// Timeout is how long a request may take; 0 means DefaultSendTimeout.
 	Timeout time.Duration
-	// Idle is after how long without a record the receiver may end the archive, which the receiver is told; 0 leaves it to the receiver.
+	// Idle is after how long without a record the receiver may end the archive, which the receiver
+	// is told; 0 leaves it to the receiver.
 	Idle time.Duration
-	// Notify, if not nil, is called when Stats have another Connected, and when Err is no longer nil. It must not call the Sender's methods.
+	// Notify, if not nil, is called when Stats have another Connected, and when Err is no longer
+	// nil. It must not call the Sender's methods.
 	Notify func()
 }
 
-// A Sender sends an archive to a Receiver, or to pmproxy 7, while a Writer makes it: it is the Storage of the Writer. What the receiver has not
-// got yet is in memory, and is sent again until it has. A receiver that has lost the archive, or of which it is not known what it has got, gets
-// another one, with all metadata and with the records that it has not confirmed. A Sender is for one archive. It is safe for concurrent
-// use.
+// A Sender sends an archive to a Receiver, or to pmproxy 7, while a Writer makes it: it is the
+// Storage of the Writer. What the receiver has not got yet is in memory, and is sent again until it
+// has. A receiver that has lost the archive, or of which it is not known what it has got, gets
+// another one, with all metadata and with the records that it has not confirmed. A Sender is for
+// one archive. It is safe for concurrent use.
 type Sender struct {
 	opts   SenderOptions
 	url    string // without a slash at the end
@@ -110,7 +116,8 @@ func (e *LostError) Error() string {
 // Unwrap returns why.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// New asks the receiver whether it is one, as pmlogger does, and makes a Sender. Nothing is sent before there is a label.
+// New asks the receiver whether it is one, as pmlogger does, and makes a Sender. Nothing is sent
+// before there is a label.
 func (o SenderOptions) New(ctx context.Context) (*Sender, error) {
 	o.MaxBuffer = cmp.Or(o.MaxBuffer, DefaultMaxBuffer)
 	o.Timeout = cmp.Or(o.Timeout, DefaultSendTimeout)
@@ -175,15 +182,16 @@ func (s *Sender) Stats() SenderStats {
 	return stats
 }
 
-// Full reports whether there are MaxBuffer bytes that the receiver has not got. Who records then leaves out a record, and begins with
-// a mark again.
+// Full reports whether there are MaxBuffer bytes that the receiver has not got. Who records then
+// leaves out a record, and begins with a mark again.
 func (s *Sender) Full() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queue.size >= s.opts.MaxBuffer
 }
 
-// Err is why nothing can be sent any longer: the receiver has refused it for good. It is nil as long as it is worth trying.
+// Err is why nothing can be sent any longer: the receiver has refused it for good. It is nil as
+// long as it is worth trying.
 func (s *Sender) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,7 +253,8 @@ func (s *Sender) append(volume int, records []byte) error {
 	return nil
 }
 
-// Close sends what is left, until ctx ends. The error is a *LostError if that was not all, or Err if the receiver has all before what it has refused.
+// Close sends what is left, until ctx ends. The error is a *LostError if that was not all, or Err
+// if the receiver has all before what it has refused.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true

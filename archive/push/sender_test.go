@@ -172,8 +172,8 @@ func dial(t *testing.T, w *wire, o push.SenderOptions) *push.Sender {
 	return s
 }
 
-// To pmproxy 7, the requests are pmlogger's: one for each record, in the order in which they are made. What arrives is what would be
-// in the files.
+// To pmproxy 7, the requests are pmlogger's: one for each record, in the order in which they are
+// made. What arrives is what would be in the files.
 func TestDialogue(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -222,7 +222,8 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-// The receiver has the archive whatever happens to requests, once, and in one archive if it knows offsets.
+// The receiver has the archive whatever happens to requests, once, and in one archive if it knows
+// offsets.
 func TestFaults(t *testing.T) {
 	for _, f := range []fault{refuse, half, deaf, busy, strange, moved, timeout} {
 		for _, every := range []int{2, 5} {
@@ -253,8 +254,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// An hour is pushed, during which the receiver is killed five times, each time in the middle of a request, and begins anew 30 s later with
-// what it finds: nothing is missing, and pmlogcheck has no complaint.
+// An hour is pushed, during which the receiver is killed five times, each time in the middle of a
+// request, and begins anew 30 s later with what it finds: nothing is missing, and pmlogcheck has no
+// complaint.
 func TestHour(t *testing.T) {
 	all := t.TempDir()
 	base, dir := filepath.Join(all, "a"), filepath.Join(all, "0")
@@ -309,8 +311,8 @@ func TestHour(t *testing.T) {
 	})
 }
 
-// A receiver that has lost the archive, or that knows no offsets and of which it is not known what it has got, gets another one: in all
-// archives together are all records.
+// A receiver that has lost the archive, or that knows no offsets and of which it is not known what
+// it has got, gets another one: in all archives together are all records.
 func TestAgain(t *testing.T) {
 	for _, c := range []struct {
 		f   fault

@@ -132,7 +132,8 @@ func (r *Receiver) measure(ctx context.Context, u *usage) error {
 	})
 }
 
-// recount counts the bytes anew, for others remove and compress files, and forgets archives that have gone.
+// recount counts the bytes anew, for others remove and compress files, and forgets archives that
+// have gone.
 func (r *Receiver) recount(ctx context.Context) {
 	u := newUsage()
 	var finished []state

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestLikeDemo runs PCP's acme.c and this program, each beside a pmcd with C's agent: pminfo shows the same of both,
-// except for the values, which are those of chance.
+// TestLikeDemo runs PCP's acme.c and this program, each beside a pmcd with C's agent: pminfo shows
+// the same of both, except for the values, which are those of chance.
 func TestLikeDemo(t *testing.T) {
 	source := filepath.Join(pcptest.Conf("PCP_DEMOS_DIR"), "mmv", "acme.c")
 	pcptest.Need(t, "gcc", "pmcd", "pminfo", "pcp/mmv_stats.h", source)
@@ -29,7 +29,8 @@ func TestLikeDemo(t *testing.T) {
 
 var value = regexp.MustCompile(`(?m) value \d+$`)
 
-// shown is what pminfo shows of the factory while a program runs, once it has built something of everything. The values are N.
+// shown is what pminfo shows of the factory while a program runs, once it has built something of
+// everything. The values are N.
 func shown(t *testing.T, program string) (text string) {
 	t.Helper()
 	tmp := t.TempDir()

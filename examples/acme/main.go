@@ -1,5 +1,6 @@
-// Acme is the factory of PCP's guide for programmers, a program that exports how many products it has built and how
-// long they took, and the counterpart of acme.c in PCP's demos. It writes an MMV file for the agent pmdammv:
+// Acme is the factory of PCP's guide for programmers, a program that exports how many products it
+// has built and how long they took, and the counterpart of acme.c in PCP's demos. It writes an MMV
+// file for the agent pmdammv:
 //
 //	go run ./examples/acme &
 //	pminfo -f mmv.acme

@@ -1,9 +1,10 @@
 // Csv2pcp makes a PCP archive of a table of comma-separated values.
 //
-// The first line has the names of the columns. The first column is the time, the others are metrics: a name such as
-// disk.dev.read, with an instance in brackets if the metric has some (disk.dev.read[sda]), and after a colon counter,
-// discrete or string if the values are not numbers at an instant (disk.dev.read[sda]:counter). A time is in seconds since 1970,
-// or as in 2026-11-23 10:30:00.5, or with a zone as RFC 3339 has it. An empty field is no value.
+// The first line has the names of the columns. The first column is the time, the others are
+// metrics: a name such as disk.dev.read, with an instance in brackets if the metric has some
+// (disk.dev.read[sda]), and after a colon counter, discrete or string if the values are not numbers
+// at an instant (disk.dev.read[sda]:counter). A time is in seconds since 1970, or as in 2026-11-23
+// 10:30:00.5, or with a zone as RFC 3339 has it. An empty field is no value.
 package main
 
 import (

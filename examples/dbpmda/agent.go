@@ -39,7 +39,8 @@ type agent struct {
 	outFD, inFD int // the descriptors that a program has for the agent, in messages
 }
 
-// newAgent opens an agent on a stream, and exchanges versions with it. An agent that does not is open all the same.
+// newAgent opens an agent on a stream, and exchanges versions with it. An agent that does not is
+// open all the same.
 func (d *debugger) newAgent(a *agent, s remote.Stream) {
 	a.conn, a.stream = pdu.NewConn(s), s
 	a.conn.MaxLen = remote.DefaultMaxReply
@@ -215,7 +216,8 @@ func servicePort(service string) (int, error) {
 	return net.DefaultResolver.LookupPort(context.Background(), "tcp", service)
 }
 
-// openDSO runs the agent of this program that has the entry point of a shared object, which Go cannot load.
+// openDSO runs the agent of this program that has the entry point of a shared object, which Go
+// cannot load.
 func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	embedded := dso.Agents(new(pcpconf.Conf))
 	if start := embedded[entry]; start != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A request is what an agent can be asked for: the C functions whose failures are reported, the method of an embedded
-// agent, and the type of the reply.
+// A request is what an agent can be asked for: the C functions whose failures are reported, the
+// method of an embedded agent, and the type of the reply.
 type request struct {
 	send, method, decode string
 	reply                pdu.Kind
@@ -99,7 +99,8 @@ func (d *debugger) askQuietly(p pdu.PDU, want pdu.Kind, reply decoder) (ok bool)
 	return err == nil && h.Kind == want && reply.Decode(body) == nil
 }
 
-// replyStatus is the outcome of a request that was replied to with a status: the success of a store, or an error.
+// replyStatus is the outcome of a request that was replied to with a status: the success of a
+// store, or an error.
 func (d *debugger) replyStatus(r request, body []byte) outcome {
 	var s pdu.Status
 	err := s.Decode(body)

@@ -141,7 +141,8 @@ func (d *debugger) printSet(s pdu.ValueSet, form uint32, desc pdu.Desc) {
 	}
 }
 
-// appendValue appends a value. One of an unknown type is printed as all that it may be, or as what its block says.
+// appendValue appends a value. One of an unknown type is printed as all that it may be, or as what
+// its block says.
 func appendValue(b []byte, s pdu.ValueSet, i int, form uint32, t pdu.Type) []byte {
 	var format pdu.ValueFormat
 	if t == pdu.TypeUnknown && form != inPlace {

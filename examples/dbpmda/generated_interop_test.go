@@ -56,12 +56,13 @@ func TestInteropGeneratedSimple(t *testing.T) {
 	compareGenerated(t, simpleSubject, pcptest.Build(t, "./examples/simple"))
 }
 
-// sampleItems are the metrics of the agent sample that change with time, or from run to run; and the counts of PDUs, as PCP's agent
-// counts the reply to a request for labels only after it has been sent a profile, and methods instead of PDUs in a shared object.
+// sampleItems are the metrics of the agent sample that change with time, or from run to run; and
+// the counts of PDUs, as PCP's agent counts the reply to a request for labels only after it has
+// been sent a profile, and methods instead of PDUs in a shared object.
 var sampleItems = []int{1, 2, 3, 7, 8, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 62, 63, 72, 81, 82, 83, 84, 85, 91, 111, 112, 158}
 
-// mirages are the metrics of the agent sample whose instances come and go with time, and their instance domain. They also set how many
-// steps the metric colour takes.
+// mirages are the metrics of the agent sample whose instances come and go with time, and their
+// instance domain. They also set how many steps the metric colour takes.
 const mirages = `mirage|\b(29\.|30\.|0\.)?0\.3[78]\b|\b(12163485[34]|12582915[78])\b|\b(29|30)\.3\b|\b(121634819|125829123)\b`
 
 var sampleSubject = subject{
@@ -71,8 +72,8 @@ var sampleSubject = subject{
 		insts: append(strings.Fields("red green blue 0 1 2 100 500 900 bin-100 colleen d1 499 77 fungus bogus Obambo fat i-0 nobody"), "fat bald bastard", "fat bald"),
 		values: append(strings.Fields(`0 1 7 42 -1 -5 x 1.5 1e3 1e99 -0 nan inf 0x10 99999999999 4294967295 4294967296 -2147483649
 			18446744073709551615 18446744073709551616 9223372036854775808 +3 abc`), " 7", "7 ", " ", "hello there"),
-		// The agent ends when told so, is not ready for as long as it is told, dies of a type that there is none of, and
-		// has any instance of an instance domain that it is told.
+		// The agent ends when told so, is not ready for as long as it is told, dies of a type that
+		// there is none of, and has any instance of an instance domain that it is told.
 		mute: regexp.MustCompile(mirages + `|^\s*store\s+(sample\.(control|not_ready|dynamic\.meta\.pmdesc\.(type|indom))|(29\.|0\.)?0\.(0|56|87|88)|0|56|87|88|121634816|121634872|12163490[34])\s`),
 	},
 	masks: items(29, sampleItems...),
@@ -80,7 +81,8 @@ var sampleSubject = subject{
 	open:  "./pmdasample -d 29 -l agent.log",
 }
 
-// items are metrics of cluster 0 of a domain, and of the domain 0, for which PCP's agents answer, too.
+// items are metrics of cluster 0 of a domain, and of the domain 0, for which PCP's agents answer,
+// too.
 func items(domain int, items ...int) (list []string) {
 	for _, i := range items {
 		list = append(list, fmt.Sprintf("%d.0.%d", domain, i), fmt.Sprintf("0.0.%d", i))
@@ -95,15 +97,16 @@ func inDoms(domain pdu.Domain, last int) (list []pdu.InDom) {
 	return list
 }
 
-// TestInteropGeneratedSample has generated sessions with PCP's agent sample and with ours, where that is built.
+// TestInteropGeneratedSample has generated sessions with PCP's agent sample and with ours, where
+// that is built.
 func TestInteropGeneratedSample(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))
 	compareGenerated(t, sampleSubject, goSample(t))
 }
 
-// TestInteropGeneratedDSO has generated sessions with agents within the process: PCP's program loads shared objects, ours has agents
-// of the same initialisation routines.
+// TestInteropGeneratedDSO has generated sessions with agents within the process: PCP's program
+// loads shared objects, ours has agents of the same initialisation routines.
 func TestInteropGeneratedDSO(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "dbpmda", "gcc", "make")
@@ -117,8 +120,9 @@ func TestInteropGeneratedDSO(t *testing.T) {
 		return pcptest.AgentDir(t, "simple", "")
 	}
 	s.open = filepath.Join(dir, "pmda_simple.so") + " simple_init 253"
-	// PCP's program dies some time after a store that fails, or that of a value that does not stand in the set itself.
-	// What an agent of ours logs of an attribute that is no number comes at any time.
+	// PCP's program dies some time after a store that fails, or that of a value that does not stand
+	// in the set itself. What an agent of ours logs of an attribute that is no number comes at any
+	// time.
 	s.mute = regexp.MustCompile(mirages + `|^\s*(store|attr)\s+\S`)
 	compareEmbedded(t, s)
 	if dso.Agents(new(pcpconf.Conf))["sample_init"] == nil {
@@ -146,7 +150,8 @@ func compareEmbedded(t *testing.T, s subject) {
 		t.Run(fmt.Sprintf("%s seed %d", s.agent, seed), func(t *testing.T) {
 			g := newGenerator(seed, s.vocabulary)
 			g.own = true
-			// PCP's agent simple, as a shared object, looks for its configuration when asked for instances or values, not for labels.
+			// PCP's agent simple, as a shared object, looks for its configuration when asked for
+			// instances or values, not for labels.
 			text := fmt.Sprintf("instance %v\n", s.inDoms[1]) + g.session(*sessionLines)
 			program := pcptest.Build(t, "./examples/dbpmda")
 			s.differ(t, seed, text, "dso (-C +Go dbpmda)", agentDiffers(s.run(t, "", "", "dso", text)), agentDiffers(s.run(t, program, "", "dso", text)))
@@ -154,8 +159,8 @@ func compareEmbedded(t *testing.T, s subject) {
 	}
 }
 
-// compareGenerated compares the transcripts of generated sessions: both programs on PCP's agent and on ours, and PCP's program on
-// both agents. It skips the agent ours if that is empty.
+// compareGenerated compares the transcripts of generated sessions: both programs on PCP's agent and
+// on ours, and PCP's program on both agents. It skips the agent ours if that is empty.
 func compareGenerated(t *testing.T, s subject, ours string) {
 	dir, _ := s.dir(t, "")
 	s.vocabulary = vocabularyOf(t, s.vocabulary, filepath.Join(dir, "root"))
@@ -203,9 +208,10 @@ var generatedDiffers = append([]struct {
 	{regexp.MustCompile(`(?m)^(\[PID\]pm.* from=)\d+`), "${1}PID"},
 }, differs...)
 
-// agentDiffers replaces what is not the same in both agents on purpose: PCP's library has a set of no instance, without labels, for
-// the instances of a selection that has none, and of no instance domain. Its PDU is longer. What agents
-// within the process log is their own, and a block that PCP's agent keeps is one that ours has made.
+// agentDiffers replaces what is not the same in both agents on purpose: PCP's library has a set of
+// no instance, without labels, for the instances of a selection that has none, and of no instance
+// domain. Its PDU is longer. What agents within the process log is their own, and a block that
+// PCP's agent keeps is one that ours has made.
 func agentDiffers(out string) string {
 	out = logLine.ReplaceAllString(sysinfo.ReplaceAllString(out, "${1}N"), "")
 	out = noInstances.ReplaceAllString(tracedPDU.ReplaceAllString(out, ""), "${1}No labels\n")

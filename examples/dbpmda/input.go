@@ -17,8 +17,8 @@ type source struct {
 	started bool
 }
 
-// An input reads its sources one after the other, byte by byte: a command is carried out as soon as it is known, so that
-// what it prints stands where it was given.
+// An input reads its sources one after the other, byte by byte: a command is carried out as soon as
+// it is known, so that what it prints stands where it was given.
 type input struct {
 	out     *lineWriter
 	echoed  io.Writer // what is echoed, as it is

@@ -21,7 +21,8 @@ var differs = []struct {
 	re *regexp.Regexp
 	to string
 }{
-	// PCP's tool does not see the missed records of a high-resolution array that came from a daemon.
+	// PCP's tool does not see the missed records of a high-resolution array that came from a
+	// daemon.
 	{regexp.MustCompile(` \(7000 missed\)`), ""},
 	// A write to an agent that has just ended may or may not fail.
 	{regexp.MustCompile(`Error: \w+\(\) failed: (Broken pipe|PDU empty, PMDA may have died)`), "Error: the agent has gone"},
@@ -35,7 +36,8 @@ type run struct {
 	address string
 }
 
-// withoutAddress replaces the address in a transcript. A port such as 10000 may be in a number, too.
+// withoutAddress replaces the address in a transcript. A port such as 10000 may be in a number,
+// too.
 func (r run) withoutAddress(out string) string {
 	if r.address == "" {
 		return out
@@ -149,7 +151,8 @@ func session(t *testing.T, dir string, env []string, open, connection, text stri
 	return r
 }
 
-// awaitListener waits until a socket listens. To connect to it is no way to find out: agents take one connection.
+// awaitListener waits until a socket listens. To connect to it is no way to find out: agents take
+// one connection.
 func awaitListener(t *testing.T, table, state, name string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -187,7 +190,8 @@ func TestInteropAgents(t *testing.T) {
 				text += script(t, "forms")
 			}
 			text += generated("profile -1 all")
-			// PCP's library goes round for ever when it is asked for all instances of no instance domain.
+			// PCP's library goes round for ever when it is asked for all instances of no instance
+			// domain.
 			text = regexp.MustCompile(`(?m)^(instance|label instances) -1.*\n`).ReplaceAllString(text, "")
 			program := c.program
 			if program != "" {
@@ -201,7 +205,8 @@ func TestInteropAgents(t *testing.T) {
 	}
 }
 
-// sampleDir makes a directory with an agent sample, PCP's if program is empty, its help texts and the name space root.
+// sampleDir makes a directory with an agent sample, PCP's if program is empty, its help texts and
+// the name space root.
 func sampleDir(t *testing.T, program string) (dir string, env []string) {
 	t.Helper()
 	return sampleFiles(t, program, pcptest.Names(t, "sample"), "help", "29")
@@ -239,8 +244,8 @@ func sampleFiles(t *testing.T, program, names, helpFile, domain string) (dir str
 	return dir, []string{"PCP_PMDAS_DIR=" + filepath.Dir(dir)}
 }
 
-// TestInteropSample runs both programs on the agent sample, PCP's and ours, which has values of all types, event records, names of
-// its own, and errors.
+// TestInteropSample runs both programs on the agent sample, PCP's and ours, which has values of all
+// types, event records, names of its own, and errors.
 func TestInteropSample(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))
@@ -275,8 +280,9 @@ func TestInteropSample(t *testing.T) {
 	})
 }
 
-// TestInteropNotReady has an agent that is not ready for a second, and then says that it is: to dbpmda that is the reply to the next
-// request, so that each gets that of the one before from then on. Both programs show so of PCP's agent sample and of ours.
+// TestInteropNotReady has an agent that is not ready for a second, and then says that it is: to
+// dbpmda that is the reply to the next request, so that each gets that of the one before from then
+// on. Both programs show so of PCP's agent sample and of ours.
 func TestInteropNotReady(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// A lineWriter is standard output as a terminal has it: before messages on standard error only complete lines are shown.
+// A lineWriter is standard output as a terminal has it: before messages on standard error only
+// complete lines are shown.
 type lineWriter struct {
 	w   io.Writer
 	buf []byte

@@ -1,5 +1,6 @@
-// Dbpmda tries an agent by hand, or from a script: it plays the collector's part towards one agent at a time, which it
-// starts, connects to, or runs within itself. It is the counterpart of PCP's dbpmda.
+// Dbpmda tries an agent by hand, or from a script: it plays the collector's part towards one agent
+// at a time, which it starts, connects to, or runs within itself. It is the counterpart of PCP's
+// dbpmda.
 //
 //	dbpmda -n /var/lib/pcp/pmdas/simple/root     # then: open pipe ./pmdasimple
 //	dbpmda -n root -ie <script                   # with prompts and commands in the output

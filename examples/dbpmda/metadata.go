@@ -200,7 +200,8 @@ func (d *debugger) children(name string) {
 	d.askNames("Metric: "+name, childRequest, pdu.ChildReq{Name: name, Status: true}, &reply, func() { d.printChildren(reply) })
 }
 
-// traverse prints the names of all metrics below one; those of one that was opened as a shared object with the status of metrics.
+// traverse prints the names of all metrics below one; those of one that was opened as a shared
+// object with the status of metrics.
 func (d *debugger) traverse(name string) {
 	var reply pdu.NameList
 	d.askNames("Metric: "+name, traverseRequest, pdu.TraverseReq{Name: name}, &reply, func() {

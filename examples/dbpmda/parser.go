@@ -24,8 +24,8 @@ type parser struct {
 	cut   bool // within a line that has an error
 }
 
-// run carries out commands until the input ends or one ends the program. It reports whether the input has ended, at the
-// start of a line or in one that is not complete.
+// run carries out commands until the input ends or one ends the program. It reports whether the
+// input has ended, at the start of a line or in one that is not complete.
 func (d *debugger) run() (ended bool) {
 	p := &parser{d: d}
 	p.scan = scanner{in: &d.in, complain: p.complain}
@@ -49,7 +49,8 @@ func (d *debugger) run() (ended bool) {
 	return !p.cut
 }
 
-// complain prints an error, with a mark at the place in the line that was reached. The rest of the line is skipped.
+// complain prints an error, with a mark at the place in the line that was reached. The rest of the
+// line is skipped.
 func (p *parser) complain(message string) {
 	in := &p.d.in
 	indent := len(in.indent)
@@ -181,7 +182,8 @@ func (t token) number() uint32 {
 	return parseWord(digits, base)
 }
 
-// parseWord is the low half of a number; one that has more than 64 bits counts as the greatest of 63.
+// parseWord is the low half of a number; one that has more than 64 bits counts as the greatest of
+// 63.
 func parseWord(digits string, base int) uint32 {
 	v, err := strconv.ParseInt(digits, base, 64)
 	if err != nil {

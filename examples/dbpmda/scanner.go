@@ -92,8 +92,8 @@ func (s *scanner) token(word string, k kind) token {
 // maxWord is the length at which a word is cut, in bytes.
 const maxWord = 16 << 10
 
-// match reads the longest word that is one; k is 0 if the next byte begins none. Bytes that were read behind it are read
-// again.
+// match reads the longest word that is one; k is 0 if the next byte begins none. Bytes that were
+// read behind it are read again.
 func (s *scanner) match() (word string, k kind, ok bool) {
 	var read []byte
 	length := 0 // of the longest word so far
@@ -171,7 +171,8 @@ func classifyWord(w string) (k kind, open bool) {
 	return 0, false
 }
 
-// classifyText classifies what begins with a quote: a text ends with the same on its line, and is not empty.
+// classifyText classifies what begins with a quote: a text ends with the same on its line, and is
+// not empty.
 func classifyText(w string) (kind, bool) {
 	end := strings.IndexAny(w[1:], w[:1]+"\n")
 	switch {
@@ -263,7 +264,8 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// arguments reads the words up to the end of the line. Quotes group bytes to a word, and are left out.
+// arguments reads the words up to the end of the line. Quotes group bytes to a word, and are left
+// out.
 func (s *scanner) arguments() []string {
 	var args []string
 	var word []byte

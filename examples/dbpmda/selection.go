@@ -10,15 +10,15 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A selection is an instance profile whose entries and instances stay in the order in which they were given, which
-// status shows.
+// A selection is an instance profile whose entries and instances stay in the order in which they
+// were given, which status shows.
 type selection struct {
 	exclude bool
 	entries []pdu.InDomProfile
 }
 
-// change selects or excludes instances of an instance domain: all if insts is empty. Instances of a domain without an
-// entry begin with an empty one. NoInDom stands for all instance domains.
+// change selects or excludes instances of an instance domain: all if insts is empty. Instances of a
+// domain without an entry begin with an empty one. NoInDom stands for all instance domains.
 func (s *selection) change(dom pdu.InDom, exclude bool, insts []pdu.InstID) error {
 	if dom == pdu.NoInDom {
 		if len(insts) > 0 {

@@ -146,7 +146,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// scripted opens an agent that exchanges versions, and then answers every request with the bytes of a PDU.
+// scripted opens an agent that exchanges versions, and then answers every request with the bytes of
+// a PDU.
 func scripted(t testing.TB, reply []byte) func(d *debugger) {
 	return func(d *debugger) {
 		ours, its := net.Pipe()

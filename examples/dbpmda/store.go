@@ -69,8 +69,9 @@ func (d *debugger) traceStore(w *pdu.ResultWriter) {
 	}
 }
 
-// replaceValues makes the request that stores a value in place of those in r, and prints both. The metric is called id; that of desc
-// and r may be another one, if an agent does not look at the domain.
+// replaceValues makes the request that stores a value in place of those in r, and prints both. The
+// metric is called id; that of desc and r may be another one, if an agent does not look at the
+// domain.
 func (d *debugger) replaceValues(r *rawResult, id pdu.PMID, desc pdu.Desc, value string) (*pdu.ResultWriter, error) {
 	if r.Len() != 1 {
 		return nil, pdu.ErrIPC
@@ -121,8 +122,8 @@ func typeName(t pdu.Type) string {
 	return "UNKNOWN"
 }
 
-// parseValue is the value of a type that a text stands for. Integers are decimal, and of more bits than the type has the
-// low ones count. Blanks may go before a number.
+// parseValue is the value of a type that a text stands for. Integers are decimal, and of more bits
+// than the type has the low ones count. Blanks may go before a number.
 func parseValue(text string, t pdu.Type) (pdu.Atom, error) {
 	if t == pdu.TypeString {
 		return pdu.String(text), nil

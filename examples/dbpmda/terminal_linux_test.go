@@ -42,7 +42,8 @@ func TestTerminal(t *testing.T) {
 	m.Await("\r\n")
 }
 
-// TestInteropTerminal types the same at PCP's program, which edits lines itself, and at ours: what they show is the same.
+// TestInteropTerminal types the same at PCP's program, which edits lines itself, and at ours: what
+// they show is the same.
 func TestInteropTerminal(t *testing.T) {
 	pcptest.Need(t, "dbpmda")
 	lines := []string{"status", "foo", "", "  foo bar", "desc nosuch", "desc a.b", "desc 1", "fetch a.b @", "open pipe nosuch", "store 1 \"abc", "def\"",

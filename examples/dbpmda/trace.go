@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A trace is the debug options that are set. The option pdu prints PDUs; the others are kept for status.
+// A trace is the debug options that are set. The option pdu prints PDUs; the others are kept for
+// status.
 type trace struct {
 	on    map[string]bool
 	print func(format string, args ...any)
@@ -21,7 +22,8 @@ func (t *trace) setBits(bits uint32) {
 	}
 }
 
-// set sets an option, or clears one that begins with "-". It returns false for an option that there is none of.
+// set sets an option, or clears one that begins with "-". It returns false for an option that there
+// is none of.
 func (t *trace) set(flag string) bool {
 	name, clear := strings.CutPrefix(strings.ToLower(flag), "-")
 	if name == "all" {

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestTools has clients load the server, and PCP's tools show its metrics: by C's agent, from the file, and by the
-// collector in the server. Both have the same values.
+// TestTools has clients load the server, and PCP's tools show its metrics: by C's agent, from the
+// file, and by the collector in the server. Both have the same values.
 func TestTools(t *testing.T) {
 	pcptest.Need(t, "pminfo", "pmval", "pmrep")
 	tmp := t.TempDir()
@@ -84,7 +84,8 @@ func load(t *testing.T, url string) {
 	wg.Wait()
 }
 
-// show is what a tool prints, without the name of the host. PCP's scripts take the Python of the system.
+// show is what a tool prints, without the name of the host. PCP's scripts take the Python of the
+// system.
 func show(t *testing.T, host string, tool []string) string {
 	t.Helper()
 	argv := append([]string{tool[0], "-h", host}, tool[1:]...)

@@ -1,9 +1,11 @@
-// Mkaf writes a folio of the archives to which files belong, on standard output. It is mkaf(1) of PCP.
+// Mkaf writes a folio of the archives to which files belong, on standard output. It is mkaf(1) of
+// PCP.
 //
 //	mkaf 20261123.meta web2 >folio     # an archive, and all in the directory web2
 //	pmafm folio list
 //
-// An argument that begins with "-" is one for find(1), which searches the directories that come after it.
+// An argument that begins with "-" is one for find(1), which searches the directories that come
+// after it.
 package main
 
 import (
@@ -70,7 +72,8 @@ func run(args []string, stdout, stderr io.Writer) (status int) {
 
 const usage = "Usage: mkaf [findopts] filename ..."
 
-// collect is the base names of the archives that the arguments stand for, in order. ok is false if one asks for help.
+// collect is the base names of the archives that the arguments stand for, in order. ok is false if
+// one asks for help.
 func collect(args []string, stderr io.Writer) (bases []string, ok bool) {
 	var options []string
 	for _, arg := range args {
@@ -124,7 +127,8 @@ func search(dir string, options []string, stderr io.Writer) []string {
 // isWord reports whether a name can be in a folio, whose words are separated by blanks.
 func isWord(name string) bool { return name != "" && !strings.ContainsAny(name, " \t\n") }
 
-// isArchive reports whether a file begins as one of an archive does, whatever its name. If it is compressed, its name has to tell.
+// isArchive reports whether a file begins as one of an archive does, whatever its name. If it is
+// compressed, its name has to tell.
 func isArchive(name string) bool {
 	if !isWord(name) {
 		return false

@@ -19,7 +19,8 @@ type result struct {
 	status         int
 }
 
-// both runs C's mmvdump and ours, with what stands for their own path in messages replaced by "mmvdump".
+// both runs C's mmvdump and ours, with what stands for their own path in messages replaced by
+// "mmvdump".
 func both(t *testing.T, env []string, args ...string) (c, ours result) {
 	t.Helper()
 	tool := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "mmv", "mmvdump")
@@ -141,7 +142,8 @@ func waitForValues(t *testing.T, path string) {
 	t.Fatalf("%s has no values", path)
 }
 
-// TestOutput: on a terminal nothing of a file gets through that the terminal would act on; elsewhere all does.
+// TestOutput: on a terminal nothing of a file gets through that the terminal would act on;
+// elsewhere all does.
 func TestOutput(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {

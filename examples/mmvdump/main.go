@@ -1,9 +1,10 @@
-// Mmvdump prints all that a file of memory-mapped values says, for those who look for what is wrong in one.
+// Mmvdump prints all that a file of memory-mapped values says, for those who look for what is wrong
+// in one.
 //
 //	mmvdump /var/lib/pcp/tmp/mmv/acme
 //
-// Without an argument it prints the file mmv/test in PCP's directory for temporary files. The exit status is 1 if the
-// file has a flaw.
+// Without an argument it prints the file mmv/test in PCP's directory for temporary files. The exit
+// status is 1 if the file has a flaw.
 package main
 
 import (
@@ -24,7 +25,8 @@ func main() {
 	os.Exit(run(os.Args, output(os.Stdout), os.Stderr))
 }
 
-// output is a file to print to. On a terminal, control characters in the names and texts of a file are escaped.
+// output is a file to print to. On a terminal, control characters in the names and texts of a file
+// are escaped.
 func output(f *os.File) io.Writer {
 	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		return tool.NewEscapeWriter(f)
@@ -68,8 +70,8 @@ func defaultPath() (string, error) {
 	return filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv", "test"), nil
 }
 
-// dump prints a file. The errors are those that C's mmvdump gets when it maps the file into memory: an empty one is an
-// invalid argument, and what is no regular file is no device for that.
+// dump prints a file. The errors are those that C's mmvdump gets when it maps the file into memory:
+// an empty one is an invalid argument, and what is no regular file is no device for that.
 func dump(out io.Writer, path string) (good bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -68,7 +68,8 @@ type layout struct {
 	old, lowHigh, total, wide bool
 }
 
-// print prints a report. Like PCP's tool it prints the total of low memory in the place of what is free of it.
+// print prints a report. Like PCP's tool it prints the total of low memory in the place of what is
+// free of it.
 func (l *layout) print(out io.Writer, v [metricCount]int64) {
 	cache := v[cached] + v[slab]
 	used := v[physMem] - v[free] - v[buffers] - cache

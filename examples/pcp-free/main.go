@@ -1,5 +1,5 @@
-// Pcp-free prints how much memory a host has, and how much of it is used. Options, output and exit status are those of pcp-free of
-// PCP, which "pcp free" runs.
+// Pcp-free prints how much memory a host has, and how much of it is used. Options, output and exit
+// status are those of pcp-free of PCP, which "pcp free" runs.
 package main
 
 import (

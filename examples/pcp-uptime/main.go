@@ -1,5 +1,5 @@
-// Pcp-uptime prints how long a host has been up, how many users it has, and its load averages. Options, output and exit status are
-// those of pcp-uptime of PCP, which "pcp uptime" runs.
+// Pcp-uptime prints how long a host has been up, how many users it has, and its load averages.
+// Options, output and exit status are those of pcp-uptime of PCP, which "pcp uptime" runs.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Pcp-vmstat runs "pmstat -x" with the interval and the number of samples of its arguments. Arguments, output and exit status are
-// those of pcp-vmstat of PCP, which "pcp vmstat" runs.
+// Pcp-vmstat runs "pmstat -x" with the interval and the number of samples of its arguments.
+// Arguments, output and exit status are those of pcp-vmstat of PCP, which "pcp vmstat" runs.
 package main
 
 import (

@@ -1,11 +1,12 @@
-// Pcp runs commands that have names such as pcp-free, with a source and a time window of its own options. Without a command it
-// prints a summary of a PCP installation. Options, output and exit status are those of pcp(1) of PCP.
+// Pcp runs commands that have names such as pcp-free, with a source and a time window of its own
+// options. Without a command it prints a summary of a PCP installation. Options, output and exit
+// status are those of pcp(1) of PCP.
 //
 //	pcp -h web1            # the summary of a host
 //	pcp -a 20261123 free   # runs pcp-free on an archive
 //
-// The program of a command is looked for in ~/.pcp/bin, beside pcp itself, and where PCP has its own. So that those of this
-// module are run they are built into one directory with it:
+// The program of a command is looked for in ~/.pcp/bin, beside pcp itself, and where PCP has its
+// own. So that those of this module are run they are built into one directory with it:
 //
 //	go build -o DIR/ ./examples/pcp ./examples/pcp-free ./examples/pcp-iostat ./examples/pcp-uptime ./examples/pcp-vmstat
 package main

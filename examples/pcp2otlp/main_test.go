@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// What pcp2prometheus does not have: messages on standard output, and what the environment says. Package sending has the other tests.
+// What pcp2prometheus does not have: messages on standard output, and what the environment says.
+// Package sending has the other tests.
 func TestProgram(t *testing.T) {
 	port := strconv.Itoa(pcptest.FreePort(t))
 	pcptest.Start(t, pcptest.Daemon{Path: pcptest.Build(t, "./examples/pmcd"),

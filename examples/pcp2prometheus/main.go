@@ -1,13 +1,15 @@
-// Pcp2prometheus sends metrics to Prometheus, or another receiver of remote write such as Mimir, Thanos and VictoriaMetrics: all metrics of a host
-// or of archives, or those named and below the names given. A host is read at regular times until SIGINT or SIGTERM, after which what waits is tried
-// once more, unless there is a second one; archives are sent from one end to the other, each record with its time.
+// Pcp2prometheus sends metrics to Prometheus, or another receiver of remote write such as Mimir,
+// Thanos and VictoriaMetrics: all metrics of a host or of archives, or those named and below the
+// names given. A host is read at regular times until SIGINT or SIGTERM, after which what waits is
+// tried once more, unless there is a second one; archives are sent from one end to the other, each
+// record with its time.
 //
 //	pcp2prometheus -t 10sec kernel disk.dev                      # every 10 seconds to a Prometheus on this computer
 //	pcp2prometheus -h web1 -u https://mimir.example.com/api/v1/push --header 'X-Scope-OrgID: web' --user web --password-file web.secret
 //	pcp2prometheus -a /var/log/pcp/pmlogger/web1 --state web1.sent   # once more, and it goes on where it was
 //
-// Prometheus is to be started with --web.enable-remote-write-receiver, and for archives with storage.tsdb.out_of_order_time_window in its
-// configuration.
+// Prometheus is to be started with --web.enable-remote-write-receiver, and for archives with
+// storage.tsdb.out_of_order_time_window in its configuration.
 package main
 
 import (

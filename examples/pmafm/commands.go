@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// commands are the commands by their names, with the least number of characters that an abbreviation has.
+// commands are the commands by their names, with the least number of characters that an
+// abbreviation has.
 var commands = []struct {
 	name  string
 	least int
@@ -117,7 +118,8 @@ func (m *manager) printSelections([]string) int {
 	return 0
 }
 
-// list prints what is in the folio. Its exit status is that of PCP's, which is 1 unless archives are selected.
+// list prints what is in the folio. Its exit status is that of PCP's, which is 1 unless archives
+// are selected.
 func (m *manager) list(args []string) int {
 	option := strings.Join(args, " ")
 	verbose := option != "" && strings.HasPrefix("verbose", option)

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// check prints of each archive whether its files are there, and whether it is of the host that the folio says.
+// check prints of each archive whether its files are there, and whether it is of the host that the
+// folio says.
 func (m *manager) check([]string) int {
 	for _, a := range m.Archives {
 		path := m.path(a.Base)
@@ -39,7 +40,8 @@ func (m *manager) check([]string) int {
 	return 0
 }
 
-// fileLabel is the label of a file of an archive, which may be compressed. ok is false if there is no such file.
+// fileLabel is the label of a file of an archive, which may be compressed. ok is false if there is
+// no such file.
 func fileLabel(path string) (label archive.Label, ok bool) {
 	for _, suffix := range append([]string{""}, compressions...) {
 		f, err := archive.Options{AnyFeature: true}.OpenFile(context.Background(), path+suffix)

@@ -20,7 +20,8 @@ var all = flag.Bool("all", false, "compare all commands, not every eighth")
 // ofScript is what PCP's pmafm, a script, prints of its own mistakes.
 var ofScript = regexp.MustCompile(`(?m)^(basename: missing operand|Try 'basename --help' .*|Usage: _is_archive file)\n`)
 
-// folios makes a directory with folios: "good" and "sub/good" of mkaf, with two archives each, and others with mistakes.
+// folios makes a directory with folios: "good" and "sub/good" of mkaf, with two archives each, and
+// others with mistakes.
 func folios(t *testing.T) (dir string) {
 	t.Helper()
 	pcptest.Need(t, "pmafm", "mkaf", "pmval", "pmdumplog", archives)
@@ -72,7 +73,8 @@ func folios(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestInteropCommands compares what PCP's pmafm and ours print for commands, byte for byte but for what the script says of itself.
+// TestInteropCommands compares what PCP's pmafm and ours print for commands, byte for byte but for
+// what the script says of itself.
 func TestInteropCommands(t *testing.T) {
 	dir := folios(t)
 	ours := pcptest.Build(t, "./examples/pmafm")
@@ -170,7 +172,8 @@ bad|hosts other;selections;archives 2;selections;run pmshow;list;archives;replay
 	}
 }
 
-// TestInteropTools compares the lists of tools without a configuration of the user's own. With one, that of the script has empty lines.
+// TestInteropTools compares the lists of tools without a configuration of the user's own. With one,
+// that of the script has empty lines.
 func TestInteropTools(t *testing.T) {
 	dir := folios(t)
 	ours := pcptest.Build(t, "./examples/pmafm")
@@ -185,8 +188,8 @@ func TestInteropTools(t *testing.T) {
 	}
 }
 
-// TestInteropRemove compares the commands that remove a folio in this directory. Those for another directory PCP's pmafm looks for in
-// this one; ours are right.
+// TestInteropRemove compares the commands that remove a folio in this directory. Those for another
+// directory PCP's pmafm looks for in this one; ours are right.
 func TestInteropRemove(t *testing.T) {
 	dir := folios(t)
 	ours := pcptest.Build(t, "./examples/pmafm")

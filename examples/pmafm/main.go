@@ -1,5 +1,5 @@
-// Pmafm lists and checks the archives of a folio, as mkaf(1) makes them, and runs PCP's tools on them. Commands and output are those
-// of pmafm(1) of PCP.
+// Pmafm lists and checks the archives of a folio, as mkaf(1) makes them, and runs PCP's tools on
+// them. Commands and output are those of pmafm(1) of PCP.
 package main
 
 import (

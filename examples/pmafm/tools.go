@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
-// tools are PCP's tools by how they are run, as the files of pmafm's configuration have them: assignments of a shell.
+// tools are PCP's tools by how they are run, as the files of pmafm's configuration have them:
+// assignments of a shell.
 //
 //	MULTI     those that take several archives at once, after -a each
 //	SINGLE    others
@@ -43,7 +44,8 @@ func readTools() (tools, error) {
 	return t, err
 }
 
-// readDir reads the files of a directory, and its subdirectories' not. It reports whether there are any.
+// readDir reads the files of a directory, and its subdirectories' not. It reports whether there are
+// any.
 func readDir(dir string, values map[string]string) (found bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -65,7 +67,8 @@ var (
 	reference  = regexp.MustCompile(`\$(?:([A-Z]+)|\{([A-Z]+)\})`)
 )
 
-// assign does the assignments of a shell's text. It knows values in quotes, and references to others in them.
+// assign does the assignments of a shell's text. It knows values in quotes, and references to
+// others in them.
 func assign(text string, values map[string]string) {
 	for _, a := range assignment.FindAllStringSubmatch(text, -1) {
 		value := a[3]

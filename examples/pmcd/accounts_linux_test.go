@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropAccounts: rules about users and groups say of processes with other identities, at the unix socket, what C pmcd says.
+// TestInteropAccounts: rules about users and groups say of processes with other identities, at the
+// unix socket, what C pmcd says.
 func TestInteropAccounts(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore", "setpriv")
 	if os.Geteuid() != 0 {

@@ -125,7 +125,8 @@ func (a *activated) endsWell() {
 	}
 }
 
-// TestSocketActivation serves on sockets of the service manager alone, says so to it, and leaves the file of the unix socket.
+// TestSocketActivation serves on sockets of the service manager alone, says so to it, and leaves
+// the file of the unix socket.
 func TestSocketActivation(t *testing.T) {
 	a := startActivated(t)
 	a.greets()
@@ -140,8 +141,8 @@ func TestSocketActivation(t *testing.T) {
 	}
 }
 
-// TestHandoverActivated has processes take the place of a collector that has its sockets from a service manager: each serves on the
-// same sockets, whose file is there after the last one, too.
+// TestHandoverActivated has processes take the place of a collector that has its sockets from a
+// service manager: each serves on the same sockets, whose file is there after the last one, too.
 func TestHandoverActivated(t *testing.T) {
 	a := startActivated(t)
 	pid := a.cmd.Process.Pid
@@ -184,7 +185,8 @@ func TestHandoverActivated(t *testing.T) {
 	}
 }
 
-// TestBadActivation: what cannot be served on is an error, and sockets of another process are left alone.
+// TestBadActivation: what cannot be served on is an error, and sockets of another process are left
+// alone.
 func TestBadActivation(t *testing.T) {
 	program := pcptest.Build(t, "./examples/pmcd")
 	for _, tt := range []struct{ name, fds, want string }{

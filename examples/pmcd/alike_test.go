@@ -14,9 +14,10 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A view is what a tool shows of a collector. Two outputs of it are alike if they have the same lines with the same
-// fields: a number for a number, and the same word for a word. The patterns say more of some lines. Each has
-// to match one at least. What a pattern with groups says, it says of these.
+// A view is what a tool shows of a collector. Two outputs of it are alike if they have the same
+// lines with the same fields: a number for a number, and the same word for a word. The patterns say
+// more of some lines. Each has to match one at least. What a pattern with groups says, it says of
+// these.
 type view struct {
 	tool   string   // the command line, with HOST in it
 	same   []string // lines that are equal
@@ -137,8 +138,9 @@ func near(want, got []string) string {
 	return ""
 }
 
-// full says if percentages make neither a whole nor, by and large, what others make: a machine that is busy with
-// interrupts has time that they do not show. Kernels count in ticks, and tools cut off what is less than one.
+// full says if percentages make neither a whole nor, by and large, what others make: a machine that
+// is busy with interrupts has time that they do not show. Kernels count in ticks, and tools cut off
+// what is less than one.
 func full(want, got []string) string {
 	sum := func(all []string) (sum float64) {
 		for _, s := range all {

@@ -14,8 +14,8 @@ import (
 // inBackground reports whether the program leaves the terminal, as a service does.
 func (o *options) inBackground() bool { return o.isService() && !o.managed }
 
-// isService reports whether the program does what a service does: it has a file with its process identifier,
-// tells the service manager of its states, and becomes another user.
+// isService reports whether the program does what a service does: it has a file with its process
+// identifier, tells the service manager of its states, and becomes another user.
 func (o *options) isService() bool { return o.config != "" && (o.managed || !o.foreground) }
 
 // becomeService is what a service does when its agents have

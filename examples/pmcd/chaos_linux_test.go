@@ -24,7 +24,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A chaosRelay is a relay with TLS, users and a second agent, which has a socket; both agents are killed now and then.
+// A chaosRelay is a relay with TLS, users and a second agent, which has a socket; both agents are
+// killed now and then.
 type chaosRelay struct {
 	*relay
 	ca *tlstest.CA
@@ -34,9 +35,9 @@ type chaosRelay struct {
 	absent int            // values that an agent that is not there did not give
 }
 
-// TestChaosHandover has processes take the place of the collector while clients of all kinds, ours and PCP's, fetch and connect, and
-// agents are killed. No value is wrong, no client is lost, and nothing is left over. PCP_CHAOS makes it as long as that says,
-// with a process every 5 s.
+// TestChaosHandover has processes take the place of the collector while clients of all kinds, ours
+// and PCP's, fetch and connect, and agents are killed. No value is wrong, no client is lost, and
+// nothing is left over. PCP_CHAOS makes it as long as that says, with a process every 5 s.
 func TestChaosHandover(t *testing.T) {
 	duration, every := 600*time.Millisecond, 300*time.Millisecond
 	if s := os.Getenv("PCP_CHAOS"); s != "" {
@@ -144,7 +145,8 @@ func (r *chaosRelay) start(ctx context.Context, using *sync.WaitGroup, reconnect
 	}
 }
 
-// use fetches until ctx ends, but once at least, and counts how often the client had to connect again.
+// use fetches until ctx ends, but once at least, and counts how often the client had to connect
+// again.
 func (r *chaosRelay) use(ctx context.Context, who, host string, pause time.Duration) (reconnects int, err error) {
 	d := &pmapi.Dialer{Backoff: []time.Duration{time.Nanosecond}, TLS: &tls.Config{RootCAs: r.ca.Pool()}}
 	c, err := d.Dial(context.Background(), host)
@@ -180,7 +182,8 @@ func (r *chaosRelay) use(ctx context.Context, who, host string, pause time.Durat
 // absentErrors are those of an agent that has died, before and while it is asked.
 var absentErrors = []pdu.Error{pdu.ErrNoAgent, pdu.ErrAgain, pdu.ErrIPC, pdu.FromError(syscall.EPIPE), pdu.FromError(syscall.ECONNRESET)}
 
-// check checks the values of both agents, either of which may be away, and of the collector, which may not.
+// check checks the values of both agents, either of which may be away, and of the collector, which
+// may not.
 func (r *chaosRelay) check(who string, res *pdu.Result) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,10 +222,12 @@ func (r *chaosRelay) usePMInfo(ctx context.Context, host string) {
 	}
 }
 
-// pminfoColor is a value in the output of pminfo. The instance has no name if the agent has died before it is asked for that.
+// pminfoColor is a value in the output of pminfo. The instance has no name if the agent has died
+// before it is asked for that.
 var pminfoColor = regexp.MustCompile(`(?m)^    inst \[\d( or "\w+")?\] value (\d+)$`)
 
-// checkPMInfo counts the metrics of the agents and the collector that have values, and those that have none.
+// checkPMInfo counts the metrics of the agents and the collector that have values, and those that
+// have none.
 func checkPMInfo(out string) (right, absent int, wrong string) {
 	at := []int{strings.Index(out, "simple.color"), strings.Index(out, "other.color"), strings.Index(out, "pmcd.hostname\n    value \"thehost\"\n"), len(out)}
 	if !slices.IsSorted(at) || at[0] < 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// containerScript makes the process that it runs in, which has namespaces of its own, a container, until its input ends.
+// containerScript makes the process that it runs in, which has namespaces of its own, a container,
+// until its input ends.
 const containerScript = `set -e
 mount --make-rprivate /
 mount -t proc proc /proc
@@ -47,8 +48,8 @@ func dockerDir(t *testing.T, pids map[string]int) (dir string) {
 	return dir
 }
 
-// joinCgroup makes a process the only one of the control group that docker makes for a container, in the hierarchy of which PCP
-// knows; it is not ok where the machine has none.
+// joinCgroup makes a process the only one of the control group that docker makes for a container,
+// in the hierarchy of which PCP knows; it is not ok where the machine has none.
 func joinCgroup(t *testing.T, pid int, id string) (ok bool) {
 	t.Helper()
 	mount := "/sys/fs/cgroup/memory"
@@ -67,7 +68,8 @@ func joinCgroup(t *testing.T, pid int, id string) (ok bool) {
 	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), fmt.Appendln(nil, pid), 0) == nil
 }
 
-// withRoot starts a pmcd with pmdaroot, whose socket it returns, and the agents of the kernel and of processes.
+// withRoot starts a pmcd with pmdaroot, whose socket it returns, and the agents of the kernel and
+// of processes.
 func withRoot(t *testing.T, program, docker, linux, proc string) (p *pcptest.PMCD, socket string) {
 	t.Helper()
 	vars := pcptest.ShortDir(t)
@@ -93,7 +95,8 @@ func withRoot(t *testing.T, program, docker, linux, proc string) (p *pcptest.PMC
 	return p, filepath.Join(vars, "pmcd", "root.socket")
 }
 
-// steadyInContainer are metrics that stay the same in a container without traffic, and that PCP's agents have right.
+// steadyInContainer are metrics that stay the same in a container without traffic, and that PCP's
+// agents have right.
 var steadyInContainer = []string{
 	"kernel.uname.nodename", "kernel.uname.release", "pmda.uname", "hinv.machine", "hinv.ninterface", "hinv.nfilesys", "hinv.ncpu",
 	"network.interface.in.bytes", "network.interface.out.packets", "network.interface.mtu", "network.interface.up", "network.interface.hw_addr",
@@ -106,8 +109,8 @@ var steadyInContainer = []string{
 // steadyOnHost are those of them that stay the same on the machine.
 var steadyOnHost = []string{"kernel.uname.nodename", "pmda.uname", "network.interface.mtu", "network.interface.hw_addr", "network.interface.inet_addr", "filesys.mountdir"}
 
-// TestInteropContainers: clients that ask for a container see the same of it under C pmcd, with PCP's agents, and under ours, with our
-// agents: values, instances and errors.
+// TestInteropContainers: clients that ask for a container see the same of it under C pmcd, with
+// PCP's agents, and under ours, with our agents: values, instances and errors.
 func TestInteropContainers(t *testing.T) {
 	pmdas := pcptest.Conf("PCP_PMDAS_DIR")
 	pcptest.Need(t, "pmcd", "pminfo", "pmval", filepath.Join(pmdas, "root", "pmdaroot"))
@@ -154,7 +157,8 @@ func TestInteropContainers(t *testing.T) {
 			}
 		}
 	}
-	// PCP's agents have these wrong: they call statfs on the machine, and look for the control group at a fixed place.
+	// PCP's agents have these wrong: they call statfs on the machine, and look for the control
+	// group at a fixed place.
 	if out := run(ours, "web", "pminfo", "-f", "tmpfs.capacity", "tmpfs.maxfiles"); !strings.Contains(out, `or "/mnt"] value 3072`+"\n") || !strings.Contains(out, `or "/mnt"] value 100`+"\n") {
 		t.Errorf("tmpfs of the container: %s", out)
 	}

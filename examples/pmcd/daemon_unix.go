@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// inDaemon is set, to the process that has started it, in the environment of the process that goes on in the
-	// background.
+	// inDaemon is set, to the process that has started it, in the environment of the process that
+	// goes on in the background.
 	inDaemon = "PMCD_IN_DAEMON"
 
 	// startFile is the descriptor on which that process says that it listens.
 	startFile = 3
 
-	// startTime is how long the process that was started first waits for that. A client that comes too early waits
-	// anyway, so that a longer start does not matter much.
+	// startTime is how long the process that was started first waits for that. A client that comes
+	// too early waits anyway, so that a longer start does not matter much.
 	startTime = 10 * time.Second
 )
 
-// daemonize starts the program again in a session of its own. In the process that was started first it returns true
-// when the other one listens, as it says by calling listening; in that one it returns listening.
+// daemonize starts the program again in a session of its own. In the process that was started first
+// it returns true when the other one listens, as it says by calling listening; in that one it
+// returns listening.
 func daemonize() (parent bool, listening func(), err error) {
 	if os.Getenv(inDaemon) == strconv.Itoa(os.Getppid()) {
 		os.Unsetenv(inDaemon)
@@ -65,8 +66,8 @@ func daemonize() (parent bool, listening func(), err error) {
 	return true, nil, cmd.Process.Release()
 }
 
-// programPath is the path of this program: that by which it was called, from which the system takes the name of the
-// process, unless another program has that path.
+// programPath is the path of this program: that by which it was called, from which the system takes
+// the name of the process, unless another program has that path.
 func programPath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -84,10 +85,12 @@ func programPath() (string, error) {
 	return self, nil
 }
 
-// setUmask lets nobody else write to files that agents create, whatever the umask of who starts the program.
+// setUmask lets nobody else write to files that agents create, whatever the umask of who starts the
+// program.
 func setUmask() { syscall.Umask(0o022) }
 
-// setBacklog sets how many connections wait to be accepted; a system that refuses that goes on as before.
+// setBacklog sets how many connections wait to be accepted; a system that refuses that goes on as
+// before.
 func setBacklog(l net.Listener, n int) {
 	if c, ok := l.(syscall.Conn); ok {
 		if raw, err := c.SyscallConn(); err == nil {

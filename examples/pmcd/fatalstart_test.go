@@ -30,17 +30,20 @@ func asInstalled(t *testing.T) (program string, env []string) {
 	return program, []string{"PCP_BINADM_DIR=" + bin}
 }
 
-// A fatalStart is a command line with which pmcd does not start: after it come -f and names for all that pmcd would write.
+// A fatalStart is a command line with which pmcd does not start: after it come -f and names for all
+// that pmcd would write.
 type fatalStart struct {
 	name string
 	args string
 	env  string
-	// ours says why our program does not do as C pmcd does, and is what it then prints to standard error; empty if it does the same.
+	// ours says why our program does not do as C pmcd does, and is what it then prints to standard
+	// error; empty if it does the same.
 	ours string
 }
 
 const (
-	// exits is why the exit status differs: C pmcd ends with 0, as if it had started, if it does not know an option.
+	// exits is why the exit status differs: C pmcd ends with 0, as if it had started, if it does
+	// not know an option.
 	exits = `^pmcd: .*\nUsage: pmcd `
 	// parses is why the text of a faulty name space differs: ours ends at the first fault.
 	parses = "parses"
@@ -93,7 +96,8 @@ var fatalStarts = []fatalStart{
 	{name: "verify with an option", args: "-v -c conf -t x"},
 }
 
-// run runs a program in a directory of its own, and returns its exit status and what it has printed, logged and reported.
+// run runs a program in a directory of its own, and returns its exit status and what it has
+// printed, logged and reported.
 func (f fatalStart) run(t *testing.T, program string, env []string, busy string) (status int, printed, logged, reported string) {
 	t.Helper()
 	dir := pcptest.ShortDir(t)
@@ -133,11 +137,12 @@ func (f fatalStart) run(t *testing.T, program string, env []string, busy string)
 	return status, mask(printed), read("pmcd.log"), read("report")
 }
 
-// usageBody is what follows the first line of the usage message. Its options are compared in TestInteropUsage.
+// usageBody is what follows the first line of the usage message. Its options are compared in
+// TestInteropUsage.
 var usageBody = regexp.MustCompile(`(?m)^(General|Service|Configuration|Connection|Diagnostic) options:\n(^  .*\n)*`)
 
-// TestInteropFatalStart starts C pmcd and ours, in its place, where they cannot: they end with the same status and print, log and report
-// the same.
+// TestInteropFatalStart starts C pmcd and ours, in its place, where they cannot: they end with the
+// same status and print, log and report the same.
 func TestInteropFatalStart(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,8 +183,8 @@ func TestInteropFatalStart(t *testing.T) {
 	})
 }
 
-// TestInteropUsage compares the usage message of our program in the place of PCP's with that of C pmcd: it has all options of that one, in
-// its words, and some of later versions.
+// TestInteropUsage compares the usage message of our program in the place of PCP's with that of C
+// pmcd: it has all options of that one, in its words, and some of later versions.
 func TestInteropUsage(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	program, env := asInstalled(t)

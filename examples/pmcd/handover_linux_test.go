@@ -193,7 +193,8 @@ func wait(t *testing.T, check func() (wrong string)) {
 	}
 }
 
-// use fetches until ctx ends, but once at least, and counts how often the client had to connect again.
+// use fetches until ctx ends, but once at least, and counts how often the client had to connect
+// again.
 func (r *relay) use(ctx context.Context, host string, pause time.Duration) (reconnects int, err error) {
 	d := &pmapi.Dialer{Backoff: []time.Duration{time.Nanosecond}}
 	c, err := d.Dial(context.Background(), host)
@@ -266,8 +267,9 @@ func checkHost(host pdu.ValueSet) error {
 	return nil
 }
 
-// TestHandover has processes take the place of the collector while clients fetch: some all the time, some that have been idle, and
-// others that connect and go. No value is wrong, no client has to connect more than once, and nothing is left over.
+// TestHandover has processes take the place of the collector while clients fetch: some all the
+// time, some that have been idle, and others that connect and go. No value is wrong, no client has
+// to connect more than once, and nothing is left over.
 func TestHandover(t *testing.T) {
 	r := newRelay(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -353,7 +355,8 @@ func TestInteropHandover(t *testing.T) {
 	r.end()
 }
 
-// TestInteropHandoverRoot: the socket of PCP's pmdaroot, which removes it at its end, is that of the new process's one.
+// TestInteropHandoverRoot: the socket of PCP's pmdaroot, which removes it at its end, is that of
+// the new process's one.
 func TestInteropHandoverRoot(t *testing.T) {
 	program := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "root", "pmdaroot")
 	pcptest.Need(t, program)
@@ -386,7 +389,8 @@ func TestInteropHandoverRoot(t *testing.T) {
 	}
 }
 
-// TestHandoverFails: a collector whose successor does not start serves on, says why, and can try again.
+// TestHandoverFails: a collector whose successor does not start serves on, says why, and can try
+// again.
 func TestHandoverFails(t *testing.T) {
 	t.Parallel()
 	r := newRelay(t)
@@ -487,8 +491,9 @@ func children(t *testing.T, pid int) map[string]int {
 	return all
 }
 
-// TestInteropHandoverUser: a collector that has given up root's privileges has PCP's pmdaroot start the process that takes its place with
-// them. That one starts agents as root, among them a pmdaroot of its own, and becomes the same user.
+// TestInteropHandoverUser: a collector that has given up root's privileges has PCP's pmdaroot start
+// the process that takes its place with them. That one starts agents as root, among them a pmdaroot
+// of its own, and becomes the same user.
 func TestInteropHandoverUser(t *testing.T) {
 	t.Parallel()
 	r := newRootRelay(t, "nobody")
@@ -535,7 +540,8 @@ func TestInteropHandoverUser(t *testing.T) {
 	}
 }
 
-// TestInteropHandoverUserFails: if the process that pmdaroot starts does not serve, the collector goes on, and no process is left.
+// TestInteropHandoverUserFails: if the process that pmdaroot starts does not serve, the collector
+// goes on, and no process is left.
 func TestInteropHandoverUserFails(t *testing.T) {
 	t.Parallel()
 	r := newRootRelay(t, "nobody")
@@ -570,7 +576,8 @@ func TestInteropHandoverUserFails(t *testing.T) {
 	r.end()
 }
 
-// TestNoHandoverWithoutRoot: a collector that has given up root's privileges, and has no pmdaroot, does not let agents have fewer.
+// TestNoHandoverWithoutRoot: a collector that has given up root's privileges, and has no pmdaroot,
+// does not let agents have fewer.
 func TestNoHandoverWithoutRoot(t *testing.T) {
 	if _, err := user.Lookup("nobody"); err != nil || os.Getuid() != 0 {
 		t.Skip("needs root and the user nobody")

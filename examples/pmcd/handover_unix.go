@@ -20,18 +20,22 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// On handoverSignal the program starts itself anew, by the path and with the arguments that it was called with, and gives that
-// process, its successor, the sockets on which it listens, as a service manager would. When the successor has started its agents and
-// written its pid file, this process takes no further clients and ends when those that it has are done, or after drainTime;
-// they connect again. A process that has given up root's privileges has pmdaroot start its successor with them. If the successor does not start, it says why and this process goes on.
+// On handoverSignal the program starts itself anew, by the path and with the arguments that it was
+// called with, and gives that process, its successor, the sockets on which it listens, as a service
+// manager would. When the successor has started its agents and written its pid file, this process
+// takes no further clients and ends when those that it has are done, or after drainTime; they
+// connect again. A process that has given up root's privileges has pmdaroot start its successor
+// with them. If the successor does not start, it says why and this process goes on.
 //
-// The successor writes to the log of this process, whose end it awaits to restart agents that could not run twice, such as those
-// that listen on a port. Who watches this process has to follow pmcd.pid or MAINPID (NotifyAccess=all of systemd) to the successor.
+// The successor writes to the log of this process, whose end it awaits to restart agents that could
+// not run twice, such as those that listen on a port. Who watches this process has to follow
+// pmcd.pid or MAINPID (NotifyAccess=all of systemd) to the successor.
 const handoverSignal = syscall.SIGUSR2
 
-// handoverEnv is, in the environment of a successor, the descriptor of the pipe on which the successor
-// says that it serves, and whether unix sockets are files of this process or the service manager's. The pipe that ends with this
-// process has the next descriptor. ParentEnv is which process has started the successor: for others the variables are not meant.
+// handoverEnv is, in the environment of a successor, the descriptor of the pipe on which the
+// successor says that it serves, and whether unix sockets are files of this process or the service
+// manager's. The pipe that ends with this process has the next descriptor. ParentEnv is which
+// process has started the successor: for others the variables are not meant.
 const (
 	handoverEnv = "PMCD_HANDOVER"
 	parentEnv   = "PMCD_HANDOVER_PARENT"
@@ -88,7 +92,8 @@ type child interface {
 	release()    // leaves it alone
 }
 
-// errNoRoot is the error of a process that could start none with the privileges that it has given up.
+// errNoRoot is the error of a process that could start none with the privileges that it has given
+// up.
 var errNoRoot = errors.New("no process with root's privileges")
 
 // ownChild is a child of this process.
@@ -214,7 +219,8 @@ func (p *predecessor) inherit(listeners []net.Listener) {
 	}
 }
 
-// relieve tells the predecessor that the collector serves, and restarts agents that could not start before that one has ended.
+// relieve tells the predecessor that the collector serves, and restarts agents that could not start
+// before that one has ended.
 func (p *predecessor) relieve(ctx context.Context, srv *collector.Server) {
 	if p == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
-// installed reports whether this program stands in PCP_BINADM_DIR, where the scripts that start PCP look for pmcd,
-// or was called there by a link.
+// installed reports whether this program stands in PCP_BINADM_DIR, where the scripts that start PCP
+// look for pmcd, or was called there by a link.
 func installed(conf *pcpconf.Conf) bool {
 	dir, err := os.Stat(conf.Get("PCP_BINADM_DIR"))
 	if err != nil {
@@ -25,8 +25,8 @@ func installed(conf *pcpconf.Conf) bool {
 	return called != filepath.Base(called) && in(called)
 }
 
-// beInstalled fills in what pmcd(1) does without options: it runs the configuration file of PCP as PCP's user, and
-// reports why it did not start to the terminal.
+// beInstalled fills in what pmcd(1) does without options: it runs the configuration file of PCP as
+// PCP's user, and reports why it did not start to the terminal.
 func (o *options) beInstalled(conf *pcpconf.Conf) {
 	for _, d := range []struct {
 		option *string

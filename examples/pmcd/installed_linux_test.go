@@ -90,7 +90,8 @@ func (in *installation) log() string {
 	return string(b)
 }
 
-// pid waits for the file with the process identifier of a collector that has started. The process ends with the test.
+// pid waits for the file with the process identifier of a collector that has started. The process
+// ends with the test.
 func (in *installation) pid(t *testing.T) int {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -134,8 +135,9 @@ func waitUser(t *testing.T, pid int, uid string) {
 	}
 }
 
-// TestInstalled starts the program as PCP's scripts do, without -c. In PCP_BINADM_DIR, or called there by a link,
-// it runs PCP's configuration file in the background as PCP's user, under the name by which it was called.
+// TestInstalled starts the program as PCP's scripts do, without -c. In PCP_BINADM_DIR, or called
+// there by a link, it runs PCP's configuration file in the background as PCP's user, under the name
+// by which it was called.
 func TestInstalled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -187,7 +189,8 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// TestInstalledFails reports a start that fails as pmcd does: in its log, since there is no terminal.
+// TestInstalledFails reports a start that fails as pmcd does: in its log, since there is no
+// terminal.
 func TestInstalledFails(t *testing.T) {
 	in := install(t)
 	in.write(t, "var/pmns/root", "nonsense")
@@ -254,7 +257,8 @@ func (in *installation) forScript(t *testing.T) (env []string) {
 	return append(in.env, "PCP_PS_PROG="+ps, "PCP_DIR="+in.dir, "PCP_GROUP="+group.Name, "PCP_SYSCONFIG_DIR="+filepath.Join(in.dir, "etc"))
 }
 
-// TestScript has PCP's script start and stop the program, which tells a service manager once that it serves, and by which process.
+// TestScript has PCP's script start and stop the program, which tells a service manager once that
+// it serves, and by which process.
 func TestScript(t *testing.T) {
 	const script = "/etc/init.d/pmcd"
 	pcptest.Need(t, script, "pmcd_wait", "pminfo")

@@ -35,7 +35,8 @@ func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host
 	return p, host, socket
 }
 
-// TestSecondSocket starts collectors of one user that are told nothing but their ports: each has a socket of its own.
+// TestSecondSocket starts collectors of one user that are told nothing but their ports: each has a
+// socket of its own.
 func TestSecondSocket(t *testing.T) {
 	dir := pcptest.ShortDir(t)
 	for i := range 3 {
@@ -189,7 +190,8 @@ func metricsOf(t *testing.T, host, agent string) []string {
 	return names
 }
 
-// compare runs pminfo against both collectors. Disks, interfaces and mounts may come and go between the two.
+// compare runs pminfo against both collectors. Disks, interfaces and mounts may come and go between
+// the two.
 func compare(t *testing.T, want, got string, args []string) {
 	t.Helper()
 	type seen struct {

@@ -72,8 +72,9 @@ func (o *options) listen(conf *pcpconf.Conf) (ports []requestPort, errs []error)
 	return ports, errs
 }
 
-// openPorts is listen for the start. With a configuration file the errors of ports are not fatal when others are open: they are
-// logged when there is a log, or in the place of PCP's pmcd printed, as that one does.
+// openPorts is listen for the start. With a configuration file the errors of ports are not fatal
+// when others are open: they are logged when there is a log, or in the place of PCP's pmcd printed,
+// as that one does.
 func (d *daemon) openPorts() ([]requestPort, error) {
 	if len(d.activated) > 0 {
 		var ports []requestPort

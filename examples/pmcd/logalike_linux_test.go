@@ -171,7 +171,8 @@ var loggedCourses = []loggedCourse{
 		r.client("pminfo", "-f", "sample.bin")
 	}},
 	{name: "limited host", conf: "PMCD\nSAMPLE\n[access]\nallow 127.0.0.1 : all, maximum 1 connections;", do: func(r *logRun) {
-		// Both let in fewer than the maximum. The connection may have been reset before it is known to be there.
+		// Both let in fewer than the maximum. The connection may have been reset before it is known
+		// to be there.
 		if c, err := net.Dial("tcp", r.host); err == nil {
 			defer c.Close()
 			io.ReadFull(c, make([]byte, 20))
@@ -250,7 +251,8 @@ func maskLog(text, dir, port string) string {
 	return text
 }
 
-// TestInteropLogAlike has the same happen to C pmcd and to ours in its place, and compares the logs.
+// TestInteropLogAlike has the same happen to C pmcd and to ours in its place, and compares the
+// logs.
 func TestInteropLogAlike(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	program, env := asInstalled(t)

@@ -18,8 +18,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// logger logs to w. With a configuration file the lines that scripts look for in pmcd's log come before those of the collector
-// that say the same; in the place of PCP's pmcd they take their place.
+// logger logs to w. With a configuration file the lines that scripts look for in pmcd's log come
+// before those of the collector that say the same; in the place of PCP's pmcd they take their
+// place.
 func (d *daemon) logger(w io.Writer, level slog.Level) *slog.Logger {
 	l := pmlog.New(w, "pmcd", level)
 	if d.config == "" {
@@ -172,7 +173,8 @@ func (h *pmcdLines) clientRefused(attrs map[string]slog.Value, now time.Time) bo
 	return true
 }
 
-// cleanup says that an agent has ended, why, and with which status of its process, if that is known.
+// cleanup says that an agent has ended, why, and with which status of its process, if that is
+// known.
 func cleanup(attrs map[string]slog.Value, why string) string {
 	text := fmt.Sprintf("CleanupAgent ...\nCleanup \"%v\" agent (dom %v): %s", attrs["agent"], attrs["domain"], why)
 	if _, ended := attrs["process"]; ended {

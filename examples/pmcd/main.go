@@ -9,19 +9,21 @@
 // them, then starts others as root; without it they are restarted without root's
 // privileges.
 //
-// With -w it shows the metrics in a page, to every browser that reaches that address: -w localhost:44323 is for this computer.
+// With -w it shows the metrics in a page, to every browser that reaches that address: -w
+// localhost:44323 is for this computer.
 //
-// Sockets that a service manager passes (LISTEN_FDS) take the place of the ports of -p and the socket of -s, and
-// the program then stays in the process that has got them, as with -F.
+// Sockets that a service manager passes (LISTEN_FDS) take the place of the ports of -p and the
+// socket of -s, and the program then stays in the process that has got them, as with -F.
 //
-// On SIGUSR2, which ends PCP's pmcd, the program has another process take its place without a gap, such as one of a newer
-// version of the program: it starts itself anew, by its path and with its arguments. Clients that are connected are disconnected between
-// two requests and connect again. If the new process does not start, its log says why and this one goes on. Who watches the program has
-// to follow pmcd.pid or MAINPID (NotifyAccess=all of systemd). A pmcd that has given up root's rights has pmdaroot start the new process
-// with them, and refuses without it.
+// On SIGUSR2, which ends PCP's pmcd, the program has another process take its place without a gap,
+// such as one of a newer version of the program: it starts itself anew, by its path and with its
+// arguments. Clients that are connected are disconnected between two requests and connect again. If
+// the new process does not start, its log says why and this one goes on. Who watches the program
+// has to follow pmcd.pid or MAINPID (NotifyAccess=all of systemd). A pmcd that has given up root's
+// rights has pmdaroot start the new process with them, and refuses without it.
 //
-// Installed as a PCP's pmcd, that is standing in PCP_BINADM_DIR, it is pmcd(1) without options too: it runs the
-// configuration file of PCP in the background, as PCP's user.
+// Installed as a PCP's pmcd, that is standing in PCP_BINADM_DIR, it is pmcd(1) without options too:
+// it runs the configuration file of PCP in the background, as PCP's user.
 package main
 
 import (
@@ -109,8 +111,8 @@ type daemon struct {
 }
 
 func (d *daemon) run() int {
-	// Faults of the configuration are printed before the program leaves the terminal. In the place of PCP's pmcd
-	// they are in the log and where that one reports them.
+	// Faults of the configuration are printed before the program leaves the terminal. In the place
+	// of PCP's pmcd they are in the log and where that one reports them.
 	if !d.installed {
 		if err := d.cfg.load(d.options); err != nil {
 			return fail(d.stderr, err)

@@ -26,7 +26,8 @@ func instrument(t *testing.T, tmp, dir string) {
 	t.Cleanup(func() { r.Close() })
 }
 
-// TestMappedValues shows the metrics that other programs have in MMV files, without a configuration file.
+// TestMappedValues shows the metrics that other programs have in MMV files, without a configuration
+// file.
 func TestMappedValues(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	tmp := t.TempDir()
@@ -40,7 +41,8 @@ func TestMappedValues(t *testing.T) {
 	}
 }
 
-// TestMappedValuesOfConfiguration does so with the lines of a configuration file that are for the C agent.
+// TestMappedValuesOfConfiguration does so with the lines of a configuration file that are for the C
+// agent.
 func TestMappedValuesOfConfiguration(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	dir, tmp := t.TempDir(), t.TempDir()

@@ -18,12 +18,14 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A commandLine is a start of pmcd in a directory of its own that has conf, names and more; after -f and places for all that pmcd would
-// write come args. Most of them are ones with which it starts; TestInteropFatalStart has the others.
+// A commandLine is a start of pmcd in a directory of its own that has conf, names and more; after
+// -f and places for all that pmcd would write come args. Most of them are ones with which it
+// starts; TestInteropFatalStart has the others.
 type commandLine struct {
 	args string
 	env  string // NAME=VALUE, blanks are part of the value
-	// ours says why our program does otherwise than C pmcd; empty if it does the same. It then starts, or ends with status 1.
+	// ours says why our program does otherwise than C pmcd; empty if it does the same. It then
+	// starts, or ends with status 1.
 	ours   string
 	starts bool
 	lines  string // those, of either program, that are not compared: ours says more
@@ -201,7 +203,8 @@ func (c commandLine) arguments(t *testing.T, port string) []string {
 	return args
 }
 
-// run starts a program and ends it again. It returns whether it started, its exit status else, and what it printed, logged and reported.
+// run starts a program and ends it again. It returns whether it started, its exit status else, and
+// what it printed, logged and reported.
 func (c commandLine) run(t *testing.T, program string, env []string) (started bool, status int, texts []string) {
 	t.Helper()
 	dir, port := pcptest.ShortDir(t), strconv.Itoa(pcptest.FreePort(t))
@@ -267,7 +270,8 @@ func (c commandLine) run(t *testing.T, program string, env []string) (started bo
 	return started, cmd.ProcessState.ExitCode(), append(texts, strings.Join(left, " "))
 }
 
-// endByTerm ends a pmcd. C pmcd does not notice a signal that comes just before it begins to wait for requests, so that it may take several.
+// endByTerm ends a pmcd. C pmcd does not notice a signal that comes just before it begins to wait
+// for requests, so that it may take several.
 func endByTerm(t *testing.T, p *os.Process, done <-chan struct{}) {
 	t.Helper()
 	for range 5 {
@@ -283,8 +287,9 @@ func endByTerm(t *testing.T, p *os.Process, done <-chan struct{}) {
 	<-done
 }
 
-// TestInteropOptions starts C pmcd and ours in its place with every option and variable of the environment, with arguments that are good
-// and bad: both start or both end with the same status, and they print, log and report the same.
+// TestInteropOptions starts C pmcd and ours in its place with every option and variable of the
+// environment, with arguments that are good and bad: both start or both end with the same status,
+// and they print, log and report the same.
 func TestInteropOptions(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	program, env := asInstalled(t)

@@ -23,10 +23,11 @@ import (
 // pageRetryTime is how long to wait before the port of -w is tried again that another process has.
 const pageRetryTime = 200 * time.Millisecond
 
-// servePage serves the page that shows the collector's metrics, on the address of -w, until the function that it returns is called or
-// ctx ends. A client of the page has the rights of a client of another program on this computer
-// whose user is unknown, unless it logs in. The page has the derived metrics that the environment
-// names. A fault is logged, and the collector goes on without the page.
+// servePage serves the page that shows the collector's metrics, on the address of -w, until the
+// function that it returns is called or ctx ends. A client of the page has the rights of a client
+// of another program on this computer whose user is unknown, unless it logs in. The page has the
+// derived metrics that the environment names. A fault is logged, and the collector goes on without
+// the page.
 func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop func()) {
 	if d.web == "" {
 		return func() {}
@@ -38,7 +39,8 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 	}
 	gw := &webapi.Gateway{RequireLogin: d.webLogin, Dialer: &pmapi.Dialer{DialContext: srv.DialContext, Derived: derived},
 		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}, Log: srv.Logger}
-	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those of a pmproxy.
+	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those
+	// of a pmproxy.
 	_ = srv.Add(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}, Logger: srv.Logger}))
 	server := httpserver.New(gw, srv.Logger)
 	ended := make(chan struct{})
@@ -89,7 +91,8 @@ func whoSees(addr net.Addr, isTLS, login bool) string {
 	return "each client that reaches " + a.String() + " sees the page without a login and without TLS: add --web-tls and --web-login" + only
 }
 
-// listenPage listens on the address of -w. The process whose place this one takes may have it still.
+// listenPage listens on the address of -w. The process whose place this one takes may have it
+// still.
 func (d *daemon) listenPage(ctx context.Context) (net.Listener, error) {
 	for {
 		var lc net.ListenConfig

@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestSocketPlaces starts the program with a socket where something else is. Only a dead socket goes.
+// TestSocketPlaces starts the program with a socket where something else is. Only a dead socket
+// goes.
 func TestSocketPlaces(t *testing.T) {
 	leave := func(path string) error {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -135,8 +136,8 @@ func TestLogPlaces(t *testing.T) {
 	}
 }
 
-// TestModes: the log and the process identifier can be read by all and written by their owner alone, whatever the umask;
-// so can the logs of agents, since the collector's umask is theirs.
+// TestModes: the log and the process identifier can be read by all and written by their owner
+// alone, whatever the umask; so can the logs of agents, since the collector's umask is theirs.
 func TestModes(t *testing.T) {
 	for _, mask := range []string{"000", "077"} {
 		t.Run(mask, func(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestPlanted starts the program over and over in directories of others, where somebody plants links to a file that
-// only its owner may use in the place of the log, the socket and the process identifier. The file stays as it is.
+// TestPlanted starts the program over and over in directories of others, where somebody plants
+// links to a file that only its owner may use in the place of the log, the socket and the process
+// identifier. The file stays as it is.
 func TestPlanted(t *testing.T) {
 	const starts = 12
 	in := install(t)
@@ -80,8 +81,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// plantLinks puts links to a file in the place of another over and over: whenever there is room, and from time to time
-// in exchange for what is there.
+// plantLinks puts links to a file in the place of another over and over: whenever there is room,
+// and from time to time in exchange for what is there.
 func plantLinks(done <-chan struct{}, target, name string) {
 	link := name + ".link"
 	for n := 0; ; n++ {

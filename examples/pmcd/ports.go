@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// writePorts writes a table of the ports, those that could not be opened too, in the layout of pmcd's log.
+// writePorts writes a table of the ports, those that could not be opened too, in the layout of
+// pmcd's log.
 func writePorts(w io.Writer, ports []requestPort) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\npmcd: PID = %d, PDU version = %d\n", os.Getpid(), pdu.ProtocolVersion)
@@ -43,7 +44,8 @@ func (p requestPort) writeRows(b *bytes.Buffer) {
 	}
 }
 
-// family is that of the addresses on which the port listens, or was to listen, in the words of pmcd.
+// family is that of the addresses on which the port listens, or was to listen, in the words of
+// pmcd.
 func (p requestPort) family() string {
 	switch p.network {
 	case "unix":

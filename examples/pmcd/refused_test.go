@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Of more hosts than the log remembers it says how many refusals it has left out, and after an hour it names hosts again.
+// Of more hosts than the log remembers it says how many refusals it has left out, and after an hour
+// it names hosts again.
 func TestManyRefused(t *testing.T) {
 	var out bytes.Buffer
 	d := &daemon{options: new(options)}

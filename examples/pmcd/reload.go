@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// reload reads the configuration and the name space anew, as pmcd does on SIGHUP, and logs it in its words.
+// reload reads the configuration and the name space anew, as pmcd does on SIGHUP, and logs it in
+// its words.
 func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger) {
 	d.lines.reset()
 	var b bytes.Buffer
@@ -58,7 +59,8 @@ func (d *daemon) reloadNames(srv *collector.Server, names *nameFile, log *slog.L
 	}
 }
 
-// reconfigure reads the configuration file if it is another one, and restarts agents that have died.
+// reconfigure reads the configuration file if it is another one, and restarts agents that have
+// died.
 func (d *daemon) reconfigure(w io.Writer, srv *collector.Server, log *slog.Logger) {
 	versions := d.configVersions()
 	if d.cfg.read[0].same(versions[0]) && d.cfg.read[1].same(versions[1]) && versions[0].FileInfo != nil {

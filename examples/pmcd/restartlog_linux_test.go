@@ -62,7 +62,8 @@ func TestPMCDLines(t *testing.T) {
 	}
 }
 
-// TestPMCDLinesAlone: in the place of PCP's pmcd its lines take the place of what the collector says, unless that says more.
+// TestPMCDLinesAlone: in the place of PCP's pmcd its lines take the place of what the collector
+// says, unless that says more.
 func TestPMCDLinesAlone(t *testing.T) {
 	var b bytes.Buffer
 	d := &daemon{options: &options{config: "x", installed: true}}
@@ -129,8 +130,8 @@ func TestNoRestartLine(t *testing.T) {
 	}
 }
 
-// TestInteropRestartLog compares what C pmcd and ours, in its place, log of SIGHUP: with the same configuration, with a faulty one,
-// and with one that has an agent less.
+// TestInteropRestartLog compares what C pmcd and ours, in its place, log of SIGHUP: with the same
+// configuration, with a faulty one, and with one that has an agent less.
 func TestInteropRestartLog(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	program, env := asInstalled(t)

@@ -71,8 +71,8 @@ func askRoot(t *testing.T, c net.Conn, kind pmdaroot.Kind, version uint32, conta
 	return r, err
 }
 
-// checkRootSocket talks to the pmdaroot that a pmcd has started as programs do that know the names of containers. web is the process
-// of the one that runs.
+// checkRootSocket talks to the pmdaroot that a pmcd has started as programs do that know the names
+// of containers. web is the process of the one that runs.
 func checkRootSocket(t *testing.T, socket string, web int) {
 	t.Helper()
 	c := dialRoot(t, socket)

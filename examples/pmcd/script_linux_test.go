@@ -55,8 +55,8 @@ act $script start
 act $script status
 `
 
-// TestInteropScript has PCP's script start and stop C pmcd and ours in its place, where no other process is seen: it says and returns the
-// same. It takes long, and TestScript does a part of it.
+// TestInteropScript has PCP's script start and stop C pmcd and ours in its place, where no other
+// process is seen: it says and returns the same. It takes long, and TestScript does a part of it.
 func TestInteropScript(t *testing.T) {
 	if !*all {
 		t.Skip("needs -all")

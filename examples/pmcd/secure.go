@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// loadTLS reads tls.conf, which is PCP's or that of PCP_TLSCONF_PATH, before anything is started that faults of it would end.
+// loadTLS reads tls.conf, which is PCP's or that of PCP_TLSCONF_PATH, before anything is started
+// that faults of it would end.
 func (d *daemon) loadTLS(out io.Writer, log *slog.Logger) error {
 	path := d.conf.Get("PCP_TLSCONF_PATH")
 	if d.config == "" { // nothing of PCP's is read that nobody has named
@@ -38,7 +39,8 @@ func (d *daemon) loadTLS(out io.Writer, log *slog.Logger) error {
 	return nil
 }
 
-// announceTLS logs that there is TLS, if there is, in the line that scripts know, which has OpenSSL's name.
+// announceTLS logs that there is TLS, if there is, in the line that scripts know, which has
+// OpenSSL's name.
 func (d *daemon) announceTLS(out io.Writer, log *slog.Logger) {
 	if d.tls.Serving() == nil {
 		return
@@ -56,7 +58,8 @@ func (d *daemon) announceTLS(out io.Writer, log *slog.Logger) {
 	}
 }
 
-// reloadTLS has clients that connect from now on served as tls.conf says now: also with TLS where there was none, and the reverse.
+// reloadTLS has clients that connect from now on served as tls.conf says now: also with TLS where
+// there was none, and the reverse.
 func (d *daemon) reloadTLS(srv *collector.Server, log *slog.Logger) {
 	if err := d.tls.Reload(); err != nil {
 		log.Error("TLS is left unchanged", slog.Any("err", err))

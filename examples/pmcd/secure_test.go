@@ -52,7 +52,8 @@ type collectorTLS struct {
 	args []string
 }
 
-// TestInteropSecure has C's pminfo and ours, with TLS in every way, ask C's pmcd and ours, and compares what they print.
+// TestInteropSecure has C's pminfo and ours, with TLS in every way, ask C's pmcd and ours, and
+// compares what they print.
 func TestInteropSecure(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	ca, stranger := tlstest.NewCA(t, "ca"), tlstest.NewCA(t, "stranger")
@@ -135,7 +136,8 @@ func TestInteropSecure(t *testing.T) {
 	}
 }
 
-// TestInteropSecureStart: a tls.conf that cannot be used keeps the collector from starting, in C's words.
+// TestInteropSecureStart: a tls.conf that cannot be used keeps the collector from starting, in C's
+// words.
 func TestInteropSecureStart(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	ca := tlstest.NewCA(t, "ca")
@@ -172,7 +174,8 @@ func TestInteropSecureStart(t *testing.T) {
 	}
 }
 
-// TestSecureReload: certificates that have changed are in use at once, and a tls.conf that comes, goes or is bad after SIGHUP.
+// TestSecureReload: certificates that have changed are in use at once, and a tls.conf that comes,
+// goes or is bad after SIGHUP.
 func TestSecureReload(t *testing.T) {
 	first, second := tlstest.NewCA(t, "first"), tlstest.NewCA(t, "second")
 	env := tlsFile(t, "")

@@ -19,8 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// BenchmarkInteropSecure is what clients with TLS get of C's pmcd and of ours, in turns: how many handshakes and fetches a second,
-// and the ratio of ours to C's.
+// BenchmarkInteropSecure is what clients with TLS get of C's pmcd and of ours, in turns: how many
+// handshakes and fetches a second, and the ratio of ours to C's.
 func BenchmarkInteropSecure(b *testing.B) {
 	pcptest.Need(b, "pmcd")
 	ca := tlstest.NewCA(b, "ca")

@@ -19,8 +19,8 @@ import (
 	"github.com/pcp-go/pcp/internal/tlstest"
 )
 
-// saslUsers makes a configuration of the Cyrus library with the user root, whose password is secret, and returns the setting of the
-// environment for it.
+// saslUsers makes a configuration of the Cyrus library with the user root, whose password is
+// secret, and returns the setting of the environment for it.
 func saslUsers(t *testing.T) []string {
 	t.Helper()
 	pcptest.Need(t, "saslpasswd2")
@@ -69,7 +69,8 @@ func TestInteropHello(t *testing.T) {
 	}
 }
 
-// TestInteropSecureProxy has C's pminfo and ours ask C's pmcd and ours through PCP's pmproxy and ours, which pass on TLS and logins as they are.
+// TestInteropSecureProxy has C's pminfo and ours ask C's pmcd and ours through PCP's pmproxy and
+// ours, which pass on TLS and logins as they are.
 func TestInteropSecureProxy(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmproxy")
 	ca, stranger := tlstest.NewCA(t, "ca"), tlstest.NewCA(t, "stranger")
@@ -127,7 +128,8 @@ func TestInteropSecureProxy(t *testing.T) {
 	}
 }
 
-// startOurs runs our pmproxy, which connects to all ports of this computer, and returns its address.
+// startOurs runs our pmproxy, which connects to all ports of this computer, and returns its
+// address.
 func startOurs(t *testing.T) string {
 	t.Helper()
 	port := strconv.Itoa(pcptest.FreePort(t))

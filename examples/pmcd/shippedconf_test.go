@@ -21,16 +21,19 @@ var all = flag.Bool("all", false, "compare all metrics of PCP's own pmcd.conf an
 // someMetrics is how many metrics are compared without -all.
 const someMetrics = 250
 
-// textsOfOurs are the metrics of agents that are shared objects with help texts in their program, which ours has in words of its own.
+// textsOfOurs are the metrics of agents that are shared objects with help texts in their program,
+// which ours has in words of its own.
 var textsOfOurs = []string{
 	"mmv.control.debug", "mmv.control.files", "mmv.control.reload",
 	"pmproxy.control.debug", "pmproxy.control.files", "pmproxy.control.reload",
 }
 
-// withoutLabels are names of metrics whose labels are not compared: they are those of processes and clients, which come and go.
+// withoutLabels are names of metrics whose labels are not compared: they are those of processes and
+// clients, which come and go.
 var withoutLabels = regexp.MustCompile(`^(proc|hotproc|cgroup|pmcd\.client)\.`)
 
-// shippedConf is the pmcd.conf that PCP has installed, without its access section. Its root agent has a socket in dir.
+// shippedConf is the pmcd.conf that PCP has installed, without its access section. Its root agent
+// has a socket in dir.
 func shippedConf(t *testing.T, dir string) string {
 	t.Helper()
 	b, err := os.ReadFile(pcptest.Conf("PCP_PMCDCONF_PATH"))
@@ -42,8 +45,8 @@ func shippedConf(t *testing.T, dir string) string {
 	return strings.Replace(lines, program, program+" -s "+filepath.Join(dir, "root.socket"), 1)
 }
 
-// runShippedConf runs C pmcd and ours with that configuration and PCP's whole name space. The agents that they start are the same
-// programs, but for the shared objects.
+// runShippedConf runs C pmcd and ours with that configuration and PCP's whole name space. The
+// agents that they start are the same programs, but for the shared objects.
 func runShippedConf(t *testing.T) (c, ours string) {
 	t.Helper()
 	pcptest.Need(t, "pmcd", "pminfo", pcptest.Conf("PCP_PMCDCONF_PATH"), filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "pmns", "root"))
@@ -73,8 +76,9 @@ func runShippedConf(t *testing.T) (c, ours string) {
 	return theirs.Host(), ours
 }
 
-// furtherAgents are lines of agents that PCP ships and does not configure, programs in C and one in Python, a name space that has
-// theirs besides that of names, and what they need of the environment.
+// furtherAgents are lines of agents that PCP ships and does not configure, programs in C and one in
+// Python, a name space that has theirs besides that of names, and what they need of the
+// environment.
 func furtherAgents(t *testing.T, names string) (conf, merged string, env []string) {
 	t.Helper()
 	set := pcptest.Agents(t, "sample", "trivial", "txmon")
@@ -128,8 +132,8 @@ func ofMetrics(t *testing.T, host, options string, names []string) map[string]st
 	return all
 }
 
-// TestInteropShippedConf runs PCP's own configuration: what there is to know of each metric is the same as from C pmcd, and each
-// answers, with values where that one has some.
+// TestInteropShippedConf runs PCP's own configuration: what there is to know of each metric is the
+// same as from C pmcd, and each answers, with values where that one has some.
 func TestInteropShippedConf(t *testing.T) {
 	c, ours := runShippedConf(t)
 	namesAt := func(host string) []string {
@@ -170,7 +174,8 @@ func TestInteropShippedConf(t *testing.T) {
 	})
 }
 
-// sortedLines are lines in order: instances are not, of which C pmcd has its agents as its configuration has them.
+// sortedLines are lines in order: instances are not, of which C pmcd has its agents as its
+// configuration has them.
 func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)
@@ -185,8 +190,8 @@ func answer(text string) string {
 	return text
 }
 
-// compareMetrics runs pminfo against both collectors, and compares what it prints of each metric, or a view of that. What is there
-// may come and go between the two.
+// compareMetrics runs pminfo against both collectors, and compares what it prints of each metric,
+// or a view of that. What is there may come and go between the two.
 func compareMetrics(t *testing.T, c, ours, options string, names []string, view func(string) string) {
 	t.Helper()
 	left := names

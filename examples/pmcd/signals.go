@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// drainTime is how long clients may go on with what they are doing when another process has taken the place of this one.
+// drainTime is how long clients may go on with what they are doing when another process has taken
+// the place of this one.
 const drainTime = 5 * time.Second
 
 // signals are the signals that the program handles.
@@ -38,8 +39,8 @@ func catchSignals() *signals {
 	}}
 }
 
-// serve serves until a signal ends the program, or handOver has found another process for its place; SIGHUP resets the
-// collector. It logs the end as pmcd does.
+// serve serves until a signal ends the program, or handOver has found another process for its
+// place; SIGHUP resets the collector. It logs the end as pmcd does.
 func (s *signals) serve(srv *collector.Server, listeners []net.Listener, handOver func() bool) error {
 	log := srv.Logger
 	serving, cancel := context.WithCancel(context.WithoutCancel(s.end))
@@ -65,7 +66,8 @@ func (s *signals) serve(srv *collector.Server, listeners []net.Listener, handOve
 	return err
 }
 
-// awaitHandover calls handOver when that is asked for, and ends the collector once it has succeeded.
+// awaitHandover calls handOver when that is asked for, and ends the collector once it has
+// succeeded.
 func (s *signals) awaitHandover(srv *collector.Server, handOver func() bool) {
 	for {
 		select {
@@ -83,7 +85,8 @@ func (s *signals) awaitHandover(srv *collector.Server, handOver func() bool) {
 	}
 }
 
-// logEnd logs the signal that ends the program, if one does. A Go program is not told who has sent it.
+// logEnd logs the signal that ends the program, if one does. A Go program is not told who has sent
+// it.
 func (s *signals) logEnd(log *slog.Logger) {
 	cause := context.Cause(s.end)
 	if cause == context.Canceled { // by stop

@@ -18,16 +18,18 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// A process that has given up root's privileges has pmdaroot start a starter, which is this program with starterEnv: a process with root's
-// privileges whose standard input and output are pipes that only the process that asked for it has. It gets a launch, and then the
-// files of the successor over a socket, since pmdaroot passes none. It starts the successor, which so is the same as one that
-// a process with root's privileges starts, and ends at the end of its input.
+// A process that has given up root's privileges has pmdaroot start a starter, which is this program
+// with starterEnv: a process with root's privileges whose standard input and output are pipes that
+// only the process that asked for it has. It gets a launch, and then the files of the successor
+// over a socket, since pmdaroot passes none. It starts the successor, which so is the same as one
+// that a process with root's privileges starts, and ends at the end of its input.
 const starterEnv = "PMCD_STARTER"
 
 // starterTime is how long a step of the dialogue with a starter may take.
 const starterTime = 10 * time.Second
 
-// A launch is what a starter is to start. The files are those for standard output and error, and for the descriptors from 3 on.
+// A launch is what a starter is to start. The files are those for standard output and error, and
+// for the descriptors from 3 on.
 type launch struct {
 	Path      string
 	Args, Env []string
@@ -224,7 +226,8 @@ func (l *launch) start(wanted context.Context, reports *json.Encoder) (*exec.Cmd
 	return cmd, cmd.Start()
 }
 
-// receiveFiles receives the files of the successor. Other processes of the system see the name of the socket: what they send is not taken.
+// receiveFiles receives the files of the successor. Other processes of the system see the name of
+// the socket: what they send is not taken.
 func (l *launch) receiveFiles(wanted context.Context, reports *json.Encoder) (files []*os.File, err error) {
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: "@pmcd-" + rand.Text()})
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// startTables is what the log of a collector says of its start, with words for what differs between two runs.
+// startTables is what the log of a collector says of its start, with words for what differs between
+// two runs.
 func startTables(log, socket string, port, envPort int) string {
 	log = strings.ReplaceAll(log, socket, "SOCKET")
 	log = strings.ReplaceAll(log, strconv.Itoa(port), " PORT")
@@ -36,7 +37,8 @@ func startTables(log, socket string, port, envPort int) string {
 	return strings.Join(out, "\n")
 }
 
-// TestStartTables compares the log of C pmcd at its start with ours: the agents, the rules of access and the ports.
+// TestStartTables compares the log of C pmcd at its start with ours: the agents, the rules of
+// access and the ports.
 func TestStartTables(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	envPort := func() (int, []string) {

@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pty"
 )
 
-// TestInteropTerminal has C's pminfo and ours log in to C's pmcd and to ours, both of which want a login, as who is typed on a terminal.
+// TestInteropTerminal has C's pminfo and ours log in to C's pmcd and to ours, both of which want a
+// login, as who is typed on a terminal.
 func TestInteropTerminal(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	env := saslUsers(t)
@@ -35,7 +36,8 @@ func TestInteropTerminal(t *testing.T) {
 	}
 }
 
-// typeLogin is what a tool shows, up to end, after the user has typed a name and a password, which is not shown.
+// typeLogin is what a tool shows, up to end, after the user has typed a name and a password, which
+// is not shown.
 func typeLogin(t *testing.T, host, tool, password, end string) string {
 	t.Helper()
 	cmd := exec.Command(tool, "-h", host, "-f", "pmcd.feature.authentication")

@@ -13,10 +13,12 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// traceMasks hide what differs between two event traces of the same dialogue: descriptors and times; of a PDU that has come, the address of
-// C pmcd's buffer, in the place of which ours says what the PDU is about; the client that C pmcd finds in an event's slot when it dumps the
-// trace, where ours has the one of the event; a client's number at its end, since C pmcd may see the next client before that; and that
-// clients have gone, which C pmcd tells all agents and ours those that know them.
+// traceMasks hide what differs between two event traces of the same dialogue: descriptors and
+// times; of a PDU that has come, the address of C pmcd's buffer, in the place of which ours says
+// what the PDU is about; the client that C pmcd finds in an event's slot when it dumps the trace,
+// where ours has the one of the event; a client's number at its end, since C pmcd may see the next
+// client before that; and that clients have gone, which C pmcd tells all agents and ours those that
+// know them.
 var traceMasks = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -37,7 +39,8 @@ func descriptors(p *pcptest.PMCD) int {
 	return len(list)
 }
 
-// TestInteropEventTrace compares what C pmcd and ours log of the event trace: when it is stored into metrics, when an agent ends, and at the end.
+// TestInteropEventTrace compares what C pmcd and ours log of the event trace: when it is stored
+// into metrics, when an agent ends, and at the end.
 func TestInteropEventTrace(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	if os.Getuid() != 0 {

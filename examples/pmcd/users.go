@@ -19,8 +19,9 @@ import (
 // saslDir is where the Cyrus library keeps configurations.
 const saslDir = "/etc/sasl2"
 
-// setUsers lets those users log in that PCP's pmcd would: as pmcd.conf of the Cyrus library says, in the first directory of
-// PCP_SASL2_CONFIG_PATH that has one, or else in that of PCP's configuration. There need not be any.
+// setUsers lets those users log in that PCP's pmcd would: as pmcd.conf of the Cyrus library says,
+// in the first directory of PCP_SASL2_CONFIG_PATH that has one, or else in that of PCP's
+// configuration. There need not be any.
 func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
 	dirs := cmp.Or(os.Getenv("PCP_SASL2_CONFIG_PATH"), conf.Get("PCP_SASLCONF_DIR"), saslDir)
 	c := sasl.Config{Database: sasl.DefaultDatabase}
@@ -42,8 +43,8 @@ func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
 	srv.Users, srv.Mechanisms = c.Users(), c.Mechanisms
 }
 
-// unsupported says what of a configuration there is not here, and what to do: passwords that a saslauthd checks, and mechanisms
-// of tickets such as GSSAPI, are not.
+// unsupported says what of a configuration there is not here, and what to do: passwords that a
+// saslauthd checks, and mechanisms of tickets such as GSSAPI, are not.
 func unsupported(c sasl.Config) (texts []string) {
 	const none = "nobody can log in"
 	if c.Check != "" && c.Check != "auxprop" {

@@ -1,5 +1,5 @@
-// Pmclient prints how busy a host is, or was according to an archive: its processors, memory, disks and load. Options, output
-// and exit status are those of pmclient(1) of PCP.
+// Pmclient prints how busy a host is, or was according to an archive: its processors, memory, disks
+// and load. Options, output and exit status are those of pmclient(1) of PCP.
 package main
 
 import (
@@ -73,7 +73,8 @@ func run(ctx context.Context, c *command) error {
 	return c.printRows(ctx, h, r, interval)
 }
 
-// printRows prints the report. Its first sample has no row, since rates are from one sample to the next.
+// printRows prints the report. Its first sample has no row, since rates are from one sample to the
+// next.
 func (c *command) printRows(ctx context.Context, h *host, r *report, interval time.Duration) error {
 	var ticks <-chan time.Time
 	if r.archive == "" || c.pause {

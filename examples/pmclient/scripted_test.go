@@ -33,7 +33,8 @@ type (
 	values = func(n int, w writer)
 )
 
-// newCollector makes the collector of a host with three processors, whose clock advances by two seconds with each fetch.
+// newCollector makes the collector of a host with three processors, whose clock advances by two
+// seconds with each fetch.
 func newCollector() scripted.Collector {
 	metric := func(name string, item int, t pdu.Type, s pdu.Sem, u pdu.Units, d pdu.InDom, v values) scripted.Metric {
 		return scripted.Metric{Name: name, Desc: pdu.Desc{PMID: pdu.MakePMID(60, 0, item), Type: t, Sem: s, Units: u, InDom: d}, Values: v}

@@ -11,8 +11,8 @@
 // one of the two takes the place of the other. Of files that only the root user may
 // read, clients that are this user see what there is, and others with the option -A.
 //
-// A client that asks for a container gets the network, the file systems and the host name of that. Which
-// process it is PCP's agent pmdaroot says.
+// A client that asks for a container gets the network, the file systems and the host name of that.
+// Which process it is PCP's agent pmdaroot says.
 package main
 
 import (

@@ -6,11 +6,13 @@
 //
 // A client sees of processes what the kernel shows to its user, for which the agent has to run as
 // the root user; others serve their own user. Clients of whom the user is not known, such as those
-// on other hosts, see sums alone. With the option -A all see what the agent sees; the file proc/access.conf in PCP's directory of
-// configurations names users who do ("allowed: joe, sue"), or who see what local users of these names see ("mapped: true").
+// on other hosts, see sums alone. With the option -A all see what the agent sees; the file
+// proc/access.conf in PCP's directory of configurations names users who do ("allowed: joe, sue"),
+// or who see what local users of these names see ("mapped: true").
 //
-// A client that asks for a container gets that one's processes and control groups. Its control group is what
-// PCP's agent pmdaroot says; without that, and for containers that it does not know, there are no values.
+// A client that asks for a container gets that one's processes and control groups. Its control
+// group is what PCP's agent pmdaroot says; without that, and for containers that it does not know,
+// there are no values.
 //
 // The condition for hotproc is in the file hotproc.conf in PCP's directory for the agent.
 //

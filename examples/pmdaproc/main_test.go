@@ -60,8 +60,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestOptions: the options and the environment mean what they mean to PCP's agent, to a client of whom nothing
-// is known.
+// TestOptions: the options and the environment mean what they mean to PCP's agent, to a client of
+// whom nothing is known.
 func TestOptions(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmnsmerge")
 	control := []string{"pminfo", "-f", "proc.control", "hotproc.control", "hotproc.nprocs"}

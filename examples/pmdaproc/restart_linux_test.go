@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropRestart: when the agent has died, pmcd starts it again. C pmcd finds out by the next request, which has no values; ours may
-// have started another one before that.
+// TestInteropRestart: when the agent has died, pmcd starts it again. C pmcd finds out by the next
+// request, which has no values; ours may have started another one before that.
 func TestInteropRestart(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmnsmerge")
 	for _, tt := range []struct {

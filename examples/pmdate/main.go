@@ -1,5 +1,5 @@
-// Pmdate prints the current date and time, or another so many units before or after it. Arguments, output and exit status are
-// those of pmdate(1) of PCP.
+// Pmdate prints the current date and time, or another so many units before or after it. Arguments,
+// output and exit status are those of pmdate(1) of PCP.
 package main
 
 import (
@@ -98,8 +98,8 @@ func (o *offset) add(arg string) (message string) {
 	return ""
 }
 
-// number parses the number at the beginning of a text as strtol(3) does, of which pmdate keeps 32 bits. Without digits it is 0,
-// and the whole text is left.
+// number parses the number at the beginning of a text as strtol(3) does, of which pmdate keeps 32
+// bits. Without digits it is 0, and the whole text is left.
 func number(text string) (n int32, rest string) {
 	trimmed := strings.TrimLeft(text, cnum.Blanks)
 	end := 0
@@ -117,8 +117,9 @@ func number(text string) (n int32, rest string) {
 	return int32(v), trimmed[end:]
 }
 
-// from is the time that is an offset from another. Months and years are added to the date, and one that does not exist runs over
-// into the next month. The time of day stays that of standard or daylight saving time, as it was.
+// from is the time that is an offset from another. Months and years are added to the date, and one
+// that does not exist runs over into the next month. The time of day stays that of standard or
+// daylight saving time, as it was.
 func (o offset) from(t time.Time) time.Time {
 	t = time.Unix(t.Unix()+o.seconds, 0).In(t.Location())
 	if o.months == 0 && o.years == 0 {

@@ -96,7 +96,8 @@ x x
 %%2000000000d
 %%99999999999d`, "\n")
 
-// TestInterop compares with the real pmdate: command lines, and all conversions with flags, widths and modifiers.
+// TestInterop compares with the real pmdate: command lines, and all conversions with flags, widths
+// and modifiers.
 func TestInterop(t *testing.T) {
 	pcptest.Need(t, "pmdate")
 	for _, tz := range []string{"UTC", "XST5XDT,M3.2.0,M11.1.0", "YDT-9:30YST,M11.1.0,M3.2.0"} {
@@ -121,8 +122,8 @@ func TestInterop(t *testing.T) {
 	compare(t, []string{"%EEy%OOy%E"})
 }
 
-// compare compares with what the real pmdate prints. Of its clock, which is that of time(2), the second may begin some milliseconds
-// later: what differs is compared again.
+// compare compares with what the real pmdate prints. Of its clock, which is that of time(2), the
+// second may begin some milliseconds later: what differs is compared again.
 func compare(t *testing.T, args []string) {
 	t.Helper()
 	var diff string

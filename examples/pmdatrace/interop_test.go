@@ -107,8 +107,8 @@ func masked(out string) string {
 	return regexp.MustCompile(`\d+\.\d+ sec|[0-9.]+s`).ReplaceAllString(out, "TIME")
 }
 
-// A store of trace.control.reset makes both forget the tags, but not their numbers; nothing else can be stored but
-// trace.control.debug.
+// A store of trace.control.reset makes both forget the tags, but not their numbers; nothing else
+// can be stored but trace.control.debug.
 func TestInteropStore(t *testing.T) {
 	both := sides(t, "-T", "60", "-N", "60")
 	program := driver(t)
@@ -135,8 +135,8 @@ func TestInteropStore(t *testing.T) {
 // withoutHost masks the name of a side's collector and of its programs.
 func withoutHost(out string, s *side) string { return strings.ReplaceAll(out, s.pmcd.Host(), "HOST") }
 
-// Who may not connect is refused by both. The C agent resets the connection, so that its word is sometimes lost on the
-// way.
+// Who may not connect is refused by both. The C agent resets the connection, so that its word is
+// sometimes lost on the way.
 func TestInteropAccess(t *testing.T) {
 	program := driver(t)
 	for args, want := range map[string]string{
@@ -163,8 +163,8 @@ func TestInteropAccess(t *testing.T) {
 	}
 }
 
-// Our limit of connections is exact; the C agent counts a connection from this host several times, so that there is
-// room for none. The word of the C agent is sometimes lost on the way.
+// Our limit of connections is exact; the C agent counts a connection from this host several times,
+// so that there is room for none. The word of the C agent is sometimes lost on the way.
 func TestInteropConnectionLimit(t *testing.T) {
 	program := driver(t)
 	for _, s := range sides(t, "-A", "allow:localhost:1") {
@@ -187,8 +187,8 @@ func TestInteropConnectionLimit(t *testing.T) {
 	}
 }
 
-// rawPDUs are bytes that an application sends to an agent which has said that it accepts it. (Not here is what the C
-// agent cannot do: a header in pieces, and tags of more than 124 bytes.)
+// rawPDUs are bytes that an application sends to an agent which has said that it accepts it. (Not
+// here is what the C agent cannot do: a header in pieces, and tags of more than 124 bytes.)
 func rawPDUs(t *testing.T) map[string][]byte {
 	one := func(kind trace.Kind, tag string, change func(b []byte)) []byte {
 		b, err := trace.Data{Kind: kind, Tag: []byte(tag), Value: 1, Sync: true}.Append(nil)
@@ -238,7 +238,8 @@ func TestInteropRaw(t *testing.T) {
 	})
 }
 
-// answers are the codes of the answers to bytes, which two transactions follow, and whether the connection is closed.
+// answers are the codes of the answers to bytes, which two transactions follow, and whether the
+// connection is closed.
 func (s *side) answers(t *testing.T, b []byte) (codes []int32, end string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.addr())
@@ -267,8 +268,8 @@ func (s *side) answers(t *testing.T, b []byte) (codes []int32, end string) {
 	return codes, "open"
 }
 
-// Our agent lives through SIGHUP, which ends the C agent, through garbage and killed applications, and serves on. It
-// ends with pmcd.
+// Our agent lives through SIGHUP, which ends the C agent, through garbage and killed applications,
+// and serves on. It ends with pmcd.
 func TestInteropSurvives(t *testing.T) {
 	s := sides(t)[1]
 	pid := s.agentPID(t)

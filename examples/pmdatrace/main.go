@@ -1,11 +1,13 @@
-// Pmdatrace exports what applications tell the trace library, libpcp_trace or package trace, about their
-// transactions, points, observations and counters, as PCP's agent of that name does and in its place: under pmcd,
-// over a pipe. The package pmda/pmdatrace is the agent, which any collector can have inside.
+// Pmdatrace exports what applications tell the trace library, libpcp_trace or package trace, about
+// their transactions, points, observations and counters, as PCP's agent of that name does and in
+// its place: under pmcd, over a pipe. The package pmda/pmdatrace is the agent, which any collector
+// can have inside.
 //
 //	go build ./examples/pmdatrace
 //	install -b pmdatrace /var/lib/pcp/pmdas/trace/    # then run Install there, or restart pmcd
 //
-// It listens for applications on port 4323 of all IPv4 addresses, unless -I, PCP_TRACE_PORT or --address say otherwise.
+// It listens for applications on port 4323 of all IPv4 addresses, unless -I, PCP_TRACE_PORT or
+// --address say otherwise.
 package main
 
 import (

@@ -71,7 +71,8 @@ func (e *indexEntry) valid() bool {
 	return e.sec >= 0 && e.nsec >= 0 && e.nsec < int64(time.Second)
 }
 
-// appendIndexTime appends the time of an entry, the fraction of one that is none as printf(3) prints that number.
+// appendIndexTime appends the time of an entry, the fraction of one that is none as printf(3)
+// prints that number.
 func (d *dumper) appendIndexTime(b []byte, e *indexEntry) []byte {
 	if e.valid() {
 		return d.appendTime(b, time.Unix(e.sec, e.nsec))

@@ -1,4 +1,5 @@
-// Pmdumplog prints what is in an archive: its label, metrics, instance domains, labels, help texts, index and values.
+// Pmdumplog prints what is in an archive: its label, metrics, instance domains, labels, help texts,
+// index and values.
 //
 //	pmdumplog -L 20261123                    # from when to when, and from where
 //	pmdumplog 20261123 kernel.all.load       # the values of a metric

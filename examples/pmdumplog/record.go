@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// printRecords prints the records of the time window that have values of metrics, or of any if there are none.
+// printRecords prints the records of the time window that have values of metrics, or of any if
+// there are none.
 func (d *dumper) printRecords(ids []pdu.PMID) error {
 	c := d.set.Cursor()
 	move := c.Next
@@ -52,7 +53,8 @@ func (d *dumper) printRecords(ids []pdu.PMID) error {
 	return fmt.Errorf("pmFetch: %w", tool.Cause(err))
 }
 
-// seekLast moves to after the last record of the time window. What is wrong after the end of the archive does not matter.
+// seekLast moves to after the last record of the time window. What is wrong after the end of the
+// archive does not matter.
 func (d *dumper) seekLast(c *archive.Cursor) error {
 	if d.endErr == nil && !d.until.Before(d.end) {
 		return c.SeekEnd()

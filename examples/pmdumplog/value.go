@@ -81,7 +81,8 @@ func (d *dumper) appendValue(b []byte, m *metric, s pdu.ValueSet, i int) []byte 
 	return append(format.AppendValue(b, s, i, m.desc.Type), '\n')
 }
 
-// An inDomNames has the texts of the instances of one state of an instance domain, such as 5403 or "5403".
+// An inDomNames has the texts of the instances of one state of an instance domain, such as 5403 or
+// "5403".
 type inDomNames struct {
 	domain *archive.InDom // nil if the archive has none
 	state  int            // -1 before the first one

@@ -49,12 +49,14 @@ func run(args []string, out, errs io.Writer) (status int) {
 	return 1
 }
 
-// isOption reports whether an argument is an option. A dash before a hexadecimal digit begins a number.
+// isOption reports whether an argument is an option. A dash before a hexadecimal digit begins a
+// number.
 func isOption(arg string) bool {
 	return strings.HasPrefix(arg, "-") && (len(arg) == 1 || !isHex(arg[1]))
 }
 
-// printCode prints the text of a code. Codes are negative; a positive number stands for the code without its sign.
+// printCode prints the text of a code. Codes are negative; a positive number stands for the code
+// without its sign.
 func printCode(out io.Writer, arg string) {
 	code, ok := parseCode(arg)
 	if !ok {
@@ -68,8 +70,8 @@ func printCode(out io.Writer, arg string) {
 	fmt.Fprintf(out, "Code: %d 0x%x Text: %s\n", code, uint32(code), pdu.Error(code))
 }
 
-// parseCode parses the number of 32 bits at the beginning of a text as scanf(3) does: hexadecimal after "0x", which alone
-// is 0, or decimal.
+// parseCode parses the number of 32 bits at the beginning of a text as scanf(3) does: hexadecimal
+// after "0x", which alone is 0, or decimal.
 func parseCode(arg string) (code int32, ok bool) {
 	if len(arg) >= 2 && arg[0] == '0' && arg[1]|0x20 == 'x' {
 		n := 2

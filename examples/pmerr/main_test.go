@@ -56,7 +56,8 @@ func TestParseCode(t *testing.T) {
 	}
 }
 
-// TestInteropCodes compares the list of codes, and the texts of all codes that PCP has and of many that it does not have.
+// TestInteropCodes compares the list of codes, and the texts of all codes that PCP has and of many
+// that it does not have.
 func TestInteropCodes(t *testing.T) {
 	pcptest.Need(t, "pmerr")
 	var args []string

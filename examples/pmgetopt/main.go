@@ -1,5 +1,6 @@
-// Pmgetopt parses the command line of a shell script, as the usage message in a file says, and prints it with the options before
-// the operands, all quoted for the shell. Options, output and exit status are those of pmgetopt of PCP.
+// Pmgetopt parses the command line of a shell script, as the usage message in a file says, and
+// prints it with the options before the operands, all quoted for the shell. Options, output and
+// exit status are those of pmgetopt of PCP.
 package main
 
 import (
@@ -69,7 +70,8 @@ func run(c *tool.Command, args []string) error {
 // maxUsage is the most bytes that a script's usage message may have.
 const maxUsage = 1 << 20
 
-// rewrite returns a script's arguments with the options before the operands. An option that is wrong becomes "-?".
+// rewrite returns a script's arguments with the options before the operands. An option that is
+// wrong becomes "-?".
 func (s *script) rewrite(args []string) string {
 	var words []string
 	add := func(option string, value *string) {

@@ -81,8 +81,9 @@ func (s *script) direct(directive string, fail func(format string, args ...any))
 	return false
 }
 
-// add adds a line. It returns what is wrong with an option. A line that has a word at its very beginning may have an option after
-// that; of what is no option C's pmgetopt prints the words that it has looked at.
+// add adds a line. It returns what is wrong with an option. A line that has a word at its very
+// beginning may have an option after that; of what is no option C's pmgetopt prints the words that
+// it has looked at.
 func (s *script) add(c *tool.Command, l string) (message string) {
 	word := strings.TrimLeft(l, blanks)
 	if len(word) == len(l) {
@@ -138,8 +139,8 @@ func (s *script) addStandard(c *tool.Command, name string) (message string) {
 	return ""
 }
 
-// parseOption parses "--long=N text", "-x=N text" or "-x=N, --long=N text", whose first word is given; "=N" may be missing. The
-// argument of an option with a long name is that of the long name.
+// parseOption parses "--long=N text", "-x=N text" or "-x=N, --long=N text", whose first word is
+// given; "=N" may be missing. The argument of an option with a long name is that of the long name.
 func parseOption(first, rest string) (o getopt.Option, ok bool) {
 	if !strings.HasPrefix(first, "--") {
 		letter, both := strings.CutSuffix(first, ",")

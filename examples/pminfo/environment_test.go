@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// environment is variables of clients. LIVE is the port of a collector, SILENT of a server that greets and says no more, CLOSED of none, and
-// PLACE is the collector's unix socket.
+// environment is variables of clients. LIVE is the port of a collector, SILENT of a server that
+// greets and says no more, CLOSED of none, and PLACE is the collector's unix socket.
 var environment = []struct {
 	name, env, host string
 	least, most     time.Duration // that the tools take
@@ -39,8 +39,8 @@ var environment = []struct {
 // messageOrigin is what libpcp says of where a warning is from.
 var messageOrigin = regexp.MustCompile(`(?m)^(\[.*\] pminfo\(\d+\) Warning: (auxconnect\.c:\w+: )?|pminfo: )?(ignored bad )`)
 
-// TestInteropEnvironment: variables of clients mean the same to PCP's tool and to ours. PMCD_CONNECT_TIMEOUT is not among them: libpcp 6.0.3
-// checks it, and waits for 5 s all the same.
+// TestInteropEnvironment: variables of clients mean the same to PCP's tool and to ours.
+// PMCD_CONNECT_TIMEOUT is not among them: libpcp 6.0.3 checks it, and waits for 5 s all the same.
 func TestInteropEnvironment(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})

@@ -23,8 +23,8 @@ func startCollectors(t *testing.T) map[string]string {
 	return map[string]string{"C pmcd": c.Host(), "Go pmcd": ours.Host()}
 }
 
-// runBoth runs PCP's pminfo and ours and returns what they print; difference says whether their exit status or standard
-// error differs.
+// runBoth runs PCP's pminfo and ours and returns what they print; difference says whether their
+// exit status or standard error differs.
 func runBoth(t *testing.T, args ...string) (want, got, difference string) {
 	t.Helper()
 	want, wantErrs, wantStatus := pcptest.Run(t, nil, "", append([]string{"pminfo"}, args...)...)
@@ -35,8 +35,8 @@ func runBoth(t *testing.T, args ...string) (want, got, difference string) {
 	return want, got, difference
 }
 
-// runAround is runBoth, and runs PCP's pminfo once more after ours: what differs between before and after has changed
-// meanwhile.
+// runAround is runBoth, and runs PCP's pminfo once more after ours: what differs between before and
+// after has changed meanwhile.
 func runAround(t *testing.T, args ...string) (before, got, after, difference string) {
 	t.Helper()
 	before, got, difference = runBoth(t, args...)
@@ -137,9 +137,10 @@ func compareLabels(opts string, before, got, after map[string]string) (differenc
 	return difference
 }
 
-// compareBlocks compares what is printed of each metric with what PCP's pminfo has printed before and after. If that is
-// the same in both, ours has to be too, for agents whose values depend neither on the client nor on what else runs here.
-// Most other metrics have the same layout, but for those whose instances come and go with processes.
+// compareBlocks compares what is printed of each metric with what PCP's pminfo has printed before
+// and after. If that is the same in both, ours has to be too, for agents whose values depend
+// neither on the client nor on what else runs here. Most other metrics have the same layout, but
+// for those whose instances come and go with processes.
 func compareBlocks(opts, before, got, after string) (difference string) {
 	b, g, a := splitBlocks(before), splitBlocks(got), splitBlocks(after)
 	steady, others, alike := 0, 0, 0
@@ -171,9 +172,9 @@ func compareBlocks(opts, before, got, after string) (difference string) {
 	return difference
 }
 
-// steadyAgents matches the metrics of agents whose values do not depend on what else runs here. unsteady matches those of
-// them that do, that depend on the client, that are random, or that have so few values that the same one may come before
-// and after another.
+// steadyAgents matches the metrics of agents whose values do not depend on what else runs here.
+// unsteady matches those of them that do, that depend on the client, that are random, or that have
+// so few values that the same one may come before and after another.
 var (
 	steadyAgents   = regexp.MustCompile(`^(sample|simple|trivial|txmon|mmv|hinv)\.`)
 	processMetrics = regexp.MustCompile(`^(proc|hotproc|cgroup)\.`)

@@ -11,8 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A labelCache holds the labels that have been requested, by what they are of. In an archive, where the metrics that are
-// printed are as of different times, each map has one entry at most, so that its labels are of adjacent metrics.
+// A labelCache holds the labels that have been requested, by what they are of. In an archive, where
+// the metrics that are printed are as of different times, each map has one entry at most, so that
+// its labels are of adjacent metrics.
 type labelCache struct {
 	context  []pdu.LabelSet
 	domains  map[pdu.Domain][]pdu.LabelSet
@@ -21,7 +22,8 @@ type labelCache struct {
 	insts    map[pdu.InDom][]pdu.LabelSet
 }
 
-// cachedSets returns an entry of a map, which is requested if it is not there: no labels if the request fails.
+// cachedSets returns an entry of a map, which is requested if it is not there: no labels if the
+// request fails.
 func cachedSets[K comparable](p *printer, m *map[K][]pdu.LabelSet, key K, request func() ([]pdu.LabelSet, error)) []pdu.LabelSet {
 	sets, ok := (*m)[key]
 	if !ok {
@@ -57,7 +59,8 @@ func (p *printer) contextLabels() []pdu.LabelSet {
 	return l.context
 }
 
-// inDomLabels returns the labels of the context, of a domain, and of an instance domain unless that is pdu.NoInDom.
+// inDomLabels returns the labels of the context, of a domain, and of an instance domain unless that
+// is pdu.NoInDom.
 func (p *printer) inDomLabels(domain pdu.Domain, d pdu.InDom) []pdu.LabelSet {
 	l := &p.labelCache
 	sets := append([]pdu.LabelSet(nil), p.contextLabels()...)
@@ -68,8 +71,9 @@ func (p *printer) inDomLabels(domain pdu.Domain, d pdu.InDom) []pdu.LabelSet {
 	return sets
 }
 
-// metricLabels returns the labels of a metric's context, domain, instance domain and cluster, and its own, which are item. In
-// an archive, pminfo(1) finds those of the cluster only for the item 0, with whose number they are recorded.
+// metricLabels returns the labels of a metric's context, domain, instance domain and cluster, and
+// its own, which are item. In an archive, pminfo(1) finds those of the cluster only for the item 0,
+// with whose number they are recorded.
 func (p *printer) metricLabels(d pdu.Desc, item pdu.LabelSet) []pdu.LabelSet {
 	sets := p.inDomLabels(d.PMID.Domain(), d.InDom)
 	cluster := pdu.MakePMID(d.PMID.Domain(), d.PMID.Cluster(), 0)
@@ -82,7 +86,8 @@ func (p *printer) metricLabels(d pdu.Desc, item pdu.LabelSet) []pdu.LabelSet {
 	return append(sets, item)
 }
 
-// instLabels yields the labels of the instances of a domain. If there are none, each instance has a set without labels.
+// instLabels yields the labels of the instances of a domain. If there are none, each instance has a
+// set without labels.
 func (p *printer) instLabels(d pdu.InDom) iter.Seq[pdu.LabelSet] {
 	return func(yield func(pdu.LabelSet) bool) {
 		sets := cachedSets(p, &p.labelCache.insts, d, func() ([]pdu.LabelSet, error) { return p.pc.InstanceLabels(p.ctx, d) })
@@ -111,14 +116,15 @@ func mergeLabels(sets []pdu.LabelSet) pdu.LabelSet {
 	return m
 }
 
-// requiredLabels returns the labels of a set that are not optional: those that identify what the set labels.
+// requiredLabels returns the labels of a set that are not optional: those that identify what the
+// set labels.
 func requiredLabels(s pdu.LabelSet) pdu.LabelSet {
 	m, _ := pdu.MergeLabels(func(l pdu.NamedLabel) bool { return l.Flags&pdu.LabelOptional == 0 }, s) // a merged set merges without an error
 	return m
 }
 
-// seriesID is the identifier of a time series, as PCP's stores of time series have it: the SHA-1 of a JSON object, in
-// which names are not escaped.
+// seriesID is the identifier of a time series, as PCP's stores of time series have it: the SHA-1 of
+// a JSON object, in which names are not escaped.
 func seriesID(kind, rest string) string {
 	return fmt.Sprintf("%x", sha1.Sum([]byte(`{"series":"`+kind+`",`+rest+`}`)))
 }

@@ -1,4 +1,5 @@
-// Pminfo shows what there is to know of metrics: their names, descriptors, help texts, labels and values.
+// Pminfo shows what there is to know of metrics: their names, descriptors, help texts, labels and
+// values.
 //
 //	pminfo                           # the names of all metrics
 //	pminfo -dT kernel.all.load       # what one of them is
@@ -108,7 +109,8 @@ func newCommand(s *show) *tool.Command {
 	return c
 }
 
-// printAll prints what the arguments name, or all metrics, and returns the exit status: 1 if one names nothing.
+// printAll prints what the arguments name, or all metrics, and returns the exit status: 1 if one
+// names nothing.
 func (p *printer) printAll(args []string) (status int) {
 	if len(args) == 0 {
 		names, err := p.pc.Traverse(p.ctx, "")
@@ -129,7 +131,8 @@ func (p *printer) printAll(args []string) (status int) {
 	return status
 }
 
-// addArgument adds the metrics of a PMID or of a name to those to be printed, or prints an instance domain.
+// addArgument adds the metrics of a PMID or of a name to those to be printed, or prints an instance
+// domain.
 func (p *printer) addArgument(arg string) error {
 	var domain, middle, item int
 	var err error

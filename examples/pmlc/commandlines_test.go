@@ -17,7 +17,8 @@ var allLines = flag.Bool("all", false, "run all command lines")
 // oneOf is how many command lines there are for each that the usual test runs.
 const oneOf = 12
 
-// TestInteropCommandLines compares what pmlc and the real one write, for the command lines in testdata/pmlc.lines.
+// TestInteropCommandLines compares what pmlc and the real one write, for the command lines in
+// testdata/pmlc.lines.
 func TestInteropCommandLines(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogger", "pmlc")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})

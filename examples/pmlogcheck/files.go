@@ -25,8 +25,8 @@ func trimCompression(name string) string {
 	return name
 }
 
-// baseName is the name of an archive that a file is of, by the name of the file; ok is false if it is not of any. The part
-// is "meta", "index" or the number of a volume.
+// baseName is the name of an archive that a file is of, by the name of the file; ok is false if it
+// is not of any. The part is "meta", "index" or the number of a volume.
 func baseName(name string) (base, part string, ok bool) {
 	name = trimCompression(name)
 	i := strings.LastIndexByte(name, '.')
@@ -42,7 +42,8 @@ func baseName(name string) (base, part string, ok bool) {
 	return base, part, true
 }
 
-// archiveName is the name of the archive that an argument stands for: that itself, or a file of the archive.
+// archiveName is the name of the archive that an argument stands for: that itself, or a file of the
+// archive.
 func archiveName(arg string) string {
 	base, part, ok := baseName(arg)
 	if ok && part != "meta" && part != "index" && !exists(arg) {

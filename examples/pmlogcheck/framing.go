@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A framing checks the records of one file: that they are complete, and begin and end with their length.
+// A framing checks the records of one file: that they are complete, and begin and end with their
+// length.
 type framing struct {
 	*checker
 	path   string
@@ -26,7 +27,8 @@ type framing struct {
 	broken bool // the line about the file has been ended
 }
 
-// What is in the words of a label after its length: magic and version, and more that does not matter here.
+// What is in the words of a label after its length: magic and version, and more that does not
+// matter here.
 const (
 	labelHead  = 4
 	labelMagic = 0x50052600
@@ -164,7 +166,8 @@ func (c *framing) checkRecord() (more, ok bool) {
 		c.foundLength("header", int32(head))
 		return false, false
 	}
-	// Of a length less than 0, which is no less than that of a record without a sign, there is no body to be skipped.
+	// Of a length less than 0, which is no less than that of a record without a sign, there is no
+	// body to be skipped.
 	body := max(int(int32(head))-2*wordLen, 0)
 	c.body, _ = io.ReadFull(c.in, c.head[:min(body, labelHead)])
 	rest, _ := c.in.Discard(body - min(body, labelHead))
@@ -214,8 +217,8 @@ func (c *framing) foundEOF(which string, want, got int) {
 	}
 }
 
-// checkLabel checks magic and version of the label. The version is the one to be expected in what follows, 0 if the label
-// cannot be used.
+// checkLabel checks magic and version of the label. The version is the one to be expected in what
+// follows, 0 if the label cannot be used.
 func (c *framing) checkLabel() (version int, ok bool) {
 	word := binary.BigEndian.Uint32(c.head[:])
 	if magic := word &^ 0xff; magic != labelMagic {

@@ -28,7 +28,8 @@ func decodeEntry(b []byte, version, number int) entry {
 	return entry{number, int64(int32(word(4)))<<32 | int64(word(0)), int64(int32(word(8))), int32(word(12)), long(16), long(24)}
 }
 
-// before reports whether the time of e is before another time; neither need have less than a second of nanoseconds.
+// before reports whether the time of e is before another time; neither need have less than a second
+// of nanoseconds.
 func (e *entry) before(sec, nsec int64) bool {
 	return float64(e.sec-sec)+float64(e.nsec-nsec)/1e9 < 0
 }

@@ -71,8 +71,8 @@ func TestInteropOptions(t *testing.T) {
 	)
 }
 
-// TestInteropDirectory compares how PCP's tool and ours look for the files of an archive. The order of "." and ".." is that of
-// a directory, which ours does not have.
+// TestInteropDirectory compares how PCP's tool and ours look for the files of an archive. The order
+// of "." and ".." is that of a directory, which ours does not have.
 func TestInteropDirectory(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", testSuite+"archives")
 	dir := t.TempDir()
@@ -97,7 +97,8 @@ func TestInteropDirectory(t *testing.T) {
 	}
 }
 
-// copyArchive copies PCP's test archive ok-foo, which has a volume 0 with 9 records of 152, then 212 and last 208 bytes.
+// copyArchive copies PCP's test archive ok-foo, which has a volume 0 with 9 records of 152, then
+// 212 and last 208 bytes.
 func copyArchive(t *testing.T, dir, name string) {
 	t.Helper()
 	for _, suffix := range []string{".0", ".index", ".meta"} {
@@ -111,7 +112,8 @@ func copyArchive(t *testing.T, dir, name string) {
 	}
 }
 
-// TestInteropDamage compares what PCP's tool and ours find in archives that are damaged at one place.
+// TestInteropDamage compares what PCP's tool and ours find in archives that are damaged at one
+// place.
 func TestInteropDamage(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", testSuite+"archives")
 	ours := pcptest.Build(t, "./examples/pmlogcheck")

@@ -1,5 +1,6 @@
-// Pmlogcheck checks the files of an archive: that records are complete, that the index leads to them, that descriptors make
-// sense, and that times and counters do not decrease. What it finds is on standard error.
+// Pmlogcheck checks the files of an archive: that records are complete, that the index leads to
+// them, that descriptors make sense, and that times and counters do not decrease. What it finds is
+// on standard error.
 //
 //	pmlogcheck 20261123      # all checks
 //	pmlogcheck -w 20261123   # all but those for counters that have decreased

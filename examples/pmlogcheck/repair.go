@@ -13,8 +13,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// mend mends the archive, of which damaged files stay beside the mended ones, and reports whether all that was damaged is. The -r and -R
-// of PCP 7 cut files off at the first damage; here what can still be read after it stays, too.
+// mend mends the archive, of which damaged files stay beside the mended ones, and reports whether
+// all that was damaged is. The -r and -R of PCP 7 cut files off at the first damage; here what can
+// still be read after it stays, too.
 func (k *checker) mend(ctx context.Context) (mended bool, err error) {
 	in := bufio.NewReader(os.Stdin)
 	refused := false

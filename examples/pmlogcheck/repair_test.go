@@ -67,7 +67,8 @@ func TestInteropRepair(t *testing.T) {
 	}
 }
 
-// TestInteropRepairRefused leaves archives as they are: without a terminal to ask at, or compressed.
+// TestInteropRepairRefused leaves archives as they are: without a terminal to ask at, or
+// compressed.
 func TestInteropRepairRefused(t *testing.T) {
 	pcptest.Need(t, testSuite+"archives/ok-foo.0")
 	ours := pcptest.Build(t, "./examples/pmlogcheck")

@@ -67,9 +67,9 @@ func (k *checker) checkValues() error {
 	return nil
 }
 
-// seek moves to where PCP's tool begins to read: where the entry of the index leads that is nearest to a time, or else to the
-// start. The entry before the time leads to one record more, unless it is the last one. One that leads into a record is an
-// error.
+// seek moves to where PCP's tool begins to read: where the entry of the index leads that is nearest
+// to a time, or else to the start. The entry before the time leads to one record more, unless it is
+// the last one. One that leads into a record is an error.
 func (s *scan) seek() error {
 	t, index := s.prior, s.arch.Index()
 	if t.IsZero() || len(index) == 0 || s.badIndex {
@@ -133,7 +133,8 @@ func (s *scan) run() error {
 	}
 }
 
-// place is the volume and time of the record. As in PCP's tool, the volume is that of the first record.
+// place is the volume and time of the record. As in PCP's tool, the volume is that of the first
+// record.
 func (s *scan) place() string {
 	return fmt.Sprintf("%s.%d:[%s]", s.base, s.volume, s.timeText(s.cursor.Time()))
 }

@@ -35,8 +35,9 @@ var exceptions = map[string]string{
 	"badmeta-7":               "PCP's tool loses the label sets of an archive of version 3 with records of version 2",
 }
 
-// unsorted are archives of version 2 of which the copies in version 3 differ on purpose: their instances are not ascending, and then
-// what PCP's tool writes of the differences between them is not what they are: pmdumplog crashes of it.
+// unsorted are archives of version 2 of which the copies in version 3 differ on purpose: their
+// instances are not ascending, and then what PCP's tool writes of the differences between them is
+// not what they are: pmdumplog crashes of it.
 var unsorted = map[string]bool{
 	"20150105.17.57-00":       true,
 	"20180102":                true,

@@ -74,7 +74,8 @@ func (r run) difference(of run) string {
 	return ""
 }
 
-// withoutLabels leaves out the label sets of an archive, and what the index says of the places of metadata.
+// withoutLabels leaves out the label sets of an archive, and what the index says of the places of
+// metadata.
 func (r run) withoutLabels(t *testing.T, dir string) run {
 	t.Helper()
 	set, err := archive.Open(t.Context(), filepath.Join(dir, "out"))
@@ -120,8 +121,9 @@ func compare(t *testing.T, ours string, l toolcmp.Line) string {
 	return runs[0].difference(runs[1])
 }
 
-// TestInteropLines runs the command lines of testdata/lines with PCP's tool and with ours, and compares the messages, the exit status, and
-// the bytes of the archives. Usually it runs some of them.
+// TestInteropLines runs the command lines of testdata/lines with PCP's tool and with ours, and
+// compares the messages, the exit status, and the bytes of the archives. Usually it runs some of
+// them.
 func TestInteropLines(t *testing.T) {
 	pcptest.Need(t, "pmlogextract", suite+"archives")
 	ours := pcptest.Build(t, "./examples/pmlogextract")
@@ -146,8 +148,8 @@ func TestInteropLines(t *testing.T) {
 	}
 }
 
-// TestInteropArchives copies archives of PCP's test suite with PCP's tool and with ours: each with another set of options in turn, and with -all
-// all archives with all options.
+// TestInteropArchives copies archives of PCP's test suite with PCP's tool and with ours: each with
+// another set of options in turn, and with -all all archives with all options.
 func TestInteropArchives(t *testing.T) {
 	pcptest.Need(t, "pmlogextract", suite+"archives")
 	ours := pcptest.Build(t, "./examples/pmlogextract")

@@ -1,4 +1,5 @@
-// Pmlogextract merges archives into one, and takes parts out of them: of a time window, of metrics and of instances.
+// Pmlogextract merges archives into one, and takes parts out of them: of a time window, of metrics
+// and of instances.
 //
 //	pmlogextract 20261122 20261123 both                    # one archive of two
 //	pmlogextract -S @10:00 -T @11:00 20261123 hour         # an hour of one

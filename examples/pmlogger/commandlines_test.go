@@ -146,7 +146,8 @@ var (
 	emptyArchive   = regexp.MustCompile(`(?m)^file X\S*\.(0|index|meta)\n`)
 )
 
-// compareLine compares what C's program and ours do with a command line. Only a difference that is there three times is one: a busy machine makes others.
+// compareLine compares what C's program and ours do with a command line. Only a difference that is
+// there three times is one: a busy machine makes others.
 func (l *lab) compareLine(t *testing.T, line string) {
 	for n := 1; ; n++ {
 		want, got := l.runLine(t, pcptest.Tool(t, "pmlogger"), line), l.runLine(t, l.ours, line)

@@ -41,7 +41,8 @@ func zoneFile(t *testing.T, midnight time.Time) string {
 	return path
 }
 
-// TestInteropMidnight has a logger begin another archive at midnight, while it answers others, and C's tools read both.
+// TestInteropMidnight has a logger begin another archive at midnight, while it answers others, and
+// C's tools read both.
 func TestInteropMidnight(t *testing.T) {
 	l := newLab(t)
 	pcptest.Need(t, "pmlogextract", "pmlc")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// environmentLines are command lines whose meaning depends on an environment variable. E is a time that has passed in UTC, the zone of the
-// collector, but is to come five hours west of it.
+// environmentLines are command lines whose meaning depends on an environment variable. E is a time
+// that has passed in UTC, the zone of the collector, but is to come five hours west of it.
 var environmentLines = []struct {
 	values []string // of the variable
 	lines  []string

@@ -56,7 +56,8 @@ func (l *lab) testKilled(t *testing.T) {
 	t.Logf("%+v", sum)
 }
 
-// testFull lets files of loggers not grow beyond some size, or gives them a small disk where this process may make one.
+// testFull lets files of loggers not grow beyond some size, or gives them a small disk where this
+// process may make one.
 func (l *lab) testFull(t *testing.T) {
 	var sum leftBehind
 	for n := range *fulls {
@@ -117,7 +118,8 @@ type running struct {
 	ctx context.Context
 }
 
-// fast starts a logger that writes all the time, volumes of so many records, with a command before it.
+// fast starts a logger that writes all the time, volumes of so many records, with a command before
+// it.
 func (l *lab) fast(t *testing.T, dir string, version, volume int, before ...string) running {
 	t.Helper()
 	config := "log mandatory on 10 msec { sample.bin sample.colour sample.string sample.event }\nlog mandatory on 20 msec { sample.long sample.float sample.drift }\n"
@@ -152,7 +154,8 @@ func sizes(base string) (total int64) {
 	return total
 }
 
-// readAll is the data records of an archive that somebody may be writing, each by a hash of its bytes.
+// readAll is the data records of an archive that somebody may be writing, each by a hash of its
+// bytes.
 func readAll(t *testing.T, base string) (hashes []uint64) {
 	t.Helper()
 	set, err := archive.Options{Growing: true}.Open(context.Background(), base)
@@ -176,12 +179,12 @@ func readAll(t *testing.T, base string) (hashes []uint64) {
 // leftBehind counts what loggers leave that were killed.
 type leftBehind struct{ archives, empty, torn, repaired, records int }
 
-// cutTail is what PCP's pmlogcheck says of an archive that ends in the middle of a record, before its first entry of the index, or with a
-// volume that has just begun.
+// cutTail is what PCP's pmlogcheck says of an archive that ends in the middle of a record, before
+// its first entry of the index, or with a volume that has just begun.
 var cutTail = regexp.MustCompile(`truncat|corrupted record|warning temporal index is missing|X\.[1-9]\d*: contains no PCP data`)
 
-// check checks that an archive has all that was seen before, that PCP finds no fault but the cut end of a file, and that
-// one can go on with it, mended before or not.
+// check checks that an archive has all that was seen before, that PCP finds no fault but the cut
+// end of a file, and that one can go on with it, mended before or not.
 func (s *leftBehind) check(t *testing.T, base string, seen []uint64) {
 	t.Helper()
 	left := readAll(t, base)

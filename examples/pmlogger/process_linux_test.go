@@ -47,7 +47,8 @@ var stories = []story{
 	{name: "illegal", args: "-x 3 -m note X", control: []string{"V0\n", "Dx\n"}},
 }
 
-// TestInteropStories compares what C's program and ours do with signals and commands: their logs, map files, the collector's metrics about them, the dialogs.
+// TestInteropStories compares what C's program and ours do with signals and commands: their logs,
+// map files, the collector's metrics about them, the dialogs.
 func TestInteropStories(t *testing.T) {
 	l := newLab(t)
 	chosen := stories
@@ -179,8 +180,8 @@ var (
 	shownTasks  = regexp.MustCompile(`(?m)^\[DATE\] pmlogger\(PID\) Info: (main|callback): .*\n`) // of debug options, of our program it is the commands alone
 )
 
-// remains is what is left of a process in a directory, without what differs from run to run. C's program writes that its log is finished for each
-// dialog that fails.
+// remains is what is left of a process in a directory, without what differs from run to run. C's
+// program writes that its log is finished for each dialog that fails.
 func (l *lab) remains(t *testing.T, dir, text string, pid int) string {
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil {

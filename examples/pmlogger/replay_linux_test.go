@@ -24,7 +24,8 @@ var recordingTime = flag.Duration("recording", 2500*time.Millisecond, "how long 
 // shortRecording is how long they are otherwise: two records of what is recorded each second.
 const shortRecording = 1500 * time.Millisecond
 
-// replayed are the templates of pmlogconf for the tools that replay, and how often what they name is recorded.
+// replayed are the templates of pmlogconf for the tools that replay, and how often what they name
+// is recorded.
 var replayed = []struct{ interval, templates string }{
 	{"once", "atop-summary dstat-summary sar-summary vmstat-summary"},
 	{"250 msec", "atop dstat vmstat pmstat iostat sar"},
@@ -57,8 +58,9 @@ var replays = []replayCase{
 	{"pcp -a X atopsar -c 1 2", `(?m)all( +\d+){9}`, true},
 }
 
-// TestInteropReplay has our collector with PCP's agent for processes, which our pmlogger records, and runs PCP's tools on the archive. With -all
-// PCP's pmlogger records the same at the same time, and what the tools show of both has the same columns and rows.
+// TestInteropReplay has our collector with PCP's agent for processes, which our pmlogger records,
+// and runs PCP's tools on the archive. With -all PCP's pmlogger records the same at the same time,
+// and what the tools show of both has the same columns and rows.
 func TestInteropReplay(t *testing.T) {
 	pcptest.Need(t, "pmlogger", "pmdumplog", "pmlogcheck", "pmlogsummary", "pmstat", "pmval", "pmrep", "pmiostat", "pcp", "pcp-iostat", "pcp-dstat", "pcp-atop")
 	socket := startCollector(t)
@@ -86,7 +88,8 @@ func TestInteropReplay(t *testing.T) {
 	t.Fail()
 }
 
-// startCollector starts our collector, and returns its socket: pmdaproc tells only those of processes whose user it knows.
+// startCollector starts our collector, and returns its socket: pmdaproc tells only those of
+// processes whose user it knows.
 func startCollector(t *testing.T) (socket string) {
 	t.Helper()
 	dir, set := t.TempDir(), pcptest.Agents(t, "proc")
@@ -108,7 +111,8 @@ func startCollector(t *testing.T) (socket string) {
 	return socket
 }
 
-// replayConfig is a configuration with the metrics of the templates. A metric of several is recorded once.
+// replayConfig is a configuration with the metrics of the templates. A metric of several is
+// recorded once.
 func replayConfig(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

@@ -38,7 +38,8 @@ func requests(seed uint64) string {
 	return b.String()
 }
 
-// Requests of pmlc(1) are granted and refused as by C's program, and the log tells of them in the same words.
+// Requests of pmlc(1) are granted and refused as by C's program, and the log tells of them in the
+// same words.
 func TestInteropRequests(t *testing.T) {
 	l := newLab(t)
 	pcptest.Need(t, "pmlc")

@@ -82,8 +82,8 @@ func TestInteropSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// compareRecording compares archives that are made at the same time. On a busy machine a logger may be late; so a difference counts only if it is
-// there three times in a row.
+// compareRecording compares archives that are made at the same time. On a busy machine a logger may
+// be late; so a difference counts only if it is there three times in a row.
 func (l *lab) compareRecording(t *testing.T, r recording) {
 	diff := ""
 	for n := 0; n < 3; n++ {
@@ -152,7 +152,8 @@ func (l *lab) command(t *testing.T, dir string, r recording, name string, args .
 	return cmd
 }
 
-// dump is what there is in an archive, without what must differ: times, values, sizes, process ids, and what is in event records.
+// dump is what there is in an archive, without what must differ: times, values, sizes, process ids,
+// and what is in event records.
 func (l *lab) dump(t *testing.T, dir string, r recording) string {
 	r.env = ""
 	if out, err := l.command(t, dir, r, "pmlogcheck", "-w", "X").CombinedOutput(); err != nil || len(out) > 0 {
@@ -193,10 +194,11 @@ var (
 	}
 )
 
-// normalise masks what differs from archive to archive. Where instances change while the loggers run, only the first of records that are
-// the same is left.
+// normalise masks what differs from archive to archive. Where instances change while the loggers
+// run, only the first of records that are the same is left.
 //
-// Which parameters of events there are depends on who fetches when, and on that the order of descriptors.
+// Which parameters of events there are depends on who fetches when, and on that the order of
+// descriptors.
 func normalise(dump string, changing, events bool) string {
 	if m := pidLine.FindStringSubmatch(dump); m != nil {
 		dump = regexp.MustCompile(`\b`+m[1]+`\b`).ReplaceAllString(dump, "PID")

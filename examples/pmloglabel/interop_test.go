@@ -67,7 +67,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestVersion checks that the version is not changed, which PCP's tool does at the cost of the first records.
+// TestVersion checks that the version is not changed, which PCP's tool does at the cost of the
+// first records.
 func TestVersion(t *testing.T) {
 	const source = "/var/lib/pcp/testsuite/archives/ok-foo"
 	pcptest.Need(t, "pmloglabel", source+".0")

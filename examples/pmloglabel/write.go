@@ -54,7 +54,8 @@ func (c *component) write(label archive.Label) (what string, err error) {
 	if err != nil {
 		return "open", err // also of a compressed file, which has another name
 	}
-	// A label of another version has another length: this one would leave a part of it, or overwrite records.
+	// A label of another version has another length: this one would leave a part of it, or
+	// overwrite records.
 	if old, err := c.label(context.Background()); err == nil && old.Len() != label.Len() {
 		f.Close()
 		return "label write", pdu.ErrLabel

@@ -17,9 +17,9 @@ var all = flag.Bool("all", false, "compare all command lines, and not only one i
 
 const archives = "/var/lib/pcp/testsuite/archives/"
 
-// prepare fills a directory with a, an archive; b, one with a compressed volume and a gap between volumes; c, one without an index;
-// d, a directory with an archive; e, a directory without; and bad, which cannot be opened. another is a directory
-// of another file system.
+// prepare fills a directory with a, an archive; b, one with a compressed volume and a gap between
+// volumes; c, one without an index; d, a directory with an archive; e, a directory without; and
+// bad, which cannot be opened. another is a directory of another file system.
 func prepare(t *testing.T, dir string) {
 	t.Helper()
 	part := func(name, from string) {

@@ -123,7 +123,8 @@ func (m *mover) run(ctx context.Context) error {
 	return m.failed(o.Copy(ctx, files, to))
 }
 
-// open finds the files of an archive that can be opened, the first of several. Their paths begin as in messages of PCP's tools.
+// open finds the files of an archive that can be opened, the first of several. Their paths begin as
+// in messages of PCP's tools.
 func (m *mover) open(ctx context.Context, name string) (files archive.Files, err error) {
 	if trimmed := strings.TrimRight(name, "/"); trimmed != "" {
 		name = trimmed

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// commandLines are run in a directory with a copy of an archive, "in", files of rules "r", "bad" and "D/r", and an archive
-// "there". $A stands for the directory of PCP's archives.
+// commandLines are run in a directory with a copy of an archive, "in", files of rules "r", "bad"
+// and "D/r", and an archive "there". $A stands for the directory of PCP's archives.
 var commandLines = []string{
 	"", "in", "in out more", "-i", "-i in out", "-?", "--help", "-Z in out", "-D foo",
 	"-i nonesuch", "nonesuch out", "$A/../badarchives/empty out", "$A/../badarchives/badlabel-1 out",

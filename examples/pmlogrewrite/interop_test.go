@@ -127,8 +127,9 @@ func TestInteropRandomRules(t *testing.T) {
 // laterRules are what later versions of PCP's tool take.
 var laterRules = regexp.MustCompile(`(?i)dupok|\bstring\b|hostname\s*->\s*"`)
 
-// refusesGood reports whether PCP's tool refuses rules that its manual allows: it moves only one instance domain of a pattern, and
-// does not find a domain that it moves, or whose instances change.
+// refusesGood reports whether PCP's tool refuses rules that its manual allows: it moves only one
+// instance domain of a pattern, and does not find a domain that it moves, or whose instances
+// change.
 func refusesGood(stderr string) bool {
 	for _, part := range []string{"Duplicate indom clause for indom", "is not in the output archive", "Botch: InDom "} {
 		if strings.Contains(stderr, part) {
@@ -230,8 +231,8 @@ func TestInteropCases(t *testing.T) {
 // sampled is which part of the cases runs without -all.
 const sampled = 15
 
-// TestInteropCopies compares copies without rules byte by byte: what is written of data in other layouts, and of instance domains
-// that become deltas.
+// TestInteropCopies compares copies without rules byte by byte: what is written of data in other
+// layouts, and of instance domains that become deltas.
 func TestInteropCopies(t *testing.T) {
 	c, ours := programs(t)
 	names := []string{"arch_a", "mirage-3"} // with padding that is not PCP's, and instances that do not ascend

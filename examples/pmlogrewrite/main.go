@@ -1,6 +1,7 @@
-// Pmlogrewrite changes what an archive says: names, types, units and identifiers of metrics, instances, help texts, labels, the
-// host and the times. Rules say how; see pmlogrewrite(1) and package archive/logrewrite. The debug option appl0 shows the records that are read
-// and written; others show nothing.
+// Pmlogrewrite changes what an archive says: names, types, units and identifiers of metrics,
+// instances, help texts, labels, the host and the times. Rules say how; see pmlogrewrite(1) and
+// package archive/logrewrite. The debug option appl0 shows the records that are read and written;
+// others show nothing.
 //
 //	pmlogrewrite -c rules 20261123 20261123.new   # another archive, changed
 //	pmlogrewrite -c rules -i 20261123             # the archive itself

@@ -10,8 +10,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// dumpRecord is a data record as PCP's library prints it for those who look for errors, with its place in memory. What is new in it, such as
-// identifiers, has no names; values of which the type is new are printed as all that they may be.
+// dumpRecord is a data record as PCP's library prints it for those who look for errors, with its
+// place in memory. What is new in it, such as identifiers, has no names; values of which the type
+// is new are printed as all that they may be.
 func dumpRecord(s *archive.Set, r *pdu.Result) string {
 	if r == nil {
 		return ""
@@ -62,7 +63,8 @@ func appendSet(b []byte, s *archive.Set, set pdu.ValueSet) []byte {
 	return b
 }
 
-// instanceName is the name of an instance in quotes. As in PCP's tool it is that which it has when the archive starts.
+// instanceName is the name of an instance in quotes. As in PCP's tool it is that which it has when
+// the archive starts.
 func instanceName(domain *archive.InDom, start time.Time, inst pdu.InstID) string {
 	if domain != nil {
 		if state := domain.Index(start); state >= 0 {

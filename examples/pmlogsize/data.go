@@ -111,7 +111,8 @@ func (s *sizer) printMetrics(metrics []*metric, bytes, size int64) {
 	}
 }
 
-// A valueSet is the values of a metric in a record, each with its instance and its bytes as in the file.
+// A valueSet is the values of a metric in a record, each with its instance and its bytes as in the
+// file.
 type valueSet struct {
 	id     pdu.PMID
 	insts  []uint32

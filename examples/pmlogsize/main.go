@@ -1,4 +1,5 @@
-// Pmlogsize tells what an archive's bytes are spent on: which metrics, instance domains, labels and texts.
+// Pmlogsize tells what an archive's bytes are spent on: which metrics, instance domains, labels and
+// texts.
 //
 //	pmlogsize 20261123             # of each file
 //	pmlogsize -d -x 90 20261123.0  # and of the metrics that have most of it
@@ -93,8 +94,8 @@ func (s *sizer) run(ctx context.Context, c *tool.Command) error {
 	return nil
 }
 
-// files are the files that an argument stands for: itself, or those of an archive by name. A directory or a list of archives
-// has none.
+// files are the files that an argument stands for: itself, or those of an archive by name. A
+// directory or a list of archives has none.
 func files(arg string) ([]string, error) {
 	switch info, err := os.Stat(arg); {
 	case err == nil && info.Mode().IsRegular():
@@ -124,7 +125,8 @@ func files(arg string) ([]string, error) {
 	return paths, nil
 }
 
-// noFiles is the error of an argument without files: of the directory where they would be, if it cannot be read.
+// noFiles is the error of an argument without files: of the directory where they would be, if it
+// cannot be read.
 func noFiles(arg string, err error) error {
 	message := fmt.Sprintf("Error: no PCP archive files match \"%s\"\n", arg)
 	dir := strings.TrimRight(arg, "/")

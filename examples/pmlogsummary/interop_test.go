@@ -93,7 +93,8 @@ func TestInteropOptions(t *testing.T) {
 	)
 }
 
-// TestInteropMetrics compares what PCP's tool and ours print of metrics and instances that are named.
+// TestInteropMetrics compares what PCP's tool and ours print of metrics and instances that are
+// named.
 func TestInteropMetrics(t *testing.T) {
 	toolcmp.Lines(t, "pmlogsummary",
 		"pmlogsummary archives/ok-foo sample.bin sample.seconds",

@@ -1,4 +1,5 @@
-// Pmlogsummary prints statistics of the numbers in an archive: of each metric and instance the average, and more on request.
+// Pmlogsummary prints statistics of the numbers in an archive: of each metric and instance the
+// average, and more on request.
 //
 //	pmlogsummary 20261123                     # time averages; those of counters are rates
 //	pmlogsummary -a 20261123 kernel.all.load  # all statistics of a metric

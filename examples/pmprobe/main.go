@@ -1,4 +1,5 @@
-// Pmprobe tells in one line each whether metrics have values, how many, and of which instances: output for scripts.
+// Pmprobe tells in one line each whether metrics have values, how many, and of which instances:
+// output for scripts.
 //
 //	pmprobe -v kernel.all            # with the values
 //	pmprobe -I disk.dev.read         # with the names of the instances
@@ -113,7 +114,8 @@ func (p *probe) listFlag(variable *bool, complaint string) func(string) error {
 	}
 }
 
-// printCounts prints how many PDUs of each kind were sent and received, but for the last, as pmprobe(1) does.
+// printCounts prints how many PDUs of each kind were sent and received, but for the last, as
+// pmprobe(1) does.
 func (p *probe) printCounts() {
 	var line [2]string // received and sent
 	for k := pdu.KindError; k < pdu.KindDescs; k++ {

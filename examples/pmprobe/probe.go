@@ -15,8 +15,8 @@ func (p *probe) printf(format string, args ...any) { fmt.Fprintf(p.out, format, 
 // printName prints the beginning of a line: the name of the metric that it is about.
 func (p *probe) printName(name string) { p.printf("%s ", tool.EscapeName(name)) }
 
-// printError prints the rest of a line: the code and the text of an error, and perhaps the function of the C library whose
-// error it is.
+// printError prints the rest of a line: the code and the text of an error, and perhaps the function
+// of the C library whose error it is.
 func (p *probe) printError(err error, function string) {
 	p.printf("%d %v", int(pdu.FromError(err)), tool.Cause(err))
 	if function != "" {
@@ -69,7 +69,8 @@ func (p *probe) lookup(names []string) ([]pdu.PMID, error) {
 	return ids, nil
 }
 
-// expand returns the names of the metrics at and below the names given. The error of a name is printed at once.
+// expand returns the names of the metrics at and below the names given. The error of a name is
+// printed at once.
 func (p *probe) expand(args []string) (names []string) {
 	if len(args) == 0 {
 		var err error
@@ -153,7 +154,8 @@ func (p *probe) instances(d pdu.InDom) ([]pdu.Instance, error) {
 	return p.pc.Instances(p.ctx, d)
 }
 
-// printSingular prints the instance of a metric without an instance domain, once for its number and once for its name.
+// printSingular prints the instance of a metric without an instance domain, once for its number and
+// once for its name.
 func (p *probe) printSingular() {
 	for _, wanted := range []bool{p.internal, p.external} {
 		if wanted {
@@ -162,7 +164,8 @@ func (p *probe) printSingular() {
 	}
 }
 
-// printInstance prints an instance. Instead of a name that the domain does not have it prints the number.
+// printInstance prints an instance. Instead of a name that the domain does not have it prints the
+// number.
 func (p *probe) printInstance(id pdu.InstID, names tool.InstanceNames) {
 	if p.internal {
 		p.printf(" ?%d", id)

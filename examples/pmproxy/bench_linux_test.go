@@ -23,11 +23,13 @@ type scraped struct {
 	collector time.Duration // of the collector and its agents meanwhile
 }
 
-// BenchmarkInteropScrape scrapes PCP's pmproxy, this one, its view of node_exporter's names, and a real node_exporter in turns, ten scrapes
-// each, and compares the time of the CPUs. It knows the time to a hundredth of a second, so it needs a -benchtime of some 20x.
+// BenchmarkInteropScrape scrapes PCP's pmproxy, this one, its view of node_exporter's names, and a
+// real node_exporter in turns, ten scrapes each, and compares the time of the CPUs. It knows the
+// time to a hundredth of a second, so it needs a -benchtime of some 20x.
 //
-// The ratios "pmproxy" are of a scrape, and "node" of a sample, of all metrics and of the view, to that of node_exporter. The gateways
-// are counted alone; with "+pmcd" what the collector, PCP's with its agents, spends for them is counted too: node_exporter reads the kernel itself.
+// The ratios "pmproxy" are of a scrape, and "node" of a sample, of all metrics and of the view, to
+// that of node_exporter. The gateways are counted alone; with "+pmcd" what the collector, PCP's
+// with its agents, spends for them is counted too: node_exporter reads the kernel itself.
 func BenchmarkInteropScrape(b *testing.B) {
 	exporter := pcptest.Optional(b, "prometheus-node-exporter")
 	for name, header := range map[string]http.Header{

@@ -9,8 +9,9 @@ import (
 	"github.com/pcp-go/pcp/internal/tlsconf"
 )
 
-// A config is what the section pmproxy of a configuration file says that concerns this program. Other settings are ignored: those of a
-// key server, which there is none of, and of the implementation of PCP's pmproxy.
+// A config is what the section pmproxy of a configuration file says that concerns this program.
+// Other settings are ignored: those of a key server, which there is none of, and of the
+// implementation of PCP's pmproxy.
 type config struct {
 	noPCP, noHTTP, noTLS bool // pcp.enabled, http.enabled and secure.enabled are false
 	tls                  tlsconf.Conf
@@ -64,7 +65,8 @@ func (c *config) set(key, value string) error {
 	return nil
 }
 
-// serving is the TLS of the server, nil if there is none: that of the configuration file, or if it has no certificate of tls.conf.
+// serving is the TLS of the server, nil if there is none: that of the configuration file, or if it
+// has no certificate of tls.conf.
 func (c *config) serving() (*tls.Config, error) {
 	if c.noTLS {
 		return nil, nil

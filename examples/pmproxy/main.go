@@ -1,14 +1,16 @@
-// Pmproxy serves the metrics of collectors and archives over HTTP, as Grafana's data source for PCP and scripts request them, and
-// passes PCP's clients on to collectors that they cannot reach themselves: the REST interface and the protocol of PCP's pmproxy,
-// whose options it takes as far as they concern that.
+// Pmproxy serves the metrics of collectors and archives over HTTP, as Grafana's data source for PCP
+// and scripts request them, and passes PCP's clients on to collectors that they cannot reach
+// themselves: the REST interface and the protocol of PCP's pmproxy, whose options it takes as far
+// as they concern that.
 //
 //	go run ./examples/pmproxy -p 44322 --allow web1
 //	curl 'localhost:44322/pmapi/fetch?names=kernel.all.load'
 //	pminfo -h web1@localhost -f kernel.all.load
 //
-// It runs in the foreground, on the loopback interface unless -i says otherwise, and connects to the collector of this computer alone
-// unless --allow names others. With a certificate in tls.conf (PCP_TLSCONF_PATH) or in the configuration file of -c the same port serves
-// TLS as well. There is no key server: -h and -r are taken for the sake of scripts, and logged. With --push, and not
+// It runs in the foreground, on the loopback interface unless -i says otherwise, and connects to
+// the collector of this computer alone unless --allow names others. With a certificate in tls.conf
+// (PCP_TLSCONF_PATH) or in the configuration file of -c the same port serves TLS as well. There is
+// no key server: -h and -r are taken for the sake of scripts, and logged. With --push, and not
 // otherwise, it receives archives that other computers record, see package push.
 package main
 

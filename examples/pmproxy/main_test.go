@@ -188,7 +188,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// What a client hears: bytes of requests that begin so, until the server closes the connection or has replied.
+// What a client hears: bytes of requests that begin so, until the server closes the connection or
+// has replied.
 func dialogue(t *testing.T, path, said string) string {
 	t.Helper()
 	var heard string
@@ -272,7 +273,8 @@ func TestNoPCP(t *testing.T) {
 	}
 }
 
-// With -F the program notes its process identifier and tells the service manager of its states, and it becomes the user of -U or fails.
+// With -F the program notes its process identifier and tells the service manager of its states, and
+// it becomes the user of -U or fails.
 func TestService(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("services of Windows are others")

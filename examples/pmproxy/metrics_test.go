@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// /metrics is of a format and of a view by what the request asks for; what has parameters of pmproxy is as pmproxy has it.
+// /metrics is of a format and of a view by what the request asks for; what has parameters of
+// pmproxy is as pmproxy has it.
 func TestInteropMetrics(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"linux"}})
 	port := pcptest.FreePort(t)

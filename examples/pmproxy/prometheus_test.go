@@ -42,7 +42,8 @@ var dashboardMetrics = strings.Fields(`kernel_all_load mem_util_free mem_util_ca
 	disk_dev_read_rawactive disk_dev_write_rawactive disk_dev_read disk_dev_write
 	disk_dev_read_bytes disk_dev_write_bytes disk_dev_avactive`)
 
-// A real Prometheus scrapes the program in all of its views without an error, and its rates are those of pmval.
+// A real Prometheus scrapes the program in all of its views without an error, and its rates are
+// those of pmval.
 func TestInteropPrometheus(t *testing.T) {
 	program := pcptest.Optional(t, "prometheus")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux", "sample"}})

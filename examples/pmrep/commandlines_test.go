@@ -18,7 +18,8 @@ var (
 // oneOf is how many command lines there are for each that the usual test runs.
 const oneOf = 50
 
-// TestInteropCommandLines compares what pmrep and the real one write, for the command lines in testdata/pmrep.lines.
+// TestInteropCommandLines compares what pmrep and the real one write, for the command lines in
+// testdata/pmrep.lines.
 func TestInteropCommandLines(t *testing.T) {
 	const archives = "/var/lib/pcp/testsuite/archives"
 	pcptest.Need(t, "pmcd", "pmrep", archives)

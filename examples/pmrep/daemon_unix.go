@@ -13,15 +13,17 @@ import (
 )
 
 const (
-	// inDaemon is set, to the process that has started it, in the environment of the process that goes on in the background.
+	// inDaemon is set, to the process that has started it, in the environment of the process that
+	// goes on in the background.
 	inDaemon = "PMREP_IN_DAEMON"
 
 	// startFile is the descriptor on which that process says that it has written the headers.
 	startFile = 3
 )
 
-// daemonize starts the program again in a session of its own, and returns parent in the process that was started first when the
-// other one has called started, or has ended, with its status as an error. In the other one it returns started.
+// daemonize starts the program again in a session of its own, and returns parent in the process
+// that was started first when the other one has called started, or has ended, with its status as an
+// error. In the other one it returns started.
 func daemonize() (parent bool, started func() error, err error) {
 	if os.Getenv(inDaemon) == strconv.Itoa(os.Getppid()) {
 		os.Unsetenv(inDaemon)

@@ -1,5 +1,6 @@
-// Pmrep reports the values of metrics in columns, of a collector or of archives: as text or as CSV. Options,
-// configuration files, output and exit status are those of pmrep(1) of PCP, which can also write archives. By the name of pcp2csv it writes CSV.
+// Pmrep reports the values of metrics in columns, of a collector or of archives: as text or as CSV.
+// Options, configuration files, output and exit status are those of pmrep(1) of PCP, which can also
+// write archives. By the name of pcp2csv it writes CSV.
 //
 //	pmrep -p -t 5 kernel.all.load disk.dev.read
 //	pmrep -a 20261123 -S @10:00 -T @11:00 :vmstat
@@ -85,8 +86,8 @@ func signalled() (context.Context, func()) {
 	return ctx, func() { signal.Stop(signals) }
 }
 
-// endOf is the error with which the program ends. Signals, and a reader of its output that has gone, are none. After an interrupt
-// there is a newline, since terminals show ^C.
+// endOf is the error with which the program ends. Signals, and a reader of its output that has
+// gone, are none. After an interrupt there is a newline, since terminals show ^C.
 func endOf(ctx context.Context, err error) error {
 	if s, ok := errors.AsType[errSignal](context.Cause(ctx)); ok {
 		if s.Signal == os.Interrupt {

@@ -12,11 +12,12 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool/report"
 )
 
-// oneOfSets is how many of the sets of metrics that PCP ships there are for each of which the usual test compares a report.
+// oneOfSets is how many of the sets of metrics that PCP ships there are for each of which the usual
+// test compares a report.
 const oneOfSets = 12
 
-// TestInteropShippedSets reads the sets of metrics that PCP ships, and compares what is reported of them with the report of the
-// real pmrep.
+// TestInteropShippedSets reads the sets of metrics that PCP ships, and compares what is reported of
+// them with the report of the real pmrep.
 func TestInteropShippedSets(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmrep", "/etc/pcp/pmrep", "/var/lib/pcp/testsuite/archives")
 	t.Setenv("PATH", "/usr/bin"+string(filepath.ListSeparator)+os.Getenv("PATH")) // for the Python of the system
@@ -47,7 +48,8 @@ func TestInteropShippedSets(t *testing.T) {
 	}
 }
 
-// shippedSet compares reports of a set: its headers, rows of a collector, with the process 1 for sets of processes, and rows of archives.
+// shippedSet compares reports of a set: its headers, rows of a collector, with the process 1 for
+// sets of processes, and rows of archives.
 func shippedSet(t *testing.T, r *toolcmp.Runner, set string, vars map[string]string) {
 	table := filepath.Join(t.TempDir(), "lines")
 	text := strings.ReplaceAll(`%env PCP_DERIVED_CONFIG=/etc/pcp/derived
@@ -77,7 +79,8 @@ pmrep -h $H -t .5 -s 3 LIMIT:SET
 	}
 }
 
-// BenchmarkInteropVMStat reports :vmstat of an archive, with our pmrep and PCP's. The time of a sample includes its share of the start.
+// BenchmarkInteropVMStat reports :vmstat of an archive, with our pmrep and PCP's. The time of a
+// sample includes its share of the start.
 func BenchmarkInteropVMStat(b *testing.B) {
 	const archive, samples = "/var/lib/pcp/testsuite/archives/pcp-zeroconf", 3000
 	pcptest.Need(b, "pmrep", "/etc/pcp/pmrep", "/var/lib/pcp/testsuite/archives")

@@ -14,8 +14,8 @@ const (
 	headerLines = 3
 )
 
-// headerRows is how many rows there are below a header: as many as fit on the terminal. PCP's pmstat counts on where there is not even
-// room for the header, too.
+// headerRows is how many rows there are below a header: as many as fit on the terminal. PCP's
+// pmstat counts on where there is not even room for the header, too.
 func headerRows() int {
 	_, height, err := terminal.Size(os.Stdout)
 	if err != nil || height == 0 {
@@ -24,9 +24,9 @@ func headerRows() int {
 	return height - headerLines
 }
 
-// printHeader prints the time of the sample before the rows and the titles of the columns. The second line of titles for several
-// sources, whose rows have no column for buffers, is that of PCP's pmstat: their columns "buff" and "cache" are of free and
-// cached memory.
+// printHeader prints the time of the sample before the rows and the titles of the columns. The
+// second line of titles for several sources, whose rows have no column for buffers, is that of
+// PCP's pmstat: their columns "buff" and "cache" are of free and cached memory.
 func (r *report) printHeader() {
 	at := r.sources[0].time.Add(time.Second / 2).Truncate(time.Second)
 	fmt.Fprintf(r.out, "@ %s\n", at.In(r.Location).Format(tool.CtimeLayout))

@@ -1,5 +1,5 @@
-// Pmstat prints how busy hosts are, one line for each sample: load, memory, swapping, disks and processors. Options, output
-// and exit status are those of pmstat(1) of PCP.
+// Pmstat prints how busy hosts are, one line for each sample: load, memory, swapping, disks and
+// processors. Options, output and exit status are those of pmstat(1) of PCP.
 package main
 
 import (
@@ -81,7 +81,8 @@ func run(ctx context.Context, c *command) error {
 	return r.print(ctx)
 }
 
-// parse parses the command line. What is wrong with operands and -P is reported after what is wrong with other options.
+// parse parses the command line. What is wrong with operands and -P is reported after what is wrong
+// with other options.
 func (c *command) parse() error {
 	operands, err := c.Parse(os.Args[1:])
 	exit, failed := errors.AsType[*tool.ExitError](err)
@@ -170,7 +171,8 @@ func printNoMetrics(names ...string) {
 	}
 }
 
-// setMode has all archives read at the interval, from the origin on. Like PCP's pmstat it steps by whole milliseconds.
+// setMode has all archives read at the interval, from the origin on. Like PCP's pmstat it steps by
+// whole milliseconds.
 func (c *command) setMode(ctx context.Context, sources []*source) error {
 	step := c.Interval.Truncate(time.Millisecond)
 	for _, s := range sources {
@@ -203,8 +205,9 @@ func (c *command) reportOpenError(err error) {
 	c.Report(exit.WithMessage(fmt.Sprintf("pmstat: Cannot create fetchgroup: %v\n", tool.Cause(err))))
 }
 
-// samples is the number of samples to print, 0 for no end: that of -s, or those before the time of -T if they are more. The
-// interval has the precision of PCP's pmstat, which finds 9 samples of 0.3 seconds in 3 seconds.
+// samples is the number of samples to print, 0 for no end: that of -s, or those before the time of
+// -T if they are more. The interval has the precision of PCP's pmstat, which finds 9 samples of 0.3
+// seconds in 3 seconds.
 func (c *command) samples() int {
 	n := max(c.Samples, 0)
 	if c.FinishGiven {

@@ -120,8 +120,8 @@ func (s *source) describe(ctx context.Context, names []string) map[string]pdu.De
 	return known
 }
 
-// add makes a metric of a row from one of the source, and reports whether that fits: it is a number, with the instance and the
-// units that are needed.
+// add makes a metric of a row from one of the source, and reports whether that fits: it is a
+// number, with the instance and the units that are needed.
 func (s *source) add(ctx context.Context, m int, d pdu.Desc) bool {
 	if d.Type < 0 || d.Type > pdu.TypeDouble || (m == load) != (d.InDom != pdu.NoInDom) {
 		return false

@@ -70,7 +70,8 @@ func (r *report) endError() error {
 	return nil
 }
 
-// await waits for the next sample: one of an archive at once, except with -P. again is true if the header comes once more instead.
+// await waits for the next sample: one of an archive at once, except with -P. again is true if the
+// header comes once more instead.
 func (r *report) await(ctx context.Context) (again bool, err error) {
 	if r.control != nil {
 		return r.awaitStep(ctx)

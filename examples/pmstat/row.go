@@ -7,7 +7,8 @@ import (
 
 const nodeWidth = 7
 
-// printRow prints the row of a source's latest sample, after the name of the host if there are several.
+// printRow prints the row of a source's latest sample, after the name of the host if there are
+// several.
 func (r *report) printRow(s *source) {
 	if v, ok := s.loadAverage(); ok {
 		fmt.Fprintf(r.out, " %7.2f", v)

@@ -258,7 +258,8 @@ func addOptions(s *scripted.Suite) {
 	}
 }
 
-// addArchive adds cases with the recorded archive. It begins at 05:12:04 and has a gap in the middle.
+// addArchive adds cases with the recorded archive. It begins at 05:12:04 and has a gap in the
+// middle.
 func addArchive(s *scripted.Suite) {
 	for _, args := range []string{"-t 1", "-t 1 -x", "-t 0.5 -l", "-t 1 -s 3 -z", "-t 1 -s 3 -Z EST5EDT", "-t 2.5 -s 3", "-s 1", "-s 2 -S 3 -t 1", "-S 2 -T 8 -t 1",
 		"-A 2sec -t 2 -s 2", "-O -3 -t 1", "-O -3 -t 1 -s 2", "-T 3 -t 0.3", "-T -1 -t 2", "-t 1 -s 2 -P", "-t 1hour -s 2", "-t 1 -S foo", "-t 1 -A foo",

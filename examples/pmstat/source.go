@@ -90,8 +90,8 @@ func (s *source) loadAverage() (v float64, ok bool) {
 	return v, err == nil
 }
 
-// numberOf is the value of a metric as it is printed: memory in Kbyte, a counter as its rate per second. ok is false if there is
-// none, or if it is less than 0 or too great for a T.
+// numberOf is the value of a metric as it is printed: memory in Kbyte, a counter as its rate per
+// second. ok is false if there is none, or if it is less than 0 or too great for a T.
 func numberOf[T uint32 | uint64](s *source, m int) (v T, ok bool) {
 	a, ok := s.value(&s.now, m)
 	if !ok {

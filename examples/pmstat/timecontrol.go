@@ -8,8 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// followTimeControl has a time control server say when samples are fetched, and which. It is the last source whose position the
-// server sets, as with PCP's pmstat: other archives are read record by record.
+// followTimeControl has a time control server say when samples are fetched, and which. It is the
+// last source whose position the server sets, as with PCP's pmstat: other archives are read record
+// by record.
 func (r *report) followTimeControl(ctx context.Context) (err error) {
 	if r.control, err = r.TimeControl(ctx, r.sources[len(r.sources)-1].pc, r.Interval); err != nil {
 		return err
@@ -33,8 +34,9 @@ func (r *report) obey(e timecontrol.Event) {
 	r.out.Flush()
 }
 
-// awaitStep waits until the server wants a sample. again is true if the header is printed once more before: that takes a step of
-// the server. Beyond the end there are no samples until the server is at another position.
+// awaitStep waits until the server wants a sample. again is true if the header is printed once more
+// before: that takes a step of the server. Beyond the end there are no samples until the server is
+// at another position.
 func (r *report) awaitStep(ctx context.Context) (again bool, err error) {
 	for {
 		if err := r.control.Next(ctx); err != nil {

@@ -15,8 +15,8 @@ import (
 
 const controlledArchive = "testdata/archive/host" // of ten seconds, with a gap
 
-// runControlled runs a program, on the archive if not with -h, with a server that does commands. It returns what the program
-// has sent too.
+// runControlled runs a program, on the archive if not with -h, with a server that does commands. It
+// returns what the program has sent too.
 func runControlled(t *testing.T, program, args, commands string) (r pcptest.Output, log []string) {
 	t.Helper()
 	server := timeserver.New(t)
@@ -82,7 +82,8 @@ new timezone: CET-1 (here)
 // Ours has no rate when time goes back.
 var rowsBack = regexp.MustCompile(`(?m)^((?: +\S+){5})(?: +[0-9?KM]+){6}((?: +\?){3,5})$`)
 
-// TestInteropTimeControl has the same server step PCP's pmstat and ours, and compares what they print and what they send.
+// TestInteropTimeControl has the same server step PCP's pmstat and ours, and compares what they
+// print and what they send.
 func TestInteropTimeControl(t *testing.T) {
 	pcptest.Need(t, "pmstat")
 	ours := pcptest.Build(t, "./examples/pmstat")
@@ -120,8 +121,9 @@ func TestInteropTimeControl(t *testing.T) {
 	}
 }
 
-// TestInteropTimeControlZone compares what both print in zones. What they send may differ: after a message with a zone PCP's
-// pmstat uses memory that it has freed, and may acknowledge the next step with the position of the one before.
+// TestInteropTimeControlZone compares what both print in zones. What they send may differ: after a
+// message with a zone PCP's pmstat uses memory that it has freed, and may acknowledge the next step
+// with the position of the one before.
 func TestInteropTimeControlZone(t *testing.T) {
 	pcptest.Need(t, "pmstat")
 	const commands = "step 0,step 1,zone,step 2,step 3,step 4"

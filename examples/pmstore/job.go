@@ -89,7 +89,8 @@ func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) err
 	return nil
 }
 
-// store stores a value in the instances that have one, or in all that were selected if none has one.
+// store stores a value in the instances that have one, or in all that were selected if none has
+// one.
 func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, selected []pdu.InstID, v pdu.Atom) (*pdu.Result, error) {
 	w := pdu.ResultWriter{Limit: pmapi.MaxStore}
 	w.Begin(old.PMID)
@@ -111,8 +112,9 @@ func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, se
 	return r, pc.StoreResult(ctx, r)
 }
 
-// selectInstances makes fetches return the instances that the options name, and returns them. Without the option it
-// returns, if they are needed, all there are, also with their names; those of a singular metric are one.
+// selectInstances makes fetches return the instances that the options name, and returns them.
+// Without the option it returns, if they are needed, all there are, also with their names; those of
+// a singular metric are one.
 func (j *job) selectInstances(ctx context.Context, pc *pmapi.Context, d pdu.Desc) (ids []pdu.InstID, all []pdu.Instance, err error) {
 	insts, err := tool.SelectInstances(ctx, pc, d.InDom, j.insts)
 	switch {

@@ -17,7 +17,8 @@ var row = regexp.MustCompile(`(?m)^(\d\d:\d\d:| +\d+\.\d\d ).*\n`)
 
 const archives = "/var/lib/pcp/testsuite/archives/"
 
-// TestInteropStarted has PCP's tools start our server, with -g, and compares what they print with what they print without one.
+// TestInteropStarted has PCP's tools start our server, with -g, and compares what they print with
+// what they print without one.
 func TestInteropStarted(t *testing.T) {
 	pcptest.Need(t, "pmval", "pmstat", archives)
 	path := filepath.Dir(pcptest.Build(t, "./examples/pmtime")) + string(os.PathListSeparator) + os.Getenv("PATH")

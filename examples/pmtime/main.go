@@ -1,5 +1,6 @@
-// Pmtime steps programs through time together: those that are started with -p and its port, or that start it, with -g. It is a
-// time control server as PCP's pmtime is, but has no window: options say what its buttons would.
+// Pmtime steps programs through time together: those that are started with -p and its port, or that
+// start it, with -g. It is a time control server as PCP's pmtime is, but has no window: options say
+// what its buttons would.
 package main
 
 import (
@@ -107,7 +108,8 @@ func run(ctx context.Context, c *command, args []string) error {
 	return nil
 }
 
-// listen listens on the port of -p, or on the first free one, which it prints for the program that has started this one.
+// listen listens on the port of -p, or on the first free one, which it prints for the program that
+// has started this one.
 func (c *command) listen() (net.Listener, error) {
 	if c.port != 0 {
 		return net.Listen("tcp4", address(c.port))
@@ -128,5 +130,6 @@ func (c *command) listen() (net.Listener, error) {
 	}
 }
 
-// address is that of a port on this computer alone: everybody who can connect can stop the programs.
+// address is that of a port on this computer alone: everybody who can connect can stop the
+// programs.
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

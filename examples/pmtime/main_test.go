@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestStarted has our tools start the server, and compares the rows that they print with what they print without.
+// TestStarted has our tools start the server, and compares the rows that they print with what they
+// print without.
 func TestStarted(t *testing.T) {
 	env := []string{"PATH=" + filepath.Dir(pcptest.Build(t, "./examples/pmtime")) + string(os.PathListSeparator) + os.Getenv("PATH")}
 	for _, tt := range []struct{ tool, args string }{

@@ -1,5 +1,5 @@
-// Pmtop shows how busy a host is on a full screen: its processors, memory, disks and network interfaces, and any other metrics,
-// live or as an archive has recorded them.
+// Pmtop shows how busy a host is on a full screen: its processors, memory, disks and network
+// interfaces, and any other metrics, live or as an archive has recorded them.
 //
 //	pmtop -h web1                          # press h for help, q to quit
 //	pmtop -a 20261123 -S @09:00 -t 1min    # what was recorded; with the cursor keys back and forth

@@ -52,8 +52,9 @@ type job struct {
 	quiet   bool
 }
 
-// run returns the status that the manual promises: 0 whatever happens, but with -e that of the command, 128 and the
-// number of the signal if one ended it. C's pmtrace returns the low byte of a wait status, 0 for any exit.
+// run returns the status that the manual promises: 0 whatever happens, but with -e that of the
+// command, 128 and the number of the signal if one ended it. C's pmtrace returns the low byte of a
+// wait status, 0 for any exit.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	if build.Asked(args) {
 		io.WriteString(out, build.Text("pmtrace"))
@@ -130,7 +131,8 @@ func (j *job) options() *getopt.Set {
 	}}
 }
 
-// do makes the calls. what names the one that failed, or else all; it is empty if the command ran untraced.
+// do makes the calls. what names the one that failed, or else all; it is empty if the command ran
+// untraced.
 func (j *job) do(ctx context.Context, s *trace.Session, errs io.Writer) (what string, status int, err error) {
 	switch j.kind {
 	case trace.KindCounter:

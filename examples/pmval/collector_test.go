@@ -10,10 +10,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// The metrics of the scripted collector are named for what they do, after a letter for their semantics: "c." for counters,
-// "v." for others. They are doubles unless the name says more. A step of a metric is its values at one fetch: a number, or
-// []float64 for the instances from 0 on, of which those that are not numbers have no value; nil for no value; or an error.
-// After the last step it is repeated.
+// The metrics of the scripted collector are named for what they do, after a letter for their
+// semantics: "c." for counters, "v." for others. They are doubles unless the name says more. A step
+// of a metric is its values at one fetch: a number, or []float64 for the instances from 0 on, of
+// which those that are not numbers have no value; nil for no value; or an error. After the last
+// step it is repeated.
 
 const again = pdu.ErrAgain
 

@@ -141,7 +141,8 @@ func TestInteropLoss(t *testing.T) {
 	}
 }
 
-// runUntilLoss runs a program until it has printed some rows, and ends its pmcd. Equal rows in the output become one.
+// runUntilLoss runs a program until it has printed some rows, and ends its pmcd. Equal rows in the
+// output become one.
 func runUntilLoss(t *testing.T, program, metric string) result {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

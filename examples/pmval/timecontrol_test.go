@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropTimeControl has the same server step PCP's pmval and ours, and compares what they print and what they send.
+// TestInteropTimeControl has the same server step PCP's pmval and ours, and compares what they
+// print and what they send.
 func TestInteropTimeControl(t *testing.T) {
 	const archives = "/var/lib/pcp/testsuite/archives/"
 	pcptest.Need(t, "pmval", archives)

@@ -1,5 +1,5 @@
-// Trivial is an agent with one metric, the counterpart of PCP's pmdatrivial, which knows pipes alone: this one has the
-// options for sockets too.
+// Trivial is an agent with one metric, the counterpart of PCP's pmdatrivial, which knows pipes
+// alone: this one has the options for sockets too.
 //
 //	go build ./examples/trivial
 //	sudo ./trivial --install /var/lib/pcp/pmdas/trivial && cd /var/lib/pcp/pmdas/trivial && sudo ./Install

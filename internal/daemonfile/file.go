@@ -16,10 +16,10 @@ const fileMode = 0o644
 // maxTries is how often a name is cleared for a new file while somebody else puts files there.
 const maxTries = 1000
 
-// Rotate creates a file, open for appending. What has its name, which may be a link or a FIFO, is renamed to end in
-// ".prev"; but a directory or a disk is an error. A device such as /dev/null or a terminal is opened as it is, without
-// waiting, and so is a device or a pipe to which a link leads, such as /dev/stdout, unless others may write to the
-// directory of the link.
+// Rotate creates a file, open for appending. What has its name, which may be a link or a FIFO, is
+// renamed to end in ".prev"; but a directory or a disk is an error. A device such as /dev/null or a
+// terminal is opened as it is, without waiting, and so is a device or a pipe to which a link leads,
+// such as /dev/stdout, unless others may write to the directory of the link.
 func Rotate(path string) (*os.File, error) {
 	f, err := create(path, entry.rename)
 	if err != nil {
@@ -37,7 +37,8 @@ type File struct {
 	entry entry
 }
 
-// CreatePID creates a file with the identifier of this process, in the place of one of a process that was killed.
+// CreatePID creates a file with the identifier of this process, in the place of one of a process
+// that was killed.
 func CreatePID(path string) (*File, error) {
 	f, err := Create(path)
 	if err != nil {
@@ -113,8 +114,8 @@ type entry struct {
 	own  fs.FileInfo // of the file that this process has created; nil if it has not
 }
 
-// openEntry opens the directory of a path. The dot has the system refuse what is no directory before it opens it:
-// a FIFO would wait for its other end.
+// openEntry opens the directory of a path. The dot has the system refuse what is no directory
+// before it opens it: a FIFO would wait for its other end.
 func openEntry(path string) (entry, error) {
 	dir, name := filepath.Split(path)
 	if path == "" {
@@ -132,7 +133,8 @@ func openEntry(path string) (entry, error) {
 
 func (e entry) close() error { return e.dir.Close() }
 
-// clear makes room for a file with the function how. What nobody can want to be replaced stays, with an error.
+// clear makes room for a file with the function how. What nobody can want to be replaced stays,
+// with an error.
 func (e entry) clear(how func(entry) error) error {
 	info, err := e.dir.Lstat(e.name)
 	switch {

@@ -19,9 +19,9 @@ func (e entry) shared() bool {
 	return !ok || info.Mode()&others != 0 || st.Uid != 0 && int(st.Uid) != os.Geteuid()
 }
 
-// openSpecial opens the entry if it is a device for characters, or the target of a link if that is no regular file and
-// only this user or root can have made the link; else it returns nil. It does not wait for a terminal's line, nor for a
-// reader of a pipe.
+// openSpecial opens the entry if it is a device for characters, or the target of a link if that is
+// no regular file and only this user or root can have made the link; else it returns nil. It does
+// not wait for a terminal's line, nor for a reader of a pipe.
 func (e entry) openSpecial(path string) (*os.File, error) {
 	info, err := e.dir.Lstat(e.name)
 	switch {
@@ -57,8 +57,8 @@ func writeTo(f *os.File, err error) (*os.File, error) {
 	return f, nil
 }
 
-// truncateOwn empties a file that this user has in a directory in which only others can create files. It returns nil
-// if the entry is not that.
+// truncateOwn empties a file that this user has in a directory in which only others can create
+// files. It returns nil if the entry is not that.
 func (e entry) truncateOwn() *os.File {
 	f, err := e.dir.OpenFile(e.name, os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -49,8 +49,8 @@ func (v victim) check(t *testing.T) {
 	}
 }
 
-// plant puts links to the victim in the place of a file over and over, until the test ends. In its turns it leaves
-// room for the file, or exchanges it.
+// plant puts links to the victim in the place of a file over and over, until the test ends. In its
+// turns it leaves room for the file, or exchanges it.
 func (v victim) plant(t *testing.T, path string) {
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -241,8 +241,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestDevice: a device stays where it is, and so does a link to one if nobody else can have made it. A daemon that root
-// starts with -l /dev/null would otherwise remove that for all processes.
+// TestDevice: a device stays where it is, and so does a link to one if nobody else can have made
+// it. A daemon that root starts with -l /dev/null would otherwise remove that for all processes.
 func TestDevice(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -279,7 +279,8 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// TestPipe: a log may be a pipe to which a link leads, as /dev/stdout does; without a reader it is refused at once.
+// TestPipe: a log may be a pipe to which a link leads, as /dev/stdout does; without a reader it is
+// refused at once.
 func TestPipe(t *testing.T) {
 	dir := t.TempDir()
 	fifo, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "link")
@@ -315,7 +316,8 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestOthersDirectory: a user who cannot create files in a directory empties its own log there, and nothing else.
+// TestOthersDirectory: a user who cannot create files in a directory empties its own log there, and
+// nothing else.
 func TestOthersDirectory(t *testing.T) {
 	const file = "DAEMONFILE_TEST_FILE"
 	if path := os.Getenv(file); path != "" { // as that user

@@ -13,8 +13,8 @@ type Log struct {
 	*os.File
 }
 
-// OpenLog creates a log file and writes the first lines of pmOpenLog(3) to it. An older file of the name is kept, see
-// Rotate.
+// OpenLog creates a log file and writes the first lines of pmOpenLog(3) to it. An older file of the
+// name is kept, see Rotate.
 func OpenLog(path, program string) (*Log, error) {
 	f, err := Rotate(path)
 	if err != nil {
@@ -37,15 +37,16 @@ func StartLog(w io.Writer, program string) error {
 	return err
 }
 
-// Redirect makes the file the standard output and standard error of the process, also for the run time and for child
-// processes. On systems without a way to do so it replaces os.Stdout and os.Stderr alone.
+// Redirect makes the file the standard output and standard error of the process, also for the run
+// time and for child processes. On systems without a way to do so it replaces os.Stdout and
+// os.Stderr alone.
 func (l *Log) Redirect() error { return errors.Join(redirect(1, l.File), l.RedirectStderr()) }
 
 // RedirectStderr is Redirect of standard error alone.
 func (l *Log) RedirectStderr() error { return redirect(2, l.File) }
 
-// Text returns what the log holds so far. It is that of this log even if another file has its name by now. A device
-// holds nothing.
+// Text returns what the log holds so far. It is that of this log even if another file has its name
+// by now. A device holds nothing.
 func (l *Log) Text() ([]byte, error) {
 	info, err := l.Stat()
 	if err != nil || !info.Mode().IsRegular() {

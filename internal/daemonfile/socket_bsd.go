@@ -11,8 +11,8 @@ import (
 
 var processUmask sync.Mutex
 
-// listenAs listens with the umask of the socket, which is that of the whole process for a moment. The system knows no
-// rights of a thread: the socket stays this process' own.
+// listenAs listens with the umask of the socket, which is that of the whole process for a moment.
+// The system knows no rights of a thread: the socket stays this process' own.
 func (s Socket) listenAs(*User) (net.Listener, error) {
 	processUmask.Lock()
 	defer processUmask.Unlock()

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenAs listens with the umask of the socket and the rights of a user, if not nil. Both hold for its thread alone,
-// which ends with it, so that what other goroutines create meanwhile is as always.
+// listenAs listens with the umask of the socket and the rights of a user, if not nil. Both hold for
+// its thread alone, which ends with it, so that what other goroutines create meanwhile is as
+// always.
 func (s Socket) listenAs(user *User) (l net.Listener, err error) {
 	onThread(func() {
 		if unix.Unshare(unix.CLONE_FS) != nil {
@@ -46,8 +47,8 @@ func (u *User) useRights() error {
 
 var processUmask sync.Mutex
 
-// onThread runs a function on a thread that ends with it. It is never the first thread, which shows its umask and
-// directory as those of the process.
+// onThread runs a function on a thread that ends with it. It is never the first thread, which shows
+// its umask and directory as those of the process.
 func onThread(f func()) {
 	done := make(chan struct{})
 	go func() {

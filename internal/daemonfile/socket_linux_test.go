@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestListenAlone: the umask of a socket is not that of the files which other goroutines create meanwhile, nor are they
-// another user's.
+// TestListenAlone: the umask of a socket is not that of the files which other goroutines create
+// meanwhile, nor are they another user's.
 func TestListenAlone(t *testing.T) {
 	can := make(chan error)
 	go func() {
@@ -74,7 +74,8 @@ func TestListenAlone(t *testing.T) {
 
 const withoutUnshare = "DAEMONFILE_TEST_WITHOUT_UNSHARE"
 
-// TestListenWithoutUnshare runs TestListen in a process that may not call unshare(2), as in some containers.
+// TestListenWithoutUnshare runs TestListen in a process that may not call unshare(2), as in some
+// containers.
 func TestListenWithoutUnshare(t *testing.T) {
 	if os.Getenv(withoutUnshare) != "" {
 		if err := unix.Unshare(unix.CLONE_FS); err != unix.EPERM {

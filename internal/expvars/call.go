@@ -20,7 +20,8 @@ const (
 	MaxText     = 1 << 20                // bytes of the text of a variable
 )
 
-// Calls are calls of the program's code: of variables whose types are not expvar's own. One goroutine at a time may use them.
+// Calls are calls of the program's code: of variables whose types are not expvar's own. One
+// goroutine at a time may use them.
 type Calls struct {
 	Timeout time.Duration    // how long a call is waited for; 0: CallTimeout
 	running map[string]*call // that have not returned, by path
@@ -40,8 +41,8 @@ var ErrHangs = fmt.Errorf("expvar: a call of the program's code takes too long: 
 // ErrText is a text that is no good.
 var ErrText = errors.New("expvar: the text of a variable is not JSON, or too long")
 
-// Value is the value of a variable of any type, whose text is JSON, with numbers as json.Number. The path tells variables
-// apart: while a call of the same path has not returned there is no other.
+// Value is the value of a variable of any type, whose text is JSON, with numbers as json.Number.
+// The path tells variables apart: while a call of the same path has not returned there is no other.
 func (c *Calls) Value(ctx context.Context, path string, v expvar.Var) (any, error) {
 	text, err := c.text(ctx, path, v)
 	if err != nil {

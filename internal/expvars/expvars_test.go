@@ -60,7 +60,8 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// A request that is given up does not spoil the next one's, while what it has called returns in time.
+// A request that is given up does not spoil the next one's, while what it has called returns in
+// time.
 func TestCallsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Calls

@@ -1,5 +1,5 @@
-// Package expvars reads the variables of package expvar as metrics of PCP need it: names, and texts by code of the program
-// that may panic or hang.
+// Package expvars reads the variables of package expvar as metrics of PCP need it: names, and texts
+// by code of the program that may panic or hang.
 package expvars
 
 import (
@@ -19,8 +19,8 @@ func Printable(key string) string {
 	return cmp.Or(s, "_")
 }
 
-// Component is a key as a component of a name: "_" stands for all but letters, digits and "_", and there is an "x" before it
-// if it does not begin with a letter.
+// Component is a key as a component of a name: "_" stands for all but letters, digits and "_", and
+// there is an "x" before it if it does not begin with a letter.
 func Component(key string) string {
 	s := strings.Map(func(r rune) rune {
 		if 'a' <= r|0x20 && r|0x20 <= 'z' && r < 0x80 || '0' <= r && r <= '9' || r == '_' {

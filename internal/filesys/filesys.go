@@ -1,5 +1,5 @@
-// Package filesys copies files, and has the system write names to the disk, so that nothing is lost in a crash after the
-// original was removed.
+// Package filesys copies files, and has the system write names to the disk, so that nothing is lost
+// in a crash after the original was removed.
 package filesys
 
 import (
@@ -26,8 +26,9 @@ func SyncDir(dir string) error {
 	return err
 }
 
-// Copy makes a file that there is not yet, with the permissions of another and what convert writes of its bytes; nil
-// writes them as they are. The file is on the disk then, but for its name; see SyncDir. After an error it is gone.
+// Copy makes a file that there is not yet, with the permissions of another and what convert writes
+// of its bytes; nil writes them as they are. The file is on the disk then, but for its name; see
+// SyncDir. After an error it is gone.
 func Copy(ctx context.Context, to string, in fs.File, convert func(w io.Writer, r io.Reader) error) error {
 	info, err := in.Stat()
 	if err != nil {

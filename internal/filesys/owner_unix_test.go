@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/internal/filesys"
 )
 
-// TestSetOwner gives a file the permissions of another, and for root the owner; for others, that of root is not an error.
+// TestSetOwner gives a file the permissions of another, and for root the owner; for others, that of
+// root is not an error.
 func TestSetOwner(t *testing.T) {
 	dir := t.TempDir()
 	path, like := filepath.Join(dir, "file"), filepath.Join(dir, "like")

@@ -1,4 +1,5 @@
-// Package folio reads and writes archive folios: the files, such as mkaf makes, that name archives which belong together.
+// Package folio reads and writes archive folios: the files, such as mkaf makes, that name archives
+// which belong together.
 package folio
 
 import (

@@ -1,5 +1,5 @@
-// Package getopt parses command lines as PCP's tools do, that is as getopt_long of the GNU C library does, and
-// prints their usage messages. A program is a table:
+// Package getopt parses command lines as PCP's tools do, that is as getopt_long of the GNU C
+// library does, and prints their usage messages. A program is a table:
 //
 //	s := getopt.Set{
 //		Program: "pmx",

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/internal/spelling"
 )
 
-// An Option is a line of a program's table of options. One with a Heading and nothing else starts a part of the usage
-// message.
+// An Option is a line of a program's table of options. One with a Heading and nothing else starts a
+// part of the usage message.
 type Option struct {
 	Short byte   // its letter; 0 if it has none
 	Long  string // its name; empty if it has none
@@ -17,8 +17,8 @@ type Option struct {
 	Help  string // what it does; the usage message leaves out an option without
 	Forms string // how the usage message writes it, if not as its letter, name and argument say
 	Exact bool   // its name cannot be abbreviated, so that an option of ours does not make those of PCP's tool ambiguous
-	// Set is called when the option is given, with its argument if it has one. Its error is an error of the command
-	// line.
+	// Set is called when the option is given, with its argument if it has one. Its error is an
+	// error of the command line.
 	Set func(value string) error
 
 	Heading string
@@ -51,22 +51,24 @@ type Set struct {
 	Program  string // its name in messages
 	Synopsis string // what follows its name in the first line of the usage message
 	Options  []Option
-	// InOrder ends the options at the first operand; otherwise options and operands may come mixed. Tools set it if
-	// the environment has POSIXLY_CORRECT.
+	// InOrder ends the options at the first operand; otherwise options and operands may come mixed.
+	// Tools set it if the environment has POSIXLY_CORRECT.
 	InOrder bool
-	// Letters takes what begins with two dashes for letters too, "--help" for -- -h -e -l -p, as getopt(3) does. Such a
-	// program has no long names.
+	// Letters takes what begins with two dashes for letters too, "--help" for -- -h -e -l -p, as
+	// getopt(3) does. Such a program has no long names.
 	Letters bool
-	// Fail gets each error when it is found, between the calls of Set, and Parse returns none; nil has Parse return all.
+	// Fail gets each error when it is found, between the calls of Set, and Parse returns none; nil
+	// has Parse return all.
 	Fail func(err error)
 }
 
-// Parse calls Set of each option in args, in their order, and returns the operands: the other words. The name of the
-// program is not in args. All options are parsed, even after an error. A program prints the errors with Report.
+// Parse calls Set of each option in args, in their order, and returns the operands: the other
+// words. The name of the program is not in args. All options are parsed, even after an error. A
+// program prints the errors with Report.
 //
-// "-abc" is "-a -b -c" unless a takes an argument; that of a short option may follow in the same word or be the next.
-// "--name=value" and "--name value" are the same; a long name may be abbreviated as long as no other begins so. "--" ends
-// the options, and "-" is none.
+// "-abc" is "-a -b -c" unless a takes an argument; that of a short option may follow in the same
+// word or be the next. "--name=value" and "--name value" are the same; a long name may be
+// abbreviated as long as no other begins so. "--" ends the options, and "-" is none.
 func (s *Set) Parse(args []string) (operands []string, errs []error) {
 	p := parser{opts: s, args: args, alone: len(args) == 1}
 	for len(p.args) > 0 {
@@ -206,8 +208,8 @@ func (s *Set) letter(c byte) *Option {
 	return nil
 }
 
-// named returns the option of a name, or all whose names begin so: the first, then the others from the last
-// to the second, the order in which getopt_long of PCP 6.0.3's C library lists them.
+// named returns the option of a name, or all whose names begin so: the first, then the others from
+// the last to the second, the order in which getopt_long of PCP 6.0.3's C library lists them.
 func (s *Set) named(name string) []*Option {
 	var found []*Option
 	for i := range s.Options {

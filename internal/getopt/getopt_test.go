@@ -187,7 +187,8 @@ func TestUsageWidth(t *testing.T) {
 	}
 }
 
-// TestInterop compares messages with those of pminfo. What it says of the table's other options is left out.
+// TestInterop compares messages with those of pminfo. What it says of the table's other options is
+// left out.
 func TestInterop(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	for _, args := range []string{"-y", "--nosuch", "--nosuch=3", "-b", "-fb", "--archive", "--arch", "--fetch=3", "--h", "--f",

@@ -1,5 +1,5 @@
-// Package goruntime has the metrics of package runtime/metrics in PCP's terms: names, units, texts, and the quantiles of
-// distributions.
+// Package goruntime has the metrics of package runtime/metrics in PCP's terms: names, units, texts,
+// and the quantiles of distributions.
 package goruntime
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// GodebugNames is where the runtime counts what settings of GODEBUG have done: one metric for each setting, of which there
-// are some more with each release of Go, and others go.
+// GodebugNames is where the runtime counts what settings of GODEBUG have done: one metric for each
+// setting, of which there are some more with each release of Go, and others go.
 const GodebugNames = "/godebug/non-default-behavior/"
 
 // Setting is the setting of GODEBUG that a metric counts; false if it counts none.
@@ -23,8 +23,9 @@ func Setting(d metrics.Description) (name string, ok bool) {
 	return name, ok && d.Kind == metrics.KindUint64 && name != "" && !strings.Contains(name, " ")
 }
 
-// Name is the name of a metric of the runtime below a prefix: its path with dots, a "_" and its unit. With the prefix go,
-// /gc/heap/allocs:bytes is go.gc.heap.allocs_bytes. What a name cannot have becomes "_".
+// Name is the name of a metric of the runtime below a prefix: its path with dots, a "_" and its
+// unit. With the prefix go, /gc/heap/allocs:bytes is go.gc.heap.allocs_bytes. What a name cannot
+// have becomes "_".
 func Name(prefix, name string) string {
 	path, unit, _ := strings.Cut(strings.TrimPrefix(name, "/"), ":")
 	full := prefix

@@ -1,11 +1,13 @@
 // Package hashorder has the order in which the C library walks its hash tables.
 package hashorder
 
-// Of returns the indexes of keys in the order in which the C library walks a hash table that they were added to one
-// after the other. That is the order in which tools of PCP 6.0.3 list an archive's metrics and instance domains.
+// Of returns the indexes of keys in the order in which the C library walks a hash table that they
+// were added to one after the other. That is the order in which tools of PCP 6.0.3 list an
+// archive's metrics and instance domains.
 //
-// A table has chains, to the head of which new keys go. It grows with the key that makes more than four for each chain, and then
-// moves the chains from the last one to the first one, each from its head, to the heads of the new ones.
+// A table has chains, to the head of which new keys go. It grows with the key that makes more than
+// four for each chain, and then moves the chains from the last one to the first one, each from its
+// head, to the heads of the new ones.
 func Of[K ~uint32](keys []K) []int {
 	var chains [][]int // each from its tail to its head
 	for n, key := range keys {

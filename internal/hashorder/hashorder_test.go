@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestOf has metrics of PCP's test archive ok-foo in the order of its file, and in that of pmdumplog -d.
+// TestOf has metrics of PCP's test archive ok-foo in the order of its file, and in that of
+// pmdumplog -d.
 func TestOf(t *testing.T) {
 	id := pdu.MakePMID
 	keys := []pdu.PMID{id(2, 3, 3), id(2, 3, 0), id(2, 3, 2), id(29, 0, 46), id(29, 0, 7), id(29, 0, 6), id(29, 0, 5), id(29, 0, 2)}

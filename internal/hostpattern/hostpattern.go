@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A Pattern stands for the peers whose address is Addr where Mask has ones. If Addr is not valid, it stands for all peers
-// without an IP address: those on unix sockets, and those in this process.
+// A Pattern stands for the peers whose address is Addr where Mask has ones. If Addr is not valid,
+// it stands for all peers without an IP address: those on unix sockets, and those in this process.
 type Pattern struct {
 	Name       string // as the rule has it
 	Addr, Mask netip.Addr
@@ -78,7 +78,8 @@ func (e SyntaxError) Error() string { return string(e) }
 
 func syntaxErrorf(format string, args ...any) error { return SyntaxError(fmt.Sprintf(format, args...)) }
 
-// Patterns are the patterns of a host specification, and warnings about parts of it that mean nothing:
+// Patterns are the patterns of a host specification, and warnings about parts of it that mean
+// nothing:
 //
 //   - all              level 4 for IPv4, 8 for IPv6, 1 for unix sockets
 //     .*  :*  ::*     all of a family

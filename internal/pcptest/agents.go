@@ -18,8 +18,8 @@ type AgentSet struct {
 	Env  []string // environment that the agents need: where their help and configuration files are
 }
 
-// agent describes a shipped agent. PMNS is the installed name space file, relative to PCP_VAR_DIR: one that has a
-// root of its own, or one that has not and whose top name is Name.
+// agent describes a shipped agent. PMNS is the installed name space file, relative to PCP_VAR_DIR:
+// one that has a root of its own, or one that has not and whose top name is Name.
 type agent struct {
 	name   string
 	domain int
@@ -52,9 +52,10 @@ func shipped(t testing.TB, name string) agent {
 	return agents[i]
 }
 
-// Agents prepares the named agents: pmcd (its own metrics, in-process in the C pmcd), proc, linux, mmv (in-process),
-// sample, trace (which listens on its usual port, unless PCP_TRACE_PORT names another), simple, trivial, txmon. The last three are
-// built when they are first asked for (see BuildAgent).
+// Agents prepares the named agents: pmcd (its own metrics, in-process in the C pmcd), proc, linux,
+// mmv (in-process), sample, trace (which listens on its usual port, unless PCP_TRACE_PORT names
+// another), simple, trivial, txmon. The last three are built when they are first asked for (see
+// BuildAgent).
 func Agents(t testing.TB, names ...string) AgentSet {
 	t.Helper()
 	base, logs := ShortDir(t), t.TempDir()
@@ -123,10 +124,10 @@ func Names(t testing.TB, names ...string) string {
 	return string(b)
 }
 
-// BuildAgent compiles one of the agents that PCP ships as source (simple, trivial, txmon) in a copy of its
-// directory, once per test process. It returns the directory, which also holds the built help text, the domain
-// number and the name space files (root, pmns), and the path of the daemon in it. The agent finds its help with
-// PCP_PMDAS_DIR set to the parent of dir.
+// BuildAgent compiles one of the agents that PCP ships as source (simple, trivial, txmon) in a copy
+// of its directory, once per test process. It returns the directory, which also holds the built
+// help text, the domain number and the name space files (root, pmns), and the path of the daemon in
+// it. The agent finds its help with PCP_PMDAS_DIR set to the parent of dir.
 func BuildAgent(t testing.TB, name string) (dir, program string) {
 	t.Helper()
 	Need(t, "make", "gcc", "newhelp", filepath.Join(Conf("PCP_PMDAS_DIR"), name, "Makefile"),

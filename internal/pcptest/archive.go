@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// ReplayArchive makes requests of an archive with the C library and returns an answer for each; before them is
-// that of opening it. The commands of testdata/archivereplay.c say how requests and answers look. If the C library crashes or
-// loops, the answers end there.
+// ReplayArchive makes requests of an archive with the C library and returns an answer for each;
+// before them is that of opening it. The commands of testdata/archivereplay.c say how requests and
+// answers look. If the C library crashes or loops, the answers end there.
 func ReplayArchive(t testing.TB, archive string, requests []string) []string {
 	t.Helper()
 	program := buildC(t, "archivereplay", "-O2", "-lpcp")
@@ -28,8 +28,8 @@ func ReplayArchive(t testing.TB, archive string, requests []string) []string {
 	return answers
 }
 
-// LogImport makes calls of the C library libpcp_import in a directory and returns what each returns. The calls of
-// testdata/logimport.c are lines with tabs between the fields.
+// LogImport makes calls of the C library libpcp_import in a directory and returns what each
+// returns. The calls of testdata/logimport.c are lines with tabs between the fields.
 func LogImport(t testing.TB, dir string, calls []string) []string {
 	t.Helper()
 	program := buildC(t, "logimport", "-O2", "-lpcp_import", "-lpcp")

@@ -47,7 +47,8 @@ func Build(t testing.TB, pkg string) string {
 	return out
 }
 
-// moduleRoot returns the directory of the go.mod above the working directory, which for a test is its package.
+// moduleRoot returns the directory of the go.mod above the working directory, which for a test is
+// its package.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -71,8 +72,8 @@ var made struct {
 	by  map[string]func() (string, error)
 }
 
-// once calls build with a fresh directory the first time that key is asked for, and returns that call's results
-// every time. The directory lasts as long as the process.
+// once calls build with a fresh directory the first time that key is asked for, and returns that
+// call's results every time. The directory lasts as long as the process.
 func once(key string, build func(dir string) (string, error)) (string, error) {
 	made.mu.Lock()
 	if made.dir == "" {
@@ -101,8 +102,9 @@ func once(key string, build func(dir string) (string, error)) (string, error) {
 
 const madePrefix = "pcptest-"
 
-// sweep removes what earlier test processes have built: a process has no last moment at which a library could
-// clean up. The age guards against a process that is alive, but whose id means nothing here (a container's).
+// sweep removes what earlier test processes have built: a process has no last moment at which a
+// library could clean up. The age guards against a process that is alive, but whose id means
+// nothing here (a container's).
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), madePrefix+"*"))
 	for _, dir := range dirs {

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// Dir is the direction of a PDU in a capture; its value is the character that starts the PDU's line.
+// Dir is the direction of a PDU in a capture; its value is the character that starts the PDU's
+// line.
 type Dir byte
 
 const (
@@ -33,7 +34,8 @@ type PDU struct {
 	Bytes   []byte // the whole PDU, with its 12-byte header
 }
 
-// Type returns the type word of the header (0x7000 is an ERROR), or 0 when the PDU is too short to have one.
+// Type returns the type word of the header (0x7000 is an ERROR), or 0 when the PDU is too short to
+// have one.
 func (p PDU) Type() uint32 {
 	if len(p.Bytes) < 8 {
 		return 0
@@ -61,8 +63,9 @@ func ReadCaptureFS(fsys fs.FS, name string) ([]PDU, error) {
 	return ParseCapture(f, name)
 }
 
-// ParseCapture reads a capture from r. Errors start with name and the line number. A PDU whose length word
-// differs from the bytes given is an error: a capture holds whole PDUs as they were on the wire.
+// ParseCapture reads a capture from r. Errors start with name and the line number. A PDU whose
+// length word differs from the bytes given is an error: a capture holds whole PDUs as they were on
+// the wire.
 func ParseCapture(r io.Reader, name string) ([]PDU, error) {
 	var pdus []PDU
 	var section string

@@ -22,8 +22,8 @@ var record = flag.String("record", "", "directory to write the golden captures t
 
 const goldenDir = "../../pdu/testdata/captures"
 
-// A recording says which PDUs a golden capture has. Each file is one recording, of a pmcd of its own, so that
-// the state of the agents is the same each time.
+// A recording says which PDUs a golden capture has. Each file is one recording, of a pmcd of its
+// own, so that the state of the agents is the same each time.
 type recording struct {
 	file    string
 	about   string
@@ -209,8 +209,9 @@ var recordings = []recording{
 
 func repeat(n int, argv ...string) [][]string { return slices.Repeat([][]string{argv}, n) }
 
-// TestCaptures records every recording and compares the order and types of its PDUs with those of the golden capture:
-// contents hold times and pids. With -record=DIR it writes the captures there instead.
+// TestCaptures records every recording and compares the order and types of its PDUs with those of
+// the golden capture: contents hold times and pids. With -record=DIR it writes the captures there
+// instead.
 func TestCaptures(t *testing.T) {
 	Need(t, "pmcd", "pminfo", "pmprobe", "pmval", "pmstore")
 	for _, rec := range recordings {
@@ -237,8 +238,9 @@ func TestCaptures(t *testing.T) {
 
 func version() string { return "PCP " + Conf("PCP_VERSION") }
 
-// outline lists the sections, directions and types. Left out is what pmcd sends an agent besides requests: when it repeats a
-// profile, and whether it notes the end of a client before the next one's first request, differs from run to run.
+// outline lists the sections, directions and types. Left out is what pmcd sends an agent besides
+// requests: when it repeats a profile, and whether it notes the end of a client before the next
+// one's first request, differs from run to run.
 func outline(rec recording, pdus []PDU) []string {
 	var o []string
 	for _, p := range pdus {
@@ -315,7 +317,8 @@ func (rec recording) play(t *testing.T) []PDU {
 	return pdus
 }
 
-// annotate gives the requests of rec.direct the comments above them. The first request of the connection is CREDS.
+// annotate gives the requests of rec.direct the comments above them. The first request of the
+// connection is CREDS.
 func (rec recording) annotate(pdus []PDU) {
 	var notes []string
 	note := ""
@@ -338,8 +341,8 @@ func (rec recording) annotate(pdus []PDU) {
 	}
 }
 
-// sendAll sends the requests of rec.direct one by one, each when the reply to the one before it has come; "! " marks
-// those that have no reply.
+// sendAll sends the requests of rec.direct one by one, each when the reply to the one before it has
+// come; "! " marks those that have no reply.
 func (rec recording) sendAll(t *testing.T, r *Recorder, pmcd *PMCD) {
 	t.Helper()
 	c, err := net.Dial("tcp", r.Addr())
@@ -401,7 +404,8 @@ func (s stopAfter) Write([]byte) (int, error) { return 0, s.err }
 
 var identifying = regexp.MustCompile(`"(?:hostname|machineid|domainname)":"([^"]*)"`)
 
-// anonymise overwrites what identifies the machine with as many other letters: lengths and offsets stay.
+// anonymise overwrites what identifies the machine with as many other letters: lengths and offsets
+// stay.
 func anonymise(pdu []byte) {
 	for _, m := range identifying.FindAllSubmatchIndex(pdu, -1) {
 		copy(pdu[m[2]:m[3]], bytes.Repeat([]byte("a"), m[3]-m[2]))

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// StartContainer runs a script of the shell in name spaces of its own for mounts, the network and the host name, and others that flags
-// say, until its input ends: the script prints "ready" and then executes cat. It returns the process, and skips the
-// test where that cannot be.
+// StartContainer runs a script of the shell in name spaces of its own for mounts, the network and
+// the host name, and others that flags say, until its input ends: the script prints "ready" and
+// then executes cat. It returns the process, and skips the test where that cannot be.
 func StartContainer(t testing.TB, flags uintptr, env []string, script string, args ...string) (pid int) {
 	t.Helper()
 	NeedRoot(t, "it makes a container")

@@ -9,8 +9,8 @@ import (
 // crowd is how many parallel tests there are for each processor.
 const crowd = 4
 
-// Crowd has more tests of testing.T.Parallel run at the same time than there are processors, for the TestMain of a package whose tests
-// wait for processes. The flag -parallel overrides it.
+// Crowd has more tests of testing.T.Parallel run at the same time than there are processors, for
+// the TestMain of a package whose tests wait for processes. The flag -parallel overrides it.
 func Crowd() {
 	flag.Parse()
 	given := false

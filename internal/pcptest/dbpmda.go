@@ -16,8 +16,8 @@ import (
 //go:embed testdata/*.dbpmda
 var scripts embed.FS
 
-// Script returns the dbpmda script for the agent simple or trivial. It starts the agent as ./pmdaNAME: run it in
-// an AgentDir.
+// Script returns the dbpmda script for the agent simple or trivial. It starts the agent as
+// ./pmdaNAME: run it in an AgentDir.
 func Script(t testing.TB, name string) string {
 	t.Helper()
 	b, err := scripts.ReadFile("testdata/" + name + ".dbpmda")
@@ -35,16 +35,18 @@ type Session struct {
 	Script  string   // its commands
 	Env     []string // added to Env
 
-	// Mask names metrics whose values differ from run to run. One that is also stored into by its number is here by that, too.
+	// Mask names metrics whose values differ from run to run. One that is also stored into by its
+	// number is here by that, too.
 	Mask []string
 }
 
 // Masks are the metrics of the agents simple and trivial whose values are times.
 var Masks = []string{"simple.now", "simple.time.user", "simple.time.sys", "trivial.time"}
 
-// DBPMDA runs a session and returns what dbpmda printed, both streams as they came, with the commands after
-// their prompts. What differs from run to run is replaced: addresses by ADDR, process ids by PID, times of the
-// timer command and of events by TIME, and the values of the masked metrics by VALUE, in fetches and as what a store replaces.
+// DBPMDA runs a session and returns what dbpmda printed, both streams as they came, with the
+// commands after their prompts. What differs from run to run is replaced: addresses by ADDR,
+// process ids by PID, times of the timer command and of events by TIME, and the values of the
+// masked metrics by VALUE, in fetches and as what a store replaces.
 func DBPMDA(t testing.TB, s Session) string {
 	t.Helper()
 	if s.Program == "" {
@@ -76,8 +78,8 @@ var normalisers = []struct {
 	{regexp.MustCompile(`(?m)^(Timer: )[0-9.]+( seconds)`), "${1}TIME${2}"},
 }
 
-// The lines that show values: in the dump of a result, a line for the metric and one for each value; for a store,
-// the command and one line for each value that it replaces.
+// The lines that show values: in the dump of a result, a line for the metric and one for each
+// value; for a store, the command and one line for each value that it replaces.
 var (
 	metricLine = regexp.MustCompile(`^  ([0-9.]+) \((.+)\): `)
 	valueLine  = regexp.MustCompile(`^( +(?:inst \[.*\] )?value ).*$`)
@@ -113,9 +115,10 @@ func (s Session) masks(id, names string) bool {
 	})
 }
 
-// AgentDir makes a directory for a dbpmda session with the agent name (simple or trivial): program under the name
-// pmdaNAME, and the C library's name space (root), help text and configuration. An empty program means the C
-// agent, see BuildAgent. The environment that goes with it lets the agent find its files.
+// AgentDir makes a directory for a dbpmda session with the agent name (simple or trivial): program
+// under the name pmdaNAME, and the C library's name space (root), help text and configuration. An
+// empty program means the C agent, see BuildAgent. The environment that goes with it lets the agent
+// find its files.
 func AgentDir(t testing.TB, name, program string) (dir string, env []string) {
 	t.Helper()
 	built, cprogram := BuildAgent(t, name)
@@ -142,8 +145,8 @@ func AgentDir(t testing.TB, name, program string) (dir string, env []string) {
 	return dir, []string{"PCP_PMDAS_DIR=" + base}
 }
 
-// RunScript runs the script of the agent simple or trivial against program, or the C agent when program is
-// empty, and returns the transcript. Those of two programs that behave alike are equal.
+// RunScript runs the script of the agent simple or trivial against program, or the C agent when
+// program is empty, and returns the transcript. Those of two programs that behave alike are equal.
 func RunScript(t testing.TB, name, program string) string {
 	t.Helper()
 	dir, env := AgentDir(t, name, program)

@@ -48,7 +48,8 @@ func TestStartPMCDAccess(t *testing.T) {
 	}
 }
 
-// TestRunScript shows that the transcripts of two runs are equal, and that the scripts reach the agents.
+// TestRunScript shows that the transcripts of two runs are equal, and that the scripts reach the
+// agents.
 func TestRunScript(t *testing.T) {
 	Need(t, "dbpmda")
 	for name, want := range map[string]string{

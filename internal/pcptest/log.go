@@ -13,7 +13,8 @@ type LogBuffer struct {
 	buf bytes.Buffer
 }
 
-// Logger returns a logger that writes to the buffer, from a level on, without times and without the attributes of some keys.
+// Logger returns a logger that writes to the buffer, from a level on, without times and without the
+// attributes of some keys.
 func (b *LogBuffer) Logger(level slog.Level, without ...string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey || slices.Contains(without, a.Key) {

@@ -2,8 +2,9 @@ package pcptest
 
 import "testing"
 
-// WriteMMV has PCP's libpcp_mmv write a file of memory-mapped values, as a script says whose commands stand at the
-// beginning of testdata/mmvwrite.c. It skips the test where the library is not installed.
+// WriteMMV has PCP's libpcp_mmv write a file of memory-mapped values, as a script says whose
+// commands stand at the beginning of testdata/mmvwrite.c. It skips the test where the library is
+// not installed.
 func WriteMMV(t testing.TB, script string) {
 	t.Helper()
 	if _, errs, status := Run(t, nil, script, MMVWriter(t)); status != 0 || errs != "" {

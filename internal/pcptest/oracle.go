@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Oracle asks the C library questions about one subject, such as "units" or "extract", and returns an answer for
-// each. testdata/oracle.c has the subjects and says how questions and answers look. The program is built once per
-// test process.
+// Oracle asks the C library questions about one subject, such as "units" or "extract", and returns
+// an answer for each. testdata/oracle.c has the subjects and says how questions and answers look.
+// The program is built once per test process.
 func Oracle(t testing.TB, subject string, questions []string) []string {
 	t.Helper()
 	program := buildC(t, "oracle", "-lpcp")
@@ -29,8 +29,8 @@ var (
 	oracleSeed  = flag.Uint64("oracle.seed", 1, "draw the random inputs of this seed; 0 for another at each time")
 )
 
-// Inputs returns what random inputs for the oracle are drawn from, and how many to draw: all of them, or, without the
-// flag -oracle.every=1, some.
+// Inputs returns what random inputs for the oracle are drawn from, and how many to draw: all of
+// them, or, without the flag -oracle.every=1, some.
 func Inputs(t testing.TB, all int) (*rand.Rand, int) {
 	t.Helper()
 	seed, n := *oracleSeed, max(1, all / *oracleEvery)

@@ -29,13 +29,14 @@ type PMCD struct {
 	log    string
 }
 
-// timeoutSeconds is how long pmcd waits for the first PDU of an agent, and for a reply. Its defaults are 3 and 5,
-// which an agent may exceed at its start on a busy machine; Args may override it.
+// timeoutSeconds is how long pmcd waits for the first PDU of an agent, and for a reply. Its
+// defaults are 3 and 5, which an agent may exceed at its start on a busy machine; Args may override
+// it.
 const timeoutSeconds = "60"
 
-// StartPMCD runs pmcd as a private collector: on a free port of the loopback interface and on a unix
-// socket, with directories of its own for everything that PCP writes, in the foreground. It returns when the
-// agents have started, and ends pmcd and its agents with the test.
+// StartPMCD runs pmcd as a private collector: on a free port of the loopback interface and on a
+// unix socket, with directories of its own for everything that PCP writes, in the foreground. It
+// returns when the agents have started, and ends pmcd and its agents with the test.
 func StartPMCD(t testing.TB, c Config) *PMCD {
 	t.Helper()
 	Need(t, "pmcd", "pmnsmerge")
@@ -90,7 +91,8 @@ func (c Config) layOut(t testing.TB, dir string) []string {
 		"PCP_TMP_DIR="+filepath.Join(dir, "tmp"), "PMCD_ROOT_AGENT=0")
 }
 
-// mergeNames joins the name space of the shipped agents with the caller's, which may be the path of a file.
+// mergeNames joins the name space of the shipped agents with the caller's, which may be the path of
+// a file.
 func mergeNames(t testing.TB, dir, shipped, more string) string {
 	t.Helper()
 	if more != "" && !strings.ContainsAny(more, "{\n") {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// StartPMProxy runs PCP's pmproxy without a key server, on a free port of the loopback interface, until the test ends, and returns
-// its address.
+// StartPMProxy runs PCP's pmproxy without a key server, on a free port of the loopback interface,
+// until the test ends, and returns its address.
 func StartPMProxy(t testing.TB, env ...string) (addr string) {
 	t.Helper()
 	d := PMProxy(t, env...)

@@ -7,20 +7,23 @@ import (
 )
 
 // FreePort returns ports from firstPort up to lastPort. Nothing listens there by chance: systems
-// choose the ports of clients, and of servers that let them choose, from 16000 (gVisor), 32768 (Linux) or higher.
+// choose the ports of clients, and of servers that let them choose, from 16000 (gVisor), 32768
+// (Linux) or higher.
 const (
 	firstPort = 10000
 	lastPort  = 15999
 )
 
-// FreePort returns a TCP port that nobody listens on. Until the test ends no other caller gets it, in any process:
-// tests of several packages run at once, and one that met the server of another would take it for its own.
+// FreePort returns a TCP port that nobody listens on. Until the test ends no other caller gets it,
+// in any process: tests of several packages run at once, and one that met the server of another
+// would take it for its own.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const tries = 1000
 	for range tries {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		// The UDP port of the same number is the reservation: it is this process's alone, and ends with it.
+		// The UDP port of the same number is the reservation: it is this process's alone, and ends
+		// with it.
 		reserved, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 		if err != nil {
 			continue

@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// startTimeout bounds the start of a server, on a busy machine and with agents that are slow to greet.
+// startTimeout bounds the start of a server, on a busy machine and with agents that are slow to
+// greet.
 const startTimeout = 2 * time.Minute
 
-// endTimeout is how long a server has to end after SIGTERM before it is killed, and then each process that it started.
+// endTimeout is how long a server has to end after SIGTERM before it is killed, and then each
+// process that it started.
 const endTimeout = 20 * time.Second
 
 // Daemon says how Start runs a server.
@@ -24,9 +26,9 @@ type Daemon struct {
 	Env  []string // added to Env
 	Dir  string   // working directory, empty: this process's
 
-	// Addr is where the server will listen: "host:port", or the path of a unix socket. Start returns once a
-	// connection to it succeeds, and with Greets once the server has said something on it (a pmcd greets each
-	// client when its agents have started). Empty: Start returns at once.
+	// Addr is where the server will listen: "host:port", or the path of a unix socket. Start
+	// returns once a connection to it succeeds, and with Greets once the server has said something
+	// on it (a pmcd greets each client when its agents have started). Empty: Start returns at once.
 	Addr   string
 	Greets bool
 }
@@ -38,9 +40,9 @@ type Process struct {
 	done chan struct{} // closed when the process has been waited for
 }
 
-// Start starts a server, waits until it is ready, and ends it with the test: SIGTERM, SIGKILL some time later,
-// and the same to the processes that it leaves behind. The test fails when the server ends or is not ready in time.
-// A test that fails shows the log.
+// Start starts a server, waits until it is ready, and ends it with the test: SIGTERM, SIGKILL some
+// time later, and the same to the processes that it leaves behind. The test fails when the server
+// ends or is not ready in time. A test that fails shows the log.
 func Start(t testing.TB, d Daemon) *Process {
 	t.Helper()
 	p, err := start(t, d)
@@ -136,8 +138,8 @@ func (p *Process) Log() string {
 // Done is closed when the server has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Stop ends the server and what it leaves behind, and returns when they are gone. The test's cleanup calls it;
-// a second call does nothing.
+// Stop ends the server and what it leaves behind, and returns when they are gone. The test's
+// cleanup calls it; a second call does nothing.
 func (p *Process) Stop() {
 	select {
 	case <-p.done:

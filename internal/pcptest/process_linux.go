@@ -9,12 +9,14 @@ import (
 	"time"
 )
 
-// dieWithParent lets the child end when the test process is killed (a time-out of go test runs no cleanup).
+// dieWithParent lets the child end when the test process is killed (a time-out of go test runs no
+// cleanup).
 func dieWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
 func terminate(p *os.Process) { p.Signal(syscall.SIGTERM) }
 
-// An identity is a process id with the time of the start, by which it differs from a later process of the same id.
+// An identity is a process id with the time of the start, by which it differs from a later process
+// of the same id.
 type identity struct{ pid, start int }
 
 // descendants returns the processes started by pid, and by those.
@@ -38,8 +40,9 @@ func descendants(pid int) []identity {
 	return all
 }
 
-// awaitEnd waits for a process that is no child of ours to end, and kills it when that takes too long. One that
-// has ended but is not collected by its parent (a container without an init) counts as gone.
+// awaitEnd waits for a process that is no child of ours to end, and kills it when that takes too
+// long. One that has ended but is not collected by its parent (a container without an init) counts
+// as gone.
 func awaitEnd(id identity, limit time.Duration) {
 	killed := false
 	for deadline := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
@@ -63,7 +66,8 @@ type procStat struct {
 	ticks       int // of CPU time, of which there are 100 a second
 }
 
-// CPU is the time that the CPUs have spent on the server and the processes that it has started, to a hundredth of a second.
+// CPU is the time that the CPUs have spent on the server and the processes that it has started, to
+// a hundredth of a second.
 func (p *Process) CPU() time.Duration {
 	s, _ := readStat(p.PID())
 	ticks := s.ticks
@@ -74,7 +78,8 @@ func (p *Process) CPU() time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// readStat reads fields 3, 4, 14, 15 and 22 of proc(5)'s stat. The second field, the command in brackets, may hold anything.
+// readStat reads fields 3, 4, 14, 15 and 22 of proc(5)'s stat. The second field, the command in
+// brackets, may hold anything.
 func readStat(pid int) (procStat, bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

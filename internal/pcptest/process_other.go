@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The real PCP is driven on Linux alone. Elsewhere the kit runs the Go programs, which start no processes.
+// The real PCP is driven on Linux alone. Elsewhere the kit runs the Go programs, which start no
+// processes.
 
 type identity struct{}
 

@@ -20,8 +20,8 @@ type Prometheus struct {
 	addr string
 }
 
-// StartPrometheus runs Prometheus with a configuration and arguments besides those of its files and its address. Without Prometheus
-// the test is skipped.
+// StartPrometheus runs Prometheus with a configuration and arguments besides those of its files and
+// its address. Without Prometheus the test is skipped.
 func StartPrometheus(t testing.TB, config string, args ...string) *Prometheus {
 	t.Helper()
 	program := Optional(t, "prometheus")

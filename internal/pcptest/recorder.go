@@ -18,10 +18,10 @@ const headerLen = 12
 // maxPDU bounds a recorded PDU. Nothing that the tests record comes near.
 const maxPDU = 64 << 20
 
-// Tap copies PDUs from src to dst until src ends, and calls seen with each one before it is passed on, so that
-// a request is always seen before its reply. It returns nil at the end of src, also in the middle of a PDU
-// (whose bytes are passed on). From a length that cannot be a PDU's on, bytes are passed on unseen and the
-// error says so at the end.
+// Tap copies PDUs from src to dst until src ends, and calls seen with each one before it is passed
+// on, so that a request is always seen before its reply. It returns nil at the end of src, also in
+// the middle of a PDU (whose bytes are passed on). From a length that cannot be a PDU's on, bytes
+// are passed on unseen and the error says so at the end.
 func Tap(dst io.Writer, src io.Reader, seen func(pdu []byte)) error {
 	for {
 		var head [headerLen]byte
@@ -79,8 +79,8 @@ type Recorder struct {
 	errs  []error
 }
 
-// Record starts a proxy in front of the server at addr, which is reached over network ("tcp" or "unix"); the
-// proxy listens on the same kind of socket. It ends with the test.
+// Record starts a proxy in front of the server at addr, which is reached over network ("tcp" or
+// "unix"); the proxy listens on the same kind of socket. It ends with the test.
 func Record(t testing.TB, network, addr string) *Recorder {
 	t.Helper()
 	own := "localhost:0"
@@ -118,8 +118,9 @@ func (r *Recorder) Host() string {
 	return "localhost:" + port
 }
 
-// PDUs returns what was recorded, connection after connection, each a section titled "connection N" from 1.
-// Call it when the clients have ended: it waits until both directions of their connections are closed.
+// PDUs returns what was recorded, connection after connection, each a section titled "connection N"
+// from 1. Call it when the clients have ended: it waits until both directions of their connections
+// are closed.
 func (r *Recorder) PDUs() ([]PDU, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +194,8 @@ func (r *Recorder) tap(i int, d Dir, dst, src net.Conn) {
 	}
 }
 
-// isReset reports whether a connection ended in a way that a peer may choose: PCP's servers and tools close with data unread.
+// isReset reports whether a connection ended in a way that a peer may choose: PCP's servers and
+// tools close with data unread.
 func isReset(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// RecordSession makes a recording session with the C library libpcp_gui in a directory and returns what each call returns. The
-// calls of testdata/recordsession.c are lines. The session's launcher has ended when it returns.
+// RecordSession makes a recording session with the C library libpcp_gui in a directory and returns
+// what each call returns. The calls of testdata/recordsession.c are lines. The session's launcher
+// has ended when it returns.
 func RecordSession(t testing.TB, dir string, env, calls []string) []string {
 	t.Helper()
 	program := buildC(t, "recordsession", "-O2", libpcpGUI)

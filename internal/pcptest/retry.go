@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Retry calls check until it returns "", five times at most, and fails the test with what the last call returned. It
-// is for comparisons of values that change between two commands, and for sequences of events that a busy machine can
-// disturb: such a difference is not there the next time.
+// Retry calls check until it returns "", five times at most, and fails the test with what the last
+// call returned. It is for comparisons of values that change between two commands, and for
+// sequences of events that a busy machine can disturb: such a difference is not there the next
+// time.
 func Retry(t testing.TB, check func() (wrong string)) {
 	t.Helper()
 	wrong := check()

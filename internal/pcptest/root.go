@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// A Root is an installation of PCP of the test's own, into which agents can be installed with PCP's scripts: the programs are
-// those of the machine, the configuration, names, agents and logs are private. Its pmcd has PCP's own agent pmcd alone.
+// A Root is an installation of PCP of the test's own, into which agents can be installed with PCP's
+// scripts: the programs are those of the machine, the configuration, names, agents and logs are
+// private. Its pmcd has PCP's own agent pmcd alone.
 type Root struct {
 	*Process // the pmcd that runs
 	Dir      string
@@ -26,8 +27,8 @@ var privateVariables = map[string]string{
 	"PCP_TMP_DIR": "tmp", "PCP_TMPFILE_DIR": "tmp", "PCP_SYSTEMDUNIT_DIR": "systemd",
 }
 
-// signalScript takes the place of pmsignal(1), which PCP's scripts have signal every pmcd and every agent of a name on the machine:
-// here the signals go to the pmcd of the Root and to its children.
+// signalScript takes the place of pmsignal(1), which PCP's scripts have signal every pmcd and every
+// agent of a name on the machine: here the signals go to the pmcd of the Root and to its children.
 const signalScript = `#!/bin/sh
 while getopts as:l arg
 do
@@ -53,8 +54,8 @@ case $1 in
 esac
 `
 
-// NewRoot makes a Root and starts its pmcd: a program that takes the options of PCP's, which it is if program is empty. Both end
-// with the test.
+// NewRoot makes a Root and starts its pmcd: a program that takes the options of PCP's, which it is
+// if program is empty. Both end with the test.
 func NewRoot(t testing.TB, program string) *Root {
 	t.Helper()
 	Need(t, "pmcd", "pmnsmerge", "pmnsadd", "pmprobe", "newhelp", "/etc/pcp.env", "/proc/self/stat")

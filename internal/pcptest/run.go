@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// runTimeout bounds a command of Run, so that one that hangs is reported before the time of go test is over. It
-// leaves a busy machine time for several that walk every metric of the linux agent.
+// runTimeout bounds a command of Run, so that one that hangs is reported before the time of go test
+// is over. It leaves a busy machine time for several that walk every metric of the linux agent.
 const runTimeout = 4 * time.Minute
 
 // Output is what a command leaves behind.
@@ -43,7 +43,8 @@ func RunIn(t testing.TB, dir string, env []string, stdin string, argv ...string)
 	return o.Stdout, o.Stderr, o.Status
 }
 
-// RunAll is Run for several commands at the same time, without standard input. The outputs are in their order.
+// RunAll is Run for several commands at the same time, without standard input. The outputs are in
+// their order.
 func RunAll(t testing.TB, env []string, argvs ...[]string) []Output {
 	t.Helper()
 	outputs, errs := make([]Output, len(argvs)), make([]error, len(argvs))
@@ -98,9 +99,9 @@ func run(t testing.TB, path, dir string, env []string, stdin string, argv []stri
 	return o, err
 }
 
-// Env returns the environment that the kit gives to commands: this process's without PCP's own variables, and
-// with what makes output comparable: no derived metrics, the C locale, UTC. PCP's user is this one, unless that is root.
-// Tools wait for a collector that a busy machine makes slow.
+// Env returns the environment that the kit gives to commands: this process's without PCP's own
+// variables, and with what makes output comparable: no derived metrics, the C locale, UTC. PCP's
+// user is this one, unless that is root. Tools wait for a collector that a busy machine makes slow.
 func Env() []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -116,7 +117,8 @@ func Env() []string {
 	return append(env, account()...)
 }
 
-// account has PCP's programs run as who runs the test: from pcp, whom they would become, only root can keep them.
+// account has PCP's programs run as who runs the test: from pcp, whom they would become, only root
+// can keep them.
 func account() []string {
 	u, other := otherThanRoot()
 	if !other {

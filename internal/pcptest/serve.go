@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// serveTime is how long a connection of Serve lasts at most, so that a peer that hangs fails its test and not all.
+// serveTime is how long a connection of Serve lasts at most, so that a peer that hangs fails its
+// test and not all.
 const serveTime = 5 * time.Minute
 
-// Serve listens on a port of the loopback interface until the test has ended, and returns its address. Each connection
-// gets a call of client on a goroutine of its own, and is closed when that returns; the end of the test closes all
-// connections and waits for the calls.
+// Serve listens on a port of the loopback interface until the test has ended, and returns its
+// address. Each connection gets a call of client on a goroutine of its own, and is closed when that
+// returns; the end of the test closes all connections and waits for the calls.
 func Serve(t testing.TB, client func(conn net.Conn)) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

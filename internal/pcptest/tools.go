@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Conf returns a setting of the installed PCP's pcp.conf (PCP_PMDAS_DIR, PCP_BINADM_DIR, ...), or "" when there
-// is none. The environment does not override it: it says where things were installed.
+// Conf returns a setting of the installed PCP's pcp.conf (PCP_PMDAS_DIR, PCP_BINADM_DIR, ...), or
+// "" when there is none. The environment does not override it: it says where things were installed.
 func Conf(name string) string { return pcpConf()[name] }
 
 var pcpConf = sync.OnceValue(func() map[string]string {
@@ -27,8 +27,8 @@ var pcpConf = sync.OnceValue(func() map[string]string {
 	return conf
 })
 
-// ShortDir makes a directory that is removed with the test and whose path is short: that of a unix socket may
-// have 107 bytes, and t.TempDir holds the test's name.
+// ShortDir makes a directory that is removed with the test and whose path is short: that of a unix
+// socket may have 107 bytes, and t.TempDir holds the test's name.
 func ShortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := sharedTemp("pcp")
@@ -39,8 +39,8 @@ func ShortDir(t testing.TB) string {
 	return dir
 }
 
-// sharedTemp is os.MkdirTemp in a mode that lets others look in: agents started by root switch to the user pcp
-// before they read their help.
+// sharedTemp is os.MkdirTemp in a mode that lets others look in: agents started by root switch to
+// the user pcp before they read their help.
 func sharedTemp(pattern string) (string, error) {
 	dir, err := os.MkdirTemp("", pattern)
 	if err != nil {

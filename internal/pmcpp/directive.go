@@ -179,8 +179,9 @@ func (p *Reader) fault(here Line, msg string) error {
 	return here.fault(strings.ReplaceAll(msg, "#", p.prefix))
 }
 
-// expand replaces the words of s that are macros, with Restrict only those behind the prefix. Macros in the replacement are
-// not expanded, so that the result is bounded. A result that is too long for a line is truncated; it is an error anyway.
+// expand replaces the words of s that are macros, with Restrict only those behind the prefix.
+// Macros in the replacement are not expanded, so that the result is bounded. A result that is too
+// long for a line is truncated; it is an error anyway.
 func (p *Reader) expand(s string) string {
 	if len(p.macros) == 0 {
 		return s
@@ -205,7 +206,8 @@ func (p *Reader) expand(s string) string {
 	return string(append(out, s[done:]...))
 }
 
-// word is the next word from i on that may be a macro, empty if there is none before end: s[start:end] is replaced by its value.
+// word is the next word from i on that may be a macro, empty if there is none before end:
+// s[start:end] is replaced by its value.
 func (p *Reader) word(s string, i int) (start int, word string, end int) {
 	start = i
 	braces := false

@@ -1,5 +1,5 @@
-// Package pmcpp is the preprocessor of PCP's configuration files and name spaces, pmcpp(1): included files, macros, conditions and
-// comments.
+// Package pmcpp is the preprocessor of PCP's configuration files and name spaces, pmcpp(1):
+// included files, macros, conditions and comments.
 package pmcpp
 
 import (
@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// Limits of our own, far above any real file, so that a hostile or endless one cannot use all memory or time.
+// Limits of our own, far above any real file, so that a hostile or endless one cannot use all
+// memory or time.
 const (
 	maxSourceLine = 1 << 20  // bytes of a line before preprocessing
 	maxSource     = 16 << 20 // bytes of a file with all that it includes
@@ -28,21 +29,23 @@ const maxIncludeDepth = 5
 type Config struct {
 	// Open opens an included file, by its name with slashes.
 	Open func(name string) (io.ReadCloser, error)
-	// Dirs are searched for an included file that cannot be opened under the name as written, nor in the directory of the main file. An
-	// absolute name is not searched.
+	// Dirs are searched for an included file that cannot be opened under the name as written, nor
+	// in the directory of the main file. An absolute name is not searched.
 	Dirs []string
 	// Defines are macros that exist before the first line: option -D.
 	Defines map[string]string
-	// Shell makes % the prefix of control lines instead of #, with which comments begin then: option -s. Comments, those of C too, stay in
-	// the text.
+	// Shell makes % the prefix of control lines instead of #, with which comments begin then:
+	// option -s. Comments, those of C too, stay in the text.
 	Shell bool
-	// Restrict expands a macro only where its name follows the prefix, perhaps in braces: option -r.
+	// Restrict expands a macro only where its name follows the prefix, perhaps in braces: option
+	// -r.
 	Restrict bool
 	// MaxLine is how long a line may be after preprocessing; 0 for any length.
 	MaxLine int
 }
 
-// A Reader turns a file and those it includes into lines without directives, comments and macros, each with the place it comes from.
+// A Reader turns a file and those it includes into lines without directives, comments and macros,
+// each with the place it comes from.
 type Reader struct {
 	config   Config
 	prefix   string
@@ -102,7 +105,8 @@ type conditional struct {
 	at     Line
 }
 
-// NewReader preprocesses a text. The name stands in errors, and its directory is searched for included files.
+// NewReader preprocesses a text. The name stands in errors, and its directory is searched for
+// included files.
 func (c Config) NewReader(name string, r io.Reader) *Reader {
 	p := &Reader{config: c, prefix: "#", macros: maps.Clone(c.Defines)}
 	if c.Shell {
@@ -144,8 +148,8 @@ func (p *Reader) Close() {
 	}
 }
 
-// Next returns the next line that is not blank, or io.EOF. All other errors, which are of type *Error or *ReadError, are
-// final. The text has no white space at its start.
+// Next returns the next line that is not blank, or io.EOF. All other errors, which are of type
+// *Error or *ReadError, are final. The text has no white space at its start.
 func (p *Reader) Next() (Line, error) {
 	for len(p.files) > 0 {
 		s := p.files[len(p.files)-1]
@@ -260,8 +264,8 @@ func (p *Reader) stripComments(s string, here Line) string {
 	return strings.TrimRight(string(b), " \t\v\f\r")
 }
 
-// BadLineMarker is the Msg of the Error about a line that begins with # and is neither a directive nor a line marker, of which PCP
-// does not speak as of other errors of the preprocessor.
+// BadLineMarker is the Msg of the Error about a line that begins with # and is neither a directive
+// nor a line marker, of which PCP does not speak as of other errors of the preprocessor.
 const BadLineMarker = "Illegal line number control number"
 
 // linemarker executes a line like `# 12 "file"`: the next line is line 12 of that
@@ -286,7 +290,8 @@ func (s *source) linemarker(text string, here Line) error {
 // fault is the error of a line as a whole.
 func (at Line) fault(msg string) error { return &Error{Line: at, Msg: msg} }
 
-// openInclude tries the places where an included file may be. It returns the name under which it was found.
+// openInclude tries the places where an included file may be. It returns the name under which it
+// was found.
 func (p *Reader) openInclude(name string) (string, io.ReadCloser, error) {
 	f, err := p.config.Open(name)
 	if err == nil || filepath.IsAbs(name) || path.IsAbs(name) {

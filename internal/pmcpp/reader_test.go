@@ -160,8 +160,9 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// randomText is a file of control lines and macros. A line that only begins as control lines do makes pmcpp forget what it skips, a
-// second %else is an error only sometimes, and values longer than what they replace corrupt its memory.
+// randomText is a file of control lines and macros. A line that only begins as control lines do
+// makes pmcpp forget what it skips, a second %else is an error only sometimes, and values longer
+// than what they replace corrupt its memory.
 func randomText(random *rand.Rand) string {
 	pieces := []string{"%define x", "%define y 1", "%define x ' '", "%define z \"%x\"", "%undef x", "%undef y", "%ifdef x", "%ifndef y", "%else", "%endif",
 		"a %x b", " %{y}%x.%z", "- %y", "# c %x", "x y z", "a%{x", "a%%x", " %ifdef x", "%include \"b\"", "", "%include \"no\"", "%define", "%ifdef", "a %{}", "a%1x", "a%x%y%z{}"}
@@ -178,7 +179,8 @@ func randomText(random *rand.Rand) string {
 	return b.String()
 }
 
-// lineZero is what pmcpp says of a condition with a macro's definition in it: the line of another one.
+// lineZero is what pmcpp says of a condition with a macro's definition in it: the line of another
+// one.
 var lineZero = regexp.MustCompile(` at line \d+`)
 
 var marker = regexp.MustCompile(`^# (\d+) "(.*)"$`)

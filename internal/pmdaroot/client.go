@@ -16,15 +16,16 @@ import (
 // timeout limits an exchange, whatever its context says.
 const timeout = 3 * time.Second
 
-// stuckTime is how long a request for a container fails at once that pmdaroot has not answered in time.
+// stuckTime is how long a request for a container fails at once that pmdaroot has not answered in
+// time.
 const stuckTime = 10 * time.Second
 
 // mostStuck is of how many such requests is remembered.
 const mostStuck = 256
 
 // A Client asks pmdaroot for containers. It connects when it has something to ask, or before with
-// Connect, and again when the connection has broken or pmdaroot does not answer on it. No call takes longer
-// than some seconds. Safe for concurrent use.
+// Connect, and again when the connection has broken or pmdaroot does not answer on it. No call
+// takes longer than some seconds. Safe for concurrent use.
 type Client struct {
 	socket string
 
@@ -42,7 +43,8 @@ type containerRequest struct {
 	container string
 }
 
-// NewClient makes a Client for a socket, which is root.socket in the directory pmcd of $PCP_VAR_DIR.
+// NewClient makes a Client for a socket, which is root.socket in the directory pmcd of
+// $PCP_VAR_DIR.
 func NewClient(socket string) *Client {
 	return &Client{socket: socket, turn: ctxlock.New(), stuck: map[containerRequest]time.Time{}}
 }
@@ -125,7 +127,8 @@ func (c *Client) ask(ctx context.Context, kind Kind, container string) (int32, s
 	}
 }
 
-// errEarlier is the error of a request that has not been made, since an earlier one has no reply yet.
+// errEarlier is the error of a request that has not been made, since an earlier one has no reply
+// yet.
 var errEarlier = errors.New("pmdaroot has not answered an earlier request")
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
@@ -153,8 +156,8 @@ func (c *Client) setStuck(r containerRequest) {
 	}
 }
 
-// readyConnection is a connection that does not wait for an answer to another request, if one can be made.
-// A program that may not connect any more waits for that.
+// readyConnection is a connection that does not wait for an answer to another request, if one can
+// be made. A program that may not connect any more waits for that.
 func (c *Client) readyConnection(ctx context.Context) (*Conn, error) {
 	conn, err := c.connection(ctx)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // maxFiles is the greatest number of descriptors that pmdaroot may send at once.
 const maxFiles = 16
 
-// A Conn is a connection to pmdaroot. One exchange is made at a time. A reply that comes too late is
-// awaited and thrown away by the next exchange: a program that has given up root's privileges could
-// not connect again. Safe for concurrent use.
+// A Conn is a connection to pmdaroot. One exchange is made at a time. A reply that comes too late
+// is awaited and thrown away by the next exchange: a program that has given up root's privileges
+// could not connect again. Safe for concurrent use.
 type Conn struct {
 	turn     ctxlock.Mutex
 	conn     *net.UnixConn

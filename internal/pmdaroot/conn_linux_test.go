@@ -148,7 +148,8 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// A reply that comes too late is thrown away, and the connection goes on, where no other can be made.
+// A reply that comes too late is thrown away, and the connection goes on, where no other can be
+// made.
 func TestLateReply(t *testing.T) {
 	asked, late, connections := make(chan bool), make(chan bool), atomic.Int32{}
 	socket := serveRoot(t, func(_ int, c *net.UnixConn) {
@@ -194,8 +195,8 @@ func TestLateReply(t *testing.T) {
 	}
 }
 
-// While a request has no reply others are answered, on another connection; and one that was not answered in
-// time fails at once.
+// While a request has no reply others are answered, on another connection; and one that was not
+// answered in time fails at once.
 func TestStuckRequest(t *testing.T) {
 	asked, end := make(chan bool, 9), make(chan bool)
 	c := NewClient(serveRoot(t, func(_ int, c *net.UnixConn) {

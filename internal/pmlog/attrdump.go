@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// DumpAttr is what PCP's programs print of an attribute of n bytes with the debug option attr. Text is what may be seen of them.
+// DumpAttr is what PCP's programs print of an attribute of n bytes with the debug option attr. Text
+// is what may be seen of them.
 func DumpAttr(call string, key pdu.Attribute, n int, text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

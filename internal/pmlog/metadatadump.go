@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// DumpInstances writes what PCP's programs print of instances with the debug option indom. At stands for the address of the list.
-// A reply by name has no names, one by number no numbers.
+// DumpInstances writes what PCP's programs print of instances with the debug option indom. At
+// stands for the address of the list. A reply by name has no names, one by number no numbers.
 func DumpInstances(w io.Writer, at any, domain pdu.InDom, list []pdu.Instance) {
 	fmt.Fprintf(w, "pmInResult dump from %p for InDom %v (0x%x), numinst=%d\n", at, domain, uint32(domain), len(list))
 	for i, inst := range list {
@@ -23,8 +23,8 @@ func DumpInstances(w io.Writer, at any, domain pdu.InDom, list []pdu.Instance) {
 	}
 }
 
-// DumpLabels writes what PCP's programs print of labels with the debug option labels. Call is the function that decodes or sends
-// them, and at stands for the address of the sets.
+// DumpLabels writes what PCP's programs print of labels with the debug option labels. Call is the
+// function that decodes or sends them, and at stands for the address of the sets.
 func DumpLabels(w io.Writer, call string, at any, r *pdu.LabelReply) {
 	where := "(nil)"
 	if len(r.Sets) > 0 {

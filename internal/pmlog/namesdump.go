@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// DumpNames writes what PCP's programs print of names with the debug option pmns, and whether they are leaves if that is known.
+// DumpNames writes what PCP's programs print of names with the debug option pmns, and whether they
+// are leaves if that is known.
 func DumpNames(w io.Writer, l *pdu.NameList) {
 	fmt.Fprintf(w, "namelist dump: numnames = %d\n", len(l.Names))
 	for i, name := range l.Names {

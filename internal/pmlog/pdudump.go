@@ -9,8 +9,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// DumpPDU is what PCP's programs print of a PDU with the debug option pdu: that it was sent (out) or received by a descriptor,
-// and its words, those of the header as numbers and those of the body as this machine reads them.
+// DumpPDU is what PCP's programs print of a PDU with the debug option pdu: that it was sent (out)
+// or received by a descriptor, and its words, those of the header as numbers and those of the body
+// as this machine reads them.
 func DumpPDU(out bool, fd int, h pdu.Header, body []byte) string {
 	var b strings.Builder
 	if out {

@@ -1,4 +1,5 @@
-// Package pmlog writes logs in the form of PCP's daemons, and knows the names of their debug options.
+// Package pmlog writes logs in the form of PCP's daemons, and knows the names of their debug
+// options.
 package pmlog
 
 import (
@@ -20,7 +21,8 @@ const LevelCritical slog.Level = 12
 //
 //	[Sat Nov 21 08:26:37] pmdasimple(26055) Warning: no such file path=/x
 //
-// Attributes follow the message. Each line is one call of w.Write. Lines below level least are dropped.
+// Attributes follow the message. Each line is one call of w.Write. Lines below level least are
+// dropped.
 func New(w io.Writer, program string, least slog.Leveler) *slog.Logger {
 	return slog.New(&handler{out: &output{w: w}, program: program, least: least})
 }

@@ -139,7 +139,8 @@ func TestDumpPDU(t *testing.T) {
 	}
 }
 
-// TestDebugNames compares the names with the list that pmdbg prints, and what ParseDebug accepts with what a tool accepts.
+// TestDebugNames compares the names with the list that pmdbg prints, and what ParseDebug accepts
+// with what a tool accepts.
 func TestDebugNames(t *testing.T) {
 	pcptest.Need(t, "pmdbg", "pminfo")
 	out, _, _ := pcptest.Run(t, nil, "", "pmdbg", "-l")

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a pseudo-terminal: what is typed and shown, and the terminal of the program. The test is skipped where there are none.
+// Open opens a pseudo-terminal: what is typed and shown, and the terminal of the program. The test
+// is skipped where there are none.
 func Open(t testing.TB) (user, terminal *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -53,7 +54,8 @@ type Session struct {
 // most is how long a program may take for what is awaited, and in all.
 const most = 2 * time.Minute
 
-// Start starts a program on a terminal of 100 columns and 30 lines. It is killed at the end of the test.
+// Start starts a program on a terminal of 100 columns and 30 lines. It is killed at the end of the
+// test.
 func Start(t testing.TB, cmd *exec.Cmd) *Session {
 	t.Helper()
 	user, terminal := Open(t)

@@ -26,9 +26,10 @@ func New(rw io.ReadWriter) io.ReadWriter {
 	return rw
 }
 
-// NewWatched is New of a connection, and calls waited after each write that had to wait for the other end, which had left what was
-// written before: with the time that it has waited until all was written, or the write has failed. Writes that need not wait cost no
-// more than with New. Where New returns its argument, a write that takes a millisecond counts as one that has waited.
+// NewWatched is New of a connection, and calls waited after each write that had to wait for the
+// other end, which had left what was written before: with the time that it has waited until all was
+// written, or the write has failed. Writes that need not wait cost no more than with New. Where New
+// returns its argument, a write that takes a millisecond counts as one that has waited.
 func NewWatched(conn net.Conn, waited func(time.Duration)) io.ReadWriter {
 	if s := newStream(conn, waited); s != nil {
 		return s
@@ -51,7 +52,8 @@ func (t timed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// NewWriterAt returns a faster writer of f on Linux, where addresses have 64 bits; else it returns f. Unlike the calls that New makes these may
-// block, while the disk is slow: all goroutines wait then which the thread would run, so it is for programs that have nothing else to
-// do. Errors are those of f. One goroutine at a time.
+// NewWriterAt returns a faster writer of f on Linux, where addresses have 64 bits; else it returns
+// f. Unlike the calls that New makes these may block, while the disk is slow: all goroutines wait
+// then which the thread would run, so it is for programs that have nothing else to do. Errors are
+// those of f. One goroutine at a time.
 func NewWriterAt(f *os.File) io.WriterAt { return newWriterAt(f) }

@@ -324,7 +324,8 @@ func BenchmarkPingPong(b *testing.B) {
 	}
 }
 
-// TestNewWatched: writes that have to wait are told of once, with their time, and no others; also those that fail.
+// TestNewWatched: writes that have to wait are told of once, with their time, and no others; also
+// those that fail.
 func TestNewWatched(t *testing.T) {
 	for _, p := range pairs(t) {
 		t.Run(p.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 //
 //	%[flags][width][E|O]conversion
 //
-// with the flags "_" (blanks), "-" (no padding), "0" (zeros), "^" (capitals) and "#" (other case). A conversion that does
-// not exist stands for itself. Widths are at most MaxWidth.
+// with the flags "_" (blanks), "-" (no padding), "0" (zeros), "^" (capitals) and "#" (other case).
+// A conversion that does not exist stands for itself. Widths are at most MaxWidth.
 func Append(b []byte, format string, t time.Time) []byte {
 	for {
 		i := strings.IndexByte(format, '%')
@@ -148,7 +148,8 @@ func (d directive) name(t time.Time) (string, bool) {
 	return text, true
 }
 
-// number is the value of a conversion that gives one, the digits that it has at least, and with what it is padded.
+// number is the value of a conversion that gives one, the digits that it has at least, and with
+// what it is padded.
 func (d directive) number(t time.Time) (v, digits int, pad byte, ok bool) {
 	weekday, yday := int(t.Weekday()), t.YearDay()-1
 	isoYear, isoWeek := t.ISOWeek()

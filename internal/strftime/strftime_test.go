@@ -28,7 +28,8 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// FuzzAppend checks that formats without a directive stand for themselves, and that the length is limited.
+// FuzzAppend checks that formats without a directive stand for themselves, and that the length is
+// limited.
 func FuzzAppend(f *testing.F) {
 	for _, format := range []string{"%F %T", "%_-0^#12EOd", "%99999999999999999999d", "é%é", "%5"} {
 		f.Add(format, int64(1700000000))

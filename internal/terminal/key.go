@@ -34,7 +34,8 @@ var sequences = map[string]Key{
 // longestSequence is the length of what is looked at; what is longer is no key.
 const longestSequence = 16
 
-// isBegun reports whether b may be the beginning of what a terminal sends for a key: ESC alone, or an unfinished sequence.
+// isBegun reports whether b may be the beginning of what a terminal sends for a key: ESC alone, or
+// an unfinished sequence.
 func isBegun(b []byte) bool {
 	if b[0] != 0x1b || len(b) >= longestSequence {
 		return false
@@ -45,8 +46,9 @@ func isBegun(b []byte) bool {
 	return (b[1] == '[' || b[1] == 'O') && bytes.IndexFunc(b[2:], func(r rune) bool { return r >= '@' && r <= '~' }) < 0
 }
 
-// parseKey is the key at the start of what a terminal has sent, and the bytes it takes; 0 for one that is not known. A key is sent at
-// once, so that an ESC with nothing behind it is the key of that name.
+// parseKey is the key at the start of what a terminal has sent, and the bytes it takes; 0 for one
+// that is not known. A key is sent at once, so that an ESC with nothing behind it is the key of
+// that name.
 func parseKey(b []byte) (key Key, size int) {
 	if b[0] != 0x1b {
 		r, n := utf8.DecodeRune(b)

@@ -23,7 +23,8 @@ func isTerminal(f *os.File) bool {
 	return windows.GetConsoleMode(windows.Handle(f.Fd()), &m) == nil
 }
 
-// makeRaw makes the console send every key at once, as a terminal does, and understand control sequences.
+// makeRaw makes the console send every key at once, as a terminal does, and understand control
+// sequences.
 func makeRaw(in, out *os.File) (*mode, error) {
 	m := &mode{in: windows.Handle(in.Fd()), out: windows.Handle(out.Fd())}
 	if err := windows.GetConsoleMode(m.in, &m.inWas); err != nil {

@@ -14,8 +14,8 @@
 //		}
 //	}
 //
-// Lines may have control sequences that select colours. All else in them must be printable, and a line no longer than the screen
-// is wide.
+// Lines may have control sequences that select colours. All else in them must be printable, and a
+// line no longer than the screen is wide.
 package terminal
 
 import (
@@ -25,8 +25,8 @@ import (
 	"sync"
 )
 
-// A Terminal is a terminal that shows full screens. Its methods are for one goroutine, but for Close, which any may call. After it
-// nothing is written: Draw and Suspend return os.ErrClosed.
+// A Terminal is a terminal that shows full screens. Its methods are for one goroutine, but for
+// Close, which any may call. After it nothing is written: Draw and Suspend return os.ErrClosed.
 type Terminal struct {
 	in, out *os.File
 	mode    *mode // to be restored
@@ -53,12 +53,12 @@ const (
 // Is reports whether a file is a terminal.
 func Is(f *os.File) bool { return isTerminal(f) }
 
-// Size is the number of characters in a line of a terminal and the number of lines, also one that is not open; 0 where the terminal
-// does not know.
+// Size is the number of characters in a line of a terminal and the number of lines, also one that
+// is not open; 0 where the terminal does not know.
 func Size(f *os.File) (width, height int, err error) { return size(f) }
 
-// Open makes a terminal ready: keys come one by one, without an echo and without signals, and there is an empty screen. The error
-// wraps errors.ErrUnsupported where that is not possible.
+// Open makes a terminal ready: keys come one by one, without an echo and without signals, and there
+// is an empty screen. The error wraps errors.ErrUnsupported where that is not possible.
 func Open(in, out *os.File) (*Terminal, error) {
 	m, err := makeRaw(in, out)
 	if err != nil {
@@ -90,8 +90,8 @@ func (t *Terminal) Close() error {
 	return t.restoring
 }
 
-// CloseOnPanic closes the terminal if there is a panic, so that what is printed of it can be read. It is deferred in goroutines
-// that do not close the terminal otherwise.
+// CloseOnPanic closes the terminal if there is a panic, so that what is printed of it can be read.
+// It is deferred in goroutines that do not close the terminal otherwise.
 func (t *Terminal) CloseOnPanic() {
 	if p := recover(); p != nil {
 		t.Close()
@@ -107,13 +107,15 @@ func (t *Terminal) restore() error {
 	return err
 }
 
-// Keys are the keys that are pressed. The channel is closed when there are no more, since the terminal has gone or by Close.
+// Keys are the keys that are pressed. The channel is closed when there are no more, since the
+// terminal has gone or by Close.
 func (t *Terminal) Keys() <-chan Key { return t.keys }
 
 // Resized has a value when the size may have changed.
 func (t *Terminal) Resized() <-chan os.Signal { return t.resized }
 
-// Size is the number of characters in a line and the number of lines; 80 and 24 if that is not known.
+// Size is the number of characters in a line and the number of lines; 80 and 24 if that is not
+// known.
 func (t *Terminal) Size() (width, height int) {
 	width, height, err := Size(t.out)
 	if err != nil || width <= 0 || height <= 0 {
@@ -122,8 +124,9 @@ func (t *Terminal) Size() (width, height int) {
 	return width, height
 }
 
-// Suspend gives the terminal back and stops the process, as Ctrl-Z does, and takes the terminal again when the process goes on. The
-// screen has to be drawn then. Where there is no such thing, it does nothing.
+// Suspend gives the terminal back and stops the process, as Ctrl-Z does, and takes the terminal
+// again when the process goes on. The screen has to be drawn then. Where there is no such thing, it
+// does nothing.
 func (t *Terminal) Suspend() error {
 	if !canStop {
 		return nil

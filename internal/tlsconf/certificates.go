@@ -86,7 +86,8 @@ func (c Conf) authorities(name string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// netscapeUse is the extension that says what a certificate is for in the manner of Netscape, which OpenSSL still minds: a bit string.
+// netscapeUse is the extension that says what a certificate is for in the manner of Netscape, which
+// OpenSSL still minds: a bit string.
 var netscapeUse = asn1.ObjectIdentifier{2, 16, 840, 1, 113730, 1, 1}
 
 // Its bits for the ends of a connection.
@@ -97,7 +98,8 @@ const (
 
 var errNetscapeUse = errors.New("the certificate is not for this end of a connection, by its Netscape Cert Type")
 
-// checkNetscape is why a certificate, if there is one, is not for an end of a connection. Those without the extension are for any.
+// checkNetscape is why a certificate, if there is one, is not for an end of a connection. Those
+// without the extension are for any.
 func checkNetscape(certs []*x509.Certificate, end int) error {
 	if len(certs) == 0 {
 		return nil
@@ -114,7 +116,8 @@ func checkNetscape(certs []*x509.Certificate, end int) error {
 	return nil
 }
 
-// verifyChain checks that authorities vouch for a server, whatever its name; nil are those of the system.
+// verifyChain checks that authorities vouch for a server, whatever its name; nil are those of the
+// system.
 func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error {
 		if len(s.PeerCertificates) == 0 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A cipher is a cipher suite up to TLS 1.2 that crypto/tls has, under OpenSSL's name, with the words that select it there.
+// A cipher is a cipher suite up to TLS 1.2 that crypto/tls has, under OpenSSL's name, with the
+// words that select it there.
 type cipher struct {
 	name  string
 	id    uint16
@@ -39,7 +40,8 @@ var cipherWords = map[string]string{
 	"EECDH": "ECDHE", "kECDHE": "ECDHE", "kEECDH": "ECDHE", "aECDSA": "ECDSA", "RSA": "aRSA", "AES-GCM": "AESGCM", "TLSv1": "TLSv1.0",
 }
 
-// matches reports whether a word of a cipher list, or several with plus signs between them, selects a cipher.
+// matches reports whether a word of a cipher list, or several with plus signs between them, selects
+// a cipher.
 func (c *cipher) matches(word string) bool {
 	if word == c.name {
 		return true
@@ -59,7 +61,8 @@ func (c *cipher) matches(word string) bool {
 	return true
 }
 
-// selectCiphers are the cipher suites of a list in OpenSSL's syntax. Their order does not matter to crypto/tls.
+// selectCiphers are the cipher suites of a list in OpenSSL's syntax. Their order does not matter to
+// crypto/tls.
 func selectCiphers(list string) []uint16 {
 	var chosen []uint16
 	killed := map[uint16]bool{}
@@ -99,8 +102,9 @@ var suites13 = map[string]bool{
 
 var errNoCipher = errors.New("crypto/tls has none of them")
 
-// setCiphers chooses the cipher suites. Where all that are wanted up to TLS 1.2 are such that crypto/tls does not have, there is
-// TLS 1.3 alone. Of the suites of TLS 1.3 crypto/tls lets nobody choose; see Warnings.
+// setCiphers chooses the cipher suites. Where all that are wanted up to TLS 1.2 are such that
+// crypto/tls does not have, there is TLS 1.3 alone. Of the suites of TLS 1.3 crypto/tls lets nobody
+// choose; see Warnings.
 func (c Conf) setCiphers(config *tls.Config) error {
 	if c.Ciphers != "" {
 		config.CipherSuites = selectCiphers(c.Ciphers)

@@ -11,8 +11,8 @@ import (
 // lookAgain is how long a File does not look whether files have changed.
 const lookAgain = time.Second
 
-// A File is a configuration that follows its files: when tls.conf, or a file that it names, has changed, what is made from
-// then on is of the new ones. Safe for concurrent use.
+// A File is a configuration that follows its files: when tls.conf, or a file that it names, has
+// changed, what is made from then on is of the new ones. Safe for concurrent use.
 type File struct {
 	path    string
 	make    func(Conf) (*tls.Config, error)
@@ -27,8 +27,9 @@ type File struct {
 	looked  time.Time
 }
 
-// NewServer is the configuration of a server in a file; an empty path is an empty file. Changed, if not nil, is called when files have
-// changed, with an error if they cannot be used: then the server goes on with what it has.
+// NewServer is the configuration of a server in a file; an empty path is an empty file. Changed, if
+// not nil, is called when files have changed, with an error if they cannot be used: then the server
+// goes on with what it has.
 func NewServer(path string, changed func(error)) *File {
 	return &File{path: path, make: Conf.Server, changed: changed}
 }
@@ -84,7 +85,8 @@ func readable(path string) error {
 	return nil
 }
 
-// Config is the configuration, of the files as they are; for a server nil if it has no certificate. It must not be changed.
+// Config is the configuration, of the files as they are; for a server nil if it has no certificate.
+// It must not be changed.
 func (f *File) Config() (*tls.Config, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,8 +109,8 @@ func (f *File) look() {
 	}
 }
 
-// Serving is a configuration for a server whose handshakes are each of the files as they are. It is nil
-// if there is no certificate now.
+// Serving is a configuration for a server whose handshakes are each of the files as they are. It is
+// nil if there is no certificate now.
 func (f *File) Serving() *tls.Config {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package tlsconf reads tls.conf, in which PCP's servers and clients find their certificates, in lines KEY=VALUE. It is
-// for main packages, and for what they take from the environment.
+// Package tlsconf reads tls.conf, in which PCP's servers and clients find their certificates, in
+// lines KEY=VALUE. It is for main packages, and for what they take from the environment.
 package tlsconf
 
 import (
@@ -58,7 +58,8 @@ func Load(path string) Conf {
 	return Parse(string(text))
 }
 
-// Parse reads the text of a file. What it does not know is ignored. Unlike PCP it does not know abbreviated keywords.
+// Parse reads the text of a file. What it does not know is ignored. Unlike PCP it does not know
+// abbreviated keywords.
 func Parse(text string) Conf {
 	const blanks = " \t\r\v\f"
 	var c Conf
@@ -104,8 +105,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Server makes the configuration of a server, nil if there is no certificate. Certificates of clients are asked for where there
-// is an authority that can vouch for them: C pmcd asks always, and breaks off with whoever has one if there is none.
+// Server makes the configuration of a server, nil if there is no certificate. Certificates of
+// clients are asked for where there is an authority that can vouch for them: C pmcd asks always,
+// and breaks off with whoever has one if there is none.
 func (c Conf) Server() (*tls.Config, error) {
 	if c.CertFile == "" {
 		return nil, nil
@@ -132,8 +134,9 @@ func (c Conf) Server() (*tls.Config, error) {
 	return config, c.setCiphers(config)
 }
 
-// Client makes the configuration of a client. The caller adds the ServerName. As in PCP, the certificate of the
-// server is looked at only with tls-verify-clients, and the name of the host in it only with tls-verify-host.
+// Client makes the configuration of a client. The caller adds the ServerName. As in PCP, the
+// certificate of the server is looked at only with tls-verify-clients, and the name of the host in
+// it only with tls-verify-host.
 func (c Conf) Client() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true}
 	var err error

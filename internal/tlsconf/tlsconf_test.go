@@ -34,7 +34,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is parsed is parsed again as it was, and ciphers of any list are such that crypto/tls has.
+// FuzzParse: what is parsed is parsed again as it was, and ciphers of any list are such that
+// crypto/tls has.
 func FuzzParse(f *testing.F) {
 	f.Add("tls-cert-file = /a # b\ntls-ciphers=HIGH:!aNULL:-AES128+SHA\ntls-verify-clients: true")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -232,7 +233,8 @@ func with13(c Conf) Conf {
 	return c
 }
 
-// A server goes on with what it has when its files become bad, and has the new ones when they are good again.
+// A server goes on with what it has when its files become bad, and has the new ones when they are
+// good again.
 func TestFollow(t *testing.T) {
 	first, second := tlstest.NewCA(t, "first"), tlstest.NewCA(t, "second")
 	path := filepath.Join(t.TempDir(), "tls.conf")

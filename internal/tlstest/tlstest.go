@@ -20,12 +20,14 @@ import (
 	"time"
 )
 
-// A Leaf says what certificate is wanted. The zero value is of 127.0.0.1, ::1 and localhost, in date, and for any use.
+// A Leaf says what certificate is wanted. The zero value is of 127.0.0.1, ::1 and localhost, in
+// date, and for any use.
 type Leaf struct {
 	Hosts   []string           // names and addresses
 	Usages  []x509.ExtKeyUsage // nil: the certificate does not say
 	Expired bool
-	// Netscape is the use in the manner of Netscape: bits of a first byte, 0x80 for clients, 0x40 for servers; 0: the certificate does not say.
+	// Netscape is the use in the manner of Netscape: bits of a first byte, 0x80 for clients, 0x40
+	// for servers; 0: the certificate does not say.
 	Netscape byte
 	RSA      bool // a key of 2048 bits in place of one of P-256
 }

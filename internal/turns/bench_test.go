@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/internal/turns"
 )
 
-// A place that eight clients use in turn. Each lets the others run while it has the place, as one does that waits for
-// an agent.
+// A place that eight clients use in turn. Each lets the others run while it has the place, as one
+// does that waits for an agent.
 func BenchmarkContended(b *testing.B) {
 	b.Run("queue", func(b *testing.B) {
 		q := turns.New(1)

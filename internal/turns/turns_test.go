@@ -79,7 +79,8 @@ func TestFair(t *testing.T) {
 	}
 }
 
-// Clients with small requests are served in the order in which they come, though some take a little longer.
+// Clients with small requests are served in the order in which they come, though some take a little
+// longer.
 func TestAlike(t *testing.T) {
 	q := turns.New(1)
 	current := q.Try(0)

@@ -161,7 +161,8 @@ func (c *Cursor) Done() error {
 // Alias is a string of the bytes of b, without a copy: b must never change again.
 func Alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// Octets are the bytes of b, of which the number is a multiple of 8, eight by eight and without a copy.
+// Octets are the bytes of b, of which the number is a multiple of 8, eight by eight and without a
+// copy.
 func Octets(b []byte) [][8]byte {
 	return unsafe.Slice((*[8]byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }

@@ -17,7 +17,8 @@ func Example() {
 
 	registry := &mmv.Registry{Name: "shop"}
 	mmvexpvar.Add(registry, "vars", nil)
-	// registry.Publish("") writes it to a file; pmdammv.Of(registry) is an agent for a collector in this program.
+	// registry.Publish("") writes it to a file; pmdammv.Of(registry) is an agent for a collector in
+	// this program.
 
 	f, err := mmv.Read(registry.Source())
 	if err != nil {

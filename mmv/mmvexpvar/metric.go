@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// register returns the metric of a name, which create makes if there is none; nil if there can be none.
+// register returns the metric of a name, which create makes if there is none; nil if there can be
+// none.
 func (b *bridge) register(name, path string, create func(mmv.Metric) metric) metric {
 	if m := b.metrics[name]; m != nil {
 		return m

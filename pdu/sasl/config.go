@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// A Config is what a configuration file of the Cyrus library, such as /etc/sasl2/pmcd.conf, says of how users may log in.
+// A Config is what a configuration file of the Cyrus library, such as /etc/sasl2/pmcd.conf, says of
+// how users may log in.
 type Config struct {
 	Mechanisms []string // mech_list; nil without one
 	Database   string   // sasldb_path, the path of a File; DefaultDatabase without one
@@ -18,9 +19,9 @@ type Config struct {
 // DefaultDatabase is where the Cyrus library keeps users where its configuration does not say.
 const DefaultDatabase = "/etc/sasldb2"
 
-// LoadConfig reads a configuration file, lines of the form "key: value". Lines that are empty, begin with "#", or have
-// other keys than those of Config say nothing. Without the file the error wraps fs.ErrNotExist, and the Config has the
-// defaults.
+// LoadConfig reads a configuration file, lines of the form "key: value". Lines that are empty,
+// begin with "#", or have other keys than those of Config say nothing. Without the file the error
+// wraps fs.ErrNotExist, and the Config has the defaults.
 func LoadConfig(path string) (Config, error) {
 	c := Config{Database: DefaultDatabase}
 	f, err := os.Open(path)
@@ -47,7 +48,8 @@ func LoadConfig(path string) (Config, error) {
 	return c, lines.Err()
 }
 
-// Users are those of the database. If passwords are not to be checked there, nobody can log in: Check may be empty, or have the word auxprop.
+// Users are those of the database. If passwords are not to be checked there, nobody can log in:
+// Check may be empty, or have the word auxprop.
 func (c Config) Users() Users {
 	if c.Check != "" && !slices.Contains(strings.Fields(c.Check), "auxprop") {
 		return unchecked(c.Check)

@@ -2,7 +2,8 @@ package sasl
 
 import "github.com/pcp-go/pcp/pdu"
 
-// The codes of failed logins, as they are sent to clients: those of the Cyrus library below pdu.ErrNYI.
+// The codes of failed logins, as they are sent to clients: those of the Cyrus library below
+// pdu.ErrNYI.
 const (
 	ErrFail        pdu.Error = pdu.ErrNYI - 1  // SASL_FAIL: generic failure
 	ErrNoMechanism pdu.Error = pdu.ErrNYI - 4  // SASL_NOMECH: none that both sides have, or allow

@@ -62,7 +62,8 @@ func TestMechanisms(t *testing.T) {
 	}
 }
 
-// A step is a message of the client, and what the server replies: a challenge, or "done", or the text of an error.
+// A step is a message of the client, and what the server replies: a challenge, or "done", or the
+// text of an error.
 type step struct{ say, want string }
 
 // say sends messages to a server; "-" stands for no initial response.
@@ -372,7 +373,8 @@ type failing struct{ err error }
 
 func (f failing) Verifier(string) (Verifier, error) { return Verifier{}, f.err }
 
-// FuzzServers sends messages to servers: nobody logs in without the password, and whoever has failed is no user.
+// FuzzServers sends messages to servers: nobody logs in without the password, and whoever has
+// failed is no user.
 func FuzzServers(f *testing.F) {
 	f.Add(uint8(2), capturedFirst, capturedFinal, "")
 	f.Add(uint8(0), "root\x00root\x00bad", "", "")
@@ -398,7 +400,8 @@ func FuzzServers(f *testing.F) {
 	})
 }
 
-// FuzzScramClient sends messages to a client: it believes no server that does not know the password.
+// FuzzScramClient sends messages to a client: it believes no server that does not know the
+// password.
 func FuzzScramClient(f *testing.F) {
 	f.Add(capturedReply, capturedLast)
 	f.Add(capturedReply, "e=x")

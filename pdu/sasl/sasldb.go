@@ -6,7 +6,8 @@ import (
 	"errors"
 )
 
-// The parts of a Berkeley DB file with a hash table that are looked at. Its pages have one length, which the first page tells.
+// The parts of a Berkeley DB file with a hash table that are looked at. Its pages have one length,
+// which the first page tells.
 //
 //	page 0   12  uint32  magic
 //	         16  uint32  version
@@ -18,8 +19,8 @@ import (
 //	         25  uint8   type, of pages of the table 2 or 13
 //	         26  uint16  offset of each item
 //
-// Items are pairs of a key and its value. They fill the page from its end: each ends where the one before begins, and has a
-// byte with its type, 1, before its text.
+// Items are pairs of a key and its value. They fill the page from its end: each ends where the one
+// before begins, and has a byte with its type, 1, before its text.
 const (
 	dbMagic     = 0x061561
 	dbMagicAt   = 12
@@ -54,7 +55,8 @@ func isDB(b []byte) (binary.ByteOrder, bool) {
 	return nil, false
 }
 
-// findDB finds the value of a key in a hash table of Berkeley DB, which it reads from the beginning to the end.
+// findDB finds the value of a key in a hash table of Berkeley DB, which it reads from the beginning
+// to the end.
 func findDB(b []byte, order binary.ByteOrder, key string) (value []byte, found bool, err error) {
 	size := int(order.Uint32(b[dbPageLenAt:]))
 	version := order.Uint32(b[dbVersionAt:])

@@ -46,7 +46,8 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// Files that are damaged, or not of the kind that is known, have no users, and the reader comes to an end.
+// Files that are damaged, or not of the kind that is known, have no users, and the reader comes to
+// an end.
 func TestDamagedDatabase(t *testing.T) {
 	good, err := os.ReadFile("testdata/sasldb")
 	if err != nil {

@@ -26,7 +26,8 @@ func isNonce(s string) bool {
 	return s != ""
 }
 
-// escapeName is a user name as it is in messages, and unescapeName the other way round; ok is false for what is no name.
+// escapeName is a user name as it is in messages, and unescapeName the other way round; ok is false
+// for what is no name.
 var escapeName = strings.NewReplacer("=", "=3D", ",", "=2C").Replace
 
 func unescapeName(s string) (name string, ok bool) {

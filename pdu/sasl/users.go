@@ -14,8 +14,8 @@ import (
 
 // Users are who may log in. Safe for concurrent use.
 type Users interface {
-	// Verifier returns that of a user. Its error, sent to the client by its code, is an *Error, or wraps ErrNoUser if there is
-	// no such user; any other is sent as ErrFail.
+	// Verifier returns that of a user. Its error, sent to the client by its code, is an *Error, or
+	// wraps ErrNoUser if there is no such user; any other is sent as ErrFail.
 	Verifier(user string) (Verifier, error)
 }
 
@@ -48,16 +48,17 @@ func (m Map) Verifier(user string) (Verifier, error) {
 
 var errUnknown = fail(ErrNoUser, "unable to canonify user and get auxprops")
 
-// A File is a file of users, one on each line: the name, a colon and a Verifier in the form of its method String. Lines that are
-// empty or begin with "#" say nothing.
+// A File is a file of users, one on each line: the name, a colon and a Verifier in the form of its
+// method String. Lines that are empty or begin with "#" say nothing.
 //
 //	# collector's users
 //	ann:SCRAM-SHA-256$4096:W22Z…Q==$WG5d…Uo=:wfPL…8k=
 //
-// Or it is a database of the Cyrus library, as saslpasswd2 writes it, which has the passwords themselves: a user without "@REALM" is one
-// of Realm.
+// Or it is a database of the Cyrus library, as saslpasswd2 writes it, which has the passwords
+// themselves: a user without "@REALM" is one of Realm.
 //
-// The file is read at each login, so that what is changed there holds at once. It must be kept from being read by others.
+// The file is read at each login, so that what is changed there holds at once. It must be kept from
+// being read by others.
 type File struct {
 	Path  string
 	Realm string // empty means the name of the host
@@ -66,7 +67,8 @@ type File struct {
 // maxFile is how much of a file of users is read.
 const maxFile = 16 << 20
 
-// Verifier returns that of a user, or ErrNoUser, also if the file cannot be read, or ErrFail for a line that is no Verifier.
+// Verifier returns that of a user, or ErrNoUser, also if the file cannot be read, or ErrFail for a
+// line that is no Verifier.
 func (f File) Verifier(user string) (Verifier, error) {
 	b, err := readUsers(f.Path)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// A Verifier is what a server keeps of a password: what tells whether a client has it. Who gets to know a verifier can play the
-// server, but not log in; and has to try passwords one by one, each for the time of as many hashes as there are iterations.
+// A Verifier is what a server keeps of a password: what tells whether a client has it. Who gets to
+// know a verifier can play the server, but not log in; and has to try passwords one by one, each
+// for the time of as many hashes as there are iterations.
 type Verifier struct {
 	Iterations           int
 	Salt                 []byte
@@ -29,15 +30,16 @@ const (
 	saltLen           = 32
 )
 
-// NewVerifier makes a verifier of a password with a random salt, and the default number of iterations.
+// NewVerifier makes a verifier of a password with a random salt, and the default number of
+// iterations.
 func NewVerifier(password string) (Verifier, error) {
 	salt := make([]byte, saltLen)
 	rand.Read(salt)
 	return MakeVerifier(password, salt, DefaultIterations)
 }
 
-// MakeVerifier makes a verifier of a password, a salt of up to 512 bytes, which must be of this password alone, and a number of iterations from 1
-// to MaxIterations. Other arguments are an error.
+// MakeVerifier makes a verifier of a password, a salt of up to 512 bytes, which must be of this
+// password alone, and a number of iterations from 1 to MaxIterations. Other arguments are an error.
 func MakeVerifier(password string, salt []byte, iterations int) (Verifier, error) {
 	v := Verifier{Iterations: iterations, Salt: salt}
 	if err := v.check(); err != nil {
@@ -91,8 +93,8 @@ func (v Verifier) Check(password string) bool {
 
 const verifierScheme = "SCRAM-SHA-256"
 
-// String is the verifier in the form of RFC 5803: SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY, where the last three are in
-// base 64.
+// String is the verifier in the form of RFC 5803:
+// SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY, where the last three are in base 64.
 func (v Verifier) String() string {
 	b64 := base64.StdEncoding.EncodeToString
 	return verifierScheme + "$" + strconv.Itoa(v.Iterations) + ":" + b64(v.Salt) + "$" + b64(v.StoredKey[:]) + ":" + b64(v.ServerKey[:])

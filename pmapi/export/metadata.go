@@ -23,7 +23,8 @@ type metadata struct {
 	errs    []error
 }
 
-// readMetadata asks for what a Reader is to read. Its error is that of the source as a whole; errors of single metrics are kept.
+// readMetadata asks for what a Reader is to read. Its error is that of the source as a whole;
+// errors of single metrics are kept.
 func readMetadata(ctx context.Context, r *Reader) (*metadata, error) {
 	m := &metadata{indoms: map[pdu.InDom]*InDom{}}
 	names, err := m.names(ctx, r)
@@ -69,8 +70,8 @@ func (m *metadata) names(ctx context.Context, r *Reader) ([]string, error) {
 	return names, nil
 }
 
-// itemCodes are the errors that a request about one name, metric or instance domain has for that item. pdu.ErrTimeout is none of them:
-// an agent may have been silent, but the collector as well.
+// itemCodes are the errors that a request about one name, metric or instance domain has for that
+// item. pdu.ErrTimeout is none of them: an agent may have been silent, but the collector as well.
 var itemCodes = []pdu.Error{pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrNoAgent, pdu.ErrInDom, pdu.ErrText, pdu.ErrNoLabels, pdu.ErrAgain}
 
 // keep notes the error of a request about one item, and returns that of the source.
@@ -93,8 +94,8 @@ func ignoreItem(err error) error {
 	return err
 }
 
-// keepItems notes the errors of the items of a request about many. Every other error is that of the whole request, which has no
-// results then.
+// keepItems notes the errors of the items of a request about many. Every other error is that of the
+// whole request, which has no results then.
 func (m *metadata) keepItems(err error) error {
 	bulk, ok := errors.AsType[*pmapi.BulkError](err)
 	if !ok {
@@ -170,7 +171,8 @@ func (m *metadata) texts(ctx context.Context, c *pmapi.Context) error {
 	return nil
 }
 
-// labels asks once for the labels of each domain, instance domain and cluster, and then for those of all metrics.
+// labels asks once for the labels of each domain, instance domain and cluster, and then for those
+// of all metrics.
 func (m *metadata) labels(ctx context.Context, c *pmapi.Context) error {
 	var err error
 	if m.context, err = c.ContextLabels(ctx); errors.Is(err, pdu.ErrNoLabels) {
@@ -242,7 +244,8 @@ func (m *metadata) nameHost() error {
 	return err
 }
 
-// nameInstances asks for the names and labels of instances of those domains of which a value's instance is not known yet.
+// nameInstances asks for the names and labels of instances of those domains of which a value's
+// instance is not known yet.
 func (m *metadata) nameInstances(ctx context.Context, c *pmapi.Context, s *Snapshot) error {
 	m.fetches++
 	for metric, values := range s.All() {

@@ -115,7 +115,8 @@ func (r *Reader) read(ctx context.Context) error {
 	}
 	changed, err := r.fetch(ctx)
 	if changed {
-		// Metadata that changes with every fetch must not keep a Read for ever: this time, values are taken as they are.
+		// Metadata that changes with every fetch must not keep a Read for ever: this time, values
+		// are taken as they are.
 		r.meta = nil
 		_, err = r.fetch(ctx)
 	}
@@ -137,7 +138,8 @@ func (r *Reader) expired() bool {
 	return refresh > 0 && time.Since(r.readAt) >= refresh
 }
 
-// fetch fetches the values, after the metadata if there is none. With changed, names or metadata may be others than those that were read.
+// fetch fetches the values, after the metadata if there is none. With changed, names or metadata
+// may be others than those that were read.
 func (r *Reader) fetch(ctx context.Context) (changed bool, err error) {
 	s := &r.snap
 	if r.meta == nil {

@@ -114,7 +114,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What changes in the source is in the next snapshot, whether the source tells of it, as it does of names, or not, as with instances.
+// What changes in the source is in the next snapshot, whether the source tells of it, as it does of
+// names, or not, as with instances.
 func TestChanges(t *testing.T) {
 	src, d, reads := disks(t)
 	r := &export.Reader{Context: src.Context()}
@@ -149,7 +150,8 @@ func TestChanges(t *testing.T) {
 	want(t, strings.SplitN(shown(read(t, r)), "\n", 2)[0], "disk.dev.read: "+pdu.ErrAgain.Error())
 }
 
-// An instance that takes the number of another is seen after the time of Refresh: the source does not tell of it.
+// An instance that takes the number of another is seen after the time of Refresh: the source does
+// not tell of it.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, d, _ := disks(t)
@@ -186,7 +188,8 @@ func TestLostSource(t *testing.T) {
 	}
 }
 
-// Every request of a Read whose collector is silent ends it, and none is taken for the silence of one agent. The next Read has all.
+// Every request of a Read whose collector is silent ends it, and none is taken for the silence of
+// one agent. The next Read has all.
 func TestSilentSource(t *testing.T) {
 	src, d, reads := disks(t)
 	d.SetLabels(`{"device":"disk"}`, func(i pdu.Instance) string { return `{"unit":"` + i.Name + `"}` })

@@ -71,7 +71,8 @@ func (r *Reader) readRecord(ctx context.Context) (found bool, err error) {
 	return true, nil
 }
 
-// archiveExpired is whether metadata is to be read anew at a time of an archive: when the time since its beginning has doubled, until that is Refresh.
+// archiveExpired is whether metadata is to be read anew at a time of an archive: when the time
+// since its beginning has doubled, until that is Refresh.
 func (r *Reader) archiveExpired(now time.Time) bool {
 	refresh := r.refresh()
 	return refresh > 0 && now.Sub(r.readAt) >= min(refresh, r.readAt.Sub(r.began))
@@ -139,7 +140,8 @@ func (r *Reader) place() (found bool) {
 	return found
 }
 
-// nameRecorded asks for the instances of the domains that the record has values of, which may have other names than in the record before.
+// nameRecorded asks for the instances of the domains that the record has values of, which may have
+// other names than in the record before.
 func (r *Reader) nameRecorded(ctx context.Context) error {
 	m := r.meta
 	m.fetches++

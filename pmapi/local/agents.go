@@ -16,22 +16,27 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Open opens a context on agents of this process; see Agents. Closing it ends the use of the agents.
+// Open opens a context on agents of this process; see Agents. Closing it ends the use of the
+// agents.
 func Open(agents ...pmda.Handler) (*pmapi.Context, error) {
 	return (&Agents{Handlers: agents}).Open()
 }
 
-// Agents are agents of this process, on which contexts are opened. Its fields are not changed after the first Open. It is safe
-// for concurrent use: agents are called by all contexts at once, as by a collector.
+// Agents are agents of this process, on which contexts are opened. Its fields are not changed after
+// the first Open. It is safe for concurrent use: agents are called by all contexts at once, as by a
+// collector.
 type Agents struct {
 	// Handlers are the agents. Of several of one domain the first is used.
 	Handlers []pmda.Handler
-	// Names returns the names of metrics. It is called once, when names are needed first. After an error all requests about
-	// names fail with pdu.ErrNoPMNS. Nil means the names that the agents bring.
+	// Names returns the names of metrics. It is called once, when names are needed first. After an
+	// error all requests about names fail with pdu.ErrNoPMNS. Nil means the names that the agents
+	// bring.
 	Names func() (*pmns.Tree, error)
-	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil for none.
+	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil
+	// for none.
 	Derived *pmapi.Derived
-	// Labels are the labels of contexts; collector.SystemLabels("/etc/pcp") are those of the C library.
+	// Labels are the labels of contexts; collector.SystemLabels("/etc/pcp") are those of the C
+	// library.
 	Labels collector.ContextLabels
 	// Logger gets what agents log that have no Logger; nil means slog.Default().
 	Logger *slog.Logger
@@ -52,8 +57,8 @@ type Agents struct {
 	merged *pmns.Tree
 }
 
-// Open opens a context. Errors: that of an agent that cannot serve (its Err), pdu.ErrArg for a nil Handler. The
-// counterpart of pmNewContext(3) with PM_CONTEXT_LOCAL.
+// Open opens a context. Errors: that of an agent that cannot serve (its Err), pdu.ErrArg for a nil
+// Handler. The counterpart of pmNewContext(3) with PM_CONTEXT_LOCAL.
 func (a *Agents) Open() (*pmapi.Context, error) {
 	a.setup.Do(func() { a.invalid = a.init() })
 	if a.invalid != nil {

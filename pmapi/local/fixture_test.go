@@ -59,8 +59,8 @@ func (w *watched) Store(ctx context.Context, r *pmda.Request, values *pdu.Result
 	return w.Handler.Store(ctx, r, values)
 }
 
-// newAgent is an agent with metrics NAME.one, NAME.two, which can be set, and NAME.many, with instances, and with a dynamic
-// subtree NAME.deep.
+// newAgent is an agent with metrics NAME.one, NAME.two, which can be set, and NAME.many, with
+// instances, and with a dynamic subtree NAME.deep.
 func newAgent(t testing.TB, name string, d pdu.Domain) *watched {
 	t.Helper()
 	a := &pmda.Agent{Name: name, Domain: d, DomainLabels: `{"colour":"red"}`, Logger: slog.New(slog.DiscardHandler)}

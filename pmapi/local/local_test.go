@@ -483,7 +483,8 @@ func (panicking) Instances(context.Context, *pmda.Request, pdu.InDom, pdu.InstID
 	panic("broken")
 }
 
-// A panic of an agent is the caller's. One who goes on can use the context, and the agents learn of its end.
+// A panic of an agent is the caller's. One who goes on can use the context, and the agents learn of
+// its end.
 func TestPanic(t *testing.T) {
 	w := newAgent(t, "a", 400)
 	pc, err := local.Open(panicking{w})

@@ -131,11 +131,12 @@ func (c *client) Traverse(ctx context.Context, name string) ([]string, error) {
 	})
 }
 
-// maxDepth is how many components the names of dynamic subtrees may have: an agent whose subtree has no end fails.
+// maxDepth is how many components the names of dynamic subtrees may have: an agent whose subtree
+// has no end fails.
 const maxDepth = 64
 
-// appendBelow adds the names of the metrics at and below one in a dynamic subtree, in the order in which the agent lists
-// children. As in the C library, a name without children is that of a metric.
+// appendBelow adds the names of the metrics at and below one in a dynamic subtree, in the order in
+// which the agent lists children. As in the C library, a name without children is that of a metric.
 func (c *client) appendBelow(ctx context.Context, h pmda.Handler, names []string, name string, depth int) ([]string, error) {
 	if depth == 0 {
 		return names, pdu.ErrTooBig

@@ -17,23 +17,26 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A Table is the agents of a local context as the C library names them, by shared objects and their initialisation routines: those
-// of a configuration file of pmcd, and those of the option -K. The agents themselves are Go code: Make has them by the names of
-// the routines. It is for one goroutine at a time.
+// A Table is the agents of a local context as the C library names them, by shared objects and their
+// initialisation routines: those of a configuration file of pmcd, and those of the option -K. The
+// agents themselves are Go code: Make has them by the names of the routines. It is for one
+// goroutine at a time.
 type Table struct {
-	// Conf is the configuration file, usually /etc/pcp/pmcd/pmcd.conf. Of its lines those of type dso count, without that of
-	// pmcd itself. Lines of any type named "linux" and "proc" stand for the agents of linux_init
-	// and proc_init. It is read when the Table is first used.
+	// Conf is the configuration file, usually /etc/pcp/pmcd/pmcd.conf. Of its lines those of type
+	// dso count, without that of pmcd itself. Lines of any type named "linux" and "proc" stand for
+	// the agents of linux_init and proc_init. It is read when the Table is first used.
 	Conf string
-	// Dir is the directory of agents, usually /var/lib/pcp/pmdas, to which paths of shared objects are relative.
+	// Dir is the directory of agents, usually /var/lib/pcp/pmdas, to which paths of shared objects
+	// are relative.
 	Dir string
-	// Make makes agents, by the initialisation routine; the domain is that of the table. An agent that it lacks is not
-	// there, as a shared object that cannot be loaded.
+	// Make makes agents, by the initialisation routine; the domain is that of the table. An agent
+	// that it lacks is not there, as a shared object that cannot be loaded.
 	Make map[string]func(domain pdu.Domain) (pmda.Handler, error)
-	// Warnings gets a line for each shared object that does not exist or lacks its routine, with the words of the C library,
-	// and for an agent that cannot be made; nil means none.
+	// Warnings gets a line for each shared object that does not exist or lacks its routine, with
+	// the words of the C library, and for an agent that cannot be made; nil means none.
 	Warnings io.Writer
-	// Debug gets what PCP's programs print of their table with the debug option context; nil means nothing.
+	// Debug gets what PCP's programs print of their table with the debug option context; nil means
+	// nothing.
 	Debug io.Writer
 
 	entries []entry
@@ -100,7 +103,8 @@ func (t *Table) change(op string, e entry, f func() error) error {
 // too, with their domains.
 var programs = map[string]pdu.Domain{"linux": 60, "proc": 3}
 
-// parseLine is the entry of a line of the configuration file. It is less strict than pmcd is, as in the C library.
+// parseLine is the entry of a line of the configuration file. It is less strict than pmcd is, as in
+// the C library.
 func (t *Table) parseLine(line string) (e entry, ok bool) {
 	words := strings.Fields(line)
 	if len(words) > 0 && strings.HasPrefix(line, words[0]) {
@@ -127,8 +131,8 @@ func (e SpecError) Error() string { return string(e) }
 //	del,[DOMAIN][,PATH]       removes the agents of a domain, and those of a path
 //	clear                     removes all
 //
-// It has no effect on contexts that are open. Errors: a SpecError; pdu.ErrInDom for what is not there; that of opening the configuration file. The counterpart of
-// pmSpecLocalPMDA(3).
+// It has no effect on contexts that are open. Errors: a SpecError; pdu.ErrInDom for what is not
+// there; that of opening the configuration file. The counterpart of pmSpecLocalPMDA(3).
 func (t *Table) Edit(spec string) error {
 	switch {
 	case strings.HasPrefix(spec, "add"), strings.HasPrefix(spec, "del"):
@@ -194,7 +198,8 @@ func (t *Table) remove(domain pdu.Domain, path string) error {
 	return nil
 }
 
-// Handlers makes the agents of the table, those that Make has. The error is that of opening the configuration file.
+// Handlers makes the agents of the table, those that Make has. The error is that of opening the
+// configuration file.
 func (t *Table) Handlers() ([]pmda.Handler, error) {
 	if err := t.load(); err != nil {
 		return nil, err
@@ -227,7 +232,8 @@ func (t *Table) Handlers() ([]pmda.Handler, error) {
 	return handlers, nil
 }
 
-// A notified agent is, for the debug option, one of those that want to know in PCP when a context ends.
+// A notified agent is, for the debug option, one of those that want to know in PCP when a context
+// ends.
 type notified struct {
 	pmda.Handler
 	table *Table
@@ -247,7 +253,8 @@ func (t *Table) warn(text string) {
 	}
 }
 
-// fault is why the C library would not load a shared object, "" if it would: then it is an agent that Make lacks.
+// fault is why the C library would not load a shared object, "" if it would: then it is an agent
+// that Make lacks.
 func (t *Table) fault(e entry) string {
 	path := t.find(e.path)
 	if path == "" {

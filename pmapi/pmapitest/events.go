@@ -6,22 +6,23 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Events is a metric of event records of a Source. Each context gets every record once: those since its connection was made, with the
-// next fetch of the metric.
+// Events is a metric of event records of a Source. Each context gets every record once: those since
+// its connection was made, with the next fetch of the metric.
 type Events struct {
 	// Metric is the metric, for its names, errors and labels. Its values are not set.
 	Metric *Metric[pdu.Atom]
 	q      *eventQueue
 }
 
-// A Param is a parameter of an event record. Metric.Param makes one; a PMID that no metric has is a parameter without a name.
+// A Param is a parameter of an event record. Metric.Param makes one; a PMID that no metric has is a
+// parameter without a name.
 type Param struct {
 	PMID  pdu.PMID
 	Value pdu.Atom
 }
 
-// maxQueued is how many records a metric keeps for contexts that have not fetched them. Those before are missed by such a context, as
-// a record says that it gets instead.
+// maxQueued is how many records a metric keeps for contexts that have not fetched them. Those
+// before are missed by such a context, as a record says that it gets instead.
 const maxQueued = 1000
 
 // An eventQueue has the latest records of a metric. The lock of the source guards it.
@@ -40,8 +41,8 @@ type eventRecord struct {
 
 func (q *eventQueue) len() int { return q.dropped + len(q.list) }
 
-// AddEvents enters a metric of event records into a source, of d.Type EVENT or HIGHRES_EVENT, the default. It panics as Add does, and
-// if d has instances or a Value.
+// AddEvents enters a metric of event records into a source, of d.Type EVENT or HIGHRES_EVENT, the
+// default. It panics as Add does, and if d has instances or a Value.
 //
 //	user := pmapitest.Add(src, pmapitest.Metric[string]{Name: "login.user"})
 //	logins := pmapitest.AddEvents(src, pmapitest.Metric[pdu.Atom]{Name: "login.records"})
@@ -63,7 +64,8 @@ func (e *Events) Record(flags pdu.EventFlags, params ...Param) {
 	e.RecordAt(time.Time{}, flags, params...)
 }
 
-// RecordAt adds a record with a time; the zero time is the present one. It panics if a record cannot have the flags or a parameter.
+// RecordAt adds a record with a time; the zero time is the present one. It panics if a record
+// cannot have the flags or a parameter.
 func (e *Events) RecordAt(at time.Time, flags pdu.EventFlags, params ...Param) {
 	e.add(eventRecord{at: at, flags: flags, params: append([]Param(nil), params...)})
 }
@@ -115,7 +117,8 @@ func (c *conn) skipEvents() {
 	}
 }
 
-// takeEvents is the value of a metric of events, with the records that the connection has not got yet. The caller has the lock.
+// takeEvents is the value of a metric of events, with the records that the connection has not got
+// yet. The caller has the lock.
 func (c *conn) takeEvents(m *metric) (pdu.Atom, error) {
 	q := m.events
 	b := pdu.EventBuilder{HighRes: m.desc.Type == pdu.TypeHighResEvent}

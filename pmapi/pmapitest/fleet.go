@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A Fleet is a number of made-up hosts, for tests of programs that watch many by a pmapi.Fleet. Each has a collector, which a test
-// stops, starts, hangs, slows down and replaces.
+// A Fleet is a number of made-up hosts, for tests of programs that watch many by a pmapi.Fleet.
+// Each has a collector, which a test stops, starts, hangs, slows down and replaces.
 //
 //	hosts := pmapitest.NewFleet(500, func(i int, src *pmapitest.Source) {
 //		pmapitest.Add(src, pmapitest.Metric[float64]{Name: "kernel.all.load"}).Set(float64(i))
@@ -22,11 +22,12 @@ import (
 //	err := hosts.AddTo(fleet)
 //	hosts.Host("host7").Stop(errors.New("out of memory"))
 //
-// Sources without Start have the time of package time. In a bubble of testing/synctest that passes at once, so
-// that an hour of ticks, back-off included, takes no time.
+// Sources without Start have the time of package time. In a bubble of testing/synctest that passes
+// at once, so that an hour of ticks, back-off included, takes no time.
 type Fleet struct{ hosts []*Host }
 
-// NewFleet makes n hosts with the names host1, host2 and so on. setup gives the Source of host i+1 its metrics.
+// NewFleet makes n hosts with the names host1, host2 and so on. setup gives the Source of host i+1
+// its metrics.
 func NewFleet(n int, setup func(i int, src *Source)) *Fleet {
 	f := new(Fleet)
 	for i := range n {
@@ -81,7 +82,8 @@ func (h *Host) Source() *Source {
 	return h.source
 }
 
-// Open connects to the collector, for pmapi.Fleet.AddSource. It fails while the collector is stopped or hangs.
+// Open connects to the collector, for pmapi.Fleet.AddSource. It fails while the collector is
+// stopped or hangs.
 func (h *Host) Open(ctx context.Context) (*pmapi.Context, error) {
 	if err := h.hang(ctx, pmapi.DefaultConnectTimeout); err != nil {
 		return nil, &pmapi.OpError{Op: "dial", Host: h.name, Err: err}
@@ -128,8 +130,9 @@ func (h *Host) Restart(setup func(src *Source)) {
 // SetDelay lets every request take a duration; see Source.SetDelay.
 func (h *Host) SetDelay(d time.Duration) { h.Source().SetDelay(d) }
 
-// Hang makes the collector accept connections and requests, and never reply, until Resume. A request fails with
-// pdu.ErrTimeout then after pmapi.DefaultRequestTimeout, and a connection after pmapi.DefaultConnectTimeout.
+// Hang makes the collector accept connections and requests, and never reply, until Resume. A
+// request fails with pdu.ErrTimeout then after pmapi.DefaultRequestTimeout, and a connection after
+// pmapi.DefaultConnectTimeout.
 func (h *Host) Hang() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

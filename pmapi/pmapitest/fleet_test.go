@@ -61,7 +61,8 @@ func ExampleFleet() {
 	// host8 pmapi: lookup "kernel.all.load" on host8: Unknown metric name
 }
 
-// fleetSeen is the value that a context has after each step of TestFleet, and the error of the step.
+// fleetSeen is the value that a context has after each step of TestFleet, and the error of the
+// step.
 var fleetSeen = []string{
 	"0 <nil>", "1 <nil>",
 	"0 pmapi: fetch on host2: IPC protocol failure: the collector is stopped",

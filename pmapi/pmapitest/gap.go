@@ -23,7 +23,8 @@ func (k known) clone() known {
 	return known{maps.Clone(k.ids), maps.Clone(k.descs), maps.Clone(k.insts)}
 }
 
-// findGap compares what the context has got with what there is now, and replaces it. A gap that has not been reported becomes part of the new one.
+// findGap compares what the context has got with what there is now, and replaces it. A gap that has
+// not been reported becomes part of the new one.
 func (c *conn) findGap() *pmapi.Gap {
 	g := &pmapi.Gap{Lost: c.lostAt, Restored: c.s.now(), Cause: c.lost}
 	if old := c.gap; old != nil {

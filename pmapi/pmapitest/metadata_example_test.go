@@ -64,7 +64,8 @@ func ExampleInDom_SetLabels() {
 	// nvme0n1 2 {"agent":"linux","device_type":"block","direction":"in","disk":"nvme0n1","hostname":"web1"}
 }
 
-// Derived metrics, of which a program does not know that they are: a test of what it makes of a full disk.
+// Derived metrics, of which a program does not know that they are: a test of what it makes of a
+// full disk.
 func ExampleSource_derived() {
 	derived := new(pmapi.Derived)
 	if err := derived.Define("disk.full", "100 * disk.used / disk.size"); err != nil {

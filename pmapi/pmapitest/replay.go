@@ -13,19 +13,22 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// Replay makes a source that plays archives as if they were a live host: contexts see a collector, in pmapi.ModeLive, whose metrics,
-// instances, labels and values are those of the archives at the source's time. The paths are those of pmapi.Open.
+// Replay makes a source that plays archives as if they were a live host: contexts see a collector,
+// in pmapi.ModeLive, whose metrics, instances, labels and values are those of the archives at the
+// source's time. The paths are those of pmapi.Open.
 //
 //	src, err := pmapitest.Replay(ctx, "testdata/busy-day")
 //	...
 //	defer src.Close()
 //	monitor(ctx, src.Context()) // the code under test
 //
-// Its Start is that of the archives, its End their end, and its Host theirs. Before the first call of Context these may be changed, and Speed set:
-// without it, time passes as in other sources with a Start, so that a day is played at once.
+// Its Start is that of the archives, its End their end, and its Host theirs. Before the first call
+// of Context these may be changed, and Speed set: without it, time passes as in other sources with
+// a Start, so that a day is played at once.
 //
-// Values are those of pmapi.ModeInterp: counters are interpolated between records, others are those of the record before. Faults are those of all
-// sources: an outage of BreakAt, say. A source that replays has no metrics of its own: Add panics.
+// Values are those of pmapi.ModeInterp: counters are interpolated between records, others are those
+// of the record before. Faults are those of all sources: an outage of BreakAt, say. A source that
+// replays has no metrics of its own: Add panics.
 func Replay(ctx context.Context, path ...string) (*Source, error) {
 	var files archive.Options
 	set, err := files.Open(ctx, strings.Join(path, ","))
@@ -39,7 +42,8 @@ func Replay(ctx context.Context, path ...string) (*Source, error) {
 	return &Source{Host: set.Label().Host, Start: set.Start(), End: end, archives: archivesource.New(set, archivesource.Options{})}, nil
 }
 
-// Close closes the connections of a source that Replay has made, and its archives. It does nothing for others.
+// Close closes the connections of a source that Replay has made, and its archives. It does nothing
+// for others.
 func (s *Source) Close() error {
 	if s.archives == nil {
 		return nil
@@ -66,7 +70,8 @@ func (s *Source) replay() *archivesource.Source {
 	return src.(*archivesource.Source)
 }
 
-// played is what archives say at the source's time, as a collector would say it. The caller has the lock.
+// played is what archives say at the source's time, as a collector would say it. The caller has the
+// lock.
 func (c *conn) played() player {
 	c.replay.PlayAt(c.s.now())
 	return player{c.replay}
@@ -102,7 +107,8 @@ func (p player) descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.E
 	return descs, liveErrors(errs), err
 }
 
-// instances are those at the position. Before the first record there are none, as of a host that has just started.
+// instances are those at the position. Before the first record there are none, as of a host that
+// has just started.
 func (p player) instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error) {
 	list, err := p.a.Instances(ctx, req)
 	if err == error(pdu.ErrInDomLog) {

@@ -23,8 +23,9 @@ type Source struct {
 	Labels string
 	// Start is when the source's own time begins; zero means the time of package time.
 	Start time.Time
-	// Speed is how many times faster than that of this computer the source's own time passes, from its first use on; 0 means that it
-	// passes only by Advance, delays and pauses. It is for a source with a Start.
+	// Speed is how many times faster than that of this computer the source's own time passes, from
+	// its first use on; 0 means that it passes only by Advance, delays and pauses. It is for a
+	// source with a Start.
 	Speed float64
 	// End is the last moment with values: later fetches and lookups of names fail with
 	// pdu.ErrEOL, which ends Group.Every, and so do other requests that a fault would make
@@ -84,7 +85,8 @@ const (
 )
 
 // Context opens a context on the source. It does not have to be closed. While connections are
-// broken (see Break), its requests fail, as those of a monitor that is started before its collector.
+// broken (see Break), its requests fail, as those of a monitor that is started before its
+// collector.
 func (s *Source) Context() *pmapi.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,8 +256,9 @@ func (s *Source) notify(changed pdu.Change) {
 	}
 }
 
-// SetLabels replaces the labels, a JSON object, of a domain (class pdu.LabelDomain, and ident the pdu.Domain) or of a cluster
-// (pdu.LabelCluster, and the PMID of any of its metrics). It panics at other classes: Source, Metric and InDom have their labels.
+// SetLabels replaces the labels, a JSON object, of a domain (class pdu.LabelDomain, and ident the
+// pdu.Domain) or of a cluster (pdu.LabelCluster, and the PMID of any of its metrics). It panics at
+// other classes: Source, Metric and InDom have their labels.
 func (s *Source) SetLabels(class pdu.LabelClass, ident uint32, labels string) {
 	if class != pdu.LabelDomain && class != pdu.LabelCluster {
 		panic("pmapitest: SetLabels of class " + class.String())

@@ -16,9 +16,10 @@ const (
 	startsHandshake = 0x16 // of TLS: the type of its handshake records
 )
 
-// Listener returns a listener that accepts the connections of l that are not of PCP's clients: the requests for a web server, after
-// the handshake of those with TLS. The Proxy serves PCP's clients itself as long as the listener is open, and goes on
-// with those that it has when it is closed. Closing it closes l.
+// Listener returns a listener that accepts the connections of l that are not of PCP's clients: the
+// requests for a web server, after the handshake of those with TLS. The Proxy serves PCP's clients
+// itself as long as the listener is open, and goes on with those that it has when it is closed.
+// Closing it closes l.
 func (p *Proxy) Listener(l net.Listener) net.Listener {
 	s := &listener{Listener: l, p: p, others: make(chan net.Conn), failed: make(chan error)}
 	s.open, s.end = context.WithCancel(context.Background())
@@ -126,7 +127,8 @@ const maxDrained = 64 << 10
 // needTLS is the reply to a request without TLS where that is required.
 const needTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nThis server requires TLS: use https.\n"
 
-// maxStart is how many bytes are read of a connection to see what it is: a whole greeting and address as a rule.
+// maxStart is how many bytes are read of a connection to see what it is: a whole greeting and
+// address as a rule.
 const maxStart = 64
 
 // A peeked is a connection from which something has been read already.
@@ -135,7 +137,8 @@ type peeked struct {
 	start []byte // is to be read first
 }
 
-// peek reads the first bytes of a connection, one at least, without taking them away from those who read it next.
+// peek reads the first bytes of a connection, one at least, without taking them away from those who
+// read it next.
 func peek(c net.Conn) (*peeked, error) {
 	b := make([]byte, maxStart)
 	n, err := c.Read(b)

@@ -36,17 +36,18 @@ const closeTimeout = 10 * time.Second
 // ErrClosed is the error of a Proxy that has been closed.
 var ErrClosed = errors.New("proxy is closed")
 
-// A Proxy serves connections. Its zero value connects clients to the collector of this computer alone. It is safe for concurrent use
-// after its fields are set, and must not be copied.
+// A Proxy serves connections. Its zero value connects clients to the collector of this computer
+// alone. It is safe for concurrent use after its fields are set, and must not be copied.
 type Proxy struct {
-	// Allow says whether clients may connect to a host, which is a name or an address as the client has it, and port. Nil allows
-	// the collector of this computer, on the default port. To allow everything is to let everybody use this computer as a relay to
-	// whatever it can reach: PCP's pmproxy does that.
+	// Allow says whether clients may connect to a host, which is a name or an address as the client
+	// has it, and port. Nil allows the collector of this computer, on the default port. To allow
+	// everything is to let everybody use this computer as a relay to whatever it can reach: PCP's
+	// pmproxy does that.
 	Allow func(host string, port int) bool
 	// DialContext connects to a collector; nil means net.Dialer's.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// TLS, if not nil, serves clients that begin with a TLS handshake, and what is inside may be either kind again. Such
-	// connections are closed without it.
+	// TLS, if not nil, serves clients that begin with a TLS handshake, and what is inside may be
+	// either kind again. Such connections are closed without it.
 	TLS *tls.Config
 	// RequireTLS refuses requests for a web server without TLS, except on unix sockets. It does not
 	// concern PCP's clients, which agree on TLS with the collector.
@@ -54,9 +55,9 @@ type Proxy struct {
 	// MaxClients limits the connections to collectors; one more is closed. One IP address may have
 	// half of them. 0 means DefaultMaxClients.
 	MaxClients int
-	// GreetTimeout is how long a client may take to say what it wants, and ConnectTimeout how long a collector may take to
-	// accept the connection. 0 means the defaults. If more than 256 clients have not said it, the
-	// oldest of them is disconnected.
+	// GreetTimeout is how long a client may take to say what it wants, and ConnectTimeout how long
+	// a collector may take to accept the connection. 0 means the defaults. If more than 256 clients
+	// have not said it, the oldest of them is disconnected.
 	GreetTimeout, ConnectTimeout time.Duration
 	// Log receives why clients have been refused; nil means slog.Default.
 	Log *slog.Logger
@@ -91,7 +92,8 @@ func (p *Proxy) Stats() Stats {
 		p.stats.toCollectors.Load(), p.stats.toClients.Load()}
 }
 
-// Serve serves the clients of l, until l is closed or fails; other connections than those of PCP's clients are closed. It closes l.
+// Serve serves the clients of l, until l is closed or fails; other connections than those of PCP's
+// clients are closed. It closes l.
 func (p *Proxy) Serve(l net.Listener) error {
 	others := p.Listener(l)
 	defer others.Close()
@@ -107,7 +109,8 @@ func (p *Proxy) Serve(l net.Listener) error {
 	}
 }
 
-// Close closes all connections to collectors, and waits until they are. It does not close listeners. It always returns nil.
+// Close closes all connections to collectors, and waits until they are. It does not close
+// listeners. It always returns nil.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -126,8 +129,8 @@ func (p *Proxy) setLimits() {
 	p.clients.Max, p.clients.MaxPerHost, p.clients.IdleTime = most, max(most/hostShare, 1), never
 }
 
-// begin returns the context of a client's connection, which Close ends, or nil after Close. At its end the connection is
-// closed.
+// begin returns the context of a client's connection, which Close ends, or nil after Close. At its
+// end the connection is closed.
 func (p *Proxy) begin(c net.Conn) context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -85,8 +85,8 @@ func TestInteropClients(t *testing.T) {
 	}
 }
 
-// BenchmarkInteropPass has a client make requests through PCP's pmproxy and through ours, in turn: how many in a second, and how many
-// times faster ours is.
+// BenchmarkInteropPass has a client make requests through PCP's pmproxy and through ours, in turn:
+// how many in a second, and how many times faster ours is.
 func BenchmarkInteropPass(b *testing.B) {
 	const requests, size = 500, 1 << 10
 	collector := pcptest.Serve(b, func(c net.Conn) { io.Copy(c, c) })

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) { os.Exit(pcptest.RunTests(m, "pcp-go/pcp/")) }
 
 const greeting, answer = "pmproxy-client 1\n", "pmproxy-server 1\n"
 
-// start has a proxy serve on a port of its own until the test ends, and returns its address and log.
+// start has a proxy serve on a port of its own until the test ends, and returns its address and
+// log.
 func start(t testing.TB, p *proxy.Proxy) (addr string, log *pcptest.LogBuffer) {
 	t.Helper()
 	log = new(pcptest.LogBuffer)
@@ -168,7 +169,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The collector of this computer is allowed without more, by all its names; here nothing listens there.
+// The collector of this computer is allowed without more, by all its names; here nothing listens
+// there.
 func TestLocal(t *testing.T) {
 	p := &proxy.Proxy{DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
 		return nil, fmt.Errorf("%s %s", network, addr)
@@ -187,7 +189,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// A client that says too little, and one whose collector hangs, end in time; others are served meanwhile.
+// A client that says too little, and one whose collector hangs, end in time; others are served
+// meanwhile.
 func TestHang(t *testing.T) {
 	server := pcptest.Serve(t, echo)
 	p := &proxy.Proxy{Allow: anywhere, GreetTimeout: 50 * time.Millisecond, ConnectTimeout: 50 * time.Millisecond,

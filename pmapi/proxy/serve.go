@@ -69,7 +69,8 @@ func (p *Proxy) refuse(c net.Conn, err error) {
 	p.warn("client is refused", c, err)
 }
 
-// warn logs what befell a client, once a second at most, since whoever likes can bring it about. Stats has all.
+// warn logs what befell a client, once a second at most, since whoever likes can bring it about.
+// Stats has all.
 func (p *Proxy) warn(msg string, client net.Conn, err error) {
 	now, last := time.Now().Unix(), p.warned.Load()
 	if now != last && p.warned.CompareAndSwap(last, now) {
@@ -142,7 +143,8 @@ func (p *Proxy) connect(client *peeked, collector net.Conn) {
 	<-ended
 }
 
-// pass copies one direction, and says how many bytes. After its end the other direction has closeTimeout, after an error no time.
+// pass copies one direction, and says how many bytes. After its end the other direction has
+// closeTimeout, after an error no time.
 func pass(to, from net.Conn) uint64 {
 	n, err := io.Copy(to, from)
 	limit := time.Now().Add(closeTimeout)

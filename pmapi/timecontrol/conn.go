@@ -17,7 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Conn is a client's connection to a time control server. One goroutine at a time may call Receive, and one the other methods.
+// A Conn is a client's connection to a time control server. One goroutine at a time may call
+// Receive, and one the other methods.
 type Conn struct {
 	nc   net.Conn
 	in   [headerLen + MaxData]byte
@@ -34,8 +35,9 @@ const (
 	maxPortLine      = 64 // bytes of what a server prints
 )
 
-// A HandshakeError is the error of a server that does not accept a client: Err is EMSGSIZE for an answer of another length, EPROTO
-// for another answer, ENOSYS for a server of another kind of source, or what the network reports.
+// A HandshakeError is the error of a server that does not accept a client: Err is EMSGSIZE for an
+// answer of another length, EPROTO for another answer, ENOSYS for a server of another kind of
+// source, or what the network reports.
 type HandshakeError struct {
 	Started bool // by Start
 	Err     error
@@ -56,8 +58,9 @@ func (e *StartError) Error() string { return "timecontrol: start pmtime: " + e.E
 // Unwrap returns Err.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Dial connects to the server on a port of this computer, and says what the client is: its source, interval, position, window and
-// zone; the command of set is always CommandSet. Errors: *HandshakeError. The counterpart of pmTimeConnect(3) with a port.
+// Dial connects to the server on a port of this computer, and says what the client is: its source,
+// interval, position, window and zone; the command of set is always CommandSet. Errors:
+// *HandshakeError. The counterpart of pmTimeConnect(3) with a port.
 func Dial(ctx context.Context, port int, set Message) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
@@ -73,7 +76,8 @@ func Dial(ctx context.Context, port int, set Message) (*Conn, error) {
 	return c, nil
 }
 
-// NewConn makes a Conn of a connection. It does not close it when there is an error, which is a *HandshakeError.
+// NewConn makes a Conn of a connection. It does not close it when there is an error, which is a
+// *HandshakeError.
 func NewConn(ctx context.Context, nc net.Conn, set Message) (*Conn, error) {
 	c := newConn(nc)
 	set.Command = CommandSet
@@ -107,8 +111,9 @@ func (c *Conn) handshake(ctx context.Context, set *Message) error {
 	return c.Show(true) // a server waits for a message before it sends steps
 }
 
-// Start starts a server and connects to it: the program pmtime of PATH, with "-a" for SourceArchive or "-h". It ends when its last
-// client has gone. Errors: *StartError, *HandshakeError. The counterpart of pmTimeConnect(3) without a port.
+// Start starts a server and connects to it: the program pmtime of PATH, with "-a" for SourceArchive
+// or "-h". It ends when its last client has gone. Errors: *StartError, *HandshakeError. The
+// counterpart of pmTimeConnect(3) without a port.
 func Start(ctx context.Context, set Message) (*Conn, error) {
 	option := "-h"
 	if set.Source == SourceArchive {
@@ -163,8 +168,9 @@ func readPort(ctx context.Context, out io.ReadCloser) (int, error) {
 	return int(port), nil
 }
 
-// Receive waits for the next message of the server. After an error of ctx it may be called again. Errors: io.EOF when the server has
-// gone, pdu.ErrIPC for what is not a message. The counterpart of pmTimeRecv(3).
+// Receive waits for the next message of the server. After an error of ctx it may be called again.
+// Errors: io.EOF when the server has gone, pdu.ErrIPC for what is not a message. The counterpart of
+// pmTimeRecv(3).
 func (c *Conn) Receive(ctx context.Context) (Message, error) {
 	var m Message
 	_, err := c.receive(ctx, &m)
@@ -217,7 +223,8 @@ func (c *Conn) write() error {
 	return err
 }
 
-// Ack acknowledges the CommandStep of a position, once it is done. The counterpart of pmTimeSendAck(3).
+// Ack acknowledges the CommandStep of a position, once it is done. The counterpart of
+// pmTimeSendAck(3).
 func (c *Conn) Ack(position time.Time) error {
 	return c.send(&Message{Command: CommandAck, Position: position})
 }
@@ -231,7 +238,8 @@ func (c *Conn) Show(visible bool) error {
 	return c.send(&m)
 }
 
-// Close closes the connection. A server without other clients ends. The counterpart of pmTimeDisconnect(3).
+// Close closes the connection. A server without other clients ends. The counterpart of
+// pmTimeDisconnect(3).
 func (c *Conn) Close() error {
 	c.deadline.Close()
 	return c.nc.Close()

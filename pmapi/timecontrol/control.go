@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A Control has a time control server say when a program fetches, and of what time. The counterpart of pmTimeState in C.
+// A Control has a time control server say when a program fetches, and of what time. The counterpart
+// of pmTimeState in C.
 //
 //	for {
 //		if err := control.Next(ctx); err != nil {
@@ -27,7 +28,8 @@ type Control struct {
 	Conn    *Conn
 	Context *pmapi.Context // whose position and interval the server sets, if it is on an archive
 	Delta   time.Duration  // the interval: at first what the server was told, later what it says
-	// Notify, if not nil, is called with what the server wants, before Next returns for the fetch that it is about.
+	// Notify, if not nil, is called with what the server wants, before Next returns for the fetch
+	// that it is about.
 	Notify func(Event)
 
 	state    controlState
@@ -85,8 +87,9 @@ const (
 	ended                        // beyond the archive's end
 )
 
-// Next waits until the server wants a fetch. It acknowledges the steps that want none. Errors: those of Conn.Receive, such as
-// io.EOF when the server has gone, and of pmapi.Context.SetMode. The counterpart of pmTimeStateVector in C.
+// Next waits until the server wants a fetch. It acknowledges the steps that want none. Errors:
+// those of Conn.Receive, such as io.EOF when the server has gone, and of pmapi.Context.SetMode. The
+// counterpart of pmTimeStateVector in C.
 func (c *Control) Next(ctx context.Context) error {
 	for {
 		m, err := c.Conn.Receive(ctx)
@@ -118,7 +121,8 @@ func (c *Control) Next(ctx context.Context) error {
 	}
 }
 
-// goOn prepares for a step forward. Only one that comes after something else sets the position and the interval.
+// goOn prepares for a step forward. Only one that comes after something else sets the position and
+// the interval.
 func (c *Control) goOn(ctx context.Context, m Message) error {
 	was := c.state
 	if was == goingOn || was == ended {
@@ -147,7 +151,8 @@ func (c *Control) notify(e Event) {
 	}
 }
 
-// Done acknowledges the step that Next has returned for, after which the server goes on. The counterpart of pmTimeStateAck in C.
+// Done acknowledges the step that Next has returned for, after which the server goes on. The
+// counterpart of pmTimeStateAck in C.
 func (c *Control) Done() error {
 	if c.state == ended {
 		c.state = goingOn // the archive has become longer
@@ -155,8 +160,8 @@ func (c *Control) Done() error {
 	return c.Conn.Ack(c.position)
 }
 
-// AtEnd acknowledges the step that Next has returned for when the fetch was beyond the end. The counterpart of
-// pmTimeStateBounds in C.
+// AtEnd acknowledges the step that Next has returned for when the fetch was beyond the end. The
+// counterpart of pmTimeStateBounds in C.
 func (c *Control) AtEnd() error {
 	if c.state != ended {
 		c.state = ended

@@ -19,8 +19,8 @@ import (
 // recordedStart is the start of the archive of the tests, which ends about a second later.
 var recordedStart = time.Date(2026, 11, 23, 0, 57, 8, 0, time.UTC)
 
-// scriptedControl is a Control whose server sends messages, and what that leads to: events, the positions of fetches, and
-// acknowledgements.
+// scriptedControl is a Control whose server sends messages, and what that leads to: events, the
+// positions of fetches, and acknowledgements.
 func scriptedControl(t *testing.T, source timecontrol.Source, script []timecontrol.Message) (log []string) {
 	t.Helper()
 	pc, err := pmapi.Open(t.Context(), "../../archive/testdata/v3")

@@ -68,7 +68,8 @@ const (
 	ModeFast               // faster
 )
 
-// A Message is one message of the protocol. Times and intervals are in microseconds on the connection.
+// A Message is one message of the protocol. Times and intervals are in microseconds on the
+// connection.
 type Message struct {
 	Command    Command
 	Source     Source
@@ -83,14 +84,15 @@ type Message struct {
 
 // Limits of messages.
 const (
-	// MaxClientData is how many bytes of a zone and a label, each with one more at its end, PCP's clients take.
+	// MaxClientData is how many bytes of a zone and a label, each with one more at its end, PCP's
+	// clients take.
 	MaxClientData = 80
 	// MaxData is how many of them are taken here.
 	MaxData = 1024
 )
 
-// The layout of a message, in the byte order of the computer and with the types of C on a 64-bit system, since it does not leave
-// the computer:
+// The layout of a message, in the byte order of the computer and with the types of C on a 64-bit
+// system, since it does not leave the computer:
 //
 //	offset  size
 //	     0     4  magic
@@ -111,8 +113,8 @@ const (
 
 var order = binary.NativeEndian
 
-// Append appends the message in the form of the protocol. The error is pdu.ErrTooBig for a zone and a label that are longer than
-// MaxData, and pdu.ErrArg if one has a NUL.
+// Append appends the message in the form of the protocol. The error is pdu.ErrTooBig for a zone and
+// a label that are longer than MaxData, and pdu.ErrArg if one has a NUL.
 func (m *Message) Append(b []byte) ([]byte, error) {
 	hasData := m.Command == CommandSet || m.Command == CommandZone || m.Zone != "" || m.Label != ""
 	return m.append(b, hasData)
@@ -164,7 +166,8 @@ func messageLen(header []byte) (int, error) {
 	return int(length), nil
 }
 
-// Decode decodes the message that b is as a whole. A message that breaks the protocol is pdu.ErrIPC, and leaves m as it was.
+// Decode decodes the message that b is as a whole. A message that breaks the protocol is
+// pdu.ErrIPC, and leaves m as it was.
 func (m *Message) Decode(b []byte) error {
 	if len(b) < headerLen {
 		return fmt.Errorf("timecontrol: message of %d bytes: %w", len(b), pdu.ErrIPC)

@@ -14,29 +14,31 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A Server steps programs through time together: through an archive, where a step is an interval of the archive's time, or, for
-// programs on collectors, as time passes. It is what pmtime is, without a window. Its zero value steps through the whole archive of
-// its first client, forward and as fast as the clients do it. The fields are not changed once Serve is called.
+// A Server steps programs through time together: through an archive, where a step is an interval of
+// the archive's time, or, for programs on collectors, as time passes. It is what pmtime is, without
+// a window. Its zero value steps through the whole archive of its first client, forward and as fast
+// as the clients do it. The fields are not changed once Serve is called.
 type Server struct {
 	// Source is SourceArchive or SourceHost, the default. Clients of the other are not accepted.
 	Source Source
-	// Window says which part of the archive of the first client to step through. An empty one is all of it, from the
-	// client's position on, and a step beyond, at which programs see that it is the end. Align means something only with the
-	// other texts.
+	// Window says which part of the archive of the first client to step through. An empty one is
+	// all of it, from the client's position on, and a step beyond, at which programs see that it is
+	// the end. Align means something only with the other texts.
 	Window pmapi.WindowSpec
 	// Delta is the interval of the steps; 0 means that of the first client.
 	Delta time.Duration
-	// Speed is how many seconds of an archive pass in a second; 0 means that a step comes once all clients have done the one
-	// before. Steps of SourceHost are always as fast as time.
+	// Speed is how many seconds of an archive pass in a second; 0 means that a step comes once all
+	// clients have done the one before. Steps of SourceHost are always as fast as time.
 	Speed float64
 	// Backward has the steps go from the end to the beginning.
 	Backward bool
 	// Clients is how many clients the first step waits for; 0 means one.
 	Clients int
-	// Stay keeps the server at the end of the archive until its clients have gone. Otherwise it ends, and they with it.
+	// Stay keeps the server at the end of the archive until its clients have gone. Otherwise it
+	// ends, and they with it.
 	Stay bool
-	// AckTimeout is how long a step waits for clients that have not done the one before; they miss it then, and all that come
-	// before they have. 0 means DefaultAckTimeout.
+	// AckTimeout is how long a step waits for clients that have not done the one before; they miss
+	// it then, and all that come before they have. 0 means DefaultAckTimeout.
 	AckTimeout time.Duration
 	// Logger receives a record of each client that breaks the protocol; nil means slog.Default().
 	Logger *slog.Logger
@@ -54,8 +56,9 @@ const (
 	defaultDelta = time.Second
 )
 
-// Serve serves clients that connect, and steps them. It closes ln. It returns nil when the last client has gone, without Stay at the
-// end of the archive, and when ctx ends; and what Accept reports. The error of a Window that does not fit the first client is that of
+// Serve serves clients that connect, and steps them. It closes ln. It returns nil when the last
+// client has gone, without Stay at the end of the archive, and when ctx ends; and what Accept
+// reports. The error of a Window that does not fit the first client is that of
 // pmapi.WindowSpec.Window.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -239,8 +242,8 @@ func (r *run) handle(in received) error {
 	return nil
 }
 
-// handleSet answers a client that says what it is. The first one says how the steps go, unless the Server does; others widen the
-// window.
+// handleSet answers a client that says what it is. The first one says how the steps go, unless the
+// Server does; others widen the window.
 func (r *run) handleSet(c *client, m Message) error {
 	accepted, wider := m.Source == r.Source, false
 	switch {
@@ -300,7 +303,8 @@ func (r *run) setWindow(m Message) error {
 	return nil
 }
 
-// widen makes the window that of another client too, unless the Server has one. It reports whether the window has changed.
+// widen makes the window that of another client too, unless the Server has one. It reports whether
+// the window has changed.
 func (r *run) widen(m Message) (changed bool) {
 	if r.Source == SourceHost || r.hasWindow() {
 		return false
@@ -361,7 +365,8 @@ func (r *run) anyBusy() bool {
 	return false
 }
 
-// untilStep is how long to wait for the next step, or for the clients that hold it up. ok is false if that needs a client first.
+// untilStep is how long to wait for the next step, or for the clients that hold it up. ok is false
+// if that needs a client first.
 func (r *run) untilStep() (wait time.Duration, ok bool) {
 	switch {
 	case !r.open || r.atEnd && r.Stay:

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// archiveDebug prints what debug options show of a context on an archive that has been opened, and makes it print
-// more later. pc is nil on an error.
+// archiveDebug prints what debug options show of a context on an archive that has been opened, and
+// makes it print more later. pc is nil on an error.
 func (c *Command) archiveDebug(name string, pc *pmapi.Context, err error) {
 	if len(c.Debug) == 0 {
 		return
@@ -30,8 +30,8 @@ func (c *Command) archiveDebug(name string, pc *pmapi.Context, err error) {
 	}
 }
 
-// printArchiveContext prints a new context as the C library does that opens the files of a single archive: the volume, the
-// index and the metadata have the first three descriptors.
+// printArchiveContext prints a new context as the C library does that opens the files of a single
+// archive: the volume, the index and the metadata have the first three descriptors.
 func printArchiveContext(b *strings.Builder, name string, pc *pmapi.Context) {
 	label, err := pc.ArchiveLabel()
 	if err != nil {

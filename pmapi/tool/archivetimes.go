@@ -2,13 +2,15 @@ package tool
 
 import "time"
 
-// SetArchiveTimes sets Location, Begin, End and Origin for a tool that reads an archive without a context. The archive is of a
-// host in a zone in the form of TZ, as its label has both, and goes from first to last. See SetTimes for what the options mean.
+// SetArchiveTimes sets Location, Begin, End and Origin for a tool that reads an archive without a
+// context. The archive is of a host in a zone in the form of TZ, as its label has both, and goes
+// from first to last. See SetTimes for what the options mean.
 func (c *Command) SetArchiveTimes(host, zone string, first, last time.Time) error {
 	return c.setTimes(archiveTimeSource(host, zone, first, last), time.Now())
 }
 
-// SetArchiveZone is the part of SetArchiveTimes that sets Location, for a tool that reads its time window by itself.
+// SetArchiveZone is the part of SetArchiveTimes that sets Location, for a tool that reads its time
+// window by itself.
 func (c *Command) SetArchiveZone(host, zone string) {
 	_ = c.setLocation(archiveTimeSource(host, zone, time.Time{}, time.Time{})) // fails only if the zone has to be fetched
 }

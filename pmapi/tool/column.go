@@ -8,17 +8,19 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Column is the width and the precision with which numbers are printed below each other, as pmval(1) prints them.
+// A Column is the width and the precision with which numbers are printed below each other, as
+// pmval(1) prints them.
 type Column struct {
 	// Width is the least number of bytes; blanks go in front.
 	Width int
-	// Precision is the number of digits after the decimal point, as of pmval's -f. If it is less than 0, numbers have four
-	// significant digits, with an exponent below 0.1 and above 9999, and decimal points are aligned.
+	// Precision is the number of digits after the decimal point, as of pmval's -f. If it is less
+	// than 0, numbers have four significant digits, with an exponent below 0.1 and above 9999, and
+	// decimal points are aligned.
 	Precision int
 }
 
-// TypeWidth is the width of pmval's columns of values of a type, 0 for event arrays, which are not printed in columns. ok
-// is false for types that values cannot have.
+// TypeWidth is the width of pmval's columns of values of a type, 0 for event arrays, which are not
+// printed in columns. ok is false for types that values cannot have.
 func TypeWidth(t pdu.Type) (width int, ok bool) {
 	switch t {
 	case pdu.Type32, pdu.TypeU32:
@@ -33,8 +35,8 @@ func TypeWidth(t pdu.Type) (width int, ok bool) {
 	return 0, false
 }
 
-// AppendText appends a text to b, at the right of the column. pmval prints "?" for a value that is missing and "!" for a
-// counter that has gone back.
+// AppendText appends a text to b, at the right of the column. pmval prints "?" for a value that is
+// missing and "!" for a counter that has gone back.
 func (c Column) AppendText(b []byte, text string) []byte {
 	return cnum.Pad(append(b, text...), len(b), c.Width)
 }
@@ -66,9 +68,10 @@ func (c Column) AppendFloat(b []byte, v float64) []byte {
 	return append(cnum.Pad(cnum.AppendF(b, v, digits), start, c.Width-len(tail)), tail...)
 }
 
-// RateUnits returns the units in which pmval prints the rate of a counter of units u, and the factor by which a rate in u
-// per second is multiplied to have these units. The rate of a counter in milliseconds is "time utilization", its factor
-// 0.001; that of a counter in Kbyte is "Kbyte / sec", its factor 1.
+// RateUnits returns the units in which pmval prints the rate of a counter of units u, and the
+// factor by which a rate in u per second is multiplied to have these units. The rate of a counter
+// in milliseconds is "time utilization", its factor 0.001; that of a counter in Kbyte is "Kbyte /
+// sec", its factor 1.
 func RateUnits(u pdu.Units) (text string, factor float64) {
 	second := pdu.TimeSec.ScaleTime()
 	scale := u.ScaleTime()

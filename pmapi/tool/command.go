@@ -19,24 +19,26 @@ import (
 // PCPVersion is the version of PCP whose options and messages this package has.
 const PCPVersion = build.PCP
 
-// A Command is the command line of a tool. Its first fields are its name, the options that it accepts, and settings, which
-// its author sets before Parse; the others are what the environment and the command line gave. The counterpart of pmOptions
-// in C.
+// A Command is the command line of a tool. Its first fields are its name, the options that it
+// accepts, and settings, which its author sets before Parse; the others are what the environment
+// and the command line gave. The counterpart of pmOptions in C.
 type Command struct {
 	Name     string   // of the tool, in messages
 	Synopsis string   // what follows the name in the first line of the usage message
 	Options  []Option // in the order of the usage message; AddOptions adds to them
 	Version  string   // that -V prints; empty means PCPVersion
 
-	// InOrder makes the first operand end the options, so that operands may be negative numbers. The environment's
-	// POSIXLY_CORRECT does the same.
+	// InOrder makes the first operand end the options, so that operands may be negative numbers.
+	// The environment's POSIXLY_CORRECT does the same.
 	InOrder bool
-	// OperandSource allows -z, -S and -A without a source, since an operand may name that; see MetricSpec.
+	// OperandSource allows -z, -S and -A without a source, since an operand may name that; see
+	// MetricSpec.
 	OperandSource bool
-	// AnyWindow allows -z, -S, -A and -O with any source, and without one, as pmrep does: a time window of a collector begins now.
+	// AnyWindow allows -z, -S, -A and -O with any source, and without one, as pmrep does: a time
+	// window of a collector begins now.
 	AnyWindow bool
-	// OperandArchive is for tools that read archives without a context. Their source is an archive of the environment or of an
-	// operand, and SetArchiveTimes is their SetTimes.
+	// OperandArchive is for tools that read archives without a context. Their source is an archive
+	// of the environment or of an operand, and SetArchiveTimes is their SetTimes.
 	OperandArchive bool
 	// NoEnvironment is for tools to which the environment gives no options.
 	NoEnvironment bool
@@ -44,21 +46,26 @@ type Command struct {
 	Multi bool
 	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
 	ZoneNote bool
-	// OriginOnly makes SetTimes leave out the end of an archive if there are no options of a time window, for tools that print
-	// the values of one time.
+	// OriginOnly makes SetTimes leave out the end of an archive if there are no options of a time
+	// window, for tools that print the values of one time.
 	OriginOnly bool
-	// TrimNames leaves out of the name space of -n or -N what is not in the archive, as pminfo does.
+	// TrimNames leaves out of the name space of -n or -N what is not in the archive, as pminfo
+	// does.
 	TrimNames bool
-	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not pmParseInterval(3).
+	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not
+	// pmParseInterval(3).
 	HighRes bool
-	// TimeControlled says that the tool does what a time control server wants, with TimeControl. Without it, -g and -p are
-	// errors.
+	// TimeControlled says that the tool does what a time control server wants, with TimeControl.
+	// Without it, -g and -p are errors.
 	TimeControlled bool
-	// Local are the agents of local contexts, for tools with -L and -K or with operands "@:metric"; without, these are errors.
+	// Local are the agents of local contexts, for tools with -L and -K or with operands "@:metric";
+	// without, these are errors.
 	Local LocalAgents
-	// LocalError begins the message about a local context that cannot be opened; empty means that of pminfo.
+	// LocalError begins the message about a local context that cannot be opened; empty means that
+	// of pminfo.
 	LocalError string
-	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means os.Stdout and os.Stderr.
+	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means
+	// os.Stdout and os.Stderr.
 	Stdout, Stderr io.Writer
 
 	// Set by Parse.
@@ -102,10 +109,10 @@ type given struct {
 	hint                         string // about the first error that has advice
 }
 
-// Parse parses the options that the environment and the arguments give, and returns the operands. The tool's name is not
-// among the arguments. In the environment PCP_HOST, PCP_INTERVAL and others stand for standard options, also those that the
-// tool does not have on its command line. The error is an *ExitError, also after -V and -?. The counterpart of
-// pmGetOptions(3).
+// Parse parses the options that the environment and the arguments give, and returns the operands.
+// The tool's name is not among the arguments. In the environment PCP_HOST, PCP_INTERVAL and others
+// stand for standard options, also those that the tool does not have on its command line. The error
+// is an *ExitError, also after -V and -?. The counterpart of pmGetOptions(3).
 func (c *Command) Parse(args []string) (operands []string, err error) {
 	return c.parse(args, os.Environ())
 }
@@ -162,7 +169,8 @@ func (c *Command) addMessage(format string, args ...any) {
 	c.given.messages = fmt.Appendf(c.given.messages, format, args...)
 }
 
-// addUnsupported notes that the command line requests what is not supported. Only the first is reported.
+// addUnsupported notes that the command line requests what is not supported. Only the first is
+// reported.
 func (c *Command) addUnsupported(what string) {
 	if c.given.unsupported == "" {
 		c.given.unsupported = what

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// pmval is a command with the options of pmval that the tests use, in the order of its usage message.
+// pmval is a command with the options of pmval that the tests use, in the order of its usage
+// message.
 func pmval() *Command {
 	var digits, width int
 	c := &Command{Name: "pmval", Synopsis: "[options] metricname", ZoneNote: true, OperandSource: true, HighRes: true}
@@ -56,8 +57,8 @@ func pminfo() *Command {
 	return c
 }
 
-// parse parses a command line in an environment of NAME=VALUE. It returns what the tool prints and its exit status, -1 if
-// it goes on.
+// parse parses a command line in an environment of NAME=VALUE. It returns what the tool prints and
+// its exit status, -1 if it goes on.
 func parse(c *Command, env, args []string) (message string, status int) {
 	var stderr strings.Builder
 	c.Stderr = &stderr
@@ -75,8 +76,8 @@ func parse(c *Command, env, args []string) (message string, status int) {
 	return stderr.String() + exit.Message, exit.Status
 }
 
-// errorLines are command lines with which a tool does not go on: words NAME=VALUE, the tool, its arguments. "$" stands for
-// a host.
+// errorLines are command lines with which a tool does not go on: words NAME=VALUE, the tool, its
+// arguments. "$" stands for a host.
 const errorLines = `
 pmval -?
 pmval --help x

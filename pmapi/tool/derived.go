@@ -18,9 +18,9 @@ func (c *Command) setDerived(paths string) error {
 	return nil
 }
 
-// LoadDerived adds the definitions of derived metrics in files and directories, with colons between, to those that the
-// environment names. What is wrong in a file is printed on Stderr; the error is that of a path which cannot be read. The
-// counterpart of pmLoadDerivedConfig(3).
+// LoadDerived adds the definitions of derived metrics in files and directories, with colons
+// between, to those that the environment names. What is wrong in a file is printed on Stderr; the
+// error is that of a path which cannot be read. The counterpart of pmLoadDerivedConfig(3).
 func (c *Command) LoadDerived(paths string) error {
 	d := c.Derived()
 	var failed error
@@ -33,8 +33,8 @@ func (c *Command) LoadDerived(paths string) error {
 	return nil
 }
 
-// Derived are the derived metrics of all contexts: those that the environment names, those of LoadDerived, and those that the
-// caller defines.
+// Derived are the derived metrics of all contexts: those that the environment names, those of
+// LoadDerived, and those that the caller defines.
 func (c *Command) Derived() *pmapi.Derived {
 	if c.given.derived == nil {
 		c.given.derived = new(pmapi.Derived)
@@ -47,7 +47,8 @@ func (c *Command) Derived() *pmapi.Derived {
 	return c.given.derived
 }
 
-// reportDerived prints what is wrong in files of definitions. It returns the error of a file that cannot be read, if there is one.
+// reportDerived prints what is wrong in files of definitions. It returns the error of a file that
+// cannot be read, if there is one.
 func (c *Command) reportDerived(err error) (failed error) {
 	var each func(err error)
 	each = func(err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// TestLoadDerived opens an archive with the derived metrics of the environment and of an option, and prints what is wrong with
-// them.
+// TestLoadDerived opens an archive with the derived metrics of the environment and of an option,
+// and prints what is wrong with them.
 func TestLoadDerived(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"env": "q.env = 1 + sample.bin\nq.bad = +\n", "option": "q.option = 2\n"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// derivedDebug makes what is done with derived metrics be printed, if the debug option derive is on, and expressions with appl0,
-// appl1 and appl2.
+// derivedDebug makes what is done with derived metrics be printed, if the debug option derive is
+// on, and expressions with appl0, appl1 and appl2.
 func (c *Command) derivedDebug() {
 	if !c.tracesDerived() {
 		return

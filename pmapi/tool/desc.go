@@ -15,7 +15,8 @@ var typeTexts = map[pdu.Type]string{
 	pdu.TypeEvent: "event record array", pdu.TypeHighResEvent: "highres event record array",
 }
 
-// TypeText is what pmPrintDesc(3) prints of a type, such as "32-bit unsigned int"; of one that is not known "??? (99)".
+// TypeText is what pmPrintDesc(3) prints of a type, such as "32-bit unsigned int"; of one that is
+// not known "??? (99)".
 func TypeText(t pdu.Type) string {
 	if text, ok := typeTexts[t]; ok {
 		return text
@@ -23,7 +24,8 @@ func TypeText(t pdu.Type) string {
 	return fmt.Sprintf("??? (%d)", t)
 }
 
-// SemanticsText is what pmPrintDesc(3) prints of a metric's semantics and units: "Semantics: counter  Units: sec".
+// SemanticsText is what pmPrintDesc(3) prints of a metric's semantics and units: "Semantics:
+// counter  Units: sec".
 func SemanticsText(d pdu.Desc) string {
 	sem, units := d.Sem.String(), d.Units.String()
 	if sem == "???" {

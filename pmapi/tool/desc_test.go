@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestInteropDesc compares with pmPrintDesc(3), which has nothing but the type for one that is not supported.
+// TestInteropDesc compares with pmPrintDesc(3), which has nothing but the type for one that is not
+// supported.
 func TestInteropDesc(t *testing.T) {
 	r, n := pcptest.Inputs(t, 10_000)
 	var questions, want []string

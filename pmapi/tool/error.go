@@ -43,23 +43,24 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // Timeout reports whether the cause is a time-out.
 func (e *ExitError) Timeout() bool { return timeout.Is(e.Err) }
 
-// WithMessage returns an error like e with another message, of which Report prints what is wrong in the specification of a host first, as
-// it does of e. An empty message leaves only that.
+// WithMessage returns an error like e with another message, of which Report prints what is wrong in
+// the specification of a host first, as it does of e. An empty message leaves only that.
 func (e *ExitError) WithMessage(message string) *ExitError {
 	other := *e
 	other.Message = e.beginning + message
 	return &other
 }
 
-// Errorf makes the error of a tool that ends with a message and status 1. The message begins with the tool's name. As in
-// fmt.Errorf, %w makes an argument its cause; what Cause makes of an error has PCP's text.
+// Errorf makes the error of a tool that ends with a message and status 1. The message begins with
+// the tool's name. As in fmt.Errorf, %w makes an argument its cause; what Cause makes of an error
+// has PCP's text.
 func (c *Command) Errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &ExitError{Status: 1, Message: fmt.Sprintf("%s: %v\n", c.Name, err), Err: errors.Unwrap(err)}
 }
 
-// Cause returns what tools print of an error: its code, with PCP's text. Of a reply that exceeds a limit, PCP has no text that
-// says what to do; then it is the *pmapi.LimitError.
+// Cause returns what tools print of an error: its code, with PCP's text. Of a reply that exceeds a
+// limit, PCP has no text that says what to do; then it is the *pmapi.LimitError.
 func Cause(err error) error {
 	if long, ok := errors.AsType[*pmapi.LimitError](err); ok {
 		return long
@@ -83,8 +84,8 @@ func (e *archiveCause) Error() string { return e.code.Error() }
 
 func (e *archiveCause) Unwrap() []error { return []error{e.code, e.where} }
 
-// UsageErrorf makes the error of a command line that a tool cannot use: the message, which is printed as it stands and
-// may be empty, and the usage message. It wraps ErrUsage.
+// UsageErrorf makes the error of a command line that a tool cannot use: the message, which is
+// printed as it stands and may be empty, and the usage message. It wraps ErrUsage.
 func (c *Command) UsageErrorf(format string, args ...any) error {
 	return &ExitError{Status: 1, Message: fmt.Sprintf(format, args...) + c.Usage(), Err: ErrUsage, redirected: true}
 }
@@ -92,12 +93,14 @@ func (c *Command) UsageErrorf(format string, args ...any) error {
 // Usage is the usage message, which lists the options. The counterpart of pmUsageMessage(3).
 func (c *Command) Usage() string { return c.parser().Usage() }
 
-// Report prints the message of an error to Stderr and returns the exit status that goes with it: 0 for nil, 1 for an
-// error that is no *ExitError, which is printed after the tool's name. Control characters are escaped; see Escape.
+// Report prints the message of an error to Stderr and returns the exit status that goes with it: 0
+// for nil, 1 for an error that is no *ExitError, which is printed after the tool's name. Control
+// characters are escaped; see Escape.
 //
-// What Parse and UsageErrorf say of a command line, and what is wrong in a specification of a host, in a name space and in definitions
-// of derived metrics, goes where the environment says, as with pmflush(3): PCP_STDERR is the name of a file to append to, or "DISPLAY" for
-// a dialog, which the program $PCP_XCONFIRM_PROG shows.
+// What Parse and UsageErrorf say of a command line, and what is wrong in a specification of a host,
+// in a name space and in definitions of derived metrics, goes where the environment says, as with
+// pmflush(3): PCP_STDERR is the name of a file to append to, or "DISPLAY" for a dialog, which the
+// program $PCP_XCONFIRM_PROG shows.
 func (c *Command) Report(err error) (status int) {
 	if err == nil {
 		return 0
@@ -130,7 +133,8 @@ func hintOf(exit *ExitError, err error) string {
 	return hint.Damage(err)
 }
 
-// printRedirected prints a message where PCP_STDERR says. The counterpart of pmprintf(3) and pmflush(3).
+// printRedirected prints a message where PCP_STDERR says. The counterpart of pmprintf(3) and
+// pmflush(3).
 func (c *Command) printRedirected(message string) {
 	if message == "" {
 		return
@@ -155,7 +159,8 @@ func (c *Command) printRedirected(message string) {
 	io.WriteString(c.stderr(), message)
 }
 
-// showDialog has PCP's program for dialogs show a message, and waits until it has ended. What the program prints is not ours.
+// showDialog has PCP's program for dialogs show a message, and waits until it has ended. What the
+// program prints is not ours.
 func showDialog(message string) error {
 	program, err := Config("PCP_XCONFIRM_PROG")
 	if err != nil {

@@ -71,7 +71,8 @@ func TestReportRedirected(t *testing.T) {
 	}
 }
 
-// TestReportDialog has the program of PCP_XCONFIRM_PROG show messages; they are on standard error if there is none.
+// TestReportDialog has the program of PCP_XCONFIRM_PROG show messages; they are on standard error
+// if there is none.
 func TestReportDialog(t *testing.T) {
 	t.Setenv("PCP_STDERR", "DISPLAY")
 	var stderr strings.Builder
@@ -99,7 +100,8 @@ func TestReportDialog(t *testing.T) {
 	}
 }
 
-// A reply that is too long is reported with the length, the limit and what to do; other errors with PCP's text.
+// A reply that is too long is reported with the length, the limit and what to do; other errors with
+// PCP's text.
 func TestCause(t *testing.T) {
 	long := &pmapi.LimitError{What: "names", N: 20, Limit: 10}
 	for _, tt := range []struct{ err, want error }{

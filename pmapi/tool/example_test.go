@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A myval is a tool that prints the numbers of a metric at an interval, those of counters as rates, as pmval(1) does.
+// A myval is a tool that prints the numbers of a metric at an interval, those of counters as rates,
+// as pmval(1) does.
 type myval struct {
 	tool.Command
 	open   func(ctx context.Context, kind pmapi.SourceKind, name string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error)

@@ -12,8 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// fetchDebug makes a context print what it fetches, if the debug option fetch is on, or pdu for a host, and with value each value. h is
-// what other options print of its connection, nil for nothing: they are silent about the requests for names that this takes.
+// fetchDebug makes a context print what it fetches, if the debug option fetch is on, or pdu for a
+// host, and with value each value. h is what other options print of its connection, nil for
+// nothing: they are silent about the requests for names that this takes.
 func (c *Command) fetchDebug(pc *pmapi.Context, h *hostDebug) {
 	if len(c.Debug) == 0 {
 		return
@@ -43,8 +44,8 @@ func (c *Command) fetchDebug(pc *pmapi.Context, h *hostDebug) {
 	})
 }
 
-// printResult prints the values of a fetch as the C library does, below a heading, with the names that the source has for metrics and
-// instances.
+// printResult prints the values of a fetch as the C library does, below a heading, with the names
+// that the source has for metrics and instances.
 func (c *Command) printResult(ctx context.Context, pc *pmapi.Context, r *pdu.Result, heading string) {
 	var b strings.Builder
 	loc := c.Location

@@ -33,7 +33,8 @@ func TestChangesLine(t *testing.T) {
 	}
 }
 
-// TestFetchDebugChanges: changes in the collector are before the result of the fetch that tells of them, and only there.
+// TestFetchDebugChanges: changes in the collector are before the result of the fetch that tells of
+// them, and only there.
 func TestFetchDebugChanges(t *testing.T) {
 	src := new(pmapitest.Source)
 	pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "a"}).Set(2)

@@ -14,9 +14,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// DebugArchive prints on Stderr, for an archive that is about to be opened, what the debug options log and logmeta show of that in the
-// C library: its files and their labels, and the records of its metadata, as far as they can be read. It reads those again, and does
-// nothing without the options. OpenSource calls it; it is for tools that open archives by themselves. Reads of values and the
+// DebugArchive prints on Stderr, for an archive that is about to be opened, what the debug options
+// log and logmeta show of that in the C library: its files and their labels, and the records of its
+// metadata, as far as they can be read. It reads those again, and does nothing without the options.
+// OpenSource calls it; it is for tools that open archives by themselves. Reads of values and the
 // cache of the C library's interpolation are not shown, since this library reads in other pieces.
 func (c *Command) DebugArchive(ctx context.Context, name string) {
 	if len(c.Debug) == 0 {

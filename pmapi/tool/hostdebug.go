@@ -14,8 +14,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A hostDebug prints what debug options show of a connection to a collector: pdu the PDUs, context how it is made,
-// profile which instances are asked for, and what a pduDebug prints. It is for one connection.
+// A hostDebug prints what debug options show of a connection to a collector: pdu the PDUs, context
+// how it is made, profile which instances are asked for, and what a pduDebug prints. It is for one
+// connection.
 type hostDebug struct {
 	w                      io.Writer
 	pdus, context, profile bool

@@ -13,9 +13,11 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// MetricSpec parses an operand that names a metric, and perhaps a source and instances: "web1:kernel.all.load[1,5]". An
-// operand without a source gets that of the options; one with a source of another kind is an error. The error is an *ExitError;
-// it wraps errors.ErrUnsupported for the local context of "@:metric" of a tool without Local. The counterpart of pmParseMetricSpec(3).
+// MetricSpec parses an operand that names a metric, and perhaps a source and instances:
+// "web1:kernel.all.load[1,5]". An operand without a source gets that of the options; one with a
+// source of another kind is an error. The error is an *ExitError; it wraps errors.ErrUnsupported
+// for the local context of "@:metric" of a tool without Local. The counterpart of
+// pmParseMetricSpec(3).
 func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 	kind, name := c.Source()
 	spec, err := pmapi.ParseMetricSpec(operand, kind, name)
@@ -34,8 +36,9 @@ func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 	return spec, nil
 }
 
-// SplitInstances splits the argument of pmval's -i into names of instances. Blanks and commas separate names; one that
-// has them itself is in single or double quotes; the byte after the closing quote is skipped, as in pmval.
+// SplitInstances splits the argument of pmval's -i into names of instances. Blanks and commas
+// separate names; one that has them itself is in single or double quotes; the byte after the
+// closing quote is skipped, as in pmval.
 func SplitInstances(list string) (names []string) {
 	const separators = cnum.Blanks + ","
 	for list = strings.TrimLeft(list, separators); list != ""; list = strings.TrimLeft(list, separators) {
@@ -55,11 +58,12 @@ func SplitInstances(list string) (names []string) {
 	return names
 }
 
-// SelectInstances looks up instances by their names and makes the context's fetches bring the values of these instances
-// only; without names it changes nothing. In an archive the instances may be of any time. The instances are in the order of
-// the names and have those for names, which may be the part of the full name up to its first blank. After an error they are
-// those found before it: names[len(insts)] is the one that it is about. Errors: pdu.ErrInst, pdu.ErrInDom, pdu.ErrInstLog,
-// pdu.ErrInDomLog, and those of exchanges with the collector.
+// SelectInstances looks up instances by their names and makes the context's fetches bring the
+// values of these instances only; without names it changes nothing. In an archive the instances may
+// be of any time. The instances are in the order of the names and have those for names, which may
+// be the part of the full name up to its first blank. After an error they are those found before
+// it: names[len(insts)] is the one that it is about. Errors: pdu.ErrInst, pdu.ErrInDom,
+// pdu.ErrInstLog, pdu.ErrInDomLog, and those of exchanges with the collector.
 func SelectInstances(ctx context.Context, pc *pmapi.Context, d pdu.InDom, names []string) (insts []pdu.Instance, err error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -79,15 +83,15 @@ func SelectInstances(ctx context.Context, pc *pmapi.Context, d pdu.InDom, names 
 	return insts, errors.Join(pc.DelProfile(d), pc.AddProfile(d, ids...))
 }
 
-// InstanceNames are the names of instances by their numbers. They take little memory beside the instances, of which a
-// domain may have millions. The zero value has no names.
+// InstanceNames are the names of instances by their numbers. They take little memory beside the
+// instances, of which a domain may have millions. The zero value has no names.
 type InstanceNames struct {
 	insts []pdu.Instance
 	order []int32 // indexes of insts by number; nil if insts is in that order
 }
 
-// NewInstanceNames returns the names of instances, which must not change afterwards. Of several with one number the last
-// has its name.
+// NewInstanceNames returns the names of instances, which must not change afterwards. Of several
+// with one number the last has its name.
 func NewInstanceNames(insts []pdu.Instance) InstanceNames {
 	byID := func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) }
 	n := InstanceNames{insts: insts}

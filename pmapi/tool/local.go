@@ -12,13 +12,15 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// LocalAgents are the agents of local contexts: agents in the tool's own process, which this package does not know. They are
-// what a local.Table and local.Agents of package pmapi/local make of Go code.
+// LocalAgents are the agents of local contexts: agents in the tool's own process, which this
+// package does not know. They are what a local.Table and local.Agents of package pmapi/local make
+// of Go code.
 type LocalAgents interface {
-	// Edit changes them as the argument of -K says. The text of its error is that of pmSpecLocalPMDA(3).
+	// Edit changes them as the argument of -K says. The text of its error is that of
+	// pmSpecLocalPMDA(3).
 	Edit(spec string) error
-	// Open opens a context on them, with names of metrics from a function that fails if there are none, and with derived
-	// metrics, which may be nil.
+	// Open opens a context on them, with names of metrics from a function that fails if there are
+	// none, and with derived metrics, which may be nil.
 	Open(names func() (*pmns.Tree, error), derived *pmapi.Derived) (*pmapi.Context, error)
 	// Debug makes them print what the debug option context shows of local contexts.
 	Debug(w io.Writer)
@@ -41,8 +43,8 @@ func (c *Command) setSpecLocal(spec string) error {
 	return nil
 }
 
-// checkLocal refuses local contexts to a tool that has the option, but no agents. Others ignore what the environment says of
-// them.
+// checkLocal refuses local contexts to a tool that has the option, but no agents. Others ignore
+// what the environment says of them.
 func (c *Command) checkLocal(letter byte) {
 	if c.Local == nil && c.hasLetter(letter) {
 		c.addUnsupported("local contexts")

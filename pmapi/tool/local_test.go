@@ -20,7 +20,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// fakeAgents are a source of metrics in the place of agents, which notes what a tool does with them.
+// fakeAgents are a source of metrics in the place of agents, which notes what a tool does with
+// them.
 type fakeAgents struct {
 	specs []string
 	names *pmns.Tree

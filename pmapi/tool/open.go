@@ -21,17 +21,17 @@ func (c *Command) Open(ctx context.Context, change ...func(*pmapi.Dialer)) (*pma
 	return c.OpenSource(ctx, kind, name, change...)
 }
 
-// OpenSource opens a context on a source, as Source or MetricSpec has it, with what the environment sets, see
-// pmapi.DialerFromEnv, pmapi.ArchiveOptionsFromEnv and pmapi.DerivedFromEnv, the name space of -n or -N, and the derived metrics
-// of --derived. The functions given may change the
-// Dialer of a host before it is used, for instance its AutoReconnect. With -D the Dialer logs to Stderr. A setting of the
-// environment that makes no sense is ignored and reported on Stderr.
+// OpenSource opens a context on a source, as Source or MetricSpec has it, with what the environment
+// sets, see pmapi.DialerFromEnv, pmapi.ArchiveOptionsFromEnv and pmapi.DerivedFromEnv, the name
+// space of -n or -N, and the derived metrics of --derived. The functions given may change the
+// Dialer of a host before it is used, for instance its AutoReconnect. With -D the Dialer logs to
+// Stderr. A setting of the environment that makes no sense is ignored and reported on Stderr.
 //
 // The context on an archive is at its start, in ModeForward.
 //
-// The error is an *ExitError: "Cannot connect to PMCD on host …", "Cannot open archive …" or LocalError. For a local context, its names are
-// those of -n or -N, or of the default name space file. The counterpart of
-// pmNewContext(3).
+// The error is an *ExitError: "Cannot connect to PMCD on host …", "Cannot open archive …" or
+// LocalError. For a local context, its names are those of -n or -N, or of the default name space
+// file. The counterpart of pmNewContext(3).
 func (c *Command) OpenSource(ctx context.Context, kind pmapi.SourceKind, name string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
 	switch kind {
 	case pmapi.SourceArchive:

@@ -10,22 +10,23 @@ import (
 	"github.com/pcp-go/pcp/internal/getopt"
 )
 
-// An Option is an option of a tool, or with a Heading and nothing else the start of a part of the usage message.
+// An Option is an option of a tool, or with a Heading and nothing else the start of a part of the
+// usage message.
 type Option struct {
 	Short byte   // its letter; 0 if it has none
 	Long  string // its name; empty if it has none
 	Arg   string // what the usage message calls its argument; empty if it takes none
 	Help  string // what it does; the usage message leaves out an option without
 	Exact bool   // Long cannot be abbreviated, and does not make the abbreviations of others ambiguous
-	// Set is called when the option is given, with its argument if it takes one. Its error is reported with the usage
-	// message; ErrUsage requests that alone. Nil ignores the option.
+	// Set is called when the option is given, with its argument if it takes one. Its error is
+	// reported with the usage message; ErrUsage requests that alone. Nil ignores the option.
 	Set func(value string) error
 
 	Heading string // without the colon
 }
 
-// ErrUsage is the cause of errors that print the usage message. Option.Set returns it for an option such as -? that
-// requests only the usage message.
+// ErrUsage is the cause of errors that print the usage message. Option.Set returns it for an option
+// such as -? that requests only the usage message.
 var ErrUsage = errors.New("usage message")
 
 // AddOptions adds a part with a heading to the options and to the usage message.
@@ -57,8 +58,8 @@ func Flag(variable *bool) func(string) error {
 	}
 }
 
-// Number makes the Set of an option whose argument is a decimal number not below minimum. Other arguments are an error
-// whose text is message, such as "-b requires numeric argument".
+// Number makes the Set of an option whose argument is a decimal number not below minimum. Other
+// arguments are an error whose text is message, such as "-b requires numeric argument".
 func Number(variable *int, minimum int, message string) func(string) error {
 	return func(value string) error {
 		n, ok := parseInteger(value)
@@ -70,8 +71,9 @@ func Number(variable *int, minimum int, message string) func(string) error {
 	}
 }
 
-// parseInteger reads a decimal number as strtol(3) does, and reports whether it is one as a whole: blanks and a sign may
-// come before it, nothing may come after, and an empty text is 0. A number that is too great is the greatest.
+// parseInteger reads a decimal number as strtol(3) does, and reports whether it is one as a whole:
+// blanks and a sign may come before it, nothing may come after, and an empty text is 0. A number
+// that is too great is the greatest.
 func parseInteger(s string) (n int64, ok bool) {
 	if s == "" {
 		return 0, true

@@ -9,8 +9,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A pduDebug prints what debug options show of the PDUs of a connection: pmns those about names, indom the lists of
-// instances, labels the label sets, and attr the attributes. PCP prints addresses, too; those here mean nothing else.
+// A pduDebug prints what debug options show of the PDUs of a connection: pmns those about names,
+// indom the lists of instances, labels the label sets, and attr the attributes. PCP prints
+// addresses, too; those here mean nothing else.
 type pduDebug struct {
 	w                         io.Writer
 	pmns, indom, labels, attr bool
@@ -179,8 +180,8 @@ func (p *pduDebug) labelReply(body []byte) {
 	pmlog.DumpLabels(p.w, "__pmDecodeLabel", p, &r)
 }
 
-// attribute prints the data of a login. What a client sends is masked behind the name of the method, unlike in PCP, since it may be
-// a password, or what one can be found with.
+// attribute prints the data of a login. What a client sends is masked behind the name of the
+// method, unlike in PCP, since it may be a password, or what one can be found with.
 func (p *pduDebug) attribute(call string, body []byte, out bool) {
 	var a pdu.Attr
 	if !p.attr || a.Decode(body) != nil || a.Key != pdu.AttrNone {

@@ -20,8 +20,10 @@ const defaultHost = "local:"
 // localSource is the source of local contexts.
 const localSource = "@"
 
-// Source is what the options name: "@" for the local context of -L, whatever else there is; an archive, which may be a list with commas, or the host specification of -h or, without,
-// "local:", the collector of this computer, also where the environment asks for a local context and the tool has none. With Multi it is the first.
+// Source is what the options name: "@" for the local context of -L, whatever else there is; an
+// archive, which may be a list with commas, or the host specification of -h or, without, "local:",
+// the collector of this computer, also where the environment asks for a local context and the tool
+// has none. With Multi it is the first.
 func (c *Command) Source() (pmapi.SourceKind, string) {
 	switch {
 	case c.given.local && c.Local != nil:
@@ -36,12 +38,13 @@ func (c *Command) Source() (pmapi.SourceKind, string) {
 	return pmapi.SourceHost, defaultHost
 }
 
-// Hosts are the host specifications of -h, --host-list and --hostsfile, and of the environment. Without Multi there is at
-// most one.
+// Hosts are the host specifications of -h, --host-list and --hostsfile, and of the environment.
+// Without Multi there is at most one.
 func (c *Command) Hosts() []string { return slices.Clone(c.given.hosts) }
 
-// Archives are the archives of -a, --archive-list and --archive-folio, and of the environment. Without Multi they are one name,
-// a list with commas and without repetitions. With -O and without any source it is the directory of this computer's archives.
+// Archives are the archives of -a, --archive-list and --archive-folio, and of the environment.
+// Without Multi they are one name, a list with commas and without repetitions. With -O and without
+// any source it is the directory of this computer's archives.
 func (c *Command) Archives() []string {
 	if c.Multi || len(c.given.archives) == 0 {
 		return slices.Clone(c.given.archives)
@@ -91,7 +94,8 @@ func (c *Command) addArchives(names []string) error {
 	return nil
 }
 
-// setLocalArchives makes this computer's archives the source: those below PCP_ARCHIVE_DIR of the environment or of pcp.conf.
+// setLocalArchives makes this computer's archives the source: those below PCP_ARCHIVE_DIR of the
+// environment or of pcp.conf.
 func (c *Command) setLocalArchives() error {
 	conf, err := pcpconf.Load("")
 	if err != nil {
@@ -108,7 +112,8 @@ func (c *Command) setHostList(value string) error {
 	return c.addHosts(strings.FieldsFunc(value, func(r rune) bool { return r == ',' }), value)
 }
 
-// setHostsFile reads a file with a host specification in each line; other lines are empty or begin with "#".
+// setHostsFile reads a file with a host specification in each line; other lines are empty or begin
+// with "#".
 func (c *Command) setHostsFile(file string) error {
 	if len(c.given.archives) > 0 {
 		return errSourceLists
@@ -138,7 +143,8 @@ func (c *Command) addHosts(hosts []string, argument string) error {
 	return nil
 }
 
-// setFolio reads the archives of a folio, as mkaf(1) makes them. Relative names are relative to its directory.
+// setFolio reads the archives of a folio, as mkaf(1) makes them. Relative names are relative to its
+// directory.
 func (c *Command) setFolio(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

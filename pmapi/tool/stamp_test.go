@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropStamp compares with pmCtime, pmPrintStamp and pmPrintHighResStamp in zones of pmNewZone.
+// TestInteropStamp compares with pmCtime, pmPrintStamp and pmPrintHighResStamp in zones of
+// pmNewZone.
 func TestInteropStamp(t *testing.T) {
 	r, n := pcptest.Inputs(t, 2_000)
 	var questions, want []string

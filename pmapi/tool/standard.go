@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A standardOption is an option that means the same to all tools. Variables of the environment may give it too, even to
-// tools that do not have it on the command line.
+// A standardOption is an option that means the same to all tools. Variables of the environment may
+// give it too, even to tools that do not have it on the command line.
 type standardOption struct {
 	short           byte
 	long, arg, help string
@@ -76,9 +76,9 @@ func (c *Command) Standard(names ...string) []Option {
 	return options
 }
 
-// parseEnvironment sets the standard options that the environment, of NAME=VALUE, gives, in its order: of PCP_ORIGIN and
-// PCP_ORIGIN_TIME the last one counts. A variable without a value gives an option, too. With the debug option config in PCP_DEBUG it
-// prints each of them.
+// parseEnvironment sets the standard options that the environment, of NAME=VALUE, gives, in its
+// order: of PCP_ORIGIN and PCP_ORIGIN_TIME the last one counts. A variable without a value gives an
+// option, too. With the debug option config in PCP_DEBUG it prints each of them.
 func (c *Command) parseEnvironment(env []string) {
 	options := standardOptions()
 	traced := slices.ContainsFunc(env, func(variable string) bool {
@@ -125,8 +125,8 @@ func (c *Command) setGUIPort(value string) error {
 	return c.checkTimeControl('p')
 }
 
-// checkTimeControl refuses time control to a tool that has the option, but does not follow it. Others ignore what the environment
-// says of it.
+// checkTimeControl refuses time control to a tool that has the option, but does not follow it.
+// Others ignore what the environment says of it.
 func (c *Command) checkTimeControl(letter byte) error {
 	if c.hasLetter(letter) && !c.TimeControlled {
 		c.addUnsupported("time controls")
@@ -156,7 +156,8 @@ func (c *Command) setNamespace(value string) error { return c.loadNames(value, f
 
 func (c *Command) setUniqnames(value string) error { return c.loadNames(value, true) }
 
-// Names is the name space of -n or -N, also of the environment; nil without. Dial gives it to its contexts.
+// Names is the name space of -n or -N, also of the environment; nil without. Dial gives it to its
+// contexts.
 func (c *Command) Names() *pmns.Tree { return c.given.names }
 
 // loadNames reads a name space file. Its errors are printed without the usage message.

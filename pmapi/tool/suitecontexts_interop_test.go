@@ -28,10 +28,11 @@ var laterMetrics = []struct {
 	{6, "testme.sub.sub.three", "123456"},
 }
 
-// TestInteropSuiteContexts runs ctx_derive of PCP's own test-suite (tests 1252 and 1254): derived metrics of all contexts and of
-// single ones, where contexts are duplicated and closed. What it defines for all contexts when there are some, ours defines for
-// each of them: pmapi.Derived is for contexts that are opened later. The values of testme.big, which cannot be computed, are left
-// out: C sends its PMID to pmcd, which does not know it, and ours is pdu.ErrBadDerive.
+// TestInteropSuiteContexts runs ctx_derive of PCP's own test-suite (tests 1252 and 1254): derived
+// metrics of all contexts and of single ones, where contexts are duplicated and closed. What it
+// defines for all contexts when there are some, ours defines for each of them: pmapi.Derived is for
+// contexts that are opened later. The values of testme.big, which cannot be computed, are left out:
+// C sends its PMID to pmcd, which does not know it, and ours is pdu.ErrBadDerive.
 func TestInteropSuiteContexts(t *testing.T) {
 	program := buildSuiteProgram(t, "ctx_derive")
 	pcptest.Need(t, "pmcd")

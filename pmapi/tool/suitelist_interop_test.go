@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// suiteElsewhere are programs of PCP's own test-suite, after the tests that run them, which TestInteropSuitePrograms does not run: where
-// their counterparts are, or why there are none.
+// suiteElsewhere are programs of PCP's own test-suite, after the tests that run them, which
+// TestInteropSuitePrograms does not run: where their counterparts are, or why there are none.
 var suiteElsewhere = []struct{ programs, tests, where string }{
 	{"addctxdm", "", "no test runs it; definitions for one context: TestInteropSuiteContexts"},
 	{"badUnitsStr_r", "746", "a buffer that is too short; AppendTo has a buffer that grows"},
@@ -61,13 +61,14 @@ var suiteElsewhere = []struct{ programs, tests, where string }{
 	{"xmktime", "188", "mktime of the C library"},
 }
 
-// suiteSubjects matches functions for fetch groups, derived metrics, units, values, intervals, time windows, specifications of metrics and
-// hosts, events and labels.
+// suiteSubjects matches functions for fetch groups, derived metrics, units, values, intervals, time
+// windows, specifications of metrics and hosts, events and labels.
 var suiteSubjects = regexp.MustCompile(`FetchGroup|\bpmfg\b|RegisterDerived|AddDerived|LoadDerivedConfig|pmParseUnitsStr|pmUnitsStr|pmConvScale|` +
 	`pmExtractValue|pmAtomStr|pmNumberStr|Parse(HighRes)?Interval|Parse(HighRes)?TimeWindow|__pmParseTime|ParseMetricSpec|ParseHostSpec|` +
 	`ParseHostAttrs|Unpack(HighRes)?EventRecords|pmMergeLabel|pmLookupLabels`)
 
-// TestInteropSuiteList looks for every program of the test-suite that is about these subjects in the lists, and for what is in them.
+// TestInteropSuiteList looks for every program of the test-suite that is about these subjects in
+// the lists, and for what is in them.
 func TestInteropSuiteList(t *testing.T) {
 	src := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "testsuite", "src")
 	pcptest.Need(t, src)

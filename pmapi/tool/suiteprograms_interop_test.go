@@ -11,15 +11,16 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A suiteProgram is a program of PCP's own test-suite, in the directory src of its installation, that prints what functions of
-// the C library return, with what prints the same by means of this module's packages.
+// A suiteProgram is a program of PCP's own test-suite, in the directory src of its installation,
+// that prints what functions of the C library return, with what prints the same by means of this
+// module's packages.
 type suiteProgram struct {
 	name  string
 	tests string // that run it
 	libs  []string
 	runs  func(t *testing.T) []suiteRun
-	// ours is what Go prints for a run. Where the program alone knows its inputs, ours takes them from the lines that it has
-	// printed, and replaces the results in them.
+	// ours is what Go prints for a run. Where the program alone knows its inputs, ours takes them
+	// from the lines that it has printed, and replaces the results in them.
 	ours func(t *testing.T, r suiteRun, theirs string) string
 	// same, if there is one, makes texts comparable that may differ.
 	same func(string) string
@@ -30,7 +31,8 @@ type suiteRun struct {
 	env, args []string
 }
 
-// suitePrograms are those that have a counterpart here; suiteElsewhere are the others of the same subjects.
+// suitePrograms are those that have a counterpart here; suiteElsewhere are the others of the same
+// subjects.
 func suitePrograms() []suiteProgram {
 	return []suiteProgram{
 		{name: "atomstr", tests: "423", libs: []string{"-lpcp_pmda"}, runs: once(), ours: atomStr, same: without("(null)", "NULL")},
@@ -64,7 +66,8 @@ func suitePrograms() []suiteProgram {
 	}
 }
 
-// TestInteropSuitePrograms runs programs of PCP's own test-suite as its tests do, and compares what they print with what ours does.
+// TestInteropSuitePrograms runs programs of PCP's own test-suite as its tests do, and compares what
+// they print with what ours does.
 func TestInteropSuitePrograms(t *testing.T) {
 	for _, p := range suitePrograms() {
 		t.Run(p.name, func(t *testing.T) {

@@ -561,7 +561,8 @@ func printValues(t *testing.T, _ suiteRun, theirs string) string {
 	})
 }
 
-// freeTimes reads times as the start of a time window. What the program calls #1 has no limits, and #2 is not before the start.
+// freeTimes reads times as the start of a time window. What the program calls #1 has no limits, and
+// #2 is not before the start.
 func freeTimes(t *testing.T, _ suiteRun, theirs string) string {
 	at := func(name string) time.Time {
 		m := regexp.MustCompile(`(?m)^   "` + name + ` *" +(.*)$`).FindStringSubmatch(theirs)
@@ -625,7 +626,8 @@ func semStr(*testing.T, suiteRun, string) string {
 		pdu.SemCounter, pdu.SemInstant, pdu.SemDiscrete, pdu.Sem(999), pdu.Sem(-1))
 }
 
-// zoneTimes computes the times of day in two months in zones. What follows the arrow is the zone in the form of archives.
+// zoneTimes computes the times of day in two months in zones. What follows the arrow is the zone in
+// the form of archives.
 func zoneTimes(t *testing.T, _ suiteRun, theirs string) string {
 	var loc *time.Location
 	return rewrite(t, theirs, `(.* -> (.*)|In (March|September) daylight saving is .*)`, func(g []string) string {

@@ -20,8 +20,9 @@ func (c *Command) UsesTimeControl() bool { return c.given.guiMode || c.given.gui
 // GUIMode reports whether -g was given.
 func (c *Command) GUIMode() bool { return c.given.guiMode }
 
-// TimeControl connects to the time control server of -p, or starts one with -g, for a context on the source of the tool. It is
-// told the interval and, of an archive, Origin, Begin and End, so that SetTimes has to come before. The Control has no Notify yet.
+// TimeControl connects to the time control server of -p, or starts one with -g, for a context on
+// the source of the tool. It is told the interval and, of an archive, Origin, Begin and End, so
+// that SetTimes has to come before. The Control has no Notify yet.
 //
 //	if c.UsesTimeControl() {
 //		if control, err = c.TimeControl(ctx, pc, interval); err != nil {
@@ -92,7 +93,8 @@ func environmentZone() string {
 	return fmt.Sprintf("<%s>%s%d:%02d", name, sign, offset/3600, offset/60%60)
 }
 
-// timeControlError has the texts of PCP's tools, for which the number of what has failed is an errno.
+// timeControlError has the texts of PCP's tools, for which the number of what has failed is an
+// errno.
 func (c *Command) timeControlError(err error) error {
 	e := &ExitError{Status: 1, Err: err}
 	text := "Interrupted system call"
@@ -110,7 +112,8 @@ func (c *Command) timeControlError(err error) error {
 	return e
 }
 
-// TimeControlLost is the error of a tool that ends because the server has gone, with an error of timecontrol.Control.
+// TimeControlLost is the error of a tool that ends because the server has gone, with an error of
+// timecontrol.Control.
 func (c *Command) TimeControlLost(err error) error {
 	return &ExitError{Status: 1, Message: fmt.Sprintf("\n%s: Time Control dialog exited, goodbye.\n", c.Name), Err: err}
 }

@@ -48,14 +48,14 @@ func (c *Command) setOrigin(value string) error {
 
 // SetTimes sets Location, Begin, End and Origin, once there is a context on the source.
 //
-// The zone is that of -Z, the source's own with -z, for which a collector is asked, or that of the environment's TZ. With
-// ZoneNote the note on a zone of -Z or -z is printed on Stdout.
+// The zone is that of -Z, the source's own with -z, for which a collector is asked, or that of the
+// environment's TZ. With ZoneNote the note on a zone of -Z or -z is printed on Stdout.
 //
-// The time window is that of -S, -T, -A and -O, see pmapi.WindowSpec, within the time from an archive's label to its last
-// record; with Multi, from the earliest label of all archives that the options name to their latest record. If the last
-// record cannot be found, a warning is printed on Stderr, and the window has no end without -T. That of a live source
-// begins now and ends with -T. An interval of -A to which nothing in the window can be aligned is
-// ignored, as by PCP's tools.
+// The time window is that of -S, -T, -A and -O, see pmapi.WindowSpec, within the time from an
+// archive's label to its last record; with Multi, from the earliest label of all archives that the
+// options name to their latest record. If the last record cannot be found, a warning is printed on
+// Stderr, and the window has no end without -T. That of a live source begins now and ends with -T.
+// An interval of -A to which nothing in the window can be aligned is ignored, as by PCP's tools.
 //
 // The error is an *ExitError. The counterpart of pmGetContextOptions(3).
 func (c *Command) SetTimes(ctx context.Context, pc *pmapi.Context) error {
@@ -95,8 +95,8 @@ func (c *Command) hasWindow() bool {
 	return g.start != nil || g.finish != nil || g.align != nil || g.origin != nil
 }
 
-// archiveBounds are the times of an archive's label and of its last record, or of the earliest and the latest of all archives that
-// the options name. The last is zero if one of them is not known.
+// archiveBounds are the times of an archive's label and of its last record, or of the earliest and
+// the latest of all archives that the options name. The last is zero if one of them is not known.
 func (c *Command) archiveBounds(ctx context.Context, pc *pmapi.Context, start time.Time) (first, last time.Time, err error) {
 	names := c.Archives()
 	switch {
@@ -144,8 +144,8 @@ func (c *Command) archiveTimes(ctx context.Context, name string) (start, end tim
 // ignoreDamage is an archive.Options.Damaged for archives whose damage has been reported.
 func ignoreDamage(error) error { return nil }
 
-// archiveEnd is the time of an archive's last record. If it cannot be found it is zero, and the reason is printed, as by PCP's
-// tools, which go on.
+// archiveEnd is the time of an archive's last record. If it cannot be found it is zero, and the
+// reason is printed, as by PCP's tools, which go on.
 func (c *Command) archiveEnd(ctx context.Context, pc *pmapi.Context, name string) time.Time {
 	end, err := pc.ArchiveEnd(ctx)
 	if err != nil {
@@ -195,7 +195,8 @@ func (c *Command) printZoneNote(zone string) {
 	}
 }
 
-// HostZone is the time zone of a collector, as with -z. If it does not tell, the error is pdu.ErrValue. The counterpart of pmNewContextZone(3).
+// HostZone is the time zone of a collector, as with -z. If it does not tell, the error is
+// pdu.ErrValue. The counterpart of pmNewContextZone(3).
 func HostZone(ctx context.Context, pc *pmapi.Context) (*time.Location, error) {
 	tz, err := fetchZone(ctx, pc)
 	if err != nil {
@@ -204,8 +205,8 @@ func HostZone(ctx context.Context, pc *pmapi.Context) (*time.Location, error) {
 	return newZone(tz), nil
 }
 
-// fetchZone fetches the zone of the collector, in the form of TZ. As in pmNewContextZone(3) the error is always
-// pdu.ErrValue.
+// fetchZone fetches the zone of the collector, in the form of TZ. As in pmNewContextZone(3) the
+// error is always pdu.ErrValue.
 func fetchZone(ctx context.Context, pc *pmapi.Context) (string, error) {
 	ids, err := pc.Lookup(ctx, []string{"pmcd.timezone"})
 	if err != nil {
@@ -259,8 +260,9 @@ func point(option *string) string {
 	return *option
 }
 
-// SampleCount is the number of samples that the tool prints at an interval: that of -s, or else as many as there are in the
-// time window, the first of them at its origin; -1 without either, for no end. SetTimes has to come before.
+// SampleCount is the number of samples that the tool prints at an interval: that of -s, or else as
+// many as there are in the time window, the first of them at its origin; -1 without either, for no
+// end. SetTimes has to come before.
 func (c *Command) SampleCount(interval time.Duration) int {
 	if c.Samples < 0 && !c.End.IsZero() {
 		return max(0, int(Elapsed(c.Origin, c.End)/interval.Seconds())+1)
@@ -268,8 +270,9 @@ func (c *Command) SampleCount(interval time.Duration) int {
 	return c.Samples
 }
 
-// Elapsed is the number of seconds from one time to another, as PCP's tools compute it: to a tenth of a microsecond, which
-// shows in the rates between samples that are near each other. The counterpart of pmtimespecToReal(3).
+// Elapsed is the number of seconds from one time to another, as PCP's tools compute it: to a tenth
+// of a microsecond, which shows in the rates between samples that are near each other. The
+// counterpart of pmtimespecToReal(3).
 func Elapsed(from, to time.Time) float64 { return realTime(to) - realTime(from) }
 
 func realTime(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }

@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// newZoneContext makes a context on web1, whose zone is zone. It has no metric for the zone if that is empty.
+// newZoneContext makes a context on web1, whose zone is zone. It has no metric for the zone if that
+// is empty.
 func newZoneContext(zone string) *pmapi.Context {
 	src := &pmapitest.Source{Host: "web1"}
 	if zone != "" {
@@ -94,7 +95,8 @@ var archiveLines = []string{"", "-S 5", "-O 5", "-T 5", "-S 2 -T 3 -O 1", "-O -0
 	"-A foo", "--align=", "--start=", "--origin=", "-z", "-z -S @4:34:35 -T @Aug", "-Z UTC -S @18:34:35", "-Z EST5EDT -T @14:34:36", "-Z EST5 -O @13:34:36", "-T -1000", "-O @1998 -T @1997",
 	"-S last", "-T -foo", "-O +foo", "-Z UTC -S @6-aug-1998", "-Z UTC -T @6-aug-1998"}
 
-// TestInteropArchiveTimes compares the notes, the errors, and the start and end with those that pmval prints of an archive.
+// TestInteropArchiveTimes compares the notes, the errors, and the start and end with those that
+// pmval prints of an archive.
 func TestInteropArchiveTimes(t *testing.T) {
 	const archive = "/var/lib/pcp/testsuite/archives/ok-foo"
 	pcptest.Need(t, "pmval", archive+".meta")

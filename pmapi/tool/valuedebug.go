@@ -11,8 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// printExtracted prints the values of a fetch in the form in which the C library prints each that a program extracts: as values of
-// their own type, since which others a program makes of them is not seen here. Events are left out.
+// printExtracted prints the values of a fetch in the form in which the C library prints each that a
+// program extracts: as values of their own type, since which others a program makes of them is not
+// seen here. Events are left out.
 func (c *Command) printExtracted(ctx context.Context, pc *pmapi.Context, r *pdu.Result) {
 	var b strings.Builder
 	for _, s := range r.All() {

@@ -8,9 +8,10 @@ import (
 	_ "time/tzdata" // for systems without a time zone database
 )
 
-// LoadZone returns the time zone that a value of TZ names, as the GNU C library reads it: the name of a file of the time
-// zone database, with or without a colon before it, or a POSIX description such as "EST5EDT" or
-// "CET-1CEST,M3.5.0,M10.5.0/3". Other values stand for UTC. The counterpart of pmNewZone(3).
+// LoadZone returns the time zone that a value of TZ names, as the GNU C library reads it: the name
+// of a file of the time zone database, with or without a colon before it, or a POSIX description
+// such as "EST5EDT" or "CET-1CEST,M3.5.0,M10.5.0/3". Other values stand for UTC. The counterpart of
+// pmNewZone(3).
 func LoadZone(tz string) *time.Location {
 	name := strings.TrimPrefix(tz, ":")
 	switch {
@@ -35,8 +36,8 @@ func LoadZone(tz string) *time.Location {
 	return posixZone(tz)
 }
 
-// newZone returns the time zone that pmNewZone(3) makes of a value of TZ. Three letters, as "UTC" but also "EST", are the
-// name of a zone with offset 0.
+// newZone returns the time zone that pmNewZone(3) makes of a value of TZ. Three letters, as "UTC"
+// but also "EST", are the name of a zone with offset 0.
 func newZone(tz string) *time.Location { return LoadZone(withOffset(tz)) }
 
 // withOffset gives a zone that is but a name, such as UTC, the offset that a TZ needs.
@@ -47,8 +48,8 @@ func withOffset(tz string) string {
 	return tz
 }
 
-// LocalZone returns the time zone of the environment's TZ, or else the local one. The time package alone takes only names
-// of files for a TZ.
+// LocalZone returns the time zone of the environment's TZ, or else the local one. The time package
+// alone takes only names of files for a TZ.
 func LocalZone() *time.Location {
 	if tz, ok := os.LookupEnv("TZ"); ok {
 		return LoadZone(tz)
@@ -56,8 +57,8 @@ func LocalZone() *time.Location {
 	return time.Local
 }
 
-// posixZone makes a time zone of a POSIX description. Before 1970 the GNU C library has all year what there is on its first day:
-// standard time, or daylight saving time south of the equator.
+// posixZone makes a time zone of a POSIX description. Before 1970 the GNU C library has all year
+// what there is on its first day: standard time, or daylight saving time south of the equator.
 func posixZone(rule string) *time.Location {
 	loc := zoneFile(rule, 0xffff_0000<<32, "UTC", 0, false) // from a time on that is before all that are printed
 	epoch := time.Unix(0, 0).In(loc)
@@ -65,9 +66,10 @@ func posixZone(rule string) *time.Location {
 	return zoneFile(rule, 0, name, offset, epoch.IsDST())
 }
 
-// zoneFile makes a time zone of a POSIX description that holds from a time on, and of what holds before. In a file of the time zone
-// database such a description stands at the end and holds for all times after the last transition (RFC 9636). So this makes a file
-// with one transition and the description.
+// zoneFile makes a time zone of a POSIX description that holds from a time on, and of what holds
+// before. In a file of the time zone database such a description stands at the end and holds for
+// all times after the last transition (RFC 9636). So this makes a file with one transition and the
+// description.
 func zoneFile(rule string, from uint64, name string, offset int, dst bool) *time.Location {
 	const headerLen = 44
 	header := func(transitions, types, chars int) []byte {

@@ -60,8 +60,8 @@ func TestLocalZone(t *testing.T) {
 	}
 }
 
-// TestInteropZone compares times with those of date(1), in steps of a day and around changes to and from daylight saving.
-// Years before 1970, in which the C library reckons otherwise, are left out.
+// TestInteropZone compares times with those of date(1), in steps of a day and around changes to and
+// from daylight saving. Years before 1970, in which the C library reckons otherwise, are left out.
 func TestInteropZone(t *testing.T) {
 	pcptest.Need(t, "date")
 	_, err := os.Stat("/usr/share/zoneinfo/Europe/Berlin")

@@ -23,13 +23,17 @@ const (
 		"sample.ulonglong.million,sample.string.hullo,sample.milliseconds,sample.seconds"
 )
 
-// BenchmarkInteropFetch fetches ten metrics over eight connections, from pmproxy and from examples/pmproxy in turns, with new contexts in
-// each: one for all connections, or one for each. Both are processes beside the same collector, so that the time of their CPUs is known,
-// without that of the clients and of the collector. The metrics are requests in a second and microseconds of CPU a request, and how many
-// times better this program is in each; and what the collector and its agent spend meanwhile. The rate depends on how many CPUs the clients leave to the servers. pmproxy sometimes dies of
-// requests that come at the same time: then it is started again, and its turn repeated.
+// BenchmarkInteropFetch fetches ten metrics over eight connections, from pmproxy and from
+// examples/pmproxy in turns, with new contexts in each: one for all connections, or one for each.
+// Both are processes beside the same collector, so that the time of their CPUs is known, without
+// that of the clients and of the collector. The metrics are requests in a second and microseconds
+// of CPU a request, and how many times better this program is in each; and what the collector and
+// its agent spend meanwhile. The rate depends on how many CPUs the clients leave to the servers.
+// pmproxy sometimes dies of requests that come at the same time: then it is started again, and its
+// turn repeated.
 //
-// The system counts CPU time in hundredths of a second, so that the benchmark needs a -benchtime of 10x or more.
+// The system counts CPU time in hundredths of a second, so that the benchmark needs a -benchtime of
+// 10x or more.
 func BenchmarkInteropFetch(b *testing.B) {
 	for _, contexts := range []int{1, benchConnections} {
 		b.Run(fmt.Sprintf("contexts=%d", contexts), func(b *testing.B) { benchmarkFetch(b, contexts) })

@@ -50,7 +50,8 @@ type tab struct {
 	session string
 }
 
-// browserLife is how long a browser lives at most, so that one that hangs fails its test and not all.
+// browserLife is how long a browser lives at most, so that one that hangs fails its test and not
+// all.
 const browserLife = 3 * time.Minute
 
 // startBrowser starts Chromium. The test is skipped where there is none that works.

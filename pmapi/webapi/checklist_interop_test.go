@@ -15,7 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// A row is a request of the checklist, with what both servers reply, or what ours replies in place of what PCP's does.
+// A row is a request of the checklist, with what both servers reply, or what ours replies in place
+// of what PCP's does.
 type row struct {
 	name   string
 	method string
@@ -152,8 +153,8 @@ func newServers(t *testing.T) []server {
 	return []server{c, ours}
 }
 
-// TestInteropChecklist makes the requests of the checklist to pmproxy and to a Gateway, one after the other: later ones use the
-// state that earlier ones have left in the context.
+// TestInteropChecklist makes the requests of the checklist to pmproxy and to a Gateway, one after
+// the other: later ones use the state that earlier ones have left in the context.
 func TestInteropChecklist(t *testing.T) {
 	for _, s := range newServers(t) {
 		fill := s.filler(t)
@@ -238,11 +239,12 @@ func checkOptions(t *testing.T, s server, r row, got reply) {
 	}
 }
 
-// differ are metrics of which the two say different things: texts of our own, and a second name of a metric, whose series has the first
-// name in it with pmproxy.
+// differ are metrics of which the two say different things: texts of our own, and a second name of
+// a metric, whose series has the first name in it with pmproxy.
 var differ = []string{"event.flags", "event.missed", "sample.secret.foo.bar.max.redirect"}
 
-// TestInteropMetadata compares what both say of every metric, identities, labels, units and texts included.
+// TestInteropMetadata compares what both say of every metric, identities, labels, units and texts
+// included.
 func TestInteropMetadata(t *testing.T) {
 	var replies [2]map[string]map[string]any
 	for i, s := range newServers(t) {

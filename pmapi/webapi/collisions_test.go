@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// Metrics whose names collide are named in the log once for each source, whose attributes are not there.
+// Metrics whose names collide are named in the log once for each source, whose attributes are not
+// there.
 func TestCollisionLog(t *testing.T) {
 	src := &pmapitest.Source{}
 	for _, name := range []string{"a.b", "a_b"} {

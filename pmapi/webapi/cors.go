@@ -31,7 +31,8 @@ func (q *query) addOrigin() {
 	h["Access-Control-Max-Age"] = maxAge
 }
 
-// preflight replies to OPTIONS. It does not look at parameters: a browser asks before it sends them.
+// preflight replies to OPTIONS. It does not look at parameters: a browser asks before it sends
+// them.
 func (q *query) preflight(e endpoint) {
 	h := q.w.Header()
 	h["Content-Length"] = []string{"0"}
@@ -48,9 +49,10 @@ func (q *query) preflight(e endpoint) {
 	q.w.WriteHeader(q.status)
 }
 
-// fromElsewhere reports whether a browser makes the request for a page of another origin that is not one of Origins: such a page
-// could store values at a collector that trusts the browser's computer. The page of a name that its owner can have lead to this
-// gateway (DNS rebinding) seems to be of the same origin: only addresses and localhost are believed.
+// fromElsewhere reports whether a browser makes the request for a page of another origin that is
+// not one of Origins: such a page could store values at a collector that trusts the browser's
+// computer. The page of a name that its owner can have lead to this gateway (DNS rebinding) seems
+// to be of the same origin: only addresses and localhost are believed.
 func (q *query) fromElsewhere() bool {
 	origin := q.r.Header.Get("Origin")
 	if slices.Contains(q.g.Origins, origin) {
@@ -72,7 +74,8 @@ func (q *query) fromElsewhere() bool {
 	return err != nil || !strings.EqualFold(u.Host, q.r.Host) || !isOwnHost(q.r.Host)
 }
 
-// isOwnHost reports whether the host of a request is one that nobody else can give another address: an address, or localhost.
+// isOwnHost reports whether the host of a request is one that nobody else can give another address:
+// an address, or localhost.
 func isOwnHost(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

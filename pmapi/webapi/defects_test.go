@@ -22,8 +22,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// traced are the rows of the checklist in which pmproxy has defects, and where they are tested: a file, seen from here, and a function, in
-// whose text the row's number stands if it tests several of this package.
+// traced are the rows of the checklist in which pmproxy has defects, and where they are tested: a
+// file, seen from here, and a function, in whose text the row's number stands if it tests several
+// of this package.
 var traced = map[string][2]string{
 	"A1": {"defects_test.go", "TestDefects"}, "A2": {"defects_test.go", "TestDefects"}, "A3": {"defects_test.go", "TestDefects"},
 	"A4": {"defects_test.go", "TestDefects"}, "A5": {"defects_test.go", "TestDefects"}, "A6": {"defects_test.go", "TestDefects"},
@@ -316,7 +317,8 @@ func noStoreOfSeries(t *testing.T, s server, _ string) {
 	}
 }
 
-// thousandFetches makes a thousand fetches of one context at a time, of which each has the values of its metrics and no others.
+// thousandFetches makes a thousand fetches of one context at a time, of which each has the values
+// of its metrics and no others.
 func thousandFetches(t *testing.T, s server, id string) {
 	values := map[string]string{"t.double": "0.1", "t.float": "3.58", "t.max": "18446744073709551615", "t.min": "-9223372036854775808", "t.nan": "null", "t.write_me": "7"}
 	names := []string{"t.double", "t.float", "t.max", "t.min", "t.nan", "t.write_me"}

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/derived"
 )
 
-// derive defines metrics for the context: one of a name and an expression, or those of lines as of a configuration file.
+// derive defines metrics for the context: one of a name and an expression, or those of lines as of
+// a configuration file.
 func (q *query) derive() error {
 	name, named := q.params.get("name")
 	expr, given := q.params.get("expr")

@@ -27,7 +27,8 @@ type planKey struct {
 	compat          bool
 }
 
-// fetch replies with values. Names that are unknown are left out; but in the parameters for a single one they are errors.
+// fetch replies with values. Names that are unknown are left out; but in the parameters for a
+// single one they are errors.
 func (q *query) fetch() error {
 	key := planKey{compat: q.compat}
 	var ok bool
@@ -176,7 +177,8 @@ func (s *session) plan(q *query, key planKey) (*plan, error) {
 	return p, nil
 }
 
-// planned are the metrics of a list, without those that are unknown. One without a descriptor has an error.
+// planned are the metrics of a list, without those that are unknown. One without a descriptor has
+// an error.
 func (q *query) planned(key planKey) (infos []metricInfo, unknown bool, err error) {
 	single := key.parameter == "name" || key.parameter == "pmid"
 	if strings.Count(key.list, ",") >= q.g.limits.MaxNames {

@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// The parameter filter drops metrics from a page, by patterns of their names or as the parameter match says.
+// The parameter filter drops metrics from a page, by patterns of their names or as the parameter
+// match says.
 func TestFilter(t *testing.T) {
 	s := newGateway(t)
 	const all = "t.colour t.double t.float t.inf t.max t.min t.nan t.write_me"

@@ -2,8 +2,9 @@ package webapi
 
 import "sync"
 
-// flights are fetches of one context that wait for its turn. Requests for the same metrics that come before a fetch begins share it:
-// each has values of a time after its request, and a crowd of requests costs the collector little more than one.
+// flights are fetches of one context that wait for its turn. Requests for the same metrics that
+// come before a fetch begins share it: each has values of a time after its request, and a crowd of
+// requests costs the collector little more than one.
 type flights struct {
 	mu      sync.Mutex
 	waiting map[planKey]*flight

@@ -313,7 +313,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// A page of a name that leads to the gateway does not store, though its origin is the request's host, unless it is listed.
+// A page of a name that leads to the gateway does not store, though its origin is the request's
+// host, unless it is listed.
 func TestRebinding(t *testing.T) {
 	s := newGateway(t, func(g *webapi.Gateway) { g.Origins = []string{"http://metrics.example:44322"} })
 	id := s.open(t, "polltimeout=60")
@@ -443,7 +444,8 @@ t_max{hostname="made.up"} 18446744073709551615 1700000000001
 	}
 }
 
-// Scrapes share a context, which no client can name. When it is lost, or an archive has ended, the next scrape opens another one.
+// Scrapes share a context, which no client can name. When it is lost, or an archive has ended, the
+// next scrape opens another one.
 func TestScrapes(t *testing.T) {
 	src := newSource()
 	var opened []*pmapi.Context

@@ -12,8 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// TestInteropGrafana is the dialogue of Grafana's data source PCP Vector with a gateway: the requests of one panel, those after its context has
-// expired, and those of its editor, with the parameters that it sends and the fields that it reads.
+// TestInteropGrafana is the dialogue of Grafana's data source PCP Vector with a gateway: the
+// requests of one panel, those after its context has expired, and those of its editor, with the
+// parameters that it sends and the fields that it reads.
 func TestInteropGrafana(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	s := serve(t, &webapi.Gateway{Allow: []string{"127.0.0.1:*"}, AllowStore: true})
@@ -89,7 +90,8 @@ func TestInteropDefects(t *testing.T) {
 	}
 }
 
-// TestInteropLogin logs in to a collector whose users have passwords with HTTP basic authentication; without it, the reply asks for it.
+// TestInteropLogin logs in to a collector whose users have passwords with HTTP basic
+// authentication; without it, the reply asks for it.
 func TestInteropLogin(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}})

@@ -73,7 +73,8 @@ func withoutAttrs(h pmapi.HostSpec) string {
 	return h.String()
 }
 
-// isLocal reports whether a specification names the collector of this computer on the default port, without a way of its own there.
+// isLocal reports whether a specification names the collector of this computer on the default port,
+// without a way of its own there.
 func (g *Gateway) isLocal(h pmapi.HostSpec) bool {
 	switch {
 	case len(h.Proxies) > 0 || h.Path != "":
@@ -146,7 +147,8 @@ func (g *Gateway) allows(allowed, host string, port int) bool {
 	return matchHost(strings.ToLower(name), strings.ToLower(strings.TrimSuffix(host, ".")))
 }
 
-// matchHost reports whether a pattern of a host's name stands for a name, component by component. An address has no components.
+// matchHost reports whether a pattern of a host's name stands for a name, component by component.
+// An address has no components.
 func matchHost(pattern, name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil || pattern == "*" {
 		return pattern == "*" || pattern == name

@@ -56,8 +56,8 @@ func (q *query) descOf(name string) (pdu.Desc, error) {
 	return infos[0].desc, err
 }
 
-// parseInDom reads an instance domain: dotted, whose fields are cut to their widths, or a number of 32 bits. That of no domain is an
-// error.
+// parseInDom reads an instance domain: dotted, whose fields are cut to their widths, or a number of
+// 32 bits. That of no domain is an error.
 func parseInDom(s string) (pdu.InDom, error) {
 	domain, serial, dotted := strings.Cut(s, ".")
 	if !dotted {
@@ -82,7 +82,8 @@ func (q *query) selects() bool {
 	return names != "" || numbers != ""
 }
 
-// selected are the instances of a domain that the parameters iname or instance select, all without them or if they are empty.
+// selected are the instances of a domain that the parameters iname or instance select, all without
+// them or if they are empty.
 func (q *query) selected(d pdu.InDom) ([]pdu.Instance, error) {
 	list, _ := q.params.get("iname")
 	numbers, _ := q.params.get("instance")
@@ -117,7 +118,8 @@ func (q *query) selected(d pdu.InDom) ([]pdu.Instance, error) {
 	return insts, nil
 }
 
-// instances are those of a domain, of an archive all that there ever are; none of one that is unknown.
+// instances are those of a domain, of an archive all that there ever are; none of one that is
+// unknown.
 func (q *query) instances(d pdu.InDom) ([]pdu.Instance, error) {
 	get := q.s.c.Instances
 	if _, err := q.s.c.ArchiveLabel(); err == nil {

@@ -36,13 +36,15 @@ func appendString[T string | []byte](b []byte, s T) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// decodeRune is the first character of a text that begins with a byte above ASCII; n is 1 if it is not UTF-8.
+// decodeRune is the first character of a text that begins with a byte above ASCII; n is 1 if it is
+// not UTF-8.
 func decodeRune[T string | []byte](s T) (r rune, n int) {
 	var buf [utf8.UTFMax]byte
 	return utf8.DecodeRune(buf[:copy(buf[:], s)])
 }
 
-// appendFloat appends a number in the shortest form that is read back as the same number of so many bits.
+// appendFloat appends a number in the shortest form that is read back as the same number of so many
+// bits.
 func appendFloat(b []byte, v float64, bits int) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return append(b, "null"...)

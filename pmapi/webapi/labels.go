@@ -16,7 +16,8 @@ type labeller struct {
 	clusters map[pdu.PMID]pdu.LabelSet
 }
 
-// newLabeller fetches the labels of the context. What a source has no labels of has none; the context has its host's name then.
+// newLabeller fetches the labels of the context. What a source has no labels of has none; the
+// context has its host's name then.
 func (q *query) newLabeller() (*labeller, error) {
 	l := &labeller{q: q, domains: map[pdu.Domain]pdu.LabelSet{}, indoms: map[pdu.InDom]pdu.LabelSet{}, clusters: map[pdu.PMID]pdu.LabelSet{}}
 	var err error
@@ -29,7 +30,8 @@ func (q *query) newLabeller() (*labeller, error) {
 	return l, err
 }
 
-// isFatal reports whether an error is one of the whole context, not of what was asked for: then the request fails.
+// isFatal reports whether an error is one of the whole context, not of what was asked for: then the
+// request fails.
 func isFatal(err error) bool {
 	code := pdu.FromError(err)
 	return code == pdu.ErrIPC || code == pdu.ErrTimeout || code == pdu.ErrNoContext || code > pdu.ErrGeneric
@@ -91,10 +93,12 @@ func (l *labeller) ofInDom(d pdu.InDom) ([]pdu.LabelSet, error) {
 	return []pdu.LabelSet{l.context, domain, indom}, err
 }
 
-// isIntrinsic reports whether a label is a part of the identity of what it labels: replies have no others.
+// isIntrinsic reports whether a label is a part of the identity of what it labels: replies have no
+// others.
 func isIntrinsic(l pdu.NamedLabel) bool { return l.Flags&pdu.LabelOptional == 0 }
 
-// mergeLabels is a JSON object of labels, with sorted names; "{}" if there are none or if a source has given what is no JSON.
+// mergeLabels is a JSON object of labels, with sorted names; "{}" if there are none or if a source
+// has given what is no JSON.
 func mergeLabels(sets ...pdu.LabelSet) []byte {
 	merged, err := pdu.MergeLabels(isIntrinsic, sets...)
 	if err != nil || len(merged.JSON) == 0 {

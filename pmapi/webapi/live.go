@@ -35,13 +35,15 @@ type streams struct {
 	running   sync.WaitGroup
 }
 
-// live streams values as server-sent events: of the metrics of names, every interval seconds, until the client goes. A name may end in
-// @N: its metric is fetched every N intervals. All who watch a source at an interval share one context and one fetch for each interval,
-// of all metrics that any of them watches.
+// live streams values as server-sent events: of the metrics of names, every interval seconds, until
+// the client goes. A name may end in @N: its metric is fetched every N intervals. All who watch a
+// source at an interval share one context and one fetch for each interval, of all metrics that any
+// of them watches.
 //
-// An event meta describes metrics and names instances, by their numbers; it comes first, and again with what is new. An event values has
-// the time and for each metric that was fetched numbers of instances and values in turn, or null if there are none. An event failure
-// says why there are none of any. Who begins to watch gets the last values that others have seen, too; who comes back with
+// An event meta describes metrics and names instances, by their numbers; it comes first, and again
+// with what is new. An event values has the time and for each metric that was fetched numbers of
+// instances and values in turn, or null if there are none. An event failure says why there are none
+// of any. Who begins to watch gets the last values that others have seen, too; who comes back with
 // Last-Event-ID gets those that it has missed; and who reads too slowly misses some.
 func (q *query) live() error {
 	key, watches, err := q.streamKey()
@@ -64,7 +66,8 @@ func (q *query) live() error {
 	return nil
 }
 
-// liveIntervals are the intervals of streams, in shortest ones; one between them is the next longer.
+// liveIntervals are the intervals of streams, in shortest ones; one between them is the next
+// longer.
 var liveIntervals = [...]float64{1, 2, 5, 10, 30, 60}
 
 // streamKey reads the parameters.
@@ -189,7 +192,8 @@ func (q *query) liveHead() error {
 	return nil
 }
 
-// watch sends the events of a stream until the client goes, the stream ends, or a write takes too long.
+// watch sends the events of a stream until the client goes, the stream ends, or a write takes too
+// long.
 func (q *query) watch(s *stream, watches []watch) {
 	h := q.w.Header()
 	q.setHeaders()

@@ -178,7 +178,8 @@ func TestLiveBack(t *testing.T) {
 	})
 }
 
-// Viewers of different metrics share a fetch. What is watched for the first time is fetched at once, and what is slow, not each time.
+// Viewers of different metrics share a fetch. What is watched for the first time is fetched at
+// once, and what is slow, not each time.
 func TestLiveUnion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _, fetches, opened := liveGateway(webapi.Limits{})
@@ -299,9 +300,10 @@ func TestLivePast(t *testing.T) {
 	}
 }
 
-// BenchmarkViewers sends an event a second to a thousand viewers over TCP, in real time: ten seconds with -benchtime=10x. The metrics are what they
-// take of memory, sockets of the clients included but not their buffers in the kernel, how many fetches an event takes, and how long
-// after its fetch an event has been received, by all but one viewer in a hundred and by the last.
+// BenchmarkViewers sends an event a second to a thousand viewers over TCP, in real time: ten
+// seconds with -benchtime=10x. The metrics are what they take of memory, sockets of the clients
+// included but not their buffers in the kernel, how many fetches an event takes, and how long after
+// its fetch an event has been received, by all but one viewer in a hundred and by the last.
 func BenchmarkViewers(b *testing.B) {
 	const viewers = 1000
 	g, src, fetches, _ := liveGateway(webapi.Limits{MaxViewersPerClient: viewers})

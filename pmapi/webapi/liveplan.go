@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A livePlan knows what is fetched for streams, and for the values of a time: what names stand for, and instances. One goroutine
-// fetches; others may append what it knows.
+// A livePlan knows what is fetched for streams, and for the values of a time: what names stand for,
+// and instances. One goroutine fetches; others may append what it knows.
 type livePlan struct {
 	current []currentMetric // of the last fetch, in the order of its names
 	stale   bool            // names may stand for other metrics now
@@ -41,7 +41,8 @@ type liveInst struct {
 	version uint64 // the change that has brought it
 }
 
-// fetch fetches values. Names are looked up when they may have changed, and at times those that are unknown.
+// fetch fetches values. Names are looked up when they may have changed, and at times those that are
+// unknown.
 func (p *livePlan) fetch(q *query, names []string) error {
 	p.fetches++
 	if p.stale {
@@ -75,7 +76,8 @@ func (p *livePlan) fetchOnce(q *query, names []string) error {
 	return q.fetchPlan(&plan{ids: ids})
 }
 
-// lookUp finds the metrics of names that are new or have been unknown for a while, and their one-line texts.
+// lookUp finds the metrics of names that are new or have been unknown for a while, and their
+// one-line texts.
 func (p *livePlan) lookUp(q *query, names []string) error {
 	var infos []metricInfo
 	for _, name := range names {
@@ -122,7 +124,8 @@ func (p *livePlan) lookUp(q *query, names []string) error {
 	return nil
 }
 
-// forget drops what is known of metrics but those that are to be kept, and of instances that are none of these.
+// forget drops what is known of metrics but those that are to be kept, and of instances that are
+// none of these.
 func (p *livePlan) forget(keep func(name string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +173,8 @@ func (p *livePlan) knows(d pdu.InDom, set pdu.ValueSet) bool {
 	return true
 }
 
-// setInstances replaces the instances of a domain. Those that have gone since the values were fetched have their numbers as names.
+// setInstances replaces the instances of a domain. Those that have gone since the values were
+// fetched have their numbers as names.
 func (p *livePlan) setInstances(d pdu.InDom, insts []pdu.Instance, set pdu.ValueSet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,8 +198,8 @@ func (p *livePlan) setInstances(d pdu.InDom, insts []pdu.Instance, set pdu.Value
 	p.indoms[d] = now
 }
 
-// appendMetaEvent appends an event meta with what has changed of some metrics since a version, if there is anything, and returns the
-// version that is known then.
+// appendMetaEvent appends an event meta with what has changed of some metrics since a version, if
+// there is anything, and returns the version that is known then.
 func (p *livePlan) appendMetaEvent(b []byte, watches []watch, since uint64) ([]byte, uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +214,8 @@ func (p *livePlan) appendMetaEvent(b []byte, watches []watch, since uint64) ([]b
 	return append(b, "\n\n"...), p.version
 }
 
-// appendMeta appends a JSON object with what has changed of some metrics since a version. The caller holds the lock.
+// appendMeta appends a JSON object with what has changed of some metrics since a version. The
+// caller holds the lock.
 func (p *livePlan) appendMeta(b []byte, watches []watch, since uint64) (_ []byte, any bool) {
 	var indoms []pdu.InDom
 	b = append(appendString(append(b, `{"host":`...), p.host), `,"metrics":{`...)
@@ -280,7 +285,8 @@ func (m *liveMetric) append(b []byte) []byte {
 	return append(appendString(append(b, `,"text":`...), m.text), '}')
 }
 
-// appendValues appends a member of a JSON object with the values of a metric of the last fetch, null if there are none or too many.
+// appendValues appends a member of a JSON object with the values of a metric of the last fetch,
+// null if there are none or too many.
 func (p *livePlan) appendValues(q *query, b []byte, i int) []byte {
 	m := p.current[i]
 	b = append(appendString(b, m.name), ':')

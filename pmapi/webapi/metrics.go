@@ -33,8 +33,9 @@ type pageKey struct {
 	times                      bool
 }
 
-// metrics replies with metrics as text for Prometheus: in the form of pmproxy, or in the format that the request asks for. Scrapes of a
-// collector share one context, which is kept between them, for all that a page needs but the values is read once.
+// metrics replies with metrics as text for Prometheus: in the form of pmproxy, or in the format
+// that the request asks for. Scrapes of a collector share one context, which is kept between them,
+// for all that a page needs but the values is read once.
 func (q *query) metrics() error {
 	style, err := q.style()
 	if err != nil {
@@ -88,8 +89,8 @@ func isFailure(err error) bool {
 	return ok
 }
 
-// scrape makes a page; done is false if it is to be tried again with a new context: that of earlier scrapes has lost its connection, say, or its
-// archive has ended.
+// scrape makes a page; done is false if it is to be tried again with a new context: that of earlier
+// scrapes has lost its connection, say, or its archive has ended.
 func (q *query) scrape(style openmetrics.Style, isNew bool) (done bool, err error) {
 	err = q.appendPage(style)
 	if err == nil || isFailure(err) || q.s.scrapes == nil {
@@ -104,7 +105,8 @@ func (q *query) scrape(style openmetrics.Style, isNew bool) (done bool, err erro
 	return !again, err
 }
 
-// openForScrapes finds the context of the request, or the one for scrapes of its source, or opens that.
+// openForScrapes finds the context of the request, or the one for scrapes of its source, or opens
+// that.
 func (q *query) openForScrapes() (isNew bool, err error) {
 	if _, given := q.params.get("context"); given || q.pathID != "" {
 		return true, q.open()
@@ -251,7 +253,8 @@ func (q *query) filter(list string) (*filter, error) {
 	return &filter{drops: drops, limit: q.g.limits.RequestTimeout / 2}, nil
 }
 
-// namesBelow are the names of a list below which there are metrics. It is an error if there is none.
+// namesBelow are the names of a list below which there are metrics. It is an error if there is
+// none.
 func (q *query) namesBelow(list string) (names []string, err error) {
 	below := 0
 	var unknown error

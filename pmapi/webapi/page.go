@@ -19,7 +19,8 @@ var pageTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// pagePolicy is what a browser lets the page do: use what comes from here, and run no script that is within the page.
+// pagePolicy is what a browser lets the page do: use what comes from here, and run no script that
+// is within the page.
 var pagePolicy = []string{"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
 
 var noReferrer = []string{"no-referrer"}

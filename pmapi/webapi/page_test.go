@@ -143,7 +143,8 @@ func busy(ctx context.Context) (*pmapi.Context, error) {
 	return pmapi.Open(ctx, "../../examples/pmstat/testdata/archive/host")
 }
 
-// sparse makes an archive of ten minutes, whose processes are recorded each minute and not in the last one.
+// sparse makes an archive of ten minutes, whose processes are recorded each minute and not in the
+// last one.
 func sparse(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sparse")
@@ -180,7 +181,8 @@ func sparse(t *testing.T) string {
 	return path
 }
 
-// testPageSparse: the table of processes has what there was last, and the times that are shown have words.
+// testPageSparse: the table of processes has what there was last, and the times that are shown have
+// words.
 func testPageSparse(t *testing.T, b *browser, s *pageServer) {
 	p := b.open(t, "http://"+s.addr+"/pcp/#source=sparse", 1280, 900)
 	p.wait(t, textOf(`[data-panel="processes"] tbody tr`)+` === "7 worker25 %4 MiB" || `+textOf(`[data-panel="processes"] tbody tr`)+` === "7 worker25.0 %4 MiB"`)

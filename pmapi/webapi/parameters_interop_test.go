@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestInteropParameters makes requests to pmproxy and to a Gateway: those of testdata/alike.txt, to which both reply the same but for what is
-// listed in normalize, and then those of unlike.
+// TestInteropParameters makes requests to pmproxy and to a Gateway: those of testdata/alike.txt, to
+// which both reply the same but for what is listed in normalize, and then those of unlike.
 func TestInteropParameters(t *testing.T) {
 	text, err := os.ReadFile("testdata/alike.txt")
 	if err != nil {
@@ -83,8 +83,9 @@ var (
 	derivedID = regexp.MustCompile(`"511\.2047\.\d+"`)
 )
 
-// normalize takes from a reply what differs by nature, or by defects of pmproxy of which the checklist has rows: second names of a
-// metric (11), labels of instances (15) and of pages (15, 20), and the order of instances.
+// normalize takes from a reply what differs by nature, or by defects of pmproxy of which the
+// checklist has rows: second names of a metric (11), labels of instances (15) and of pages (15,
+// 20), and the order of instances.
 func normalize(r reply, fill *strings.Replacer) reply {
 	b := strings.ReplaceAll(r.body, fill.Replace(`"context":$C`), `"context":C`)
 	b = refused.ReplaceAllString(b, "$1") // the Gateway adds the address

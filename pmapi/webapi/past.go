@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// sources lists the names of the sources that are not collectors, and the collectors that clients may name besides the one of this
-// computer, as far as they are no patterns.
+// sources lists the names of the sources that are not collectors, and the collectors that clients
+// may name besides the one of this computer, as far as they are no patterns.
 func (q *query) sources() error {
 	if q.g.RequireLogin {
 		q.out = append(q.out, `{"sources":[],"hosts":[]}`...)
@@ -39,8 +39,9 @@ func (q *query) appendList(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// past replies with the values of an archive from start on, count of them, step seconds apart, and what a stream says of metrics and
-// instances before that; without names only with the times of the archive's ends.
+// past replies with the values of an archive from start on, count of them, step seconds apart, and
+// what a stream says of metrics and instances before that; without names only with the times of the
+// archive's ends.
 func (q *query) past() error {
 	if err := q.openNew(true); err != nil {
 		return err

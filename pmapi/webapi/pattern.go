@@ -17,8 +17,8 @@ func (q *query) checkMatch() error {
 	return err
 }
 
-// matcher is what a list of names selects as the parameter match says it; how is what it means if it is not given. Two of its
-// values are patterns: "glob" and "regex", for a part of the name.
+// matcher is what a list of names selects as the parameter match says it; how is what it means if
+// it is not given. Two of its values are patterns: "glob" and "regex", for a part of the name.
 func (q *query) matcher(list, how string) (matcher, error) {
 	if match, ok := q.params.get("match"); ok {
 		how = match
@@ -77,7 +77,8 @@ func compile(how, text string) (*regexp.Regexp, error) {
 
 var errLargePattern = badRequest("pattern too long: its repetitions stand for too much")
 
-// globExpr is a regular expression for a pattern of fnmatch(3) without flags: "*" stands for slashes too.
+// globExpr is a regular expression for a pattern of fnmatch(3) without flags: "*" stands for
+// slashes too.
 func globExpr(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -102,8 +103,8 @@ func globExpr(pattern string) string {
 	return b.String()
 }
 
-// bracketExpr is a regular expression for the bracket at the beginning of a pattern, and how long that is. A bracket that does not
-// end is itself.
+// bracketExpr is a regular expression for the bracket at the beginning of a pattern, and how long
+// that is. A bracket that does not end is itself.
 func bracketExpr(pattern string) (expr string, n int) {
 	i := 1
 	negated := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')

@@ -23,11 +23,13 @@ import (
 // pictureTime is the time that the picture of README.md shows.
 const pictureTime = time.Minute
 
-// TestPagePictures makes the picture of README.md, testdata/page.png, and the same in the dark, if it is asked to:
+// TestPagePictures makes the picture of README.md, testdata/page.png, and the same in the dark, if
+// it is asked to:
 //
 //	go test ./pmapi/webapi -run PagePictures -args -pictures testdata
 //
-// It takes the minute that the page shows. With -pictures-of it is another page, the whole of it, as it is now.
+// It takes the minute that the page shows. With -pictures-of it is another page, the whole of it,
+// as it is now.
 func TestPagePictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("no -pictures")
@@ -57,7 +59,8 @@ func TestPagePictures(t *testing.T) {
 	}
 }
 
-// shrinkPicture makes a picture of the 256 colours that are in it most, which takes a third of the bytes.
+// shrinkPicture makes a picture of the 256 colours that are in it most, which takes a third of the
+// bytes.
 func shrinkPicture(t *testing.T, name string) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -86,7 +89,8 @@ func shrinkPicture(t *testing.T, name string) {
 	}
 }
 
-// A course is the rate of something that happens at random, for each second of a picture: about a mean, with bursts.
+// A course is the rate of something that happens at random, for each second of a picture: about a
+// mean, with bursts.
 type course []float64
 
 func newCourse(r *rand.Rand, mean, noise, burst float64) course {

@@ -69,7 +69,8 @@ func (q *query) serve() {
 	}
 }
 
-// serveHead replies to HEAD with the headers that GET has, as far as they are known without what would have to be fetched.
+// serveHead replies to HEAD with the headers that GET has, as far as they are known without what
+// would have to be fetched.
 func (q *query) serveHead(e endpoint) {
 	err := q.params.parse(q.r.URL.RawQuery)
 	if err == nil && e.head != nil {
@@ -101,7 +102,8 @@ func (q *query) run(e endpoint) (status int) {
 	return http.StatusOK
 }
 
-// execute executes a request. Its context is given back even if that panics, for the requests that wait for it.
+// execute executes a request. Its context is given back even if that panics, for the requests that
+// wait for it.
 func (q *query) execute(e endpoint) (err error) {
 	defer func() { q.leave(err) }()
 	if err := q.params.parse(q.r.URL.RawQuery); err != nil {
@@ -127,8 +129,8 @@ func (q *query) setHeaders() {
 	h["X-Content-Type-Options"] = noSniff
 }
 
-// reply sends what is in q.out. Long replies together must not exceed a limit: each is kept until its client has received it, or the
-// server gives that up.
+// reply sends what is in q.out. Long replies together must not exceed a limit: each is kept until
+// its client has received it, or the server gives that up.
 func (q *query) reply(status int) {
 	if n := int64(len(q.out)); n > longReply {
 		defer q.g.sending.Add(-n)
@@ -150,7 +152,8 @@ func (q *query) reply(status int) {
 	}
 }
 
-// begin begins the object of a reply: with the number of the context, and what the client has given to find the reply again.
+// begin begins the object of a reply: with the number of the context, and what the client has given
+// to find the reply again.
 func (q *query) begin() {
 	q.out = append(q.out, `{"context":`...)
 	q.out = strconv.AppendUint(q.out, uint64(q.s.id), 10)

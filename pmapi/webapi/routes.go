@@ -13,7 +13,8 @@ type endpoint struct {
 	head  func(*query) error // what HEAD executes: what says the type of the reply; nil means nothing, and JSON
 }
 
-// endpoints are those below /pmapi/, with a number of a context between or not, and with an underscore before their name or not.
+// endpoints are those below /pmapi/, with a number of a context between or not, and with an
+// underscore before their name or not.
 var endpoints = map[string]endpoint{
 	"context":  {serve: (*query).context},
 	"metric":   {serve: (*query).metric},

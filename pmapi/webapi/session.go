@@ -50,7 +50,8 @@ type session struct {
 // isOver reports whether the session has expired.
 func (s *session) isOver(now time.Time) bool { return s.users == 0 && !now.Before(s.expires) }
 
-// open finds the context of the request, or opens one, and waits for its turn. The end of the request gives it back.
+// open finds the context of the request, or opens one, and waits for its turn. The end of the
+// request gives it back.
 func (q *query) open() error {
 	if err := q.find(); err != nil {
 		return err
@@ -134,7 +135,8 @@ func (q *query) leave(err error) {
 	q.s, q.hasTurn = nil, false
 }
 
-// openNew opens a context for this request and those that follow, or with temporary for this one alone.
+// openNew opens a context for this request and those that follow, or with temporary for this one
+// alone.
 func (q *query) openNew(temporary bool) error {
 	poll, err := q.pollTimeout()
 	if err != nil {

@@ -273,7 +273,8 @@ func (s *stream) position(lastID string) uint64 {
 	return n
 }
 
-// next waits for events after the one with a number. Who has fallen behind by more than a few, and is not new, gets the latest alone.
+// next waits for events after the one with a number. Who has fallen behind by more than a few, and
+// is not new, gets the latest alone.
 func (s *stream) next(ctx context.Context, after uint64) ([]*liveEvent, error) {
 	for {
 		s.mu.Lock()

@@ -199,7 +199,8 @@ func (s *Server) drop(a *agent) bool {
 	return mine
 }
 
-// handlerFor is the Handler for one request, or why there is none. A fence does not keep values from being set.
+// handlerFor is the Handler for one request, or why there is none. A fence does not keep values
+// from being set.
 func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 	h := a.current()
 	switch {

@@ -51,8 +51,9 @@ func (s *Server) authFeatures() pdu.Features {
 // needsCreds reports whether only clients are served of whom the user is known.
 func (s *Server) needsCreds() bool { return s.CredsRequired || s.access.Load().NeedsAccount() }
 
-// identify does what the CREDS of a client ask for in respect of who it is, and what it wants to see. The error of the access
-// rules for who it was before is given; it does not matter to one that logs in.
+// identify does what the CREDS of a client ask for in respect of who it is, and what it wants to
+// see. The error of the access rules for who it was before is given; it does not matter to one that
+// logs in.
 func (r *request) identify(wanted pdu.Features, refused error) error {
 	c := r.client
 	logsIn := wanted&pdu.FeatureAuth != 0
@@ -83,8 +84,8 @@ func (r *request) identify(wanted pdu.Features, refused error) error {
 	return nil
 }
 
-// logIn has a client log in. It then is the new user everywhere, and the former one nowhere; if that fails it is again
-// who it was when it connected.
+// logIn has a client log in. It then is the new user everywhere, and the former one nowhere; if
+// that fails it is again who it was when it connected.
 func (c *client) logIn() error {
 	c.noteCreds(true) // meanwhile it can be no other either
 	user, err := c.limitedExchange()
@@ -137,7 +138,8 @@ func (c *client) limitedExchange() (user string, err error) {
 	return user, users.result(err)
 }
 
-// setIdentity makes a client a user who has logged in, or who it was when it connected if the name is empty.
+// setIdentity makes a client a user who has logged in, or who it was when it connected if the name
+// is empty.
 func (c *client) setIdentity(user string) {
 	pid, uid, gid := peer(c.conn)
 	if user != "" {
@@ -179,7 +181,8 @@ func (c *client) logFailure(err error) {
 	c.s.log.LogAttrs(context.Background(), slog.LevelError, message, attrs...)
 }
 
-// mechanisms are those that a client may log in with: with a password in the clear only where nobody else can read it.
+// mechanisms are those that a client may log in with: with a password in the clear only where
+// nobody else can read it.
 func (c *client) mechanisms() []sasl.Mechanism {
 	secure := c.secure()
 	return slices.DeleteFunc(sasl.Mechanisms(), func(m sasl.Mechanism) bool {
@@ -240,7 +243,8 @@ func (c *client) exchange(users sasl.Users) (user string, err error) {
 	}
 }
 
-// ask sends a client a message of a login, and waits for its answer, which is valid until the next read.
+// ask sends a client a message of a login, and waits for its answer, which is valid until the next
+// read.
 func (c *client) ask(message []byte) ([]byte, error) {
 	c.limitWrite(time.Now())
 	if err := c.pdus.Write(0, pdu.Attr{Value: message}); err != nil {
@@ -281,8 +285,9 @@ func isContainer(name []byte) bool {
 	return len(name) > 0 && len(name) <= mostContainer
 }
 
-// readAttr waits for an ATTR that belongs to the CREDS in progress. A client that does not send it in time, or something else,
-// may go on with other CREDS. The attribute is valid until the next read.
+// readAttr waits for an ATTR that belongs to the CREDS in progress. A client that does not send it
+// in time, or something else, may go on with other CREDS. The attribute is valid until the next
+// read.
 func (c *client) readAttr(limit time.Duration) (p pdu.Attr, err error) {
 	c.releaseRequest() // what was read before, for which the PDU that comes is charged in turn
 	c.requestEnded()   // so that the end of the Server need not wait for this client

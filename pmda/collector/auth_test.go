@@ -28,7 +28,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// accounts are the users who may log in, all with the password secret, by their numbers; joe and dave have none.
+// accounts are the users who may log in, all with the password secret, by their numbers; joe and
+// dave have none.
 var accounts = map[string][2]int{"root": {0, 0}, "pcp": {999, 995}, "daemon": {1, 1}, "joe": {-1, -1}, "dave": {-1, -1}}
 
 // loginUsers makes verifiers once: that takes time by design.
@@ -138,8 +139,9 @@ func logIn(t *testing.T, g *collectortest.Client, mechanism, user, password stri
 	}
 }
 
-// The logins of PCP 6.0.3 that were captured, byte by byte, with the next request sent before there could be an answer. In
-// this process all mechanisms are offered. That of SCRAM-SHA-256 is in package sasl.
+// The logins of PCP 6.0.3 that were captured, byte by byte, with the next request sent before there
+// could be an answer. In this process all mechanisms are offered. That of SCRAM-SHA-256 is in
+// package sasl.
 func TestLoginCaptures(t *testing.T) {
 	const (
 		offer = "00000029 00007011 00000000 00000000 504c41494e204c4f47494e20534352414d2d5348412d323536"
@@ -199,7 +201,8 @@ func TestLoginCaptures(t *testing.T) {
 	}
 }
 
-// What a client may do in the place of a login, and what it is told. Then everything is denied, until other CREDS succeed.
+// What a client may do in the place of a login, and what it is told. Then everything is denied,
+// until other CREDS succeed.
 func TestLoginFailures(t *testing.T) {
 	plain := func(text string) []pdu.PDU { return []pdu.PDU{creds(pdu.FeatureAuth), message("PLAIN\x00" + text)} }
 	long := func(n int) []pdu.PDU { return plain(strings.Repeat("x", n-len("PLAIN\x00"))) }
@@ -266,7 +269,8 @@ func TestLoginFailures(t *testing.T) {
 	}
 }
 
-// A password does not cross a connection that others can read, and those mechanisms are offered that the Server has.
+// A password does not cross a connection that others can read, and those mechanisms are offered
+// that the Server has.
 func TestMechanismsOffered(t *testing.T) {
 	for _, test := range []struct {
 		mechanisms []string
@@ -305,8 +309,8 @@ func TestMechanismsOffered(t *testing.T) {
 	}
 }
 
-// Who a client is, as agents are told: the latest login replaces all that was known, and one that fails leaves who it was
-// when it connected.
+// Who a client is, as agents are told: the latest login replaces all that was known, and one that
+// fails leaves who it was when it connected.
 func TestLoginIdentity(t *testing.T) {
 	agent := newKnowingAgent()
 	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler)})
@@ -522,7 +526,8 @@ func (u usersHook) Verifier(name string) (sasl.Verifier, error) {
 	return u.Users.Verifier(name)
 }
 
-// Rules about accounts that come while a client logs in hold for the user who it becomes, not for who it was.
+// Rules about accounts that come while a client logs in hold for the user who it becomes, not for
+// who it was.
 func TestAccessChangesInLogin(t *testing.T) {
 	for user, want := range map[string]pdu.Error{"root": 0, "pcp": pdu.ErrPermission} {
 		s := &collector.Server{Logger: slog.New(slog.DiscardHandler), LookupAccount: lookupAccount}
@@ -643,8 +648,8 @@ func (l oneListener) Accept() (net.Conn, error) {
 func (l oneListener) Close() error   { return nil }
 func (l oneListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// FuzzLogin sends anything in the place of a login: nobody gets in without the password, and a client that has lost its
-// way is told, or disconnected.
+// FuzzLogin sends anything in the place of a login: nobody gets in without the password, and a
+// client that has lost its way is told, or disconnected.
 func FuzzLogin(f *testing.F) {
 	attr := func(text string) []byte {
 		b := append([]byte{0, 0, 0, byte(16 + len(text)), 0, 0, 0x70, 0x11}, make([]byte, 8)...)

@@ -19,7 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// noting is the counterpart of testdata/versionagent.c: an agent that notes how its functions are called.
+// noting is the counterpart of testdata/versionagent.c: an agent that notes how its functions are
+// called.
 func noting(notes io.Writer) *pmda.Agent {
 	a := &pmda.Agent{Name: "versionagent", Domain: programDomain, ClientAttributes: true}
 	pmda.Register(a, pmda.Metric[int32]{Name: "version.value",
@@ -59,11 +60,12 @@ func noting(notes io.Writer) *pmda.Agent {
 	return a
 }
 
-// unanswered are the calls of C agents for PDUs without a reply: their check and done callbacks are for these, too.
+// unanswered are the calls of C agents for PDUs without a reply: their check and done callbacks are
+// for these, too.
 var unanswered = regexp.MustCompile(`(?m)^check\n(?:profile\n|attr .*\n|(end .*\n))done\n`)
 
-// TestInteropCallbacks compares the order in which the functions of an agent are called with that of C's library, in one
-// session of dbpmda with each.
+// TestInteropCallbacks compares the order in which the functions of an agent are called with that
+// of C's library, in one session of dbpmda with each.
 func TestInteropCallbacks(t *testing.T) {
 	pcptest.Need(t, "dbpmda")
 	dir := pcptest.ShortDir(t)

@@ -357,7 +357,8 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan error {
 	c.ca = tlstest.NewCA(c.t, "ca")
 	c.srv = &Server{
-		// A pipe in memory holds nothing: a ticket would wait for a client that waits to send its request.
+		// A pipe in memory holds nothing: a ticket would wait for a client that waits to send its
+		// request.
 		TLS:    &tls.Config{Certificates: []tls.Certificate{c.ca.Issue(c.t, "server", tlstest.Leaf{}).TLS}, SessionTicketsDisabled: true},
 		Logger: slog.New(c.log), Timeout: c.timeout, WriteTimeout: 2 * c.timeout, Names: remoteNames(append(c.remotes, c.goodRemote)...),
 		AgentHelloTimeout: collectortest.ReplyLimit, // a machine under load starts processes slowly

@@ -33,8 +33,8 @@ func container(name string) pdu.Attr {
 	return pdu.Attr{Key: pdu.AttrContainer, Value: []byte(name)}
 }
 
-// CREDS in every form, and what a request after it gets: as from C pmcd, but that C pmcd serves a client whose CREDS
-// have failed.
+// CREDS in every form, and what a request after it gets: as from C pmcd, but that C pmcd serves a
+// client whose CREDS have failed.
 func TestCreds(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -712,8 +712,8 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 func (l *fakeListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *fakeListener) Addr() net.Addr { return &net.UnixAddr{Name: "fake", Net: "unix"} }
 
-// When the process is out of descriptors, the clients that are connected are served on, a line is logged
-// once a minute, and accepts again later.
+// When the process is out of descriptors, the clients that are connected are served on, a line is
+// logged once a minute, and accepts again later.
 func TestAcceptBackOff(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("errors of accept do not pass there")

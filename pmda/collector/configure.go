@@ -105,8 +105,9 @@ func (c comingAgents) await(d pdu.Domain, deadline time.Time) {
 	}
 }
 
-// agentOf is the agent of a domain, nil if there is none. One that Configure is about to start is waited for, as clients of pmcd wait
-// while that starts agents, but not longer than until the deadline of the request.
+// agentOf is the agent of a domain, nil if there is none. One that Configure is about to start is
+// waited for, as clients of pmcd wait while that starts agents, but not longer than until the
+// deadline of the request.
 func (r *request) agentOf(d pdu.Domain) *agent {
 	s := r.client.s
 	if a := s.agents.Load().get(d); a != nil && a.current() != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// TestRequestsWhileConfiguring: requests wait for the agents that Configure starts, until their deadline, and for no others.
+// TestRequestsWhileConfiguring: requests wait for the agents that Configure starts, until their
+// deadline, and for no others.
 func TestRequestsWhileConfiguring(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Minute, 20 * time.Millisecond} {
 		t.Run(timeout.String(), func(t *testing.T) { testRequestsWhileConfiguring(t, timeout) })

@@ -28,8 +28,8 @@ func (s *Server) startDSO(conf pmcdconf.Agent) error {
 }
 
 // daemonOfDSO is the path that the program has which is the same agent as a shared object: pmdaNAME
-// beside the pmda_NAME.so of NAME_init. It is empty for other entry points; of an object with several,
-// as pmda_mmv.so is, the program is that of one of them.
+// beside the pmda_NAME.so of NAME_init. It is empty for other entry points; of an object with
+// several, as pmda_mmv.so is, the program is that of one of them.
 func daemonOfDSO(conf pmcdconf.Agent) string {
 	name, ok := strings.CutSuffix(conf.Entry, "_init")
 	dir, object := filepath.Split(conf.Path)

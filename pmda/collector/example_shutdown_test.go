@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// A collector takes the place of another one without a gap. Here both are in one process; otherwise the file goes to the other
-// process in the ExtraFiles of an exec.Cmd.
+// A collector takes the place of another one without a gap. Here both are in one process; otherwise
+// the file goes to the other process in the ExtraFiles of an exec.Cmd.
 func ExampleServer_Shutdown() {
 	ctx := context.Background()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

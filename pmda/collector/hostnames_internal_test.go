@@ -14,7 +14,8 @@ type from struct {
 
 func (c from) RemoteAddr() net.Addr { return c.addr }
 
-// TestHostNames: a client's host has its name in tables, and its address when it is too late to ask for that.
+// TestHostNames: a client's host has its name in tables, and its address when it is too late to ask
+// for that.
 func TestHostNames(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

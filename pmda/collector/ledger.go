@@ -76,8 +76,9 @@ func (a *account) reserve(n int64) *shortage {
 	return nil
 }
 
-// add adds n bytes to the account, if the client may hold them, and returns what it holds then. What the ledger
-// counts of the account depends on what the account holds: each change of the one has to go with that of the other.
+// add adds n bytes to the account, if the client may hold them, and returns what it holds then.
+// What the ledger counts of the account depends on what the account holds: each change of the one
+// has to go with that of the other.
 func (a *account) add(n int64) (held int64, ok bool) {
 	for {
 		before := a.held.Load()

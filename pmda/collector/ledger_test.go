@@ -377,7 +377,8 @@ func TestLongestResult(t *testing.T) {
 		want  error
 	}{{"as long as can be", 0, nil}, {"longer", 4, pdu.ErrTooBig}} {
 		t.Run(tt.name, func(t *testing.T) {
-			// Header and prefix take 32 bytes; a set of one value 20 and its block 8 beside the text.
+			// Header and prefix take 32 bytes; a set of one value 20 and its block 8 beside the
+			// text.
 			size := (pmapi.DefaultMaxReply-32)/metrics - 28
 			s := collectortest.CloseAtEnd(t, &collector.Server{})
 			if err := s.Add(wideAgent(7, size+tt.extra)); err != nil {

@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ListenerFile returns a copy of the descriptor of a listener, for the ExtraFiles of an exec.Cmd, whose process is to
-// listen there too, see Shutdown. The caller closes it. Files of the method File of listeners are not fit for that: with them
-// exec.Cmd has the listener of this process block, and its Close wait for a client.
+// ListenerFile returns a copy of the descriptor of a listener, for the ExtraFiles of an exec.Cmd,
+// whose process is to listen there too, see Shutdown. The caller closes it. Files of the method
+// File of listeners are not fit for that: with them exec.Cmd has the listener of this process
+// block, and its Close wait for a client.
 func ListenerFile(l net.Listener) (*os.File, error) {
 	c, ok := l.(syscall.Conn)
 	if !ok {

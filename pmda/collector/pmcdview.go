@@ -35,7 +35,8 @@ func newPMCDAgent(s *Server) *pmda.Agent {
 // A pmcdView is the Server as its own agent sees it, a pmcdagent.Collector.
 type pmcdView struct{ s *Server }
 
-// HostnameFor asks pmdaroot for the name of a client's container. One that it does not know has that of the host, as with PCP's pmcd.
+// HostnameFor asks pmdaroot for the name of a client's container. One that it does not know has
+// that of the host, as with PCP's pmcd.
 func (v pmcdView) HostnameFor(ctx context.Context, c *pmda.Client) string {
 	if r := v.s.containers.Load(); r != nil && c != nil && c.Container != "" {
 		if name, err := r.Hostname(ctx, c.Container); err == nil && name != "" {

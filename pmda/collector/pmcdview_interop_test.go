@@ -45,8 +45,8 @@ func serveForTools(t *testing.T, s *collector.Server) (tcp, unix string) {
 	return "localhost:" + ln.Addr().String()[len("127.0.0.1:"):], "unix://" + path
 }
 
-// sameOutput runs a tool against the C collector and ours and compares. Either may not have noticed yet that the client
-// before has gone.
+// sameOutput runs a tool against the C collector and ours and compares. Either may not have noticed
+// yet that the client before has gone.
 func sameOutput(t *testing.T, c, ours string, edit func(string) string, tool string, args ...string) {
 	t.Helper()
 	run := func(host string) string {

@@ -65,14 +65,14 @@ type process struct {
 	signalled bool // cmd was sent a signal, since it did not end by itself
 }
 
-// StartAgent hosts the agent of a configuration line: a "dso" line makes one in this
-// process through DSO, other lines start or connect to one in another process,
-// which is started again when it dies. For a "dso" line whose entry point DSO lacks
-// it runs the program that PCP's agents have beside their shared object, as pmdasample
-// -d DOMAIN -l NAME.log for sample_init in pmda_sample.so. An agent that cannot be
-// started counts as one that has died: RestartAgents tries again. The error, which is
-// logged as well, says why it could not be started. Clients are told that an agent was
-// added. The line of pmcd_init gives the Server's own agent its name and its place among the others.
+// StartAgent hosts the agent of a configuration line: a "dso" line makes one in this process
+// through DSO, other lines start or connect to one in another process, which is started again when
+// it dies. For a "dso" line whose entry point DSO lacks it runs the program that PCP's agents have
+// beside their shared object, as pmdasample -d DOMAIN -l NAME.log for sample_init in
+// pmda_sample.so. An agent that cannot be started counts as one that has died: RestartAgents tries
+// again. The error, which is logged as well, says why it could not be started. Clients are told
+// that an agent was added. The line of pmcd_init gives the Server's own agent its name and its
+// place among the others.
 func (s *Server) StartAgent(conf pmcdconf.Agent) error {
 	s.init()
 	return opError("start", conf.Name, s.startAgent(conf))
@@ -103,7 +103,8 @@ func (s *Server) startAgent(conf pmcdconf.Agent) error {
 	return err
 }
 
-// placeOwnAgent gives the Server's own agent the place and the name that its line in the configuration has.
+// placeOwnAgent gives the Server's own agent the place and the name that its line in the
+// configuration has.
 func (s *Server) placeOwnAgent(conf pmcdconf.Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

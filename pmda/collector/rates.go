@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// SetLimits replaces the limits of each client, also of those that are connected. It does not change the field Limits, which
-// holds those at the start.
+// SetLimits replaces the limits of each client, also of those that are connected. It does not
+// change the field Limits, which holds those at the start.
 func (s *Server) SetLimits(l pmcdconf.Limits) {
 	s.init()
 	s.clientLimits.Store(&l)
@@ -22,7 +22,8 @@ func (e *limitError) Error() string { return "the client has reached its limit o
 
 func (e *limitError) Unwrap() error { return pdu.ErrAgain }
 
-// A rate is how much a client may do at once of what is limited to so much a second. It starts with that of a second.
+// A rate is how much a client may do at once of what is limited to so much a second. It starts with
+// that of a second.
 type rate struct {
 	left float64
 	at   time.Time // when left was computed; zero at the start
@@ -43,16 +44,17 @@ func (r *rate) refill(limit int, now time.Time) bool {
 	return r.left > 0
 }
 
-// rates are those of a client, with the bytes that count since the last request. They belong to the goroutine that serves it.
+// rates are those of a client, with the bytes that count since the last request. They belong to the
+// goroutine that serves it.
 type rates struct {
 	requests, bytes rate
 	moved           int  // bytes of PDUs since the last request
 	logged          bool // a limit was reached
 }
 
-// charge counts a request that has arrived against the limits of the client. The error is that it has reached one. A PDU without a
-// reply counts and is never refused, since the client would take the error for the reply to the next one. A client in this process
-// has no limits.
+// charge counts a request that has arrived against the limits of the client. The error is that it
+// has reached one. A PDU without a reply counts and is never refused, since the client would take
+// the error for the reply to the next one. A client in this process has no limits.
 func (c *client) charge(h pdu.Header) error {
 	l := c.s.clientLimits.Load()
 	if l.Requests == 0 && l.Bytes == 0 {

@@ -38,8 +38,8 @@ func allowed(g *collectortest.Client, most int) int {
 	return most
 }
 
-// A client may make as many requests at once as in a second, and then as many as time has passed for. Others are not
-// concerned, and PROFILE, which has no reply, is not refused.
+// A client may make as many requests at once as in a second, and then as many as time has passed
+// for. Others are not concerned, and PROFILE, which has no reply, is not refused.
 func TestLimitOfRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log, g := limited(t, pmcdconf.Limits{Requests: 4})

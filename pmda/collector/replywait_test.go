@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// A client that does not take its replies is disconnected, and counts as a slow one, and a reply of it as one that has waited.
-// Those of a client that takes them do not.
+// A client that does not take its replies is disconnected, and counts as a slow one, and a reply of
+// it as one that has waited. Those of a client that takes them do not.
 func TestReplyWaits(t *testing.T) {
 	s := &Server{WriteTimeout: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

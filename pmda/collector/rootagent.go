@@ -56,9 +56,11 @@ func (s *Server) rootAgentFor(a *agent) *rootAgent {
 	return s.rootAgent.Load()
 }
 
-// RunAsRoot has pmdaroot start a command with root's privileges, for a program that has given them up: the one at RootSocket, to
-// which the Server connected before. In and out are the command's standard input and output, its standard error is pmdaroot's
-// log. Pmdaroot splits the command at blanks. The caller closes the files; nobody has to wait for the process. Errors: [pdu.ErrNotConn] without such a pmdaroot, others of pmdaroot.
+// RunAsRoot has pmdaroot start a command with root's privileges, for a program that has given them
+// up: the one at RootSocket, to which the Server connected before. In and out are the command's
+// standard input and output, its standard error is pmdaroot's log. Pmdaroot splits the command at
+// blanks. The caller closes the files; nobody has to wait for the process. Errors: [pdu.ErrNotConn]
+// without such a pmdaroot, others of pmdaroot.
 func (s *Server) RunAsRoot(name string, argv ...string) (in, out *os.File, err error) {
 	s.init()
 	r := s.rootAgent.Load()
@@ -73,7 +75,8 @@ func (s *Server) RunAsRoot(name string, argv ...string) (in, out *os.File, err e
 	return in, out, nil
 }
 
-// killRootAgent ends pmdaroot before it can remove its socket. A program that has given up root's privileges has it do so itself.
+// killRootAgent ends pmdaroot before it can remove its socket. A program that has given up root's
+// privileges has it do so itself.
 func (s *Server) killRootAgent(p *process) {
 	if p.cmd.Process.Kill() == nil {
 		return

@@ -239,8 +239,8 @@ func TestContainerHostname(t *testing.T) {
 	}
 }
 
-// A slow reply about a container does not keep agents from being started by pmdaroot, and does not end the
-// connection.
+// A slow reply about a container does not keep agents from being started by pmdaroot, and does not
+// end the connection.
 func TestSlowContainerHostname(t *testing.T) {
 	t.Parallel()
 	f := newFakeRoot(t)

@@ -13,21 +13,24 @@ import (
 )
 
 const (
-	// handshakeFree is how many bytes a client may send in a handshake before they are charged for: more than the
-	// certificate of a client has, and less than the allowance of a client.
+	// handshakeFree is how many bytes a client may send in a handshake before they are charged for:
+	// more than the certificate of a client has, and less than the allowance of a client.
 	handshakeFree = 16 << 10
 
-	// handshakeCost is how many bytes a byte of a longer handshake takes: it is read, joined to a message, and parsed.
+	// handshakeCost is how many bytes a byte of a longer handshake takes: it is read, joined to a
+	// message, and parsed.
 	handshakeCost = 4
 
-	// handshakeMost is the greatest length of what a client sends in a handshake: crypto/tls takes certificates of 256 KiB.
+	// handshakeMost is the greatest length of what a client sends in a handshake: crypto/tls takes
+	// certificates of 256 KiB.
 	handshakeMost = 320 << 10
 
-	// tlsMemory is about what a connection with TLS holds beyond one without: keys, certificates, and the buffer of a
-	// record of 16 KiB.
+	// tlsMemory is about what a connection with TLS holds beyond one without: keys, certificates,
+	// and the buffer of a record of 16 KiB.
 	tlsMemory = 32 << 10
 
-	// closeNotifyTime limits how long the end of a connection may wait to tell the client that it ends.
+	// closeNotifyTime limits how long the end of a connection may wait to tell the client that it
+	// ends.
 	closeNotifyTime = 100 * time.Millisecond
 )
 
@@ -37,14 +40,16 @@ type tlsSetup struct {
 	require bool        // Server.RequireClientCert
 }
 
-// SetTLS replaces the configuration of TLS for clients that connect from now on; nil is none. The field TLS is not changed, which
-// holds the configuration of the start. The Server makes a copy of config. Clients that are connected keep what they have.
+// SetTLS replaces the configuration of TLS for clients that connect from now on; nil is none. The
+// field TLS is not changed, which holds the configuration of the start. The Server makes a copy of
+// config. Clients that are connected keep what they have.
 func (s *Server) SetTLS(config *tls.Config) {
 	s.init()
 	s.secure.Store(s.newTLSSetup(config))
 }
 
-// newTLSSetup completes a configuration. A client that gives no certificate is told so in its handshake if it needs one.
+// newTLSSetup completes a configuration. A client that gives no certificate is told so in its
+// handshake if it needs one.
 func (s *Server) newTLSSetup(config *tls.Config) *tlsSetup {
 	t := &tlsSetup{require: s.RequireClientCert}
 	if config == nil {
@@ -125,7 +130,8 @@ type handshakeError struct{ cause error }
 func (e *handshakeError) Error() string { return "TLS handshake: " + e.cause.Error() }
 func (e *handshakeError) Unwrap() error { return e.cause }
 
-// startTLS waits for the client's handshake, for a limited time: it belongs to no agent and no other client.
+// startTLS waits for the client's handshake, for a limited time: it belongs to no agent and no
+// other client.
 func (c *client) startTLS(config *tls.Config) error {
 	c.limitWrite(time.Now())
 	stream := &tlsStream{Conn: c.conn, client: c}
@@ -154,7 +160,8 @@ func (c *client) startTLS(config *tls.Config) error {
 	return nil
 }
 
-// A tlsStream is the stream below TLS. During the handshake the client is charged for what it sends.
+// A tlsStream is the stream below TLS. During the handshake the client is charged for what it
+// sends.
 type tlsStream struct {
 	net.Conn
 	raw     io.ReadWriter
@@ -184,20 +191,22 @@ func (s *tlsStream) Read(p []byte) (int, error) {
 
 func (s *tlsStream) Write(p []byte) (int, error) { return s.raw.Write(p) }
 
-// SetWriteDeadline is what the end of TLS calls, alone, before its last message: the client need not wait for it, nor anybody for the client.
+// SetWriteDeadline is what the end of TLS calls, alone, before its last message: the client need
+// not wait for it, nor anybody for the client.
 func (s *tlsStream) SetWriteDeadline(time.Time) error {
 	return s.Conn.SetWriteDeadline(time.Now().Add(closeNotifyTime))
 }
 
-// closeTLS tells a client that has not closed the connection itself that it ends, as TLS has it, and closes it.
+// closeTLS tells a client that has not closed the connection itself that it ends, as TLS has it,
+// and closes it.
 func (c *client) closeTLS(gone bool) {
 	if c.secured != nil && !gone && c.secured.ConnectionState().HandshakeComplete {
 		c.secured.Close()
 	}
 }
 
-// noteCreds has all operations of a client denied if its CREDS have failed, until others succeed: it would be served without what
-// it asked for, or what the Server asks for.
+// noteCreds has all operations of a client denied if its CREDS have failed, until others succeed:
+// it would be served without what it asked for, or what the Server asks for.
 func (c *client) noteCreds(failed bool) {
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()

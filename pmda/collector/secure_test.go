@@ -106,7 +106,8 @@ func TestSecureChallenge(t *testing.T) {
 	}
 }
 
-// TLS over every kind of connection, in the versions that PCP has, with and without an acknowledgement.
+// TLS over every kind of connection, in the versions that PCP has, with and without an
+// acknowledgement.
 func TestSecure(t *testing.T) {
 	s := newSecured(t, nil)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -138,7 +139,8 @@ func TestSecure(t *testing.T) {
 	}
 }
 
-// noTickets is the cache of a client that expects no ticket, which would be a write more in each handshake.
+// noTickets is the cache of a client that expects no ticket, which would be a write more in each
+// handshake.
 type noTickets struct {
 	t *testing.T
 	tls.ClientSessionCache
@@ -186,8 +188,9 @@ func TestSecureUnix(t *testing.T) {
 	}
 }
 
-// Which certificates of clients are accepted, in both versions of TLS. With RequireClientCert one is needed, also by
-// clients of this host. In TLS 1.3 the client learns of a refusal at its first request.
+// Which certificates of clients are accepted, in both versions of TLS. With RequireClientCert one
+// is needed, also by clients of this host. In TLS 1.3 the client learns of a refusal at its first
+// request.
 func TestClientCertificates(t *testing.T) {
 	optional := newSecured(t, nil)
 	required := newSecured(t, func(s *collector.Server) { s.RequireClientCert = true })
@@ -239,7 +242,8 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// Where certificates are required a client of another host has to use TLS, and is denied everything without it. C pmcd serves it.
+// Where certificates are required a client of another host has to use TLS, and is denied everything
+// without it. C pmcd serves it.
 func TestRequireClientCert(t *testing.T) {
 	s := newSecured(t, func(s *collector.Server) { s.RequireClientCert = true })
 	g := collectortest.DialTCP(t, s.addr).Hello()
@@ -356,7 +360,8 @@ func longHello() []byte {
 	return all
 }
 
-// A client that starts TLS twice is refused, and denied everything until CREDS come that can be kept.
+// A client that starts TLS twice is refused, and denied everything until CREDS come that can be
+// kept.
 func TestSecureTwice(t *testing.T) {
 	s := newSecured(t, nil)
 	g := s.dial(t, s.client())
@@ -372,7 +377,8 @@ func TestSecureTwice(t *testing.T) {
 	}
 }
 
-// A client that is silent after the acknowledgement keeps nobody waiting: no client, no change of rules, not the end of the Server.
+// A client that is silent after the acknowledgement keeps nobody waiting: no client, no change of
+// rules, not the end of the Server.
 func TestSilentHandshake(t *testing.T) {
 	s := newSecured(t, func(s *collector.Server) { s.HandshakeTimeout, s.Grace = -1, time.Hour })
 	silent := collectortest.DialTCP(t, s.addr)

@@ -15,8 +15,8 @@ import (
 
 var handshakes = flag.Int("handshakes", 400, "how many handshakes TestSecureLeak does")
 
-// TestSecureLeak: connections with TLS that were good, broken off in the handshake, or refused leave nothing behind: no goroutine, no
-// client, no memory that is counted, and no other.
+// TestSecureLeak: connections with TLS that were good, broken off in the handshake, or refused
+// leave nothing behind: no goroutine, no client, no memory that is counted, and no other.
 func TestSecureLeak(t *testing.T) {
 	s := newSecured(t, nil)
 	good, old := s.client(), s.client()

@@ -66,7 +66,8 @@ type Server struct {
 	TmpDir, RunDir string
 
 	// HelpDir is a directory with PCP's help texts of the metrics pmcd.*, in the files help.dir and
-	// help.pag: /var/lib/pcp/pmdas/pmcd. Empty, or without them, the metrics have texts of their own.
+	// help.pag: /var/lib/pcp/pmdas/pmcd. Empty, or without them, the metrics have texts of their
+	// own.
 	HelpDir string
 
 	// OnReset, if not nil, is what Reset calls in place of listing the clients in the log and
@@ -96,27 +97,30 @@ type Server struct {
 	// unix sockets and those in this process.
 	Access *pmcdconf.Access
 
-	// Limits are what each client may do, but for those in this process; the zero value lets them do as
-	// much as they like. A request beyond them fails with pdu.ErrAgain, a context
-	// with EAGAIN, and the first of each client is logged. A client may at once do what
-	// it may in a second. SetLimits and Configure replace them while the Server runs.
+	// Limits are what each client may do, but for those in this process; the zero value lets them
+	// do as much as they like. A request beyond them fails with pdu.ErrAgain, a context with
+	// EAGAIN, and the first of each client is logged. A client may at once do what it may in a
+	// second. SetLimits and Configure replace them while the Server runs.
 	//
 	// Limits.Logins always has a value. It counts the failed logins of a user from an address, from
 	// an IPv6 network of 64 bits, or from an account on a unix socket. Further logins of that user
 	// from there fail with pdu.ErrAgain.
 	Limits pmcdconf.Limits
-	// Users, if not nil, may log in, by the mechanisms of package sasl. Those of them with a password in the clear are for
-	// encrypted connections, unix sockets and clients in this process. A client that has failed to log in may do
-	// nothing until it succeeds, and is disconnected when it has failed 5 times.
+	// Users, if not nil, may log in, by the mechanisms of package sasl. Those of them with a
+	// password in the clear are for encrypted connections, unix sockets and clients in this
+	// process. A client that has failed to log in may do nothing until it succeeds, and is
+	// disconnected when it has failed 5 times.
 	Users sasl.Users
-	// Mechanisms are the names of the mechanisms that clients may log in with; nil for all of package sasl.
+	// Mechanisms are the names of the mechanisms that clients may log in with; nil for all of
+	// package sasl.
 	Mechanisms []string
-	// LookupAccount finds the number of a user who has logged in, and of the user's main group, for Access and for
-	// agents; nil means those of the system. A user for whom it fails is known to agents by the name alone, and to
-	// Access, where it has rules for users or groups, as nobody.
+	// LookupAccount finds the number of a user who has logged in, and of the user's main group, for
+	// Access and for agents; nil means those of the system. A user for whom it fails is known to
+	// agents by the name alone, and to Access, where it has rules for users or groups, as nobody.
 	LookupAccount func(user string) (uid, gid int, err error)
-	// CredsRequired serves only clients of whom the user is known: those on unix sockets, and users who have logged in and for whom
-	// LookupAccount does not fail. Rules for users and groups in Access do so too. pmcd's option -S.
+	// CredsRequired serves only clients of whom the user is known: those on unix sockets, and users
+	// who have logged in and for whom LookupAccount does not fail. Rules for users and groups in
+	// Access do so too. pmcd's option -S.
 	CredsRequired bool
 
 	// DSO makes the in-process agents that "dso" lines of a configuration name, by
@@ -131,12 +135,14 @@ type Server struct {
 	// privileges that the process has when they start.
 	RootSocket string
 
-	// TLS, if not nil, lets clients encrypt their connections: those of "pcps:" and PCP_SECURE_SOCKETS. It is for TLS servers, and
-	// needs Certificates or GetCertificate, which may return another certificate at any time. A certificate of a
-	// client is asked for if ClientAuth says so: C pmcd's is tls.VerifyClientCertIfGiven. SetTLS replaces it.
+	// TLS, if not nil, lets clients encrypt their connections: those of "pcps:" and
+	// PCP_SECURE_SOCKETS. It is for TLS servers, and needs Certificates or GetCertificate, which
+	// may return another certificate at any time. A certificate of a client is asked for if
+	// ClientAuth says so: C pmcd's is tls.VerifyClientCertIfGiven. SetTLS replaces it.
 	TLS *tls.Config
-	// RequireClientCert serves no clients of other hosts that do not use TLS, and none that use TLS, also of
-	// this host, without a certificate that ClientCAs of TLS vouch for. pmcd's option -Q.
+	// RequireClientCert serves no clients of other hosts that do not use TLS, and none that use
+	// TLS, also of this host, without a certificate that ClientCAs of TLS vouch for. pmcd's option
+	// -Q.
 	RequireClientCert bool
 
 	// Timeout limits how long an agent may take for a reply, and a client for the rest
@@ -148,7 +154,8 @@ type Server struct {
 	// HelloTimeout limits the wait for a client's first PDU. 0 means 60 s, less than 0
 	// no limit.
 	HelloTimeout time.Duration
-	// HandshakeTimeout limits how long a client may take to start TLS. 0 means 10 s, less than 0 no limit.
+	// HandshakeTimeout limits how long a client may take to start TLS. 0 means 10 s, less than 0 no
+	// limit.
 	HandshakeTimeout time.Duration
 	// WriteTimeout limits the wait for a client to read a reply. 0 means 30 s, less
 	// than 0 no limit.

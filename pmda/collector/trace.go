@@ -240,8 +240,9 @@ func (s *Server) logClients() {
 	s.log.Info(b.String())
 }
 
-// WriteClients writes a table of the clients, in the layout of pmcd's log: it has the names of their hosts, or the addresses of those
-// that have none, for which the system is asked up to two seconds in all. The error is that of w.
+// WriteClients writes a table of the clients, in the layout of pmcd's log: it has the names of
+// their hosts, or the addresses of those that have none, for which the system is asked up to two
+// seconds in all. The error is that of w.
 func (s *Server) WriteClients(w io.Writer) error {
 	s.init()
 	var b strings.Builder

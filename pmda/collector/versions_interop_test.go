@@ -89,10 +89,10 @@ func askAll(t *testing.T, version int, host, notes string) string {
 	return got.String() + normalNotes(string(b))
 }
 
-// normalNotes are the notes of an agent in a form that does not depend on the numbers of clients and
-// the order of their attributes, nor on ends of clients that it does not know: pmcd tells them too,
-// such as that of the one that looked whether pmcd runs. A check without more is of a profile, or of
-// an end below version 5.
+// normalNotes are the notes of an agent in a form that does not depend on the numbers of clients
+// and the order of their attributes, nor on ends of clients that it does not know: pmcd tells them
+// too, such as that of the one that looked whether pmcd runs. A check without more is of a profile,
+// or of an end below version 5.
 func normalNotes(text string) string {
 	if i := strings.Index(text, "check\nfetch"); !strings.Contains(text[:i], "attr") {
 		text = text[i:]

@@ -12,10 +12,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// WriteAgents writes a table of the agents that are connected, in the layout of pmcd's
-// log and with an empty line before it. An agent in this process that a "dso" line names has the line of that shared object, but for
-// its address; others have the word "in-process". The process identifier
-// of a socket agent that the Server has not started is -1.
+// WriteAgents writes a table of the agents that are connected, in the layout of pmcd's log and with
+// an empty line before it. An agent in this process that a "dso" line names has the line of that
+// shared object, but for its address; others have the word "in-process". The process identifier of
+// a socket agent that the Server has not started is -1.
 func (s *Server) WriteAgents(w io.Writer) error {
 	s.init()
 	var b bytes.Buffer
@@ -34,7 +34,8 @@ func (s *Server) WriteAgents(w io.Writer) error {
 	return err
 }
 
-// objectOf names the shared object in whose place an agent in this process stands, and its interface.
+// objectOf names the shared object in whose place an agent in this process stands, and its
+// interface.
 func (s *Server) objectOf(a *agent) string {
 	conf, version := &a.conf, 7
 	if a.domain() == pmcdagent.Domain {

@@ -24,8 +24,8 @@ type containers struct {
 	known map[containerView]*container
 }
 
-// A container is an agent with the metrics that a container has of its own: of its network, its file
-// systems and its host name.
+// A container is an agent with the metrics that a container has of its own: of its network, its
+// file systems and its host name.
 type container struct {
 	*linux
 	used uint64
@@ -219,8 +219,8 @@ func (l *linux) mountPath(dir string) string {
 }
 
 // sharedIDs is the function that gives the IDs of the machine's instances to those of a container,
-// with new ones for other names; nil for the machine itself. So instances keep their IDs when what is
-// known of a container has been forgotten.
+// with new ones for other names; nil for the machine itself. So instances keep their IDs when what
+// is known of a container has been forgotten.
 func (l *linux) sharedIDs(d *pmda.InDom) func(names []string) ([]pdu.InstID, error) {
 	if l.view == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/hanging"
 )
 
-// viewOf says where the files of a container are, by a process of it. The error is EPERM if there is
-// no such process, or if the agent has not the rights to look into it.
+// viewOf says where the files of a container are, by a process of it. The error is EPERM if there
+// is no such process, or if the agent has not the rights to look into it.
 func (l *linux) viewOf(pid int) (containerView, error) {
 	v := containerView{host: l, pid: pid}
 	if pid <= 0 {
@@ -57,7 +57,8 @@ func startOf(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// check reports whether the process is the one that it was: the error is that of viewOf if it has ended.
+// check reports whether the process is the one that it was: the error is that of viewOf if it has
+// ended.
 func (v *containerView) check() error {
 	if !v.host.isMachine() {
 		return nil
@@ -68,9 +69,10 @@ func (v *containerView) check() error {
 	return nil
 }
 
-// openSys opens a file below /sys of the container, whose path is that of path. All of the way there has to be the kernel's, since
-// what the container has put over it may be links to anywhere, or pipes. The way to /sys may be on a file system
-// that does not answer, or not soon: then it is not tried again for some time.
+// openSys opens a file below /sys of the container, whose path is that of path. All of the way
+// there has to be the kernel's, since what the container has put over it may be links to anywhere,
+// or pipes. The way to /sys may be on a file system that does not answer, or not soon: then it is
+// not tried again for some time.
 func (l *linux) openSys(path string) (*os.File, error) {
 	v := l.view
 	dir := fmt.Sprintf("/proc/%d/root/sys", v.pid)

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// hostileScript makes the process that it runs in a container that has put files of its own over some of the kernel's in /sys,
-// links that lead out of the container among them.
+// hostileScript makes the process that it runs in a container that has put files of its own over
+// some of the kernel's in /sys, links that lead out of the container among them.
 const hostileScript = `set -e
 mount --make-rprivate /
 mount -t sysfs sysfs /sys
@@ -35,8 +35,9 @@ echo ready
 exec cat
 `
 
-// TestHostileContainer: of a container's /sys nothing is read that is not the kernel's, wherever the container has put it. The
-// agent would follow its links to files of the machine, and wait for its pipes.
+// TestHostileContainer: of a container's /sys nothing is read that is not the kernel's, wherever
+// the container has put it. The agent would follow its links to files of the machine, and wait for
+// its pipes.
 func TestHostileContainer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("making a container, and looking into it, needs root")

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestReusedProcess: what was read of a process with the ID of one that has ended is not the container's.
+// TestReusedProcess: what was read of a process with the ID of one that has ended is not the
+// container's.
 func TestReusedProcess(t *testing.T) {
 	l := newLinux(Options{Root: "/"})
 	v, err := l.viewOf(os.Getpid())

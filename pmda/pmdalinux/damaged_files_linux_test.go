@@ -216,7 +216,8 @@ var anyText = regexp.MustCompile(`^(hinv\.cpu\.(model|stepping)|network\.interfa
 
 var allDamages = flag.Bool("all", false, "damage each file in all ways, which takes half a minute")
 
-// oneDamageOf is how many ways of damage there are for each that the usual test does to a file, to each another one.
+// oneDamageOf is how many ways of damage there are for each that the usual test does to a file, to
+// each another one.
 const oneDamageOf = 40
 
 // TestDamagedFiles damages each file that the agent reads. All values are those of

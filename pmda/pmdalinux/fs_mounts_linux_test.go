@@ -30,7 +30,8 @@ func TestManyMounts(t *testing.T) {
 	}
 }
 
-// processorTime is what this process has had so far, which other work of the machine does not add to.
+// processorTime is what this process has had so far, which other work of the machine does not add
+// to.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage

@@ -125,8 +125,9 @@ func (m *mounts) addPlaces() {
 	})
 }
 
-// statfs calls statfs of the file systems that the client wants. Those of a container, which may mount what it likes,
-// together have no longer than hanging.Time; what has not answered by then has no values.
+// statfs calls statfs of the file systems that the client wants. Those of a container, which may
+// mount what it likes, together have no longer than hanging.Time; what has not answered by then has
+// no values.
 func (m *mounts) statfs(ctx context.Context, r *pmda.Request) error {
 	rule, wait := r.Profile.For(m.rows.indom.ID()), ctx
 	if m.l.view != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// liveInterrupts are metrics of interrupts, soft interrupts, pressure, users that come from system calls, not from a tree,
-// with the reason.
+// liveInterrupts are metrics of interrupts, soft interrupts, pressure, users that come from system
+// calls, not from a tree, with the reason.
 var liveInterrupts = map[string]string{
 	"kernel.all.nusers":    utmpIsLive,
 	"kernel.all.nroots":    utmpIsLive,

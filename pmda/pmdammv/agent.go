@@ -22,8 +22,8 @@ const (
 	Name              = "mmv"
 )
 
-// PMProxyDomain and PMProxyName are those of the same agent for the metrics of pmproxy, which are in a directory of
-// their own: $PCP_TMP_DIR/pmproxy.
+// PMProxyDomain and PMProxyName are those of the same agent for the metrics of pmproxy, which are
+// in a directory of their own: $PCP_TMP_DIR/pmproxy.
 const (
 	PMProxyDomain pdu.Domain = 4
 	PMProxyName              = "pmproxy"
@@ -118,18 +118,19 @@ func (a *agent) log() *slog.Logger {
 	return a.limited.log
 }
 
-// Each request looks whether something has changed, as C agents do: the directory, with one stat, and the files, with a
-// small read each. With many files that would be most of its cost. So a request looks at some of them, in turn; besides, a
-// fetch looks at the files that it reads. All are looked at for what concerns all, and before a metric is said to be
-// unknown, but not again immediately, since such requests come in large numbers at once.
+// Each request looks whether something has changed, as C agents do: the directory, with one stat,
+// and the files, with a small read each. With many files that would be most of its cost. So a
+// request looks at some of them, in turn; besides, a fetch looks at the files that it reads. All
+// are looked at for what concerns all, and before a metric is said to be unknown, but not again
+// immediately, since such requests come in large numbers at once.
 const (
 	checkSome  = 32                     // files, for most requests
 	longCheck  = 200 * time.Microsecond // a check of more files than these that takes so long is not made again
 	checkShare = 8                      // for so many times as long
 )
 
-// recent returns a snapshot of what there was shortly before: as new as that of fresh if there are few files. It does not
-// allocate if there is none to be made.
+// recent returns a snapshot of what there was shortly before: as new as that of fresh if there are
+// few files. It does not allocate if there is none to be made.
 func (a *agent) recent(ctx context.Context) (*snapshot, error) {
 	s := a.snap.Load()
 	if s == nil || a.reload.Load() || a.dir != nil && a.dir.changed() {
@@ -149,8 +150,8 @@ func (a *agent) recent(ctx context.Context) (*snapshot, error) {
 	return s, nil
 }
 
-// find has a function look for something in a snapshot, and again in that of fresh if it is not there. The error is that
-// of the function.
+// find has a function look for something in a snapshot, and again in that of fresh if it is not
+// there. The error is that of the function.
 func (a *agent) find(ctx context.Context, look func(s *snapshot) error) error {
 	s, err := a.recent(ctx)
 	if err != nil {
@@ -194,8 +195,8 @@ func anyChanged(entries []*entry) bool {
 	return false
 }
 
-// scan reads what has changed since a snapshot was made, and returns another one; it is that of somebody else if there
-// is one already.
+// scan reads what has changed since a snapshot was made, and returns another one; it is that of
+// somebody else if there is one already.
 func (a *agent) scan(ctx context.Context, old *snapshot) (*snapshot, error) {
 	if err := a.turn.Lock(ctx); err != nil {
 		return nil, err

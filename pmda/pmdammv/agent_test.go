@@ -145,8 +145,8 @@ func shop(name string) (*mmv.Registry, *mmv.Counter) {
 	return r, orders
 }
 
-// eachShop runs a test with a shop that is served from its file, and with one that is served in its process. It has the
-// PMID of the shop's orders.
+// eachShop runs a test with a shop that is served from its file, and with one that is served in its
+// process. It has the PMID of the shop's orders.
 func eachShop(t *testing.T, test func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID)) {
 	for _, where := range []string{"file", "process"} {
 		t.Run(where, func(t *testing.T) {
@@ -357,7 +357,8 @@ func write(t testing.TB, path string, b []byte) {
 	}
 }
 
-// TestCompletedInPlace finds a file that was written in place, as libpcp_mmv does it, whenever it is looked at.
+// TestCompletedInPlace finds a file that was written in place, as libpcp_mmv does it, whenever it
+// is looked at.
 func TestCompletedInPlace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "slow")
@@ -424,7 +425,8 @@ func TestProcess(t *testing.T) {
 	c.want("mmv.control.files", "2")
 }
 
-// TestSentinels leaves out values that say that there is none. Unlike PCP 6, but like PCP 7, a NaN is one.
+// TestSentinels leaves out values that say that there is none. Unlike PCP 6, but like PCP 7, a NaN
+// is one.
 func TestSentinels(t *testing.T) {
 	dir := t.TempDir()
 	b := recorded(t)

@@ -54,8 +54,8 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// BenchmarkManyFiles has 1000 files of 20 metrics: their first fetch, one after a change of one file, one without, one
-// of all metrics, and the names.
+// BenchmarkManyFiles has 1000 files of 20 metrics: their first fetch, one after a change of one
+// file, one without, one of all metrics, and the names.
 func BenchmarkManyFiles(b *testing.B) {
 	const files, metrics = 1000, 20
 	dir := b.TempDir()

@@ -22,8 +22,8 @@ import (
 // A side is a collector with an agent that serves the files of a directory.
 type side struct{ name, host string }
 
-// sides starts C pmcd with C's agent, our collector with the agent as what its line of pmcd.conf names, and C pmcd with
-// our agent as a program. All serve the files in dir/mmv.
+// sides starts C pmcd with C's agent, our collector with the agent as what its line of pmcd.conf
+// names, and C pmcd with our agent as a program. All serve the files in dir/mmv.
 func sides(t *testing.T, dir string) []side {
 	t.Helper()
 	pcptest.Need(t, "pmcd", "pminfo", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "mmv", "pmda_mmv.so"))
@@ -93,8 +93,8 @@ func drive(t *testing.T, dir, source string, runs ...[]string) {
 	}
 }
 
-// sameInAll checks that everything is the same of all sides but the texts of the agent's own metrics, which each has in
-// its own words. It returns what is shown of the others.
+// sameInAll checks that everything is the same of all sides but the texts of the agent's own
+// metrics, which each has in its own words. It returns what is shown of the others.
 func sameInAll(t *testing.T, all []side) string {
 	t.Helper()
 	same(t, all, "-dfml", "mmv")
@@ -217,8 +217,8 @@ func TestFilesOfTestSuite(t *testing.T) {
 	}
 }
 
-// A patch is a flaw of a file. In the files that are patched, the table of contents has entries of domains, instances,
-// metrics, values and strings, from offset 40 on.
+// A patch is a flaw of a file. In the files that are patched, the table of contents has entries of
+// domains, instances, metrics, values and strings, from offset 40 on.
 type patch struct {
 	name string
 	do   func(b []byte) []byte
@@ -332,7 +332,8 @@ func TestStoreToControl(t *testing.T) {
 	}
 }
 
-// TestFileInFlux changes a file in place: it is not served until its generations are the same again.
+// TestFileInFlux changes a file in place: it is not served until its generations are the same
+// again.
 func TestFileInFlux(t *testing.T) {
 	dir := newDir(t)
 	all := sides(t, dir)

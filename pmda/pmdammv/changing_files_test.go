@@ -66,8 +66,8 @@ func (v *vandal) regenerate(n int) error {
 	return errors.Join(err, err2, err3)
 }
 
-// TestVandals replaces, cuts, damages and removes files while clients fetch. The file that nobody touches is served all
-// the time, and nothing crashes.
+// TestVandals replaces, cuts, damages and removes files while clients fetch. The file that nobody
+// touches is served all the time, and nothing crashes.
 func TestVandals(t *testing.T) {
 	dir := t.TempDir()
 	good := recorded(t)
@@ -102,8 +102,9 @@ func TestVandals(t *testing.T) {
 	clients.Wait()
 	close(done)
 	vandals.Wait()
-	// A program that writes its file anew gives it another generation. All are written before any is looked at, since a
-	// damaged one may be at odds with the metrics of the others, whose cluster it shares.
+	// A program that writes its file anew gives it another generation. All are written before any
+	// is looked at, since a damaged one may be at odds with the metrics of the others, whose
+	// cluster it shares.
 	binary.NativeEndian.PutUint64(good[8:], 1<<40)
 	binary.NativeEndian.PutUint64(good[16:], 1<<40)
 	for i := range 3 {
@@ -147,8 +148,9 @@ func (c *client) fetchCalm(t *testing.T) {
 	}
 }
 
-// TestCountWhileGrowing lets a program count while its metrics grow: the count never falls. A fetch may find a file in flux
-// whose writer is held up for longer than the agent waits, and then has no count; that of a registry always has it.
+// TestCountWhileGrowing lets a program count while its metrics grow: the count never falls. A fetch
+// may find a file in flux whose writer is held up for longer than the agent waits, and then has no
+// count; that of a registry always has it.
 func TestCountWhileGrowing(t *testing.T) {
 	eachShop(t, func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID) {
 		var grow sync.WaitGroup

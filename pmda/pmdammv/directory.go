@@ -56,8 +56,8 @@ func (d *directory) changed() bool {
 	return seen == nil || seen.recent || stat(d.cpath) != seen.dirState
 }
 
-// scan reads the files that are new, have been replaced or have changed, all of them if force is true, and returns the
-// entries in the order of their names.
+// scan reads the files that are new, have been replaced or have changed, all of them if force is
+// true, and returns the entries in the order of their names.
 func (d *directory) scan(force bool, log *slog.Logger) []*entry {
 	listed := force || d.changed()
 	if listed {
@@ -166,8 +166,8 @@ func (d *directory) list(log *slog.Logger) {
 	}
 }
 
-// look looks at a file. If the old entry is up to date that is the entry; else there is a job to read the file, unless it has
-// gone.
+// look looks at a file. If the old entry is up to date that is the entry; else there is a job to
+// read the file, unless it has gone.
 func (d *directory) look(jobs []job, e **entry, name string, old *entry, force bool) []job {
 	path := filepath.Join(d.path, name)
 	info, err := os.Stat(path)
@@ -223,8 +223,8 @@ func (d *directory) admit(e *entry) {
 	}
 }
 
-// upToDate reports whether an entry is what a file has now. The writer changes the file's time whenever it sets a value,
-// so that this does not count.
+// upToDate reports whether an entry is what a file has now. The writer changes the file's time
+// whenever it sets a value, so that this does not count.
 func (e *entry) upToDate(info fs.FileInfo) bool {
 	if e == nil || e.src == nil {
 		return false
@@ -272,8 +272,8 @@ func (d *directory) drop(e *entry) {
 	}
 }
 
-// A file that grows while it is served is in flux for an instant, unless its writer is held up or has ended just then.
-// So it is read again a few times before its metrics go.
+// A file that grows while it is served is in flux for an instant, unless its writer is held up or
+// has ended just then. So it is read again a few times before its metrics go.
 const (
 	fluxTries = 40
 	fluxPause = 50 * time.Microsecond

@@ -16,7 +16,8 @@ type dirState struct {
 	err           error // of the system, why there is none; a syscall.Errno
 }
 
-// stat looks at a directory, whose name ends with a NUL. It does not allocate, which unix.Stat does for the NUL.
+// stat looks at a directory, whose name ends with a NUL. It does not allocate, which unix.Stat does
+// for the NUL.
 func stat(path []byte) dirState {
 	var s unix.Statx_t
 	const flags = unix.AT_STATX_SYNC_AS_STAT

@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An entry is a file of the directory, or a Registry, and what was read of it. Once it is read it does not change.
+// An entry is a file of the directory, or a Registry, and what was read of it. Once it is read it
+// does not change.
 type entry struct {
 	name string
 	src  source // nil if it could not be opened
@@ -147,7 +148,8 @@ func (e *entry) prefix() string {
 // validPrefix reports whether names of metrics can begin with prefix.
 func (e *entry) validPrefix() bool { return e.prefix() == "" || validName(e.name) }
 
-// validName reports whether a name consists of letters, digits, underscores and dots, and its components are not empty.
+// validName reports whether a name consists of letters, digits, underscores and dots, and its
+// components are not empty.
 func validName(name string) bool {
 	dot := true
 	for i := range len(name) {

@@ -144,7 +144,8 @@ func (f *fetch) otherReader(e *entry) *mmv.Reader {
 	return &rd.Reader
 }
 
-// load reads all that the values of a metric need, so that they can be written without an error of a file.
+// load reads all that the values of a metric need, so that they can be written without an error of
+// a file.
 func (f *fetch) load(m *metric) error {
 	for i := range m.in {
 		e := m.in[i].e
@@ -156,8 +157,9 @@ func (f *fetch) load(m *metric) error {
 	return nil
 }
 
-// singular is the value of a metric without instance domain: that of the first file that has one, or none, which says why
-// there is none. A file in which the metric has a domain has its first value there. It fails if a file has changed.
+// singular is the value of a metric without instance domain: that of the first file that has one,
+// or none, which says why there is none. A file in which the metric has a domain has its first
+// value there. It fails if a file has changed.
 func (f *fetch) singular(m *metric) (v pdu.Atom, none, err error) {
 	none = pdu.ErrInst
 	for i := range m.in {

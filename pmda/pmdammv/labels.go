@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Labels are those of the files that have what is labelled. Only they have any, but for that of the domain.
+// Labels are those of the files that have what is labelled. Only they have any, but for that of the
+// domain.
 func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	s, err := h.a.recent(ctx)
 	if err != nil {
@@ -31,7 +32,8 @@ func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget
 	return h.Handler.Labels(ctx, r, of)
 }
 
-// instanceLabels makes a set for every instance that the client wants, empty for one without labels.
+// instanceLabels makes a set for every instance that the client wants, empty for one without
+// labels.
 func (s *snapshot) instanceLabels(r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	d := s.indoms[of.InDom()]
 	if d == nil {
@@ -57,8 +59,8 @@ func (s *snapshot) instanceLabels(r *pmda.Request, of pdu.LabelTarget) ([]pdu.La
 	return sets, nil
 }
 
-// labels are the labels of a target by instance, which is pdu.NoInst unless they are those of instances. What is no
-// JSON object is left out.
+// labels are the labels of a target by instance, which is pdu.NoInst unless they are those of
+// instances. What is no JSON object is left out.
 func (s *snapshot) labels(of pdu.LabelTarget) map[pdu.InstID][]pdu.LabelSet {
 	var sets map[pdu.InstID][]pdu.LabelSet
 	for i := range s.files {
@@ -93,8 +95,8 @@ func merge(sets []pdu.LabelSet) (pdu.LabelSet, error) {
 	return pdu.MergeLabels(nil, sets...)
 }
 
-// belongs reports whether a label of a file is that of a target, whose class it has. A file that asks for no cluster
-// knows only this, and not which one it has got.
+// belongs reports whether a label of a file is that of a target, whose class it has. A file that
+// asks for no cluster knows only this, and not which one it has got.
 func (s *snapshot) belongs(f *file, l *mmv.FileLabel, of pdu.LabelTarget) bool {
 	switch of.Class {
 	case pdu.LabelCluster:

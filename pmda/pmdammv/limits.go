@@ -12,8 +12,8 @@ type limits struct {
 	open      int   // files that are kept open; the others are opened whenever they are read
 }
 
-// defaultLimits are far above what a host has and far below what hurts it. A file above a limit is not served, which
-// is logged.
+// defaultLimits are far above what a host has and far below what hurts it. A file above a limit is
+// not served, which is logged.
 var defaultLimits = limits{
 	files:     10_000,
 	fileBytes: 64 << 20,

@@ -4,7 +4,8 @@ package pmdammv
 
 import "golang.org/x/sys/unix"
 
-// maxOpen is how many files may be kept open: no more than a part of what the system allows the process.
+// maxOpen is how many files may be kept open: no more than a part of what the system allows the
+// process.
 func maxOpen(limit int) int {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {

@@ -59,13 +59,14 @@ func (s *snapshot) fileTree(f file) *pmns.Tree {
 // hidden reports whether the name of a metric belongs to another one, that of an earlier file.
 func (s *snapshot) hidden(m *mmv.FileMetric) bool { return s.collide && s.makeNames().hidden[m] }
 
-// mayCollide reports whether a name of the file can be that of another file too: names of files differ, so that only
-// a missing prefix, or one that continues or imitates another, is to blame.
+// mayCollide reports whether a name of the file can be that of another file too: names of files
+// differ, so that only a missing prefix, or one that continues or imitates another, is to blame.
 func mayCollide(e *entry) bool {
 	return e.file.Flags&mmv.FlagNoPrefix != 0 || strings.Contains(e.name, ".") || e.name == controlName
 }
 
-// makeNames makes the tree of all names, in the order of the C agent: what was added last comes first.
+// makeNames makes the tree of all names, in the order of the C agent: what was added last comes
+// first.
 func (s *snapshot) makeNames() *names {
 	s.namesOnce.Do(func() {
 		if s.collide {

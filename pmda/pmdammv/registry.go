@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// A registrySource is the image in which a Registry of this program had its values when it was looked at.
+// A registrySource is the image in which a Registry of this program had its values when it was
+// looked at.
 type registrySource struct {
 	mmv.Source
 	of *mmv.Registry
@@ -44,8 +45,9 @@ func readRegistry(r *mmv.Registry) *entry {
 	return e
 }
 
-// mergeEntries puts the entries of Registries, which it changes the order of, and those of files into the order of their
-// names. A Registry comes before a file of its name, which is likely to be its own.
+// mergeEntries puts the entries of Registries, which it changes the order of, and those of files
+// into the order of their names. A Registry comes before a file of its name, which is likely to be
+// its own.
 func mergeEntries(regs, files []*entry) []*entry {
 	all := append(regs, files...)
 	slices.SortStableFunc(all, func(a, b *entry) int { return cmp.Compare(a.name, b.name) })

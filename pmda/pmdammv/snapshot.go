@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A snapshot is all that the agent serves but the values. It does not change; parts of it are made when they are first
-// needed.
+// A snapshot is all that the agent serves but the values. It does not change; parts of it are made
+// when they are first needed.
 type snapshot struct {
 	name     string // of the agent
 	domain   pdu.Domain
@@ -39,7 +39,8 @@ type cluster struct {
 	metrics []atomic.Pointer[metric] // by item; nil until it is first asked for
 }
 
-// newSnapshot makes a snapshot of entries. If their metrics exceed the limit, some files are not served.
+// newSnapshot makes a snapshot of entries. If their metrics exceed the limit, some files are not
+// served.
 func newSnapshot(name string, domain pdu.Domain, entries []*entry, maxMetrics int, log *slog.Logger) *snapshot {
 	s := &snapshot{name: name, domain: domain, entries: entries, indoms: map[pdu.InDom]*indom{}}
 	for _, e := range entries {
@@ -94,8 +95,8 @@ func (s *snapshot) add(e *entry) error {
 	return nil
 }
 
-// indomID is the number of an instance domain. A serial of more than 11 bits and a cluster of more than 11 bits run
-// into each other, as in the C agent.
+// indomID is the number of an instance domain. A serial of more than 11 bits and a cluster of more
+// than 11 bits run into each other, as in the C agent.
 func (s *snapshot) indomID(cluster int, serial uint32) pdu.InDom {
 	return pdu.MakeInDom(s.domain, int((uint32(cluster)<<indomShift|serial)&pdu.MaxInDomSerial))
 }
@@ -119,10 +120,12 @@ type filed struct {
 // singular reports whether the file has one value, which is that of no instance.
 func (p *filed) singular() bool { return p.m.InDom == 0 && len(p.m.Instances) > 0 }
 
-// A step says where the value of an instance is: in which file, and at which index. There is none if index is below 0.
+// A step says where the value of an instance is: in which file, and at which index. There is none
+// if index is below 0.
 type step struct{ file, index int32 }
 
-// singular finds the value of a metric without instances of which one file alone can say something, as most metrics are.
+// singular finds the value of a metric without instances of which one file alone can say something,
+// as most metrics are.
 func (s *snapshot) singular(id pdu.PMID) (e *entry, at mmv.Place, ok bool) {
 	c := s.clusters[id.Cluster()]
 	if c == nil || len(c.files) != 1 || s.collide {
@@ -185,8 +188,9 @@ func (s *snapshot) newMetric(c *cluster, id pdu.PMID) *metric {
 	return m
 }
 
-// as is a metric of a file with the type of a descriptor, which may be that of another file. As in the C agent, the bytes of
-// a number are taken for one of the other type; a metric whose bytes cannot be has a type that is none.
+// as is a metric of a file with the type of a descriptor, which may be that of another file. As in
+// the C agent, the bytes of a number are taken for one of the other type; a metric whose bytes
+// cannot be has a type that is none.
 func as(m *mmv.FileMetric, t pdu.Type) *mmv.FileMetric {
 	if m.Type.PDU() == t || m.Type == mmv.TypeNoSupport {
 		return m
@@ -203,7 +207,8 @@ const noType mmv.Type = -2
 
 func isNumber(t mmv.Type) bool { return t >= mmv.Type32 && t <= mmv.TypeDouble }
 
-// plan finds the value of each instance. That of a file in which the metric has no domain is the value of all.
+// plan finds the value of each instance. That of a file in which the metric has no domain is the
+// value of all.
 func (m *metric) plan() {
 	list := m.indom.instances()
 	if len(m.in) == 1 && slices.EqualFunc(list, m.in[0].m.Instances, func(i pdu.Instance, id pdu.InstID) bool { return i.ID == id }) {
@@ -237,8 +242,8 @@ type indom struct {
 	list  []pdu.Instance
 }
 
-// instances are the instances in the order of the files; the first name of an instance counts. The slice must not be
-// changed.
+// instances are the instances in the order of the files; the first name of an instance counts. The
+// slice must not be changed.
 func (d *indom) instances() []pdu.Instance {
 	d.once.Do(func() {
 		if first := d.parts[0].Instances; len(d.parts) == 1 && ascending(first) {

@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// A source is where an MMV image is read from: a file of the directory, or the memory of a Registry.
+// A source is where an MMV image is read from: a file of the directory, or the memory of a
+// Registry.
 type source interface {
 	mmv.Source
 	// replaced reports whether the image is not the one any more that is to be read.
@@ -19,8 +20,8 @@ type source interface {
 	close()
 }
 
-// A fileSource is a file. It is read with pread and never mapped, so that nothing that is done to it can hurt more than
-// its own metrics.
+// A fileSource is a file. It is read with pread and never mapped, so that nothing that is done to
+// it can hurt more than its own metrics.
 type fileSource struct {
 	path string
 	info fs.FileInfo // when it was opened; its size is how much is read
@@ -43,7 +44,8 @@ func openSource(path string, keep bool) (*fileSource, error) {
 	return s, nil
 }
 
-// openFile opens a regular file. O_NONBLOCK is for a FIFO that has taken its place, which would wait.
+// openFile opens a regular file. O_NONBLOCK is for a FIFO that has taken its place, which would
+// wait.
 func openFile(path string) (*os.File, fs.FileInfo, error) {
 	h, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -21,7 +21,8 @@ type allowedUsers struct {
 	mapped bool // they see what the local users of these names see, not what the agent sees
 }
 
-// loadAllowed reads the allowed users from the file of the options. If that cannot be used there are none, which is logged.
+// loadAllowed reads the allowed users from the file of the options. If that cannot be used there
+// are none, which is logged.
 func (p *proc) loadAllowed() allowedUsers {
 	if p.AccessConfig == "" {
 		return allowedUsers{}
@@ -52,7 +53,8 @@ func readAllowed(path string) (allowedUsers, error) {
 	return u, nil
 }
 
-// parseAllowed reads lines such as "allowed: joe, sue" and "mapped: true". The error begins with the number of the line.
+// parseAllowed reads lines such as "allowed: joe, sue" and "mapped: true". The error begins with
+// the number of the line.
 func parseAllowed(text string) (u allowedUsers, err error) {
 	n := 0
 	for line := range strings.Lines(text) {

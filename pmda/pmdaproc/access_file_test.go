@@ -38,7 +38,8 @@ func withAccess(t *testing.T, text string, mode os.FileMode) (directAgent, *byte
 	return a, &log
 }
 
-// TestAllowedUsers: users whose names are in the file see what the agent sees, and only they: a part of a name is another name.
+// TestAllowedUsers: users whose names are in the file see what the agent sees, and only they: a
+// part of a name is another name.
 func TestAllowedUsers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs the processes of this machine")
@@ -83,7 +84,8 @@ func TestMappedUsers(t *testing.T) {
 	}
 }
 
-// TestBadAccessFile: a file that cannot be used allows nobody, and the log says why; none at all is no error.
+// TestBadAccessFile: a file that cannot be used allows nobody, and the log says why; none at all is
+// no error.
 func TestBadAccessFile(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string

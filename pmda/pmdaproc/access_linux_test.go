@@ -121,8 +121,8 @@ func testOtherUser(t *testing.T, me pdu.InstID) {
 	}
 }
 
-// TestIdentities: clients of many users at the same time get what each may see, and the process keeps its
-// own rights on all threads.
+// TestIdentities: clients of many users at the same time get what each may see, and the process
+// keeps its own rights on all threads.
 func TestIdentities(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only the root user can have the rights of others")
@@ -221,7 +221,8 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestThreads: a client that has asked for threads gets them, and others do not, also not the next one.
+// TestThreads: a client that has asked for threads gets them, and others do not, also not the next
+// one.
 func TestThreads(t *testing.T) {
 	a := newAgent(t, nil)
 	mine, other := self(), self()

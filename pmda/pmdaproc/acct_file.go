@@ -27,8 +27,8 @@ type acctFile struct {
 // errNoAccounting is the error for a file that is none of the kernel's records.
 var errNoAccounting = errors.New("no file of process accounting")
 
-// read calls each for the new records, but not for more than the last of a great many. If the file is
-// another one now, as after it was rotated, it goes on with that.
+// read calls each for the new records, but not for more than the last of a great many. If the file
+// is another one now, as after it was rotated, it goes on with that.
 func (a *acctFile) read(most int, each func(record []byte)) error {
 	if a.f == nil {
 		return errNoAccounting
@@ -108,8 +108,8 @@ func openAcct(path string) (*os.File, error) {
 	return nil, errNoAccounting
 }
 
-// open opens the first of the files that there is, at its end. If the agent may switch accounting on,
-// and the kernel does not write that file, it has the kernel write a private one.
+// open opens the first of the files that there is, at its end. If the agent may switch accounting
+// on, and the kernel does not write that file, it has the kernel write a private one.
 func (a *acctFile) open(mayEnable bool) error {
 	a.close()
 	err := errNoAccounting

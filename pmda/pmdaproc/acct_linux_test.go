@@ -24,7 +24,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// endedProcess is a record of a process that has ended some seconds ago, in which no two numbers are the same.
+// endedProcess is a record of a process that has ended some seconds ago, in which no two numbers
+// are the same.
 func endedProcess(id int, command string, ago time.Duration) string {
 	b := make([]byte, 64)
 	b[0], b[1] = 0x1b, 3
@@ -53,7 +54,8 @@ func appendFile(t testing.TB, path string, texts ...string) {
 	}
 }
 
-// TestInteropAccounting: metrics and values are those that the C agent has. It takes only a file that the kernel writes to.
+// TestInteropAccounting: metrics and values are those that the C agent has. It takes only a file
+// that the kernel writes to.
 func TestInteropAccounting(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	path := filepath.Join(t.TempDir(), "pacct")
@@ -285,7 +287,8 @@ func TestPrivateAccounting(t *testing.T) {
 	}
 }
 
-// TestAccountingOfOthers: a client of another user sees processes too, of a file that only the agent may read.
+// TestAccountingOfOthers: a client of another user sees processes too, of a file that only the
+// agent may read.
 func TestAccountingOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only the root user can have the rights of others")

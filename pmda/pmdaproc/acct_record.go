@@ -49,7 +49,8 @@ func parseAcctRecord(b []byte) (r acctRecord, ok bool) {
 // shifted, three bits at a time.
 func expand(c uint16) uint64 { return uint64(c&0x1fff) << (3 * (c >> 13)) }
 
-// ended is when the process has ended. What has no such time, as a damaged record, has ended long ago.
+// ended is when the process has ended. What has no such time, as a damaged record, has ended long
+// ago.
 func (r *acctRecord) ended(hertz uint64) time.Time {
 	seconds := float64(r.elapsed) / float64(max(hertz, 1))
 	if !(seconds >= 0 && seconds <= math.MaxInt32) { // also not a number

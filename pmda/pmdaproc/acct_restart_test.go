@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAccountingHandover: an agent that ends leaves the private file alone that another one has made in its place meanwhile.
+// TestAccountingHandover: an agent that ends leaves the private file alone that another one has
+// made in its place meanwhile.
 func TestAccountingHandover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pacct")
 	create := func() *acctFile {

@@ -74,8 +74,8 @@ func (c agentClient) bench(b *testing.B, names []string) {
 	}
 }
 
-// BenchmarkAgents compares the processor time that the C agent and ours need for a fetch, both under
-// a C pmcd: on this machine with sleeping processes more, and on trees.
+// BenchmarkAgents compares the processor time that the C agent and ours need for a fetch, both
+// under a C pmcd: on this machine with sleeping processes more, and on trees.
 func BenchmarkAgents(b *testing.B) {
 	pcptest.Need(b, "pmcd", "sleep")
 	for _, processes := range []int{2000, 5000} {

@@ -101,7 +101,8 @@ func (l *cgroupList) refresh(ctx context.Context) error {
 
 var nul = []byte{0}
 
-// add adds a group by its path below the mount point. Of groups with the same name the first counts.
+// add adds a group by its path below the mount point. Of groups with the same name the first
+// counts.
 func (l *cgroupList) add(tree *cgroupTree, path []byte, container string) {
 	name := tree.walk.cgroupName(path)
 	l.dir = append(append(l.dir[:0], tree.root...), path...)
@@ -321,8 +322,8 @@ func cgroupNumberFile(index int, first, second string) *groupFile[cgroupNumber] 
 	return &groupFile[cgroupNumber]{index, first, second, (*cgroupNumber).parse}
 }
 
-// A cgroupPairs is an instance domain of control groups and what they use of: devices or processors.
-// Each row has the values of an instance.
+// A cgroupPairs is an instance domain of control groups and what they use of: devices or
+// processors. Each row has the values of an instance.
 type cgroupPairs[T any] struct {
 	cgroupList
 	indom *pmda.InDom

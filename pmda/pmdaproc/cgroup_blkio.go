@@ -43,8 +43,8 @@ type blkioNumbers struct {
 	ok bool
 }
 
-// parse parses a file, and calls each for the devices that are known. Numbers of a device count when
-// their total follows.
+// parse parses a file, and calls each for the devices that are known. Numbers of a device count
+// when their total follows.
 func (f *blkioFile) parse(text []byte, b *blockDevices, each func(device int, n [len(blkioOps)]uint64)) {
 	var n [len(blkioOps)]uint64
 	last := -1

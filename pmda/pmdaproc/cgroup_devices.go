@@ -71,8 +71,8 @@ func (b *blockDevices) find(numbers []byte) (at int, ok bool) {
 	return at, ok
 }
 
-// deviceRow is the row of a group and a device. It is new if it is the first for them in this reading:
-// then it has the values of another. It is nil if there are too many.
+// deviceRow is the row of a group and a device. It is new if it is the first for them in this
+// reading: then it has the values of another. It is nil if there are too many.
 func deviceRow[T any](d *cgroupPairs[T], b *blockDevices, g *cgroup, first, device int) (row *T, isNew bool) {
 	if at := b.at[device]; at > first {
 		return &d.rows.Vals[at-1], false

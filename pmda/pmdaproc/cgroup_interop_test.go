@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestInteropCgroupMetadata: the metrics of control groups are those of the C agent, and so are the labels of their instance domains.
+// TestInteropCgroupMetadata: the metrics of control groups are those of the C agent, and so are the
+// labels of their instance domains.
 func TestInteropCgroupMetadata(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	for version, tree := range map[string]files{"1": cgroupsOne(), "2": cgroupsTwo()} {
@@ -177,7 +178,8 @@ func cgroupsTwo() files {
 	return tree
 }
 
-// mendedCgroups are the metrics of control groups that the C agent has wrong values of, by versions, and why.
+// mendedCgroups are the metrics of control groups that the C agent has wrong values of, by
+// versions, and why.
 var mendedCgroups = map[string]map[string]string{
 	"1": {
 		`cgroup\.cpuacct\.stat\..*`:      "D11: clock ticks",
@@ -191,7 +193,8 @@ var mendedCgroups = map[string]map[string]string{
 	},
 }
 
-// TestInteropCgroupTrees: the values of trees without harm are those that the C agent has, by the names of instances.
+// TestInteropCgroupTrees: the values of trees without harm are those that the C agent has, by the
+// names of instances.
 func TestInteropCgroupTrees(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	for version, tree := range map[string]files{"1": cgroupsOne(), "2": cgroupsTwo()} {

@@ -14,8 +14,8 @@ type memoryKey struct {
 	text string
 }
 
-// memoryKeys are the lines. Of those up to maxTotal version 1 has sums over a group and those below it
-// too.
+// memoryKeys are the lines. Of those up to maxTotal version 1 has sums over a group and those below
+// it too.
 var memoryKeys = []memoryKey{
 	{0, "cache", "Memory with parts of files"},
 	{1, "rss", "Memory of no file, also in huge pages"},

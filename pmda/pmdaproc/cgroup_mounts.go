@@ -28,7 +28,8 @@ type cgroupMounts struct {
 	list []cgroupMount
 }
 
-// maxCgroupMounts is how many mounts of control groups are known at most. Each container may have some.
+// maxCgroupMounts is how many mounts of control groups are known at most. Each container may have
+// some.
 const maxCgroupMounts = 1 << 14
 
 // read reads /proc/mounts. The caller does not change the list.

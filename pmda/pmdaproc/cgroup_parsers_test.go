@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// FuzzCgroupParsers: no parser of a file of control groups fails on any text, or keeps anything of the text before.
+// FuzzCgroupParsers: no parser of a file of control groups fails on any text, or keeps anything of
+// the text before.
 func FuzzCgroupParsers(f *testing.F) {
 	f.Add([]byte("usage_usec 12\nuser_usec x\nsystem_usec 1 2\nuser 5\nsystem 6\nnr_periods 1\nnr_throttled 2\nthrottled_time 3\n"))
 	f.Add([]byte("some avg10=0.00 avg60=0.12 avg300=1.00 total=12\nfull avg10=nan avg60=-1 avg300=1e9 total=99999999999999999999\n"))

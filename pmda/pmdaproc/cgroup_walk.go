@@ -26,8 +26,8 @@ const (
 	maxCgroupDepth = 256
 )
 
-// A cgroupTree is the directories of a hierarchy, as a request has found them: all instance domains that it
-// needs have the same groups, and the hierarchy is read once.
+// A cgroupTree is the directories of a hierarchy, as a request has found them: all instance domains
+// that it needs have the same groups, and the hierarchy is read once.
 type cgroupTree struct {
 	root  string
 	walk  cgroupWalk
@@ -114,8 +114,8 @@ func (w *cgroupWalk) add(name []byte) {
 	}
 }
 
-// cgroupName is the name of a group by its path below the mount point: what systemd has escaped, such
-// as \x2d for a hyphen, stands for itself. What would not be seen as a part of a name stays or
+// cgroupName is the name of a group by its path below the mount point: what systemd has escaped,
+// such as \x2d for a hyphen, stands for itself. What would not be seen as a part of a name stays or
 // becomes escaped: spaces and control characters. It is valid until the next.
 func (w *cgroupWalk) cgroupName(path []byte) []byte {
 	if len(path) == 0 {
@@ -165,16 +165,16 @@ func hasHigh(name []byte) bool {
 }
 
 // isOfContainer reports whether a group is that of a container, or below it: its path or the last
-// component of that is the container's name for it, with what systemd calls its kind of unit, or without.
-// In C any that begin so are, and lxc/web has those of lxc/web2 too.
+// component of that is the container's name for it, with what systemd calls its kind of unit, or
+// without. In C any that begin so are, and lxc/web has those of lxc/web2 too.
 func isOfContainer(name []byte, container string) bool {
 	container = strings.TrimPrefix(container, "/")
 	last := name[bytes.LastIndexByte(name, '/')+1:]
 	return beginsWith(name[1:], container) || beginsWith(last, container)
 }
 
-// beginsWith reports whether the path of a group begins with that of another, or with a name without its
-// ".scope".
+// beginsWith reports whether the path of a group begins with that of another, or with a name
+// without its ".scope".
 func beginsWith(path []byte, group string) bool {
 	rest, ok := bytes.CutPrefix(path, []byte(group))
 	if !ok {

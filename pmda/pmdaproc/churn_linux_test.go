@@ -16,8 +16,8 @@ import (
 
 var churnFor = flag.Duration("churn", 0, "for how long processes come and go, at least")
 
-// TestChurn: processes that come and go while they are read are missing, or have the values that could be
-// read, and no metric fails. What has gone takes no memory.
+// TestChurn: processes that come and go while they are read are missing, or have the values that
+// could be read, and no metric fails. What has gone takes no memory.
 func TestChurn(t *testing.T) {
 	program := pcptest.Optional(t, "true")
 	a := newAgent(t, nil)
@@ -59,7 +59,8 @@ func TestChurn(t *testing.T) {
 		}
 		i := 0
 		for _, set := range r.All() {
-			// The last process may be one that has gone, whose error a metric without other values has.
+			// The last process may be one that has gone, whose error a metric without other values
+			// has.
 			if err := set.Err(); err != nil && !errors.Is(err, pdu.ErrAppVersion) {
 				t.Errorf("%s: %v", names[i], err)
 			}
@@ -74,7 +75,8 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// maxGrowth is by how much the memory may grow that the agent has for processes, of which not always as many exist.
+// maxGrowth is by how much the memory may grow that the agent has for processes, of which not
+// always as many exist.
 const maxGrowth = 2 << 20
 
 // inUse is how much memory is in use.

@@ -44,8 +44,8 @@ func (d *directory) fd() (file, error) {
 	return file(fd), nil
 }
 
-// mostKept is how many files of processes may stay open. It is 0 if they are not the kernel's, or if
-// the program may not have many.
+// mostKept is how many files of processes may stay open. It is 0 if they are not the kernel's, or
+// if the program may not have many.
 func (d *directory) mostKept() int {
 	fd, err := d.fd()
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestForgedGroup: a client names a directory of its own as a control group. What stands there is believed of processes only that are there, and
-// that the client would see without it: not of a thread of the agent.
+// TestForgedGroup: a client names a directory of its own as a control group. What stands there is
+// believed of processes only that are there, and that the client would see without it: not of a
+// thread of the agent.
 func TestForgedGroup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("for root: whose processes others may not look at")
@@ -56,7 +57,8 @@ func TestForgedGroup(t *testing.T) {
 	}
 }
 
-// TestNameAfterExec: a process that runs another program has its name, also if it was listed before its values were asked for.
+// TestNameAfterExec: a process that runs another program has its name, also if it was listed before
+// its values were asked for.
 func TestNameAfterExec(t *testing.T) {
 	a := newAgent(t, nil)
 	cmd := exec.Command("sh", "-c", "read x; exec sleep 100")

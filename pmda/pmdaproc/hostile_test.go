@@ -93,8 +93,8 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// TestOtherProgram: a process that has executed another program gets another name, and so does another
-// process with the same ID.
+// TestOtherProgram: a process that has executed another program gets another name, and so does
+// another process with the same ID.
 func TestOtherProgram(t *testing.T) {
 	stat := func(comm, start string) string {
 		return "10 (" + comm + ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " + start + " 1024 1 0\n"
@@ -129,8 +129,8 @@ func TestOtherProgram(t *testing.T) {
 	}
 }
 
-// TestDamaged: files that have been cut short or changed, or that are none, leave the agent alive, and
-// no number of one process in another.
+// TestDamaged: files that have been cut short or changed, or that are none, leave the agent alive,
+// and no number of one process in another.
 func TestDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 4 {

@@ -271,7 +271,8 @@ func compilePattern(source string) (*regexp.Regexp, error) {
 	return pattern.Compile(b.String())
 }
 
-// atEnd says whether a pattern or an alternative of it ends before its rest, so that a $ is an anchor.
+// atEnd says whether a pattern or an alternative of it ends before its rest, so that a $ is an
+// anchor.
 func atEnd(rest string) bool {
 	return rest == "" || strings.HasPrefix(rest, `\)`) || strings.HasPrefix(rest, `\|`)
 }

@@ -67,8 +67,8 @@ func (s *sampler) evaluate(c condition, now time.Time) (evaluation, error) {
 	return e, nil
 }
 
-// newTotals makes the totals of what hot processes and others have used, what was idle, and how many
-// processors there are.
+// newTotals makes the totals of what hot processes and others have used, what was idle, and how
+// many processors there are.
 func newTotals(hot, others, idle, processors float64) totals {
 	transient := max(0, processors-hot-others-idle)
 	other := others + transient

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// keptFiles are the files of processes that stay open, for clients that read them again and again: to
-// open and close such a file takes the kernel as long as to read it. Of what is kept the kernel looks at who
-// reads when it is read. What not all users may open is kept for the agent's own user alone. Files that
-// stay those of the memory which the process had when they were opened, such as environ, are not kept: it
-// may execute another program.
+// keptFiles are the files of processes that stay open, for clients that read them again and again:
+// to open and close such a file takes the kernel as long as to read it. Of what is kept the kernel
+// looks at who reads when it is read. What not all users may open is kept for the agent's own user
+// alone. Files that stay those of the memory which the process had when they were opened, such as
+// environ, are not kept: it may execute another program.
 type keptFiles struct {
 	limit int           // so many are open at most
 	open  *atomic.Int64 // so many are, of all tables
@@ -47,8 +47,8 @@ func (k *keptFiles) begin() {
 	}
 }
 
-// readAgain reads a file that is kept. It is not ok if that is not so, or if the process has gone: then
-// there may be another one by now.
+// readAgain reads a file that is kept. It is not ok if that is not so, or if the process has gone:
+// then there may be another one by now.
 func (k *keptFiles) readAgain(id pid, kind int, buf []byte) (n int, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

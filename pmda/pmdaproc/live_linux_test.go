@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// TestRealTime: the policy and the priority of a process that the kernel schedules in real time are its own (D1).
+// TestRealTime: the policy and the priority of a process that the kernel schedules in real time are
+// its own (D1).
 func TestRealTime(t *testing.T) {
 	pid, _ := startedAs(t, nil)
 	attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 99}
@@ -27,7 +28,8 @@ func TestRealTime(t *testing.T) {
 	}
 }
 
-// TestBurner: a process that is busy is hot under the name that it has in proc, and is not when it has ended.
+// TestBurner: a process that is busy is hot under the name that it has in proc, and is not when it
+// has ended.
 func TestBurner(t *testing.T) {
 	a := newAgent(t, &pmdaproc.Options{NoAccessChecks: true})
 	defer a.BeginServing()()

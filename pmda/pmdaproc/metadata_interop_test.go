@@ -35,7 +35,8 @@ func TestInteropMetadata(t *testing.T) {
 	}
 }
 
-// TestInteropConditions: the C agent and ours take the same conditions for hotproc, and print them in the same form.
+// TestInteropConditions: the C agent and ours take the same conditions for hotproc, and print them
+// in the same form.
 func TestInteropConditions(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	if os.Geteuid() != 0 {

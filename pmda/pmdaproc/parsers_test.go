@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzParsers: no parser of a file of a process fails on any text, keeps anything of the text before, or
-// has more in its values than the text has.
+// FuzzParsers: no parser of a file of a process fails on any text, keeps anything of the text
+// before, or has more in its values than the text has.
 func FuzzParsers(f *testing.F) {
 	f.Add([]byte("1 (a) S (b) R 1 2 3 34816 -1 5 6 7 8 9 10 11 12 13 -20 5 1 0 99 2048 25 18446744073709551615 1 2 3\n"))
 	f.Add([]byte("Name:\tx\nUid:\t1\t2\t3\t4\nNSpid:\t1 \t 2\t\nVmRSS:\t  12 kB\nThreads:\t99999999999999999999\nCpus_allowed_list:\t0-1\nSigBlk:\t\n"))
@@ -66,8 +66,8 @@ func FuzzParsers(f *testing.F) {
 	})
 }
 
-// FuzzCleanArguments: nothing that controls a terminal stays in a command line, and what is clean stays
-// as it is.
+// FuzzCleanArguments: nothing that controls a terminal stays in a command line, and what is clean
+// stays as it is.
 func FuzzCleanArguments(f *testing.F) {
 	f.Add([]byte("a\x1b[31mb\x1b]0;x\x07c\xc2\x9bd"))
 	f.Add([]byte("\xc2\x1b[m\x9b"))

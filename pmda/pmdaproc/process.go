@@ -32,8 +32,8 @@ type content struct {
 // textSeed is new in each program: nobody can have texts made that have the same hash.
 var textSeed = maphash.MakeSeed()
 
-// isNew reports whether a file has another text than that in value, into which it is to be parsed then. Most
-// processes sleep most of the time, and their files stay as they are.
+// isNew reports whether a file has another text than that in value, into which it is to be parsed
+// then. Most processes sleep most of the time, and their files stay as they are.
 func (c *content) isNew(text []byte) bool {
 	hash := maphash.Bytes(textSeed, text) | 1
 	if hash == c.parsed {
@@ -179,8 +179,8 @@ func (t *table) find(v *view) error {
 	return err
 }
 
-// keepGroup leaves of what was found the processes of the control group of a view: what a file says that a client has named
-// need not be so.
+// keepGroup leaves of what was found the processes of the control group of a view: what a file says
+// that a client has named need not be so.
 func (t *table) keepGroup(v *view) error {
 	if v.membersErr != nil {
 		return v.membersErr

@@ -37,8 +37,9 @@ func cgroupProcesses(to []entry, dir string, threads bool) []entry {
 	return to
 }
 
-// groupReads are readings of which processes a control group has. A client names the directory, which may be
-// on a file system that does not answer: others must not wait for that. So it is read before a table is locked.
+// groupReads are readings of which processes a control group has. A client names the directory,
+// which may be on a file system that does not answer: others must not wait for that. So it is read
+// before a table is locked.
 type groupReads struct {
 	list  func(v *view) []entry         // lists the processes of the group of a view
 	calls hanging.Calls[int, groupRead] // by the user whose rights they have
@@ -50,8 +51,8 @@ type groupRead struct{ container, cgroup string }
 // unknownUser is the uid of clients that have not said who they are.
 const unknownUser = -1
 
-// groupMembers returns the processes of the control group of a view, sorted. The error is pdu.ErrAgain for
-// a group that does not answer.
+// groupMembers returns the processes of the control group of a view, sorted. The error is
+// pdu.ErrAgain for a group that does not answer.
 func (p *proc) groupMembers(ctx context.Context, v *view) ([]entry, error) {
 	uid := v.uid
 	if !v.access && !v.switches {

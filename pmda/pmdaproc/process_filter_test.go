@@ -33,8 +33,8 @@ func nprocs(t *testing.T, p *proc, c *pmda.Client) (int, error) {
 	return 0, errors.New("no set")
 }
 
-// TestHangingGroup: a control group on a file system that does not answer keeps no other client waiting, and the one that
-// has named it not for long.
+// TestHangingGroup: a control group on a file system that does not answer keeps no other client
+// waiting, and the one that has named it not for long.
 func TestHangingGroup(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"proc/10", "proc/11"} {

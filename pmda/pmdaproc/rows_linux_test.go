@@ -68,7 +68,8 @@ func (a directAgent) awaitState(pid pdu.InstID, state string) {
 	}
 }
 
-// statFields are the fields of the file stat of a process by their numbers in proc(5), without the name.
+// statFields are the fields of the file stat of a process by their numbers in proc(5), without the
+// name.
 func statFields(t testing.TB, pid pdu.InstID) []string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -79,7 +80,8 @@ func statFields(t testing.TB, pid pdu.InstID) []string {
 	return append([]string{"", "", ""}, strings.Fields(rest)...)
 }
 
-// TestKernelValues: values are the fields that the kernel means: not the next ones (D1), and the group is no user (D2).
+// TestKernelValues: values are the fields that the kernel means: not the next ones (D1), and the
+// group is no user (D2).
 func TestKernelValues(t *testing.T) {
 	attributes := &syscall.SysProcAttr{}
 	gid := os.Getgid()
@@ -96,7 +98,8 @@ func TestKernelValues(t *testing.T) {
 	pcptest.Retry(t, func() (wrong string) { return a.differences(pid, gid) }) // memory may be taken from it meanwhile
 }
 
-// differences are the values of a process that started with nice 19 that are others than those of the kernel.
+// differences are the values of a process that started with nice 19 that are others than those of
+// the kernel.
 func (a directAgent) differences(pid pdu.InstID, gid int) (wrong string) {
 	t := a.t
 	t.Helper()
@@ -177,8 +180,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestFreshValues: a file that is fetched alone is read each time (D4), what its lines do not have any more is 0 (D16), and names need no
-// file after the first time.
+// TestFreshValues: a file that is fetched alone is read each time (D4), what its lines do not have
+// any more is 0 (D16), and names need no file after the first time.
 func TestFreshValues(t *testing.T) {
 	tree := machine()
 	root := tree.write(t)
@@ -210,7 +213,8 @@ func TestFreshValues(t *testing.T) {
 	}
 }
 
-// TestUnchangedFiles: a file is parsed again when its text is another one, and a text that has no values has none each time it is read.
+// TestUnchangedFiles: a file is parsed again when its text is another one, and a text that has no
+// values has none each time it is read.
 func TestUnchangedFiles(t *testing.T) {
 	root := machine().write(t)
 	a := newAgent(t, &pmdaproc.Options{Root: root})
@@ -240,7 +244,8 @@ func TestUnchangedFiles(t *testing.T) {
 	}
 }
 
-// TestOwnAddresses: what the agent hides of its own process from one user another gets all the same, though the file has the same text.
+// TestOwnAddresses: what the agent hides of its own process from one user another gets all the
+// same, though the file has the same text.
 func TestOwnAddresses(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only the root user can switch to another")
@@ -303,7 +308,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestClientSettings: what a client sets is for it alone: a group can be replaced, threads are more than processes, and a container can be left.
+// TestClientSettings: what a client sets is for it alone: a group can be replaced, threads are more
+// than processes, and a container can be left.
 func TestClientSettings(t *testing.T) {
 	a := newAgent(t, nil)
 	mine, other := self(), self()

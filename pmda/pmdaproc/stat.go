@@ -71,8 +71,8 @@ func (s *stat) parse(text []byte) bool {
 	return true
 }
 
-// cutSigned returns the number that a line begins with after blanks, and what follows it. A negative one
-// is its two's complement; it is 0 for what is none.
+// cutSigned returns the number that a line begins with after blanks, and what follows it. A
+// negative one is its two's complement; it is 0 for what is none.
 func cutSigned(line []byte) (v uint64, rest []byte) {
 	at := 0
 	for at < len(line) && line[at] == ' ' {
@@ -149,7 +149,8 @@ func (p *proc) addStatTexts() {
 		})
 }
 
-// environ is the environment of a process, empty if it cannot be read. It is valid until the next file is read.
+// environ is the environment of a process, empty if it cannot be read. It is valid until the next
+// file is read.
 func (t *table) environ(p *process) string {
 	text, err := t.files.readOnce(p.id, "environ") // which fills the buffer if it can
 	if err != nil || len(text) == 0 {
@@ -164,8 +165,8 @@ func (t *table) environ(p *process) string {
 	return borrowed(text)
 }
 
-// borrowed is a text as a string that is valid until the next file is read. It is copied into the reply
-// before that, and garbage of its length would be made otherwise.
+// borrowed is a text as a string that is valid until the next file is read. It is copied into the
+// reply before that, and garbage of its length would be made otherwise.
 func borrowed(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 var wchanKind = &kind[string]{wchanFile, statKind.clusters, func(t *table, p *process, to *string) error {

@@ -181,7 +181,8 @@ func (p *proc) addStatusTexts() {
 	text(40, statusNSSid, "namespaces.sid", pdu.SemDiscrete, pdu.ErrAppVersion, "IDs of the session in its namespaces, from the outermost")
 }
 
-// statusNumber adds a metric that is a number of 32 bits. Missing is its error if there is no such line.
+// statusNumber adds a metric that is a number of 32 bits. Missing is its error if there is no such
+// line.
 func (p *proc) statusNumber(item, at int, name string, sem pdu.Sem, units pdu.Units, missing error, text string) {
 	addRows(p, statusKind, row[status, uint32]{item, name, sem, units, text, func(s *status) (uint32, error) {
 		if !s.has[at] {

@@ -163,8 +163,8 @@ func Check(h pmda.Handler, opts ...Option) error {
 	return errors.Join(errs...)
 }
 
-// checkable refuses what has no part of the contract, and would fail in all of them: no Handler, and one that does
-// not become ready.
+// checkable refuses what has no part of the contract, and would fail in all of them: no Handler,
+// and one that does not become ready.
 func checkable(h pmda.Handler) error {
 	if h == nil {
 		return errors.New("the Handler is nil")

@@ -34,8 +34,8 @@ func filled(t testing.TB, o Options, tags ...string) (*Agent, *app) {
 	return a, c
 }
 
-// clashing are tags that no other agent would name instances by, as tools tell these apart up to the first space. The
-// C agent takes them, and so do we, since otherwise values would be lost.
+// clashing are tags that no other agent would name instances by, as tools tell these apart up to
+// the first space. The C agent takes them, and so do we, since otherwise values would be lost.
 var clashing = []string{"one", "two", "two words", "two more"}
 
 func TestConformance(t *testing.T) {

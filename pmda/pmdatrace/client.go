@@ -42,7 +42,8 @@ type client struct {
 	made     int
 }
 
-// admit applies the access rules and the limit to a new connection. It returns nil after it has refused it.
+// admit applies the access rules and the limit to a new connection. It returns nil after it has
+// refused it.
 func (a *Agent) admit(conn net.Conn) *client {
 	_, uncounts, err := a.access.CheckHost(conn.RemoteAddr())
 	switch {

@@ -27,7 +27,8 @@ func start(t testing.TB, o Options) (*Agent, net.Listener) {
 	return a, ln
 }
 
-// PDUs may be cut anywhere, and come many at once: the C agent disconnects clients whose header is cut.
+// PDUs may be cut anywhere, and come many at once: the C agent disconnects clients whose header is
+// cut.
 func TestFragments(t *testing.T) {
 	a, ln := start(t, Options{})
 	c := dialTCP(t, ln)
@@ -223,7 +224,8 @@ func TestMaxMemory(t *testing.T) {
 	}
 }
 
-// Tags that come back in another order cost no more than others: the list of instances is not copied for each.
+// Tags that come back in another order cost no more than others: the list of instances is not
+// copied for each.
 func TestTagsComeBack(t *testing.T) {
 	var o Options
 	if err := o.complete(); err != nil {

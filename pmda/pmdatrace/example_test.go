@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// A collector has the agent in it. An application tells the agent what it does, and a client of the collector sees
-// that.
+// A collector has the agent in it. An application tells the agent what it does, and a client of the
+// collector sees that.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -54,7 +54,8 @@ func Example() {
 	// queue 7
 }
 
-// The rules are those of the option -A of pmdatrace(1): three connections at a time from 10.1.*, no others.
+// The rules are those of the option -A of pmdatrace(1): three connections at a time from 10.1.*, no
+// others.
 func ExampleParseAccess() {
 	rules, err := pmdatrace.ParseAccess("allow:10.1.*:3", "disallow:*")
 	if err != nil {
@@ -65,8 +66,8 @@ func ExampleParseAccess() {
 	// Output: <nil>
 }
 
-// What a program reports is tested with an agent of the test's own. A test that only counts data needs none: with
-// NoAgent, Stats has them as Accepted.
+// What a program reports is tested with an agent of the test's own. A test that only counts data
+// needs none: with NoAgent, Stats has them as Accepted.
 func Example_test() {
 	checkout := func(ctx context.Context) { trace.Point(ctx, "cart.full") } // the code to test
 

@@ -142,7 +142,8 @@ func data(t testing.TB, kind trace.Kind, tag string, v float64, sync bool) []byt
 
 func request() *pmda.Request { return &pmda.Request{Client: pmda.NewClient(1, 1)} }
 
-// fetch is the values of a metric by the name of the instance, which is empty for a singular metric.
+// fetch is the values of a metric by the name of the instance, which is empty for a singular
+// metric.
 func fetch(t testing.TB, a *Agent, name string) map[string]float64 {
 	t.Helper()
 	return fetchProfile(t, a, name, nil)

@@ -17,8 +17,8 @@ func at(start time.Time, seconds float64) {
 	time.Sleep(time.Until(start.Add(time.Duration(seconds * float64(time.Second)))))
 }
 
-// The example of the guide's section 4.6.2.3: 8 transactions came from 3.5 s to 13.5 s, but the last whole interval
-// ends at 12 s, so that 7 are counted.
+// The example of the guide's section 4.6.2.3: 8 transactions came from 3.5 s to 13.5 s, but the
+// last whole interval ends at 12 s, so that 7 are counted.
 func TestGuideExample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -49,7 +49,8 @@ func TestGuideExample(t *testing.T) {
 	})
 }
 
-// What was observed of the C agent with -T 10 -N 5: 7 points at 6.3 s, intervals that end at 6.9 s, 8.9 s and so on.
+// What was observed of the C agent with -T 10 -N 5: 7 points at 6.3 s, intervals that end at 6.9 s,
+// 8.9 s and so on.
 func TestObservedWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := time.Now()

@@ -106,8 +106,8 @@ type Agent struct {
 	done         chan struct{}
 	readDeadline ctxdeadline.Deadline // ends a read at its deadline or with its context
 
-	// turns has one place. In the state ready, the goroutine that has it reads and writes conn. In the other states nothing is written, and only the
-	// goroutine that setState has started reads.
+	// turns has one place. In the state ready, the goroutine that has it reads and writes conn. In
+	// the other states nothing is written, and only the goroutine that setState has started reads.
 	turns *turns.Queue
 
 	// Only whoever has the turn uses these.

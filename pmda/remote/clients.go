@@ -180,7 +180,8 @@ func (t *clientTable) setAttributes(c *pmda.Client) {
 		s.told |= 1 << a.Key
 	}
 	t.slots[c.ID] = s
-	// An agent cannot be told that the user is not known any more, but that another client has come.
+	// An agent cannot be told that the user is not known any more, but that another client has
+	// come.
 	t.notices[c.ID] = notice{ended: t.notices[c.ID].ended || told&^s.told != 0, attrs: attrs}
 }
 

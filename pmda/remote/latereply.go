@@ -92,9 +92,9 @@ func (a *Agent) awaitLateReply(want pdu.Kind) {
 	}
 }
 
-// discardReply is checkReply for a reply that no request waits for, of which start is
-// the start of the body: all of an ERROR, and the time of a RESULT. What it says of changed names and labels is kept for the next
-// fetch: the agent does not say it again.
+// discardReply is checkReply for a reply that no request waits for, of which start is the start of
+// the body: all of an ERROR, and the time of a RESULT. What it says of changed names and labels is
+// kept for the next fetch: the agent does not say it again.
 func (a *Agent) discardReply(h pdu.Header, start []byte, want pdu.Kind) error {
 	start, err := a.checkReply(h, start, want)
 	const timeLen = 8

@@ -355,8 +355,8 @@ func TestDeadlineAfterUnsolicitedError(t *testing.T) {
 	})
 }
 
-// A request whose deadline comes with the end of the wait for another reply is not sent: its reply would be late, and
-// other requests would fail until it has come.
+// A request whose deadline comes with the end of the wait for another reply is not sent: its reply
+// would be late, and other requests would fail until it has come.
 func TestDeadlineWithUnsolicitedError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		desc := func(agent *remote.Agent) error { _, err := agent.Desc(t.Context(), request7(), testID); return err }

@@ -81,12 +81,14 @@ type Request struct {
 	State   State
 	// Interval is the time between two records of a metric with State On; 0 for once.
 	Interval time.Duration
-	// Default says that the interval is that of the logger, and Interval is 0. It is false with Options.Default.
+	// Default says that the interval is that of the logger, and Interval is 0. It is false with
+	// Options.Default.
 	Default bool
 	Metrics []Metric
 }
 
-// Control is how firm a request is. An advisory one changes nothing about metrics for which there is a mandatory one.
+// Control is how firm a request is. An advisory one changes nothing about metrics for which there
+// is a mandatory one.
 type Control uint8
 
 // The values of Control.
@@ -147,7 +149,8 @@ type Place struct {
 // A Rule of the access section says what a host may do, or may not.
 type Rule struct {
 	Allow bool
-	// Hosts are names and addresses, with * at the end for all that begin so; * alone stands for everybody.
+	// Hosts are names and addresses, with * at the end for all that begin so; * alone stands for
+	// everybody.
 	Hosts []string
 	Ops   Ops
 	Place
@@ -186,13 +189,13 @@ type Options struct {
 	Open func(name string) (io.ReadCloser, error)
 	// Dirs are searched for included files after the directory of the configuration.
 	Dirs []string
-	// Default is the interval of "default", of which whole milliseconds count; 0 is for once. With nil, it is that of the logger: see
-	// Request.Default.
+	// Default is the interval of "default", of which whole milliseconds count; 0 is for once. With
+	// nil, it is that of the logger: see Request.Default.
 	Default *time.Duration
 }
 
-// Parse reads a configuration. The name stands in errors. With an error, the Config has what comes before it. The error is a
-// *SyntaxError, or one of reading.
+// Parse reads a configuration. The name stands in errors. With an error, the Config has what comes
+// before it. The error is a *SyntaxError, or one of reading.
 func (o Options) Parse(name string, r io.Reader) (*Config, error) {
 	if o.Open == nil {
 		o.Open = openFile

@@ -60,7 +60,8 @@ allow unix:/a*:all except mandatory;
 	}
 }
 
-// TestDefault: the interval of "default" is that of the options, in whole milliseconds and within limits.
+// TestDefault: the interval of "default" is that of the options, in whole milliseconds and within
+// limits.
 func TestDefault(t *testing.T) {
 	for _, tt := range []struct {
 		every time.Duration
@@ -124,7 +125,8 @@ func TestBeforeError(t *testing.T) {
 	}
 }
 
-// TestInteropSyntax compares random configurations with pmlogger -C: whether they are right, and else what is wrong in which line.
+// TestInteropSyntax compares random configurations with pmlogger -C: whether they are right, and
+// else what is wrong in which line.
 func TestInteropSyntax(t *testing.T) {
 	pcptest.Need(t, "pmlogger")
 	t.Logf("-seed %d", *seed)

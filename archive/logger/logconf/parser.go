@@ -189,7 +189,8 @@ func (p *parser) tooLong(msec uint64) error {
 	return p.errorf(nil, "Logging delta (%d msec) cannot be bigger than %d msec", msec, MaxInterval.Milliseconds())
 }
 
-// metrics reads one metric, or some in braces. When the braces begin and end, the next token is not read yet.
+// metrics reads one metric, or some in braces. When the braces begin and end, the next token is not
+// read yet.
 func (p *parser) metrics(r *Request) error {
 	if p.token.kind != '{' {
 		return p.metric(r)

@@ -11,9 +11,10 @@ import (
 	"github.com/pcp-go/pcp/internal/hostpattern"
 )
 
-// Access is who may do what: the rules of a configuration, with addresses in place of names. Of those that are about a
-// client, the one that is about fewer hosts wins, operation by operation; what no rule mentions is allowed. A client on the
-// loopback interface is one from each of the addresses of this host's name. A nil Access allows everything.
+// Access is who may do what: the rules of a configuration, with addresses in place of names. Of
+// those that are about a client, the one that is about fewer hosts wins, operation by operation;
+// what no rule mentions is allowed. A client on the loopback interface is one from each of the
+// addresses of this host's name. A nil Access allows everything.
 type Access struct {
 	rules []accessRule // those about fewer hosts first
 	local []netip.Addr // of this host's name
@@ -30,7 +31,8 @@ type RuleError struct {
 	logconf.Place
 	Host string // of the rule, as it stands there
 	Err  error
-	// Warning says that the rule, or this part of it, has no effect, but others have: the host is unknown, say.
+	// Warning says that the rule, or this part of it, has no effect, but others have: the host is
+	// unknown, say.
 	Warning bool
 }
 
@@ -42,8 +44,9 @@ func (e *RuleError) Error() string {
 // Unwrap returns the cause.
 func (e *RuleError) Unwrap() error { return e.Err }
 
-// NewAccess looks up the hosts of rules; nil for no rules. What is wrong with them are RuleErrors, joined: with one that is no
-// Warning, there is no Access. One rule that contradicts another for the same hosts is wrong. An unknown host is a Warning.
+// NewAccess looks up the hosts of rules; nil for no rules. What is wrong with them are RuleErrors,
+// joined: with one that is no Warning, there is no Access. One rule that contradicts another for
+// the same hosts is wrong. An unknown host is a Warning.
 func NewAccess(rules []logconf.Rule) (*Access, error) {
 	if len(rules) == 0 {
 		return nil, nil

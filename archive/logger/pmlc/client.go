@@ -17,14 +17,15 @@ import (
 
 // A Dialer has the options of connections to loggers. Its zero value is ready for use.
 type Dialer struct {
-	// Timeout is how long to wait for a connection, and for each reply; 0 means as long as the context lets.
+	// Timeout is how long to wait for a connection, and for each reply; 0 means as long as the
+	// context lets.
 	Timeout time.Duration
 	// MaxReply is the length of the longest reply that is read; 0 means MaxReply.
 	MaxReply int
 }
 
-// MaxReply is the length of the longest reply that is read unless a Dialer says otherwise. It has room for the states of
-// eight million instances.
+// MaxReply is the length of the longest reply that is read unless a Dialer says otherwise. It has
+// room for the states of eight million instances.
 const MaxReply = 64 << 20
 
 // Dial connects to a logger with the zero Dialer.
@@ -32,9 +33,9 @@ func Dial(ctx context.Context, network, address string) (*Client, error) {
 	return (&Dialer{}).Dial(ctx, network, address)
 }
 
-// Dial connects to the logger that listens on an address: of a network "tcp" and its port, or "unix" and the path of its
-// socket. The error of a logger that refuses is a pdu.Error: that of EADDRINUSE if it has another client already, or
-// pdu.ErrPermission.
+// Dial connects to the logger that listens on an address: of a network "tcp" and its port, or
+// "unix" and the path of its socket. The error of a logger that refuses is a pdu.Error: that of
+// EADDRINUSE if it has another client already, or pdu.ErrPermission.
 func (d *Dialer) Dial(ctx context.Context, network, address string) (*Client, error) {
 	conn, err := (&net.Dialer{Timeout: d.Timeout}).DialContext(ctx, network, address)
 	if err != nil {
@@ -52,8 +53,8 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (*Client, er
 
 // A Client is connected to a logger. One goroutine at a time may use it.
 //
-// Methods return the error of the logger, a pdu.Error, after which the Client can be used further, or one of the
-// connection, after which it is closed and all methods return the same error.
+// Methods return the error of the logger, a pdu.Error, after which the Client can be used further,
+// or one of the connection, after which it is closed and all methods return the same error.
 type Client struct {
 	conn     net.Conn
 	pdus     *pdu.Conn
@@ -105,7 +106,8 @@ func (c *Client) hello() error {
 // PID is the logger's process.
 func (c *Client) PID() int { return c.pid }
 
-// Version is the version of the protocol that the Client and the logger have agreed on: Version2 or Version3.
+// Version is the version of the protocol that the Client and the logger have agreed on: Version2 or
+// Version3.
 func (c *Client) Version() int { return c.version }
 
 // RemoteAddr is the logger's address.
@@ -145,21 +147,21 @@ func (c *Client) request(ctx context.Context, r Request) (int, error) {
 	return int(s.Code), nil
 }
 
-// QA makes the logger misbehave in a way that has a number, for tests of clients. That is not for use with loggers that
-// matter. 0 is to stop it.
+// QA makes the logger misbehave in a way that has a number, for tests of clients. That is not for
+// use with loggers that matter. 0 is to stop it.
 func (c *Client) QA(ctx context.Context, n int) error {
 	_, err := c.request(ctx, RequestQA+Request(n))
 	return err
 }
 
-// Control changes whether and how often metrics are recorded, and returns what is recorded then. A request that has no
-// effect, because others have precedence, is no error.
+// Control changes whether and how often metrics are recorded, and returns what is recorded then. A
+// request that has no effect, because others have precedence, is no error.
 func (c *Client) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
 	return c.control(ctx, &ControlReq{Control: control, State: state, Interval: interval, Targets: targets})
 }
 
-// Enquire returns what is recorded of metrics, in the order of targets. Without instances in a target it is those that
-// there are, or ever were.
+// Enquire returns what is recorded of metrics, in the order of targets. Without instances in a
+// target it is those that there are, or ever were.
 func (c *Client) Enquire(ctx context.Context, targets []logger.Target) ([]logger.MetricState, error) {
 	return c.control(ctx, &ControlReq{Enquire: true, Targets: targets})
 }
@@ -172,7 +174,8 @@ func (c *Client) control(ctx context.Context, p *ControlReq) (states []logger.Me
 	return states, err
 }
 
-// exchange sends a request and decodes the reply, if it is of a kind; an error of the logger is returned.
+// exchange sends a request and decodes the reply, if it is of a kind; an error of the logger is
+// returned.
 func (c *Client) exchange(ctx context.Context, p pdu.PDU, want pdu.Kind, decode func(body []byte) error) error {
 	if c.err != nil {
 		return c.err

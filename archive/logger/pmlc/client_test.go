@@ -15,8 +15,8 @@ import (
 
 const greeting3 = "00000010 00007000 0000004d 00000003"
 
-// answer is a server that sends a greeting, and after each PDU of the client, the next reply; then it closes the connection, unless
-// the last reply is "wait".
+// answer is a server that sends a greeting, and after each PDU of the client, the next reply; then
+// it closes the connection, unless the last reply is "wait".
 func answer(t *testing.T, greeting string, replies ...string) string {
 	return pcptest.Serve(t, func(conn net.Conn) {
 		conn.Write(unhex(t, greeting))

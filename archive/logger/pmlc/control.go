@@ -18,8 +18,8 @@ import (
 //	24  int32  number of metrics
 //	28  …      each: uint32 PMID · int32 number of instances, 0 for all · each: int32 instance · a word that means nothing
 //
-// A logger ignores what comes after that, and takes a negative number of instances for 0. Advisory requests with
-// logconf.Maybe do not exist, but loggers accept them.
+// A logger ignores what comes after that, and takes a negative number of instances for 0. Advisory
+// requests with logconf.Maybe do not exist, but loggers accept them.
 type ControlReq struct {
 	Enquire bool // to change nothing; the next three fields mean nothing then
 	Control logconf.Control

@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// FuzzPDU decodes bodies of all kinds: what is accepted can be encoded, and then is the same; an error leaves nothing.
+// FuzzPDU decodes bodies of all kinds: what is accepted can be encoded, and then is the same; an
+// error leaves nothing.
 func FuzzPDU(f *testing.F) {
 	for _, tt := range codecTests {
 		f.Add(int32(tt.pdu.Kind()), unhex(f, tt.wire))

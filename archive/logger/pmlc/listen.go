@@ -36,9 +36,9 @@ type socketListener struct {
 	link string // of the primary logger; "" if there is none
 }
 
-// Listen listens on the first free port, and on a unix socket, and returns the listeners and the port. Closing the listener
-// of the socket removes it. A socket that cannot be made is no error as long as there is a port: then it is in the error,
-// but there are listeners.
+// Listen listens on the first free port, and on a unix socket, and returns the listeners and the
+// port. Closing the listener of the socket removes it. A socket that cannot be made is no error as
+// long as there is a port: then it is in the error, but there are listeners.
 func Listen(ctx context.Context, o ListenOptions) (listeners []net.Listener, port int, err error) {
 	tcp, port, err := listenTCP(ctx, o)
 	if err != nil {
@@ -95,7 +95,8 @@ func SocketPath(dir string, pid int) string {
 // PrimarySocketPath is the unix socket of the primary logger in a directory.
 func PrimarySocketPath(dir string) string { return filepath.Join(dir, "pmlogger.primary.socket") }
 
-// listenSocket listens on the unix socket. One that is left of an earlier process with the same id is replaced.
+// listenSocket listens on the unix socket. One that is left of an earlier process with the same id
+// is replaced.
 func listenSocket(ctx context.Context, o ListenOptions) (net.Listener, error) {
 	path := SocketPath(o.Dir, cmp.Or(o.PID, os.Getpid()))
 	if err := removeSocket(path); err != nil {

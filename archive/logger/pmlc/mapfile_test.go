@@ -103,7 +103,8 @@ func TestMapFileStrange(t *testing.T) {
 	}
 }
 
-// Nobody can put something in the way of a map file that is being written, or have another file written.
+// Nobody can put something in the way of a map file that is being written, or have another file
+// written.
 func TestWriteMapTemporary(t *testing.T) {
 	dir := t.TempDir()
 	pid := strconv.Itoa(os.Getpid())

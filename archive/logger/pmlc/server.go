@@ -18,7 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Logger is what a Server serves, a *logger.Logger. One method at a time is called, but for Status.
+// A Logger is what a Server serves, a *logger.Logger. One method at a time is called, but for
+// Status.
 type Logger interface {
 	Status() logger.Status
 	NewVolume(reason logger.VolumeReason) (int, error)
@@ -30,17 +31,18 @@ type Logger interface {
 // A Server answers the clients of a Logger. Its fields are set before Serve is called.
 type Server struct {
 	Logger Logger
-	// Access says who may do what; nil lets everybody do everything. Whatever it says, on a unix socket only root and
-	// the user of this process are served. PCP's pmlogger lets everybody enquire who may do anything; here a rule about
-	// that holds, too.
+	// Access says who may do what; nil lets everybody do everything. Whatever it says, on a unix
+	// socket only root and the user of this process are served. PCP's pmlogger lets everybody
+	// enquire who may do anything; here a rule about that holds, too.
 	Access *Access
-	// Timeout is how long a client may take to send its version, or the rest of a request of which there is a part, or to
-	// take a reply; 0 means Timeout. A client that has had no request for a minute is disconnected
-	// if another one connects.
+	// Timeout is how long a client may take to send its version, or the rest of a request of which
+	// there is a part, or to take a reply; 0 means Timeout. A client that has had no request for a
+	// minute is disconnected if another one connects.
 	Timeout time.Duration
 	// Version is the highest version that is offered; 0 means Version3.
 	Version int
-	// Controlled, if not nil, is called after each request that changes what is recorded, with the error of the Logger.
+	// Controlled, if not nil, is called after each request that changes what is recorded, with the
+	// error of the Logger.
 	Controlled func(peer net.Addr, request *ControlReq, states []logger.MetricState, err error)
 	// Log gets what goes wrong; nil means slog.Default().
 	Log *slog.Logger
@@ -57,8 +59,8 @@ const Timeout = 10 * time.Second
 const MaxRequest = 1 << 16
 
 const (
-	// busyGrace is how long a client that comes while there is another waits for that to go. One that has just gone may
-	// not have been noticed yet.
+	// busyGrace is how long a client that comes while there is another waits for that to go. One
+	// that has just gone may not have been noticed yet.
 	busyGrace = 100 * time.Millisecond
 	// idleTime is how long a client may have no request before another may take its place.
 	idleTime = time.Minute
@@ -93,8 +95,8 @@ func (v *volumeLimit) allow(now time.Time) bool {
 // errBusy is what a client gets while there is another: EADDRINUSE of Linux.
 const errBusy pdu.Error = -98
 
-// Serve answers clients that connect to listeners until ctx ends, closes the listeners, and returns when all clients are
-// gone. The error is nil then, or why connections cannot be accepted.
+// Serve answers clients that connect to listeners until ctx ends, closes the listeners, and returns
+// when all clients are gone. The error is nil then, or why connections cannot be accepted.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -66,7 +66,8 @@ func (l *scripted) Enquire(_ context.Context, t []logger.Target) ([]logger.Metri
 	return l.states, l.err
 }
 
-// serve runs a server on a port and a unix socket, and returns their addresses. When the test ends, the server has returned.
+// serve runs a server on a port and a unix socket, and returns their addresses. When the test ends,
+// the server has returned.
 func serve(t *testing.T, s *Server) (port, socket string) {
 	t.Helper()
 	if s.Log == nil {
@@ -317,7 +318,8 @@ func TestServerProtocol(t *testing.T) {
 	}
 }
 
-// awaitServed waits until another client is served. With a short Timeout, on a busy computer, it may take more than one.
+// awaitServed waits until another client is served. With a short Timeout, on a busy computer, it
+// may take more than one.
 func awaitServed(t *testing.T, addr string) {
 	t.Helper()
 	for {

@@ -61,7 +61,8 @@ func statesPDU(states []logger.MetricState) pdu.PDU {
 	return w.PDU(pdu.FormatLowRes)
 }
 
-// decodeStates reads the reply to LOG_CONTROL. A metric that has other values than numbers is malformed.
+// decodeStates reads the reply to LOG_CONTROL. A metric that has other values than numbers is
+// malformed.
 func decodeStates(body []byte) ([]logger.MetricState, error) {
 	var r pdu.Result
 	if err := r.DecodeValid(body); err != nil {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// maxMessage is how long a message on a control pipe may be, without its end of line, as pmlogger(1) has it.
+// maxMessage is how long a message on a control pipe may be, without its end of line, as
+// pmlogger(1) has it.
 const maxMessage = 4095
 
 // A Command is what the launcher of a recording session asks of a logger.
@@ -28,8 +29,8 @@ func (c Command) String() string { return string(rune(c)) }
 // unknown is what C's pmlogger has for a name that it was not told.
 const unknown = "<unknown>"
 
-// A Control is a logger's end of the control pipe (option -x of pmlogger(1)), on which the launcher of a recording session
-// sends lines: those that describe the session, and commands.
+// A Control is a logger's end of the control pipe (option -x of pmlogger(1)), on which the launcher
+// of a recording session sends lines: those that describe the session, and commands.
 //
 //	V0         the version of this protocol
 //	FFOLIO     the folio
@@ -52,9 +53,9 @@ func ReadControl(pipe io.Reader) *Control {
 	return &Control{Folio: unknown, Creator: unknown, lines: bufio.NewReaderSize(pipe, maxMessage+1)}
 }
 
-// Next waits for a command. What came before it about the session is in c. The error is io.EOF when the launcher has gone, which
-// C's pmlogger takes for CommandStop unless its user says otherwise, or a *ControlError, which it takes in the same way. All
-// later calls return the same error.
+// Next waits for a command. What came before it about the session is in c. The error is io.EOF when
+// the launcher has gone, which C's pmlogger takes for CommandStop unless its user says otherwise,
+// or a *ControlError, which it takes in the same way. All later calls return the same error.
 func (c *Control) Next() (Command, error) {
 	for c.err == nil {
 		var line string

@@ -29,8 +29,8 @@ func createBase(dir string) (base string, f *os.File, err error) {
 	return base, f, err
 }
 
-// createConfig writes the configuration of a host and returns the base name of the host's files. Further loggers of one host have
-// letters in theirs.
+// createConfig writes the configuration of a host and returns the base name of the host's files.
+// Further loggers of one host have letters in theirs.
 func createConfig(dir, session string, h Host) (base string, err error) {
 	host := strings.Map(func(r rune) rune {
 		if r == '/' || r == filepath.Separator || r == ':' && runtime.GOOS == "windows" {

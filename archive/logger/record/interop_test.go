@@ -183,7 +183,8 @@ func must[T any](v T, err error) T {
 // pipeNumber is the number of the control pipe among arguments.
 var pipeNumber = regexp.MustCompile(`"-x" "[0-9]+"`)
 
-// comparable is all text files of a session's directory, without what differs from session to session.
+// comparable is all text files of a session's directory, without what differs from session to
+// session.
 func comparable(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	configs, err := filepath.Glob(filepath.Join(dir, "*.config"))
@@ -318,8 +319,9 @@ func playInBoth(t *testing.T, dirs [2]string, calls []string) (answers [2][]stri
 	return answers
 }
 
-// TestInteropSession makes a session with the C library and with this package. Calls return the same, files are the same, and so is what the
-// loggers are told. All loggers are this program: the C library drives ReadControl.
+// TestInteropSession makes a session with the C library and with this package. Calls return the
+// same, files are the same, and so is what the loggers are told. All loggers are this program: the
+// C library drives ReadControl.
 func TestInteropSession(t *testing.T) {
 	for _, replay := range []bool{false, true} {
 		calls, dirs := replayCalls(replay), [2]string{t.TempDir(), t.TempDir()}

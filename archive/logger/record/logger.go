@@ -62,7 +62,8 @@ func (l *Logger) ConfigFile() string { return l.path(".config") }
 
 func (l *Logger) path(suffix string) string { return filepath.Join(l.s.dir, l.base+suffix) }
 
-// PID is the process identifier of Options.Program, 0 before the start. That of a logger of this process is this one's.
+// PID is the process identifier of Options.Program, 0 before the start. That of a logger of this
+// process is this one's.
 func (l *Logger) PID() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,11 +73,12 @@ func (l *Logger) PID() int {
 	return l.r.pid()
 }
 
-// Done is closed when the logger has ended: stopped, at an end that its arguments have set, or with an error.
+// Done is closed when the logger has ended: stopped, at an end that its arguments have set, or with
+// an error.
 func (l *Logger) Done() <-chan struct{} { return l.done }
 
-// Err is why a logger has ended: nil while it runs and after a proper end; of a program that has failed or was killed, an
-// *exec.ExitError.
+// Err is why a logger has ended: nil while it runs and after a proper end; of a program that has
+// failed or was killed, an *exec.ExitError.
 func (l *Logger) Err() error {
 	select {
 	case <-l.done:
@@ -86,8 +88,8 @@ func (l *Logger) Err() error {
 	}
 }
 
-// An EndedError is about a logger that should run but has ended. It wraps pdu.ErrIPC, as which the C library has it, and why it
-// has ended.
+// An EndedError is about a logger that should run but has ended. It wraps pdu.ErrIPC, as which the
+// C library has it, and why it has ended.
 type EndedError struct {
 	Host string
 	Err  error // Logger.Err
@@ -116,9 +118,10 @@ type Status struct {
 	Size    int64         // bytes in all files of the archive
 }
 
-// Status returns how much has been recorded; a program shows that to the user, too, or writes it to its log. The counterpart of
-// pmRecordControl with PM_REC_STATUS. Errors: ErrNotStarted, ErrNotRunning of a logger that has been stopped or detached, and an
-// *EndedError of one that has ended by itself.
+// Status returns how much has been recorded; a program shows that to the user, too, or writes it to
+// its log. The counterpart of pmRecordControl with PM_REC_STATUS. Errors: ErrNotStarted,
+// ErrNotRunning of a logger that has been stopped or detached, and an *EndedError of one that has
+// ended by itself.
 func (l *Logger) Status() (Status, error) {
 	if err := l.command(CommandStatus); err != nil {
 		return Status{}, err
@@ -145,9 +148,10 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// Stop ends the logger and waits until it has, when the archive is complete, or until ctx ends: the logger may still be about to
-// end then, see Done. The counterpart of pmRecordControl with
-// PM_REC_OFF, which does not wait. Errors: those of Status, and of a program that does not end well.
+// Stop ends the logger and waits until it has, when the archive is complete, or until ctx ends: the
+// logger may still be about to end then, see Done. The counterpart of pmRecordControl with
+// PM_REC_OFF, which does not wait. Errors: those of Status, and of a program that does not end
+// well.
 func (l *Logger) Stop(ctx context.Context) error {
 	if err := l.command(CommandStop); err != nil {
 		return err
@@ -155,10 +159,10 @@ func (l *Logger) Stop(ctx context.Context) error {
 	return l.wait(ctx)
 }
 
-// Detach has the logger go on without the session, until it comes to an end that its arguments have set: Session.Stop and
-// Session.Close leave it alone. A program may outlive this process; a logger of this process runs until the context of
-// Session.Start ends. Done and Err go on to be of use. The counterpart of pmRecordControl with PM_REC_DETACH. Errors are those
-// of Status.
+// Detach has the logger go on without the session, until it comes to an end that its arguments have
+// set: Session.Stop and Session.Close leave it alone. A program may outlive this process; a logger
+// of this process runs until the context of Session.Start ends. Done and Err go on to be of use.
+// The counterpart of pmRecordControl with PM_REC_DETACH. Errors are those of Status.
 func (l *Logger) Detach() error { return l.command(CommandDetach) }
 
 // start starts the recorder.

@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A process is a recorder: a program with the options of pmlogger(1), which is told what to do through a pipe.
+// A process is a recorder: a program with the options of pmlogger(1), which is told what to do
+// through a pipe.
 type process struct {
 	cmd  *exec.Cmd
 	pipe *os.File // closed after the last command
@@ -69,7 +70,8 @@ func (p *process) send(c Command) error {
 	return err
 }
 
-// writeTimeout is how long a program may leave its pipe unread. The pipe has room for thousands of commands.
+// writeTimeout is how long a program may leave its pipe unread. The pipe has room for thousands of
+// commands.
 const writeTimeout = 5 * time.Second
 
 // write writes to the pipe. The error is pdu.ErrIPC if nobody reads it any more.

@@ -28,8 +28,8 @@ import (
 // asLogger in the environment makes the test program a logger.
 const asLogger = "RECORD_TEST_LOGGER"
 
-// runLogger records the metric of dial, as pmlogger would. Its log has the arguments and the commands. The argument -fail makes it
-// end at once.
+// runLogger records the metric of dial, as pmlogger would. Its log has the arguments and the
+// commands. The argument -fail makes it end at once.
 func runLogger(args []string) int {
 	option := map[string]string{}
 	for i := len(args) - 1; i > 0; i-- {
@@ -96,7 +96,8 @@ func control(c *record.Control, stop func(), say func(string, ...any)) {
 // asLauncher in the environment makes the test program a launcher.
 const asLauncher = "RECORD_TEST_LAUNCHER"
 
-// runLauncher records a host until it is killed. Its arguments are the folio, the program, the host and the configuration.
+// runLauncher records a host until it is killed. Its arguments are the folio, the program, the host
+// and the configuration.
 func runLauncher(args []string) int {
 	s, err := record.Create(args[0], record.Options{Program: args[1]})
 	if err == nil {
@@ -205,7 +206,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramEnds has a program fail, another killed, and a third one stop as the context of the session ends.
+// TestProgramEnds has a program fail, another killed, and a third one stop as the context of the
+// session ends.
 func TestProgramEnds(t *testing.T) {
 	s, ls := createProgram(t, record.Options{}, record.Host{Name: "web1", Args: []string{"-fail"}}, record.Host{Name: "web2"}, record.Host{Name: "web3"})
 	ctx, cancel := context.WithCancel(t.Context())

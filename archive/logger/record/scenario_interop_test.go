@@ -27,7 +27,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A scenario is a way to record the same hosts: the scenario of the Programmer's Guide for record mode.
+// A scenario is a way to record the same hosts: the scenario of the Programmer's Guide for record
+// mode.
 type scenario struct {
 	dir  string // of the folio
 	pmcd *pcptest.PMCD
@@ -302,7 +303,8 @@ func testUnreachable(t *testing.T, sc scenario, program string) {
 	}
 }
 
-// TestInteropScenario records three hosts in each way, and replays the recordings by pmafm. Then launchers and hosts go away.
+// TestInteropScenario records three hosts in each way, and replays the recordings by pmafm. Then
+// launchers and hosts go away.
 func TestInteropScenario(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogger", "pmafm", "pmdumplog", "pmval", "pmlogcheck")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})

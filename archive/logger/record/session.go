@@ -28,25 +28,30 @@ var (
 
 // Options are how a Session records.
 type Options struct {
-	// Creator is the program that makes the recording, which replays it, too, if it can. Empty: the name of this one.
+	// Creator is the program that makes the recording, which replays it, too, if it can. Empty: the
+	// name of this one.
 	Creator string
-	// Replay says that the creator can replay the recording with a configuration, which is written to Session.Replay.
+	// Replay says that the creator can replay the recording with a configuration, which is written
+	// to Session.Replay.
 	Replay bool
 
-	// Program is what is run for each host: pmlogger(1), or a program that takes its options. Empty: hosts are recorded by this
-	// process. A program is looked for in PATH, unless there is a slash in its name. Until it has opened its log, its standard
-	// output and error are this process's standard error.
+	// Program is what is run for each host: pmlogger(1), or a program that takes its options.
+	// Empty: hosts are recorded by this process. A program is looked for in PATH, unless there is a
+	// slash in its name. Until it has opened its log, its standard output and error are this
+	// process's standard error.
 	Program string
-	// Args are arguments of the program for all hosts, before the session's own: -x, -h, -l, -c and the archive. An option
-	// such as "-s 10MB" is two of them.
+	// Args are arguments of the program for all hosts, before the session's own: -x, -h, -l, -c and
+	// the archive. An option such as "-s 10MB" is two of them.
 	Args []string
 
-	// Dial connects a logger of this process with a host. Nil: pmapi.Dial. The logger closes the context.
+	// Dial connects a logger of this process with a host. Nil: pmapi.Dial. The logger closes the
+	// context.
 	Dial func(ctx context.Context, host string) (*pmapi.Context, error)
-	// Logger is how loggers of this process record, and when they end. Config, Base and Report are the session's.
+	// Logger is how loggers of this process record, and when they end. Config, Base and Report are
+	// the session's.
 	Logger logger.Options
-	// Report, if not nil, is called with what happens to loggers of this process, after it was written to their logs. Several of
-	// them may call it at the same time.
+	// Report, if not nil, is called with what happens to loggers of this process, after it was
+	// written to their logs. Several of them may call it at the same time.
 	Report func(host string, e logger.Event)
 	// Parse is how the configurations for loggers of this process are read.
 	Parse logconf.Options
@@ -58,8 +63,8 @@ type Host struct {
 	Name string
 	// Config says what is recorded, in the language of pmlogger(1) that package logconf has.
 	Config string
-	// Default says that the host comes first in the folio, so that tools that replay it take it for the one that is meant where
-	// none is named. One host of a session can be the default.
+	// Default says that the host comes first in the folio, so that tools that replay it take it for
+	// the one that is meant where none is named. One host of a session can be the default.
 	Default bool
 	// Args are further arguments of Options.Program.
 	Args []string
@@ -88,8 +93,8 @@ const (
 	stateClosed        // before it was started
 )
 
-// Create makes a folio, a file that must not exist, and with it a session. The counterpart of pmRecordSetup(3). Errors: those
-// of the file system, fs.ErrExist among them.
+// Create makes a folio, a file that must not exist, and with it a session. The counterpart of
+// pmRecordSetup(3). Errors: those of the file system, fs.ErrExist among them.
 func Create(path string, o Options) (*Session, error) {
 	if o.Creator == "" {
 		o.Creator = filepath.Base(os.Args[0])
@@ -142,8 +147,9 @@ func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// Replay is where the configuration is written with which the creator replays the recording: pmafm(1) runs "CREATOR -c FILE".
-// It is for the time before Start. Without Options.Replay it discards what is written.
+// Replay is where the configuration is written with which the creator replays the recording:
+// pmafm(1) runs "CREATOR -c FILE". It is for the time before Start. Without Options.Replay it
+// discards what is written.
 func (s *Session) Replay() io.Writer {
 	if !s.o.Replay {
 		return io.Discard
@@ -161,8 +167,9 @@ func (s *Session) Loggers() []*Logger {
 	return append([]*Logger(nil), s.loggers...)
 }
 
-// Add adds a host to a session that has not been started. The counterpart of pmRecordAddHost(3). Errors: ErrStarted, ErrDefault, a
-// configuration that a logger of this process cannot read (a *logconf.SyntaxError), and those of the file system.
+// Add adds a host to a session that has not been started. The counterpart of pmRecordAddHost(3).
+// Errors: ErrStarted, ErrDefault, a configuration that a logger of this process cannot read (a
+// *logconf.SyntaxError), and those of the file system.
 func (s *Session) Add(h Host) (*Logger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,13 +201,15 @@ func (s *Session) Add(h Host) (*Logger, error) {
 	return l, nil
 }
 
-// Start completes the folio and starts the loggers. The counterpart of pmRecordControl with PM_REC_ON. A host that cannot be
-// reached is not an error of Start: its logger ends, see Logger.Done.
+// Start completes the folio and starts the loggers. The counterpart of pmRecordControl with
+// PM_REC_ON. A host that cannot be reached is not an error of Start: its logger ends, see
+// Logger.Done.
 //
-// When ctx ends, loggers are stopped as by Stop, without waiting. Programs that have been detached are not.
+// When ctx ends, loggers are stopped as by Stop, without waiting. Programs that have been detached
+// are not.
 //
-// If there is an error, the loggers that have been started are stopped. Errors: ErrStarted, ErrNoHosts, those of starting a
-// program and of the file system.
+// If there is an error, the loggers that have been started are stopped. Errors: ErrStarted,
+// ErrNoHosts, those of starting a program and of the file system.
 func (s *Session) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,8 +248,8 @@ func (s *Session) closeFiles() error {
 	return err
 }
 
-// folioOrder is the loggers in the order of the folio, which is the C library's: that of the default host, and then the newest
-// first.
+// folioOrder is the loggers in the order of the folio, which is the C library's: that of the
+// default host, and then the newest first.
 func (s *Session) folioOrder() []*Logger {
 	var first, others []*Logger
 	for i := len(s.loggers) - 1; i >= 0; i-- {
@@ -253,9 +262,10 @@ func (s *Session) folioOrder() []*Logger {
 	return append(first, others...)
 }
 
-// Status is Logger.Status of all loggers that are neither stopped nor detached, in the order in which they were added. If some of
-// them have ended by themselves, the error has an *EndedError for each, and the result the others. Errors: ErrNotStarted, and
-// ErrNotRunning if all are stopped or detached.
+// Status is Logger.Status of all loggers that are neither stopped nor detached, in the order in
+// which they were added. If some of them have ended by themselves, the error has an *EndedError for
+// each, and the result the others. Errors: ErrNotStarted, and ErrNotRunning if all are stopped or
+// detached.
 func (s *Session) Status() ([]Status, error) {
 	on, err := s.on()
 	if err != nil {
@@ -273,7 +283,8 @@ func (s *Session) Status() ([]Status, error) {
 	return all, errors.Join(errs...)
 }
 
-// Stop is Logger.Stop of all loggers that are neither stopped nor detached. Errors are as those of Status.
+// Stop is Logger.Stop of all loggers that are neither stopped nor detached. Errors are as those of
+// Status.
 func (s *Session) Stop(ctx context.Context) error {
 	on, err := s.on()
 	if err != nil {
@@ -292,7 +303,8 @@ func (s *Session) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Detach is Logger.Detach of all loggers that are neither stopped nor detached. Errors are as those of Status.
+// Detach is Logger.Detach of all loggers that are neither stopped nor detached. Errors are as those
+// of Status.
 func (s *Session) Detach() error {
 	on, err := s.on()
 	if err != nil {
@@ -323,9 +335,9 @@ func (s *Session) on() (on []*Logger, err error) {
 	return on, nil
 }
 
-// Close ends the session: loggers that are not detached are stopped and waited for, however long that takes, those too that were
-// stopped before and have not ended yet. Its error is how those have failed that it has stopped. Of a session that has not been
-// started, all files are removed.
+// Close ends the session: loggers that are not detached are stopped and waited for, however long
+// that takes, those too that were stopped before and have not ended yet. Its error is how those
+// have failed that it has stopped. Of a session that has not been started, all files are removed.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.state == stateSetUp {

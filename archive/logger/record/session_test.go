@@ -70,7 +70,8 @@ func start(t *testing.T, s *record.Session) {
 	}
 }
 
-// files are the names of all files beside a logger's archive, and the text of those that are text. The base name is BASE.
+// files are the names of all files beside a logger's archive, and the text of those that are text.
+// The base name is BASE.
 func files(t *testing.T, s *record.Session, l *record.Logger) map[string]string {
 	t.Helper()
 	dir := filepath.Dir(l.Archive())

@@ -17,9 +17,11 @@ import (
 	"github.com/pcp-go/pcp/internal/filesys"
 )
 
-// A Compressor compresses files. What it has made is unpacked and compared with the file before that is removed.
+// A Compressor compresses files. What it has made is unpacked and compared with the file before
+// that is removed.
 type Compressor struct {
-	// Suffix is what the names of compressed files have: one of those that package archive and PCP can read, such as ".gz".
+	// Suffix is what the names of compressed files have: one of those that package archive and PCP
+	// can read, such as ".gz".
 	Suffix string
 	// Compress writes what it has read, compressed.
 	Compress func(ctx context.Context, w io.Writer, r io.Reader) error
@@ -37,7 +39,8 @@ func Gzip(level int) *Compressor {
 	}}
 }
 
-// Command compresses with a command that reads standard input and writes standard output, such as zstd with the suffix ".zst".
+// Command compresses with a command that reads standard input and writes standard output, such as
+// zstd with the suffix ".zst".
 func Command(suffix string, argv ...string) *Compressor {
 	return &Compressor{suffix, func(ctx context.Context, w io.Writer, r io.Reader) error {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -109,7 +112,8 @@ func (m *maintainer) compressFile(ctx context.Context, f file) error {
 	return nil
 }
 
-// recoverCompressed removes files of which there are compressed ones, too, after a look into these. It goes on after those that differ.
+// recoverCompressed removes files of which there are compressed ones, too, after a look into these.
+// It goes on after those that differ.
 func (m *maintainer) recoverCompressed(ctx context.Context) error {
 	groups, err := scan(m.dir)
 	if err != nil {

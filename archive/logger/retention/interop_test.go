@@ -17,7 +17,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropDaily compares what is there after pmlogger_daily and after Maintain, and checks archives of ours with pmlogcheck.
+// TestInteropDaily compares what is there after pmlogger_daily and after Maintain, and checks
+// archives of ours with pmlogcheck.
 func TestInteropDaily(t *testing.T) {
 	pcptest.Need(t, "pmlogger_daily", "pmlogcheck", "pmdumplog", "xz")
 	if os.Getuid() != 0 {
@@ -74,7 +75,8 @@ func TestInteropDaily(t *testing.T) {
 	}
 }
 
-// TestInteropRecord checks the archives of days with C's tools: pmlogextract needs no mark between them.
+// TestInteropRecord checks the archives of days with C's tools: pmlogextract needs no mark between
+// them.
 func TestInteropRecord(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "pmlogextract", "pmdumplog")
 	dir := t.TempDir()

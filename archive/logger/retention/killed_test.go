@@ -42,7 +42,8 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// maintainUntil maintains a directory in another process until a step, and reports whether there was one.
+// maintainUntil maintains a directory in another process until a step, and reports whether there
+// was one.
 func maintainUntil(t *testing.T, dir string, step int) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
@@ -57,7 +58,8 @@ func maintainUntil(t *testing.T, dir string, step int) bool {
 	return false
 }
 
-// TestKilled kills a maintainer at each step, and the one that comes after it, too: no record is missing, and the end is the same.
+// TestKilled kills a maintainer at each step, and the one that comes after it, too: no record is
+// missing, and the end is the same.
 func TestKilled(t *testing.T) {
 	prepared := func() string {
 		dir := t.TempDir()

@@ -21,9 +21,10 @@ type maintainer struct {
 // workName is the name of the directory in the directory in which archives are made.
 const workName = ".retention"
 
-// Maintain does once what the options say, in this order: it completes what a Maintain that crashed has left undone, removes archives
-// by age, merges those of each past day, compresses, and removes archives for MaxBytes. What fails for an archive is an error in the
-// end, and others go on, unless the context ends. If somebody else is at it, the error is [ErrLocked].
+// Maintain does once what the options say, in this order: it completes what a Maintain that crashed
+// has left undone, removes archives by age, merges those of each past day, compresses, and removes
+// archives for MaxBytes. What fails for an archive is an error in the end, and others go on, unless
+// the context ends. If somebody else is at it, the error is [ErrLocked].
 func Maintain(ctx context.Context, dir string, o Options) (err error) {
 	o.complete()
 	var errs []error
@@ -125,14 +126,16 @@ func (m *maintainer) remove(g *group) error {
 	return nil
 }
 
-// afterMidnight is how long after midnight Run maintains, as PCP does: the logger has begun another archive by then.
+// afterMidnight is how long after midnight Run maintains, as PCP does: the logger has begun another
+// archive by then.
 const afterMidnight = 10 * time.Minute
 
 // retryLocked is how long Run waits for somebody else who maintains the directory.
 const retryLocked = 10 * time.Minute
 
-// Run maintains a directory at once, and then each day ten minutes after midnight, until the context ends, whose cause it returns. If
-// somebody else is at it, it tries again ten minutes later. Errors of Maintain are logged. Options.Now is not used.
+// Run maintains a directory at once, and then each day ten minutes after midnight, until the
+// context ends, whose cause it returns. If somebody else is at it, it tries again ten minutes
+// later. Errors of Maintain are logged. Options.Now is not used.
 func Run(ctx context.Context, dir string, o Options) error {
 	o.complete()
 	for {

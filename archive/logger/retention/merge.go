@@ -17,9 +17,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// What the archives of a day become is made in a directory DAY.new, with the names of the files that it replaces in the file
-// "inputs". When all of it is on the disk, the directory becomes DAY.done with one rename: from then on
-// the exchange is completed, by the next Maintain if need be, and can be repeated.
+// What the archives of a day become is made in a directory DAY.new, with the names of the files
+// that it replaces in the file "inputs". When all of it is on the disk, the directory becomes
+// DAY.done with one rename: from then on the exchange is completed, by the next Maintain if need
+// be, and can be repeated.
 const (
 	newSuffix  = ".new"
 	doneSuffix = ".done"
@@ -185,8 +186,9 @@ func (m *maintainer) fill(ctx context.Context, stage, day string, inputs []*grou
 // errNotMerged is the error if Options.Merge has made nothing without saying so.
 var errNotMerged = errors.New("there is no archive of them")
 
-// readable checks that the records of an archive can be read to the end. Programs that merge stop before damage and go on with the next
-// archive: what comes after it would be gone. Only the last record may be incomplete, as a logger that was killed leaves it.
+// readable checks that the records of an archive can be read to the end. Programs that merge stop
+// before damage and go on with the next archive: what comes after it would be gone. Only the last
+// record may be incomplete, as a logger that was killed leaves it.
 func readable(ctx context.Context, base string) error {
 	set, err := archive.Open(ctx, base)
 	if errors.Is(err, pdu.ErrNoData) {
@@ -212,8 +214,8 @@ func readable(ctx context.Context, base string) error {
 	return nil
 }
 
-// exchange puts the files of a directory in the place of those that its list names, and removes it. The metadata, without which there
-// is no archive, comes last and goes first.
+// exchange puts the files of a directory in the place of those that its list names, and removes it.
+// The metadata, without which there is no archive, comes last and goes first.
 func (m *maintainer) exchange(done string) error {
 	list, err := os.ReadFile(filepath.Join(done, inputsName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,8 @@ import (
 
 const dayLayout = "20060102"
 
-// NextDay is the next midnight after a time, where it is, or what comes in the place of one that is skipped: when a logger begins another archive.
+// NextDay is the next midnight after a time, where it is, or what comes in the place of one that is
+// skipped: when a logger begins another archive.
 func NextDay(t time.Time) time.Time {
 	y, m, d := t.Date()
 	next := time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
@@ -29,8 +30,9 @@ func NextDay(t time.Time) time.Time {
 // mostNumbers is how many archives can begin in the same minute.
 const mostNumbers = 100
 
-// Base is the path of the base name for an archive that begins at a time, in its zone: YYYYMMDD.HH.MM in the directory, with -00 and up
-// after it if there is such an archive already. If there are a hundred, the error is fs.ErrExist.
+// Base is the path of the base name for an archive that begins at a time, in its zone:
+// YYYYMMDD.HH.MM in the directory, with -00 and up after it if there is such an archive already. If
+// there are a hundred, the error is fs.ErrExist.
 func Base(dir string, t time.Time) (string, error) {
 	groups, err := scan(dir)
 	if err != nil {
@@ -143,7 +145,8 @@ func (g *group) add(f file) {
 	}
 }
 
-// twice is the name of a file of which there are several, with and without a suffix of compression; "" if there is none.
+// twice is the name of a file of which there are several, with and without a suffix of compression;
+// "" if there is none.
 func (g *group) twice() string {
 	seen := map[string]bool{}
 	for _, f := range g.files {

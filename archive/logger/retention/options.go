@@ -11,28 +11,34 @@ import (
 
 // Options say what to do in a directory. The zero Options merge, compress and remove nothing.
 type Options struct {
-	// Merge makes the archives with the base names inputs, in the order of time, into one with the base name output: see
-	// archive/logextract. It leaves the inputs alone, and no output behind if it fails. With nil, archives of a day stay as they are; so
-	// they do if one of them has damage, other than that the end of its last record is missing, as Merge could lose what comes after it.
+	// Merge makes the archives with the base names inputs, in the order of time, into one with the
+	// base name output: see archive/logextract. It leaves the inputs alone, and no output behind if
+	// it fails. With nil, archives of a day stay as they are; so they do if one of them has damage,
+	// other than that the end of its last record is missing, as Merge could lose what comes after
+	// it.
 	Merge func(ctx context.Context, inputs []string, output string) error
-	// Rewrite is called for each archive before it is merged, which it may mend or change: see archive.RepairOptions and
-	// archive/logrewrite. It may be called again for an archive if the merge was not completed. If it fails, the archives of the day
-	// stay as they are. Nil does nothing.
+	// Rewrite is called for each archive before it is merged, which it may mend or change: see
+	// archive.RepairOptions and archive/logrewrite. It may be called again for an archive if the
+	// merge was not completed. If it fails, the archives of the day stay as they are. Nil does
+	// nothing.
 	Rewrite func(ctx context.Context, base string) error
 
-	// Compress compresses volumes and metadata of the archives of past days, and not their indexes, which are small and
-	// sought in. Nil does not.
+	// Compress compresses volumes and metadata of the archives of past days, and not their indexes,
+	// which are small and sought in. Nil does not.
 	Compress *Compressor
-	// CompressAfter is how long ago an archive must have been changed last to be compressed; 0 means at any time.
+	// CompressAfter is how long ago an archive must have been changed last to be compressed; 0
+	// means at any time.
 	CompressAfter time.Duration
 
 	// Keep is how long archives are kept after they have been changed last. 0 means for ever.
 	Keep time.Duration
-	// MaxBytes is how many bytes all archives together may have: the oldest ones that exceed it are removed. 0 means no limit.
+	// MaxBytes is how many bytes all archives together may have: the oldest ones that exceed it are
+	// removed. 0 means no limit.
 	MaxBytes int64
 
-	// Writing reports whether an archive, by its base name in the directory, is being written: it is not touched. Nil means that
-	// the latest archive up to today is, by its name, and those of days to come are left alone, too.
+	// Writing reports whether an archive, by its base name in the directory, is being written: it
+	// is not touched. Nil means that the latest archive up to today is, by its name, and those of
+	// days to come are left alone, too.
 	Writing func(base string) bool
 	// Location is where days begin at midnight; nil means time.Local. It should be the logger's.
 	Location *time.Location
@@ -42,7 +48,8 @@ type Options struct {
 	DryRun bool
 	// Did, if not nil, is called after each action.
 	Did func(Action)
-	// Begun, if not nil, is called by Record with the logger of each archive before it runs: for its Status, or a server of pmlc(1).
+	// Begun, if not nil, is called by Record with the logger of each archive before it runs: for
+	// its Status, or a server of pmlc(1).
 	Begun func(*logger.Logger)
 	// Logger is for the errors of Run. Nil means slog.Default().
 	Logger *slog.Logger

@@ -24,16 +24,19 @@ type recorder struct {
 	ended   logger.EndReason       // of the last logger
 }
 
-// Record records src into archives of a directory, a new one from each midnight on, and maintains the directory beside, as [Run] does.
-// Where one archive ends the next one begins at once, and with all that the configuration says, so that they become one without a mark
-// in between, unless something has happened to the collector. While that is lost another archive waits until it is there again. When
-// metrics have changed, or the collector's host has another name, which end a logger, another archive begins, too.
+// Record records src into archives of a directory, a new one from each midnight on, and maintains
+// the directory beside, as [Run] does. Where one archive ends the next one begins at once, and with
+// all that the configuration says, so that they become one without a mark in between, unless
+// something has happened to the collector. While that is lost another archive waits until it is
+// there again. When metrics have changed, or the collector's host has another name, which end a
+// logger, another archive begins, too.
 //
-// It ends as [logger.Run] does: with ctx, at the ends of lo, of which EndBytes and EndRecords count for each archive, or with an error of
-// the first archive's New, or of a file. lo.Base is not used. After the first archive, one that has nothing to record lingers. What
-// pmlc(1) has changed is lost at midnight. Record makes a missing directory. The error wraps
-// [ErrLocked] and names the process if another Record records into the directory. The counterpart
-// of pmlogger(1) with pmlogger_daily(1) and pmlogger_check(1).
+// It ends as [logger.Run] does: with ctx, at the ends of lo, of which EndBytes and EndRecords count
+// for each archive, or with an error of the first archive's New, or of a file. lo.Base is not used.
+// After the first archive, one that has nothing to record lingers. What pmlc(1) has changed is lost
+// at midnight. Record makes a missing directory. The error wraps [ErrLocked] and names the process
+// if another Record records into the directory. The counterpart of pmlogger(1) with
+// pmlogger_daily(1) and pmlogger_check(1).
 func Record(ctx context.Context, src *pmapi.Context, dir string, lo logger.Options, o Options) error {
 	o.complete()
 	if err := os.MkdirAll(dir, 0o775); err != nil {
@@ -127,7 +130,8 @@ func (r *recorder) next(ctx context.Context) (*logger.Logger, error) {
 	return l, err
 }
 
-// retry is how long it takes until another archive is tried that could not begin, or one that is not due by the time of day begins.
+// retry is how long it takes until another archive is tried that could not begin, or one that is
+// not due by the time of day begins.
 const retry = time.Second
 
 // run runs a logger, and reports whether another one comes after it.
@@ -146,7 +150,8 @@ func (r *recorder) run(ctx context.Context, l *logger.Logger) (again bool, err e
 	return wait(ctx, retry), nil // so that a collector that changes all the time does not make archives all the time
 }
 
-// another prepares the archive after that of a logger, when there is a collector. It is nil if the time is over before that.
+// another prepares the archive after that of a logger, when there is a collector. It is nil if the
+// time is over before that.
 func (r *recorder) another(ctx context.Context, last *logger.Logger) (*logger.Logger, error) {
 	status := last.Status()
 	for lost := !status.Connected; ; {

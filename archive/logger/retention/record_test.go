@@ -26,7 +26,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A recording is a Record of a made-up source in a bubble of testing/synctest, where days pass at once.
+// A recording is a Record of a made-up source in a bubble of testing/synctest, where days pass at
+// once.
 type recording struct {
 	t      *testing.T
 	src    *pmapitest.Source
@@ -205,7 +206,8 @@ func packed(base string) []string { return names(base, ".0.gz", ".index", ".meta
 
 var dailyOptions = retention.Options{Merge: logextract.Options{}.Run, Compress: retention.Gzip(gzip.BestSpeed), Keep: 47 * time.Hour}
 
-// Days pass: each has its archive, that of a past one is compressed, an old one is removed, and no record is missing.
+// Days pass: each has its archive, that of a past one is compressed, an old one is removed, and no
+// record is missing.
 func TestRecord(t *testing.T) {
 	dir, kept := t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -243,7 +245,8 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// A collector that is lost at midnight begins another day when it is there again, and the past one is completed in time.
+// A collector that is lost at midnight begins another day when it is there again, and the past one
+// is completed in time.
 func TestRecordLost(t *testing.T) {
 	for name, lost := range map[string]string{"before midnight": "22 23:50:10", "at midnight": "22 23:59:59"} {
 		t.Run(name, func(t *testing.T) {
@@ -325,7 +328,8 @@ func TestRecordHostname(t *testing.T) {
 	})
 }
 
-// After a crash of everything but the collector, what was recorded is put in order, and the day goes on.
+// After a crash of everything but the collector, what was recorded is put in order, and the day
+// goes on.
 func TestRecordAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -32,7 +32,8 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // recordsEach is how many records an archive of record has.
 const recordsEach = 5
 
-// record makes an archive whose name says when it begins, and whose files were changed last an hour later.
+// record makes an archive whose name says when it begins, and whose files were changed last an hour
+// later.
 func record(t testing.TB, dir, base string) {
 	t.Helper()
 	start, err := time.Parse("20060102.15.04", base[:len("20060102.15.04")])
@@ -78,7 +79,8 @@ func list(t testing.TB, dir string) (names []string) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == ".retention/lock" || name == ".retention/recording" })
 }
 
-// times are those of the records that one can read in the archives of a directory, each archive by its name.
+// times are those of the records that one can read in the archives of a directory, each archive by
+// its name.
 func times(t testing.TB, dir string) map[time.Time]bool {
 	t.Helper()
 	found, err := archive.Options{}.Find(dir)
@@ -293,7 +295,8 @@ func TestMaintainFails(t *testing.T) {
 	}
 }
 
-// overwrite damages four bytes of a file, at an offset from its start, or from its end if it is negative.
+// overwrite damages four bytes of a file, at an offset from its start, or from its end if it is
+// negative.
 func overwrite(path string, off int64) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -520,7 +523,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// A file with a name for the future is not taken for what the logger writes, and what has another number for its name is left alone.
+// A file with a name for the future is not taken for what the logger writes, and what has another
+// number for its name is left alone.
 func TestOtherNames(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "20261122.00.10")

@@ -1,4 +1,5 @@
-// Package dso has the agents that the examples run in their own process where PCP loads a shared object.
+// Package dso has the agents that the examples run in their own process where PCP loads a shared
+// object.
 package dso
 
 import (
@@ -20,7 +21,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// Agents are the agents by the names of the initialisation routines that PCP's have. The domain 0 is the agent's own.
+// Agents are the agents by the names of the initialisation routines that PCP's have. The domain 0
+// is the agent's own.
 func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler, error) {
 	root := pmdaroot.NewClient(filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket"))
 	return map[string]func(domain pdu.Domain) (pmda.Handler, error){
@@ -69,7 +71,8 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 	}
 }
 
-// withHelp gives an agent the compiled help texts in dir; it keeps its own if there are none that can be read.
+// withHelp gives an agent the compiled help texts in dir; it keeps its own if there are none that
+// can be read.
 func withHelp(a *pmda.Agent, dir string) *pmda.Agent {
 	files := os.DirFS(dir)
 	if _, err := helptext.Read(files, "help"); err == nil {

@@ -16,13 +16,14 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Local has the agents of a tool's local contexts: those of pmcd's configuration that this package has. What they and the table
-// log goes to standard error, as from shared objects.
+// Local has the agents of a tool's local contexts: those of pmcd's configuration that this package
+// has. What they and the table log goes to standard error, as from shared objects.
 func Local(name string) tool.LocalAgents {
 	return &localAgents{name: name, table: sync.OnceValues(newTable)}
 }
 
-// localAgents reads the configuration when it is needed, since most tools are not used with local contexts.
+// localAgents reads the configuration when it is needed, since most tools are not used with local
+// contexts.
 type localAgents struct {
 	name  string
 	table func() (*localTable, error)

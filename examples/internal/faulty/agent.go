@@ -1,5 +1,6 @@
-// Package faulty is an agent with faulty metrics, for tests of tools: instances that their domain does not have, domains
-// that fail, values that contradict their descriptor, broken event arrays, empty texts, labels that override each other.
+// Package faulty is an agent with faulty metrics, for tests of tools: instances that their domain
+// does not have, domains that fail, values that contradict their descriptor, broken event arrays,
+// empty texts, labels that override each other.
 package faulty
 
 import (
@@ -16,7 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Start runs a collector with the agent on a port of the loopback interface, and ends it with the test. host is for -h.
+// Start runs a collector with the agent on a port of the loopback interface, and ends it with the
+// test. host is for -h.
 func Start(t testing.TB) (host string) {
 	t.Helper()
 	s := &collector.Server{Hostname: "odd.example.com", Labels: collector.ContextLabels{}}
@@ -115,7 +117,8 @@ func New() *Agent {
 	return a
 }
 
-// reset gives the metrics that keep what is stored their first values. Those of which the name says so have none.
+// reset gives the metrics that keep what is stored their first values. Those of which the name says
+// so have none.
 func (a *Agent) reset() {
 	a.kept = map[pdu.PMID]map[pdu.InstID]pdu.Atom{}
 	for i, m := range a.metrics {

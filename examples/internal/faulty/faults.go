@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Fault is a fault between a tool and its collector, which Start simulates. The zero value is none.
+// A Fault is a fault between a tool and its collector, which Start simulates. The zero value is
+// none.
 type Fault struct {
 	// Hidden are features of the collector that the tool does not see.
 	Hidden pdu.Features
@@ -21,8 +22,8 @@ type Fault struct {
 	Code pdu.Error
 }
 
-// Start runs a proxy of a collector, of which each connection has the fault. It ends with the test. host is the
-// proxy's address, for -h.
+// Start runs a proxy of a collector, of which each connection has the fault. It ends with the test.
+// host is the proxy's address, for -h.
 func (f Fault) Start(t testing.TB, collector string) (host string) {
 	t.Helper()
 	return pcptest.Serve(t, func(client net.Conn) { f.proxy(client, collector) })

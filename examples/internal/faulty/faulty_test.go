@@ -40,8 +40,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestFaults compares what PCP's tools and ours print when a request fails. Where ours need fewer requests than PCP's,
-// or make them in another order, the lines need only one of the kind.
+// TestFaults compares what PCP's tools and ours print when a request fails. Where ours need fewer
+// requests than PCP's, or make them in another order, the lines need only one of the kind.
 func TestFaults(t *testing.T) {
 	r := runner(t)
 	collector := Start(t)
@@ -96,7 +96,8 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// compareAt compares the tools on a line, which lacks the host. Before each run the agent has its first values.
+// compareAt compares the tools on a line, which lacks the host. Before each run the agent has its
+// first values.
 func compareAt(t *testing.T, r *toolcmp.Runner, collector, host, line string, what ...any) {
 	t.Helper()
 	args := strings.Fields(line)

@@ -1,5 +1,5 @@
-// Package fleetview lays out what the example fleet shows: the hosts of a pmapi.Fleet with the greatest values, and those that
-// have something wrong.
+// Package fleetview lays out what the example fleet shows: the hosts of a pmapi.Fleet with the
+// greatest values, and those that have something wrong.
 package fleetview
 
 import (
@@ -18,7 +18,8 @@ type Column struct {
 	Expr     string // of a derived metric, which has the name Metric; empty for another
 }
 
-// Defaults are the columns that are shown if none is chosen: the load, and the shares of CPUs and memory that are in use.
+// Defaults are the columns that are shown if none is chosen: the load, and the shares of CPUs and
+// memory that are in use.
 func Defaults() []Column {
 	return []Column{
 		{Label: "load", Metric: "kernel.all.load", Instance: "1 minute"},
@@ -59,7 +60,8 @@ func ParseExpr(text string, n int) (Column, error) {
 // Items are those of one host, one for each column.
 type Items []*pmapi.Item[float64]
 
-// NewFleet is a fleet that fetches columns, with the options of a Dialer, which gets their derived metrics.
+// NewFleet is a fleet that fetches columns, with the options of a Dialer, which gets their derived
+// metrics.
 func NewFleet(d *pmapi.Dialer, columns []Column) (*pmapi.Fleet[Items], error) {
 	if d.Derived == nil {
 		d.Derived = new(pmapi.Derived)

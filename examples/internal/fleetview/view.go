@@ -56,7 +56,8 @@ func NewSnapshot(tick *pmapi.FleetTick[Items], columns []Column) *Snapshot {
 	return s
 }
 
-// An Order is which hosts come first: those with the greatest values of a column, or with the least if it is reversed.
+// An Order is which hosts come first: those with the greatest values of a column, or with the least
+// if it is reversed.
 type Order struct {
 	Column  int
 	Reverse bool
@@ -207,7 +208,8 @@ func (h *host) trouble() string {
 	return tool.EscapeName(text)
 }
 
-// cause is the text of an error, or of several that were joined, without the operation and the host.
+// cause is the text of an error, or of several that were joined, without the operation and the
+// host.
 func cause(err error) string {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []string

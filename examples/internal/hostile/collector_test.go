@@ -18,8 +18,8 @@ var (
 	inDom    = pdu.MakeInDom(60, 1)
 )
 
-// A collector has one metric, with the instances 0 and 1. replies has replies in place of those that it would send; a
-// function gets the body of the request and returns bytes, headers included.
+// A collector has one metric, with the instances 0 and 1. replies has replies in place of those
+// that it would send; a function gets the body of the request and returns bytes, headers included.
 type collector struct {
 	desc    pdu.Desc // the zero Desc stands for a metric of TypeU32 with instances
 	name    string   // of the metric; empty means metricName

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Names, texts, labels and values of a collector that would control the terminal are printed escaped, and a name stays on
-// its line.
+// Names, texts, labels and values of a collector that would control the terminal are printed
+// escaped, and a name stays on its line.
 func TestEscaped(t *testing.T) {
 	const attack = "a\x1b]0;owned\a\x9b31m\u009b1m\r\x7f\x00"
 	const escaped = `a\x1b]0;owned\x07\x9b31m\u009b1m\x0d\x7f`

@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A tool says why it does not accept a reply: how long it is, what the limit is, and how to raise it.
+// A tool says why it does not accept a reply: how long it is, what the limit is, and how to raise
+// it.
 func TestLimits(t *testing.T) {
 	const millions = 4_300_000
 	replying := func(kind pdu.Kind, reply func(b []byte) []byte) func([]byte) []byte {

@@ -181,8 +181,8 @@ func labels(json string) []byte {
 	return frame(pdu.KindLabel, b)
 }
 
-// peakRSS runs a tool, with its output to out, and returns the most memory that it had. What wait(2) says of it would include the
-// test's own, from before the tool was executed.
+// peakRSS runs a tool, with its output to out, and returns the most memory that it had. What
+// wait(2) says of it would include the test's own, from before the tool was executed.
 func peakRSS(t *testing.T, env []string, out io.Writer, argv ...string) (bytes int) {
 	t.Helper()
 	program := pcptest.Build(t, "./examples/"+argv[0])

@@ -28,7 +28,8 @@ func In(dir, name string) string {
 	return InPath(path)
 }
 
-// InPath is the path of a program in a directory of the environment's PATH, or "" if it is not there.
+// InPath is the path of a program in a directory of the environment's PATH, or "" if it is not
+// there.
 func InPath(name string) string {
 	path, err := exec.LookPath(name)
 	if err != nil {

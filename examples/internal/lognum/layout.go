@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A layout is what a record has. Mostly, another record of the same metrics differs in its values alone; then these are all
-// that is decoded, and nothing else has to be checked again.
+// A layout is what a record has. Mostly, another record of the same metrics differs in its values
+// alone; then these are all that is decoded, and nothing else has to be checked again.
 type layout[M any] struct {
 	start   int  // of the sets
 	length  int  // of the record
@@ -103,7 +103,8 @@ func (l *layout[M]) addValues(set *Set[M], values pdu.ValueSet, raw []byte, at i
 	}
 }
 
-// refill decodes the numbers of a record, and reports whether all else in it is as in the one before.
+// refill decodes the numbers of a record, and reports whether all else in it is as in the one
+// before.
 func (l *layout[M]) refill(raw []byte) bool {
 	if !l.same || len(raw) != l.length {
 		return false
@@ -200,7 +201,8 @@ func number64(t pdu.Type, bits uint64) float64 {
 	return math.Float64frombits(bits)
 }
 
-// oddNumber is the number in a value that is encoded in an unusual way. It must be of the metric's type.
+// oddNumber is the number in a value that is encoded in an unusual way. It must be of the metric's
+// type.
 func oddNumber(s pdu.ValueSet, i int, t pdu.Type) (float64, pdu.Error) {
 	a := s.Atom(i, t)
 	if a.Type != t {

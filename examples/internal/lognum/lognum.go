@@ -1,5 +1,6 @@
-// Package lognum reads the numbers in the records of an archive, each with the series that it is of: that of a metric without
-// instances, or of one of its instances. It is for commands that look at all numbers of an archive.
+// Package lognum reads the numbers in the records of an archive, each with the series that it is
+// of: that of a metric without instances, or of one of its instances. It is for commands that look
+// at all numbers of an archive.
 package lognum
 
 import (
@@ -9,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Reader reads the numbers of records, for a command that keeps an M for each metric. One goroutine at a time.
+// A Reader reads the numbers of records, for a command that keeps an M for each metric. One
+// goroutine at a time.
 type Reader[M any] struct {
 	meta    *archive.Metadata
 	metrics map[pdu.PMID]*Metric[M]
@@ -71,8 +73,8 @@ func (r *Reader[M]) add(id pdu.PMID) *Metric[M] {
 	return m
 }
 
-// Read reads the record that a cursor has read last; a mark has no sets. They are valid until the next call. A malformed record is an error of
-// Cursor.Result.
+// Read reads the record that a cursor has read last; a mark has no sets. They are valid until the
+// next call. A malformed record is an error of Cursor.Result.
 func (r *Reader[M]) Read(c *archive.Cursor) ([]Set[M], error) {
 	if c.Mark() {
 		_, err := c.Result()

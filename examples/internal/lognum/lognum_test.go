@@ -31,8 +31,8 @@ func load(t *testing.T, base string) fstest.MapFS {
 	return files
 }
 
-// read reads all records and compares them with what package archive makes of them. It returns how many records were like
-// one before.
+// read reads all records and compares them with what package archive makes of them. It returns how
+// many records were like one before.
 func read(t *testing.T, files fstest.MapFS) (same int) {
 	t.Helper()
 	set, err := archive.Options{FS: files}.Open(t.Context(), "a")

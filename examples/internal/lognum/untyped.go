@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Untyped is the value of 64 bits at an index of a set that is in a block without a type, as there are in old archives; ok is
-// false for all others. As PCP's tools it takes its bytes to be in the order of this computer; they are in that of the one
-// that wrote them.
+// Untyped is the value of 64 bits at an index of a set that is in a block without a type, as there
+// are in old archives; ok is false for all others. As PCP's tools it takes its bytes to be in the
+// order of this computer; they are in that of the one that wrote them.
 func Untyped(s pdu.ValueSet, i int, t pdu.Type) (a pdu.Atom, ok bool) {
 	if t != pdu.Type64 && t != pdu.TypeU64 && t != pdu.TypeDouble {
 		return a, false

@@ -12,8 +12,8 @@ const (
 	Nanos  = 9 // pmdumplog on archives of version 3
 )
 
-// A Clock prints times of day in one zone, such as 18:34:32.257504. It remembers the last second, since the times of
-// an archive come in order. One goroutine at a time.
+// A Clock prints times of day in one zone, such as 18:34:32.257504. It remembers the last second,
+// since the times of an archive come in order. One goroutine at a time.
 type Clock struct {
 	Location *time.Location
 	Digits   int // Millis, Micros or Nanos; what is beyond them is cut off

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// The widths of lines of filled text: none is as long as mostWidth, and lines as long as goalWidth are the best.
+// The widths of lines of filled text: none is as long as mostWidth, and lines as long as goalWidth
+// are the best.
 const (
 	mostWidth = 64
 	goalWidth = 59
 )
 
-// Fill breaks a text into lines at blanks, as fmt(1) of GNU does for a width of 64: so that what all lines cost is least, but the last.
-// A line costs the square of what it differs from the goal, half the square of what it differs from the next, and what lineCost says,
-// in tenths of columns.
+// Fill breaks a text into lines at blanks, as fmt(1) of GNU does for a width of 64: so that what
+// all lines cost is least, but the last. A line costs the square of what it differs from the goal,
+// half the square of what it differs from the next, and what lineCost says, in tenths of columns.
 func Fill(text string) (lines []string) {
 	var words []string // with the blanks before them
 	for rest := text; strings.Trim(rest, " ") != ""; {
@@ -57,8 +58,8 @@ func Fill(text string) (lines []string) {
 
 func blanksBefore(word string) int { return len(word) - len(strings.TrimLeft(word, " ")) }
 
-// lineCost is what a line costs that begins with a word, whatever its width. Lines begin well after punctuation and with
-// parentheses, and not well with the last word.
+// lineCost is what a line costs that begins with a word, whatever its width. Lines begin well after
+// punctuation and with parentheses, and not well with the last word.
 func lineCost(words []string, from int) int {
 	const line, bonus, orphan = 70 * 70, 40 * 40, 150 * 150
 	word := strings.TrimLeft(words[from], " ")

@@ -1,4 +1,5 @@
-// Package pcpsummary prints what "pcp summary" does: which PCP a host runs, or an archive is of, and on what hardware.
+// Package pcpsummary prints what "pcp summary" does: which PCP a host runs, or an archive is of,
+// and on what hardware.
 package pcpsummary
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// Run prints the summary of the source that the environment and the arguments name, and returns the exit status.
+// Run prints the summary of the source that the environment and the arguments name, and returns the
+// exit status.
 func Run(args []string) (status int) {
 	own := &tool.Command{Name: "pcp-summary", Synopsis: "[options]", InOrder: true, NoEnvironment: true}
 	engines := false
@@ -105,7 +107,8 @@ func open(ctx context.Context, c *tool.Command) (*summary, error) {
 	return s, nil
 }
 
-// hasLabel reports whether PCP's command, which asks pmdumplog -z for it, knows the label of an archive.
+// hasLabel reports whether PCP's command, which asks pmdumplog -z for it, knows the label of an
+// archive.
 func hasLabel(name string) bool {
 	info, err := os.Stat(name)
 	_, zone := os.LookupEnv("PCP_TIMEZONE") // does not go with -z

@@ -94,7 +94,8 @@ func (s *summary) hardware() string {
 	return strings.Join(parts, " ")
 }
 
-// collector is the version of pmcd, and how many agents and clients it has, without the one that asks.
+// collector is the version of pmcd, and how many agents and clients it has, without the one that
+// asks.
 func (s *summary) collector() string {
 	version, build := cmp.Or(s.text("pmcd.version"), "unknown"), s.text("pmcd.build")
 	if build != "" {
@@ -140,8 +141,8 @@ type program struct {
 	host, file string // that it works for, and its archive or log
 }
 
-// programs are the programs of which two metrics have values: the host, and a file. The primary one has two instances, of which
-// that with the number 0 is left out.
+// programs are the programs of which two metrics have values: the host, and a file. The primary one
+// has two instances, of which that with the number 0 is left out.
 func (s *summary) programs(hosts, files string) (list []program, primary string) {
 	primary = "0" // which PCP's command has for none
 	for _, f := range s.values[files] {

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// An Error is an error of the client library, which these tools print on standard output, with its arguments. They end with status
-// 0 then.
+// An Error is an error of the client library, which these tools print on standard output, with its
+// arguments. They end with status 0 then.
 type Error struct {
 	Err  error
 	Args []string
@@ -45,8 +45,8 @@ func List(words []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// Open opens the source that the command line names and sets the times. Archives are read at an interval from the origin on, or
-// record by record.
+// Open opens the source that the command line names and sets the times. Archives are read at an
+// interval from the origin on, or record by record.
 func Open(ctx context.Context, c *tool.Command, mode pmapi.Mode, interval time.Duration) (*pmapi.Context, error) {
 	kind, name := c.Source()
 	pc, err := c.OpenSource(ctx, kind, name)
@@ -71,7 +71,8 @@ func Open(ctx context.Context, c *tool.Command, mode pmapi.Mode, interval time.D
 	return pc, nil
 }
 
-// Lookup looks up metrics, and their descriptors. The error has the names of those that the source does not know.
+// Lookup looks up metrics, and their descriptors. The error has the names of those that the source
+// does not know.
 func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID, []pdu.Desc, error) {
 	ids, err := pc.Lookup(ctx, names)
 	var unknown []string
@@ -150,8 +151,8 @@ func (m *Metrics) fetch(ctx context.Context, pc *pmapi.Context, r *pdu.Result) e
 	return nil
 }
 
-// Report prints an error of a tool and returns its exit status: 0 for one of the client library, as these tools end, and usage for
-// others.
+// Report prints an error of a tool and returns its exit status: 0 for one of the client library, as
+// these tools end, and usage for others.
 func Report(out io.Writer, c *tool.Command, err error, usage int) (status int) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		fmt.Fprintf(out, "%s: %s\n", c.Name, tool.Escape(e.Error()))

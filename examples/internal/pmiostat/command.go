@@ -162,7 +162,8 @@ func (c *command) check(pc *pmapi.Context) string {
 	return ""
 }
 
-// print prints samples until the end of the archive, as many as -s says, or those before the time of -T.
+// print prints samples until the end of the archive, as many as -s says, or those before the time
+// of -T.
 func (r *report) print(ctx context.Context, interval time.Duration) error {
 	for n := 0; ; n++ {
 		if err := r.fetch(ctx); err != nil {

@@ -145,7 +145,8 @@ func convert(v float64, from, to pdu.Units) (float64, error) {
 	return pdu.As[float64](a)
 }
 
-// instanceName is the name of a device, "" if it has none. The devices of a domain are asked for once a sample.
+// instanceName is the name of a device, "" if it has none. The devices of a domain are asked for
+// once a sample.
 func (r *report) instanceName(ctx context.Context, known map[pdu.InDom]tool.InstanceNames, d pdu.InDom, inst pdu.InstID) (string, error) {
 	names, ok := known[d]
 	if !ok {
@@ -163,7 +164,8 @@ func (r *report) instanceName(ctx context.Context, known map[pdu.InDom]tool.Inst
 // headingPeriod is how many samples there are below a heading.
 const headingPeriod = 23
 
-// printSample prints how the latest sample differs from the one before. As in PCP's tool a device that lacks a value ends it.
+// printSample prints how the latest sample differs from the one before. As in PCP's tool a device
+// that lacks a value ends it.
 func (r *report) printSample() {
 	if r.count%headingPeriod == 0 && !r.noHeadings {
 		r.printHeading()
@@ -265,7 +267,8 @@ func (r *report) row(device string) (row *[columnCount]float64, ok bool) {
 
 const columnCount = 12
 
-// columns are the columns after the name: the width is that of the heading at least, and grows with the precision.
+// columns are the columns after the name: the width is that of the heading at least, and grows with
+// the precision.
 var columns = [columnCount]struct {
 	heading         string
 	wider, decimals int // than the precision

@@ -41,8 +41,8 @@ const (
 	errNoPerm  = pdu.Error(-1)   // EPERM
 )
 
-// Connect connects to the logger that the command line names: that with a PID or a port, or the primary one, or that at the
-// socket of Host.
+// Connect connects to the logger that the command line names: that with a PID or a port, or the
+// primary one, or that at the socket of Host.
 func (s *Shell) Connect(ctx context.Context, pid, port int, primary bool) {
 	id := loggerID{kind: byPID, pid: pid, port: port}
 	switch {
@@ -67,8 +67,8 @@ func (s *Shell) disconnect() {
 	s.client, s.metrics = nil, nil
 }
 
-// connect connects to a logger in place of the one that there may be, and reports why it cannot, or, for the command line, that it has.
-// An empty host is the default.
+// connect connects to a logger in place of the one that there may be, and reports why it cannot,
+// or, for the command line, that it has. An empty host is the default.
 func (s *Shell) connect(ctx context.Context, id loggerID, host string, verbose bool) {
 	s.disconnect()
 	given := host != ""
@@ -126,7 +126,8 @@ func connectError(err error) string {
 	}
 }
 
-// isLost reports whether an error is that of a logger that has gone, or does not speak the protocol.
+// isLost reports whether an error is that of a logger that has gone, or does not speak the
+// protocol.
 func isLost(err error) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrEOF, pdu.ErrIPC, pdu.ErrTooBig, -104, -32: // ECONNRESET, EPIPE
@@ -396,7 +397,8 @@ func (s *Shell) printProcesses(host string, list []pmlc.Process) {
 	s.printf("\n")
 }
 
-// openCollector opens a context on the collector of the connected logger, for names and instances, and reports why it cannot.
+// openCollector opens a context on the collector of the connected logger, for names and instances,
+// and reports why it cannot.
 func (s *Shell) openCollector(ctx context.Context) bool {
 	if s.metrics != nil {
 		return true
@@ -441,7 +443,8 @@ func (s *Shell) qa(ctx context.Context, n int) {
 	}
 }
 
-// failed reports the failure of a request. What the logger says comes after prefix. Otherwise the connection is closed.
+// failed reports the failure of a request. What the logger says comes after prefix. Otherwise the
+// connection is closed.
 func (s *Shell) failed(prefix string, err error) {
 	if e, ok := err.(pdu.Error); ok {
 		if e != pdu.ErrIPC {

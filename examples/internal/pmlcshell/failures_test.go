@@ -52,8 +52,8 @@ const (
 	colour = 29<<22 | 5
 )
 
-// A failure is a logger that sends a greeting, and a reply to each request; "close" closes the connection. It does not
-// read on after the last reply.
+// A failure is a logger that sends a greeting, and a reply to each request; "close" closes the
+// connection. It does not read on after the last reply.
 type failure struct {
 	name, greeting string
 	replies        []string
@@ -163,7 +163,8 @@ func TestInteropFailures(t *testing.T) {
 	}
 }
 
-// TestInteropRemote compares what C's pmlc and ours find out about the loggers of another host: 0.0.0.0, for which they ask its collector.
+// TestInteropRemote compares what C's pmlc and ours find out about the loggers of another host:
+// 0.0.0.0, for which they ask its collector.
 func TestInteropRemote(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "pmcd", "pmlc", "pmlogger")

@@ -178,7 +178,8 @@ func (r running) transcript(t *testing.T, client, script string, args ...string)
 	return unmask.Replace(out) + fmt.Sprintf("exit status %d\n", status)
 }
 
-// TestInteropTranscripts compares what C's pmlc and ours print of scripts, with C's pmlogger and ours.
+// TestInteropTranscripts compares what C's pmlc and ours print of scripts, with C's pmlogger and
+// ours.
 func TestInteropTranscripts(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "pmcd", "pmlogger", "pmlc")

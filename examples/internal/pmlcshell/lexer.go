@@ -32,11 +32,13 @@ func (t token) is(text string) bool {
 	return (t.kind == tokenWord || t.kind == tokenPunct) && t.text == text
 }
 
-// isName reports whether a word can be the name of a metric or an instance. With a "-" it is that of a host.
+// isName reports whether a word can be the name of a metric or an instance. With a "-" it is that
+// of a host.
 func (t token) isName() bool { return t.kind == tokenWord && !strings.Contains(t.text, "-") }
 
-// A lexer splits the input into tokens, as the scanner of pmlc(1) does, which shows in the echo of the input, in
-// where errors are reported, and in what is read after them: to find the end of a token it reads ahead of it.
+// A lexer splits the input into tokens, as the scanner of pmlc(1) does, which shows in the echo of
+// the input, in where errors are reported, and in what is read after them: to find the end of a
+// token it reads ahead of it.
 type lexer struct {
 	in         *bufio.Reader
 	echo       io.Writer    // nil for none
@@ -72,7 +74,8 @@ func (l *lexer) read() (byte, bool) {
 	return c, true
 }
 
-// at is the character after n others that are not part of a token yet; ok is false at the end of the input.
+// at is the character after n others that are not part of a token yet; ok is false at the end of
+// the input.
 func (l *lexer) at(n int) (c byte, ok bool) {
 	for len(l.ahead) <= n {
 		c, ok := l.read()
@@ -158,7 +161,8 @@ func (l *lexer) word() token {
 	return token{kind: tokenWord, text: l.take(n)}
 }
 
-// number is a token of digits. As with strtol(3), one that is too long for 64 bits is the greatest, of which the low half is -1.
+// number is a token of digits. As with strtol(3), one that is too long for 64 bits is the greatest,
+// of which the low half is -1.
 func number(digits string) token {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
@@ -167,14 +171,16 @@ func number(digits string) token {
 	return token{kind: tokenNumber, text: digits, num: int32(n)}
 }
 
-// refuse reports a character that begins no token, and skips the rest of the line unless that has been read already.
+// refuse reports a character that begins no token, and skips the rest of the line unless that has
+// been read already.
 func (l *lexer) refuse() {
 	l.unexpected(l.take(1)[0])
 	l.refused = true
 	l.skipLine()
 }
 
-// skipLine reads up to the end of the line, and in braces up to the closing one before. What has been read ahead is not skipped.
+// skipLine reads up to the end of the line, and in braces up to the closing one before. What has
+// been read ahead is not skipped.
 func (l *lexer) skipLine() {
 	for l.braces && l.last != '}' {
 		if c, ok := l.read(); !ok {

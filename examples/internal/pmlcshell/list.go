@@ -55,7 +55,8 @@ func (l *metricList) add(ctx context.Context, name string) {
 	l.err = pdu.ErrPMID
 }
 
-// lookup finds the metrics of a name. Those that the agent does not know, or not here, are left out.
+// lookup finds the metrics of a name. Those that the agent does not know, or not here, are left
+// out.
 func (l *metricList) lookup(ctx context.Context, name string) error {
 	pc := l.Shell.metrics
 	names, err := pc.Traverse(ctx, name)
@@ -117,7 +118,8 @@ func (l *metricList) some() {
 	}
 }
 
-// addInstance adds an instance of a name to its metrics: the one called name, or if that is empty, with a number.
+// addInstance adds an instance of a name to its metrics: the one called name, or if that is empty,
+// with a number.
 func (l *metricList) addInstance(ctx context.Context, name string, number int32) {
 	if l.err != nil || len(l.spec) == 0 {
 		return

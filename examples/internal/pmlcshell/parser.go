@@ -448,7 +448,8 @@ func (p *parser) list(ctx context.Context, l *metricList) error {
 	}
 }
 
-// atName reports whether the next token is a name. Keywords are, in lists of metrics, unless the lexer has refused something.
+// atName reports whether the next token is a name. Keywords are, in lists of metrics, unless the
+// lexer has refused something.
 func (p *parser) atName() bool {
 	t := p.peek()
 	return t.isName() && !(p.lex.refused && isKeyword[t.text])

@@ -274,7 +274,8 @@ func stamp(t time.Time, loc *time.Location) string {
 	return t.In(loc).Format(tool.DateHighResStampLayout)
 }
 
-// newZone is the zone of a value of TZ. As with pmNewZone(3), three letters are a name alone, and the offset is 0.
+// newZone is the zone of a value of TZ. As with pmNewZone(3), three letters are a name alone, and
+// the offset is 0.
 func newZone(tz string) *time.Location {
 	if len(tz) == 3 {
 		tz += "+0"

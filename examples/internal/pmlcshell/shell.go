@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A Shell carries out commands that it reads. Its exported fields are set before the first method is called. One goroutine at
-// a time.
+// A Shell carries out commands that it reads. Its exported fields are set before the first method
+// is called. One goroutine at a time.
 type Shell struct {
 	In       io.Reader
 	Out, Err io.Writer // not buffered, so that the echo, the results and errors are in order

@@ -25,7 +25,8 @@ func offline(dir, script string) (*pmlcshell.Shell, *bytes.Buffer) {
 		}}, &out
 }
 
-// TestOffline compares with testdata/offline.txt, which C's pmlc prints of testdata/offline.pmlc with -e where there are no loggers.
+// TestOffline compares with testdata/offline.txt, which C's pmlc prints of testdata/offline.pmlc
+// with -e where there are no loggers.
 func TestOffline(t *testing.T) {
 	script, want := readFile(t, "testdata/offline.pmlc"), readFile(t, "testdata/offline.txt")
 	s, out := offline(t.TempDir(), script)

@@ -13,10 +13,12 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// maxBases is how many base names are tried of one with conversions of strftime(3), with -00, -01, … at the end.
+// maxBases is how many base names are tried of one with conversions of strftime(3), with -00, -01,
+// … at the end.
 const maxBases = 100
 
-// chooseBase chooses the base name of the archive. The notes are about those that cannot be had; err is about the last one.
+// chooseBase chooses the base name of the archive. The notes are about those that cannot be had;
+// err is about the last one.
 func chooseBase(format string, now time.Time) (base, notes string, err error) {
 	if !strings.Contains(format, "%") {
 		notes, err = tryBase(format)

@@ -21,7 +21,8 @@ type config struct {
 	err  error  // what is wrong with its syntax; what comes before that is in the Config
 }
 
-// findConfig is the path of a configuration: that of the option, or a file of the directory of PCP's configurations.
+// findConfig is the path of a configuration: that of the option, or a file of the directory of
+// PCP's configurations.
 func (p *program) findConfig() (path string, err error) {
 	name := p.opts.config
 	if name == "" {
@@ -42,7 +43,8 @@ func (p *program) configDir() string {
 	return filepath.Join(p.conf.Get("PCP_VAR_DIR"), "config", "pmlogger")
 }
 
-// readConfig reads the configuration. An error of the preprocessor ends it there, as with pmcpp(1), and is printed.
+// readConfig reads the configuration. An error of the preprocessor ends it there, as with pmcpp(1),
+// and is printed.
 func (p *program) readConfig(path string) (*config, error) {
 	fmt.Fprintf(p.w, "preprocessor cmd: %s -rs -I %s %s\n", filepath.Join(p.conf.Get("PCP_BINADM_DIR"), "pmcpp"), p.configDir(), path)
 	c := &config{Config: new(logconf.Config), name: path}
@@ -62,8 +64,8 @@ func (p *program) readConfig(path string) (*config, error) {
 	return c, nil
 }
 
-// preprocess is the configuration without directives, up to the first that is wrong. What logconf sees is the same text that pmlogger(1) gets
-// from pmcpp(1).
+// preprocess is the configuration without directives, up to the first that is wrong. What logconf
+// sees is the same text that pmlogger(1) gets from pmcpp(1).
 func (p *program) preprocess(name string, source io.Reader) string {
 	pp := pmcpp.Config{Open: openRegular, Dirs: []string{p.configDir()}, Shell: true, Restrict: true}.NewReader(name, source)
 	defer pp.Close()

@@ -138,8 +138,9 @@ func (p *program) execute() error {
 	return nil
 }
 
-// reexecArgs are the arguments of a logger that starts itself again: another note in the place of that of -m, before the last argument as with C's
-// program, unless that is the value of an option, where it would be lost.
+// reexecArgs are the arguments of a logger that starts itself again: another note in the place of
+// that of -m, before the last argument as with C's program, unless that is the value of an option,
+// where it would be lost.
 func reexecArgs(args []string, operand string) []string {
 	again := args[:1:1]
 	for i := 1; i < len(args); i++ {

@@ -18,7 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// daily is what the options say that C's program does not have: an archive for each day in a directory, which is kept in order.
+// daily is what the options say that C's program does not have: an archive for each day in a
+// directory, which is kept in order.
 type daily struct {
 	on       bool
 	given    string // the first option that means nothing without the others

@@ -167,8 +167,9 @@ func (o *options) setInterval(text string) error {
 	return nil
 }
 
-// defaultInterval is the interval of "default" in the configuration: that of -t, or the whole seconds of an environment variable, for which a text without
-// a number is 0, as for C's program. Nil leaves it to the logger.
+// defaultInterval is the interval of "default" in the configuration: that of -t, or the whole
+// seconds of an environment variable, for which a text without a number is 0, as for C's program.
+// Nil leaves it to the logger.
 func (o *options) defaultInterval() *time.Duration {
 	text, ok := os.LookupEnv("PMLOGGER_INTERVAL")
 	if o.interval != nil || !ok {
@@ -206,8 +207,8 @@ func (o *options) setDebug(text string) error {
 	return nil
 }
 
-// isDaemon reports whether the program runs as a service, which becomes another user: the primary logger, one that pmlogger_check has started,
-// and one that has started itself again.
+// isDaemon reports whether the program runs as a service, which becomes another user: the primary
+// logger, one that pmlogger_check has started, and one that has started itself again.
 func (o *options) isDaemon() bool {
 	return o.primary || o.user != "" || o.isRestarted()
 }

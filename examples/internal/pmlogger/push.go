@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// isURL reports whether the name of an archive is the URL of a receiver, as for pmlogger(1) of PCP 7.
+// isURL reports whether the name of an archive is the URL of a receiver, as for pmlogger(1) of PCP
+// 7.
 func isURL(base string) bool {
 	return strings.HasPrefix(base, "http://") || strings.HasPrefix(base, "https://") || strings.HasPrefix(base, "unix:")
 }
@@ -33,7 +34,8 @@ func mistakenURL(base string) string {
 // login is who pushes: a file, so that others do not see the password.
 type login struct{ user push.User }
 
-// options are a long one that cannot be abbreviated and is not in the usage message, which is that of C's program.
+// options are a long one that cannot be abbreviated and is not in the usage message, which is that
+// of C's program.
 func (l *login) options() []tool.Option {
 	return []tool.Option{{Long: "login", Arg: "FILE", Exact: true, Help: "name and password for an archive of a URL", Set: func(path string) error {
 		f, err := os.Open(path)

@@ -74,7 +74,8 @@ func (p *program) follow(ctx context.Context, wg *sync.WaitGroup) {
 	}
 }
 
-// announce tells others that the logger runs: in its map file, and the service manager. Remove takes it back.
+// announce tells others that the logger runs: in its map file, and the service manager. Remove
+// takes it back.
 func (p *program) announce() (remove func(), err error) {
 	dir := pmlc.MapDir(p.conf.Get("PCP_TMP_DIR"))
 	if p.opts.primary {
@@ -122,7 +123,8 @@ func (p *program) alonePrimary() error {
 	return errFailed
 }
 
-// otherPrimary is the process that runs as the primary logger, 0 if there is none, and the link that says so.
+// otherPrimary is the process that runs as the primary logger, 0 if there is none, and the link
+// that says so.
 func (p *program) otherPrimary() (pid int, link string) {
 	link = filepath.Join(pmlc.MapDir(p.conf.Get("PCP_TMP_DIR")), "primary")
 	to, err := os.Readlink(link)

@@ -15,7 +15,8 @@ import (
 	"github.com/pcp-go/pcp/archive/logger/record"
 )
 
-// A session is a recording session: the program that has started this one sends commands through a pipe.
+// A session is a recording session: the program that has started this one sends commands through a
+// pipe.
 type session struct {
 	w       io.Writer
 	control *record.Control
@@ -26,7 +27,8 @@ type session struct {
 	begun   time.Time
 }
 
-// A shownPipe is a pipe with commands that prints them, for the debug option appl2. Who reads it stops in a line that is too long.
+// A shownPipe is a pipe with commands that prints them, for the debug option appl2. Who reads it
+// stops in a line that is too long.
 type shownPipe struct {
 	r    io.Reader
 	w    io.Writer
@@ -119,7 +121,8 @@ func (s *session) howToEnd() string {
 	return fmt.Sprintf("At any time this pmlogger process may be terminated with the following command:\n  $ pmsignal -s TERM %d\n", os.Getpid())
 }
 
-// dialog shows a text and returns the answer. If the program for that fails, the text goes to the log.
+// dialog shows a text and returns the answer. If the program for that fails, the text goes to the
+// log.
 func (s *session) dialog(ctx context.Context, severity, text string, args ...string) (answer string, err error) {
 	f, err := os.CreateTemp(s.tmp, "msg")
 	if err == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A size is the argument of -s or -v: a number of records, of bytes, or a time. One that is too great to be meant is none.
+// A size is the argument of -s or -v: a number of records, of bytes, or a time. One that is too
+// great to be meant is none.
 type size struct {
 	records int
 	bytes   int64
@@ -24,7 +25,8 @@ var byteUnits = map[string]int64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30, "gbyte": 1 << 30, "gigabyte": 1 << 30, "gibibyte": 1 << 30,
 }
 
-// set sets a size. The last s of the argument counts for nothing, so that "2s" is two records; what says in the error what the size is of.
+// set sets a size. The last s of the argument counts for nothing, so that "2s" is two records; what
+// says in the error what the size is of.
 func (s *size) set(what string) func(string) error {
 	return func(text string) error {
 		if n := len(text) - 1; n > 0 && text[n]|0x20 == 's' {

@@ -112,8 +112,8 @@ func (c *chosen) remove() {
 	}
 }
 
-// presentation is how values of a metric are converted, what units they have then, and how they are formatted: bytes with a letter
-// for their size, counters as rates, those of time as percentages.
+// presentation is how values of a metric are converted, what units they have then, and how they are
+// formatted: bytes with a letter for their size, counters as rates, those of time as percentages.
 func presentation(d pdu.Desc) (scale, units string, format func(float64) string) {
 	u := d.Units
 	isRate := d.Sem == pdu.SemCounter
@@ -171,7 +171,8 @@ func (c *chosen) appendRow(rows []valueRow, instance, value string, err error) [
 	return append(rows, r)
 }
 
-// isInstance reports whether an instance is that which the user means: by its name, or by its name up to the first space.
+// isInstance reports whether an instance is that which the user means: by its name, or by its name
+// up to the first space.
 func isInstance(name, wanted string) bool {
 	first, _, _ := strings.Cut(name, " ")
 	return name == wanted || first == wanted

@@ -47,7 +47,8 @@ func size(v float64) string {
 	return scaled(v, 1024, "KMGTPEZ")
 }
 
-// scaled is a number with three digits or so, and the letter of the power of base that it is divided by.
+// scaled is a number with three digits or so, and the letter of the power of base that it is
+// divided by.
 func scaled(v, base float64, letters string) string {
 	i := -1
 	for i+1 < len(letters) && math.Abs(v) >= 999.5 {

@@ -17,7 +17,8 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// A host is a made-up host with two processors, two disks and an interface, for which each second is like the other.
+// A host is a made-up host with two processors, two disks and an interface, for which each second
+// is like the other.
 type host struct {
 	*pmapitest.Source
 	t *testing.T
@@ -127,7 +128,8 @@ eth0              1.0M      1.0K       800      12.0      1.00         0
 	}
 }
 
-// TestChosen shows metrics of the user's choice: those below a name, some instances, texts, and what does not exist.
+// TestChosen shows metrics of the user's choice: those below a name, some instances, texts, and
+// what does not exist.
 func TestChosen(t *testing.T) {
 	h := newHost(t)
 	pmapitest.Add(h.Source, pmapitest.Metric[pdu.Atom]{Name: "my.event", Type: pdu.TypeEvent})
@@ -164,7 +166,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestHeights: a view is as high as the screen, its lines no wider, and what does not fit is counted.
+// TestHeights: a view is as high as the screen, its lines no wider, and what does not fit is
+// counted.
 func TestHeights(t *testing.T) {
 	s := newHost(t).second()
 	s.tables[0].rows = nil

@@ -162,7 +162,8 @@ func (s *sampler) fetch(ctx context.Context) (*sample, error) {
 	return s.read(at), nil
 }
 
-// seek reads the sample of an archive at a time. That before it is read too, since counters have rates only then.
+// seek reads the sample of an archive at a time. That before it is read too, since counters have
+// rates only then.
 func (s *sampler) seek(ctx context.Context, at time.Time) (*sample, error) {
 	if err := s.pc.SetMode(ctx, pmapi.ModeInterp, at.Add(-s.interval), s.interval); err != nil {
 		return nil, err

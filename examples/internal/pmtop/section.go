@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A section is a part of the view: lines that are always there, and rows, of which as many are shown as there is room for.
+// A section is a part of the view: lines that are always there, and rows, of which as many are
+// shown as there is room for.
 type section struct {
 	title string
 	fixed []line
@@ -48,7 +49,8 @@ type part struct {
 	style style
 }
 
-// bar is a bar of a number of characters within brackets. Parts end at the character that their sum comes next to.
+// bar is a bar of a number of characters within brackets. Parts end at the character that their sum
+// comes next to.
 func bar(width int, parts ...part) line {
 	l := line{{text: "["}}
 	sum, drawn := 0.0, 0

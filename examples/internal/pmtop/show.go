@@ -64,7 +64,8 @@ func (c *Command) show(ctx context.Context, s *sampler, v *view) error {
 	return w.run(ctx)
 }
 
-// run waits for keys, for the time of the next sample, for what is being read, and for a change of the screen.
+// run waits for keys, for the time of the next sample, for what is being read, and for a change of
+// the screen.
 func (w *show) run(ctx context.Context) error {
 	for {
 		if err := w.draw(); err != nil {
@@ -129,7 +130,8 @@ func (w *show) start(ctx context.Context, read func(context.Context) (*sample, e
 	}()
 }
 
-// took takes what has been read, and plans what comes next. It is false if there have been enough samples.
+// took takes what has been read, and plans what comes next. It is false if there have been enough
+// samples.
 func (w *show) took(ctx context.Context, r reading) bool {
 	wait := w.interval
 	switch {

@@ -36,7 +36,8 @@ var helpText = []string{
 	"Bars of memory:     | used, . buffers and cache",
 }
 
-// lines is the view of a sample on a screen of some size; of height 0 for as many lines as there are.
+// lines is the view of a sample on a screen of some size; of height 0 for as many lines as there
+// are.
 func (v *view) lines(s *sample, width, height int) []line {
 	header := v.header(s, width)
 	if height == 0 {
@@ -109,8 +110,8 @@ func (v *view) body(sections []section, height int) []line {
 	return append(slices.Clone(s.fixed), s.rows[v.scroll:min(len(s.rows), v.scroll+room)]...)
 }
 
-// join puts sections below each other, with a blank line between. If they are higher than height, -1 for any, the sections with
-// the most rows lose some.
+// join puts sections below each other, with a blank line between. If they are higher than height,
+// -1 for any, the sections with the most rows lose some.
 func join(sections []section, height int) []line {
 	room := make([]int, len(sections))
 	total := max(0, len(sections)-1)

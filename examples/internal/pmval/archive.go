@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// openArchive prepares for the samples of an archive: from the origin on at the interval, or with -U and for events those that
-// were recorded.
+// openArchive prepares for the samples of an archive: from the origin on at the interval, or with
+// -U and for events those that were recorded.
 func (p *printer) openArchive(ctx context.Context, name string) error {
 	p.archive = name
 	p.layout = [...]string{tool.StampLayout, tool.DateMicroStampLayout, tool.DateHighResStampLayout}[min(p.stamps, 2)]

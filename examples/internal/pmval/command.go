@@ -1,5 +1,5 @@
-// Package pmval prints the values of one metric, again and again, or as they were in an archive. It is the programs pmval and
-// pmevent, which PCP has as one program with two names.
+// Package pmval prints the values of one metric, again and again, or as they were in an archive. It
+// is the programs pmval and pmevent, which PCP has as one program with two names.
 package pmval
 
 import (

@@ -65,7 +65,8 @@ func (p *printer) printRecord(ctx context.Context, n int, r pdu.EventRecord) {
 	}
 }
 
-// formatTime formats the time of a record as a time of day, to the nanosecond where the records have those.
+// formatTime formats the time of a record as a time of day, to the nanosecond where the records
+// have those.
 func (p *printer) formatTime(t time.Time) string {
 	if p.desc.Type == pdu.TypeHighResEvent {
 		return t.In(p.Location).Format(tool.HighResStampLayout)

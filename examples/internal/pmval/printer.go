@@ -59,8 +59,9 @@ func (p *printer) isEvents() bool {
 // tailWidth is how much a number may have after its digits so that points stand below each other.
 const tailWidth = 3
 
-// printLabels prints the names of the instances above their columns. The first time it also prints in full those that are
-// too long, and decides whether the labels of rates stand further to the left, above the points.
+// printLabels prints the names of the instances above their columns. The first time it also prints
+// in full those that are too long, and decides whether the labels of rates stand further to the
+// left, above the points.
 func (p *printer) printLabels() {
 	width := p.column.Width
 	if !p.labelled {
@@ -97,8 +98,8 @@ func (p *printer) printLabels() {
 	p.buf = b
 }
 
-// maxRow is how much of a row is kept until it is complete. A row is written whole up to that length, since an error of one of
-// its values makes it disappear.
+// maxRow is how much of a row is kept until it is complete. A row is written whole up to that
+// length, since an error of one of its values makes it disappear.
 const maxRow = 64 << 10
 
 // writeLong writes b if it is long, and returns what is left.
@@ -110,7 +111,8 @@ func (p *printer) writeLong(b []byte) []byte {
 	return b[:0]
 }
 
-// A cellFunc appends the text of the value at an index of a set in a column. It returns b as it is if there is none.
+// A cellFunc appends the text of the value at an index of a set in a column. It returns b as it is
+// if there is none.
 type cellFunc func(b []byte, i int, column tool.Column) ([]byte, error)
 
 // printRow prints a cell in each column, and below them the values of instances without a column.
@@ -154,7 +156,8 @@ func (p *printer) appendStamp(b []byte) []byte {
 	return p.now.In(p.Location).AppendFormat(b, p.layout)
 }
 
-// appendCell appends the cell of the value at an index, or "?" if the index is less than 0 or there is no cell.
+// appendCell appends the cell of the value at an index, or "?" if the index is less than 0 or there
+// is no cell.
 func (p *printer) appendCell(b []byte, i int, cell cellFunc) ([]byte, error) {
 	start := len(b)
 	if i >= 0 {
@@ -196,8 +199,8 @@ func (p *printer) appendWarnings(b []byte, set pdu.ValueSet, cell cellFunc) (_ [
 	return b, nil
 }
 
-// indexOf is the index of an instance's value, less than 0 if it has none. The set is sorted by instance. likely is where the
-// value probably is.
+// indexOf is the index of an instance's value, less than 0 if it has none. The set is sorted by
+// instance. likely is where the value probably is.
 func indexOf(set pdu.ValueSet, id pdu.InstID, likely int) int {
 	if likely < set.Len() && set.Inst(likely) == id {
 		return likely

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// printSamples prints the samples, the first at once and the others at the interval. Those of an archive do not wait, except
-// with -d.
+// printSamples prints the samples, the first at once and the others at the interval. Those of an
+// archive do not wait, except with -d.
 func (p *printer) printSamples(ctx context.Context) error {
 	if p.control != nil {
 		p.samples = -1
@@ -83,9 +83,10 @@ func (p *printer) printGauge(ctx context.Context) error {
 	}
 }
 
-// printCounter prints how a counter changes. A sample that comes first, or after one without values, has no rate; it does
-// not count as a sample of -s. After one without values where there would have been a rate, the next is fetched at once, and
-// is as the first one of all unless there has been a rate.
+// printCounter prints how a counter changes. A sample that comes first, or after one without
+// values, has no rate; it does not count as a sample of -s. After one without values where there
+// would have been a rate, the next is fetched at once, and is as the first one of all unless there
+// has been a rate.
 func (p *printer) printCounter(ctx context.Context) error {
 	before, now := new(pdu.Result), new(pdu.Result)
 	hadValues := false // of the sample before
@@ -245,8 +246,8 @@ func (p *printer) printNote(text string) {
 	fmt.Fprintln(p.out, text)
 }
 
-// updateLabels prints labels above the first row and above the first after a gap, and again when there are instances
-// without a column. Events have none.
+// updateLabels prints labels above the first row and above the first after a gap, and again when
+// there are instances without a column. Events have none.
 func (p *printer) updateLabels(ctx context.Context, set pdu.ValueSet) error {
 	if p.desc.InDom == pdu.NoInDom || p.isEvents() {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// followTimeControl has a time control server say when samples are fetched, and which. There is no end to them then.
+// followTimeControl has a time control server say when samples are fetched, and which. There is no
+// end to them then.
 func (p *printer) followTimeControl(ctx context.Context) error {
 	control, err := p.TimeControl(ctx, p.pc, p.interval)
 	if err != nil {

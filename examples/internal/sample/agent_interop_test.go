@@ -66,8 +66,8 @@ func names(t *testing.T) string {
 	return out
 }
 
-// collectors starts the pmcds: PCP's with its own agents, one of them inside it, and the same with ours; our pmcd with
-// ours. What they say is the same of each name.
+// collectors starts the pmcds: PCP's with its own agents, one of them inside it, and the same with
+// ours; our pmcd with ours. What they say is the same of each name.
 func collectors(t *testing.T) (want, got []collector) {
 	t.Helper()
 	dir, root := installed(t), names(t)
@@ -98,7 +98,8 @@ func collectors(t *testing.T) (want, got []collector) {
 			{"Go agent inside Go pmcd", host, "sampledso"}}
 }
 
-// TestInteropAgent compares what PCP's tools print of PCP's agent with what they print of this one, under both pmcds.
+// TestInteropAgent compares what PCP's tools print of PCP's agent with what they print of this one,
+// under both pmcds.
 func TestInteropAgent(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore", "pmval", "pmprobe", "pmevent", "newhelp", "pmnsmerge")
 	want, got := collectors(t)
@@ -128,8 +129,9 @@ func TestInteropAgent(t *testing.T) {
 	}
 }
 
-// session is what the tools print. The first commands let the instances of mirage change once and then no more, as they
-// do so by chance and with the time. Other random values are the same as long as they do not.
+// session is what the tools print. The first commands let the instances of mirage change once and
+// then no more, as they do so by chance and with the time. Other random values are the same as long
+// as they do not.
 func (c collector) session(t *testing.T) (lines []string) {
 	run := func(command string) { lines = append(lines, strings.Split(c.run(t, command), "\n")...) }
 	run("pmstore %s.controller.mirage 2000000")

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// debugAttributes are the bits of control that let the agent log the attributes of its clients: those of PCP's debug
-// options auth and attr.
+// debugAttributes are the bits of control that let the agent log the attributes of its clients:
+// those of PCP's debug options auth and attr.
 const debugAttributes = 1<<24 | 1<<26
 
 // SetClient logs what is new of a client, if control says so.

@@ -10,12 +10,14 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// availability says whether the agent serves requests. It is used before a request, too, when another may run.
+// availability says whether the agent serves requests. It is used before a request, too, when
+// another may run.
 type availability struct {
 	unready atomic.Int32 // for so many seconds, from the next request on
 }
 
-// registerAvailability adds the metric that makes the agent not ready, and what is done before each request.
+// registerAvailability adds the metric that makes the agent not ready, and what is done before each
+// request.
 func (s *sample) registerAvailability() {
 	a := &s.dynamic.availability
 	add(s, 56, pmda.Metric[int32]{Name: "not_ready", Value: of(a.unready.Load)})

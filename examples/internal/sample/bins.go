@@ -55,8 +55,8 @@ func ofBin[T int32 | uint32 | int64 | uint64 | float32 | float64](s *sample) val
 
 const itemBogusBin = 51
 
-// bogusBins writes every other bin as an instance that does not exist. Tables cannot, as that need not be one that the
-// client wants.
+// bogusBins writes every other bin as an instance that does not exist. Tables cannot, as that need
+// not be one that the client wants.
 func (s *sample) bogusBins(r *pmda.Request, w *pdu.ResultWriter) {
 	wanted := r.Profile.For(s.indoms.bin.ID())
 	for i, v := range s.bins {

@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A rate that is set before the first fetch of the counter counts from 1970, a later one from the last fetch.
+// A rate that is set before the first fetch of the counter counts from 1970, a later one from the
+// last fetch.
 func TestConstRate(t *testing.T) { checkConstRate(t, newAgent(t, sample.Options{})) }
 
 func TestInteropConstRate(t *testing.T) {

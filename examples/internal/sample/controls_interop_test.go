@@ -37,10 +37,12 @@ func TestInteropControls(t *testing.T) {
 	}
 }
 
-// controls are commands that store all kinds of values into such a metric, and ask what has come of each.
+// controls are commands that store all kinds of values into such a metric, and ask what has come of
+// each.
 //
-// The error PM_ERR_IPC is not among them: PCP's pmcd ends an agent that replies so, which ours does not do. Nor are errors of
-// an agent inside PCP's pmcd, which makes an empty result of a fetch that fails as a whole.
+// The error PM_ERR_IPC is not among them: PCP's pmcd ends an agent that replies so, which ours does
+// not do. Nor are errors of an agent inside PCP's pmcd, which makes an empty result of a fetch that
+// fails as a whole.
 func (c collector) controls() (commands []string) {
 	for _, m := range []struct{ name, values, then string }{
 		{"error_code", "1 -1 -12345 -12357 99999999999 abc 0", "pminfo -fdt %s.error_code %s.error_check %s.colour"},

@@ -20,7 +20,8 @@ type dynamicParts struct {
 	availability availability
 }
 
-// registerDynamicParts registers the metrics of events, dynamic names, processes, per-client counts and the like.
+// registerDynamicParts registers the metrics of events, dynamic names, processes, per-client counts
+// and the like.
 func (s *sample) registerDynamicParts() {
 	s.agent.ClientAttributes = true // nothing here depends on them, but PCP's agent wants them too
 	s.registerEvents()
@@ -70,7 +71,8 @@ func (s *sample) prepareFetch(r *pmda.Request, ids []pdu.PMID) error {
 	return nil
 }
 
-// hasDynamicValues reports whether a metric of the tables has values, or an error, that those do not have.
+// hasDynamicValues reports whether a metric of the tables has values, or an error, that those do
+// not have.
 func (s *sample) hasDynamicValues(id pdu.PMID) bool {
 	switch id {
 	case s.id(itemMeta), s.id(itemScrambleBin):
@@ -93,7 +95,8 @@ func (h handler) fetchDynamic(ctx context.Context, r *pmda.Request, id pdu.PMID,
 	}
 }
 
-// descDynamic describes a metric whose descriptor is not that of its registration, or returns false.
+// descDynamic describes a metric whose descriptor is not that of its registration, or returns
+// false.
 func (s *sample) descDynamic(id pdu.PMID) (pdu.Desc, error, bool) {
 	switch id {
 	case s.id(itemMeta):

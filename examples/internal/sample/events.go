@@ -33,8 +33,8 @@ const (
 	instBogus
 )
 
-// events are the event arrays of one resolution. As in PCP's agent there is one array of each kind: if a fetch makes it
-// twice, both of its values are the second.
+// events are the event arrays of one resolution. As in PCP's agent there is one array of each kind:
+// if a fetch makes it twice, both of its values are the second.
 type events struct {
 	patterns int32   // fetches of the pattern; at -1 it has an unknown parameter
 	texts    int32   // fetches of the text
@@ -44,7 +44,8 @@ type events struct {
 	text     pdu.EventBuilder
 }
 
-// registerEvents adds event arrays, and the metrics of their parameters, which have no values elsewhere.
+// registerEvents adds event arrays, and the metrics of their parameters, which have no values
+// elsewhere.
 func (s *sample) registerEvents() {
 	low, high := &s.dynamic.low, &s.dynamic.high
 	low.missed = 7 // high says that it misses none, as that of PCP's agent
@@ -94,7 +95,8 @@ func eventArray(b *pdu.EventBuilder) ([]byte, error) {
 	return a.Bytes(), err
 }
 
-// buildEvents makes the arrays that the values of a metric need, before the first value of a fetch is written.
+// buildEvents makes the arrays that the values of a metric need, before the first value of a fetch
+// is written.
 func (s *sample) buildEvents(item int, r *pmda.Request) {
 	e := &s.dynamic.low
 	switch item {

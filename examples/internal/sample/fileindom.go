@@ -24,8 +24,8 @@ const (
 // maxInDomFile is how much of the file is read.
 const maxInDomFile = 1 << 20
 
-// fileInDom is an instance domain that is in a file: numbers and names, each pair on one line. It is empty if there is
-// no file, or a fault in it.
+// fileInDom is an instance domain that is in a file: numbers and names, each pair on one line. It
+// is empty if there is no file, or a fault in it.
 type fileInDom struct {
 	path    string // empty if there is no file
 	log     func() *slog.Logger
@@ -100,8 +100,8 @@ func readInDomFile(path string) ([]pdu.Instance, error) {
 	return parseInDomFile(string(b))
 }
 
-// parseInDomFile reads pairs of a number and a name. What separates a number from its name may be nothing, but no end of
-// a line.
+// parseInDomFile reads pairs of a number and a name. What separates a number from its name may be
+// nothing, but no end of a line.
 func parseInDomFile(text string) (list []pdu.Instance, err error) {
 	const blank = " \t\v\f\r"
 	for {

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// fileInDoms are texts of the file of instances, one after the other, and what PCP's agent makes of each: its instances,
-// and whether it finds a fault. No file is "-".
+// fileInDoms are texts of the file of instances, one after the other, and what PCP's agent makes of
+// each: its instances, and whether it finds a fault. No file is "-".
 var fileInDoms = []struct {
 	text  string
 	want  string

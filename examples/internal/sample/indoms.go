@@ -53,8 +53,8 @@ func (s *sample) attach(serial int, name string, list []pdu.Instance) *pmda.InDo
 	return d
 }
 
-// shortName is the part of a name that tells instances apart. What follows it is ignored, as by PCP's agent, where
-// "fat chance" is "fat bald bastard" too.
+// shortName is the part of a name that tells instances apart. What follows it is ignored, as by
+// PCP's agent, where "fat chance" is "fat bald bastard" too.
 func shortName(name string) string {
 	short, _, _ := strings.Cut(name, " ")
 	return short

@@ -41,7 +41,8 @@ func (s *sample) registerInstances() {
 		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int32, error) { return int32(i.ID), nil }})
 }
 
-// hasProfile reports whether a client has said which instances of the family it wants, as for processes.
+// hasProfile reports whether a client has said which instances of the family it wants, as for
+// processes.
 func (s *sample) hasProfile(r *pmda.Request) bool {
 	p := r.Profile.For(s.indoms.family.ID())
 	return p.Exclude && len(p.Insts) > 0

@@ -60,7 +60,8 @@ func (m *meta) value() pdu.Atom {
 	return pdu.Atom{Type: pdu.TypeUnknown}
 }
 
-// err is that of a fetch of the metric: PCP's agent fails it as a whole, or dies, if there is no value of the type.
+// err is that of a fetch of the metric: PCP's agent fails it as a whole, or dies, if there is no
+// value of the type.
 func (m *meta) err() error {
 	if m.value().Type == pdu.TypeUnknown {
 		return pdu.ErrType

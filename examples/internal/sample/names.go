@@ -9,8 +9,9 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// nameList are the names below the agent's, with their items; "*" is a dynamic root. Some items have several names. The
-// order is that in which PCP's agent has them, which is that of a traversal.
+// nameList are the names below the agent's, with their items; "*" is a dynamic root. Some items
+// have several names. The order is that in which PCP's agent has them, which is that of a
+// traversal.
 const nameList = `
 control 0
 daemon_pid 1
@@ -209,7 +210,8 @@ type names struct {
 	tree   *pmns.Tree
 }
 
-// namespace is the name space under a domain. That of the tables would do but for the metrics with several names.
+// namespace is the name space under a domain. That of the tables would do but for the metrics with
+// several names.
 func (s *sample) namespace(d pdu.Domain) *pmns.Tree {
 	n := &s.names
 	n.mu.Lock()

@@ -62,7 +62,8 @@ func (s *sample) registerProcess() {
 	storeWord(s, 42, func(uint32) error { s.clearCounts(false, true); return nil })
 }
 
-// seconds is how long the agent has run. It changes with the second of the clock, as in PCP's agent.
+// seconds is how long the agent has run. It changes with the second of the clock, as in PCP's
+// agent.
 func (s *sample) seconds() uint32 { return uint32(time.Now().Unix() - s.start.Unix()) }
 
 // of2 is what a function of no instance returns that may fail.
@@ -88,8 +89,8 @@ func (s *sample) clearCounts(received, sent bool) {
 	s.dynamic.clients.clear(received, sent)
 }
 
-// countProfile counts the PDU that brings a profile before a request for values or labels if that of the last one was
-// another's. It has no reply.
+// countProfile counts the PDU that brings a profile before a request for values or labels if that
+// of the last one was another's. It has no reply.
 func (s *sample) countProfile(r *pmda.Request) {
 	if p := (profileOf{r.Profile, r.Client.Seq, r.ContextID}); s.process.profile != p {
 		s.process.profile = p

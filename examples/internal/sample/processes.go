@@ -26,7 +26,8 @@ const (
 	processChanges  = lcgRange * 75 / 1000
 )
 
-// processes are made up. With every fetch some end and others start, in an order that is the same after each reset.
+// processes are made up. With every fetch some end and others start, in an order that is the same
+// after each reset.
 type processes struct {
 	indom   *pmda.InDom
 	random  lcg

@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestProcessOrdinals has more processes than there are ordinals. They begin anew, without those that are in use.
+// TestProcessOrdinals has more processes than there are ordinals. They begin anew, without those
+// that are in use.
 func TestProcessOrdinals(t *testing.T) {
 	a := newAgent(t, sample.Options{})
 	r := &pmda.Request{Client: pmda.NewClient(0, 1)}

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-// TestInteropRequests makes the requests of scripts of PCP's agent and of this one, whose replies are the same, random
-// values too. What depends on time is in none of the scripts.
+// TestInteropRequests makes the requests of scripts of PCP's agent and of this one, whose replies
+// are the same, random values too. What depends on time is in none of the scripts.
 func TestInteropRequests(t *testing.T) {
 	pcptest.Need(t, programPath())
 	for _, name := range scripts {

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "record the replies of PCP's agent")
 
-// scripts are files in testdata, each with requests of an agent that has just started. Beside each is one with the
-// replies of PCP's agent.
+// scripts are files in testdata, each with requests of an agent that has just started. Beside each
+// is one with the replies of PCP's agent.
 var scripts = []string{"stores", "several", "counters", "instances", "random",
 	"events", "names", "ghosts", "processes", "scramble", "labels", "meta", "clients", "dynamicstores"}
 

@@ -1,6 +1,6 @@
-// Package sample is the agent that PCP's tools and tests rely on, the counterpart of PCP's pmdasample: metrics of every
-// type, semantics and kind of instance domain, values that clients set, counters that wrap, errors on demand, instances
-// that come and go, events and dynamic names.
+// Package sample is the agent that PCP's tools and tests rely on, the counterpart of PCP's
+// pmdasample: metrics of every type, semantics and kind of instance domain, values that clients
+// set, counters that wrap, errors on demand, instances that come and go, events and dynamic names.
 package sample
 
 import (
@@ -29,19 +29,22 @@ type Options struct {
 	Domain pdu.Domain
 	// Name is the first part of all names; empty means "sampledso" for DSODomain and else "sample".
 	Name string
-	// Dir is the directory with the file dynamic.indom and the help texts of an installed PCP, help or dsohelp. None of
-	// them need be there: the agent has texts of its own. Empty means that there are none.
+	// Dir is the directory with the file dynamic.indom and the help texts of an installed PCP, help
+	// or dsohelp. None of them need be there: the agent has texts of its own. Empty means that
+	// there are none.
 	Dir string
-	// Unavailable is the path of a file that makes all requests fail while it exists; empty means that there is none.
+	// Unavailable is the path of a file that makes all requests fail while it exists; empty means
+	// that there is none.
 	Unavailable string
 	// Debug are the debug options; nil means that none are on at first.
 	Debug *Debug
-	// Stop is called when a client has stored -1 in control, to end the program after the reply; nil means that
-	// the agent goes on, as PCP's does inside a collector.
+	// Stop is called when a client has stored -1 in control, to end the program after the reply;
+	// nil means that the agent goes on, as PCP's does inside a collector.
 	Stop func()
 }
 
-// sample is the state of the agent. Its handler runs one request at a time, so that nothing here needs a lock.
+// sample is the state of the agent. Its handler runs one request at a time, so that nothing here
+// needs a lock.
 type sample struct {
 	agent  *pmda.Agent
 	opts   Options
@@ -65,7 +68,8 @@ type sample struct {
 	dynamic dynamicParts // what dynamicparts.go and its companions keep
 }
 
-// New returns the agent. One request runs at a time, as in PCP's agent, whose values depend on their order.
+// New returns the agent. One request runs at a time, as in PCP's agent, whose values depend on
+// their order.
 func New(opts Options) *pmda.Agent {
 	opts.Domain = cmp.Or(opts.Domain, Domain)
 	if opts.Name == "" {
@@ -97,7 +101,8 @@ func New(opts Options) *pmda.Agent {
 	return s.agent
 }
 
-// useHelp takes the help texts of an installed PCP. They are within the handler, which counts requests for them.
+// useHelp takes the help texts of an installed PCP. They are within the handler, which counts
+// requests for them.
 func (s *sample) useHelp() {
 	if s.opts.Dir == "" {
 		return

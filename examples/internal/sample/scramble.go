@@ -20,7 +20,8 @@ func (g *lcg) next() uint32 {
 	return uint32(*g)
 }
 
-// scramble is an instance domain whose instances have another order with every fetch. Some are missing.
+// scramble is an instance domain whose instances have another order with every fetch. Some are
+// missing.
 type scramble struct {
 	indom   *pmda.InDom
 	bins    []pdu.Instance // all of them

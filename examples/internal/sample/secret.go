@@ -27,7 +27,8 @@ var secretNumbers = [...]string{"secret.foo.one", "secret.foo.two", "secret.foo.
 // redirect is the PMID of a metric that another agent has.
 var redirect = pdu.MakePMID(2, 4, 1)
 
-// A dynamicName is the name of a metric below a dynamic root, without its first part: requests may have any.
+// A dynamicName is the name of a metric below a dynamic root, without its first part: requests may
+// have any.
 type dynamicName struct {
 	name string
 	id   pdu.PMID

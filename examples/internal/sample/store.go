@@ -12,7 +12,8 @@ func (s *sample) store(values *pdu.Result) error {
 	return nil
 }
 
-// storeSet stores the values of one metric. Only where a metric can be stored does it matter what comes.
+// storeSet stores the values of one metric. Only where a metric can be stored does it matter what
+// comes.
 func (s *sample) storeSet(set pdu.ValueSet) error {
 	item := set.PMID.Item()
 	known := item <= lastItem || item >= firstDynamic && item <= lastDynamic || item == itemBigID
@@ -50,7 +51,8 @@ func storeWord[T int32 | uint32](s *sample, item int, set func(v T) error) {
 	}
 }
 
-// storeBlock lets clients store a metric whose values are in blocks: one value, which is in a block.
+// storeBlock lets clients store a metric whose values are in blocks: one value, which is in a
+// block.
 func storeBlock[T pdu.Scalar](s *sample, item int, set func(v T)) {
 	s.stores[item] = func(values pdu.ValueSet) error {
 		if values.Len() != 1 || !inBlock(values) {

@@ -23,8 +23,9 @@ type host struct {
 	program bool // the agent is one, and not a part of pmcd
 }
 
-// TestInteropTools compares what PCP's tools print of this agent and of PCP's under the real pmcd, and of this one under
-// ours, as a program and inside the collector. Each session begins where the one before has left the agent.
+// TestInteropTools compares what PCP's tools print of this agent and of PCP's under the real pmcd,
+// and of this one under ours, as a program and inside the collector. Each session begins where the
+// one before has left the agent.
 func TestInteropTools(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmevent", "pmval", "pmstore", "pmprobe", "newhelp", programPath())
 	dir := helpDir(t)
@@ -119,7 +120,8 @@ func programPath() string {
 	return filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample")
 }
 
-// helpDir makes a directory in the place of PCP_PMDAS_DIR, with the compiled help texts of PCP's agent.
+// helpDir makes a directory in the place of PCP_PMDAS_DIR, with the compiled help texts of PCP's
+// agent.
 func helpDir(t *testing.T) string {
 	t.Helper()
 	dir := readableDir(t)

@@ -1,6 +1,6 @@
-// Package scripted has a collector for tests of tools: its clock, its instances and its values follow a script, from the
-// first fetch of each client on, so that what two tools print of it can be compared byte for byte. A Suite compares a tool
-// of ours with what the real PCP's tool printed.
+// Package scripted has a collector for tests of tools: its clock, its instances and its values
+// follow a script, from the first fetch of each client on, so that what two tools print of it can
+// be compared byte for byte. A Suite compares a tool of ours with what the real PCP's tool printed.
 package scripted
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Collector is the script of a collector. Its functions get n, the number of the client's fetch, from 0 on; fetches of
-// none of the Metrics do not count.
+// A Collector is the script of a collector. Its functions get n, the number of the client's fetch,
+// from 0 on; fetches of none of the Metrics do not count.
 type Collector struct {
 	Clock   func(n int) time.Time // of the fetch; nil: a second later with each fetch
 	Metrics []Metric
@@ -31,13 +31,15 @@ type Metric struct {
 	Store  pdu.Error                        // the error of a store, 0 for none
 }
 
-// Serve runs the collector on a port of the loopback interface until the test has ended, and returns its address.
+// Serve runs the collector on a port of the loopback interface until the test has ended, and
+// returns its address.
 func (c Collector) Serve(t testing.TB) (addr string) {
 	t.Helper()
 	return pcptest.Serve(t, func(conn net.Conn) { c.serveClient(conn) })
 }
 
-// serveClient replies to the requests of one client until it closes the connection or the script does.
+// serveClient replies to the requests of one client until it closes the connection or the script
+// does.
 func (c Collector) serveClient(nc net.Conn) error {
 	conn := pdu.NewConn(nc)
 	if err := conn.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: pdu.FeatureHighRes | pdu.FeatureDescs}); err != nil {

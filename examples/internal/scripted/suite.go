@@ -30,7 +30,8 @@ func (c Case) title() string {
 	return strings.Join(c.Args, " ")
 }
 
-// A Suite compares a tool of ours with the one of the real PCP that has the same name. What that prints is in golden files:
+// A Suite compares a tool of ours with the one of the real PCP that has the same name. What that
+// prints is in golden files:
 //
 //	$ TITLE
 //	1 a line on standard output|
@@ -69,7 +70,8 @@ func (s *Suite) Test(t *testing.T) {
 	}
 }
 
-// TestInterop compares what the installed tool prints with the golden files, or writes them if update is true.
+// TestInterop compares what the installed tool prints with the golden files, or writes them if
+// update is true.
 func (s *Suite) TestInterop(t *testing.T, update bool) {
 	pcptest.Need(t, s.Tool)
 	got := s.runCases(t, s.Tool)

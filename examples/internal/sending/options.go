@@ -1,5 +1,5 @@
-// Package sending is what the programs that send metrics on have in common: their options, their logins, and how they tell what they
-// have done.
+// Package sending is what the programs that send metrics on have in common: their options, their
+// logins, and how they tell what they have done.
 package sending
 
 import (

@@ -339,7 +339,8 @@ func recording(t *testing.T) string {
 
 var sent = regexp.MustCompile(`(?m)^(\d+) points in (\d+) messages sent`)
 
-// An archive is sent whole, or what is in the time window, and where one run ends the next one goes on.
+// An archive is sent whole, or what is in the time window, and where one run ends the next one goes
+// on.
 func TestArchive(t *testing.T) {
 	path := recording(t)
 	forEach(t, func(t *testing.T, program string) {

@@ -16,7 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// Context ends with SIGINT or SIGTERM. A second one ends the program at once, whatever a receiver keeps it waiting for.
+// Context ends with SIGINT or SIGTERM. A second one ends the program at once, whatever a receiver
+// keeps it waiting for.
 func Context() (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -48,7 +49,8 @@ func Open(ctx context.Context, c *tool.Command) (*pmapi.Context, error) {
 	return pc, nil
 }
 
-// Send sends what a host has until ctx ends, or all that archives have. The error says what was not taken.
+// Send sends what a host has until ctx ends, or all that archives have. The error says what was not
+// taken.
 func (o *Options) Send(ctx context.Context, c *tool.Command, pc *pmapi.Context, e Exporter) error {
 	var err error
 	if tool.IsArchive(pc) {
@@ -112,7 +114,8 @@ func (o *Options) backfill(ctx context.Context, c *tool.Command, e Exporter) err
 // progressEvery is how often progress is told.
 const progressEvery = time.Second
 
-// A progress tells how far a program has got. Its first calls are by one goroutine, and print follows them.
+// A progress tells how far a program has got. Its first calls are by one goroutine, and print
+// follows them.
 type progress struct {
 	w          io.Writer
 	name       string

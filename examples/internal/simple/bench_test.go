@@ -12,9 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// BenchmarkRoundTrip fetches the metrics simple.color and simple.numfetch through one C pmcd: in turn from
-// PCP's agent and from ours, both on pipes. It reports the median time of each, and the median of the
-// quotients of ours and PCP's of each turn.
+// BenchmarkRoundTrip fetches the metrics simple.color and simple.numfetch through one C pmcd: in
+// turn from PCP's agent and from ours, both on pipes. It reports the median time of each, and the
+// median of the quotients of ours and PCP's of each turn.
 func BenchmarkRoundTrip(b *testing.B) {
 	pcptest.Need(b, "pmcd", "gcc", "make")
 	dir, env := pcptest.AgentDir(b, "simple", "")

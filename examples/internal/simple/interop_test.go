@@ -24,8 +24,9 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// transports are the ways to connect to an agent: the rest of its line in pmcd.conf, with PROGRAM for the program, FREE for
-// a free port and PATH for the path of a socket; the arguments of the program; and the command by which dbpmda opens it.
+// transports are the ways to connect to an agent: the rest of its line in pmcd.conf, with PROGRAM
+// for the program, FREE for a free port and PATH for the path of a socket; the arguments of the
+// program; and the command by which dbpmda opens it.
 var transports = []struct{ name, line, args, open string }{
 	{"pipe", "pipe binary PROGRAM", "", ""},
 	{"unix", "socket unix PATH PROGRAM -u PATH", "-u PATH", "open socket unix PATH"},
@@ -33,8 +34,8 @@ var transports = []struct{ name, line, args, open string }{
 	{"ipv6", "socket ipv6 FREE PROGRAM -6 FREE", "-6 FREE", "open socket ipv6 FREE"},
 }
 
-// fill puts a port and a path into texts about a transport. It skips the test of IPv6 where localhost has no address of it,
-// which is what collectors connect to.
+// fill puts a port and a path into texts about a transport. It skips the test of IPv6 where
+// localhost has no address of it, which is what collectors connect to.
 func fill(t *testing.T, transport string) *strings.Replacer {
 	t.Helper()
 	if addrs, err := net.DefaultResolver.LookupIP(t.Context(), "ip6", "localhost"); transport == "ipv6" && (err != nil || len(addrs) == 0) {
@@ -65,8 +66,8 @@ func ofOurs(t *testing.T, line, names string, env []string) string {
 	return host
 }
 
-// TestInteropPMCD compares what clients of a C pmcd and of ours see of the agent, on every kind of connection and inside ours,
-// with what they see of PCP's own.
+// TestInteropPMCD compares what clients of a C pmcd and of ours see of the agent, on every kind of
+// connection and inside ours, with what they see of PCP's own.
 func TestInteropPMCD(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmval", "pmstore", "pmprobe", "gcc", "make")
 	want := session(t, ofPCP, "", "pipe binary PROGRAM")
@@ -111,7 +112,8 @@ func withoutTexts(session string) string {
 	return strings.Join(lines, "")
 }
 
-// TestInteropTransports compares the replies to dbpmda on every kind of connection with those over a pipe.
+// TestInteropTransports compares the replies to dbpmda on every kind of connection with those over
+// a pipe.
 func TestInteropTransports(t *testing.T) {
 	pcptest.Need(t, "dbpmda", "gcc", "make")
 	program := pcptest.Build(t, "./examples/simple")
@@ -153,12 +155,12 @@ func TestInteropTransports(t *testing.T) {
 	}
 }
 
-// connected is what differs between connections: the lines of dbpmda's command status that tell of it, and where it points in
-// commands after "open socket inet".
+// connected is what differs between connections: the lines of dbpmda's command status that tell of
+// it, and where it points in commands after "open socket inet".
 var connected = regexp.MustCompile(`(?m)^(PMDA|Connection): .*\n|^ *\^`)
 
-// session is what some commands print about the agent under a collector. line is the rest of its line in pmcd.conf. An
-// empty program means the C agent.
+// session is what some commands print about the agent under a collector. line is the rest of its
+// line in pmcd.conf. An empty program means the C agent.
 func session(t *testing.T, start collector, program, line string) string {
 	t.Helper()
 	dir, env := pcptest.AgentDir(t, "simple", program)

@@ -1,6 +1,6 @@
-// Package simple is an agent that shows most of what agents can do: values that a client can set, two instance
-// domains of which one follows a file, help texts and labels. It serves what the agent of this name that comes with
-// PCP does.
+// Package simple is an agent that shows most of what agents can do: values that a client can set,
+// two instance domains of which one follows a file, help texts and labels. It serves what the agent
+// of this name that comes with PCP does.
 package simple
 
 import (
@@ -26,8 +26,9 @@ type simple struct {
 	cpuAt    uint32 // numfetch when they were read
 }
 
-// New returns the agent. conf is the path of its configuration file, a line such as "sec,min,hour" with the
-// instances of simple.now; it is read again when it has changed. An empty path means all three, for ever.
+// New returns the agent. conf is the path of its configuration file, a line such as "sec,min,hour"
+// with the instances of simple.now; it is read again when it has changed. An empty path means all
+// three, for ever.
 func New(conf string) *pmda.Agent {
 	s := &simple{agent: &pmda.Agent{Name: "simple", Domain: 253, DomainLabels: `{"role":"testing"}`}}
 	s.conf.path = conf
@@ -37,7 +38,8 @@ func New(conf string) *pmda.Agent {
 	return s.agent
 }
 
-// register adds the metrics of the tables. The numbers are those of PCP's agent; others could leave them out.
+// register adds the metrics of the tables. The numbers are those of PCP's agent; others could leave
+// them out.
 func (s *simple) register() {
 	a := s.agent
 	color := a.AddInDom("color", "red", "green", "blue")
@@ -105,8 +107,8 @@ func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	return h.Handler.Fetch(ctx, r, ids, w)
 }
 
-// readCPU reads the processor times of this process, once a fetch. If a client has set the count of fetches back,
-// they are read again when it has caught up, as in PCP's agent.
+// readCPU reads the processor times of this process, once a fetch. If a client has set the count of
+// fetches back, they are read again when it has caught up, as in PCP's agent.
 func (s *simple) readCPU() (err error) {
 	if s.numfetch > s.cpuAt {
 		if s.cpu, err = cpuTimesNow(); err == nil {

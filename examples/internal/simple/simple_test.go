@@ -233,7 +233,8 @@ func TestNow(t *testing.T) {
 	}
 }
 
-// The processor times stand still from when a client sets the count of fetches back until it has caught up.
+// The processor times stand still from when a client sets the count of fetches back until it has
+// caught up.
 func TestTimes(t *testing.T) {
 	a := newAgent(t, "")
 	total := func() float64 {

@@ -7,8 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Store replaces Store functions of the metrics, to keep the rules of PCP's agent: a bad value is an error, yet the
-// nearest one that is allowed is set; after an error no colour is set, but the count of fetches is.
+// Store replaces Store functions of the metrics, to keep the rules of PCP's agent: a bad value is
+// an error, yet the nearest one that is allowed is set; after an error no colour is set, but the
+// count of fetches is.
 func (h handler) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
 	s := h.s
 	s.mu.Lock()

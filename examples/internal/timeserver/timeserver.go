@@ -36,8 +36,9 @@ func New(t testing.TB) *Server {
 // Close has the port refuse clients.
 func (s *Server) Close() { s.listener.Close() }
 
-// Serve serves one client, for which it does the commands, in a list with commas: "step N [DELTA]" and "back N" are N seconds
-// after the start, "stop", "play", "drag", "set" and "zone" the other messages. It returns what the client has sent.
+// Serve serves one client, for which it does the commands, in a list with commas: "step N [DELTA]"
+// and "back N" are N seconds after the start, "stop", "play", "drag", "set" and "zone" the other
+// messages. It returns what the client has sent.
 func (s *Server) Serve(commands string) (log []string, err error) {
 	nc, err := s.listener.Accept()
 	if err != nil {

@@ -23,11 +23,12 @@ const shortArchive = 6 << 10
 // Crash is the reason of a difference for which the real tool is not run.
 const Crash = "PCP's tool crashes"
 
-// Archives compares what the real tool and ours print of the archives of PCP's test suite: of short ones, or of all, which
-// takes minutes. Each element of options is the options of a run.
+// Archives compares what the real tool and ours print of the archives of PCP's test suite: of short
+// ones, or of all, which takes minutes. Each element of options is the options of a run.
 //
-// differs has the reasons of differences that are on purpose, by the options and the name of the archive with a blank
-// between them; "*" stands for all options. Those that are no longer there are errors, except for "*".
+// differs has the reasons of differences that are on purpose, by the options and the name of the
+// archive with a blank between them; "*" stands for all options. Those that are no longer there are
+// errors, except for "*".
 func Archives(t *testing.T, tool string, options []string, all bool, differs map[string]string) {
 	t.Helper()
 	pcptest.Need(t, tool, testSuite+"/archives")
@@ -61,8 +62,8 @@ func Archives(t *testing.T, tool string, options []string, all bool, differs map
 
 var date = regexp.MustCompile(`[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (\d{4})`)
 
-// maskPresent replaces the present time, which some tools print where they have no time of an archive. All archives are of other
-// years.
+// maskPresent replaces the present time, which some tools print where they have no time of an
+// archive. All archives are of other years.
 func maskPresent(text string) string {
 	lastYear := time.Now().Year() - 1 // in some zone
 	return date.ReplaceAllStringFunc(text, func(s string) string {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// checklist has, for each of what a user of the tools looks at first, a command line that tests compare with the real tool's.
+// checklist has, for each of what a user of the tools looks at first, a command line that tests
+// compare with the real tool's.
 var checklist = []struct{ what, line string }{
 	{"layout", `^pmrep .*-s 2 -t \.2 kernel\.all\.load$`},
 	{"time stamps and rates", `^pmrep .*-p -s 2 .* kernel\.all\.load kernel\.all\.pswitch$`},
@@ -73,8 +74,8 @@ var checklist = []struct{ what, line string }{
 	{"no derived metrics", `^PCP_DERIVED_CONFIG=/nosuch pminfo`},
 }
 
-// TestChecklist fails if a command line of the checklist is in no table that tests read. How tools end, when a signal comes or the
-// collector goes, is TestInteropEndings.
+// TestChecklist fails if a command line of the checklist is in no table that tests read. How tools
+// end, when a signal comes or the collector goes, is TestInteropEndings.
 func TestChecklist(t *testing.T) {
 	var lines []string
 	for _, pattern := range []string{"testdata/*.lines", "../../*/testdata/*.lines"} {

@@ -16,7 +16,8 @@ var (
 	all  = flag.Bool("all", false, "run all command lines, and not only a part of them")
 )
 
-// oneIn is which part of the lines is run without -all, but for tables whose lines depend on those before them.
+// oneIn is which part of the lines is run without -all, but for tables whose lines depend on those
+// before them.
 const oneIn = 10
 
 // sampled are the lines that are run.
@@ -101,7 +102,8 @@ func compare(t *testing.T, r *Runner, lines []Line) {
 	}
 }
 
-// variables are those of the tables: collectors, specifications of others that are not there, and name spaces.
+// variables are those of the tables: collectors, specifications of others that are not there, and
+// name spaces.
 func variables(t *testing.T) map[string]string {
 	sample := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	linux := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux"}})

@@ -35,12 +35,13 @@ type Runner struct {
 	Program func(tool string) string
 }
 
-// runTimeout bounds a run. A run that takes longer is a difference, not a failure of the test as with pcptest.Run.
+// runTimeout bounds a run. A run that takes longer is a difference, not a failure of the test as
+// with pcptest.Run.
 const runTimeout = time.Minute
 
-// Compare runs a line with the real tool and with ours, and returns how the two differ, lines of the real one marked "-",
-// or "" if they do not. On a busy machine one of the two may be late and differ by accident; so a difference counts only if
-// it is there three times in a row.
+// Compare runs a line with the real tool and with ours, and returns how the two differ, lines of
+// the real one marked "-", or "" if they do not. On a busy machine one of the two may be late and
+// differ by accident; so a difference counts only if it is there three times in a row.
 func (r *Runner) Compare(t testing.TB, l Line) string {
 	t.Helper()
 	const tries = 3
@@ -77,8 +78,8 @@ func difference(want, got result) string {
 	return all
 }
 
-// A result is what a run has written, its exit status in words, and the messages that it wrote to the file of that name, which
-// PCP_STDERR may name.
+// A result is what a run has written, its exit status in words, and the messages that it wrote to
+// the file of that name, which PCP_STDERR may name.
 type result struct{ stdout, stderr, status, messages string }
 
 // neverEnds is the status of a run that was killed, since it took too long.

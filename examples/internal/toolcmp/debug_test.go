@@ -13,10 +13,11 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// debugMasks hide what differs between two runs: addresses, numbers of processes, the datum and features of the collector, times
-// of values. The C library's tables of derived metrics of a context, its copies of their values, and how it finds their names
-// in an archive, have no counterpart. pmWhichContext, pmDestroyContext and pmGetHostName
-// are about the current context, which our library does not have.
+// debugMasks hide what differs between two runs: addresses, numbers of processes, the datum and
+// features of the collector, times of values. The C library's tables of derived metrics of a
+// context, its copies of their values, and how it finds their names in an archive, have no
+// counterpart. pmWhichContext, pmDestroyContext and pmGetHostName are about the current context,
+// which our library does not have.
 var debugMasks = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -65,8 +66,8 @@ func TestInteropDebug(t *testing.T) {
 	}
 }
 
-// TestInteropDebugFiles compares what tools print of the files of archives that they open: the C library does so in the order of the
-// directory, and prints its reads of values, too.
+// TestInteropDebugFiles compares what tools print of the files of archives that they open: the C
+// library does so in the order of the directory, and prints its reads of values, too.
 func TestInteropDebugFiles(t *testing.T) {
 	pcptest.Need(t, "pminfo", "pmdumplog", "pmlogcheck", "pmlogsummary", testSuite+"/archives")
 	fd, keep := regexp.MustCompile(`fd=\d+`), map[string]*regexp.Regexp{
@@ -107,7 +108,8 @@ func TestInteropDebugFiles(t *testing.T) {
 	}
 }
 
-// TestInteropDebugResults compares the results that tools print as they receive them, with the debug option pdu.
+// TestInteropDebugResults compares the results that tools print as they receive them, with the
+// debug option pdu.
 func TestInteropDebugResults(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe")
 	c := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})
@@ -132,7 +134,8 @@ func TestInteropDebugResults(t *testing.T) {
 	}
 }
 
-// compareDebug compares what a command prints on its standard error output, with derived metrics of a file, if one is named.
+// compareDebug compares what a command prints on its standard error output, with derived metrics of
+// a file, if one is named.
 func compareDebug(t *testing.T, line, derived string) {
 	t.Helper()
 	args := strings.Fields(line)

@@ -11,8 +11,8 @@ const contextLines = 2
 // mostCompared is how large the table may be that compares two texts line by line.
 const mostCompared = 4 << 20
 
-// diff is how two texts differ: their lines, those only in want marked "-" and those only in got "+". Long runs of lines
-// that both have are left out. Empty means that the texts are the same.
+// diff is how two texts differ: their lines, those only in want marked "-" and those only in got
+// "+". Long runs of lines that both have are left out. Empty means that the texts are the same.
 func diff(want, got string) string {
 	if want == got {
 		return ""
@@ -52,7 +52,8 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// commonLengths returns the length of the longest common subsequence of a[i:] and b[j:] for every i and j.
+// commonLengths returns the length of the longest common subsequence of a[i:] and b[j:] for every i
+// and j.
 func commonLengths(a, b []string) [][]int {
 	n := make([][]int, len(a)+1)
 	n[len(a)] = make([]int, len(b)+1)

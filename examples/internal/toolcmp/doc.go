@@ -1,5 +1,6 @@
-// Package toolcmp compares tools of ours with those of the real PCP that have the same names: it runs a command line with
-// both and compares what they write to standard output and standard error, and their exit status. It is for tests alone.
+// Package toolcmp compares tools of ours with those of the real PCP that have the same names: it
+// runs a command line with both and compares what they write to standard output and standard error,
+// and their exit status. It is for tests alone.
 //
 //	lines, err := toolcmp.ReadTable("testdata/pminfo.lines", map[string]string{"H": pmcd.Host()})
 //	r := toolcmp.Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
@@ -16,13 +17,14 @@
 //
 // # Tables
 //
-// A line of a table is a command line as a shell reads it: words with quotes and backslashes, $NAME and ${NAME} for the
-// variables given to ReadTable, and NAME=VALUE in front for the environment.
+// A line of a table is a command line as a shell reads it: words with quotes and backslashes, $NAME
+// and ${NAME} for the variables given to ReadTable, and NAME=VALUE in front for the environment.
 //
 //	pminfo -h $H -f sample.long.one 'sample.bin'
 //	PCP_HOST=$H pmval -s 1 "sample.colour[red]"
 //
-// Lines that begin with "#" are comments. Those that begin with "%" are directives for the lines below them:
+// Lines that begin with "#" are comments. Those that begin with "%" are directives for the lines
+// below them:
 //
 //	%part NAME         starts a part, in which no directive from above holds
 //	%before COMMAND    is run with the real PCP before each of the two runs, after others like it; alone, clears them

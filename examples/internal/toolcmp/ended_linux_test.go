@@ -60,8 +60,8 @@ const oneEndingOf = 7
 func TestInteropEndings(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmval", "pmrep", "pmstat", "pmevent", "pmiostat", "pmclient")
 	t.Setenv("PATH", "/usr/bin"+string(os.PathListSeparator)+os.Getenv("PATH")) // for the Python of the system
-	// Not the real pmcd: when the last of many clients go at once it may select(2) on fewer descriptors than it has clients,
-	// and those above wait in vain for its replies.
+	// Not the real pmcd: when the last of many clients go at once it may select(2) on fewer
+	// descriptors than it has clients, and those above wait in vain for its replies.
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Program: pcptest.Build(t, "./examples/pmcd"), Shipped: []string{"pmcd", "linux", "sample"}})
 	i := -1
 	for _, e := range endings {
@@ -143,7 +143,8 @@ func (e ending) run(t *testing.T, addr, program string, signal syscall.Signal, s
 	return end
 }
 
-// A relay is a collector's stand-in: connections to it are connections to the collector until something happens.
+// A relay is a collector's stand-in: connections to it are connections to the collector until
+// something happens.
 type relay struct {
 	l     net.Listener
 	to    string

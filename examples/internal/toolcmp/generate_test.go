@@ -45,8 +45,8 @@ var replayedTools = []replayed{
 // derivedFile defines metrics that any archive may lack operands of.
 const derivedFile = "testdata/derived/good"
 
-// otherwiseRead are archives, most of them damaged, of which the C library reads something else. They are left out. See also
-// the test of package pmapi.
+// otherwiseRead are archives, most of them damaged, of which the C library reads something else.
+// They are left out. See also the test of package pmapi.
 var otherwiseRead = []string{
 	"procpid-encode2", "960624.08.17", "babylon", "bozo.client", "logsummary-bug", // wrong types in blocks, or none
 	"binning", "pcp-mpstat3", "badti", // wrong entries of the index
@@ -64,8 +64,8 @@ var archiveSets = [][]string{
 	{"multi"},
 }
 
-// A subject is an archive, with what is needed to make up command lines that make sense. Of one that cannot be opened all but
-// the name is made up.
+// A subject is an archive, with what is needed to make up command lines that make sense. Of one
+// that cannot be opened all but the name is made up.
 type subject struct {
 	name       string
 	metrics    []string
@@ -138,8 +138,8 @@ func (g *generator) subject(ctx context.Context, name string) *subject {
 	}
 	defer pc.Close()
 	if names, err := pc.Traverse(ctx, ""); err == nil {
-		// PCP's tools crash when they fetch event.flags twice, and interpolate with differences that overflow where counters go
-		// back as far as those of sample.wrap.
+		// PCP's tools crash when they fetch event.flags twice, and interpolate with differences
+		// that overflow where counters go back as far as those of sample.wrap.
 		names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, "event.") || strings.Contains(n, ".wrap.") })
 		if len(names) > 0 {
 			a.metrics = names
@@ -257,8 +257,8 @@ func (g *generator) point() string {
 	return interval(d)
 }
 
-// origin is -O in one of n cases, with a time before the end: at an entry of the index, which there is at the end, PCP leaves out
-// a record.
+// origin is -O in one of n cases, with a time before the end: at an entry of the index, which there
+// is at the end, PCP leaves out a record.
 func (g *generator) origin(n int) []string {
 	span := int64(g.a.end.Sub(g.a.start))
 	d := time.Duration(g.Int64N(span + 1)).Truncate(time.Millisecond)
@@ -329,7 +329,8 @@ func (g *generator) pmlogsummary() []string {
 	args = append(args, g.maybe(8, "-B", fmt.Sprint(1+g.IntN(6)))...)
 	args = append(args, g.maybe(8, "-p", fmt.Sprint(g.IntN(6)))...)
 	if label := slices.Contains(args, "-a") || slices.Contains(args, "-l"); !label || !g.a.several() {
-		// With the label of several archives PCP's tool reads that with the start of the window from its own start.
+		// With the label of several archives PCP's tool reads that with the start of the window
+		// from its own start.
 		args = append(args, g.maybe(3, "-S", g.point())...)
 	}
 	args = append(args, g.maybe(3, "-T", g.point())...)

@@ -58,7 +58,8 @@ pmgetopt -c usage/wrong -- -a
 pmgetopt -c usage/empty -- --a x
 `
 
-// TestRecorded compares what our tools print, most of it of archives, with what the real ones print, as testdata/recorded.txt has it.
+// TestRecorded compares what our tools print, most of it of archives, with what the real ones
+// print, as testdata/recorded.txt has it.
 func TestRecorded(t *testing.T) {
 	text, err := os.ReadFile("testdata/recorded.txt")
 	if err != nil {
@@ -86,8 +87,8 @@ func TestInteropRecorded(t *testing.T) {
 	}
 }
 
-// runRecorded runs recordedLines and returns what the programs print: each line of standard output after "1 ", of standard
-// error after "2 ", and the exit status after "= ".
+// runRecorded runs recordedLines and returns what the programs print: each line of standard output
+// after "1 ", of standard error after "2 ", and the exit status after "= ".
 func runRecorded(t *testing.T, program func(tool string) string) string {
 	t.Helper()
 	dir, err := filepath.Abs("../../../archive/testdata")

@@ -167,7 +167,8 @@ func splitWords(s string, vars map[string]string) (words []string, err error) {
 	return words, nil
 }
 
-// cutVariable returns the name with which s begins, in braces or not, and the length of that with the braces.
+// cutVariable returns the name with which s begins, in braces or not, and the length of that with
+// the braces.
 func cutVariable(s string) (name string, n int) {
 	if name, _, ok := strings.Cut(s, "}"); ok && s[0] == '{' {
 		return name[1:], len(name) + 1

@@ -156,7 +156,8 @@ func importMetadata(t *testing.T, im *logimport.Importer, n int, disks pdu.InDom
 	}
 }
 
-// logTo records a source for a time, in a bubble of testing/synctest. While it does, each second is called.
+// logTo records a source for a time, in a bubble of testing/synctest. While it does, each second is
+// called.
 func logTo(t *testing.T, base string, version int, src *pmapi.Context, config string, seconds int, each func(second int)) {
 	t.Helper()
 	time.Sleep(123_456_789 * time.Nanosecond)

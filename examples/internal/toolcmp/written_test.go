@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// writers write an archive of a version each: all types of values, instances that come and go, labels, texts, several volumes.
+// writers write an archive of a version each: all types of values, instances that come and go,
+// labels, texts, several volumes.
 var writers = []struct {
 	name  string
 	write func(t *testing.T, base string, version int)
@@ -23,8 +24,9 @@ var writers = []struct {
 	{"logged of the agent sample", writeSample},
 }
 
-// TestInteropWritten compares what PCP's tools and ours print of archives that packages logimport and logger write, with which PCP's
-// pmlogcheck finds no fault. Usually it is one tool for each archive beside pmdumplog.
+// TestInteropWritten compares what PCP's tools and ours print of archives that packages logimport
+// and logger write, with which PCP's pmlogcheck finds no fault. Usually it is one tool for each
+// archive beside pmdumplog.
 func TestInteropWritten(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "pmdumplog", "pmval", "pmrep", "pmlogextract", "pmlogsummary")
 	for i, w := range writers {
@@ -92,7 +94,8 @@ func writtenLines(t *testing.T, base string) (lines [][]string) {
 	line("pmlogsummary", "-albBfFiImMNsvxy", "-B", "3", base)
 	line("pmdumplog", "-mxrz", base)
 	line("pmlogcheck", base)
-	// With -u there are no marks for PCP's pmrep, which has rates from values before them, so that samples end before the first one.
+	// With -u there are no marks for PCP's pmrep, which has rates from values before them, so that
+	// samples end before the first one.
 	line(append([]string{"pmrep", "-z", "-p", "-u", "-s", "10", "-o", "csv", "-a", base}, counted...)...)
 	line(append([]string{"pmrep", "-z", "-p", "-r", "-t", "1sec", "-a", base}, reported...)...)
 	for _, m := range all {
@@ -117,11 +120,12 @@ func compareWritten(t *testing.T, line []string) {
 	}
 }
 
-// extractMasks are for what differs between extracts. PCP's pmlogextract loses how many records of HIGHRES_EVENT were missed.
+// extractMasks are for what differs between extracts. PCP's pmlogextract loses how many records of
+// HIGHRES_EVENT were missed.
 var extractMasks = regexp.MustCompile(`PID for pmlogger: \d+|\d+ (\(and \d+ missed\) )?event records?|==> \d+ missed`)
 
-// compareExtracts compares what PCP's pmlogextract and ours make of an archive, but for label sets, of several of which PCP's keeps an arbitrary one,
-// and the index, which depends on them.
+// compareExtracts compares what PCP's pmlogextract and ours make of an archive, but for label sets,
+// of several of which PCP's keeps an arbitrary one, and the index, which depends on them.
 func compareExtracts(t *testing.T, base string) {
 	t.Helper()
 	var dumps [2]string

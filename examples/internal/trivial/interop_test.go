@@ -22,8 +22,8 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// TestPMCD compares what clients of a C pmcd see of the agent, on every kind of connection, with what they see of
-// PCP's own, which has pipes alone.
+// TestPMCD compares what clients of a C pmcd see of the agent, on every kind of connection, with
+// what they see of PCP's own, which has pipes alone.
 func TestPMCD(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe", "pmstore", "gcc", "make")
 	program := pcptest.Build(t, "./examples/trivial")
@@ -41,8 +41,8 @@ func TestPMCD(t *testing.T) {
 	}
 }
 
-// session is what some commands print about the agent under a pmcd. line is the rest of its line in pmcd.conf. An
-// empty program means the C agent.
+// session is what some commands print about the agent under a pmcd. line is the rest of its line in
+// pmcd.conf. An empty program means the C agent.
 func session(t *testing.T, program, line string) string {
 	t.Helper()
 	dir, env := pcptest.AgentDir(t, "trivial", program)

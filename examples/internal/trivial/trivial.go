@@ -1,5 +1,5 @@
-// Package trivial is the least agent that there can be: one metric. It serves what the agent of this name that comes
-// with PCP does.
+// Package trivial is the least agent that there can be: one metric. It serves what the agent of
+// this name that comes with PCP does.
 package trivial
 
 import (
@@ -23,7 +23,8 @@ func New() *pmda.Agent {
 			return uint64(time.Now().Unix()), nil
 		},
 	})
-	// PCP's trivial is older than labels. Without this line it would have {"agent":"trivial"}, as agents do.
+	// PCP's trivial is older than labels. Without this line it would have {"agent":"trivial"}, as
+	// agents do.
 	a.Use(func(next pmda.Handler) pmda.Handler { return noLabels{next} })
 	return a
 }

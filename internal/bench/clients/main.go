@@ -1,13 +1,15 @@
 //go:build linux
 
-// Clients is a load of many clients of a collector on this host, each of which fetches one value now and then:
+// Clients is a load of many clients of a collector on this host, each of which fetches one value
+// now and then:
 //
 //	clients -p PORT [-n CLIENTS] [-r FETCHES] [-s SECONDS] [-m DOMAIN.CLUSTER.ITEM] [-P PID]
 //
-// The clients have the addresses 127.0.0.2, 127.0.0.3 and so on, 20,000 each, and their fetches are spread over time. -r is
-// how often each fetches in a second. It prints how long replies took since the fetches were due, and with -P the CPU
-// time of the server for a fetch and the memory for a client. Both processes need a file descriptor for each
-// client: see ulimit -n. Where that allows fewer, fewer clients that fetch more often are as much load.
+// The clients have the addresses 127.0.0.2, 127.0.0.3 and so on, 20,000 each, and their fetches are
+// spread over time. -r is how often each fetches in a second. It prints how long replies took since
+// the fetches were due, and with -P the CPU time of the server for a fetch and the memory for a
+// client. Both processes need a file descriptor for each client: see ulimit -n. Where that allows
+// fewer, fewer clients that fetch more often are as much load.
 package main
 
 import (

@@ -1,12 +1,13 @@
 //go:build linux
 
-// Fleet measures what it costs to watch many hosts: it starts a process with collectors that listen on the loopback interface, and
-// watches them by a pmapi.Fleet.
+// Fleet measures what it costs to watch many hosts: it starts a process with collectors that listen
+// on the loopback interface, and watches them by a pmapi.Fleet.
 //
 //	fleet [-n HOSTS] [-t INTERVAL] [-s TIME] [-cpuprofile FILE] [-memprofile FILE]
 //
-// It prints a line of figures: ticks and how many were missed, rows that were late or had no values, the time from the beginning of a tick until
-// all its rows are there, the share of one CPU, the memory in use at the most, and allocations for each host and tick.
+// It prints a line of figures: ticks and how many were missed, rows that were late or had no
+// values, the time from the beginning of a tick until all its rows are there, the share of one CPU,
+// the memory in use at the most, and allocations for each host and tick.
 package main
 
 import (

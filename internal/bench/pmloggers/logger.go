@@ -50,7 +50,8 @@ func (l *logger) next() error {
 	return nil
 }
 
-// usage is that of all threads up to now. The kernel counts nanoseconds, but those of user and system in ticks.
+// usage is that of all threads up to now. The kernel counts nanoseconds, but those of user and
+// system in ticks.
 func (l *logger) usage() (u usage, err error) {
 	dir := fmt.Sprint("/proc/", l.cmd.Process.Pid)
 	stat, err := os.ReadFile(dir + "/stat")

@@ -1,12 +1,13 @@
 //go:build linux
 
-// Pmloggers compares what programs like pmlogger(1) cost once they run. A private pmcd of C serves metrics of one agent, and all
-// programs record all of them at the same time.
+// Pmloggers compares what programs like pmlogger(1) cost once they run. A private pmcd of C serves
+// metrics of one agent, and all programs record all of them at the same time.
 //
 //	pmloggers [-m METRICS] [-t INTERVAL] [-w TIME] [-s TIME] [-n WINDOWS] [-pmcd PROGRAM] [-pmdas DIR] PROGRAM...
 //
-// For each window of time, which the first begins after a warm-up, it prints a line for each program: the CPU time of a record, of which
-// user and system; context switches of a record, and how much CPU time that is of the first program's. A last line has the medians.
+// For each window of time, which the first begins after a warm-up, it prints a line for each
+// program: the CPU time of a record, of which user and system; context switches of a record, and
+// how much CPU time that is of the first program's. A last line has the medians.
 //
 //	go build -o /tmp/ours ./examples/pmlogger && pmloggers /usr/lib/pcp/bin/pmlogger /tmp/ours
 package main

@@ -2,8 +2,9 @@
 //
 //	stdiotap CAPTURE COMMAND [ARG...]
 //
-// It runs COMMAND as the agent, forwards standard input and output, and writes every PDU to the file CAPTURE
-// (format: package pcptest) when both sides have ended. In a pmcd.conf it takes the place of the agent's command:
+// It runs COMMAND as the agent, forwards standard input and output, and writes every PDU to the
+// file CAPTURE (format: package pcptest) when both sides have ended. In a pmcd.conf it takes the
+// place of the agent's command:
 //
 //	simple 253 pipe binary /tmp/stdiotap /tmp/simple.pdus /tmp/simple/pmdasimple -d 253
 package main
@@ -58,8 +59,8 @@ func run(capture string, argv []string) error {
 		in.Close()
 		requests <- err
 	}()
-	// An agent that ends first leaves the copy of the requests blocked on a collector that sends nothing more:
-	// closing standard output tells it, and that it closes its side ends the copy.
+	// An agent that ends first leaves the copy of the requests blocked on a collector that sends
+	// nothing more: closing standard output tells it, and that it closes its side ends the copy.
 	replies := pcptest.Tap(os.Stdout, out, keep(pcptest.ToClient))
 	os.Stdout.Close()
 	err = errors.Join(replies, cmd.Wait(), <-requests)

@@ -167,7 +167,8 @@ func (b *run) begin(ctx context.Context, key []string) error {
 	return b.reader.Context.SetMode(ctx, pmapi.ModeForward, b.From, 0)
 }
 
-// read fills the queue. Records that the receiver has already are encoded as well, so that what follows is the same as without an interruption.
+// read fills the queue. Records that the receiver has already are encoded as well, so that what
+// follows is the same as without an interruption.
 func (b *run) read(ctx context.Context) error {
 	for {
 		s, err := b.reader.ReadRecord(ctx)
@@ -195,7 +196,8 @@ func (b *run) read(ctx context.Context) error {
 	}
 }
 
-// event counts what was added, and puts what waits into the queue if it is time to. Batches are the same in each run.
+// event counts what was added, and puts what waits into the queue if it is time to. Batches are the
+// same in each run.
 func (b *run) event(ctx context.Context, whole bool) error {
 	b.events++
 	switch {

@@ -26,7 +26,8 @@ type state struct {
 // maxState is how much is read of a file.
 const maxState = 1 << 20
 
-// readState reads a file. Without one it is the state before the first record. One of another archive, or of other options, is an error.
+// readState reads a file. Without one it is the state before the first record. One of another
+// archive, or of other options, is an error.
 func readState(path string, key []string) (state, error) {
 	if path == "" {
 		return state{Key: key}, nil

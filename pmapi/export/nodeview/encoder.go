@@ -54,7 +54,8 @@ type joined struct {
 	metric int
 }
 
-// A line is what is before the value of a sample. It is made again when the instance, or the value of a label, has changed.
+// A line is what is before the value of a sample. It is made again when the instance, or the value
+// of a label, has changed.
 type line struct {
 	inst *export.Instance
 	made bool
@@ -230,7 +231,8 @@ func (e *encoder) changed(c *column, l *line, place int, inst *export.Instance) 
 	return false
 }
 
-// joinedValue is the value of a join for an instance of a metric: a text, or else a number. It is mostly at the same place.
+// joinedValue is the value of a join for an instance of a metric: a text, or else a number. It is
+// mostly at the same place.
 func (e *encoder) joinedValue(j joined, metric, place int, inst *export.Instance) (text []byte, number float64, ok bool) {
 	if j.metric < 0 || e.sets[j.metric].Err() != nil {
 		return nil, 0, false

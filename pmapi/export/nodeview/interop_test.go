@@ -34,7 +34,8 @@ func realHandler(t *testing.T) (*openmetrics.Handler, *pcptest.PMCD) {
 	return handler(c), pmcd
 }
 
-// compared are the series that dashboards use most, which are the same in both. The rest of what is shown is compared too.
+// compared are the series that dashboards use most, which are the same in both. The rest of what is
+// shown is compared too.
 var compared = strings.Fields(`node_boot_time_seconds node_context_switches_total node_cpu_guest_seconds_total node_cpu_seconds_total
 	node_disk_io_now node_disk_io_time_seconds_total node_disk_io_time_weighted_seconds_total node_disk_read_bytes_total
 	node_disk_read_time_seconds_total node_disk_reads_completed_total node_disk_reads_merged_total node_disk_write_time_seconds_total
@@ -55,8 +56,8 @@ var compared = strings.Fields(`node_boot_time_seconds node_context_switches_tota
 	node_pressure_memory_stalled_seconds_total node_pressure_memory_waiting_seconds_total node_procs_blocked node_procs_running node_sockstat_TCP_alloc node_sockstat_TCP_inuse node_sockstat_UDP_inuse node_sockstat_sockets_used
 	node_softnet_processed_total node_time_seconds node_uname_info node_vmstat_pgfault node_vmstat_pgmajfault node_vmstat_pgpgin node_vmstat_pgpgout`)
 
-// look is a page, by its series: without labels that PCP does not know, devices of memory, and mounts that others make and
-// take away meanwhile.
+// look is a page, by its series: without labels that PCP does not know, devices of memory, and
+// mounts that others make and take away meanwhile.
 type look struct {
 	types, help map[string]string
 	values      map[string]float64
@@ -93,8 +94,8 @@ func read(t *testing.T, page string) look {
 	return l
 }
 
-// TestInteropNodeExporter: the families that both have are of one type and have the same series, of which each lies once between
-// what node_exporter says before and after, or within 2 % of that.
+// TestInteropNodeExporter: the families that both have are of one type and have the same series, of
+// which each lies once between what node_exporter says before and after, or within 2 % of that.
 func TestInteropNodeExporter(t *testing.T) {
 	program := pcptest.Optional(t, "prometheus-node-exporter")
 	h, _ := realHandler(t)
@@ -193,8 +194,8 @@ func TestInteropPromtool(t *testing.T) {
 	}
 }
 
-// A real Prometheus scrapes the view without an error, in the format that it likes best and in its older one, and what it has of the CPUs'
-// time lies between what the kernel says before and after.
+// A real Prometheus scrapes the view without an error, in the format that it likes best and in its
+// older one, and what it has of the CPUs' time lies between what the kernel says before and after.
 func TestInteropPrometheus(t *testing.T) {
 	pcptest.Optional(t, "prometheus")
 	h, _ := realHandler(t)

@@ -119,7 +119,8 @@ node_time_seconds 1.7672688005e+09
 	}
 }
 
-// Labels that are values of other metrics, of the same instance domain or another; what is left out; and values that change.
+// Labels that are values of other metrics, of the same instance domain or another; what is left
+// out; and values that change.
 func TestJoins(t *testing.T) {
 	src := source(t)
 	volumes := src.InDom("vg-root", "vg-gone")
@@ -182,7 +183,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// Requests of NFS have node_exporter's names of methods; those that PCP mixes up, and Null of servers, are left out.
+// Requests of NFS have node_exporter's names of methods; those that PCP mixes up, and Null of
+// servers, are left out.
 func TestNFS(t *testing.T) {
 	src := source(t)
 	add(src, pmapitest.Metric[uint32]{Name: "nfs3.server.reqs", InDom: src.InDom("null", "readdir+"), Sem: pdu.SemCounter, Units: pdu.UnitCount}, 1, 2)

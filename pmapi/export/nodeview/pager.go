@@ -51,7 +51,8 @@ func newPager(c *pmapi.Context, all []collector) *pager {
 	return &pager{all, export.Reader{Context: c, Names: roots, Keep: keep}, map[openmetrics.Style]*encoder{}}
 }
 
-// AppendPage reads all metrics in one fetch and writes them. Its errors are those of export.Reader.Read.
+// AppendPage reads all metrics in one fetch and writes them. Its errors are those of
+// export.Reader.Read.
 func (p *pager) AppendPage(ctx context.Context, b []byte, s openmetrics.Style) ([]byte, error) {
 	snap, err := p.reader.Read(ctx)
 	if err != nil {

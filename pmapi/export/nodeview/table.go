@@ -24,7 +24,8 @@ type source struct {
 	joins  []join  // further labels
 	only   int     // the one instance that counts, if it is not 0
 
-	// mul is what values are multiplied with. 0 means that units are converted to those that the family's name tells.
+	// mul is what values are multiplied with. 0 means that units are converted to those that the
+	// family's name tells.
 	mul float64
 
 	times string                               // a metric of a single value that values are multiplied with, besides
@@ -35,11 +36,12 @@ type source struct {
 // A label is one with its value.
 type label struct{ name, value string }
 
-// A naming makes the label of an instance from its name; ok is false for an instance that is left out.
+// A naming makes the label of an instance from its name; ok is false for an instance that is left
+// out.
 type naming func(instance string) (l label, ok bool)
 
-// A join is a label whose value is that of another metric: of the instance of the same name, or its single one. A sample whose label
-// is not known has it empty or, if it is required, is left out.
+// A join is a label whose value is that of another metric: of the instance of the same name, or its
+// single one. A sample whose label is not known has it empty or, if it is required, is left out.
 type join struct {
 	label, metric string
 	required      bool

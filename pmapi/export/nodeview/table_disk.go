@@ -25,8 +25,8 @@ var diskFamilies = []family{
 	sectors("node_disk_written_bytes_total", "blkwrite", 512, "Bytes that were written"),
 }
 
-// disk is a counter of disks and of devices that are made of them, which PCP has in separate domains: partitions are left out. The
-// latter have their kernel's names in another metric.
+// disk is a counter of disks and of devices that are made of them, which PCP has in separate
+// domains: partitions are left out. The latter have their kernel's names in another metric.
 func disk(name, metric, help string) family {
 	return family{name, help, counter, []source{
 		{metric: "disk.dev." + metric, by: device},
@@ -66,7 +66,8 @@ var filesystemFamilies = []family{
 	filesystem("node_filesystem_size_bytes", "capacity", "capacity", "The size of the file system"),
 }
 
-// filesystem is a family of file systems on devices, and of those in memory, which have nothing that is free for the superuser alone.
+// filesystem is a family of file systems on devices, and of those in memory, which have nothing
+// that is free for the superuser alone.
 func filesystem(name, ofDevice, ofMemory, help string) family {
 	return family{name, help, gauge, []source{
 		{metric: "filesys." + ofDevice, by: blockDevice, labels: ofDevices, joins: mounted},
@@ -94,7 +95,8 @@ func tmpfs(instance string) (label, bool) {
 	return label{"mountpoint", dir}, ok
 }
 
-// blockDevice leaves out loop devices: node_exporter leaves out the types of file systems that are on them mostly.
+// blockDevice leaves out loop devices: node_exporter leaves out the types of file systems that are
+// on them mostly.
 func blockDevice(instance string) (label, bool) {
 	return label{"device", instance}, !strings.HasPrefix(instance, "/dev/loop")
 }

@@ -40,10 +40,12 @@ var netclassFamilies = []family{
 // known leaves out 0, which C's agent has for the type of a virtual interface.
 func known(v float64) (float64, bool) { return v, v != 0 }
 
-// isReal is for network.interface.virtual. Of a virtual interface, PCP does not tell whether it is up or may be so.
+// isReal is for network.interface.virtual. Of a virtual interface, PCP does not tell whether it is
+// up or may be so.
 func isReal(virtual string) (string, bool) { return "", virtual == "0" }
 
-// isTyped is for network.interface.type. Where that is not known, C's agent does not know either whether the interface is virtual.
+// isTyped is for network.interface.type. Where that is not known, C's agent does not know either
+// whether the interface is virtual.
 func isTyped(number string) (string, bool) { return "", number != "0" }
 
 // duplex is for network.interface.duplex.
@@ -107,7 +109,8 @@ func softnet(name, metric, help string) family {
 	return family{"node_softnet_" + name + "_total", help, counter, []source{{metric: "network.softnet.percpu." + metric, by: cpu}}}
 }
 
-// tcpstatFamilies count what node_exporter counts: sockets of IPv4 and of IPv6, which PCP has apart.
+// tcpstatFamilies count what node_exporter counts: sockets of IPv4 and of IPv6, which PCP has
+// apart.
 var tcpstatFamilies = []family{{"node_tcp_connection_states", "TCP sockets in a state", gauge, tcpStates(
 	"established", "syn_sent", "syn_recv", "fin_wait1", "fin_wait2", "time_wait", "close", "close_wait", "last_ack", "listen", "closing",
 )}}

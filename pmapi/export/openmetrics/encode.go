@@ -117,7 +117,8 @@ func (e *Encoder) appendTarget(b []byte, host []label) []byte {
 	return append(e.appendSeries(b, base.TargetInfo, host), " 1\n"...)
 }
 
-// appendPage writes a page; ok is false if a metric has turned out to be no histogram, and the page is to be begun anew.
+// appendPage writes a page; ok is false if a metric has turned out to be no histogram, and the page
+// is to be begun anew.
 func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 	e.page++
 	e.at, e.written, e.failed, e.truncated = s.Time, 0, 0, false
@@ -236,7 +237,8 @@ func (e *Encoder) inOrder(values pdu.ValueSet) []int {
 	return e.order
 }
 
-// valueOf is what is written of a value: a number and, of a string, the bytes for the label. ok is false for what arrived malformed.
+// valueOf is what is written of a value: a number and, of a string, the bytes for the label. ok is
+// false for what arrived malformed.
 func (f *family) valueOf(a pdu.Atom) (n base.Number, text []byte, ok bool) {
 	if f.kind != base.Info {
 		n, ok = base.NumberOf(a)

@@ -230,7 +230,8 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// Names that are one in a format are two all the same; that of the first in the order of names stays.
+// Names that are one in a format are two all the same; that of the first in the order of names
+// stays.
 func TestCollisions(t *testing.T) {
 	for _, test := range []struct {
 		metrics string // names, with c for counters, i for strings, h for histograms, and g for others
@@ -287,7 +288,8 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// Instances of which nothing tells them apart are one series, and those that come out of order are in order.
+// Instances of which nothing tells them apart are one series, and those that come out of order are
+// in order.
 func TestSeries(t *testing.T) {
 	src := source(t)
 	d := src.InDom()

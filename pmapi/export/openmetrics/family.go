@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
-// A family is a metric as it is written. It is made once, and used until metrics are described anew.
+// A family is a metric as it is written. It is made once, and used until metrics are described
+// anew.
 type family struct {
 	metric *export.Metric
 	kind   base.Shape

@@ -78,8 +78,8 @@ type group struct {
 	buckets []bucket
 }
 
-// appendHistograms writes the histograms of a metric; ok is false if its instances are no buckets after all. sum finds the values of
-// other metrics by name.
+// appendHistograms writes the histograms of a metric; ok is false if its instances are no buckets
+// after all. sum finds the values of other metrics by name.
 func (e *Encoder) appendHistograms(b []byte, f *family, values pdu.ValueSet, sum func(name string) (base.Number, bool)) (_ []byte, ok bool) {
 	groups, ok := e.groups(f, values)
 	if !ok {
@@ -121,8 +121,8 @@ func (e *Encoder) groups(f *family, values pdu.ValueSet) (groups []*group, ok bo
 	return groups, true
 }
 
-// cumulate sorts the buckets of a group and makes their counts cumulative, with one for +Inf; ok is false if two have one bound, or
-// counts fall that must not.
+// cumulate sorts the buckets of a group and makes their counts cumulative, with one for +Inf; ok is
+// false if two have one bound, or counts fall that must not.
 func (g *group) cumulate(are bool) (total base.Number, ok bool) {
 	slices.SortFunc(g.buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
 	total = base.Number{IsInt: true}

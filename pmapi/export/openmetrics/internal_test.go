@@ -80,7 +80,8 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// Names are escaped as the library of Prometheus does it; but that loses a digit at the beginning in "underscores".
+// Names are escaped as the library of Prometheus does it; but that loses a digit at the beginning
+// in "underscores".
 func TestEscape(t *testing.T) {
 	for _, c := range []struct{ name, underscores, dots, values string }{
 		{"disk.dev.rd_x", "disk_dev_rd_x", "disk_dot_dev_dot_rd__x", "U__disk_2e_dev_2e_rd__x"},

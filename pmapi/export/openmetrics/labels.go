@@ -16,7 +16,8 @@ type label struct{ name, value, pcp string }
 // and say little.
 var DefaultDrop = []string{"groupid", "machineid", "userid"}
 
-// labelsOf are the labels of sets of PCP's, later ones taking precedence, sorted by name. Notes, which are optional, are left out.
+// labelsOf are the labels of sets of PCP's, later ones taking precedence, sorted by name. Notes,
+// which are optional, are left out.
 func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
 	drop := e.Drop
 	if drop == nil && e.Format != PCP {
@@ -66,7 +67,8 @@ func (e *Encoder) instanceLabels(all []label, inst *export.Instance) []label {
 	return all
 }
 
-// sorted sorts labels by name. Several names of PCP's that are written alike become one, with all values.
+// sorted sorts labels by name. Several names of PCP's that are written alike become one, with all
+// values.
 func sorted(all []label) []label {
 	slices.SortFunc(all, func(a, b label) int {
 		if c := strings.Compare(a.name, b.name); c != 0 {

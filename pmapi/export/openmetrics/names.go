@@ -62,8 +62,8 @@ func (e Escaping) escape(name string) string {
 	return b.String()
 }
 
-// valuesEscape writes all that is not plain by its number, in lower case as the library of Prometheus does, so that no two names are
-// written alike.
+// valuesEscape writes all that is not plain by its number, in lower case as the library of
+// Prometheus does, so that no two names are written alike.
 func valuesEscape(name string) string {
 	var b strings.Builder
 	b.WriteString("U__")

@@ -82,13 +82,15 @@ func (p *Pages) logCollisions(all []string) {
 	p.Log.Warn("metrics whose names in this format are those of others: here they have a number", "count", len(found), "metrics", strings.Join(found[:min(len(found), maxLogged)], " "))
 }
 
-// How many metrics a line of the log names, and of how many it is remembered that they have been logged.
+// How many metrics a line of the log names, and of how many it is remembered that they have been
+// logged.
 const (
 	maxLogged     = 100
 	maxRemembered = 10_000
 )
 
-// appendDuration adds what is not of the snapshot, and so not of an Encoder: how long the scrape has taken.
+// appendDuration adds what is not of the snapshot, and so not of an Encoder: how long the scrape
+// has taken.
 func appendDuration(page []byte, f Format, d time.Duration) []byte {
 	if f == PCP {
 		return page

@@ -343,7 +343,8 @@ func (family *parsedFamily) check(f openmetrics.Format, ends []string) error {
 	return nil
 }
 
-// lastBuckets are the values of the buckets +Inf by the other labels; "" if the buckets before are not rising, or there is none.
+// lastBuckets are the values of the buckets +Inf by the other labels; "" if the buckets before are
+// not rising, or there is none.
 func (family *parsedFamily) lastBuckets() map[string]string {
 	last, bound, count := map[string]string{}, map[string]float64{}, map[string]float64{}
 	for _, s := range family.samples {

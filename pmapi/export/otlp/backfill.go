@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/send"
 )
 
-// backfillQueue is how many bytes of messages wait when an archive is read: not more than keeps the receiver busy.
+// backfillQueue is how many bytes of messages wait when an archive is read: not more than keeps the
+// receiver busy.
 const backfillQueue = 8 << 20
 
 // Backfill sends the archives of the Reader's context instead of live values. Each record is a

@@ -23,7 +23,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// recorded is an archive of a counter in each record, a minute apart, and a gauge in each second one, with a mark after the fourth.
+// recorded is an archive of a counter in each record, a minute apart, and a gauge in each second
+// one, with a mark after the fourth.
 func recorded(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "web1")
@@ -54,8 +55,8 @@ func recorded(t *testing.T) string {
 	return path
 }
 
-// An archive has its own times; what is not in a record goes on, and counters start anew after a mark. Wherever the receiver refuses, the next
-// run goes on there, with the same start times.
+// An archive has its own times; what is not in a record goes on, and counters start anew after a
+// mark. Wherever the receiver refuses, the next run goes on there, with the same start times.
 func TestBackfill(t *testing.T) {
 	path := recorded(t)
 	send := func(r *receiver, o backfill.Options) (otlp.Stats, error) {

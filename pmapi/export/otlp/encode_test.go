@@ -164,7 +164,8 @@ func TestInstanceID(t *testing.T) {
 	}
 }
 
-// Counters start where they are seen first, and after a reset where they were before it. What has gone is ended once.
+// Counters start where they are seen first, and after a reset where they were before it. What has
+// gone is ended once.
 func TestStartTimes(t *testing.T) {
 	b := newBench(t)
 	d := b.src.InDom("a", "b")
@@ -221,7 +222,8 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// A histogram has the unit of what is observed, and its sum in that unit, if its labels name them. It ends when it has gone, and goes on after a failure.
+// A histogram has the unit of what is observed, and its sum in that unit, if its labels name them.
+// It ends when it has gone, and goes on after a failure.
 func TestHistogramOfTimes(t *testing.T) {
 	b := newBench(t)
 	names := []string{"get.fast", "get.slow", "put.fast", "put.slow"}

@@ -64,7 +64,8 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// Of the variables that have a form with METRICS, that has precedence, and an empty one counts as not set.
+// Of the variables that have a form with METRICS, that has precedence, and an empty one counts as
+// not set.
 func TestFromEnvPrecedence(t *testing.T) {
 	for what, test := range map[string]struct {
 		general, metrics string

@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
-// histograms are those of a metric whose instances are buckets, as they were laid out for a list of instances.
+// histograms are those of a metric whose instances are buckets, as they were laid out for a list of
+// instances.
 type histograms struct {
 	kind  string // what the label "buckets" says; "" if the instances are not said to be buckets
 	head  []byte // of a metric, whose unit is that of what is observed
@@ -45,7 +46,8 @@ type member struct {
 	index int // among the values
 }
 
-// newHistograms are those of a counter with the label "buckets", whose bounds have the units of the label "le_unit".
+// newHistograms are those of a counter with the label "buckets", whose bounds have the units of the
+// label "le_unit".
 func newHistograms(m *export.Metric, k kind, name string, json bool) (h histograms) {
 	how, _ := m.Labels.Lookup("buckets")
 	if k != sum || m.InDom == nil || how != "cumulative" && how != "disjoint" {
@@ -168,7 +170,8 @@ func (g *group) order() (ok bool) {
 	return true
 }
 
-// count takes the counts of the buckets, disjoint and with one above all bounds; ok is false if a value is no count, or falls where it must not.
+// count takes the counts of the buckets, disjoint and with one above all bounds; ok is false if a
+// value is no count, or falls where it must not.
 func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool) {
 	g.counts = g.counts[:0]
 	var below uint64
@@ -279,7 +282,8 @@ func (e *Encoder) appendHistogramEnd(g *group) {
 	e.out.close()
 }
 
-// appendEndedHistograms ends all histograms of a metric without values. Those of one that has failed are kept: they may go on after that.
+// appendEndedHistograms ends all histograms of a metric without values. Those of one that has
+// failed are kept: they may go on after that.
 func (e *Encoder) appendEndedHistograms(m *metric, failed bool) {
 	for _, g := range m.histograms.groups {
 		if g.start != 0 && !g.ended {

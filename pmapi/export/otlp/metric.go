@@ -199,10 +199,12 @@ func (e *Encoder) appendValue(m *metric, p *point, a pdu.Atom, n base.Number) {
 	e.out.close()
 }
 
-// restart is the start time after a reset: that of the last value, but never the start time that the series had.
+// restart is the start time after a reset: that of the last value, but never the start time that
+// the series had.
 func restart(start, last int64) int64 { return max(last, start+1) }
 
-// appendMissing ends the series without a value. Those of a metric that has failed are kept: a counter may go on after that.
+// appendMissing ends the series without a value. Those of a metric that has failed are kept: a
+// counter may go on after that.
 func (e *Encoder) appendMissing(m *metric, failed bool) {
 	m.live = 0
 	for id, p := range m.points {

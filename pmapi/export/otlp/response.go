@@ -33,7 +33,8 @@ func mediaType(header http.Header) string {
 	return t
 }
 
-// parseResponse parses an ExportMetricsServiceResponse: how many points were rejected, and why. Rejected is not negative.
+// parseResponse parses an ExportMetricsServiceResponse: how many points were rejected, and why.
+// Rejected is not negative.
 func parseResponse(body []byte) (rejected int64, message string, err error) {
 	var r struct {
 		PartialSuccess struct {

@@ -14,10 +14,12 @@ import (
 	"unicode/utf8"
 )
 
-// A strict reader of ExportMetricsServiceRequest, after the rules of the protocol's JSON encoding: no unknown or repeated keys,
-// 64-bit integers as strings, enumerations as numbers, exactly one value in each AnyValue and each data point, and after those of its
-// data model: one resource with a service and one scope with a name, unique attributes and series, one time in a message, one type of numbers
-// in a metric, units of UCUM, buckets that fit their bounds, start times not after their points.
+// A strict reader of ExportMetricsServiceRequest, after the rules of the protocol's JSON encoding:
+// no unknown or repeated keys, 64-bit integers as strings, enumerations as numbers, exactly one
+// value in each AnyValue and each data point, and after those of its data model: one resource with
+// a service and one scope with a name, unique attributes and series, one time in a message, one
+// type of numbers in a metric, units of UCUM, buckets that fit their bounds, start times not after
+// their points.
 
 // A series is one data point's identity and value.
 type series struct {

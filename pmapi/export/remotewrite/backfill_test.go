@@ -32,8 +32,9 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A recording is an archive that is being written: c counts records; of d, which is in each second record, "b" is there for
-// the first ten records and again from the 30th on; there is a mark after the 20th.
+// A recording is an archive that is being written: c counts records; of d, which is in each second
+// record, "b" is there for the first ten records and again from the 30th on; there is a mark after
+// the 20th.
 type recording struct {
 	path string
 	im   *logimport.Importer
@@ -100,7 +101,8 @@ func series(name, rest string) string {
 	return `{__name__="` + name + `",instance="web1",` + rest + `job="pcp"}`
 }
 
-// All records are there with their times; series end at the mark, when their instance ends, and with the archive.
+// All records are there with their times; series end at the mark, when their instance ends, and
+// with the archive.
 func TestBackfill(t *testing.T) {
 	r := record(t)
 	r.write(40)
@@ -154,7 +156,8 @@ func TestBackfillWindow(t *testing.T) {
 	}
 }
 
-// Wherever a program ends, the next one goes on there: nothing is missing, and twice is only what may have been in hand, which is the same then.
+// Wherever a program ends, the next one goes on there: nothing is missing, and twice is only what
+// may have been in hand, which is the same then.
 func TestBackfillResume(t *testing.T) {
 	r := record(t)
 	r.write(40)
@@ -294,8 +297,8 @@ func TestBackfillKeepGoing(t *testing.T) {
 	}
 }
 
-// Labels that come soon after the first record, as pmlogger writes them, are those of all that follows, and no sample is lost when
-// those of the host change.
+// Labels that come soon after the first record, as pmlogger writes them, are those of all that
+// follows, and no sample is lost when those of the host change.
 func TestBackfillLabels(t *testing.T) {
 	r := record(t)
 	label := func(class pdu.LabelClass, ident uint32, name, value string) {
@@ -364,7 +367,8 @@ func TestBackfillDerived(t *testing.T) {
 	}
 }
 
-// An archive of a hundred counters of ten instances each, from its file to a receiver that does not look.
+// An archive of a hundred counters of ten instances each, from its file to a receiver that does not
+// look.
 func BenchmarkBackfill(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "web1")
 	im := must(logimport.New(path, archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}))

@@ -24,7 +24,8 @@ const maxBytes = 1 << 20
 // metadataEvery is how often kinds, help texts and units are sent again, which receivers forget.
 const metadataEvery = 10 * time.Minute
 
-// staleNaN is the value of a series that has ended. All other NaN are written as that of package math, which is another one.
+// staleNaN is the value of a series that has ended. All other NaN are written as that of package
+// math, which is another one.
 var staleNaN = math.Float64frombits(0x7ff0000000000002)
 
 // A Label is a label of a series.
@@ -113,7 +114,8 @@ func (e *Encoder) Add(s *export.Snapshot) {
 // Collisions returns the collisions of the last snapshot; see openmetrics.Encoder.
 func (e *Encoder) Collisions() []string { return e.pages.Collisions }
 
-// describe takes the metrics of a new generation. Those that have the name of one before have its series.
+// describe takes the metrics of a new generation. Those that have the name of one before have its
+// series.
 func (e *Encoder) describe(s *export.Snapshot, now int64) {
 	e.generation = s.Generation
 	if e.families == nil {

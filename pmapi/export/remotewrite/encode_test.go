@@ -77,7 +77,8 @@ func (b *bench) want(labels, values string) {
 	}
 }
 
-// Labels of the Encoder are on all series, and job and instance unless the Encoder has them, if only without a value.
+// Labels of the Encoder are on all series, and job and instance unless the Encoder has them, if
+// only without a value.
 func TestLabels(t *testing.T) {
 	for want, labels := range map[string][]remotewrite.Label{
 		`{__name__="m",instance="web1",job="pcp",site="north"}`:                    {{Name: "site", Value: "north"}},
@@ -135,7 +136,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Series end when their instance, their metric, the value of a metric, or all ends, once, and begin again after that.
+// Series end when their instance, their metric, the value of a metric, or all ends, once, and begin
+// again after that.
 func TestEnds(t *testing.T) {
 	b := newBench(t)
 	d := b.src.InDom("a", "b")
@@ -174,7 +176,8 @@ func TestEnds(t *testing.T) {
 	b.want(single, "1 1 1 |7 |7 7 7 ")
 }
 
-// What is not after the last value of its series is left out and counted, and time that goes on again is taken.
+// What is not after the last value of its series is left out and counted, and time that goes on
+// again is taken.
 func TestLate(t *testing.T) {
 	b := newBench(t)
 	pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "m"}).Set(1)
@@ -229,7 +232,8 @@ func TestBatch(t *testing.T) {
 
 var odd = []string{"", "a", "sda", "ü", "\"\\", "\x00\x1f\x7f", "\xff\xfe", "<&>", "a,b=\"c\"}", "} 1", "\n", `\n`, "😀"}
 
-// Whatever a source has, messages are legal, and have the series and the values of the page, no more and no less.
+// Whatever a source has, messages are legal, and have the series and the values of the page, no
+// more and no less.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)

@@ -84,8 +84,8 @@ func (e *Exporter) init() {
 	})
 }
 
-// tooOld is what Prometheus says of samples that are before storage.tsdb.out_of_order_time_window. Version 2.42, at least, does so with the
-// status 500, and would say it for ever.
+// tooOld is what Prometheus says of samples that are before storage.tsdb.out_of_order_time_window.
+// Version 2.42, at least, does so with the status 500, and would say it for ever.
 const tooOld = "too old sample"
 
 // retry is whether the protocol has a message sent again after a status.
@@ -137,7 +137,8 @@ func (e *Exporter) next() (m send.Message, ok bool) {
 	return send.Message{Body: bytes.Clone(e.packed), Encoding: "snappy", Points: samples}, true
 }
 
-// warn tells of metrics that have not the names, and of values that have not the times, that they should have.
+// warn tells of metrics that have not the names, and of values that have not the times, that they
+// should have.
 func (e *Exporter) warn(snap *export.Snapshot, late uint64) {
 	if e.Log == nil {
 		return

@@ -42,7 +42,8 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 
 const counter = `{__name__="c_total",job="pcp"}`
 
-// What all exporters have in common. Each message has a value of the counter alone, for the source has no labels.
+// What all exporters have in common. Each message has a value of the counter alone, for the source
+// has no labels.
 func TestSending(t *testing.T) {
 	p := &sendtest.Protocol{
 		New: func(o sendtest.Options) sendtest.Exporter {

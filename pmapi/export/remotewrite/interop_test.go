@@ -22,7 +22,8 @@ import (
 
 var wholeDay = flag.Bool("day", false, "send Prometheus an archive of a day in place of one of an hour")
 
-// startReceiver runs Prometheus as a receiver of samples that are not older than others by more than a window.
+// startReceiver runs Prometheus as a receiver of samples that are not older than others by more
+// than a window.
 func startReceiver(t *testing.T, window string) (p *pcptest.Prometheus, endpoint string) {
 	t.Helper()
 	p = pcptest.StartPrometheus(t, "storage: {tsdb: {out_of_order_time_window: "+window+"}}\n", "--web.enable-remote-write-receiver", "--storage.tsdb.retention.time=100y")
@@ -140,8 +141,8 @@ func (c *comparison) name(s summary) string {
 	return ""
 }
 
-// units are what names have of pmlogsummary's units, and what values are multiplied by. Of counters they are those of the rate, and
-// seconds per second are none.
+// units are what names have of pmlogsummary's units, and what values are multiplied by. Of counters
+// they are those of the rate, and seconds per second are none.
 var units = map[string]struct {
 	factor   float64
 	suffixes []string
@@ -192,7 +193,8 @@ func (c *comparison) compare(all []summary) {
 		case resets[s.inst][0].Value.Value > 0: // for pmlogsummary it has wrapped
 			c.counted["counter with resets"]++
 		default:
-			// From the first sample to the last one, so that rate does not extrapolate; newer ones leave out a sample at the start.
+			// From the first sample to the last one, so that rate does not extrapolate; newer ones
+			// leave out a sample at the start.
 			first, last := r[0].Values[0].Time, r[0].Values[len(r[0].Values)-1].Time
 			query := fmt.Sprintf("rate(%s[%dms] @ %.3f)", name, int64(math.Round((last-first)*1000))+1, last)
 			if rates[query] == nil {
@@ -216,7 +218,8 @@ func (c *comparison) byInstance(query string) map[string][]pcptest.PrometheusSer
 	return all
 }
 
-// An archive that is sent whole has in Prometheus the averages, least and greatest values, numbers of values and rates that PCP's pmlogsummary finds.
+// An archive that is sent whole has in Prometheus the averages, least and greatest values, numbers
+// of values and rates that PCP's pmlogsummary finds.
 func TestInteropBackfill(t *testing.T) {
 	archive := "/var/lib/pcp/testsuite/archives/small" // an hour
 	if *wholeDay {
@@ -269,7 +272,8 @@ func TestInteropBackfill(t *testing.T) {
 	}
 }
 
-// An archive that is too old for Prometheus, since it has newer samples, is an error, whether its window is none or too short.
+// An archive that is too old for Prometheus, since it has newer samples, is an error, whether its
+// window is none or too short.
 func TestInteropTooOld(t *testing.T) {
 	r := record(t)
 	must(0, r.im.PutText("c", "", "1"))

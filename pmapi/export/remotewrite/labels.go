@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// labelsOf makes the labels of a series, sorted, from what is before its value in a page: name{label="value",…}.
+// labelsOf makes the labels of a series, sorted, from what is before its value in a page:
+// name{label="value",…}.
 func (e *Encoder) labelsOf(text []byte) []byte {
 	name, rest, _ := bytes.Cut(text, []byte("{"))
 	all := append([]Label{{"__name__", string(name)}}, e.added...)
@@ -51,7 +52,8 @@ var unescaper = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\"`, `"`)
 
 func unescaped(s string) string { return unescaper.Replace(s) }
 
-// describeFamily notes the metadata of a family for the next message, if it is time to. about has the comments before its samples.
+// describeFamily notes the metadata of a family for the next message, if it is time to. about has
+// the comments before its samples.
 func (e *Encoder) describeFamily(f *family, about []byte, now int64) {
 	if len(f.next) == 0 || f.describedAt != 0 && now-f.describedAt < metadataEvery.Milliseconds() {
 		return

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// A compressor writes the block format of snappy. Copies are found by a table of the last place of each four bytes, by their hash,
-// in blocks of 64 KiB.
+// A compressor writes the block format of snappy. Copies are found by a table of the last place of
+// each four bytes, by their hash, in blocks of 64 KiB.
 type compressor struct {
 	table [1 << tableBits]uint16
 }

@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// A strict reader of WriteRequest, after the definitions of snappy's block format, of protobuf and of remote write 1.0: no unknown
-// fields, sorted and unique labels of legal names, none empty, a __name__ in each series, samples of a series in the order of time.
+// A strict reader of WriteRequest, after the definitions of snappy's block format, of protobuf and
+// of remote write 1.0: no unknown fields, sorted and unique labels of legal names, none empty, a
+// __name__ in each series, samples of a series in the order of time.
 
 var errShort = errors.New("cut short")
 
@@ -250,7 +251,8 @@ func sampleOf(b []byte) (v value, err error) {
 	return v, err
 }
 
-// A store is what a receiver has taken. It takes a sample again if it is the same, and none that is older than the last of its series.
+// A store is what a receiver has taken. It takes a sample again if it is the same, and none that is
+// older than the last of its series.
 type store struct {
 	series   map[string][]value
 	metadata map[string]string

@@ -17,10 +17,12 @@ import (
 	"github.com/pcp-go/pcp/internal/filesys"
 )
 
-// MaxMessage is the length of a message, before compression, above which it is not sent; nor is a file that is longer read.
+// MaxMessage is the length of a message, before compression, above which it is not sent; nor is a
+// file that is longer read.
 const MaxMessage = 64 << 20
 
-// A directory keeps messages, a file for each, whose numbers are their order. A file gets its name once it is complete:
+// A directory keeps messages, a file for each, whose numbers are their order. A file gets its name
+// once it is complete:
 //
 //	0  the text "PCPSEND1"
 //	8  uint32 CRC-32C of all that follows
@@ -28,7 +30,8 @@ const MaxMessage = 64 << 20
 //	16 uint8 length of what follows before the body: the encoding, and a space and the type if
 //	   there is one
 //
-// in little-endian order. The file "lock" has the name of the protocol. A file that is damaged, as by a crash of the computer, is found out when it is read.
+// in little-endian order. The file "lock" has the name of the protocol. A file that is damaged, as
+// by a crash of the computer, is found out when it is read.
 type directory struct {
 	path string
 	lock *os.File
@@ -48,7 +51,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // errLocked is the error for a directory that another sender has.
 var errLocked = errors.New("another program sends from this directory")
 
-// openDirectory opens a directory, which is made if it is not there, and returns what waits in it, oldest first.
+// openDirectory opens a directory, which is made if it is not there, and returns what waits in it,
+// oldest first.
 func openDirectory(path, protocol string) (d *directory, waiting []Message, err error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, nil, err
@@ -86,7 +90,8 @@ func (d *directory) claim(protocol string) error {
 
 func (d *directory) close() { d.lock.Close() }
 
-// list finds the messages that wait. One whose beginning cannot be read counts as one without points.
+// list finds the messages that wait. One whose beginning cannot be read counts as one without
+// points.
 func (d *directory) list() ([]Message, error) {
 	if err := os.Remove(filepath.Join(d.path, unfinished)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -117,7 +117,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A message that is torn or damaged is counted and left out, whatever has become of its file; the others are sent.
+// A message that is torn or damaged is counted and left out, whatever has become of its file; the
+// others are sent.
 func TestDamaged(t *testing.T) {
 	for name, damage := range map[string]func(b []byte) []byte{
 		"empty":  func([]byte) []byte { return nil },
@@ -223,7 +224,8 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// A Strict sender ends with the first refusal, keeps what waits, and tells the one that waits for room.
+// A Strict sender ends with the first refusal, keeps what waits, and tells the one that waits for
+// room.
 func TestStrict(t *testing.T) {
 	p := &posts{answer: func(n int) (int, error) { return []int{200, 200, 400}[n-1], nil }}
 	var done []int

@@ -81,7 +81,8 @@ func (s *Sender) readOnce(ctx context.Context, p *Poll) error {
 	return nil
 }
 
-// WarnErrs logs what is wrong with the metrics of a snapshot, if it is not what was wrong with those of the one before.
+// WarnErrs logs what is wrong with the metrics of a snapshot, if it is not what was wrong with
+// those of the one before.
 func (s *Sender) WarnErrs(snap *export.Snapshot) {
 	if snap.Generation == s.generation {
 		return

@@ -55,7 +55,8 @@ func (q *queue) put(m Message) {
 	signal(q.wake)
 }
 
-// keep writes a message to the directory, if there is one. One that cannot be written stays in memory.
+// keep writes a message to the directory, if there is one. One that cannot be written stays in
+// memory.
 func (q *queue) keep(m Message) Message {
 	m.size = len(m.Body)
 	if q.dir == nil {

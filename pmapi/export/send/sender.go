@@ -26,8 +26,8 @@ const (
 	DefaultMaxQueue = 64 << 20
 )
 
-// Pauses between attempts: the first one doubles up to the longest, and each is shortened at random by up to a half. A receiver may
-// ask for more, but not for more than maxRetryAfter.
+// Pauses between attempts: the first one doubles up to the longest, and each is shortened at random
+// by up to a half. A receiver may ask for more, but not for more than maxRetryAfter.
 const (
 	firstPause    = time.Second
 	longestPause  = 30 * time.Second
@@ -176,7 +176,8 @@ func (s *Sender) openDirectory() error {
 	return nil
 }
 
-// checkHeader finds what no client sends, since no attempt would succeed. The error has no values, which may be secrets.
+// checkHeader finds what no client sends, since no attempt would succeed. The error has no values,
+// which may be secrets.
 func checkHeader(h http.Header) error {
 	for name, values := range h {
 		if name == "" || strings.ContainsFunc(name, notInNames) {
@@ -441,7 +442,8 @@ func Shortened(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// retryAfter is a header Retry-After, of seconds or a date, as a time from now on; 0 if it is neither.
+// retryAfter is a header Retry-After, of seconds or a date, as a time from now on; 0 if it is
+// neither.
 func retryAfter(header string, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(header, 10, 64); err == nil {
 		return time.Duration(min(n, uint64(maxRetryAfter/time.Second))) * time.Second

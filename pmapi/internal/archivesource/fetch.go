@@ -88,7 +88,8 @@ func (s *Source) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile
 	return s.failure(err)
 }
 
-// FetchSets shows the values of a record, if all instances are asked for, without a copy: the sets are valid until the position moves.
+// FetchSets shows the values of a record, if all instances are asked for, without a copy: the sets
+// are valid until the position moves.
 func (s *Source) FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets source.Sets, t time.Time, err error) {
 	if s.mode == ModeInterp || !everything(profile) || !slices.ContainsFunc(ids, s.isRecorded) {
 		return nil, t, nil
@@ -153,8 +154,9 @@ func (s *Source) find(ctx context.Context) error {
 	return err
 }
 
-// findBack moves the cursor to where the records before the position are read from. If a malformed one is on the way there, this
-// is found from the end of the archives; if there is one on that way too, the records before the former are read.
+// findBack moves the cursor to where the records before the position are read from. If a malformed
+// one is on the way there, this is found from the end of the archives; if there is one on that way
+// too, the records before the former are read.
 func (s *Source) findBack(ctx context.Context) error {
 	err := s.cursor.SeekPrev(s.position)
 	if !errors.Is(err, pdu.ErrLogRec) {
@@ -183,8 +185,8 @@ func (s *Source) findBack(ctx context.Context) error {
 	}
 }
 
-// move reads the next record in the direction of the mode. As in the C library it leaves out records with which time turns
-// round, unless they are beside a mark.
+// move reads the next record in the direction of the mode. As in the C library it leaves out
+// records with which time turns round, unless they are beside a mark.
 func (s *Source) move(ctx context.Context) (err error) {
 	for n := 1; ; n++ {
 		if n%checkEvery == 0 {
@@ -204,7 +206,8 @@ func (s *Source) move(ctx context.Context) (err error) {
 	}
 }
 
-// readWith reads up to the next record that has one of the metrics. It returns the place before that.
+// readWith reads up to the next record that has one of the metrics. It returns the place before
+// that.
 func (s *Source) readWith(ctx context.Context, q *request) (before archive.Pos, err error) {
 	for n := 1; ; n++ {
 		if n%checkEvery == 0 {

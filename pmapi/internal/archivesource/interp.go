@@ -164,8 +164,8 @@ func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.
 	return passed, nil
 }
 
-// farAway is how many records are passed one after the other before the index is used, if nobody has to know of
-// marks between them.
+// farAway is how many records are passed one after the other before the index is used, if nobody
+// has to know of marks between them.
 const farAway = 16
 
 // nearby is how many records are read whole on the way: they may be those with the values.
@@ -539,9 +539,10 @@ func (p *interpolator) instances(id pdu.InDom) (insts []instanceState, order []i
 	return insts, orderOfValues(insts, present)
 }
 
-// orderOfValues is the order in which the C library has the values of the instances of a result, as programs see that choose by
-// place. Its table has as many rows as there ever are instances, and in a row the one that was put there last is first: first it puts
-// those of the latest state, ascending, then of the states before that those that it has not yet.
+// orderOfValues is the order in which the C library has the values of the instances of a result, as
+// programs see that choose by place. Its table has as many rows as there ever are instances, and in
+// a row the one that was put there last is first: first it puts those of the latest state,
+// ascending, then of the states before that those that it has not yet.
 func orderOfValues(insts []instanceState, present []int) []int {
 	order := make([]int, len(insts))
 	for n := range order {

@@ -20,8 +20,8 @@ type ignoredMarks struct {
 	short  bool            // whether that was ignored
 }
 
-// mark reports whether the mark that a cursor has read last is ignored: whether the records before and after it, which
-// are no marks, are at most the limit apart.
+// mark reports whether the mark that a cursor has read last is ignored: whether the records before
+// and after it, which are no marks, are at most the limit apart.
 func (m *ignoredMarks) mark(c *archive.Cursor) bool {
 	switch {
 	case m.limit <= 0 || m.limit == AllMarks:

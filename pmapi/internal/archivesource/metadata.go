@@ -66,8 +66,8 @@ func find(list []pdu.Instance, req pdu.InstanceReq) int {
 	})
 }
 
-// AllInstances returns the instances that a domain ever had, those that it had last first, or the one that req selects: of
-// the latest state that has it.
+// AllInstances returns the instances that a domain ever had, those that it had last first, or the
+// one that req selects: of the latest state that has it.
 func (s *Source) AllInstances(req pdu.InstanceReq) ([]pdu.Instance, error) {
 	d := s.meta.InDom(req.InDom)
 	switch {
@@ -87,8 +87,8 @@ func (s *Source) AllInstances(req pdu.InstanceReq) ([]pdu.Instance, error) {
 	return nil, pdu.ErrInstLog
 }
 
-// latestFirst is the instances that a domain ever had: those of the last state, then those that only states before it have, and
-// so on.
+// latestFirst is the instances that a domain ever had: those of the last state, then those that
+// only states before it have, and so on.
 func latestFirst(d *archive.InDom) []pdu.Instance {
 	if d.Len() == 1 {
 		return slices.Clone(d.All())
@@ -221,8 +221,8 @@ type labelTimes struct {
 	at     int         // how many are not after the latest position
 }
 
-// noteLabels begins a new epoch of labels if the position has come to others. A position before all records has none, and so
-// the first change is that to the first ones.
+// noteLabels begins a new epoch of labels if the position has come to others. A position before all
+// records has none, and so the first change is that to the first ones.
 func (s *Source) noteLabels() {
 	l := &s.labelTimes
 	if !l.listed {

@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestOrderOfValues has what libpcp 6.0.3 does with such domains; TestInteropArchiveRequests of pmapi compares orders, too.
+// TestOrderOfValues has what libpcp 6.0.3 does with such domains; TestInteropArchiveRequests of
+// pmapi compares orders, too.
 func TestOrderOfValues(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -29,7 +29,8 @@ const (
 // without environment variables.
 type Options struct {
 	CounterWrap bool // a counter that decreases has passed its greatest value
-	// IgnoreMarks is how far apart the records before and after a mark may be that is ignored; 0 ignores none.
+	// IgnoreMarks is how far apart the records before and after a mark may be that is ignored; 0
+	// ignores none.
 	IgnoreMarks time.Duration
 	PriorValues bool // a number that is not a counter is the value before, not the nearest one
 }
@@ -257,8 +258,8 @@ func (s *Source) SetMode(mode Mode, position time.Time, step time.Duration) erro
 	return nil
 }
 
-// PlayAt sets the position for values between records, as SetMode with ModeInterp and without a step, but begins no new epoch: rates go
-// on.
+// PlayAt sets the position for values between records, as SetMode with ModeInterp and without a
+// step, but begins no new epoch: rates go on.
 func (s *Source) PlayAt(position time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

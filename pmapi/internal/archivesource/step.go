@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// step moves a cursor. Volumes that are missing, which a cursor reports once, are passed over, as in the C library.
+// step moves a cursor. Volumes that are missing, which a cursor reports once, are passed over, as
+// in the C library.
 func step(c *archive.Cursor, move func(*archive.Cursor) error) error {
 	err := move(c)
 	if err != nil && errors.Is(err, pdu.ErrLogFile) {

@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// combine computes values from pairs of values of the operands: of the same instance, or one of them is that of all.
+// combine computes values from pairs of values of the operands: of the same instance, or one of
+// them is that of all.
 func (o *bound) combine() {
 	l, r := &o.left.out, &o.right.out
 	if o.out.reset(l.err); l.err == 0 {
@@ -67,8 +68,8 @@ func (o *bound) pair(l, r *column) pairs {
 	return p
 }
 
-// match finds the values of the same instances in two columns, and makes these the instances of c. Where they are not all the
-// same it puts the values into buffers.
+// match finds the values of the same instances in two columns, and makes these the instances of c.
+// Where they are not all the same it puts the values into buffers.
 func (c *column) match(l, r *column, buffers *[2][]uint64) (lw, rw []uint64) {
 	if slices.Equal(l.insts, r.insts) {
 		c.insts = append(c.insts, l.insts...)
@@ -86,8 +87,9 @@ func (c *column) match(l, r *column, buffers *[2][]uint64) (lw, rw []uint64) {
 	return lw, rw
 }
 
-// integers computes sums, differences and products of integers in the words as they are: their low bits are those of the operands'
-// low bits alone. It reports whether it can: a Type32 that becomes longer has bits that are not in its word.
+// integers computes sums, differences and products of integers in the words as they are: their low
+// bits are those of the operands' low bits alone. It reports whether it can: a Type32 that becomes
+// longer has bits that are not in its word.
 func (o *bound) integers(p *pairs) bool {
 	mask := uint64(math.MaxUint64)
 	switch t := max(p.lt, p.rt); {
@@ -119,7 +121,8 @@ func (o *bound) integers(p *pairs) bool {
 	return true
 }
 
-// chunk is how many pairs are computed with at once: few enough for the stack and the processor's cache.
+// chunk is how many pairs are computed with at once: few enough for the stack and the processor's
+// cache.
 const chunk = 128
 
 // arithmetic computes in one type.

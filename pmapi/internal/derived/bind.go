@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A SemanticError says why an expression cannot be computed from the metrics that it names, in the words of the C library.
+// A SemanticError says why an expression cannot be computed from the metrics that it names, in the
+// words of the C library.
 type SemanticError struct {
 	Part    string // of the expression that it is about
 	Message string
@@ -36,8 +37,8 @@ var ErrNested = errors.New("derived metric")
 // A descriptor with pdu.NoPMID stands for a metric without values.
 type Describe func(name string) (pdu.Desc, error)
 
-// A Program is an expression that is bound to the metrics of a source. Its state is what delta and rate remember; one
-// goroutine at a time may use it.
+// A Program is an expression that is bound to the metrics of a source. Its state is what delta and
+// rate remember; one goroutine at a time may use it.
 type Program struct {
 	Desc     pdu.Desc   // of the values; its PMID is not set
 	Operands []pdu.PMID // what is to be fetched, each once
@@ -146,7 +147,8 @@ func (o *bound) constant(t pdu.Type, v float64) {
 	o.out.one(t, v)
 }
 
-// constant makes a node of mkconst or novalue what its attributes say, and for those that it is not given what the metric of meta has.
+// constant makes a node of mkconst or novalue what its attributes say, and for those that it is not
+// given what the metric of meta has.
 func (b *binder) constant(o *bound) error {
 	n := o.node
 	o.desc = *n.desc
@@ -398,7 +400,8 @@ func hasDimension(u pdu.Units) bool {
 	return u.DimSpace() != 0 || u.DimTime() != 0 || u.DimCount() != 0
 }
 
-// checkDimensions refuses operands of different dimensions. As in the C library all can be compared with a value of type U32.
+// checkDimensions refuses operands of different dimensions. As in the C library all can be compared
+// with a value of type U32.
 func (o *bound) checkDimensions(left, right *pdu.Desc) error {
 	l, r := left.Units, right.Units
 	ok := true
@@ -462,8 +465,9 @@ func (o *bound) scale(left, right pdu.Units) {
 	o.desc.Units = pdu.MakeUnits(ds[0], ds[1], ds[2], scale[0], scale[1], scale[2])
 }
 
-// rescaleOne brings the operand of the smaller scale of a dimension to the other scale. As in the C library the dimension of the
-// right operand alone says in which direction, so that this is not right for powers.
+// rescaleOne brings the operand of the smaller scale of a dimension to the other scale. As in the C
+// library the dimension of the right operand alone says in which direction, so that this is not
+// right for powers.
 func (o *bound) rescaleOne(dimension, left, right, rightDim int) {
 	ratio := 1.0
 	switch dimension {
@@ -485,7 +489,8 @@ func (o *bound) rescaleOne(dimension, left, right, rightDim int) {
 	}
 }
 
-// A factor is what values are multiplied with, and divided by: the quotient of both would have rounding errors.
+// A factor is what values are multiplied with, and divided by: the quotient of both would have
+// rounding errors.
 type factor struct{ by, over float64 }
 
 func (f *factor) multiply(v float64) { *f = factor{max(f.by, 1) * v, max(f.over, 1)} }
@@ -499,8 +504,8 @@ func (f factor) apply(v float64) float64 {
 	return v * f.by / f.over
 }
 
-// unknown is the error about the first metric that an expression needs and that is not known, nil if there is none. It does not need
-// the alternative that a guard never chooses.
+// unknown is the error about the first metric that an expression needs and that is not known, nil
+// if there is none. It does not need the alternative that a guard never chooses.
 func (b *binder) unknown(n *node) error {
 	switch {
 	case n == nil:
@@ -531,7 +536,8 @@ func (b *binder) isDefined(n *node) bool {
 	return err == nil && d.PMID != pdu.NoPMID || err == ErrNested
 }
 
-// alternatives are what the guard of a ternary expression always chooses, and what never; nil if it depends on values.
+// alternatives are what the guard of a ternary expression always chooses, and what never; nil if it
+// depends on values.
 func (b *binder) alternatives(n *node) (chosen, never *node) {
 	if n.op != tokQuest {
 		return nil, nil

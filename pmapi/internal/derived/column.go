@@ -6,7 +6,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A column is the values of a metric or of a part of an expression: the bits of numbers in words, other values in atoms.
+// A column is the values of a metric or of a part of an expression: the bits of numbers in words,
+// other values in atoms.
 type column struct {
 	err   pdu.Error // why there are no values; 0 if that is no error
 	insts []pdu.InstID

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// A ConfigError is what is wrong in a file of definitions. Its text is that of the C library, of several lines.
+// A ConfigError is what is wrong in a file of definitions. Its text is that of the C library, of
+// several lines.
 type ConfigError struct {
 	Path    string
 	Line    int
@@ -28,8 +29,9 @@ func (e *ConfigError) Error() string {
 // maxConfig is the greatest size of a file of definitions.
 const maxConfig = 16 << 20
 
-// Load reads definitions from a file, or from all files below a directory. n is how many metrics were defined. What is wrong in a
-// file does not keep the rest from being read: err joins *ConfigErrors, and errors of files that cannot be read.
+// Load reads definitions from a file, or from all files below a directory. n is how many metrics
+// were defined. What is wrong in a file does not keep the rest from being read: err joins
+// *ConfigErrors, and errors of files that cannot be read.
 func (s *Set) Load(path string) (n int, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -51,7 +53,8 @@ type loader struct {
 // maxDirs is how deep directories may be below each other.
 const maxDirs = 100
 
-// dir reads all files of a directory, in the order of the directory as the C library does: the numbers of metrics depend on it.
+// dir reads all files of a directory, in the order of the directory as the C library does: the
+// numbers of metrics depend on it.
 func (l *loader) dir(path string, depth int) (n int, err error) {
 	d, err := os.Open(path)
 	if err != nil {
@@ -248,8 +251,8 @@ func (c *config) attribute(name, line, key, value string) {
 	}
 }
 
-// quoted reads a text between quotation marks, which may go on in the lines that follow. That of one without an end is empty. The
-// C library counts one line less then.
+// quoted reads a text between quotation marks, which may go on in the lines that follow. That of
+// one without an end is empty. The C library counts one line less then.
 func (c *config) quoted(quote byte, rest string) string {
 	if n := strings.IndexByte(rest, quote); n >= 0 && strings.IndexByte(rest[:n], '\\') < 0 {
 		c.afterQuote(rest[n+1:])

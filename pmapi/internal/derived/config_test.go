@@ -110,7 +110,8 @@ func loadText(s *Set, text string) error {
 	return errors.Join(c.errs...)
 }
 
-// TestContinuation has expressions that go on in other lines, one of them up to the end of the file.
+// TestContinuation has expressions that go on in other lines, one of them up to the end of the
+// file.
 func TestContinuation(t *testing.T) {
 	var s Set
 	if err := loadText(&s, "a = n + \\\n  1 * \\\n\t2\nb = 7\nc = 1 +\\\n 2"); err != nil {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Controls are what pmSetDerivedControl(3) sets, and the variable PCP_DERIVED_CONTROL of the environment.
+// Controls are what pmSetDerivedControl(3) sets, and the variable PCP_DERIVED_CONTROL of the
+// environment.
 type Controls struct {
 	GlobalLimit, ContextLimit              int // how many definitions there may be; 0 for no limit
 	DebugSyntax, DebugSemantics, DebugEval bool
@@ -42,8 +43,9 @@ func setFlag(to *bool, v int) error {
 	return nil
 }
 
-// Control sets options: NAME=VALUE with commas between. One that was set with wins is not changed by another without it, as those
-// of files are. The error is about the first that is wrong; those before it are set.
+// Control sets options: NAME=VALUE with commas between. One that was set with wins is not changed
+// by another without it, as those of files are. The error is about the first that is wrong; those
+// before it are set.
 func (s *Set) Control(options string, wins bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

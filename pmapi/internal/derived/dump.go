@@ -9,15 +9,16 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Dump writes an expression as the C library does that has parsed it. The addresses mean nothing but which node is which.
+// Dump writes an expression as the C library does that has parsed it. The addresses mean nothing
+// but which node is which.
 func (e *Expr) Dump(w io.Writer) {
 	fmt.Fprintf(w, "Derived metric expr dump from %p...\n", e.root())
 	d := dumper{w: w}
 	d.parsed(e.root(), false)
 }
 
-// Dump writes a program as the C library does: what is known of each part. describe is the lines about a descriptor. With values
-// it is what the last Eval has computed, and without the heading.
+// Dump writes a program as the C library does: what is known of each part. describe is the lines
+// about a descriptor. With values it is what the last Eval has computed, and without the heading.
 func (p *Program) Dump(w io.Writer, id pdu.PMID, values bool, describe func(pdu.Desc) string) {
 	if !values {
 		fmt.Fprintf(w, "Derived metric expr dump from %p...\n", p.root)
@@ -59,7 +60,8 @@ func (d *dumper) parsed(n *node, saved bool) {
 	}
 }
 
-// bound writes a bound node, in the descriptor of which is a PMID, and those below it. The node above it scales its values.
+// bound writes a bound node, in the descriptor of which is a PMID, and those below it. The node
+// above it scales its values.
 func (d *dumper) bound(o *bound, id pdu.PMID, saved bool, scale factor) {
 	n := o.node
 	left, right, leaf := o.shape()
@@ -98,8 +100,8 @@ func (d *dumper) below(o *bound, saved bool, scale factor) {
 	d.bound(o, id, saved, scale)
 }
 
-// shape is what a node has below it in the C library, as far as that has a node of its own here: a word of the node stands for one
-// that has not. leaf is the text of one that has nothing.
+// shape is what a node has below it in the C library, as far as that has a node of its own here: a
+// word of the node stands for one that has not. leaf is the text of one that has nothing.
 func shape(n *node) (left, right any, leaf string) {
 	ref := func(n *node) any {
 		if n == nil {
@@ -191,7 +193,8 @@ func nodeType(n *node) string {
 	return opNames[n.op].name
 }
 
-// pattern writes which instances a node chooses, in a line of its own of a node at self, and how many those were if o is not nil.
+// pattern writes which instances a node chooses, in a line of its own of a node at self, and how
+// many those were if o is not nil.
 func (d *dumper) pattern(self any, n *node, o *bound) {
 	values := o != nil && d.values
 	if n.op == tokInstance {
@@ -221,7 +224,8 @@ func (d *dumper) scale(self any, n *node) {
 	}
 }
 
-// attributes writes what is known of the values of a node, how the node above it scales them, and the values.
+// attributes writes what is known of the values of a node, how the node above it scales them, and
+// the values.
 func (d *dumper) attributes(o *bound, of pdu.PMID, scale factor) {
 	id := pdu.NoPMID
 	if o.op == tokName {

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestDump: the tree of an expression when it is parsed, bound and computed, as the C library prints it.
+// TestDump: the tree of an expression when it is parsed, bound and computed, as the C library
+// prints it.
 func TestDump(t *testing.T) {
 	e, err := Parse(`m[red] > 1 ? -2.5 : rescale(mkconst(3, units="byte", type="double"), "Kbyte")`)
 	if err != nil {

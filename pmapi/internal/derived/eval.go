@@ -157,7 +157,8 @@ func (o *bound) drop() {
 	}
 }
 
-// sameInstance reports whether a text names an instance: by its whole name, or by that up to its first space.
+// sameInstance reports whether a text names an instance: by its whole name, or by that up to its
+// first space.
 func sameInstance(name, text string) bool { return name == text || firstWord(name) == text }
 
 // firstWord is the name of an instance up to its first space.
@@ -246,10 +247,12 @@ func (o *bound) repeat(insts []pdu.InstID) {
 	}
 }
 
-// choose takes each value from one of the alternatives, as the guard says. As in the C library they go together by their places, not
-// by their instances: the last value of the guard counts for the places that it has not, the first one of an alternative for those
-// that this has not. Instances are those of the first alternative that has any; where that is the shorter one the C library goes on
-// with instances of memory that is not its own, and there are no values here. There is none either where novalue is chosen.
+// choose takes each value from one of the alternatives, as the guard says. As in the C library they
+// go together by their places, not by their instances: the last value of the guard counts for the
+// places that it has not, the first one of an alternative for those that this has not. Instances
+// are those of the first alternative that has any; where that is the shorter one the C library goes
+// on with instances of memory that is not its own, and there are no values here. There is none
+// either where novalue is chosen.
 func (o *bound) choose() {
 	guard := &o.left.out
 	empty := false

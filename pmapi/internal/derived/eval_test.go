@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// The metrics that the tests compute with: two with instances, a counter in milliseconds, a number, a string, and one that fails.
+// The metrics that the tests compute with: two with instances, a counter in milliseconds, a number,
+// a string, and one that fails.
 var (
 	disks  = pdu.MakeInDom(60, 1)
 	metric = map[string]pdu.Desc{
@@ -254,7 +255,8 @@ func semName(s pdu.Sem) string {
 	return map[pdu.Sem]string{pdu.SemCounter: "counter", pdu.SemInstant: "instant", pdu.SemDiscrete: "discrete"}[s]
 }
 
-// TestSemanticParts checks of which part of an expression an error tells, as PCP's pminfo has printed it.
+// TestSemanticParts checks of which part of an expression an error tells, as PCP's pminfo has
+// printed it.
 func TestSemanticParts(t *testing.T) {
 	for expr, want := range map[string]string{
 		"(text + 1) * 2":                    "text + 1",

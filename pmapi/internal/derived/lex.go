@@ -206,7 +206,8 @@ func (l *lexer) number() error {
 	return nil
 }
 
-// delimited reads a token that ends with a byte. A backslash may take away the meaning of the byte after it.
+// delimited reads a token that ends with a byte. A backslash may take away the meaning of the byte
+// after it.
 func (l *lexer) delimited(t token, end byte, escapes bool, unterminated string) error {
 	l.next++
 	if n := strings.IndexByte(l.text[l.next:], end); n >= 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Expr is the expression of a derived metric. It does not change, and several goroutines may use it. Many are defined and few are
-// used: its nodes are made when it is used first.
+// An Expr is the expression of a derived metric. It does not change, and several goroutines may use
+// it. Many are defined and few are used: its nodes are made when it is used first.
 type Expr struct {
 	text  string
 	once  sync.Once
@@ -119,8 +119,8 @@ func (n *node) part() string {
 	return n.left.operand() + " " + opNames[n.op].text + " " + n.right.operand()
 }
 
-// maxExpr is the greatest length of an expression in bytes, and maxDepth how deeply its parts may be nested: expressions
-// also come from files.
+// maxExpr is the greatest length of an expression in bytes, and maxDepth how deeply its parts may
+// be nested: expressions also come from files.
 const (
 	maxExpr  = 1 << 16
 	maxDepth = 500
@@ -131,8 +131,9 @@ func Parse(text string) (*Expr, error) {
 	return new(parser).check(text)
 }
 
-// A parser parses expressions, one after the other, by the precedence of operators. What an error is called depends on where it
-// is: on the innermost of the unfinished parts of the expression that say what should follow them.
+// A parser parses expressions, one after the other, by the precedence of operators. What an error
+// is called depends on where it is: on the innermost of the unfinished parts of the expression that
+// say what should follow them.
 type parser struct {
 	lexer
 	open     []expectation // what those parts say
@@ -160,7 +161,8 @@ func (p *parser) newNode(op token) *node {
 	return n
 }
 
-// An expectation is what is said if something does not follow: two parts of a text, which is made only then.
+// An expectation is what is said if something does not follow: two parts of a text, which is made
+// only then.
 type expectation struct{ text, end string }
 
 // The precedence of operators. Those of one level go from left to right.
@@ -255,8 +257,8 @@ func (p *parser) unexpected() error {
 	return p.fail(e.text + e.end)
 }
 
-// within parses an expression of a level that has to follow the present token, and the token after that if it is not tokEnd.
-// message is what is said if they do not follow.
+// within parses an expression of a level that has to follow the present token, and the token after
+// that if it is not tokEnd. message is what is said if they do not follow.
 func (p *parser) within(message expectation, level int, after token) (*node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
@@ -318,7 +320,8 @@ func (p *parser) ternary(guard *node) (n *node, err error) {
 	return n, nil
 }
 
-// alternative parses what follows one of the tokens of a ternary expression: an expression as within does, or novalue by itself.
+// alternative parses what follows one of the tokens of a ternary expression: an expression as
+// within does, or novalue by itself.
 func (p *parser) alternative(name string, level int, after token) (*node, error) {
 	message := expectation{"Arithmetic expression expected to follow ", name}
 	if p.skipBlanks(); !strings.HasPrefix(p.text[p.next:], functionCalls[fnNovalue]) {
@@ -453,8 +456,8 @@ func (p *parser) argument(n *node) (err error) {
 	return err
 }
 
-// changing parses the argument of delta, rate and instant: since PCP 7 any expression, before that a name. What is wrong in one is
-// told as of old: that it is no name, or what follows it.
+// changing parses the argument of delta, rate and instant: since PCP 7 any expression, before that
+// a name. What is wrong in one is told as of old: that it is no name, or what follows it.
 func (p *parser) changing(n *node) error {
 	first := lexer{text: p.text, next: p.start}
 	err := p.argument(n)
@@ -525,7 +528,8 @@ func (p *parser) units(n *node, text string) error {
 	return nil
 }
 
-// unitsMessage is what is wrong with the text of units, without what else the error of package pdu says.
+// unitsMessage is what is wrong with the text of units, without what else the error of package pdu
+// says.
 func unitsMessage(text string, err error) string {
 	message := strings.TrimPrefix(err.Error(), fmt.Sprintf("units %q: ", text))
 	return strings.TrimSuffix(message, ": "+pdu.ErrConv.Error())

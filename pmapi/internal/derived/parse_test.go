@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSyntax parses what the C library was given, of which testdata/syntax.txt has the answers: "ok", or where it gave up and why.
+// TestSyntax parses what the C library was given, of which testdata/syntax.txt has the answers:
+// "ok", or where it gave up and why.
 func TestSyntax(t *testing.T) {
 	f, err := os.Open("testdata/syntax.txt")
 	if err != nil {
@@ -41,7 +42,8 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// newer is what PCP 7 answers where PCP 6.0.3 answers otherwise: changes of what is no metric, novalue, and more attributes.
+// newer is what PCP 7 answers where PCP 6.0.3 answers otherwise: changes of what is no metric,
+// novalue, and more attributes.
 var newer = map[string]string{
 	"rate(a+b)": "ok", "rate(1)": "ok", "instant(a+b)": "ok", "mkconst(1,indom=1.1)": "ok", "mkconst(1,indom=null)": "ok",
 	"mkconst(1,meta=a)": "ok",
@@ -112,7 +114,8 @@ func TestChangingErrors(t *testing.T) {
 	}
 }
 
-// TestBeyondC has expressions that make the C library crash, or that it cannot parse though they are right.
+// TestBeyondC has expressions that make the C library crash, or that it cannot parse though they
+// are right.
 func TestBeyondC(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "",

@@ -22,10 +22,12 @@ type HelpText struct {
 	Given bool
 }
 
-// A Set is definitions of derived metrics, in the order in which they were made. Several goroutines may use it.
+// A Set is definitions of derived metrics, in the order in which they were made. Several goroutines
+// may use it.
 type Set struct {
-	// These are told of files of definitions that are read, of what is wrong in them, of expressions that are parsed, of metrics that are
-	// defined, with how many there were before, and of options when some are set. They are set before use, or nil.
+	// These are told of files of definitions that are read, of what is wrong in them, of
+	// expressions that are parsed, of metrics that are defined, with how many there were before,
+	// and of options when some are set. They are set before use, or nil.
 	OnLoad    func(path string)
 	OnMistake func(*ConfigError)
 	OnParse   func(name, text string, failed *SyntaxError)
@@ -111,7 +113,8 @@ var (
 	errDuplicate  = errors.New("the metric has such a text")
 )
 
-// setText gives a metric a help text, oneline or helptext. A definition that All has returned stays, and another takes its place.
+// setText gives a metric a help text, oneline or helptext. A definition that All has returned
+// stays, and another takes its place.
 func (s *Set) setText(name, attribute, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +146,8 @@ func (s *Set) setText(name, attribute, text string) error {
 	return nil
 }
 
-// isName reports whether a text is the name of a metric: words of letters, digits and underscores that begin with a letter, with
-// dots between; as in the C library a dot may be last.
+// isName reports whether a text is the name of a metric: words of letters, digits and underscores
+// that begin with a letter, with dots between; as in the C library a dot may be last.
 func isName(name string) bool {
 	start := true
 	for i := range len(name) {

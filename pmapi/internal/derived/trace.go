@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Trace writes the tokens of an expression as the C library does that parses it, up to where the parser gave up with an error, nil if
-// it did not.
+// Trace writes the tokens of an expression as the C library does that parses it, up to where the
+// parser gave up with an error, nil if it did not.
 func Trace(w io.Writer, text string, failed *SyntaxError) {
 	l := lexer{text: text}
 	for {
@@ -40,7 +40,8 @@ func Trace(w io.Writer, text string, failed *SyntaxError) {
 	}
 }
 
-// unreadable is the text of a token that is none: of one without its end what is after the delimiter.
+// unreadable is the text of a token that is none: of one without its end what is after the
+// delimiter.
 func (l *lexer) unreadable() string {
 	rest := l.text[l.start:]
 	switch c := rest[0]; {
@@ -83,9 +84,9 @@ func (l *lexer) kind() (kind, word string) {
 	return opNames[l.tok].name, opNames[l.tok].text
 }
 
-// Trace writes what the C library prints while it computes what the last Eval has: values that are without one of the same
-// instance on the other side of an operator, instances that are not there, and at last the values of the metric id, which is
-// at a place of the request.
+// Trace writes what the C library prints while it computes what the last Eval has: values that are
+// without one of the same instance on the other side of an operator, instances that are not there,
+// and at last the values of the metric id, which is at a place of the request.
 func (p *Program) Trace(w io.Writer, place int, id pdu.PMID) {
 	p.root.trace(w)
 	c := &p.root.out
@@ -116,7 +117,8 @@ func (o *bound) trace(w io.Writer) {
 	}
 }
 
-// traceMatches looks for the instances of both operands of an operator as the C library does, and writes where they are not in step.
+// traceMatches looks for the instances of both operands of an operator as the C library does, and
+// writes where they are not in step.
 func traceMatches(w io.Writer, op string, left, right *column) {
 	n, at := 0, 0
 	for i, inst := range left.insts {

@@ -70,7 +70,8 @@ type Source interface {
 	// Children returns what lies directly below a name, "" for the root.
 	Children(ctx context.Context, name string) ([]pmns.Child, error)
 
-	// Traverse returns the names of all metrics at and below a name; with an error, those before it.
+	// Traverse returns the names of all metrics at and below a name; with an error, those before
+	// it.
 	Traverse(ctx context.Context, name string) ([]string, error)
 
 	// NamesLocation is where names are looked up.
@@ -159,11 +160,12 @@ type Source interface {
 	Close() error
 }
 
-// A SetFetcher is a Source that can show values where it has them, in place of copying them into a Result.
+// A SetFetcher is a Source that can show values where it has them, in place of copying them into a
+// Result.
 type SetFetcher interface {
-	// FetchSets is Fetch, and returns the sets, which are valid until the next method of the source is called but for
-	// those about metadata, and the time of the values. Where sets is nil without an error, it has done nothing, and Fetch is to be
-	// called.
+	// FetchSets is Fetch, and returns the sets, which are valid until the next method of the source
+	// is called but for those about metadata, and the time of the values. Where sets is nil without
+	// an error, it has done nothing, and Fetch is to be called.
 	FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets Sets, t time.Time, err error)
 }
 
@@ -245,8 +247,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// NewContext makes a *pmapi.Context on a source, with the derived metrics of a *pmapi.Derived, which may be nil; see the
-// package comment. The name is that of the host in errors. Package pmapi sets it.
+// NewContext makes a *pmapi.Context on a source, with the derived metrics of a *pmapi.Derived,
+// which may be nil; see the package comment. The name is that of the host in errors. Package pmapi
+// sets it.
 var NewContext func(name string, src Source, derived any) any
 
 // Of a *pmapi.Context, for package webapi; set by package pmapi.

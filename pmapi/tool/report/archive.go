@@ -185,8 +185,8 @@ func (p *archiver) put(m *Metric, to *recorded, v Value) error {
 	return nil
 }
 
-// addInstance adds an instance that the archive does not have, and returns its name there. One whose name another one has had is that
-// one.
+// addInstance adds an instance that the archive does not have, and returns its name there. One
+// whose name another one has had is that one.
 func (p *archiver) addInstance(d pdu.InDom, i pdu.Instance) (string, error) {
 	if d == pdu.NoInDom {
 		return "", nil

@@ -25,7 +25,8 @@ type labelKey struct {
 	ident uint32
 }
 
-// findTexts finds the help texts that the options want. What there is not, or what fails, is left out.
+// findTexts finds the help texts that the options want. What there is not, or what fails, is left
+// out.
 func (r *Report) findTexts(ctx context.Context) {
 	r.meta.texts = nil
 	if r.opts.Output != OutputArchive || !r.opts.IncludeTexts {
@@ -36,8 +37,8 @@ func (r *Report) findTexts(ctx context.Context) {
 	}
 }
 
-// findLabels finds the labels that the options want of metrics which have values for the first time: a source that is an archive may not
-// know of any before.
+// findLabels finds the labels that the options want of metrics which have values for the first
+// time: a source that is an archive may not know of any before.
 func (r *Report) findLabels(ctx context.Context, s *Sample) {
 	if r.opts.Output != OutputArchive || !r.opts.IncludeLabels {
 		return

@@ -227,8 +227,9 @@ func (c *Command) refuse(text string) {
 	}
 }
 
-// scanConfig finds the configuration that a command line names, and the sets of metrics, before options are parsed. No configuration
-// is read if what is requested is the version or the usage message.
+// scanConfig finds the configuration that a command line names, and the sets of metrics, before
+// options are parsed. No configuration is read if what is requested is the version or the usage
+// message.
 func scanConfig(args []string) (path string, sets []string, help bool) {
 	scanning := true
 	for i, arg := range args {

@@ -18,8 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// Parse reads the configuration, the environment and the arguments, in this order; the latter have precedence. The error is a
-// *tool.ExitError.
+// Parse reads the configuration, the environment and the arguments, in this order; the latter have
+// precedence. The error is a *tool.ExitError.
 func (c *Command) Parse(args []string) error {
 	path, sets, help := scanConfig(args)
 	c.configPath = path
@@ -106,8 +106,9 @@ func (c *Command) stdout() io.Writer {
 	return c.Stdout
 }
 
-// Open opens a context on the source of the command line or of the configuration, defines the derived metrics of both, and finds the
-// metrics of the report. The caller closes the context, unless there is an error: a *tool.ExitError.
+// Open opens a context on the source of the command line or of the configuration, defines the
+// derived metrics of both, and finds the metrics of the report. The caller closes the context,
+// unless there is an error: a *tool.ExitError.
 func (c *Command) Open(ctx context.Context) (*pmapi.Context, *Report, error) {
 	failed := c.define()
 	pc, err := c.open(ctx)
@@ -230,8 +231,8 @@ func (c *Command) checkOutFile() error {
 	return nil
 }
 
-// Output opens the output of a report: an archive, a writer on the file of -F or on Stdout, with a Printer that writes to it. Finish of
-// the Printer closes an archive.
+// Output opens the output of a report: an archive, a writer on the file of -F or on Stdout, with a
+// Printer that writes to it. Finish of the Printer closes an archive.
 func (c *Command) Output(r *Report) (Printer, error) {
 	if c.Options.Output == OutputArchive {
 		p, err := NewArchive(c.stdout(), r, c.Options.OutFile)
@@ -250,9 +251,10 @@ func (c *Command) Output(r *Report) (Printer, error) {
 	return NewPrinter(f, r), nil
 }
 
-// NewArchive makes the Printer that writes the values of a report to an archive, and what it records to w. The report's Options have
-// OutputArchive: without, values are rates. The version is PCP_ARCHIVE_VERSION of the environment or of pcp.conf, or else 2. There are
-// no files before the first value. Errors are those of logimport.New.
+// NewArchive makes the Printer that writes the values of a report to an archive, and what it
+// records to w. The report's Options have OutputArchive: without, values are rates. The version is
+// PCP_ARCHIVE_VERSION of the environment or of pcp.conf, or else 2. There are no files before the
+// first value. Errors are those of logimport.New.
 func NewArchive(w io.Writer, r *Report, base string) (Printer, error) {
 	b := bufio.NewWriter(w)
 	p, err := newArchiver(b, r, base)
@@ -262,8 +264,8 @@ func NewArchive(w io.Writer, r *Report, base string) (Printer, error) {
 	return &flushed{p, b, false}, nil
 }
 
-// NewPrinter makes the Printer of a report, of text in columns or of CSV as its options say. What it writes arrives with each sample, or
-// of archives in larger pieces.
+// NewPrinter makes the Printer of a report, of text in columns or of CSV as its options say. What
+// it writes arrives with each sample, or of archives in larger pieces.
 func NewPrinter(w io.Writer, r *Report) Printer {
 	b := bufio.NewWriter(tool.NewEscapeWriter(w))
 	p := newStdout(b, &r.opts)

@@ -22,9 +22,10 @@ const (
 // A Config is what files of configuration say: options and sets of metrics.
 type Config struct{ files []*iniFile }
 
-// ConfigPath is where the configuration of pmrep(1) is if no option names it: the first of pmrep.conf in the current directory,
-// .pmrep.conf and .pcp/pmrep.conf in the home directory, and pmrep/pmrep.conf and pmrep in PCP's directory of configurations that
-// can be read; "" if there is none.
+// ConfigPath is where the configuration of pmrep(1) is if no option names it: the first of
+// pmrep.conf in the current directory, .pmrep.conf and .pcp/pmrep.conf in the home directory, and
+// pmrep/pmrep.conf and pmrep in PCP's directory of configurations that can be read; "" if there is
+// none.
 func ConfigPath() string {
 	paths := []string{"./pmrep.conf"}
 	if home := os.Getenv("HOME"); home != "" {
@@ -48,8 +49,8 @@ func ConfigPath() string {
 	return ""
 }
 
-// LoadConfig reads a file of configuration, or of a directory those that end in ".conf", in the order of their names. An empty
-// path has nothing. The text of an error is that of pmrep(1).
+// LoadConfig reads a file of configuration, or of a directory those that end in ".conf", in the
+// order of their names. An empty path has nothing. The text of an error is that of pmrep(1).
 func LoadConfig(path string) (*Config, error) {
 	c := new(Config)
 	if path == "" {
@@ -135,8 +136,9 @@ func (c *Config) Sets() []string {
 	return names
 }
 
-// Apply sets the options that the configuration gives: those of the sections [options], and then those of sets of metrics. Names of
-// sets that there are not are ignored. The text of an error is that of pmrep(1).
+// Apply sets the options that the configuration gives: those of the sections [options], and then
+// those of sets of metrics. Names of sets that there are not are ignored. The text of an error is
+// that of pmrep(1).
 func (c *Config) Apply(o *Options, sets ...string) error {
 	for _, f := range c.files {
 		if s := f.section(optionsSection); s != nil {

@@ -120,7 +120,8 @@ func appendFixed(b []byte, v float64, precision int) []byte {
 	return strconv.AppendFloat(b, v, 'f', precision, 64)
 }
 
-// appendClean appends a text with another byte in the place of delimiters, and with blanks in that of newlines and quotes.
+// appendClean appends a text with another byte in the place of delimiters, and with blanks in that
+// of newlines and quotes.
 func (p *csv) appendClean(s, delimiter []byte, instead byte) {
 	for len(s) > 0 {
 		switch {

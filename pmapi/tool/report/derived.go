@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// defineDerived defines the metrics of an item of Options.Derived, or loads those of a file. The text of an error is that of
-// pmrep(1).
+// defineDerived defines the metrics of an item of Options.Derived, or loads those of a file. The
+// text of an error is that of pmrep(1).
 func defineDerived(item string, define func(name, expr string) error, load func(path string) error) error {
 	if strings.HasPrefix(item, "/") || strings.HasPrefix(item, ".") {
 		_, err := os.Stat(item)
@@ -35,8 +35,9 @@ func defineDerived(item string, define func(name, expr string) error, load func(
 	return defineError(define(trimBlanks(name), trimBlanks(expr)))
 }
 
-// defineError is the error of a definition that pmrep(1) reports: that of an expression that cannot be parsed. Others, such as a
-// name that there is already, leave the metric as it is, if it is there.
+// defineError is the error of a definition that pmrep(1) reports: that of an expression that cannot
+// be parsed. Others, such as a name that there is already, leave the metric as it is, if it is
+// there.
 func defineError(err error) error {
 	e, ok := errors.AsType[*pmapi.DerivedError](err)
 	if !ok {

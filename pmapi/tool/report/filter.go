@@ -23,7 +23,8 @@ func newFilter(text string) (filter, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && isDigits(text) {
 		f.number = n
 	}
-	// As in PCP, the ends that are put around an expression are parts of its first and of its last alternative.
+	// As in PCP, the ends that are put around an expression are parts of its first and of its last
+	// alternative.
 	var err error
 	if f.pattern, err = compilePattern(`\A` + text + `\Z`); err != nil {
 		return f, fmt.Errorf("Invalid regex '%s': %w.", text, err)
@@ -113,7 +114,8 @@ func processName(name string) string {
 	return path.Base(strings.TrimSuffix(strings.TrimPrefix(word, "-"), ":"))
 }
 
-// passes reports whether an instance passes one of the live filters, of which no filter lets all pass.
+// passes reports whether an instance passes one of the live filters, of which no filter lets all
+// pass.
 func passes(filters []filter, name string) bool {
 	if len(filters) == 0 {
 		return true

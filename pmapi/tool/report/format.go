@@ -34,7 +34,8 @@ func appendLeft[T string | []byte](b []byte, text T, width int) []byte {
 	return appendBlanks(append(b, text...), width-runes(text))
 }
 
-// appendCell appends a text that is made as long as a width: cut on its right or padded on its left.
+// appendCell appends a text that is made as long as a width: cut on its right or padded on its
+// left.
 func appendCell[T string | []byte](b []byte, text T, width int) []byte {
 	return appendRight(b, cut(text, width), width)
 }
@@ -89,7 +90,8 @@ type formatter struct {
 	text      []byte // of a value
 }
 
-// newFormatter returns the formatter of text in columns. Blanks in strings are no harm: the columns are as wide as their headings.
+// newFormatter returns the formatter of text in columns. Blanks in strings are no harm: the columns
+// are as wide as their headings.
 func newFormatter(delimiter string) formatter {
 	f := formatter{instead: '_'}
 	if len(bytes.TrimSpace([]byte(delimiter))) > 0 {
@@ -122,8 +124,9 @@ func real(a pdu.Atom) float64 {
 	return v
 }
 
-// appendReal appends a number with as many digits after the decimal point as are wanted and as a width has room for. If it has
-// no room for any, the number is truncated, and "xxx" stands for one that is still too long.
+// appendReal appends a number with as many digits after the decimal point as are wanted and as a
+// width has room for. If it has no room for any, the number is truncated, and "xxx" stands for one
+// that is still too long.
 func appendReal(b []byte, v float64, width, precision int) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		if text := special(v); len(text) <= width {

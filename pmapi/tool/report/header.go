@@ -49,7 +49,8 @@ func (p *stdout) appendHeading(swap string, text func(i int, m *Metric) string) 
 	p.line = append(p.line, '\n')
 }
 
-// labels is the text of the labels of an instance. Columns of swapped reports have those of the metric.
+// labels is the text of the labels of an instance. Columns of swapped reports have those of the
+// metric.
 func (p *stdout) labels(m *Metric, inst pdu.InstID) string {
 	if p.o.Swapped && !p.o.SeparateHeader || p.o.FixedHeader {
 		inst = pdu.NoInst

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// A file of configuration is an INI file as Python's ConfigParser reads it, with case sensitive keys and basic interpolation.
+// A file of configuration is an INI file as Python's ConfigParser reads it, with case sensitive
+// keys and basic interpolation.
 
 const (
 	maxConfigFile    = 4 << 20  // bytes of a file of configuration
@@ -105,7 +106,8 @@ func (p *iniParser) errorAt(line int, detail string) error {
 	return fmt.Errorf("Failed to read configuration file '%s', line %d:\n%s", p.file.name, line, detail)
 }
 
-// parseLine parses a line: a comment, an empty one, the continuation of a value, the head of a section, or an entry.
+// parseLine parses a line: a comment, an empty one, the continuation of a value, the head of a
+// section, or an entry.
 func (p *iniParser) parseLine() error {
 	text := trimBlanks(p.text)
 	if text == "" {
@@ -179,7 +181,8 @@ func (p *iniParser) startEntry(key, value string) error {
 	return nil
 }
 
-// entries are the entries of a section, those of [DEFAULT] before, with their values after interpolation.
+// entries are the entries of a section, those of [DEFAULT] before, with their values after
+// interpolation.
 func (f *iniFile) entries(s *iniSection) ([]entry, error) {
 	keys := slices.Clone(f.defaults.keys)
 	for _, key := range s.keys {

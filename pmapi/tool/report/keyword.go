@@ -88,7 +88,8 @@ var keywords = map[string]setter{
 // truthWords are the words of files of configuration for true and false.
 var truthWords = map[string]int{"true": 1, "True": 1, "y": 1, "yes": 1, "Yes": 1, "false": 0, "False": 0, "n": 0, "no": 0, "No": 0}
 
-// parseInt is the whole number that Python's int() makes of a value, or 1 and 0 for the words that stand for true and false.
+// parseInt is the whole number that Python's int() makes of a value, or 1 and 0 for the words that
+// stand for true and false.
 func parseInt(value string) (n int, ok bool) {
 	if n, ok := truthWords[value]; ok {
 		return n, true

@@ -6,9 +6,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A layout is where values are in a report: columns, and the rows that a sample has. Reports that are not swapped have a column
-// for each instance and one row for each sample. Swapped ones have a column for each label, which metrics may share, and a row for
-// each name of an instance.
+// A layout is where values are in a report: columns, and the rows that a sample has. Reports that
+// are not swapped have a column for each instance and one row for each sample. Swapped ones have a
+// column for each label, which metrics may share, and a row for each name of an instance.
 type layout struct {
 	columns  []column
 	rows     []row
@@ -42,7 +42,8 @@ type placement struct {
 	first   map[pdu.InstID]int32 // index of insts
 }
 
-// singularRow is the name of the row of metrics without instances, and of those that have none at the time.
+// singularRow is the name of the row of metrics without instances, and of those that have none at
+// the time.
 const singularRow = "="
 
 func rowName(m *Metric, inst pdu.Instance) string {
@@ -52,7 +53,8 @@ func rowName(m *Metric, inst pdu.Instance) string {
 	return inst.Name
 }
 
-// newLayout makes the layout of a report with the instances of each of its metrics that has a column for each.
+// newLayout makes the layout of a report with the instances of each of its metrics that has a
+// column for each.
 func newLayout(metrics []Metric, insts [][]pdu.Instance) *layout {
 	l := &layout{rows: make([]row, 1)}
 	l.place(metrics, insts)
@@ -76,7 +78,8 @@ const (
 	shareOne                  // the first metric with instances; the others have no rows either
 )
 
-// newSwappedLayout makes the layout of a swapped report. Labels without instances have no column if they share by shareOne.
+// newSwappedLayout makes the layout of a swapped report. Labels without instances have no column if
+// they share by shareOne.
 func newSwappedLayout(metrics []Metric, insts [][]pdu.Instance, share sharing) *layout {
 	l := &layout{}
 	l.place(metrics, insts)
@@ -148,8 +151,8 @@ func (l *layout) place(metrics []Metric, insts [][]pdu.Instance) {
 	l.distinct = len(names)
 }
 
-// find returns the first of the metric's instances with an id, or nobody. In a sample instances mostly have the order of the
-// placement; cursor is after the one that was found last.
+// find returns the first of the metric's instances with an id, or nobody. In a sample instances
+// mostly have the order of the placement; cursor is after the one that was found last.
 func (p *placement) find(id pdu.InstID, cursor *int) int {
 	i := *cursor
 	if i >= len(p.insts) || p.insts[i].ID != id {

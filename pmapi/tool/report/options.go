@@ -18,8 +18,8 @@ const RepeatAuto = -1
 // Unset is the WidthForce or PrecisionForce of Options that do not force any.
 const Unset = -1
 
-// Options are the options of a report, in the order of pmrep's manual. NewOptions makes those without any option given. The
-// name of each in configuration files is in the comment.
+// Options are the options of a report, in the order of pmrep's manual. NewOptions makes those
+// without any option given. The name of each in configuration files is in the comment.
 type Options struct {
 	Source    string   // source: of archives or of a host, "@" for a local context
 	SpecLocal []string // speclocal
@@ -78,8 +78,8 @@ type Options struct {
 	CountScale, SpaceScale, TimeScale                string // count_scale, …
 	CountScaleForce, SpaceScaleForce, TimeScaleForce string // count_scale_force, …
 
-	// CounterWrap takes an integer counter that has decreased for one that has passed its greatest value, as PCP_COUNTER_WRAP of the
-	// environment wants.
+	// CounterWrap takes an integer counter that has decreased for one that has passed its greatest
+	// value, as PCP_COUNTER_WRAP of the environment wants.
 	CounterWrap bool
 
 	delimiterGiven, timeFormatGiven, intervalGiven bool
@@ -93,7 +93,8 @@ const (
 	NamesUpdate
 )
 
-// NewOptions returns the options of a report without any given, but for Delimiter and TimeFormat, which depend on the output.
+// NewOptions returns the options of a report without any given, but for Delimiter and TimeFormat,
+// which depend on the output.
 func NewOptions() Options {
 	return Options{Header: true, UnitInfo: true, InstInfo: true, Globals: true, Interpol: true, Interval: time.Second,
 		WidthForce: Unset, Precision: 3, PrecisionForce: Unset}

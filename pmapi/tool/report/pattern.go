@@ -13,9 +13,10 @@ import (
 	limited "github.com/pcp-go/pcp/internal/pattern"
 )
 
-// A pattern is a regular expression as Python's re has it, with what looks ahead and behind. Of what Go's syntax does not have it
-// lacks references to groups, conditions, and groups that keep what they took. The time of a match is at most proportional to the
-// lengths of the expression and of the text, and once more to that of the text for each of what looks around.
+// A pattern is a regular expression as Python's re has it, with what looks ahead and behind. Of
+// what Go's syntax does not have it lacks references to groups, conditions, and groups that keep
+// what they took. The time of a match is at most proportional to the lengths of the expression and
+// of the text, and once more to that of the text for each of what looks around.
 type pattern struct {
 	re    *regexp.Regexp // of the beginning of a text; nil if something looks around, which package regexp does not have
 	prog  *syntax.Prog
@@ -99,7 +100,8 @@ func regexpMessage(text string, err error) string {
 	return e.Code.String()
 }
 
-// matches reports whether the beginning of a text matches, which is all of it where the expression says so.
+// matches reports whether the beginning of a text matches, which is all of it where the expression
+// says so.
 func (p *pattern) matches(text string) bool {
 	if p.re != nil {
 		return p.re.MatchString(text)

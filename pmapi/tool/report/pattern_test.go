@@ -19,7 +19,8 @@ var patternNames = []string{
 	"a", "b", "ab", "aab", "ba", "a]b", "dm-0", "/dev/mapper/x-y", "Z", "AZ", "é", "cpu0", "cpu10", "x.y", "[a:", "\t", "\b",
 }
 
-// patterns are expressions with the names that Python's re, as pmrep uses it, selects by them, or its error.
+// patterns are expressions with the names that Python's re, as pmrep uses it, selects by them, or
+// its error.
 var patterns = map[string]string{
 	`(?!lo).*`:               "|LO|eth0|eth1|docker0|sda|sdb1|1 minute|15 minute|000001 /sbin/init|000345 sshd: root@pts/0|a|b|ab|aab|ba|a]b|dm-0|/dev/mapper/x-y|Z|AZ|é|cpu0|cpu10|x.y|[a:|\t|\b",
 	`(?!lo$|docker|\d)\w+\d`: "eth0|eth1|sdb1|cpu0|cpu10",
@@ -131,7 +132,8 @@ func TestPatternReferences(t *testing.T) {
 	}
 }
 
-// TestPatternProperty compares the matches that looks need with those of package regexp, which expressions without looks have.
+// TestPatternProperty compares the matches that looks need with those of package regexp, which
+// expressions without looks have.
 func TestPatternProperty(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", "b", ".", "[^a]", "(a|ab)", "(b*)", "a+?", "(?:ba)*", "|", `\b`, "^", "$", "b{2}", "(?i:A)", "é"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,7 +156,8 @@ func TestPatternProperty(t *testing.T) {
 	})
 }
 
-// TestPatternTime is about expressions at which matchers that try each way take time that doubles with each character.
+// TestPatternTime is about expressions at which matchers that try each way take time that doubles
+// with each character.
 func TestPatternTime(t *testing.T) {
 	name := strings.Repeat("a", 200)
 	start := time.Now()

@@ -15,20 +15,21 @@ type Metric struct {
 	Raw       bool   // it is no rate, although it may be a counter
 	Width     int    // of its columns
 	Precision int    // digits after the decimal point
-	// Instances are those known at the start, in the order of the columns: after the filters, perhaps with repetitions. A
-	// singular metric has one, pdu.NoInst without a name.
+	// Instances are those known at the start, in the order of the columns: after the filters,
+	// perhaps with repetitions. A singular metric has one, pdu.NoInst without a name.
 	Instances []pdu.Instance
-	// Labels are the texts of the labels of instances, of pdu.NoInst for a singular metric: "{'name':'value'}". They are there only
-	// with Options.IncludeLabels; an instance that is missing has "{}".
+	// Labels are the texts of the labels of instances, of pdu.NoInst for a singular metric:
+	// "{'name':'value'}". They are there only with Options.IncludeLabels; an instance that is
+	// missing has "{}".
 	Labels map[pdu.InstID]string
 }
 
 // Singular reports whether the metric has no instances.
 func (m *Metric) Singular() bool { return m.Desc.InDom == pdu.NoInDom }
 
-// A Value is the value of an instance in a Sample, after conversion to rates and units. Its Atom is of type pdu.TypeDouble if it
-// has been converted, of the metric's type otherwise: one of 32, U32, 64, U64, FLOAT, DOUBLE and STRING. The memory of a string is
-// that of the sample.
+// A Value is the value of an instance in a Sample, after conversion to rates and units. Its Atom is
+// of type pdu.TypeDouble if it has been converted, of the metric's type otherwise: one of 32, U32,
+// 64, U64, FLOAT, DOUBLE and STRING. The memory of a string is that of the sample.
 type Value struct {
 	Inst pdu.Instance
 	Atom pdu.Atom
@@ -37,8 +38,9 @@ type Value struct {
 // A Sample is the values at one time. It is valid until the next one.
 type Sample struct {
 	Time time.Time
-	// Values are those of each metric of the report, in their order: what is left after filters, predicates, limits and
-	// ranking, in the order in which it is reported. An instance that has no value is not among them.
+	// Values are those of each metric of the report, in their order: what is left after filters,
+	// predicates, limits and ranking, in the order in which it is reported. An instance that has no
+	// value is not among them.
 	Values [][]Value
 }
 
@@ -71,10 +73,11 @@ type Ranked struct {
 	Value  Value
 }
 
-// A Printer writes a report. Its methods write whole lines; the writer below is flushed by the caller. An error is that of the
-// writer.
+// A Printer writes a report. Its methods write whole lines; the writer below is flushed by the
+// caller. An error is that of the writer.
 type Printer interface {
-	// Start is called once, before the first sample: it writes the headers that do not depend on values.
+	// Start is called once, before the first sample: it writes the headers that do not depend on
+	// values.
 	Start(h *Header) error
 	// Print writes a sample.
 	Print(s *Sample) error
@@ -82,7 +85,8 @@ type Printer interface {
 	Update(h *Header) error
 	// Rank writes an overall ranking, in the place of samples.
 	Rank(ranking []Ranked) error
-	// Resize says how many rows the terminal has now, for RepeatAuto. It is called before Start, too.
+	// Resize says how many rows the terminal has now, for RepeatAuto. It is called before Start,
+	// too.
 	Resize(rows int)
 	// Finish is called once, after the last sample.
 	Finish() error

@@ -14,7 +14,8 @@ import (
 // testDomain is the instance domain of the metrics of the tests.
 var testDomain = pdu.InDom(1)
 
-// metric makes a metric of a report with these instances, singular without any. The width is that of the label.
+// metric makes a metric of a report with these instances, singular without any. The width is that
+// of the label.
 func metric(name, label, unit string, insts ...string) Metric {
 	m := Metric{Name: name, Label: label, Unit: unit, Width: max(3, len(label)), Precision: 3, Desc: pdu.Desc{InDom: pdu.NoInDom}}
 	if insts == nil {
@@ -33,8 +34,9 @@ func instance(name string) pdu.Instance {
 	return pdu.Instance{ID: pdu.InstID(name[len(name)-1]), Name: name}
 }
 
-// sample makes a sample at a second of 1970. Each text has the values of a metric: "sda=1.5 sdb=2", or "7" for a singular one;
-// those with a point are of type double, and those in quotes are strings.
+// sample makes a sample at a second of 1970. Each text has the values of a metric: "sda=1.5 sdb=2",
+// or "7" for a singular one; those with a point are of type double, and those in quotes are
+// strings.
 func sample(second float64, texts ...string) *Sample {
 	s := &Sample{Time: time.Unix(0, int64(second*1e9))}
 	for _, text := range texts {

@@ -13,19 +13,23 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// Times say when the samples of a report are. The zero Times begin now, or at the start of an archive, and have no end.
+// Times say when the samples of a report are. The zero Times begin now, or at the start of an
+// archive, and have no end.
 type Times struct {
 	Location *time.Location // in which times are reported; nil means tool.LocalZone
 	// Origin is the time of the first sample. A live report waits for it only if Aligned is set.
 	Origin  time.Time
 	Aligned bool
-	// Finish ends the report: that of an archive is at its end at the latest. With Options.Samples, it sets the interval.
+	// Finish ends the report: that of an archive is at its end at the latest. With Options.Samples,
+	// it sets the interval.
 	Finish time.Time
 }
 
-// A Report is a report on metrics of a source, with headers that are made when it is. It is for one goroutine at a time.
+// A Report is a report on metrics of a source, with headers that are made when it is. It is for one
+// goroutine at a time.
 type Report struct {
-	// Started, if there is one, is called after the headers have been written. Its error ends the report.
+	// Started, if there is one, is called after the headers have been written. Its error ends the
+	// report.
 	Started func() error
 	// Rows are the heights that the terminal gets, for RepeatAuto; it may be nil.
 	Rows <-chan int
@@ -44,8 +48,9 @@ type Report struct {
 	meta       metadata // for an archive
 }
 
-// New looks up the metrics of a report and checks the options against them. Formulas are defined as derived metrics of the context.
-// The text of an error is that of pmrep(1); it wraps that of a request.
+// New looks up the metrics of a report and checks the options against them. Formulas are defined as
+// derived metrics of the context. The text of an error is that of pmrep(1); it wraps that of a
+// request.
 func New(ctx context.Context, pc *pmapi.Context, o Options, specs []Spec, times Times) (*Report, error) {
 	if len(specs) == 0 {
 		return nil, errNoMetrics
@@ -146,5 +151,6 @@ func (r *Report) findSortKeys() error {
 // Header describes the report.
 func (r *Report) Header() *Header { return &r.header }
 
-// Options are the options of the report as they are used, after those that others rule out have been changed.
+// Options are the options of the report as they are used, after those that others rule out have
+// been changed.
 func (r *Report) Options() *Options { return &r.opts }

@@ -74,8 +74,8 @@ func (r *Report) resolve(ctx context.Context) error {
 	return nil
 }
 
-// convert finds what is done to the values of each metric, and drops metrics of which they cannot become what is wanted, if the options
-// ignore those.
+// convert finds what is done to the values of each metric, and drops metrics of which they cannot
+// become what is wanted, if the options ignore those.
 func (r *Report) convert() error {
 	metrics, all := r.header.Metrics[:0], r.series[:0]
 	for i, c := range r.series {
@@ -347,7 +347,8 @@ func (r *Report) addLabels(ctx context.Context, m *Metric) error {
 	return nil
 }
 
-// labelsText is the text of labels, "{'name':'value','name':'value'}": each where it is first, with its last value.
+// labelsText is the text of labels, "{'name':'value','name':'value'}": each where it is first, with
+// its last value.
 func labelsText(sets ...pdu.LabelSet) string {
 	var names []string
 	values := map[string]string{}

@@ -45,7 +45,8 @@ func (r *Report) setTimes(ctx context.Context) error {
 	return r.setSamples(end)
 }
 
-// setSamples sets how many samples there are until an end, which may not be known, and at what interval.
+// setSamples sets how many samples there are until an end, which may not be known, and at what
+// interval.
 func (r *Report) setSamples(end time.Time) error {
 	h, o := &r.header, &r.opts
 	finish := !r.times.Finish.IsZero()
@@ -87,11 +88,12 @@ func samplesWithin(runtime, interval time.Duration) int {
 	return max(0, int(min(runtime.Seconds()/interval.Seconds()+1, math.MaxInt32)))
 }
 
-// interpolates reports whether values of archives are interpolated, which those that are recorded are not.
+// interpolates reports whether values of archives are interpolated, which those that are recorded
+// are not.
 func (r *Report) interpolates() bool { return r.opts.Interpol && r.opts.Output != OutputArchive }
 
-// Run writes the report: the headers, and samples until there are as many as the options want, the source has no more, or the
-// context ends, which is no error. The text of an error is PCP's.
+// Run writes the report: the headers, and samples until there are as many as the options want, the
+// source has no more, or the context ends, which is no error. The text of an error is PCP's.
 func (r *Report) Run(ctx context.Context, p Printer) error {
 	if err := p.Start(&r.header); err != nil {
 		return err
@@ -167,8 +169,9 @@ func (r *Report) printSamples(ctx context.Context, p Printer) error {
 	return nil
 }
 
-// isBeyond reports whether a record of an archive that is not interpolated is after the end. Where values are recorded without an
-// option that asks for records, as many of those are as there would be samples.
+// isBeyond reports whether a record of an archive that is not interpolated is after the end. Where
+// values are recorded without an option that asks for records, as many of those are as there would
+// be samples.
 func (r *Report) isBeyond(t time.Time) bool {
 	return tool.IsArchive(r.pc) && !r.opts.Interpol && !r.times.Finish.IsZero() && t.Truncate(time.Second).After(r.times.Finish)
 }
@@ -187,7 +190,8 @@ func (r *Report) fetch(ctx context.Context, s *Sample) error {
 	return nil
 }
 
-// isOfMetrics reports whether a fetch has failed since no metric is there at present, which is no reason to end.
+// isOfMetrics reports whether a fetch has failed since no metric is there at present, which is no
+// reason to end.
 func isOfMetrics(err error) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrNoAgent, pdu.ErrAgain, pdu.ErrInDom, pdu.ErrBadDerive, pdu.ErrType, pdu.ErrConv:

@@ -14,8 +14,8 @@ type sortable struct {
 	atom pdu.Atom
 }
 
-// sortRows returns the rows in their order: first those that have values of the metrics to sort by, metric after metric, then the
-// others.
+// sortRows returns the rows in their order: first those that have values of the metrics to sort by,
+// metric after metric, then the others.
 func (p *stdout) sortRows(values [][]Value) []int32 {
 	p.order = p.order[:0]
 	p.ordered = slices.Grow(p.ordered[:0], len(p.layout.rows))[:len(p.layout.rows)]

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Spec says which metric a report has, or which metrics below a name, and how: what a METRICSPEC of pmrep(1) says, or the entries
-// of a set in files of configuration.
+// A Spec says which metric a report has, or which metrics below a name, and how: what a METRICSPEC
+// of pmrep(1) says, or the entries of a set in files of configuration.
 type Spec struct {
 	Name      string
 	Label     string   // empty for the default, made of the name
@@ -19,8 +19,9 @@ type Spec struct {
 	Formula   string   // defines Name as a derived metric
 }
 
-// ParseSpec parses a METRICSPEC: "metric[,label[,instances[,unit[,type[,width[,precision[,limit]]]]]]]". Instances are one
-// filter, or several in quotes, with commas between or within. The text of an error is that of pmrep(1).
+// ParseSpec parses a METRICSPEC:
+// "metric[,label[,instances[,unit[,type[,width[,precision[,limit]]]]]]]". Instances are one filter,
+// or several in quotes, with commas between or within. The text of an error is that of pmrep(1).
 func ParseSpec(text string) (Spec, error) {
 	name, rest, _ := strings.Cut(text, ",")
 	return parseSpec(name, rest)
@@ -127,8 +128,9 @@ func (l *specList) all() []Spec {
 	return specs
 }
 
-// Specs are what the operands of pmrep(1) stand for: METRICSPECs and, after a colon, names of sets of metrics. Those of the section
-// [global] come first, unless globals is false. The text of an error is that of pmrep(1).
+// Specs are what the operands of pmrep(1) stand for: METRICSPECs and, after a colon, names of sets
+// of metrics. Those of the section [global] come first, unless globals is false. The text of an
+// error is that of pmrep(1).
 func (c *Config) Specs(operands []string, globals bool) ([]Spec, error) {
 	var all specList
 	if globals {
@@ -155,7 +157,8 @@ func (c *Config) Specs(operands []string, globals bool) ([]Spec, error) {
 	return all.all(), nil
 }
 
-// addSets adds all sets that the operands name. Of several sections of a name that of the last file is the set.
+// addSets adds all sets that the operands name. Of several sections of a name that of the last file
+// is the set.
 func (c *Config) addSets(all *specList, operands []string) error {
 	for _, operand := range operands {
 		name, ok := strings.CutPrefix(operand, ":")

@@ -256,7 +256,8 @@ func wideReport(n int) (*Header, *Sample) {
 	return h, s
 }
 
-// TestAllocations is about samples being printed without memory of their own, whatever number of values they have.
+// TestAllocations is about samples being printed without memory of their own, whatever number of
+// values they have.
 func TestAllocations(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -42,7 +42,8 @@ func (t *table) newLayout(insts [][]pdu.Instance) *layout {
 // perSample reports whether the layout depends on the sample.
 func (t *table) perSample() bool { return t.o.DynamicHeader || t.o.FixedHeader }
 
-// follow makes the layout of the instances that have values, if they are others than before. It reports whether they are.
+// follow makes the layout of the instances that have values, if they are others than before. It
+// reports whether they are.
 func (t *table) follow(values [][]Value) bool {
 	if t.follows && sameInstances(t.insts, values) {
 		return false

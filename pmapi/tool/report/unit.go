@@ -60,7 +60,8 @@ func (o *Options) conversionOf(s Spec, d pdu.Desc) (conversion, error) {
 	to, _, err := pdu.ParseUnits(text)
 	switch {
 	case text == "" && d.Sem == pdu.SemCounter && d.Type != pdu.TypeString:
-		// A raw counter without units: pmrep has no scale for it, and without one fetch groups make rates of counters.
+		// A raw counter without units: pmrep has no scale for it, and without one fetch groups make
+		// rates of counters.
 		c.scale = "rate"
 		return c, nil
 	case text == d.Units.String():
@@ -109,7 +110,8 @@ func shortUnit(text string) string {
 	return shortTimes.Replace(text)
 }
 
-// headLabel is the heading of a metric without one of its own: the first letters of the components of its name, and the last one.
+// headLabel is the heading of a metric without one of its own: the first letters of the components
+// of its name, and the last one.
 func headLabel(name string) string {
 	parts := strings.Split(name, ".")
 	for i, part := range parts[:len(parts)-1] {

@@ -59,7 +59,8 @@ func (c *series) addTo(g *pmapi.Group, m *Metric, counterWrap bool) {
 	}
 }
 
-// collect replaces values by those of the latest fetch that the filters from the start select, in their order.
+// collect replaces values by those of the latest fetch that the filters from the start select, in
+// their order.
 func (c *series) collect(values []Value, m *Metric) []Value {
 	values = values[:0]
 	if c.selected == nil {
@@ -183,7 +184,8 @@ func compareValues(a, b pdu.Atom) int {
 	return cmp.Compare(x, y)
 }
 
-// rankOverall keeps, of what was best until now and of a sample, what is best. Of equal values the later ones come first.
+// rankOverall keeps, of what was best until now and of a sample, what is best. Of equal values the
+// later ones come first.
 func (r *Report) rankOverall(s *Sample) {
 	for i, c := range r.series {
 		if r.header.Metrics[i].Desc.Type == pdu.TypeString {

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/internal/hostpattern"
 )
 
-// parseAccessHeader reads "[access]", which may have blanks and newlines in it, and before it a section of limits. It is
-// false without an access section.
+// parseAccessHeader reads "[access]", which may have blanks and newlines in it, and before it a
+// section of limits. It is false without an access section.
 func (p *parser) parseAccessHeader() bool {
 	p.scan.next() // the bracket
 	tok := p.scan.next()

@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// manualLoader knows the hosts of the manual of pmcd and some accounts. This host is here, 192.168.1.9.
+// manualLoader knows the hosts of the manual of pmcd and some accounts. This host is here,
+// 192.168.1.9.
 func manualLoader() *pmcdconf.Loader {
 	hosts := map[string]string{"clank": "129.127.112.2", "boing": "10.0.0.7", "giggle.melbourne.sgi.com": "129.127.50.1",
 		"localhost": "127.0.0.1", "here": "192.168.1.9", "six": "fe80::1:2"}
@@ -36,9 +37,10 @@ func manualLoader() *pmcdconf.Loader {
 var manualUsers = map[string][2]int{"root": {0, 0}, "pcp": {999, 995}, "ann": {1000, 1000}, "bob": {1001, 1000},
 	"nobody": {65534, 65534}, "root/pcp": {0, 995}, "pcp/nogroup": {999, 65534}, "nobody/wheel": {65534, 10}, "stranger": {-1, -1}}
 
-// A manualCase is an access section, and clients that come and go: "a 1.2.3.4 all" is one called a of that host, who may do all;
-// "a unix root fetch" is one of the user root on a unix socket who may fetch alone; "denied" may do nothing, "full" is one too many.
-// "-a" goes. Fault is what is wrong with the section, which then has no clients.
+// A manualCase is an access section, and clients that come and go: "a 1.2.3.4 all" is one called a
+// of that host, who may do all; "a unix root fetch" is one of the user root on a unix socket who
+// may fetch alone; "denied" may do nothing, "full" is one too many. "-a" goes. Fault is what is
+// wrong with the section, which then has no clients.
 type manualCase struct {
 	name, section string
 	fault         string

@@ -1,5 +1,5 @@
-// Package hanging limits calls that may never return, such as those about a file on a file system that does
-// not answer.
+// Package hanging limits calls that may never return, such as those about a file on a file system
+// that does not answer.
 package hanging
 
 import (
@@ -15,8 +15,9 @@ const (
 	Most = 8           // so many calls of an owner may hang
 )
 
-// Calls are calls, each in a goroutine of its own, which stays until the call has returned. O is the owner, such as a user
-// or a container, K what tells his calls apart. The zero Calls is ready to use. Safe for concurrent use.
+// Calls are calls, each in a goroutine of its own, which stays until the call has returned. O is
+// the owner, such as a user or a container, K what tells his calls apart. The zero Calls is ready
+// to use. Safe for concurrent use.
 type Calls[O, K comparable] struct {
 	mu      sync.Mutex
 	hanging map[O]map[K]int // how many there are for which nobody waits any more
@@ -32,8 +33,9 @@ func (c *Calls[O, K]) Len() (n int) {
 	return n
 }
 
-// Do calls f and returns its result. The error is pdu.ErrAgain if f does not return in time, or is not called since
-// an earlier call hangs, or too many of the owner. Then late, unless it is nil, gets the result once there is one.
+// Do calls f and returns its result. The error is pdu.ErrAgain if f does not return in time, or is
+// not called since an earlier call hangs, or too many of the owner. Then late, unless it is nil,
+// gets the result once there is one.
 func Do[O, K comparable, T any](ctx context.Context, c *Calls[O, K], owner O, call K, f func() T, late func(T)) (result T, err error) {
 	if c.hangs(owner, call) {
 		return result, pdu.ErrAgain

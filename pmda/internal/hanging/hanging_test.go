@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// What hangs is waited for once and not for long, and others' calls go on; what comes late is passed on.
+// What hangs is waited for once and not for long, and others' calls go on; what comes late is
+// passed on.
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Calls[int, string]

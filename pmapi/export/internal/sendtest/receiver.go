@@ -1,4 +1,5 @@
-// Package sendtest tests exporters that send by package send: against receivers without a network, in bubbles of testing/synctest.
+// Package sendtest tests exporters that send by package send: against receivers without a network,
+// in bubbles of testing/synctest.
 package sendtest
 
 import (

@@ -44,7 +44,8 @@ type Value struct {
 type Protocol struct {
 	New func(Options) Exporter
 
-	// NewReceiver makes a receiver, which decodes strictly. Values are those of the counter "c" that it has, in the order of their times.
+	// NewReceiver makes a receiver, which decodes strictly. Values are those of the counter "c"
+	// that it has, in the order of their times.
 	NewReceiver func() (t http.RoundTripper, r *Receiver, values func() []Value)
 
 	Retried []int // each status after which a message is sent again
@@ -75,7 +76,8 @@ type Course struct {
 	Values []Value
 }
 
-// ExportFor runs an exporter for a time, of a source with one counter, which rises by one for each read: each second, if there is no interval.
+// ExportFor runs an exporter for a time, of a source with one counter, which rises by one for each
+// read: each second, if there is no interval.
 func (p *Protocol) ExportFor(t *testing.T, d time.Duration, o Options, answer func(n int, req *http.Request) (*http.Response, error)) Course {
 	t.Helper()
 	transport, r, values := p.NewReceiver()
@@ -232,7 +234,8 @@ func (p *Protocol) testOverflow(t *testing.T) {
 	})
 }
 
-// A receiver that is slow does not keep values from being read in time; one that does not answer is left and asked again.
+// A receiver that is slow does not keep values from being read in time; one that does not answer is
+// left and asked again.
 func (p *Protocol) testSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := p.ExportFor(t, 40*time.Second-1, Options{}, func(n int, req *http.Request) (*http.Response, error) {

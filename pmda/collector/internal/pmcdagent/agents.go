@@ -65,7 +65,8 @@ func agentMetric[T pdu.Scalar](p *pmcd, name string, item int, sem pdu.Sem, text
 	})
 }
 
-// ofAgent makes the Value function of a metric of the agents. There is no value of one that has gone, or without ok.
+// ofAgent makes the Value function of a metric of the agents. There is no value of one that has
+// gone, or without ok.
 func ofAgent[T pdu.Scalar](p *pmcd, value func(Agent) (v T, ok bool)) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (v T, err error) {
 		a, ok := p.Collector.Agent(pdu.Domain(i.ID))

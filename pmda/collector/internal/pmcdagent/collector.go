@@ -17,7 +17,8 @@ const Domain pdu.Domain = 2
 // A Collector is what the agent sees of the collector that hosts it. Safe for
 // concurrent use.
 type Collector interface {
-	// Hostname is the value of pmcd.hostname for clients that want no container; HostnameFor is that for any.
+	// Hostname is the value of pmcd.hostname for clients that want no container; HostnameFor is
+	// that for any.
 	Hostname() string
 	HostnameFor(ctx context.Context, c *pmda.Client) string
 	// Labels is the value of pmcd.labels.
@@ -26,7 +27,8 @@ type Collector interface {
 	// LocalOnly reports whether clients of other hosts cannot connect.
 	LocalOnly() bool
 
-	// Secure reports whether connections can be encrypted, CertRequired whether clients have to have a certificate.
+	// Secure reports whether connections can be encrypted, CertRequired whether clients have to
+	// have a certificate.
 	Secure() bool
 	CertRequired() bool
 
@@ -46,8 +48,8 @@ type Collector interface {
 
 	// Clients are the connected clients in the order in which they have come.
 	Clients() []Client
-	// ReplyWaits are how long replies had to wait for clients that had not taken what was sent before. SlowClients counts
-	// those that were disconnected since they did not take a reply.
+	// ReplyWaits are how long replies had to wait for clients that had not taken what was sent
+	// before. SlowClients counts those that were disconnected since they did not take a reply.
 	ReplyWaits() *Latencies
 	SlowClients() uint64
 

@@ -16,7 +16,8 @@ const (
 	latencyBuckets = 32*latencySteps + 1
 )
 
-// Latencies are how long the calls of an agent, or the waits of replies, have taken. The zero value has none. Safe for concurrent use.
+// Latencies are how long the calls of an agent, or the waits of replies, have taken. The zero value
+// has none. Safe for concurrent use.
 type Latencies struct {
 	total   atomic.Int64 // nanoseconds
 	max     atomic.Int64
@@ -36,7 +37,8 @@ func (l *Latencies) Add(d time.Duration) {
 	l.buckets[latencyBucket(d)].Add(1)
 }
 
-// latencyBucket is the bucket of a time: less than a microsecond, or the steps between powers of two.
+// latencyBucket is the bucket of a time: less than a microsecond, or the steps between powers of
+// two.
 func latencyBucket(d time.Duration) int {
 	steps := uint64(d / (time.Microsecond / latencySteps))
 	if steps < latencySteps {
@@ -66,8 +68,8 @@ func (l *Latencies) Total() time.Duration { return time.Duration(l.total.Load())
 // Max is the greatest one, 0 if there is none.
 func (l *Latencies) Max() time.Duration { return time.Duration(l.max.Load()) }
 
-// Quantile is the time that a part of them, 0.99 for example, does not exceed: up to a quarter more than it is, but
-// no more than Max. It is 0 if there is none.
+// Quantile is the time that a part of them, 0.99 for example, does not exceed: up to a quarter more
+// than it is, but no more than Max. It is 0 if there is none.
 func (l *Latencies) Quantile(part float64) time.Duration {
 	var counts [latencyBuckets]uint64
 	var n uint64
@@ -85,7 +87,8 @@ func (l *Latencies) Quantile(part float64) time.Duration {
 	return l.Max()
 }
 
-// latencyItem is the first item of the metrics of latencies, which PCP has not: it leaves room for those that PCP may get.
+// latencyItem is the first item of the metrics of latencies, which PCP has not: it leaves room for
+// those that PCP may get.
 const latencyItem = 100
 
 // latencyHelp is the end of their help texts.
