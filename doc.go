@@ -10,7 +10,6 @@
 //	pmapi/local               contexts on agents in the same process, without a collector
 //	pmapi/pmapitest           synthetic sources of metrics, for tests
 //	pmapi/tool                options and output of PCP's command-line tools
-//	pmapi/tool/report         reports in columns, as pmrep prints them
 //	pmapi/timecontrol         the protocol of pmtime: one clock for several tools
 //	pmapi/export              snapshots of metrics with their metadata, for exporters
 //	pmapi/export/nodeview     Linux metrics under the names of node_exporter
@@ -51,7 +50,6 @@
 //	pmapi/webapi              the REST interface of pmproxy and the page of metrics
 //	archive/logger            the engine of pmlogger: records a context in an archive
 //	archive/logger/logconf    the configuration language of pmlogger
-//	archive/logger/pmlc       the protocol of pmlc: control of a running logger
 //	archive/logger/record     record mode: archives of several hosts and their folio
 //	archive/logger/retention  daily archives: rotated, merged, compressed, removed
 //	archive/push              archives sent to another computer while they grow

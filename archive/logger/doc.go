@@ -104,9 +104,8 @@
 // # Concurrency
 //
 // A [Logger] is safe for concurrent use. While Run is running, other goroutines may read its Status
-// and change what it records, as pmlc(1) does; package archive/logger/pmlc serves pmlc(1). Status
-// and Tasks never wait. The other methods wait for a fetch in progress; Control and Enquire return
-// when their context ends.
+// and change what it records, as pmlc(1) does. Status and Tasks never wait. The other methods wait
+// for a fetch in progress; Control and Enquire return when their context ends.
 //
 // The source belongs to the logger until Run returns, because the logger changes its profile.
 package logger

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/pmlc"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/examples/internal/pmlcshell"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/pcpconf"

@@ -17,8 +17,8 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/report"
 	"github.com/pcp-go/pcp/pmapi/tool"
-	"github.com/pcp-go/pcp/pmapi/tool/report"
 )
 
 func main() {

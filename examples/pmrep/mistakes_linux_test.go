@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/examples/internal/mistakes"
-	"github.com/pcp-go/pcp/pmapi/tool/report"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/report"
 )
 
 // Users see what they did wrong, where, and what helps.

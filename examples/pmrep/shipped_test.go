@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool/report"
 	"github.com/pcp-go/pcp/examples/internal/toolcmp"
 	"github.com/pcp-go/pcp/internal/pcptest"
-	"github.com/pcp-go/pcp/pmapi/tool/report"
 )
 
 // oneOfSets is how many of the sets of metrics that PCP ships there are for each of which the usual

@@ -42,7 +42,7 @@
 //
 // The operations are advisory and mandatory, to change what is recorded; enquire, to ask for the
 // state; and all. Hosts are names and addresses, with * at the end for all that begin so. The rules
-// have an effect only in a server: see NewAccess of package archive/logger/pmlc.
+// take effect only in a server of pmlc(1), such as examples/pmlogger.
 //
 // The request before this section needs braces around its metrics, because a bracket after a name
 // begins instances.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/pmlc"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmns"
 )

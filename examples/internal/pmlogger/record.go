@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/pmlc"
 	"github.com/pcp-go/pcp/archive/logger/record"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 )
 
 // pidPoll is how often the process of -p is looked for.

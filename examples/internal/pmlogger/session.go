@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/pmlc"
 	"github.com/pcp-go/pcp/archive/logger/record"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 )
 
 // A session is a recording session: the program that has started this one sends commands through a

@@ -6,14 +6,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool/report"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool/report"
 )
 
 // A report of three metrics in an archive. Counters become rates.
 func Example() {
 	ctx := context.Background()
-	c, err := pmapi.Open(ctx, "../../../examples/pmstat/testdata/archive") // or pmapi.Dial(ctx, "web1.example.com")
+	c, err := pmapi.Open(ctx, "../../../pmstat/testdata/archive") // or pmapi.Dial(ctx, "web1.example.com")
 	if err != nil {
 		log.Fatal(err)
 	}
