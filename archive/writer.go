@@ -63,10 +63,11 @@ type WriterOptions struct {
 // A Writer writes an archive: the counterpart of the part of pmlogger(1) that knows files,
 // and the ground for programs that import, extract and rewrite.
 //
-//	w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}.Create("web1/20261123")
+//	o := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}
+//	w, err := o.Create("web1/20261123")
 //	…
 //	err = w.WriteMetric(archive.Metric{Desc: desc, Names: []string{"disk.dev.read"}})
-//	_, err = w.UpdateInDom(t, desc.InDom, instances) // a record if they are not those of the last one
+//	_, err = w.UpdateInDom(t, desc.InDom, instances) // a record if the instances have changed
 //	values.Time = t
 //	err = w.WriteSets(&values) // a pdu.ResultWriter
 //	…

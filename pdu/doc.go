@@ -108,21 +108,21 @@
 // PCP 6.0.3 and 7.x use the same protocol but accept different malformed PDUs. This package
 // accepts what either of them sends and sends what both accept:
 //
-//	                             6.0.3 accepts     7.x accepts         Decode accepts     Append writes
-//	TEXT_REQ, LABEL_REQ          longer ones       exact               exact              exact
-//	DESC_IDS, PMNS_IDS           trailing bytes    exact               exact              exact
-//	INSTANCE_REQ, name           unpadded, longer  padded              padded, unpadded   padded
-//	INSTANCE                     trailing bytes    exact               exact              exact
-//	PMNS_CHILD, PMNS_TRAVERSE    unpadded          unpadded            padded, unpadded   padded
-//	TEXT                         unpadded          padded              padded, unpadded   padded
-//	CREDS without credentials    yes               no                  no                 no
-//	PROFILE, nothing listed      28 bytes          24 or 28 bytes      24 or 28 bytes     28 bytes
-//	PROFILE, trailing bytes      yes               no                  no                 no
-//	PMNS_NAMES, an error code    no                yes                 yes                if Err is set
-//	value block at the very end  yes               no                  no                 no
-//	LABEL, bytes after the texts yes               up to a whole word  up to a whole word none
-//	event arrays                 unchecked         checked             checked by Events  -
-//	length of a PDU              any               below 2³¹-1024      up to MaxLen       up to MaxLen
+//	                          6.0.3 accepts    7.x accepts        Decode accepts     Append writes
+//	TEXT_REQ, LABEL_REQ       longer ones      exact              exact              exact
+//	DESC_IDS, PMNS_IDS        trailing bytes   exact              exact              exact
+//	INSTANCE_REQ, name        unpadded, longer padded             padded, unpadded   padded
+//	INSTANCE                  trailing bytes   exact              exact              exact
+//	PMNS_CHILD, PMNS_TRAVERSE unpadded         unpadded           padded, unpadded   padded
+//	TEXT                      unpadded         padded             padded, unpadded   padded
+//	CREDS without credentials yes              no                 no                 no
+//	PROFILE, nothing listed   28 bytes         24 or 28 bytes     24 or 28 bytes     28 bytes
+//	PROFILE, trailing bytes   yes              no                 no                 no
+//	PMNS_NAMES, an error code no               yes                yes                if Err is set
+//	value block at the end    yes              no                 no                 no
+//	LABEL, trailing bytes     yes              up to a whole word up to a whole word none
+//	event arrays              unchecked        checked            checked by Events  -
+//	length of a PDU           any              below 2³¹-1024     up to MaxLen       up to MaxLen
 //
 // # Names in the C library
 //

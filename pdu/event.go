@@ -46,7 +46,8 @@ func (f EventFlags) String() string {
 //
 //	0  int32  nrecords
 //	4  records, of
-//	     int32 seconds, int32 microseconds     (int64 seconds, int64 nanoseconds in TypeHighResEvent)
+//	     int32 seconds, int32 microseconds, or in TypeHighResEvent
+//	     int64 seconds, int64 nanoseconds
 //	     uint32 flags
 //	     int32  nparams, or the number of missed events
 //	     parameters, of

@@ -43,11 +43,11 @@ func ExampleUnits() {
 func ExampleParseUnits() {
 	u, mult, err := pdu.ParseUnits("10 MiB / minute")
 	fmt.Println(u, mult, err)
-	_, _, err = pdu.ParseUnits("furlong / fortnight")
+	_, _, err = pdu.ParseUnits("furlong")
 	fmt.Println(err)
 	// Output:
 	// Mbyte / min 0.1 <nil>
-	// units "furlong / fortnight": unrecognized or duplicate base unit: Impossible value or scale conversion
+	// units "furlong": unrecognized or duplicate base unit: Impossible value or scale conversion
 }
 
 func ExampleEventBuilder() {

@@ -21,9 +21,11 @@ import (
 // words are
 //
 //	space  byte[s], {K|M|G|T|P|E|Z|Y}{B|iB|byte[s]}, kilobyte[s] …, kibibyte[s] …, space-N
-//	time   ns|nanosec|nanosecond[s], us …, ms …, s|sec|second[s], min|minute[s], h|hr|hour[s], time-N
+//	time   ns|nanosec|nanosecond[s], us …, ms …, s|sec|second[s], min|minute[s],
+//	       h|hr|hour[s], time-N
 //	count  count[s], "count x 10", "count x 10^N"
-//	extra  "temperature (C)", "voltage (mV)" … as String prints them; before the slash, without exponent
+//	extra  "temperature (C)", "voltage (mV)" … as String prints them; only before the
+//	       slash, without an exponent
 //
 // Numbers do not fit in Units: mult is the factor that converts a value in the
 // units of the text to u, such as 0.01 for "100 s" and 1000 for "millisec /

@@ -19,8 +19,9 @@ import (
 //	integers            -42
 //	floats, doubles     with at most 8 or 16 digits: 0.1, 1e+20, inf
 //	strings             "in quotes"
-//	aggregates          all that the bytes may be, in the order of this machine: as 8 bytes an
-//	                    integer and a double, as 4 a float, printable ones a string; then [hexadecimal]
+//	aggregates          every meaning that the bytes can have in the order of this machine:
+//	                    8 bytes as an integer and a double, 4 as a float, printable ones
+//	                    as a string; then [hexadecimal]
 //	events              [3 event records (7 missed) timestamps 10:50:41.555...10:50:44.555]
 //
 // and an atom that is no value as Atom.String does. Times of events have 3

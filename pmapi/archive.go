@@ -66,7 +66,7 @@ const AllMarks = archivesource.AllMarks
 // reads:
 //
 //	PCP_COUNTER_WRAP         CounterWrap, if it is set
-//	PCP_IGNORE_MARK_RECORDS  IgnoreMarks, see ParseInterval; empty or an interval of 0 means AllMarks
+//	PCP_IGNORE_MARK_RECORDS  IgnoreMarks, see ParseInterval; empty or 0 means AllMarks
 //
 // and from PCP_INTERP_PRIOR, which is ours: PriorValues, if it is set.
 //

@@ -165,10 +165,10 @@ func (d *Derived) Load(path string) (n int, err error) {
 //	GLOBAL_LIMIT     how many metrics can be defined, -1 for no limit
 //	CONTEXT_LIMIT    how many Context.Derive defines for one context, -1 for no limit
 //	DEBUG_SYNTAX, DEBUG_SEMANTICS, DEBUG_EVAL
-//	                 1 for Parsed, Bound, Computed of a DerivedDebug, beside those of SetDebug, without which it writes to the
-//	                 standard error; 0 to end that
-//	OPTION_NOVALUE   1 for no values, instead of an error, of metrics in expressions that the source does not have: each of type U32,
-//	                 discrete, without units and instances
+//	                 1 sets Parsed, Bound or Computed of the DerivedDebug of SetDebug, or of
+//	                 one that writes to standard error; 0 ends that
+//	OPTION_NOVALUE   1 gives metrics in expressions that the source lacks no values instead
+//	                 of an error: each is of type U32, discrete, without units and instances
 //
 // The error is about the first that is wrong; those before it are set. The counterpart of
 // pmSetDerivedControl(3) of PCP 7.

@@ -26,7 +26,7 @@ import (
 //	PMCD_SOCKET              Socket
 //	PMPROXY_HOST             Proxy
 //	PMPROXY_PORT             its port, for the first of several
-//	PCP_SECURE_SOCKETS       Secure: "", "1" and "enforce" enforce, "relaxed" relaxes; others do nothing
+//	PCP_SECURE_SOCKETS       Secure: "", "1" and "enforce" enforce, "relaxed" relaxes
 //	PCP_TLSCONF_PATH         where the certificates of TLS are, if TLS is nil; see below
 //	PCP_CONTAINER            Container
 //

@@ -237,7 +237,7 @@ func ExampleContext_Labels() {
 	// {"agent":"shop","floor":0,"tax":true} <nil>
 }
 
-// Values of one metric, by name: what does not fit is an error.
+// Store converts a value to the type of the metric. The error says why it cannot be stored.
 func ExampleContext_Store() {
 	ctx := context.Background()
 	c, end := dialShop(ctx)
@@ -245,16 +245,16 @@ func ExampleContext_Store() {
 
 	south := pmapi.Instance("south") // up to the first space is enough
 	fmt.Println(c.Store(ctx, "shop.open", 0, south))
-	fmt.Println(c.Store(ctx, "shop.open", -1, south))
-	fmt.Println(c.Store(ctx, "shop.open", "no", south))
-	fmt.Println(c.Store(ctx, "shop.open", 1))
 	fmt.Println(c.Store(ctx, "shop.sold", 1_000_000, south))
+	fmt.Println(errors.Unwrap(c.Store(ctx, "shop.open", -1, south)))
+	fmt.Println(errors.Unwrap(c.Store(ctx, "shop.open", "no", south)))
+	fmt.Println(errors.Unwrap(c.Store(ctx, "shop.open", 1)))
 	// Output:
 	// <nil>
-	// pmapi: store "shop.open[south]" on local: from int to type U32 (uint32): Negative value in conversion to unsigned
-	// pmapi: store "shop.open[south]" on local: from string to type U32 (uint32): Unknown or illegal metric type
-	// pmapi: store "shop.open" on local: the metric has instances: use Instance: Unknown or illegal instance domain identifier
 	// pmapi: store "shop.sold[south]" on local: No permission to perform requested operation
+	// from int to type U32 (uint32): Negative value in conversion to unsigned
+	// from string to type U32 (uint32): Unknown or illegal metric type
+	// the metric has instances: use Instance: Unknown or illegal instance domain identifier
 }
 
 // A ResultWriter makes what is to be stored, of several metrics and instances.

@@ -122,7 +122,9 @@ func (f *Fleet[T]) Add(specs ...string) error {
 // and whenever the one before has lost its connection. It is called by several goroutines and
 // returns when ctx ends.
 //
-//	f.AddSource("here", func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Local(ctx, srv) })
+//	f.AddSource("here", func(ctx context.Context) (*pmapi.Context, error) {
+//		return pmapi.Local(ctx, srv)
+//	})
 //
 // A source that ends, such as an archive, is HostEnded after its last value; a loop ends when all
 // hosts are. Errors are those of Add.

@@ -15,10 +15,12 @@ import (
 //	item     = clock | zone | date | weekday | relative | number
 //	clock    = N (am|pm) | N ":" N [":" N] [am|pm|±hhmm]
 //	zone     = NAME ["dst"]
-//	date     = N "/" N ["/" N] | YYYY "/" N "/" N | N -N -N | N MONTH [N] | N MONTH -N | MONTH N ["," N]
+//	date     = N "/" N ["/" N] | YYYY "/" N "/" N | N -N -N
+//	         | N MONTH [N] | N MONTH -N | MONTH N ["," N]
 //	weekday  = N WEEKDAY | WEEKDAY [","]
 //	relative = [N|±N] UNIT ["ago"] | [N|±N] ("yesterday"|"today"|"tomorrow"|"now"|"this") ["ago"]
-//	number   = N   an hour, hours and minutes as 2230, a date as 20231114, or a year after a date and a time of day
+//	number   = N   an hour, hours and minutes as 2230, a date as 20231114, or a year after a
+//	               date and a time of day
 //
 // "next" is the number 2 and "last" is -1. Characters in parentheses are a comment.
 type freeDate struct {

@@ -24,7 +24,8 @@ import (
 //	561         merging of labels: TestInteropSuiteMergeLabels
 //	568         lookup of labels: TestInteropSuiteLabels
 //	858         a fetch group and a metric that is stored into: TestInteropSuiteFetchGroup
-//	859, 953, 1899   fetch groups of several sources, and of derived metrics: suitegroupinterop_test.go
+//	859, 953    fetch groups of several sources: suitegroupinterop_test.go
+//	1899        fetch groups of derived metrics: suitegroupinterop_test.go
 //
 // There are none of 567, which merges sets that hold no JSON, of 1660, which is about a function
 // that libpcp keeps to itself, and of 405, 902 and the like, which look for leaks of memory in the

@@ -17,13 +17,14 @@ import (
 //	"10min"  "+1.5hour"        an interval, as of ParseInterval, after the start
 //	"-10min"                   before the end of an archive; "-0" is the end
 //	"@Tue Nov 14 22:30:15.5 2023"  "@22:30"  "@10:30pm"  "@Nov 14"  "@2023"
-//	                           a date and time of day as of ctime(3); leading parts may be missing, for which
-//	                           those of the start stand, or of the next year, month or day so as to be after it,
-//	                           and trailing ones, which are zero
+//	                           a date and time of day as of ctime(3). Leading parts that are
+//	                           missing are those of the start, or of the next year, month or
+//	                           day so as to be after it. Trailing ones are zero
 //	"@2023-11-14 22:30"  "@yesterday 10:00"  "2 days ago"  "last week"  "@next monday"
-//	                           a text in free form: dates, times of day, zones such as "EST" and "+0530", weekdays,
-//	                           and units of time to add; N units are relative to the start, with "ago", "last" or a
-//	                           minus sign to the end of an archive, and all else to the wall clock
+//	                           a text in free form: dates, times of day, zones such as "EST"
+//	                           and "+0530", weekdays, and units of time to add. N units are
+//	                           relative to the start; with "ago", "last" or a minus sign to
+//	                           the end of an archive; all else to the wall clock
 type WindowSpec struct {
 	Start  string // -S: the first point of time
 	Finish string // -T: the last, relative to Start

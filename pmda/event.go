@@ -17,7 +17,11 @@ import (
 // clients there are, and none if no client fetches the events: Append only counts them then.
 //
 //	requests := a.NewEventQueue()
-//	pmda.Register(a, pmda.Metric[[]byte]{Name: "web.requests", Type: pdu.TypeEvent, Values: requests.Values})
+//	pmda.Register(a, pmda.Metric[[]byte]{
+//		Name:   "web.requests",
+//		Type:   pdu.TypeEvent,
+//		Values: requests.Values,
+//	})
 //	path := pmda.RegisterParam(a, pmda.Metric[string]{Name: "web.request.path"})
 //	...
 //	requests.Append(time.Now(), pdu.EventPoint, path.Of("/index.html"))

@@ -44,7 +44,8 @@ func LabelJSON(labels any) string {
 // label but are no part of what it is, such as the state of a metric. Its text may be joined to
 // that of LabelJSON:
 //
-//	Labels: pmda.LabelJSON(map[string]any{"role": "testing"}) + pmda.LabelNotes(map[string]any{"changed": false})
+//	Labels: pmda.LabelJSON(map[string]any{"role": "testing"}) +
+//		pmda.LabelNotes(map[string]any{"changed": false})
 //
 // It is the JSON text after the word "optional". The counterpart of pmdaAddNotes(3).
 func LabelNotes(labels any) string {

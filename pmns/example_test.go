@@ -153,10 +153,10 @@ func ExampleMerge() {
 		fmt.Println(name, id)
 	}
 	for _, c := range conflicts {
-		fmt.Println("warning:", c)
+		fmt.Println(c.Name, "keeps", c.Kept, "and loses", c.Ignored)
 	}
 	// Output:
 	// cache.hits 251.0.0
 	// cache.size 251.0.2
-	// warning: performance metric "cache.hits" has multiple PMIDs, using PMID 251.0.0 and ignoring PMID 251.9.9
+	// cache.hits keeps 251.0.0 and loses 251.9.9
 }

@@ -20,8 +20,10 @@
 // of PCP and the line of the rule.
 //
 //	global { hostname -> web2 tz -> "UTC" time -> -1:30:00 }
-//	indom 60.2 { inst 1 -> 60 iname "1 minute" -> "60 second" iname "5 minute" -> delete indom -> duplicate 61.* }
-//	metric disk.dev.read { type -> U64 name -> disk.dev.reads units -> 0,0,1,0,0,ONE sem -> counter }
+//	indom 60.2 { inst 1 -> 60 iname "1 minute" -> "60 second" }
+//	indom 60.2 { iname "5 minute" -> delete indom -> duplicate 61.* }
+//	metric disk.dev.read { type -> U64 name -> disk.dev.reads }
+//	metric disk.dev.write { units -> 0,0,1,0,0,ONE sem -> counter }
 //	metric 60.8.* { pmid -> 3.*.* }
 //	metric kernel.all.load { indom -> NULL output inst 15 }
 //	text metric 60.0.4 help { text -> "reads" }

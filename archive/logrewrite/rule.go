@@ -11,7 +11,10 @@ import (
 //
 //	logrewrite.Rule{
 //		Of: logrewrite.Metric{Name: "disk.dev.read"},
-//		Do: []logrewrite.Change{logrewrite.SetType{To: pdu.TypeU64}, logrewrite.SetName{Name: "disk.dev.reads"}},
+//		Do: []logrewrite.Change{
+//			logrewrite.SetType{To: pdu.TypeU64},
+//			logrewrite.SetName{Name: "disk.dev.reads"},
+//		},
 //	}
 //
 // What is not in an archive is not changed. The changes that a rule may have depend on what it is
@@ -21,7 +24,8 @@ import (
 //	InDom        RenameInstance RedactInstances ReplaceInstances RenumberInstance MoveInDom
 //	Metric       Delete SetPMID SetName SetType SetSem SetUnits ReplaceValues MoveInDom
 //	Text         Delete SetText, SetPMID of a metric's, MoveInDom of an instance domain's
-//	Label        Delete NewLabel RenameLabel SetLabelValue, SetPMID of domains, clusters and metrics,
+//	Label        Delete NewLabel RenameLabel SetLabelValue,
+//	             SetPMID of domains, clusters and metrics,
 //	             MoveInDom of instance domains and instances, MoveInstance of instances
 type Rule struct {
 	Of Target

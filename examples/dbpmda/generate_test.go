@@ -243,13 +243,19 @@ func (g *generator) mutate(line string) string {
 	return strings.Join(parts, "")
 }
 
-// What is not to be in generated lines: words of PCP's help texts, what ends or delays the session, and an instance domain for
-// which PCP's library goes round for ever, and a cluster at which PCP's dbpmda dies.
+// Generated sessions have no lines that match these patterns.
 var (
+	// asksHelp matches requests for help on a command, whose texts are PCP's own.
 	asksHelp = regexp.MustCompile(`^\s*help\s*\S|\?\s*\S|\S\s*\?`)
-	outside  = regexp.MustCompile(`\b(quit|exit|q)\b|\b(wait|watch)\s+[\w"'./]|\bopen\s+\S+\s+\S|\bdebug\s*\S`)
-	allowed  = []string{"wait 0", "debug pdu", "debug -pdu", "debug none"}
-	forever  = regexp.MustCompile(`\b(instances?|cluster)\s+(-0*1\b|4294967295|0x[fF]{8}|\d{19,})`)
+
+	// outside matches commands that end or delay the session, open another agent or print debug
+	// output, except for the allowed ones.
+	outside = regexp.MustCompile(`\b(quit|exit|q)\b|\b(wait|watch)\s+[\w"'./]|\bopen\s+\S+\s+\S|\bdebug\s*\S`)
+	allowed = []string{"wait 0", "debug pdu", "debug -pdu", "debug none"}
+
+	// crashes matches an instance domain with which PCP's library loops forever, and a cluster with
+	// which PCP's dbpmda crashes.
+	crashes = regexp.MustCompile(`\b(instances?|cluster)\s+(-0*1\b|4294967295|0x[fF]{8}|\d{19,})`)
 )
 
 // session is that many command lines.
@@ -260,7 +266,7 @@ func (g *generator) session(lines int) string {
 		if !g.own && g.percent(20) {
 			line = g.mutate(line)
 		}
-		if asksHelp.MatchString(line) || outside.MatchString(line) && !slices.Contains(allowed, line) || forever.MatchString(line) || g.mute != nil && g.mute.MatchString(line) {
+		if asksHelp.MatchString(line) || outside.MatchString(line) && !slices.Contains(allowed, line) || crashes.MatchString(line) || g.mute != nil && g.mute.MatchString(line) {
 			continue
 		}
 		b.WriteString(line + "\n")

@@ -5,7 +5,7 @@
 // derived metric of PCP_DERIVED_CONFIG or of PCP's directory.
 //
 //	fleet web1 web2 db1:44322
-//	fleet -H hosts.txt -l 20 -m 'kernel.all.load["5 minute"]' -e 'net=network.interface.in.bytes + network.interface.out.bytes'
+//	fleet -H hosts.txt -l 20 -m 'kernel.all.load["5 minute"]' -e 'net=network.interface.in.bytes'
 package main
 
 import (

@@ -8,7 +8,7 @@
 // The program of a command is looked for in ~/.pcp/bin, beside pcp itself, and where PCP has its
 // own. So that those of this module are run they are built into one directory with it:
 //
-//	go build -o DIR/ ./examples/pcp ./examples/pcp-free ./examples/pcp-iostat ./examples/pcp-uptime ./examples/pcp-vmstat
+//	cd examples && go build -o DIR/ ./pcp ./pcp-free ./pcp-iostat ./pcp-uptime ./pcp-vmstat
 package main
 
 import (

@@ -8,7 +8,7 @@
 //	pcp2otlp -t 10sec kernel disk.dev       # every 10 seconds to a collector on this computer
 //	pcp2otlp -h web1 -u https://otlp.example.com/v1/metrics --gzip --bearer-file token
 //	pcp2otlp -s 1 -o kernel.all.load        # one message on standard output
-//	pcp2otlp -a /var/log/pcp/pmlogger/web1 --state web1.sent   # once more, and it goes on where it was
+//	pcp2otlp -a /var/log/pcp/pmlogger/web1 --state web1.sent   # can be resumed
 package main
 
 import (

@@ -4,9 +4,10 @@
 // tried once more, unless there is a second one; archives are sent from one end to the other, each
 // record with its time.
 //
-//	pcp2prometheus -t 10sec kernel disk.dev                      # every 10 seconds to a Prometheus on this computer
-//	pcp2prometheus -h web1 -u https://mimir.example.com/api/v1/push --header 'X-Scope-OrgID: web' --user web --password-file web.secret
-//	pcp2prometheus -a /var/log/pcp/pmlogger/web1 --state web1.sent   # once more, and it goes on where it was
+//	pcp2prometheus -t 10sec kernel disk.dev      # every 10 seconds to the Prometheus of this host
+//	pcp2prometheus -h web1 -u https://mimir.example.com/api/v1/push \
+//		--header 'X-Scope-OrgID: web' --user web --password-file web.secret
+//	pcp2prometheus -a /var/log/pcp/pmlogger/web1 --state web1.sent   # can be resumed
 //
 // Prometheus is to be started with --web.enable-remote-write-receiver, and for archives with
 // storage.tsdb.out_of_order_time_window in its configuration.

@@ -101,7 +101,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestEnvironment: what the environment says goes before the defaults and after options, and is logged.
+// TestEnvironment checks that environment variables override defaults but not options, and that
+// they are logged.
 func TestEnvironment(t *testing.T) {
 	for _, name := range []string{"PMCD_PORT", "PMCD_LOCAL", "PMCD_MAXPENDING", "PMCD_CREDS_TIMEOUT", "PMCD_SOCKET", "PMCD_RESTART_AGENTS"} {
 		t.Setenv(name, "")

@@ -1,8 +1,8 @@
 // Pmlogger records metrics of a collector into an archive, as pmlogger(1) of PCP does.
 //
-//	pmlogger -c config 20261123                                     # what a configuration says, until it is ended
+//	pmlogger -c config 20261123        # records what the configuration lists until it is stopped
 //	echo 'log on 1 sec kernel.all.load' | pmlogger -h web1 -T 1hour web1
-//	pmlogger -C -c config                                           # is the configuration right?
+//	pmlogger -C -c config              # checks the configuration
 //
 // While it runs, pmlc(1) can change what it records.
 //

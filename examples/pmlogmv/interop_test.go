@@ -120,7 +120,8 @@ func TestInteropOptions(t *testing.T) {
 	}
 }
 
-// otherFileSystem is an empty directory on another file system than that of t.TempDir, if there is one; copies are made there.
+// otherFileSystem returns an empty directory on another file system than t.TempDir, so that pmlogmv
+// has to copy. Without /dev/shm it returns t.TempDir.
 func otherFileSystem(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "pcp")

@@ -107,7 +107,8 @@ func (m *mover) reportSums(sums [2]string) {
 	fmt.Printf("source checksum: %s\ndestination checksum: %s\n", sums[0], sums[1])
 }
 
-// failed is how the program ends after an error that was reported. Files that could not be removed are none to PCP's tool.
+// failed returns the error with which the program ends after err was reported. Like PCP's tool, it
+// does not count source files that could not be removed as a failure.
 func (m *mover) failed(err error) error {
 	_, made := errors.AsType[*os.LinkError](err)
 	end, signaled := errors.AsType[caught](err)

@@ -2,7 +2,7 @@
 // interfaces, and any other metrics, live or as an archive has recorded them.
 //
 //	pmtop -h web1                          # press h for help, q to quit
-//	pmtop -a 20261123 -S @09:00 -t 1min    # what was recorded; with the cursor keys back and forth
+//	pmtop -a 20261123 -S @09:00 -t 1min    # an archive; the cursor keys move in time
 //	pmtop disk.dm 'kernel.all.load[5]'     # with more metrics
 //	pmtop -b -s 3 | less                   # as text
 package main

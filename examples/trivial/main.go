@@ -2,7 +2,8 @@
 // alone: this one has the options for sockets too.
 //
 //	go build ./examples/trivial
-//	sudo ./trivial --install /var/lib/pcp/pmdas/trivial && cd /var/lib/pcp/pmdas/trivial && sudo ./Install
+//	sudo ./trivial --install /var/lib/pcp/pmdas/trivial
+//	cd /var/lib/pcp/pmdas/trivial && sudo ./Install
 package main
 
 import (

@@ -1,16 +1,19 @@
 package apigolden
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 )
 
 // TestComments wants a comment on every exported name of the packages that
@@ -41,6 +44,29 @@ func TestCommentNames(t *testing.T) {
 	}
 }
 
+// maxCommentWidth is the maximum width of a line that is only a comment, in columns. A tab counts
+// as 4.
+const maxCommentWidth = 100
+
+// TestCommentWidth checks the width of comment lines. Directives have no limit.
+func TestCommentWidth(t *testing.T) {
+	for _, f := range sourceFiles(t) {
+		n := 0
+		for line := range bytes.Lines(f.text) {
+			n++
+			line = bytes.TrimRight(line, "\r\n")
+			comment := bytes.TrimSpace(line)
+			if !bytes.HasPrefix(comment, []byte("//")) || bytes.HasPrefix(comment, []byte("//go:")) {
+				continue
+			}
+			if width := utf8.RuneCount(line) + 3*bytes.Count(line, []byte("\t")); width > maxCommentWidth {
+				t.Errorf("%s:%d: the comment has %d columns, want at most %d",
+					strings.TrimPrefix(f.path, "../../"), n, width, maxCommentWidth)
+			}
+		}
+	}
+}
+
 // TestFirstIdentifier: words of English are no identifiers.
 func TestFirstIdentifier(t *testing.T) {
 	for _, tt := range []struct {
@@ -68,6 +94,7 @@ func TestFirstIdentifier(t *testing.T) {
 // A sourceFile is a file of the module.
 type sourceFile struct {
 	path string // relative to the directory of this package, with slashes
+	text []byte
 	*ast.File
 }
 
@@ -85,8 +112,12 @@ var parse = sync.OnceValues(func() (files []sourceFile, err error) {
 		case d.IsDir() || !strings.HasSuffix(path, ".go"):
 			return nil
 		}
-		f, err := parser.ParseFile(parsed, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		files = append(files, sourceFile{filepath.ToSlash(path), f})
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(parsed, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		files = append(files, sourceFile{filepath.ToSlash(path), text, f})
 		return err
 	})
 	return files, err

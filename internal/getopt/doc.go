@@ -8,7 +8,8 @@
 //			{Heading: "General options"},
 //			{Short: 'h', Long: "host", Arg: "HOST", Help: "metrics source is PMCD on host",
 //				Set: func(v string) error { host = v; return nil }},
-//			{Short: '?', Long: "help", Help: "show this usage message and exit", Set: getopt.Usage},
+//			{Short: '?', Long: "help", Help: "show this usage message and exit",
+//				Set: getopt.Usage},
 //		},
 //	}
 //	metrics, errs := s.Parse(os.Args[1:])

@@ -58,10 +58,12 @@ func ExampleInDom_SetLabels() {
 		log.Fatal(err)
 	}
 	for disk, v := range nvme.All() {
-		fmt.Println(disk.Name, v, labels.Instance(disk.ID))
+		fmt.Println(disk.Name, v)
+		fmt.Println(labels.Instance(disk.ID))
 	}
 	// Output:
-	// nvme0n1 2 {"agent":"linux","device_type":"block","direction":"in","disk":"nvme0n1","hostname":"web1"}
+	// nvme0n1 2
+	// {"agent":"linux","device_type":"block","direction":"in","disk":"nvme0n1","hostname":"web1"}
 }
 
 // Derived metrics, of which a program does not know that they are: a test of what it makes of a

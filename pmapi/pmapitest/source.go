@@ -212,7 +212,7 @@ type outage struct {
 // and restores them at another, as Restore does. It may be called for several outages, which do not
 // overlap. It panics if until is not after from.
 //
-//	src.BreakAt(noon.Add(2*time.Second), noon.Add(4*time.Second)) // no connection from second 2 to 4
+//	src.BreakAt(noon.Add(2*time.Second), noon.Add(4*time.Second)) // down from second 2 to 4
 func (s *Source) BreakAt(from, until time.Time) {
 	if !until.After(from) {
 		panic("pmapitest: BreakAt: until is not after from")

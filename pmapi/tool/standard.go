@@ -57,8 +57,9 @@ func standardOptions() []standardOption {
 
 // Standard returns standard options by their long names, in the order given. The names are
 //
-//	align archive archive-folio archive-list container debug derived finish guimode guiport help host host-list hostsfile
-//	hostzone interval local-PMDA namespace origin samples spec-local start timezone uniqnames version
+//	align archive archive-folio archive-list container debug derived finish guimode guiport help
+//	host host-list hostsfile hostzone interval local-PMDA namespace origin samples spec-local
+//	start timezone uniqnames version
 //
 // Other names panic.
 func (c *Command) Standard(names ...string) []Option {

@@ -379,8 +379,11 @@ func Example() {
 
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/pcp/pmapi/_fetch?names=t.max", nil))
-	fmt.Println(w.Body)
-	// Output: {"timestamp":{"s":1700000000,"us":1433},"values":[{"pmid":1677721604,"name":"t.max","instances":[{"instance":-1,"value":18446744073709551615}]}]}
+	fmt.Println(strings.ReplaceAll(w.Body.String(), "[", "[\n  "))
+	// Output:
+	// {"timestamp":{"s":1700000000,"us":1433},"values":[
+	//   {"pmid":1677721604,"name":"t.max","instances":[
+	//   {"instance":-1,"value":18446744073709551615}]}]}
 }
 
 // A page for Prometheus, in the same program.

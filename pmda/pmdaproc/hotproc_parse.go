@@ -300,8 +300,8 @@ func escapedPattern(c byte) string {
 // escapedSet has the characters mean themselves that only Go's sets of characters give a meaning.
 var escapedSet = strings.NewReplacer(`\`, `\\`, "[", `\[`)
 
-// bracketLength is how long the set of characters is that a pattern begins with, 0 if it does not end. A
-// bracket right at its beginning belongs to it.
+// bracketLength returns the length in bytes of the bracket expression at the start of s, 0 if it
+// has no end. A "]" directly after the "[" or "[^" is a member of the set.
 func bracketLength(s string) int {
 	from := 1
 	if strings.HasPrefix(s[from:], "^") {

@@ -2,6 +2,7 @@ package pmdatest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,11 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
+
+// printMistakes prints what Check has found, with a line for each part of a sentence.
+func printMistakes(err error) {
+	fmt.Println(strings.ReplaceAll(fmt.Sprint(err), ", ", ",\n  "))
+}
 
 // The size of the cache can be stored, but not all sizes are possible. The author has
 // forgotten to check them.
@@ -23,12 +29,14 @@ func ExampleStores() {
 			size.Store(v)
 			return nil
 		}})
-	fmt.Println(pmdatest.Check(a, pmdatest.Texts(), pmdatest.Stores(
+	printMistakes(pmdatest.Check(a, pmdatest.Texts(), pmdatest.Stores(
 		pmdatest.Store{Metric: "cache.size", Value: "4096"},
 		pmdatest.Store{Metric: "cache.size", Value: "-1", Err: pdu.ErrBadStore})))
 	// Output:
-	// store: cache.size: Store("-1"): got no error, want error -12400 (Bad input to pmstore)
-	// store: cache.size: Store("-1"): no error, but cache.size was "4096" and is "-1": check a value before it is set
+	// store: cache.size: Store("-1"): got no error,
+	//   want error -12400 (Bad input to pmstore)
+	// store: cache.size: Store("-1"): no error,
+	//   but cache.size was "4096" and is "-1": check a value before it is set
 }
 
 // An agent numbers its jobs by their position, so that they have other IDs after a restart.
@@ -39,9 +47,10 @@ func ExampleRestart() {
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (int64, error) { return 1, nil }})
 		return a
 	}
-	fmt.Println(pmdatest.Check(start("backup", "mail"), pmdatest.Restart(func() pmda.Handler { return start("mail") })))
+	printMistakes(pmdatest.Check(start("backup", "mail"), pmdatest.Restart(func() pmda.Handler { return start("mail") })))
 	// Output:
-	// restart: Instances(401.0): "mail" has the ID 1, and 0 after a restart: an instance keeps its ID; InDom.SetNames sees to that
+	// restart: Instances(401.0): "mail" has the ID 1,
+	//   and 0 after a restart: an instance keeps its ID; InDom.SetNames sees to that
 }
 
 // Two clients get the same logins, but this agent gives each to who comes first.
@@ -59,9 +68,10 @@ func ExampleEvents() {
 		}})
 	err := pmdatest.Check(a, pmdatest.Events("login.events", func(n int) { logins.Add(int64(n)) }))
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	fmt.Println(first)
+	printMistakes(errors.New(first))
 	// Output:
-	// events: login.events: Fetch: of 3 events another client gets 0, and a count of 0 missed: some are neither delivered nor counted
+	// events: login.events: Fetch: of 3 events another client gets 0,
+	//   and a count of 0 missed: some are neither delivered nor counted
 }
 
 // A metric comes and goes, and the agent sees to all that follows.

@@ -67,5 +67,5 @@
 //	pmRecordControl PM_REC_STATUS   Logger.Status, Session.Status
 //	pmRecordControl PM_REC_OFF      Logger.Stop, Session.Stop
 //	pmRecordControl PM_REC_DETACH   Logger.Detach, Session.Detach
-//	pmRecordHost                    Logger, with Done, Err, LogFile and PID for fd_ipc, status, logfile and pid
+//	pmRecordHost                    Logger: Done (fd_ipc), Err (status), LogFile and PID
 package record

@@ -14,7 +14,7 @@ import (
 // A session makes requests of an agent, and writes down the replies.
 //
 //	fetch ITEM...                   the values, under the profile
-//	profile SERIAL INST...          only these instances of a domain; "but" before them: all others
+//	profile SERIAL INST...          only these instances of a domain; all others after "but"
 //	profile none | all              no instance of any domain, or all of all
 //	desc ITEM
 //	instances SERIAL [inst ID] [name NAME]

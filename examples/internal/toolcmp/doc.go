@@ -3,7 +3,9 @@
 // and their exit status. It is for tests alone.
 //
 //	lines, err := toolcmp.ReadTable("testdata/pminfo.lines", map[string]string{"H": pmcd.Host()})
-//	r := toolcmp.Runner{Program: func(tool string) string { return pcptest.Build(t, "./examples/"+tool) }}
+//	r := toolcmp.Runner{Program: func(tool string) string {
+//		return pcptest.Build(t, "./examples/"+tool)
+//	}}
 //	for _, line := range lines {
 //		if diff := r.Compare(t, line); diff != "" { ... }
 //	}
@@ -27,7 +29,8 @@
 // below them:
 //
 //	%part NAME         starts a part, in which no directive from above holds
-//	%before COMMAND    is run with the real PCP before each of the two runs, after others like it; alone, clears them
+//	%before COMMAND    runs with the real PCP before each of the two runs; several run in
+//	                   order; alone, clears them
 //	%env NAME=VALUE ... is in the environment, before what a line says; alone, clears it
 //	%mask NAME ...     masks what differs between two runs; alone, nothing is masked
 //	%differs REASON    the two differ on purpose; holds for one line

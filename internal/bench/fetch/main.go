@@ -4,7 +4,8 @@
 // with the C library, with the same flags and the same line of results, so that
 // both can run against one collector, one after the other.
 //
-//	fetch -h HOST -m NAME[,NAME...] | -x PREFIX [-n CONNS] [-s SECONDS] [-P PID] [-l LABEL] [-cpuprofile FILE]
+//	fetch -h HOST -m NAME[,NAME...] | -x PREFIX [-n CONNS] [-s SECONDS] [-P PID] [-l LABEL]
+//		[-cpuprofile FILE]
 //
 // Each connection fetches as fast as it can. -P adds the CPU time of the server.
 package main

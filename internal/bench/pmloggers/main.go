@@ -3,7 +3,8 @@
 // Pmloggers compares what programs like pmlogger(1) cost once they run. A private pmcd of C serves
 // metrics of one agent, and all programs record all of them at the same time.
 //
-//	pmloggers [-m METRICS] [-t INTERVAL] [-w TIME] [-s TIME] [-n WINDOWS] [-pmcd PROGRAM] [-pmdas DIR] PROGRAM...
+//	pmloggers [-m METRICS] [-t INTERVAL] [-w TIME] [-s TIME] [-n WINDOWS] [-pmcd PROGRAM]
+//		[-pmdas DIR] PROGRAM...
 //
 // For each window of time, which the first begins after a warm-up, it prints a line for each
 // program: the CPU time of a record, of which user and system; context switches of a record, and

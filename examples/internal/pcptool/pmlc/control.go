@@ -16,7 +16,10 @@ import (
 //	16  int32  0 off, 1 maybe, 2 on
 //	20  int32  interval in milliseconds, 0 for once
 //	24  int32  number of metrics
-//	28  …      each: uint32 PMID · int32 number of instances, 0 for all · each: int32 instance · a word that means nothing
+//	28  for each metric
+//	      uint32 PMID
+//	      int32  number of instances, 0 for all
+//	      for each instance: int32 instance, int32 unused
 //
 // A logger ignores what comes after that, and takes a negative number of instances for 0. Advisory
 // requests with logconf.Maybe do not exist, but loggers accept them.
