@@ -18,8 +18,8 @@ type AgentSet struct {
 	Env  []string // environment that the agents need: where their help and configuration files are
 }
 
-// agent describes a shipped agent. PMNS is the installed name space file, relative to PCP_VAR_DIR:
-// one that has a root of its own, or one that has not and whose top name is Name.
+// agent describes a shipped agent. pmns is its name space file, relative to PCP_VAR_DIR. The file
+// has a root, or its top name is name.
 type agent struct {
 	name   string
 	domain int

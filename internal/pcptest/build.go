@@ -72,8 +72,8 @@ var made struct {
 	by  map[string]func() (string, error)
 }
 
-// once calls build with a fresh directory the first time that key is asked for, and returns that
-// call's results every time. The directory lasts as long as the process.
+// once calls build with a fresh directory on the first call for a key and returns the results of
+// that call on every call. The directory lasts as long as the process.
 func once(key string, build func(dir string) (string, error)) (string, error) {
 	made.mu.Lock()
 	if made.dir == "" {
@@ -102,9 +102,9 @@ func once(key string, build func(dir string) (string, error)) (string, error) {
 
 const madePrefix = "pcptest-"
 
-// sweep removes what earlier test processes have built: a process has no last moment at which a
-// library could clean up. The age guards against a process that is alive, but whose id means
-// nothing here (a container's).
+// sweep removes the builds of earlier test processes, because a library cannot run code when its
+// process exits. The age protects processes that are alive but whose ID is unknown here, such as
+// those of a container.
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), madePrefix+"*"))
 	for _, dir := range dirs {

@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// StartContainer runs a script of the shell in name spaces of its own for mounts, the network and
-// the host name, and others that flags say, until its input ends: the script prints "ready" and
-// then executes cat. It returns the process, and skips the test where that cannot be.
+// StartContainer runs a shell script in separate name spaces for mounts, the network and the host
+// name, and for those in flags. The script prints "ready" and then executes cat, which ends with
+// its input. StartContainer returns the ID of the process. It skips the test where name spaces
+// cannot be made.
 func StartContainer(t testing.TB, flags uintptr, env []string, script string, args ...string) (pid int) {
 	t.Helper()
 	NeedRoot(t, "it makes a container")

@@ -13,9 +13,8 @@ import (
 // LeftLimit is how long what tests leave may take to end.
 const LeftLimit = 30 * time.Second
 
-// RunTests runs the tests of a package, for its TestMain, and gives the status with which to exit:
-// it fails the package if its tests leave a goroutine that runs code of a package whose path begins
-// with prefix.
+// RunTests runs the tests of a package for its TestMain and returns the exit status. It fails the
+// package if its tests leave a goroutine that runs code of a package whose path begins with prefix.
 func RunTests(m *testing.M, prefix string) (status int) {
 	status = m.Run()
 	if left := leftGoroutines(prefix, LeftLimit); left != "" && status == 0 {
@@ -25,8 +24,8 @@ func RunTests(m *testing.M, prefix string) (status int) {
 	return status
 }
 
-// leftGoroutines gives the stacks of those that run code of some packages, but for the caller, when
-// they had time to end.
+// leftGoroutines returns the stacks of goroutines other than the caller that still run code of
+// packages with the prefix after limit.
 func leftGoroutines(prefix string, limit time.Duration) string {
 	for end := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
 		buf := make([]byte, 1<<20)

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A LogBuffer keeps what is logged. It is safe for concurrent use; its zero value is empty.
+// A LogBuffer collects log output. It is safe for concurrent use. Its zero value is empty.
 type LogBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -34,9 +34,9 @@ type PMCD struct {
 // it.
 const timeoutSeconds = "60"
 
-// StartPMCD runs pmcd as a private collector: on a free port of the loopback interface and on a
-// unix socket, with directories of its own for everything that PCP writes, in the foreground. It
-// returns when the agents have started, and ends pmcd and its agents with the test.
+// StartPMCD runs a private pmcd in the foreground, on a free port of the loopback interface and on
+// a unix socket. PCP writes all files into directories of this pmcd. StartPMCD returns when the
+// agents have started. The end of the test stops pmcd and its agents.
 func StartPMCD(t testing.TB, c Config) *PMCD {
 	t.Helper()
 	Need(t, "pmcd", "pmnsmerge")

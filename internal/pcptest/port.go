@@ -14,9 +14,9 @@ const (
 	lastPort  = 15999
 )
 
-// FreePort returns a TCP port that nobody listens on. Until the test ends no other caller gets it,
-// in any process: tests of several packages run at once, and one that met the server of another
-// would take it for its own.
+// FreePort returns a TCP port on which no process listens. Until the test ends no other caller gets
+// the port, in any process. Tests of several packages run at once, and one could otherwise connect
+// to the server of another.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const tries = 1000

@@ -26,7 +26,8 @@ func TestFreePort(t *testing.T) {
 	}
 }
 
-// A port that somebody listens on is not free, and one that a test gives back is.
+// TestPortInUse checks that a port with a listener is not free, and that the port of an ended test
+// is.
 func TestPortInUse(t *testing.T) {
 	var port int
 	t.Run("holder", func(t *testing.T) {

@@ -15,8 +15,8 @@ func dieWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeat
 
 func terminate(p *os.Process) { p.Signal(syscall.SIGTERM) }
 
-// An identity is a process id with the time of the start, by which it differs from a later process
-// of the same id.
+// An identity is a process ID and the start time of the process, which differs for a later process
+// with the same ID.
 type identity struct{ pid, start int }
 
 // descendants returns the processes started by pid, and by those.

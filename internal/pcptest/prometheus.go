@@ -98,7 +98,7 @@ func (p *Prometheus) Query(t testing.TB, query string) []PrometheusSeries {
 	return answer.Data.Result
 }
 
-// Value is that of a query that finds one series; 0 if there is none.
+// Value returns the value of a query that finds one series, otherwise 0.
 func (p *Prometheus) Value(t testing.TB, query string) float64 {
 	t.Helper()
 	found := p.Query(t, query)

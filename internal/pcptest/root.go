@@ -46,7 +46,7 @@ done
 exit 0
 `
 
-// sleepScript takes the place of pmsleep(1): the scripts sleep whole seconds for good measure.
+// sleepScript replaces pmsleep(1), because the scripts sleep whole seconds to be safe.
 const sleepScript = `#!/bin/sh
 case $1 in
 1) exec sleep 0.3 ;;

@@ -12,9 +12,9 @@ import (
 // test and not all.
 const serveTime = 5 * time.Minute
 
-// Serve listens on a port of the loopback interface until the test has ended, and returns its
-// address. Each connection gets a call of client on a goroutine of its own, and is closed when that
-// returns; the end of the test closes all connections and waits for the calls.
+// Serve listens on a port of the loopback interface until the test ends and returns its address. It
+// calls client with each connection on a new goroutine and closes the connection when client
+// returns. The end of the test closes all connections and waits for the calls.
 func Serve(t testing.TB, client func(conn net.Conn)) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

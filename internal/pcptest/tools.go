@@ -9,7 +9,8 @@ import (
 )
 
 // Conf returns a setting of the installed PCP's pcp.conf (PCP_PMDAS_DIR, PCP_BINADM_DIR, ...), or
-// "" when there is none. The environment does not override it: it says where things were installed.
+// "" if pcp.conf lacks it. It ignores environment variables because it tells where PCP was
+// installed.
 func Conf(name string) string { return pcpConf()[name] }
 
 var pcpConf = sync.OnceValue(func() map[string]string {

@@ -14,7 +14,7 @@ var pmstatReads = []string{
 	"kernel.all.cpu.sys", "kernel.all.cpu.intr", "kernel.all.cpu.idle", "kernel.all.cpu.wait.total", "kernel.all.cpu.steal",
 }
 
-// BenchmarkFetch fetches of this machine what pmstat does, and all that there is.
+// BenchmarkFetch fetches the metrics of pmstat from this machine, and then all metrics.
 func BenchmarkFetch(b *testing.B) {
 	if runtime.GOOS != "linux" {
 		b.Skip("no Linux")

@@ -276,8 +276,8 @@ func (p snapshot) drop(name, inst string) {
 	p.insts[name] = strings.Join(insts, "\n")
 }
 
-// madeUpValues are values of metrics that the C agent has for instances of which it
-// does not know the value. What ours has there is not compared.
+// madeUpValues are metrics for which the C agent returns values of instances whose value it does
+// not know. The tests do not compare them.
 var madeUpValues = madeUpInterfaces
 
 // invented are values other than 0 that the C agent has for files that are absent.
@@ -411,7 +411,7 @@ func TestTrees(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			root := unpack(t, tree)
-			// Some have a directory of their own above proc and sys.
+			// Some trees have proc and sys in a subdirectory.
 			if inner, _ := filepath.Glob(filepath.Join(root, "*", "proc")); len(inner) == 1 {
 				root = filepath.Dir(inner[0])
 			}
@@ -426,7 +426,7 @@ func unpack(t *testing.T, tree string) string {
 	root := t.TempDir()
 	out, err := exec.Command(pcptest.Tool(t, "tar"), "-C", root, "-xzf", tree).CombinedOutput()
 	if os.Geteuid() != 0 {
-		// Some directories are read-only, which keeps nobody else from emptying them.
+		// Some directories are read-only, so RemoveAll could not empty them.
 		if out, err := exec.Command("chmod", "-R", "u+w", root).CombinedOutput(); err != nil {
 			t.Fatal(err, string(out))
 		}
@@ -478,8 +478,8 @@ var live = func() map[string]string {
 	return all
 }()
 
-// misread are metrics for which the C agent may read what is not theirs, and is 0
-// mostly, with the reason. Tests of their own say that ours are right.
+// misread maps metrics to the reason why the C agent may read the wrong line, which mostly makes
+// them 0. Separate tests check our values.
 var misread = map[string]string{
 	"mem.numa.util.mapped":       "it takes the lines ShmemPmdMapped and FilePmdMapped too, which come later",
 	"mem.numa.util.pageTables":   "it takes the line SecPageTables too, which comes later",
@@ -496,14 +496,14 @@ var misreadIn = map[string][]string{
 	"nfsrpc":      misreadNFS,
 }
 
-// mistaken are metrics of which the C agent has the values of others, with the
-// reason. Tests of their own say that ours are right.
+// mistaken maps metrics for which the C agent returns the value of another metric to what it
+// returns. Separate tests check our values.
 var mistaken = map[string]string{
 	"fchost.in.bytes":   "it has the frames sent",
 	"fchost.out.frames": "it has the bytes received",
 }
 
-// TestHelp: every metric and instance domain has a help text of its own.
+// TestHelp checks that every metric and instance domain has a distinct help text.
 func TestHelp(t *testing.T) {
 	our := ourAgent(t, t.TempDir())
 	names, err := our.Traverse(t.Context(), "")

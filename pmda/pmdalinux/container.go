@@ -24,8 +24,8 @@ type containers struct {
 	known map[containerView]*container
 }
 
-// A container is an agent with the metrics that a container has of its own: of its network, its
-// file systems and its host name.
+// A container is an agent with the metrics that differ inside a container: those of its network,
+// its file systems and its host name.
 type container struct {
 	*linux
 	used uint64
@@ -89,7 +89,7 @@ func (h *containers) of(v containerView) *container {
 	c := h.known[v]
 	if c == nil {
 		if len(h.known) >= maxContainers {
-			h.forget()
+			h.forgetOldest()
 		}
 		c = newContainer(v)
 		h.known[v] = c
@@ -98,8 +98,8 @@ func (h *containers) of(v containerView) *container {
 	return c
 }
 
-// forget forgets the container that nobody has wanted for longest.
-func (h *containers) forget() {
+// forgetOldest removes the container that was least recently used.
+func (h *containers) forgetOldest() {
 	var oldest *container
 	for _, c := range h.known {
 		if oldest == nil || c.used < oldest.used {
@@ -109,16 +109,16 @@ func (h *containers) forget() {
 	delete(h.known, *oldest.view)
 }
 
-// sample is an agent of no container, for which metrics one has.
+// sample returns an agent without a container. Its tables tell which metrics a container has.
 func (h *containers) sample() *container { return h.of(containerView{host: h.l}) }
 
-// has reports whether a container has a metric of its own.
+// has reports whether a metric has its own value in a container.
 func (c *container) has(id pdu.PMID) bool {
 	_, err := c.Desc(context.Background(), &pmda.Request{}, id)
 	return err == nil
 }
 
-// hasInDom reports whether a container has an instance domain of its own.
+// hasInDom reports whether an instance domain has its own instances in a container.
 func (c *container) hasInDom(d pdu.InDom) bool { return c.domains[d.Serial()] != nil }
 
 // Fetch is Fetch of the tables, for the container of the client.
@@ -196,7 +196,7 @@ func (h *containers) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTa
 	return sets, err
 }
 
-// path is the name of the file in which a container has what the machine has in a file.
+// path returns the file of the container that corresponds to a file of the machine.
 func (v *containerView) path(name string) string {
 	of := func(rest string) string { return fmt.Sprintf("proc/%d/%s", v.pid, rest) }
 	switch {

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/hanging"
 )
 
-// TestContainerStatfsHangs: file systems of a container that do not answer have no values, and hold
-// nobody up for long.
+// TestContainerStatfsHangs checks that file systems of a container that do not reply have no
+// values, and that they delay fetches only briefly.
 func TestContainerStatfsHangs(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{"self/mounts": "", "15/mounts": "/dev/a /stuck fuse rw 0 0\n/dev/b /stuck2 fuse rw 0 0\n/dev/c /fine ext4 rw 0 0\n"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// hostileScript makes the process that it runs in a container that has put files of its own over
-// some of the kernel's in /sys, links that lead out of the container among them.
+// hostileScript turns its process into a container that has mounted its own files over the kernel's
+// in /sys. Some of them are links that lead out of the container.
 const hostileScript = `set -e
 mount --make-rprivate /
 mount -t sysfs sysfs /sys

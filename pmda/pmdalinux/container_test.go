@@ -103,8 +103,9 @@ func fetched(t *testing.T, a *pmda.Agent, container string, names ...string) (st
 	return strings.ReplaceAll(b.String(), `"`, ""), nil
 }
 
-// TestContainer: a client that asks for a container gets its network and file systems, and of the
-// rest the machine's, in one fetch. Instances have the IDs of the machine's, whoever came first.
+// TestContainer checks that a client of a container gets the container's network and file systems
+// and the machine's other metrics in one fetch. The instance IDs are those of the machine, in
+// whichever order clients come.
 func TestContainer(t *testing.T) {
 	a := containersOf(t, containerTree)
 	names := []string{"kernel.all.intr", "network.interface.in.bytes", "network.interface.mtu", "network.interface.hw_addr",
@@ -153,16 +154,16 @@ hinv.ninterface -1=2
 	}
 }
 
-// sortedAddresses numbers the addresses' instances as if the directory had been listed in the order
-// of the names lo, eth0: in which the file system lists them is its own matter.
+// sortedAddresses numbers the instances of addresses as if the directory had been listed in the
+// order lo, eth0. The order in which a file system lists a directory is unspecified.
 func sortedAddresses(got string) string {
 	return strings.NewReplacer(
 		"hw_addr 0=02:00:00:00:00:01 1=00:00:00:00:00:00", "hw_addr 0=00:00:00:00:00:00 1=02:00:00:00:00:01",
 		"ipv6_addr 1=::1/128", "ipv6_addr 0=::1/128").Replace(got)
 }
 
-// TestContainerErrors: what concerns a container that does not run, or that nobody knows, fails as
-// with PCP's agent.
+// TestContainerErrors checks that requests for a container that does not run or that is unknown
+// fail as with PCP's agent.
 func TestContainerErrors(t *testing.T) {
 	a := containersOf(t, containerTree)
 	for container, want := range map[string]error{"stopped": syscall.EPERM, "ended": syscall.EPERM} {

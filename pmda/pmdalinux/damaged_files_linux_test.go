@@ -109,7 +109,7 @@ func recordMachine(t testing.TB) files {
 	return tree
 }
 
-// addLinks adds the links in /sys by which recorded files are found.
+// addLinks adds the links in /sys that lead to recorded files.
 func addLinks(tree files) {
 	all, _ := filepath.Glob("/sys/class/*/*")
 	disks, _ := filepath.Glob("/sys/block/*")
@@ -209,9 +209,9 @@ func replaceNumbers(s, by string) string {
 // damage.
 var listsMayEnd = regexp.MustCompile(`^(vfs\.locks\.|disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
 
-// anyText are metrics for which other text is no damage: they have numbers on one
-// architecture and words on others, or only look for one word. And when a list of
-// addresses is cut short, its last address is another.
+// anyText matches metrics for which other text is not damage. Some are numbers on one architecture
+// and words on others, some depend on the presence of one word. A list of addresses that is cut
+// short ends with another address.
 var anyText = regexp.MustCompile(`^(hinv\.cpu\.(model|stepping)|network\.interface\.(running|ipv6_addr|ipv6_scope))$`)
 
 var allDamages = flag.Bool("all", false, "damage each file in all ways, which takes half a minute")
@@ -282,8 +282,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// unexpectedValues lists the values that are not in the good snapshot. Instances are compared
-// by name: IDs depend on which are there.
+// unexpectedValues lists the values of now that good does not have. It compares instances by name
+// because their IDs depend on which instances exist.
 func unexpectedValues(good, now snapshot, empty bool) []string {
 	var list []string
 	for name, values := range now.values {

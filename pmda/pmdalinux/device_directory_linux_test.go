@@ -31,7 +31,7 @@ func TestTapes(t *testing.T) {
 	}
 }
 
-// fcHosts are two adapters, of which one does not count everything.
+// fcHosts are two adapters. host10 lacks some of the counts.
 var fcHosts = func() files {
 	f := files{}
 	for name, text := range map[string]string{

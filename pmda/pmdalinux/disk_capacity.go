@@ -15,8 +15,8 @@ type capacities struct {
 	index map[string]int
 }
 
-// capacityMetrics are the metrics of capacities. That of zram devices is in
-// disk_zram.go: they have a file of their own for it.
+// capacityMetrics are the capacities of each class of disks. disk_zram.go has that of zram devices,
+// which comes from another file.
 var capacityMetrics = map[diskClass]nameAndItem{
 	wholeDisk: {"disk.dev.capacity", 87},
 	partition: {"disk.partitions.capacity", 16},

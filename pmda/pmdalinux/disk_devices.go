@@ -98,7 +98,7 @@ func (d *disks) parseLine(kernel, fields []byte) {
 	}
 }
 
-// update parses the fields of a line. It is false if there are none.
+// update parses the fields of a line. It reports whether at least one is known.
 func (d *disk) update(kernel, fields []byte) bool {
 	if d.kernel != string(kernel) {
 		*d = disk{kernel: string(kernel)}

@@ -119,8 +119,8 @@ func (a *arrayFiles) enough(kernel string, missing uint64) (enough, ok bool) {
 // maxArrayDisks is more than an array of raid10 can have.
 const maxArrayDisks = 4096
 
-// enoughCopies is enough for raid10. Each block is on several disks in a row, the first
-// of which has a number that is a multiple of the number of near copies.
+// enoughCopies reports whether a raid10 array still has a copy of each block. The copies of a block
+// are on consecutive disks, and the number of the first is a multiple of the number of near copies.
 func (a *arrayFiles) enoughCopies(kernel string, missing, disks uint64) (enough, ok bool) {
 	layout := a.layout.get(kernel)
 	near, far := layout.v&0xff, layout.v>>8&0xff

@@ -238,8 +238,8 @@ func addOfAll[T uint32 | uint64](d *disks, m diskMetric) {
 	})
 }
 
-// sum is the sum over all disks. There is none if the value of one disk is not known,
-// and the error is pdu.ErrAppVersion if those of all are not.
+// sum adds up the values of all disks. It returns pmda.NoValue if a value is unknown or the list is
+// incomplete, and pdu.ErrAppVersion if no disk has a value.
 func (m *diskMetric) sum(d *disks) (sum uint64, err error) {
 	r := &d.class[wholeDisk]
 	known := 0

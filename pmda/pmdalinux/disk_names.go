@@ -134,7 +134,7 @@ func schedulerOf(files *deviceFiles[string], disk string) (name string, ok bool)
 	return f.v, f.ok
 }
 
-// A wwid is a world-wide identifier: empty if a disk says that it has none.
+// A wwid is the world-wide identifier of a disk. It is empty for a disk without one.
 type wwid struct {
 	text string // the text of the file
 	name string // the identifier in it
@@ -142,8 +142,8 @@ type wwid struct {
 
 var wwidNames = []string{"device/wwid", "wwid"}
 
-// wwidOf returns the identifier of a disk, empty if it has none, not ok if it cannot be
-// read.
+// wwidOf returns the identifier of a disk, empty if the disk has no identifier, and not ok if its
+// file cannot be read.
 func wwidOf(files *deviceFiles[wwid], disk string) (name string, ok bool) {
 	f := files.get(disk)
 	switch {

@@ -29,7 +29,7 @@ const (
 	diskFields
 )
 
-// narrow are the fields in which the kernel writes numbers of 32 bits.
+// narrow are the fields that the kernel writes as 32-bit numbers.
 const narrow = 1<<diskReadTime | 1<<diskWriteTime | 1<<diskInFlight | 1<<diskBusyTime | 1<<diskQueueTime | 1<<diskDiscardTime | 1<<diskFlushTime
 
 // A disk is a block device of any class, with its fields of /proc/diskstats.

@@ -36,8 +36,8 @@ func (l *linux) addTapes() {
 		})
 }
 
-// parseTapeCount reads a count, after which the kernel writes no end of line. Copies
-// of the file may have NULs there, up to the length that it says it has.
+// parseTapeCount parses a count that the kernel writes without a newline. A copy of the file may be
+// padded with NULs to the size that stat(2) reports.
 func parseTapeCount(text []byte, v *uint64) (ok bool) {
 	*v, ok = procfile.ParseUint(bytes.TrimSuffix(bytes.TrimRight(text, "\x00"), []byte("\n")))
 	return ok

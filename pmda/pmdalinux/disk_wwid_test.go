@@ -36,8 +36,8 @@ disk.wwid.total_bytes 0 "35" 10 1 "1ATA  x" 5 2 "27" 5
 	}
 }
 
-// TestWWIDDisksSameAsC: the C agent adds up the same, but for what it makes of discards
-// that it does not know. It has the sizes only in a fetch with those of disk.dev.
+// TestWWIDDisksSameAsC compares the sums with those of the C agent, except for unknown discards.
+// The C agent has the sizes only in a fetch together with those of disk.dev.
 func TestWWIDDisksSameAsC(t *testing.T) {
 	root := wwidTree().write(t)
 	names := strings.Fields("disk.dev.capacity disk.wwid.read disk.wwid.total_bytes disk.wwid.read_rawactive disk.wwid.total_rawactive disk.wwid.capacity disk.wwid.scheduler disk.wwid.scsi_paths disk.wwid.inflight")

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestStatfsHangs: while a file system does not reply, fetches of its metrics wait until
-// their deadline, whatever else they fetch. Other fetches have all other metrics.
+// TestStatfsHangs checks that fetches of a file system that does not reply wait until their
+// deadline, and that fetches without its metrics are not delayed.
 func TestStatfsHangs(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{"self/mounts": "/dev/sda1 / ext4 rw 0 0\ntmpfs /run tmpfs rw 0 0\n", "loadavg": "1 2 3 4/5 6\n", "stat": "cpu 1 2 3 4\ncpu0 1 2 3 4\nintr 5\n"} {

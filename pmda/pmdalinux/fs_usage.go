@@ -26,9 +26,9 @@ type mount struct {
 	ok       bool // statfs has succeeded, and use is valid
 }
 
-// mounts are the mounted file systems of a kind, on disks or in memory. Each kind has
-// groups of its own, and no other group is locked during statfs (see linux.add): a file
-// system that does not reply delays fetches of its kind, and no other fetches.
+// mounts are the mounted file systems of one kind, on disks or in memory. Each kind has its own
+// groups, and no other group is locked during statfs (see linux.add). A file system that does not
+// reply therefore delays only fetches of its kind.
 type mounts struct {
 	l        *linux
 	rows     instances[mount]
@@ -170,8 +170,8 @@ func (l *linux) statfsSoon(ctx context.Context, u *usage, path []byte) error {
 	return err
 }
 
-// addMounted adds a metric of the file systems of which statfs succeeds. The error is
-// pdu.ErrInst if there is none.
+// addMounted adds a metric of the file systems for which statfs succeeds. The error is pdu.ErrInst
+// if it succeeds for no file system.
 func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
 	t.InDom, t.Group = m.rows.indom, m.usage
 	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
@@ -238,8 +238,8 @@ func (m *mounts) parseLine(line []byte) bool {
 	return true
 }
 
-// hasRow reports whether a name has a row in this reading. One that had the next row in
-// the reading before has none yet, as names of rows differ.
+// hasRow reports whether a name already has a row in this reading. If the next row had the name in
+// the previous reading, no earlier row has it, because the names of rows differ.
 func (m *mounts) hasRow(name []byte) bool {
 	if m.rows.NextHad(name) {
 		return false
@@ -248,7 +248,7 @@ func (m *mounts) hasRow(name []byte) bool {
 	return ok && m.rows.Has(at, name)
 }
 
-// addRow adds a row for a name that has none.
+// addRow adds a row for a name without one.
 func (m *mounts) addRow(name []byte) *mount {
 	row := m.rows.Row(name)
 	if at, ok := m.at[string(name)]; !ok || at != m.rows.Len()-1 {

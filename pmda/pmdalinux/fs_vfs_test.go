@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// vfsFiles are files of the kinds that there are, with numbers that differ.
+// vfsFiles has a file of each kind, with numbers that tell the fields apart.
 var vfsFiles = files{
 	"proc/sys/fs/file-nr":      "1500\t7\t200000\n",
 	"proc/sys/fs/inode-state":  "100\t8\t0\t0\t0\t0\t0\n",

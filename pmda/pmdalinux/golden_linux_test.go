@@ -16,8 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// ofSystem reports whether a metric has values of the system that the test runs on,
-// whatever the tree.
+// ofSystem reports whether a metric describes the system that runs the test and ignores the tree.
 func ofSystem(name string) bool {
 	switch {
 	case name == "filesys.mountdir", name == "filesys.readonly":

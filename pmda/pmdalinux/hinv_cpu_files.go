@@ -28,7 +28,7 @@ func (l *linux) addCPUFiles(s *procStat) {
 			"Time that the core was slowed down because it was too hot"},
 		{"hinv.cpu.thermal_throttle.package.count", "package_throttle_count", 4, pdu.UnitCount,
 			"How often the package with the processor was slowed down because it was too hot"},
-		// The unit is that of the C agent; it counts milliseconds all the same.
+		// The unit is that of the C agent, although the value counts milliseconds.
 		{"hinv.cpu.thermal_throttle.package.time", "package_throttle_total_time_ms", 5, pdu.UnitCount,
 			"Milliseconds that the package with the processor was slowed down because it was too hot"},
 	} {

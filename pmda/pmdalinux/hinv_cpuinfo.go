@@ -70,8 +70,8 @@ var cpuKeys = []struct {
 	{"cycle frequency", func(m *cpuModel, value []byte, _ *cpuModel) { setDecimal(&m.clock, value, 1e6) }},
 }
 
-// setText sets a text from lines with a text, of which the first counts. Processors that
-// have the same as the one before share it.
+// setText returns a function that sets a text from a line, unless an earlier line has set it. A
+// processor with the same text as the previous one shares its string.
 func setText(which int) func(m *cpuModel, value []byte, before *cpuModel) {
 	return func(m *cpuModel, value []byte, before *cpuModel) {
 		t := &m.texts[which]
@@ -194,7 +194,7 @@ func (m *cpuModel) reset() {
 	*m = cpuModel{texts: m.texts}
 }
 
-// set sets what a line says for the processors from first on, or for all if there is none
+// set applies a line to the processors from first on, or to all processors if none has been listed
 // yet.
 func (c *cpuInfo) set(key, value []byte, first int) {
 	for _, k := range cpuKeys {
@@ -211,9 +211,9 @@ func (c *cpuInfo) set(key, value []byte, first int) {
 	}
 }
 
-// of returns what the file has of a processor itself, and of all. If the file has no
-// numbers of processors, both are what it has of all; it is not ok if the file has
-// numbers, but not this one.
+// of returns what the file says about one processor, and about all. If the file numbers no
+// processors, both results are the latter. It is not ok if the file numbers processors but lacks
+// this one.
 func (c *cpuInfo) of(id pdu.InstID) (own, common *cpuModel, ok bool) {
 	if c.n == 0 {
 		return &c.common, &c.common, true

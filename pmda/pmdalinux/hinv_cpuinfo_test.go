@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestCPUInfo compares the values of the ways in which architectures tell
-// of their processors, and of damaged files.
+// TestCPUInfo checks the formats in which architectures describe their processors, and damaged
+// files.
 func TestCPUInfo(t *testing.T) {
 	const (
 		stat = "cpu  1\ncpu0 1\ncpu1 1\ncpu3 1\n"

@@ -32,7 +32,7 @@ type nodes struct {
 	of   map[uint32]int // where in list the node of a processor is; nil if all are at the first
 }
 
-// A node has memory, and processors for which that is near.
+// A node is memory and the processors that are close to it.
 type node struct {
 	id     pdu.InstID
 	number uint32
@@ -109,8 +109,8 @@ func (t *topology) read() (*nodes, error) {
 	return n, nil
 }
 
-// listNodes reads the directory, which has one for each node with links to its
-// processors in it. It is nil if there is none.
+// listNodes lists the nodes of the directory, which has one directory for each node with links to
+// its processors. It returns nil if there are no nodes.
 func (t *topology) listNodes() []node {
 	var list []node
 	for _, number := range listNumbered(t.dir, "node") {

@@ -112,8 +112,8 @@ func (t *ipcTable) user(uid uint64, known bool) string {
 	return name
 }
 
-// sum is the sum over all objects. There is none if the value of one is not known, or if
-// there may be more of them.
+// sum adds up the values of all objects. It is not ok if a value is unknown or if the list may be
+// incomplete.
 func (t *ipcTable) sum(of func(*ipcObject) (uint64, bool)) (sum uint64, ok bool) {
 	if !t.complete {
 		return 0, false

@@ -30,7 +30,7 @@ var liveInterrupts = map[string]string{
 
 const utmpIsLive = "the C agent calls the C library, which reads /var/run/utmp"
 
-// cpuTree is a tree that say that there are n processors.
+// cpuTree is a tree of a machine with n processors.
 func cpuTree(n int) files {
 	stat := "cpu  1 2 3 4 5 6 7 8 9 10\n"
 	f := files{}
@@ -238,8 +238,8 @@ func TestManyProcessors(t *testing.T) {
 	}
 }
 
-// TestInterruptsChange: a kind that comes has an ID of its own, and those that stay
-// keep theirs, also when a processor is switched off.
+// TestInterruptsChange checks that a new kind of interrupt gets a new ID and that the others keep
+// theirs, even when a processor is switched off.
 func TestInterruptsChange(t *testing.T) {
 	tree := cpuTree(2)
 	tree["proc/interrupts"] = "  CPU0 CPU1\n 1: 10 11\n 3: 30 31\n"
@@ -264,8 +264,8 @@ kernel.percpu.interrupts 3 "3::cpu1" 31 5 "2::cpu1" 21
 	}
 }
 
-// TestInterruptLabels: the texts of interrupts are labels, of which no quote and no
-// byte out of place makes something else, and follow the file.
+// TestInterruptLabels checks that labels have the texts of interrupts, with quotes and stray bytes
+// escaped, and that they follow changes of the file.
 func TestInterruptLabels(t *testing.T) {
 	tree := cpuTree(1)
 	tree["proc/interrupts"] = "  CPU0\n 24: 1  IO-APIC \t 5-edge   ti\"mer\\\nLOC: 2\n"

@@ -52,9 +52,8 @@ const pcpVersion = build.PCP
 // kernelNames are the names that unameMetrics show, in that order.
 type kernelNames [5]kernelName
 
-// unameMetrics are the metrics that uname(2) has a field for, in the order in which
-// uname -a shows them, with the files below /proc/sys/kernel. Kernels have a file of
-// the architecture only since 6.1.
+// unameMetrics are the metrics of the fields of uname(2) in the order of uname -a, with the files
+// below /proc/sys/kernel. Kernels have a file for the architecture only since 6.1.
 var unameMetrics = [len(kernelNames{})]struct {
 	name, file string
 	item       int
@@ -86,7 +85,7 @@ func (l *linux) addNames() {
 	})
 }
 
-// addUnames adds what uname(2) tells, of which a container has a host name of its own.
+// addUnames adds the fields of uname(2). The host name of a container differs from the machine's.
 func (l *linux) addUnames() {
 	names, groups := new(kernelNames), [len(kernelNames{})]*pmda.Group{}
 	if l.isMachine() || l.view != nil && l.view.host.isMachine() {

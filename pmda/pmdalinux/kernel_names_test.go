@@ -128,8 +128,8 @@ func refetch(t testing.TB, root string, names ...string) (fetch func(), n int) {
 	}, len(ids)
 }
 
-// manyProcessors is a machine with nodes of 16 processors each, and every file of
-// theirs if all are to be there.
+// manyProcessors is a machine with n processors in nodes of 16. With all it has every file of
+// theirs.
 func manyProcessors(n int, all bool) files {
 	f := files{
 		"proc/loadavg": "0.83 1.22 1.44 3/109 5128\n", "proc/uptime": "5 6\n", "etc/debian_version": "12\n", "proc/sys/kernel/arch": "x\n", "proc/sys/kernel/hostname": "x\n",

@@ -45,8 +45,7 @@ var statCounts = [...]struct {
 	{"procs_blocked", "kernel.all.blocked", 16, pdu.SemInstant, pdu.NoUnits, "Threads that wait for a disk or the like"},
 }
 
-// addStat adds the metrics of /proc/stat, and the instance domain of the
-// processors that there are in it.
+// addStat adds the metrics of /proc/stat and the instance domain of the processors in it.
 func (l *linux) addStat() *procStat {
 	s := &procStat{topology: l.addTopology()}
 	g := l.fileGroup("proc/stat", s.parse)
@@ -85,7 +84,7 @@ func (l *linux) addStat() *procStat {
 	return s
 }
 
-// addProcessorMap adds the metrics of which processors /proc/stat has lines of.
+// addProcessorMap adds the metrics that tell which processors /proc/stat lists.
 func (l *linux) addProcessorMap(s *procStat, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[uint32]{
 		Name: "hinv.ncpu", ID: pmda.Item(0, 32), Group: g, Sem: pdu.SemDiscrete,

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A machine with two nodes, the second of which has the higher number.
+// twoNodes is the stat file of a machine with the nodes 2 and 10, see atNodes.
 const twoNodes = `cpu  100 20 30 40 50 60 70 80 40 10
 cpu0 10 2 3 4 5 6 7 8 4 1
 cpu1 20 4 6 8 10 12 14 16 8 2

@@ -145,9 +145,9 @@ func (m machine) addInterfaces(f files) {
 	f["proc/net/dev"] = dev.String()
 }
 
-// TestLargeMachine: on a machine with many processors and devices, there are as many
-// instances, each has the values that it has on a machine of its own, and sums are sums.
-// Which values those are, tests of small machines say; here the C agent says the same.
+// TestLargeMachine checks a machine with many processors and devices. It has one instance for each,
+// with the same values as on a machine with this device alone, and sums are correct. The tests of
+// small machines and the C agent tell which values those are.
 func TestLargeMachine(t *testing.T) {
 	root := largeMachine().tree().write(t)
 	our := ourAgent(t, root)
@@ -186,7 +186,7 @@ func checkInstanceCounts(t *testing.T, p snapshot) {
 	}
 }
 
-// checkSums: what is added up is the sum of what it is of.
+// checkSums checks that each sum is the sum of its parts.
 func checkSums(t *testing.T, p snapshot) {
 	for _, s := range []struct {
 		sums, parts string
@@ -285,8 +285,7 @@ func checkAlone(t *testing.T, large snapshot, m machine) {
 	}
 }
 
-// ofOneDevice are prefixes of metrics of which each instance is a single processor,
-// interrupt or device.
+// ofOneDevice are prefixes of metrics whose instances are a single processor, interrupt or device.
 var ofOneDevice = []string{
 	"kernel.percpu.cpu.", "kernel.percpu.interrupts", "hinv.cpu.", "hinv.map.cpu_", "mem.numa.",
 	"disk.dev.", "disk.partitions.", "disk.dm.", "disk.md.", "hinv.map.dmname", "hinv.map.mdname", "hinv.map.scsi_id", "network.interface.",

@@ -66,9 +66,9 @@ func newLinux(o Options) *linux {
 	}
 }
 
-// add adds all metrics. A fetch locks and refreshes the groups that it needs in the
-// order in which they were made. Those of file systems come first, so that a fetch that
-// waits for one has locked nothing that others need.
+// add adds all metrics. A fetch locks and refreshes its groups in the order in which they were
+// made. The groups of file systems come first, so that a fetch that waits for a file system holds
+// no lock that other fetches need.
 func (l *linux) add() {
 	for _, add := range []func(){
 		l.addFilesystems,
@@ -149,8 +149,8 @@ func (l *linux) keyedFile(name string) (*procfile.KeyedFile, *pmda.Group) {
 	return f, l.Group(func(context.Context, *pmda.Request) error { return absent(f.Read()) })
 }
 
-// optionalFileGroup is fileGroup for a file that lists things: if it is not there,
-// parse gets an empty text, as there are none of them.
+// optionalFileGroup is fileGroup for a file that lists things: without the file, parse gets an
+// empty text, which lists nothing.
 func (l *linux) optionalFileGroup(name string, parse func(text []byte) error) *pmda.Group {
 	return l.Group(l.readOptional(name, parse))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// bandwidthFile is a file in which an administrator writes what the kernel does not know.
-// The C agent reads the same.
+// bandwidthFile is a file in which an administrator writes the bandwidth that the kernel does not
+// know. The C agent reads the same file.
 const bandwidthFile = "var/lib/pcp/pmdas/linux/bandwidth.conf"
 
 // maxConfig is the greatest length of the file.

@@ -40,7 +40,7 @@ func (l *linux) addInterfaces() {
 	l.addIPC()
 }
 
-// addNetwork adds those that a container has of its own.
+// addNetwork adds the network metrics that differ inside a container.
 func (l *linux) addNetwork() {
 	dev := &netDev{}
 	g := l.fileGroup("proc/net/dev", dev.parse)

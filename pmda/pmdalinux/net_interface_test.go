@@ -78,8 +78,8 @@ const titles = `Inter-|   Receive                                               
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
 `
 
-// interfaces is a tree with interfaces of several kinds, all of which have a speed
-// that can be read, so that the C agent looks at no other than the tree.
+// interfaces is a tree with interfaces of several kinds. All have a readable speed, so that the C
+// agent looks at no files outside the tree.
 var interfaces = func() files {
 	f := files{"proc/net/dev": titles, "proc/net/if_inet6": `fd000000000000000000000000000002 04 40 00 82     eth7
 00000000000000000000000000000001 01 80 10 80       lo

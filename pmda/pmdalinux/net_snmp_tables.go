@@ -1,6 +1,7 @@
 package pmdalinux
 
-// snmpMetrics are those of /proc/net/snmp, but for TCP. The names of fields are the kernel's.
+// snmpMetrics are the metrics of /proc/net/snmp except for TCP. The kernel defines the names of the
+// fields.
 var snmpMetrics = []protocolMetrics{
 	{14, "Ip", []protocolMetric{
 		{0, "network.ip.forwarding", "Forwarding", "Whether packets for others are forwarded: 1 if so, 2 if not"},
@@ -76,7 +77,7 @@ var snmpMetrics = []protocolMetrics{
 	}},
 }
 
-// netstatMetrics are those of /proc/net/netstat, but for TCP.
+// netstatMetrics are the metrics of /proc/net/netstat except for TCP.
 var netstatMetrics = []protocolMetrics{
 	{53, "IpExt", []protocolMetric{
 		{0, "network.ip.innoroutes", "InNoRoutes", "Received IP packets dropped because no route leads on"},

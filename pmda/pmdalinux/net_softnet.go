@@ -93,7 +93,7 @@ func (l *linux) addSoftnet() {
 				if n.columns <= c.at {
 					return pdu.ErrAppVersion
 				}
-				// The lines are in the order of processors. Some may have none.
+				// The lines are in the order of processors. Some processors have no line.
 				lines := n.lines
 				for inst := range s.Instances() {
 					for len(lines) > 0 && lines[0].cpu < inst.ID {

@@ -213,8 +213,8 @@ type procedureMetrics struct {
 	callsItem, reqsItem int
 }
 
-// addProcedures adds them. All requests are those of the kinds that have a name, as
-// of other kinds nothing is to be seen.
+// addProcedures adds the counts of requests by kind, and their sum. The sum covers only kinds with
+// a name because the file does not tell of others.
 func (l *linux) addProcedures(m procedureMetrics) {
 	kinds := m.kinds.Instances()
 	line := m.stats.line(m.line, len(kinds))

@@ -238,7 +238,7 @@ func TestNFSServerEnds(t *testing.T) {
 	}
 }
 
-// TestNFSAllocs: fetches allocate nothing, but for opening the files of the server's
+// TestNFSAllocs checks that fetches allocate nothing except to open the files of the server's
 // threads.
 func TestNFSAllocs(t *testing.T) {
 	for name, f := range nfsFiles {

@@ -31,7 +31,7 @@ func (n number) value(context.Context, *pmda.Request, pdu.Instance) (uint64, err
 	return 0, pmda.NoValue
 }
 
-// or is the number, or the other one if there is none.
+// or returns n, or other if n has no value.
 func (n number) or(other number) number {
 	return func() (uint64, bool) {
 		if v, ok := n(); ok {
@@ -41,7 +41,7 @@ func (n number) or(other number) number {
 	}
 }
 
-// sum is a + b. There is none if one of the two is missing.
+// sum returns a + b. It has no value if a or b has none.
 func sum(a, b number) number {
 	return func() (uint64, bool) {
 		x, ok1 := a()
@@ -50,7 +50,7 @@ func sum(a, b number) number {
 	}
 }
 
-// difference is a - b. There is none if b is more.
+// difference returns a - b. It has no value if b is greater than a.
 func difference(a, b number) number {
 	return func() (uint64, bool) {
 		x, ok1 := a()
@@ -68,7 +68,7 @@ func differenceOrZero(a, b number) number {
 	}
 }
 
-// product is a * b. There is none if it does not fit 64 bits.
+// product returns a * b. It has no value if the product does not fit in 64 bits.
 func product(a, b number) number {
 	return func() (uint64, bool) {
 		x, ok1 := a()
@@ -78,8 +78,8 @@ func product(a, b number) number {
 	}
 }
 
-// sumOfKnown is the sum of those numbers that the file has. There is none if it has
-// none of them.
+// sumOfKnown returns the sum of the numbers that the file has. It has no value if the file has no
+// such number.
 func sumOfKnown(k *procfile.KeyedFile, indices []int) number {
 	return func() (sum uint64, ok bool) {
 		for _, at := range indices {
@@ -106,7 +106,7 @@ type optional[T pdu.Scalar] struct {
 	ok bool
 }
 
-// result is the value, or that there is none, as a Value of a metric returns it.
+// result returns the value, or pmda.NoValue if o has none, for a Value function of a metric.
 func (o *optional[T]) result() (T, error) {
 	if !o.ok {
 		return o.v, pmda.NoValue

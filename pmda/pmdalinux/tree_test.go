@@ -15,18 +15,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// files are a small tree: texts by their names. A text that begins with -> is a
-// link. A name that ends with a slash is a directory that has to be there.
+// files is a small tree: texts by file name. A text that begins with -> is a link. A name that ends
+// with a slash is an empty directory.
 //
-// As a text, a tree has for each of its files a line such as one of these:
+// As a text, a tree has one line such as these for each of its files:
 //
 //	-- proc/stat --
 //	-- proc/tty/driver/ --
 //	-- sys/block/sda -> ../devices/pci0000:00/block/sda --
 //	-- proc/sys/kernel/hostname = "no\x00name" --
 //
-// After the first, the file follows. The last is for those that are not lines of
-// text. What comes before the first file is a comment.
+// The lines of the file follow the first form. The last form is for contents that are not lines of
+// text. Text before the first file is a comment.
 type files map[string]string
 
 // parseTree reads the text of a tree.
@@ -86,8 +86,8 @@ func (f files) String() string {
 	return b.String()
 }
 
-// isText is whether a file is lines of text, none of which could be taken for the
-// line before a file.
+// isText reports whether a file consists of lines of text that cannot be mistaken for the line
+// before a file.
 func isText(s string) bool {
 	if strings.Contains(s, "\x00") || !utf8.ValidString(s) {
 		return false

@@ -121,8 +121,8 @@ func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, in
 	return list, err
 }
 
-// Labels is Labels of the tables. Those of instances tell which there are: they are for
-// those who may know.
+// Labels returns labels as the tables do. Labels of instances reveal which instances exist, so they
+// need the same access as the instances.
 func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) (sets []pdu.LabelSet, err error) {
 	if of.Class != pdu.LabelInstances {
 		return h.Handler.Labels(ctx, r, of)

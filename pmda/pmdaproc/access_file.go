@@ -21,8 +21,8 @@ type allowedUsers struct {
 	mapped bool // they see what the local users of these names see, not what the agent sees
 }
 
-// loadAllowed reads the allowed users from the file of the options. If that cannot be used there
-// are none, which is logged.
+// loadAllowed reads the allowed users from the configured file. If the file cannot be used, it logs
+// why and allows no users.
 func (p *proc) loadAllowed() allowedUsers {
 	if p.AccessConfig == "" {
 		return allowedUsers{}

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// named is a request of a user of whom the name alone is known.
+// named returns a request of a user of whom only the name is known.
 func named(name string) *pmda.Request {
 	r := as(-1, -1)
 	r.Client.User = name
@@ -84,8 +84,8 @@ func TestMappedUsers(t *testing.T) {
 	}
 }
 
-// TestBadAccessFile: a file that cannot be used allows nobody, and the log says why; none at all is
-// no error.
+// TestBadAccessFile checks that an unusable file allows no users and that the log says why. A
+// missing file is not an error.
 func TestBadAccessFile(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// TestWithoutCredentials: clients of whom user or group are not known get sums.
+// TestWithoutCredentials checks that clients whose user or group is unknown get only sums.
 func TestWithoutCredentials(t *testing.T) {
 	a := newAgent(t, nil)
 	for _, r := range []*pmda.Request{as(-1, -1), as(0, -1), as(-1, 0), {}} {
@@ -188,7 +188,7 @@ func TestUnprivileged(t *testing.T) {
 	}
 }
 
-// TestStores: who may set what.
+// TestStores checks which users may change which settings.
 func TestStores(t *testing.T) {
 	const all, threads, cgroups = "proc.control.all.threads", "proc.control.perclient.threads", "proc.control.perclient.cgroups"
 	for _, c := range []struct {

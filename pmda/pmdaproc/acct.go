@@ -149,7 +149,7 @@ func (a *accounting) update(now time.Time) {
 	a.expire(oldest)
 }
 
-// log logs an error once. That there is no accounting is none, unless it was asked for.
+// log logs an error once. The absence of accounting is an error only if it was requested.
 func (a *accounting) log(err error) {
 	if err == nil || a.settings.enable == 0 && errors.Is(err, errNoAccounting) {
 		a.failure = ""
@@ -209,7 +209,8 @@ type acctHandler struct {
 // Unwrap is for pmda.As.
 func (h acctHandler) Unwrap() pmda.Handler { return h.Handler }
 
-// Instances is Instances of the tables, but for the names of such processes.
+// Instances returns the instances of the tables, but without the ID in front of the names of ended
+// processes.
 func (h acctHandler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	if d != h.a.indom.ID() {
 		return h.Handler.Instances(ctx, r, d, inst, name)

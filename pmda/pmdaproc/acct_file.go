@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// An acctFile is the file of the kernel's records of processes, from which those are read that are
-// written after it was opened.
+// An acctFile is the file into which the kernel writes records of ended processes. Reading starts
+// with the records written after it was opened.
 type acctFile struct {
 	paths   []string // where it may be
 	private string   // the agent's own, empty for none
@@ -24,7 +24,7 @@ type acctFile struct {
 	next   time.Time // when to look for another file
 }
 
-// errNoAccounting is the error for a file that is none of the kernel's records.
+// errNoAccounting is the error for a file that does not have the kernel's records.
 var errNoAccounting = errors.New("no file of process accounting")
 
 // read calls each for the new records, but not for more than the last of a great many. If the file
@@ -108,8 +108,8 @@ func openAcct(path string) (*os.File, error) {
 	return nil, errNoAccounting
 }
 
-// open opens the first of the files that there is, at its end. If the agent may switch accounting
-// on, and the kernel does not write that file, it has the kernel write a private one.
+// open opens the first file that exists, at its end. If the agent may switch accounting on and the
+// kernel does not write that file, it makes the kernel write a private one.
 func (a *acctFile) open(mayEnable bool) error {
 	a.close()
 	err := errNoAccounting

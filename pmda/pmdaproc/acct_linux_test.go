@@ -24,8 +24,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// endedProcess is a record of a process that has ended some seconds ago, in which no two numbers
-// are the same.
+// endedProcess returns the record of a process that ended some time ago. No two of its numbers are
+// equal.
 func endedProcess(id int, command string, ago time.Duration) string {
 	b := make([]byte, 64)
 	b[0], b[1] = 0x1b, 3
@@ -198,7 +198,7 @@ func TestManyEnded(t *testing.T) {
 	}
 }
 
-// TestAccountingAccess: who sees processes that have ended, and who may change settings.
+// TestAccountingAccess checks which clients see ended processes and which may change settings.
 func TestAccountingAccess(t *testing.T) {
 	root := files{"var/log/account/pacct": ""}.write(t)
 	a := newAgent(t, &pmdaproc.Options{Root: root})
@@ -246,7 +246,8 @@ func TestAccountingAccess(t *testing.T) {
 
 var accounting = flag.Bool("accounting", false, "have the kernel account for processes of the whole machine")
 
-// TestPrivateAccounting: the agent switches accounting on when it is told to, and off when it ends.
+// TestPrivateAccounting checks that the agent switches accounting on when a client sets that, and
+// off when it ends.
 func TestPrivateAccounting(t *testing.T) {
 	if !*accounting || os.Geteuid() != 0 {
 		t.Skip("only with the flag -accounting, and for the root user")

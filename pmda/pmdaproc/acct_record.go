@@ -45,8 +45,8 @@ func parseAcctRecord(b []byte) (r acctRecord, ok bool) {
 	}, true
 }
 
-// expand is the number of which the kernel has kept 13 bits, and in 3 bits how far they are to be
-// shifted, three bits at a time.
+// expand returns the number that the kernel has encoded in c as 13 bits of value and 3 bits of
+// exponent to the base 8.
 func expand(c uint16) uint64 { return uint64(c&0x1fff) << (3 * (c >> 13)) }
 
 // ended is when the process has ended. What has no such time, as a damaged record, has ended long

@@ -45,7 +45,7 @@ func FuzzAccounting(f *testing.F) {
 	})
 }
 
-// TestAcctNumbers: numbers that records have in a short form, and times that are none.
+// TestAcctNumbers checks encoded numbers and invalid times.
 func TestAcctNumbers(t *testing.T) {
 	for c, want := range map[uint16]uint64{0: 0, 1: 1, 0x1fff: 8191, 0x2001: 8, 0xffff: 8191 << 21} {
 		if got := expand(c); got != want {

@@ -177,8 +177,8 @@ func (l *cgroupList) read(g *cgroup, name string) (text []byte, ok bool) {
 	}
 }
 
-// A groupFile is a file of control groups, of which a T has the values. Parse sets all of it. The
-// names are those in the versions, empty if there is no such file.
+// A groupFile is a file of control groups with the values of a T, all of which parse sets. It has a
+// name in each version of control groups, empty if the version has no such file.
 type groupFile[T any] struct {
 	index         int
 	first, second string

@@ -20,7 +20,7 @@ const maxBlockDevices = 1 << 16
 // deviceNumber is a number of a device.
 func deviceNumber(major, minor uint32) uint64 { return uint64(major)<<32 | uint64(minor) }
 
-// read reads the list of devices. Without one there are none.
+// read reads the list of devices. Without the file the list is empty.
 func (b *blockDevices) read() {
 	text, err := b.file.Read()
 	if err != nil {

@@ -74,7 +74,7 @@ const diskstats = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11\n   8       1 sda1 1
 
 var containerDir = strings.Repeat("0123456789abcdef", 4)
 
-// cgroupsOne is a tree with hierarchies of version 1, in which no two numbers are the same.
+// cgroupsOne is a tree with hierarchies of version 1. No two of its numbers are equal.
 func cgroupsOne() files {
 	n := 1000
 	next := func() int { n++; return n }
@@ -133,7 +133,7 @@ func cgroupsOne() files {
 	return tree
 }
 
-// memoryStatKeys are the lines of memory.stat, those first of which there are sums too.
+// memoryStatKeys are the lines of memory.stat. The first ones also have sums.
 var memoryStatKeys = []string{"cache", "rss", "rss_huge", "mapped_file", "writeback", "swap", "pgpgin", "pgpgout", "pgfault", "pgmajfault", "inactive_anon", "active_anon", "inactive_file", "active_file", "unevictable",
 	"anon", "anon_thp", "file", "file_dirty", "file_mapped", "file_writeback", "kernel_stack", "pgactivate", "pgdeactivate", "pglazyfree", "pglazyfreed", "pgrefill", "pgscan", "pgsteal",
 	"recent_rotated_anon", "recent_rotated_file", "recent_scanned_anon", "recent_scanned_file", "shmem", "slab", "slab_reclaimable", "slab_unreclaimable", "sock", "thp_collapse_alloc", "thp_fault_alloc",

@@ -109,7 +109,7 @@ func TestHybridCgroups(t *testing.T) {
 	}
 }
 
-// TestStrangeCgroups: names of groups that want to be looked at, and files that are none.
+// TestStrangeCgroups checks groups with unusual names and malformed files.
 func TestStrangeCgroups(t *testing.T) {
 	tree := files{"proc/mounts": "c /cg cgroup2 rw 0 0\n", "proc/diskstats": diskstats}
 	for path := range map[string]bool{`a\x2db`: true, `a-b`: true, `bad\xzz`: true, `end\x4`: true, "two words": true, "two more": true, `sys\x20temd`: true, "line\nbreak": true, `c1\xc2\x9b`: true, "é": true,
@@ -177,7 +177,7 @@ func TestCgroupsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestCgroupValues: values that are none.
+// TestCgroupValues checks malformed values.
 func TestCgroupValues(t *testing.T) {
 	root := cgroupsOne().write(t)
 	a := newAgent(t, &pmdaproc.Options{Root: root, Hertz: 250})

@@ -96,7 +96,7 @@ func FuzzCgroupName(f *testing.F) {
 	})
 }
 
-// A container has the groups of its own name alone, and those below them.
+// TestIsOfContainer checks that a container has only the groups with its name and those below them.
 func TestIsOfContainer(t *testing.T) {
 	for _, tt := range []struct {
 		group, container string

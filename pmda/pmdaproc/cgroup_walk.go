@@ -19,8 +19,8 @@ type cgroupWalk struct {
 	name  []byte
 }
 
-// Limits of a hierarchy. The kernel has none for the number of groups, and paths of more than 4095
-// bytes cannot be opened.
+// Limits of a hierarchy. The kernel does not limit the number of groups. It cannot open paths of
+// more than 4095 bytes.
 const (
 	maxCgroups     = 1 << 16
 	maxCgroupDepth = 256

@@ -49,7 +49,8 @@ func (w *cgroupWalk) list() bool {
 	}
 }
 
-// addEntries adds the directories among entries, each of which has its type before the name.
+// addEntries adds the directories among the entries. The type of an entry is the byte before its
+// name.
 func (w *cgroupWalk) addEntries(b []byte) {
 	for _, name, rest, ok := cutEntry(b); ok; _, name, rest, ok = cutEntry(rest) {
 		if b[direntHead-1] == unix.DT_DIR && len(name) > 0 {

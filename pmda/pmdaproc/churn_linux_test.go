@@ -75,8 +75,8 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// maxGrowth is by how much the memory may grow that the agent has for processes, of which not
-// always as many exist.
+// maxGrowth limits how much the agent's memory for processes may grow while the number of processes
+// varies.
 const maxGrowth = 2 << 20
 
 // inUse is how much memory is in use.

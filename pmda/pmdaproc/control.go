@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// addControl adds the settings of which processes are listed.
+// addControl adds the settings that select the listed processes.
 func (p *proc) addControl() {
 	pmda.Register(p.Agent, pmda.Metric[uint32]{Name: "proc.control.all.threads", ID: pmda.Item(10, 1),
 		Text: "Whether threads are listed for clients that have not said otherwise",
@@ -72,8 +72,8 @@ func (p *proc) storeAllThreads(_ context.Context, r *pmda.Request, _ pdu.Instanc
 	return nil
 }
 
-// identified is the error for a client of whom nothing is known, which can have no settings of
-// its own.
+// identified returns an error for a client without a known user, group or container, which cannot
+// have its own settings.
 func identified(c *pmda.Client) error {
 	if c == nil || c.UID < 0 && c.GID < 0 && c.Container == "" {
 		return pdu.ErrNoContext

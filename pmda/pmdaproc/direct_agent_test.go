@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// nobody is a user and group without processes and rights.
+// nobody is the ID of a user and group without processes and rights.
 const nobody = 65534
 
 // newAgent makes an agent for direct requests.
@@ -22,7 +22,7 @@ func newAgent(t testing.TB, o *pmdaproc.Options) directAgent {
 	return directAgent{a, t}
 }
 
-// A directAgent is asked without a collector.
+// A directAgent is an agent that tests call without a collector.
 type directAgent struct {
 	*pmda.Agent
 	t testing.TB

@@ -75,8 +75,8 @@ func (r *reader) open(id pid, name string) (file, error) {
 var public = map[string]bool{"stat": true, "status": true, "statm": true, "schedstat": true, "cgroup": true,
 	"oom_score": true, "autogroup": true, "cmdline": true, "attr/current": true}
 
-// isOwn reports whether a process or thread is that of the agent. The kernel lets a process
-// see all of itself, whatever its rights: what other users may see of it the agent decides.
+// isOwn reports whether a process or thread belongs to the agent. The kernel always lets a process
+// see all of itself, so the agent decides what other users may see of it.
 func (r *reader) isOwn(id pid) bool {
 	if int(id) == ownPID {
 		return true
@@ -121,15 +121,14 @@ func (r *reader) readKept(id pid, kind int, name string) ([]byte, error) {
 	return r.buf[:n], err
 }
 
-// makeBuffer makes the buffer, of which there is none at first.
+// makeBuffer allocates the buffer before its first use.
 func (r *reader) makeBuffer() {
 	if r.buf == nil {
 		r.buf = make([]byte, firstBuffer)
 	}
 }
 
-// readAll reads a file of many records, of which the kernel writes as many as fit into a page
-// for a read.
+// readAll reads a file of many records. Each read returns only as many as fit into a page.
 func (r *reader) readAll(id pid, name string) ([]byte, error) { return r.read(id, name, false) }
 
 // read reads a file. The text is valid until the next.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A directory is /proc. It stays open, so that the kernel need not look for it for each file
-// below it. What the kernel shows in it depends on who reads, not on who has opened it. Paths
+// A directory is /proc. It stays open so that the kernel need not look it up for each file below
+// it. What the kernel shows depends on the user who reads, not on the user who opened it. Paths
 // below it end with a NUL.
 type directory struct {
 	path   string
@@ -20,7 +20,7 @@ type directory struct {
 	buf    []byte
 }
 
-// A handle is an open file. It is closed when nobody refers to it any more.
+// A handle is an open file. It is closed when it is garbage-collected.
 type handle struct{ fd file }
 
 // A file is an open file.
@@ -205,7 +205,7 @@ func parseEntries(to []entry, b []byte) []entry {
 	return to
 }
 
-// countEntries counts entries but for those of the directory itself and of that above it.
+// countEntries counts entries other than . and .. .
 func countEntries(b []byte) (n int) {
 	for _, name, rest, ok := cutEntry(b); ok; _, name, rest, ok = cutEntry(rest) {
 		if string(name) != "." && string(name) != ".." {

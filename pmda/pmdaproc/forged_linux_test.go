@@ -12,9 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestForgedGroup: a client names a directory of its own as a control group. What stands there is
-// believed of processes only that are there, and that the client would see without it: not of a
-// thread of the agent.
+// TestForgedGroup checks a client that names its own directory as a control group. The agent
+// accepts only IDs of existing processes that the client may see anyway, and no threads of the
+// agent.
 func TestForgedGroup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("for root: whose processes others may not look at")

@@ -69,7 +69,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDirectories: what is a process among what is in /proc, and how it is found.
+// TestDirectories checks which directories of /proc are processes and which names find them.
 func TestDirectories(t *testing.T) {
 	tree := files{"proc/12x/cmdline": "no", "proc/007/cmdline": "no", "proc/0/cmdline": "no", "proc/99999999999/cmdline": "no", "proc/4294967297/cmdline": "no", "proc/self": "->12", "proc/-1/cmdline": "no",
 		"proc/12/cmdline": "twelve", "proc/1234567/cmdline": "", "proc/1234567/status": "Name:\tlate\n", "proc/2147483647/cmdline": "last"}
@@ -129,8 +129,8 @@ func TestOtherProgram(t *testing.T) {
 	}
 }
 
-// TestDamaged: files that have been cut short or changed, or that are none, leave the agent alive,
-// and no number of one process in another.
+// TestDamaged checks that truncated, changed and invalid files neither crash the agent nor give a
+// process numbers of another.
 func TestDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 4 {

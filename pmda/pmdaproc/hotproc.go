@@ -82,7 +82,7 @@ func (h *hotList) run(ctx context.Context) {
 	}
 }
 
-// setTimer sets the timer to the next evaluation, if there is to be one.
+// setTimer sets the timer to the next evaluation, or stops it without a condition or an interval.
 func (h *hotList) setTimer(timer *time.Timer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -265,8 +265,8 @@ func (h *hotList) addVariables() {
 	addVariable[float32](h, 7, "hotproc.predicate.cpuburn", varCPUBurn, 0, "Part of the time that the process has run")
 }
 
-// addVariable adds a variable of the condition. What a process does with files is for its own user:
-// the kernel shows it to nobody else.
+// addVariable adds a variable of the condition. The I/O of a process is visible only to its user
+// because the kernel shows it to no other user.
 func addVariable[V float32 | uint32](h *hotList, item int, name string, variable int, units pdu.Units, text string) {
 	t := h.p.hot
 	pmda.Register(h.p.Agent, pmda.Metric[V]{Name: name, ID: pmda.Item(61, item), InDom: t.indom, Units: units, Text: text,

@@ -83,8 +83,8 @@ func FuzzCondition(f *testing.F) {
 	})
 }
 
-// hotTree writes a machine with two processors and two processes, of which the first has run for
-// some ticks.
+// hotTree writes a machine with two processors and two processes. The first process has run for the
+// given ticks.
 func hotTree(t *testing.T, root string, ticks, idle, io int) {
 	t.Helper()
 	for name, text := range map[string]string{

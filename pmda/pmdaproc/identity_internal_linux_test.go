@@ -39,7 +39,8 @@ func TestSwitchedKeepsRealUser(t *testing.T) {
 	})
 }
 
-// An agent that is not root has no other rights to give than its own, whatever capabilities it has.
+// TestAllowsOnlyRoot checks that an agent of another user than root keeps its own rights, whatever
+// capabilities it has.
 func TestAllowsOnlyRoot(t *testing.T) {
 	if allowed, _ := (identity{}).allows(4242, 4242); allowed != (os.Geteuid() == 0) {
 		t.Errorf("allowed: %t", allowed)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An identity switches to the rights of other users. They are those of a single thread,
-// on which nothing else runs meanwhile: the functions of package syscall change all threads.
+// An identity switches to the rights of other users. It changes only the calling thread, which must
+// be locked to its goroutine: the functions of package syscall change all threads.
 type identity struct{}
 
 // allows reports whether the agent can have the rights of a user and group, and whether it
@@ -81,7 +81,8 @@ func setgroups(groups []int) syscall.Errno {
 	return err
 }
 
-// setresuid sets the user of this thread. The saved user stays, to which it can return.
+// setresuid sets the real and effective user of this thread. The saved user stays, so that the
+// thread can switch back.
 func setresuid(real, effective int) syscall.Errno {
 	_, _, err := syscall.RawSyscall(sysSetresuid, uintptr(uint32(real)), uintptr(uint32(effective)), uintptr(uint32(noID)))
 	return err

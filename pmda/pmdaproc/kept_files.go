@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// keptFiles are the files of processes that stay open, for clients that read them again and again:
-// to open and close such a file takes the kernel as long as to read it. Of what is kept the kernel
-// looks at who reads when it is read. What not all users may open is kept for the agent's own user
-// alone. Files that stay those of the memory which the process had when they were opened, such as
-// environ, are not kept: it may execute another program.
+// keptFiles are files of processes that stay open for clients that read them repeatedly, because
+// opening and closing such a file takes as long as reading it. For a kept file the kernel checks
+// the reader at each read. Files that only some users may open are kept only for the agent's own
+// user. Files that show the memory that the process had when they were opened, such as environ, are
+// not kept, because the process may execute another program.
 type keptFiles struct {
 	limit int           // so many are open at most
 	open  *atomic.Int64 // so many are, of all tables
@@ -28,8 +28,7 @@ type keptFile uint64
 
 func keptFileOf(id pid, kind int) keptFile { return keptFile(id)<<8 | keptFile(kind) }
 
-// readingsOf are the times of the last reading in which files of a kind were read, and of the one
-// before it.
+// readingsOf are the times of the last two readings that read files of one kind.
 type readingsOf struct{ last, before time.Time }
 
 const (

@@ -20,7 +20,7 @@ const (
 	maxNames  = 10000           // so many
 )
 
-// user is the name of a user, empty if there is none.
+// user returns the name of a user, empty if the user has no name.
 func (c *nameCache) user(id uint32) string {
 	return c.name(&c.users, id, func(id string) string {
 		u, err := user.LookupId(id)
@@ -31,7 +31,7 @@ func (c *nameCache) user(id uint32) string {
 	})
 }
 
-// group is the name of a group, empty if there is none.
+// group returns the name of a group, empty if the group has no name.
 func (c *nameCache) group(id uint32) string {
 	return c.name(&c.groups, id, func(id string) string {
 		g, err := user.LookupGroupId(id)

@@ -84,8 +84,8 @@ func newProc(o *Options) *proc {
 	return p
 }
 
-// add adds all metrics. A fetch locks and refreshes the groups that it needs in the
-// order in which they were made.
+// add adds all metrics. A fetch locks and refreshes its groups in the order in which they were
+// made.
 func (p *proc) add() {
 	for _, add := range []func(){
 		p.addTables,

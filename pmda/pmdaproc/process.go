@@ -29,11 +29,11 @@ type content struct {
 	parsed  uint64 // the hash of the text that value has, 0 if it has none
 }
 
-// textSeed is new in each program: nobody can have texts made that have the same hash.
+// textSeed differs in each run, so that an attacker cannot construct texts with the same hash.
 var textSeed = maphash.MakeSeed()
 
-// isNew reports whether a file has another text than that in value, into which it is to be parsed
-// then. Most processes sleep most of the time, and their files stay as they are.
+// isNew reports whether text differs from the last text of the file, so that it must be parsed
+// again. Most processes sleep most of the time, so their files rarely change.
 func (c *content) isNew(text []byte) bool {
 	hash := maphash.Bytes(textSeed, text) | 1
 	if hash == c.parsed {
@@ -109,8 +109,8 @@ func (p *proc) newTable(prefix string, serial int, name, text, help string) *tab
 	return t
 }
 
-// placeholder is in an instance domain that no client has asked for, so that values are asked for.
-// Clients do not see it: they have a list of their own.
+// placeholder is an instance without which the framework would not call Values while no client has
+// asked for the instances. Clients do not see it because they have their own list.
 var placeholder = pdu.Instance{ID: 0, Name: "placeholder"}
 
 // processLabels are the labels of a process.

@@ -52,9 +52,8 @@ func (m *membership) parse(text []byte) {
 // containerIDLength is how many hexadecimal digits the ID of a container has.
 const containerIDLength = 64
 
-// containerID is the ID of the container that a control group is made for, by the last
-// component of its path: docker-ID.scope, libpod-ID.scope or the ID alone. It is nil if there
-// is none.
+// containerID returns the ID of the container that has a control group. It is in the last component
+// of the path: docker-ID.scope, libpod-ID.scope or the ID alone. It is nil for other paths.
 func containerID(path []byte) []byte {
 	name := path[bytes.LastIndexByte(path, '/')+1:]
 	for _, prefix := range []string{"docker-", "libpod-"} {

@@ -17,8 +17,8 @@ import (
 // maxList is how long a list of the processes of a control group may be.
 const maxList = 64 << 20
 
-// cgroupProcesses adds the processes of a control group, whose directory it is, or its
-// threads. A directory that is not there has none.
+// cgroupProcesses appends the processes or threads of the control group with the directory dir. A
+// directory that does not exist has none of them.
 func cgroupProcesses(to []entry, dir string, threads bool) []entry {
 	names := []string{"cgroup.procs", "container/cgroup.procs"}
 	if threads {
@@ -37,9 +37,9 @@ func cgroupProcesses(to []entry, dir string, threads bool) []entry {
 	return to
 }
 
-// groupReads are readings of which processes a control group has. A client names the directory,
-// which may be on a file system that does not answer: others must not wait for that. So it is read
-// before a table is locked.
+// groupReads reads which processes a control group has. A client chooses the directory, which may
+// be on a file system that does not reply. Other clients must not wait for that, so the directory
+// is read before a table is locked.
 type groupReads struct {
 	list  func(v *view) []entry         // lists the processes of the group of a view
 	calls hanging.Calls[int, groupRead] // by the user whose rights they have

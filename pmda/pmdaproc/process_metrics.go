@@ -25,16 +25,15 @@ const (
 	fileKinds
 )
 
-// A kind is a kind of files of a process, of which a T has the values. A T is filled again for each
-// reading.
+// A kind is a kind of files of processes with the values of a T. Each reading fills the T again.
 type kind[T any] struct {
 	index    int
 	clusters clusters
 	read     func(t *table, p *process, to *T) error
 }
 
-// clusters are those of the metrics of a file below proc and below hotproc. Those of hotproc are
-// 0 if there are none.
+// clusters are the clusters of the metrics of a file below proc and below hotproc. hot is 0 for a
+// file without metrics below hotproc.
 type clusters struct{ all, hot int }
 
 // of reads the file of a process, unless that has been done in this reading of the table.
@@ -52,7 +51,7 @@ func (k *kind[T]) of(t *table, p *process) (*T, error) {
 	return v, c.err
 }
 
-// A row is a metric of a file, but for the prefix of its name and the clusters.
+// A row is a metric of a file without the prefix of its name and without its clusters.
 type row[T any, V pdu.Scalar] struct {
 	item  int
 	name  string

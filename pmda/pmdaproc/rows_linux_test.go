@@ -33,7 +33,7 @@ func (a directAgent) store(r *pmda.Request, name string, v pdu.Atom) error {
 	return a.Store(a.t.Context(), r, result)
 }
 
-// one is the value of an instance as a text, empty if there is none.
+// one returns the value of an instance as a text, empty if it has no value.
 func (a directAgent) one(name string, id pdu.InstID) string {
 	a.t.Helper()
 	v, err := a.fetch(self(), name)
@@ -213,8 +213,8 @@ func TestFreshValues(t *testing.T) {
 	}
 }
 
-// TestUnchangedFiles: a file is parsed again when its text is another one, and a text that has no
-// values has none each time it is read.
+// TestUnchangedFiles checks that a file is parsed again only when its text changes, and that a text
+// without values has none at each read.
 func TestUnchangedFiles(t *testing.T) {
 	root := machine().write(t)
 	a := newAgent(t, &pmdaproc.Options{Root: root})
@@ -244,8 +244,8 @@ func TestUnchangedFiles(t *testing.T) {
 	}
 }
 
-// TestOwnAddresses: what the agent hides of its own process from one user another gets all the
-// same, though the file has the same text.
+// TestOwnAddresses checks that the addresses of the agent's own process are hidden from one user
+// but not from another, although the text of the file is the same for both.
 func TestOwnAddresses(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only the root user can switch to another")
@@ -283,7 +283,7 @@ func TestNameThatLooksLikeStat(t *testing.T) {
 	}
 }
 
-// TestRights: what those may have who are not known, and those who see all.
+// TestRights checks what unknown users may see, and what users without restrictions see.
 func TestRights(t *testing.T) {
 	a := newAgent(t, nil)
 	unknown := as(-1, -1)

@@ -63,8 +63,8 @@ func (t *table) states() *[states]int32 {
 	return &q.counts
 }
 
-// runState is the item of the state of a process. As in the C agent, one of the kernel is
-// swapped, since it has no memory of its own.
+// runState returns the item that counts processes in the state of s. As in the C agent, a kernel
+// process counts as swapped because it has no user memory.
 func (s *stat) runState() int {
 	switch {
 	case s.state == 'Z':

@@ -87,8 +87,7 @@ var smapsRows = []keyedRow{
 	{"Locked", "smaps.locked", "Memory that is locked, and never swapped out", pdu.SpaceKByte},
 }
 
-// addSmaps adds the metrics of the file smaps_rollup. Processes without memory of their own have
-// none of them.
+// addSmaps adds the metrics of the file smaps_rollup. Processes without user memory have no values.
 func (p *proc) addSmaps() {
 	k := keyedFile(smapsFile, clusters{33, 34}, "smaps_rollup", keysOf(smapsRows), (*reader).readNew)
 	read := k.read

@@ -71,8 +71,8 @@ func (s *stat) parse(text []byte) bool {
 	return true
 }
 
-// cutSigned returns the number that a line begins with after blanks, and what follows it. A
-// negative one is its two's complement; it is 0 for what is none.
+// cutSigned parses the number at the start of line after blanks and returns the rest of line. A
+// negative number is its two's complement. Text that is not a number is 0.
 func cutSigned(line []byte) (v uint64, rest []byte) {
 	at := 0
 	for at < len(line) && line[at] == ' ' {
@@ -100,8 +100,8 @@ func (s *stat) hideAddresses() {
 	s.n[35] = 0
 }
 
-// parseSigned parses a decimal number, a negative one as its two's complement. It is 0 for
-// what is none.
+// parseSigned parses a decimal number. A negative number is its two's complement. Text that is not
+// a number is 0.
 func parseSigned(field []byte) uint64 {
 	amount, negative := bytes.CutPrefix(field, []byte("-"))
 	v, ok := procfile.ParseUint(amount)
@@ -196,7 +196,7 @@ type statRow struct {
 	text        string
 }
 
-// statNumbers are fields of which metrics have the low 32 bits.
+// statNumbers are the fields whose low 32 bits are metrics.
 var statNumbers = []statRow{
 	{3, 4, "psinfo.ppid", pdu.SemDiscrete, 0, "ID of the parent process"},
 	{4, 5, "psinfo.pgrp", pdu.SemDiscrete, 0, "ID of the process group"},
@@ -225,7 +225,7 @@ var statNumbers = []statRow{
 	{43, statPolicy, "psinfo.policy", pdu.SemInstant, 0, "How the process is scheduled, by number"},
 }
 
-// statSigned are fields of which metrics are signed numbers.
+// statSigned are the fields that are signed metrics.
 var statSigned = []statRow{
 	{17, 18, "psinfo.priority", pdu.SemInstant, 0, "Priority of the process, lower numbers first"},
 	{18, 19, "psinfo.nice", pdu.SemInstant, 0, "Nice value of the process"},

@@ -32,7 +32,7 @@ type ttyDriver struct {
 // maxTTYs is how many names are known at most.
 const maxTTYs = 4096
 
-// name is the name of the terminal with a device number, such as pts/3, and ? if there is none.
+// name returns the name of the terminal with a device number, such as pts/3, or ? if it is unknown.
 func (n *ttyNames) name(p *proc, device uint64) string {
 	if device == 0 {
 		return "?"
@@ -54,8 +54,8 @@ func (n *ttyNames) name(p *proc, device uint64) string {
 	return name
 }
 
-// find finds the name of a device, of which the number has 12 bits of major in the middle of 20
-// of minor.
+// find returns the name of the device. Bits 8 to 19 of its number are the major number, the others
+// the minor number.
 func (n *ttyNames) find(device uint32) string {
 	major, minor := device>>8&0xfff, device&0xff|device>>12&0xfff00
 	at := slices.IndexFunc(n.drivers, func(d ttyDriver) bool { return d.major == major })

@@ -91,7 +91,7 @@ func TestInteropValues(t *testing.T) {
 	})
 }
 
-// restricted are metrics that depend on who asks.
+// restricted are metrics whose values depend on the client's user.
 var restricted = []string{"proc.psinfo.pid", "proc.id.uid", "proc.psinfo.psargs", "proc.io.rchar", "proc.fd.count", "proc.smaps.rss", "proc.memory.maps", "proc.psinfo.environ", "proc.psinfo.exe", "proc.psinfo.cwd",
 	"proc.psinfo.start_stack", "proc.psinfo.wchan_s"}
 

@@ -1,15 +1,15 @@
 //go:build linux
 
-// Clients is a load of many clients of a collector on this host, each of which fetches one value
-// now and then:
+// Clients loads a collector on this host with many clients. Each fetches one value from time to
+// time:
 //
 //	clients -p PORT [-n CLIENTS] [-r FETCHES] [-s SECONDS] [-m DOMAIN.CLUSTER.ITEM] [-P PID]
 //
 // The clients have the addresses 127.0.0.2, 127.0.0.3 and so on, 20,000 each, and their fetches are
-// spread over time. -r is how often each fetches in a second. It prints how long replies took since
-// the fetches were due, and with -P the CPU time of the server for a fetch and the memory for a
-// client. Both processes need a file descriptor for each client: see ulimit -n. Where that allows
-// fewer, fewer clients that fetch more often are as much load.
+// spread over time. -r is the number of fetches of a client per second. It prints the delay of
+// replies after the time at which the fetches were due. With -P it also prints the server's CPU
+// time per fetch and its memory per client. Both processes need a file descriptor for each client:
+// see ulimit -n. With a lower limit, fewer clients that fetch more often are the same load.
 package main
 
 import (
@@ -73,7 +73,7 @@ func main() {
 	l.print(elapsed, process.CPUOf(*pid)-cpu, connected-before, rss(*pid)-before)
 }
 
-// connect makes all clients, each of which has got a first reply.
+// connect connects all clients and waits until each has received its first reply.
 func (l *load) connect(port, n int, id pdu.PMID) (err error) {
 	if l.ep, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err

@@ -1,13 +1,13 @@
 //go:build linux
 
-// Loggers measures what it costs to record many collectors in one process: each has a
-// collector.Server in this process, a context on it and a logger.Logger with an archive of its own.
+// Loggers measures what it costs to record many collectors in one process. Each has a
+// collector.Server in this process, a context on it and a logger.Logger with a separate archive.
 //
 //	loggers [-n LOGGERS] [-m METRICS] [-t INTERVAL] [-s TIME] [-d DIR] [-cpuprofile FILE]
 //
-// It prints a line of figures: records and how many were missed, how late they were at the most and
-// the 99th of a hundred, the share of one CPU, the memory in use at the most, and allocations for
-// each record. They include the work of the collectors.
+// It prints one line: the numbers of written and missed records, their maximum and 99th percentile
+// delay, the share of one CPU, the maximum memory in use, and allocations per record. The figures
+// include the work of the collectors.
 package main
 
 import (

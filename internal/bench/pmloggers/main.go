@@ -1,14 +1,14 @@
 //go:build linux
 
-// Pmloggers compares what programs like pmlogger(1) cost once they run. A private pmcd of C serves
-// metrics of one agent, and all programs record all of them at the same time.
+// Pmloggers compares what programs like pmlogger(1) cost while they record. A private pmcd of C
+// serves the metrics of one agent, and all programs record all of them at the same time.
 //
 //	pmloggers [-m METRICS] [-t INTERVAL] [-w TIME] [-s TIME] [-n WINDOWS] [-pmcd PROGRAM]
 //		[-pmdas DIR] PROGRAM...
 //
-// For each window of time, which the first begins after a warm-up, it prints a line for each
-// program: the CPU time of a record, of which user and system; context switches of a record, and
-// how much CPU time that is of the first program's. A last line has the medians.
+// After a warm-up it measures several windows of time. For each window it prints one line per
+// program: the CPU time per record, divided into user and system time, the context switches per
+// record, and the ratio of the CPU time to the first program's. The last line has the medians.
 //
 //	go build -o /tmp/ours ./examples/pmlogger && pmloggers /usr/lib/pcp/bin/pmlogger /tmp/ours
 package main

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// A conn is a netlink socket that is connected to the kernel: nobody else can send to it.
-// What nobody refers to any more is closed.
+// A conn is a netlink socket that is connected to the kernel, so that no other process can send to
+// it. It is closed when it is garbage-collected.
 type conn struct {
 	fd      int
 	cleanup runtime.Cleanup

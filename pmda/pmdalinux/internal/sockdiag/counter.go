@@ -9,8 +9,8 @@ type Counter struct {
 	lister
 }
 
-// Count counts the sockets that there are now. After an error nothing is known of them; the
-// next Count starts anew.
+// Count counts the sockets that exist now. After an error the counts are zero and the next Count
+// opens a new netlink socket.
 func (c *Counter) Count() (n Counts, err error) {
 	var body [64]byte
 	err = c.list(appendInetRequest(body[:0], c.Family, c.Protocol), func(body []byte) bool { return n.add(body, c.Family) })
@@ -48,8 +48,8 @@ const replyBuffer = 32 << 10
 // maxSockets is more sockets than a kernel has room for. A reply that has more never ends.
 const maxSockets = 1 << 26
 
-// list requests a list and calls add with the message of each socket. After an error it
-// closes the netlink socket, in which there may be the rest of the list.
+// list requests a list and calls add with the message of each socket. After an error it closes the
+// netlink socket, which may still hold the rest of the list.
 func (l *lister) list(body []byte, add func([]byte) bool) error {
 	err := l.listOpen(body, add)
 	if err != nil {

@@ -45,9 +45,8 @@ func openSockets(t testing.TB, n int) (closeAll func()) {
 
 const listening = 10 // the state
 
-// mostOf says what is wrong with a number of sockets of which so many were opened by the test:
-// other programs have sockets, too, and open and close many of them at times, for which the test is
-// repeated.
+// mostOf describes the error if n differs by more than a tenth from opened, the number of sockets
+// that the test has opened. Other programs also open and close sockets, so the test is repeated.
 func mostOf(opened int, n uint32, what string) (wrong string) {
 	if int(n) < opened*9/10 || int(n) > opened*11/10 {
 		return fmt.Sprintf("%d more sockets %s, of which %d were opened here", int32(n), what, opened)

@@ -67,8 +67,8 @@ func decode(part []byte, sequence uint32, add func(body []byte) bool) (n int, er
 	return n, nil
 }
 
-// replyStatus is the error of the last message of a reply: errEnd if there is none. A
-// kernel that does not know the protocol says so in either kind of it.
+// replyStatus returns the error of the last message of a reply, errEnd for success. A kernel that
+// does not know the protocol reports that in either kind of message.
 func replyStatus(kind uint16, body []byte) error {
 	if len(body) < 4 {
 		return errDamaged
