@@ -68,7 +68,7 @@ func main() {
 	}
 }
 
-// build pretends to work on one product for a time, in which the others wait.
+// build simulates work on one product for d. The other products wait.
 func build(all []product, which int, d time.Duration) {
 	time.Sleep(d)
 	for i, p := range all {

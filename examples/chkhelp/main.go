@@ -162,7 +162,7 @@ func (c *checker) clashes(operands []string) (found []complaint) {
 	return found
 }
 
-// check reads the texts and prints what is asked for.
+// check reads the texts and prints what the options select.
 func (c *checker) check(base string, names []string) error {
 	var err error
 	dir, file := filepath.Split(base)

@@ -26,7 +26,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stderr, isTerminal(os.Stderr)))
 }
 
-// isTerminal reports whether there is someone to whom progress is of interest.
+// isTerminal reports whether f is a terminal. Progress is shown only there.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

@@ -80,7 +80,7 @@ func TestInteropConvert(t *testing.T) {
 	}
 }
 
-// What is wrong with a table is told with its place.
+// TestConvertErrors checks that errors of a table name the line.
 func TestConvertErrors(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
 		{"", "no names of columns"},

@@ -39,8 +39,8 @@ type agent struct {
 	outFD, inFD int // the descriptors that a program has for the agent, in messages
 }
 
-// newAgent opens an agent on a stream, and exchanges versions with it. An agent that does not is
-// open all the same.
+// newAgent opens an agent on a stream and exchanges versions with it. The agent is open even if
+// that fails.
 func (d *debugger) newAgent(a *agent, s remote.Stream) {
 	a.conn, a.stream = pdu.NewConn(s), s
 	a.conn.MaxLen = remote.DefaultMaxReply
@@ -187,7 +187,7 @@ func (d *debugger) openUnix(file string) {
 	d.connect("unix", file, file, "socket "+file)
 }
 
-// openInet connects to a port of this host, of which 16 bits count.
+// openInet connects to a port of this host. It uses the low 16 bits of port.
 func (d *debugger) openInet(family string, port int) {
 	d.closeAgent()
 	host, network := "127.0.0.1", "tcp4"

@@ -142,7 +142,7 @@ func (d *debugger) writeProfile() outcome {
 	return answered
 }
 
-// timed prints how long something took, if that is wanted and it has succeeded.
+// timed calls do and, with the timer on, prints the duration of a successful call.
 func (d *debugger) timed(do func() outcome) {
 	began := time.Now()
 	if do() == answered && d.timer {

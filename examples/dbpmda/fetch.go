@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A rawResult is a result of which also the form of each set's values is known.
+// A rawResult is a result that also records the form of each set's values.
 type rawResult struct {
 	pdu.Result
 	forms []uint32 // of the sets
@@ -151,7 +151,8 @@ func appendValue(b []byte, s pdu.ValueSet, i int, form uint32, t pdu.Type) []byt
 	return format.AppendValue(b, s, i, t)
 }
 
-// printInstanceName prints the name of an instance, for which the agent is asked if that is wanted.
+// printInstanceName prints the name of an instance. With getnames on it asks the agent for the
+// name.
 func (d *debugger) printInstanceName(dom pdu.InDom, inst pdu.InstID) {
 	if d.getNames && dom != pdu.NoInDom {
 		var reply pdu.InstanceReply

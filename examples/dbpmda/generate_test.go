@@ -178,7 +178,7 @@ func (g *generator) attr() string {
 	return "attr " + key + g.of("", ` "1"`, ` '77'`, ` "fred"`, " fred", ` " "`)
 }
 
-// command is one that is right, but for what its words stand for.
+// command returns a command with valid syntax. Its names and numbers may be unknown to the agent.
 func (g *generator) command() string {
 	switch n := g.IntN(100); {
 	case n < 25:
@@ -253,8 +253,8 @@ var (
 	outside = regexp.MustCompile(`\b(quit|exit|q)\b|\b(wait|watch)\s+[\w"'./]|\bopen\s+\S+\s+\S|\bdebug\s*\S`)
 	allowed = []string{"wait 0", "debug pdu", "debug -pdu", "debug none"}
 
-	// crashes matches an instance domain with which PCP's library loops forever, and a cluster with
-	// which PCP's dbpmda crashes.
+	// crashes matches an instance domain that makes PCP's library loop forever, and a cluster that
+	// crashes PCP's dbpmda.
 	crashes = regexp.MustCompile(`\b(instances?|cluster)\s+(-0*1\b|4294967295|0x[fF]{8}|\d{19,})`)
 )
 

@@ -72,8 +72,8 @@ var sampleSubject = subject{
 		insts: append(strings.Fields("red green blue 0 1 2 100 500 900 bin-100 colleen d1 499 77 fungus bogus Obambo fat i-0 nobody"), "fat bald bastard", "fat bald"),
 		values: append(strings.Fields(`0 1 7 42 -1 -5 x 1.5 1e3 1e99 -0 nan inf 0x10 99999999999 4294967295 4294967296 -2147483649
 			18446744073709551615 18446744073709551616 9223372036854775808 +3 abc`), " 7", "7 ", " ", "hello there"),
-		// The agent ends when told so, is not ready for as long as it is told, dies of a type that
-		// there is none of, and has any instance of an instance domain that it is told.
+		// These stores end the agent, make it unready, crash it with an invalid type, or give an
+		// instance domain arbitrary instances.
 		mute: regexp.MustCompile(mirages + `|^\s*store\s+(sample\.(control|not_ready|dynamic\.meta\.pmdesc\.(type|indom))|(29\.|0\.)?0\.(0|56|87|88)|0|56|87|88|121634816|121634872|12163490[34])\s`),
 	},
 	masks: items(29, sampleItems...),
@@ -81,8 +81,7 @@ var sampleSubject = subject{
 	open:  "./pmdasample -d 29 -l agent.log",
 }
 
-// items are metrics of cluster 0 of a domain, and of the domain 0, for which PCP's agents answer,
-// too.
+// items returns the metrics of cluster 0 of a domain and of domain 0. PCP's agents answer for both.
 func items(domain int, items ...int) (list []string) {
 	for _, i := range items {
 		list = append(list, fmt.Sprintf("%d.0.%d", domain, i), fmt.Sprintf("0.0.%d", i))
@@ -208,10 +207,10 @@ var generatedDiffers = append([]struct {
 	{regexp.MustCompile(`(?m)^(\[PID\]pm.* from=)\d+`), "${1}PID"},
 }, differs...)
 
-// agentDiffers replaces what is not the same in both agents on purpose: PCP's library has a set of
-// no instance, without labels, for the instances of a selection that has none, and of no instance
-// domain. Its PDU is longer. What agents within the process log is their own, and a block that
-// PCP's agent keeps is one that ours has made.
+// agentDiffers replaces intended differences between the two agents. PCP's library returns a label
+// set without labels where ours returns none, for instances of a selection without instances and of
+// no instance domain, and its PDU is longer. Log lines of agents inside the process differ, and so
+// does the number of a value block that PCP's agent reuses.
 func agentDiffers(out string) string {
 	out = logLine.ReplaceAllString(sysinfo.ReplaceAllString(out, "${1}N"), "")
 	out = noInstances.ReplaceAllString(tracedPDU.ReplaceAllString(out, ""), "${1}No labels\n")

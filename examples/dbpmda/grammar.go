@@ -253,8 +253,8 @@ var attrAliases = map[string]pdu.Attribute{
 	"unix": pdu.AttrUnixSock, "uid": pdu.AttrUserID, "gid": pdu.AttrGroupID, "pid": pdu.AttrProcessID,
 }
 
-// attribute is the attribute with a name, AttrNone if there is none. The protocol and the
-// authentication name have numbers alone.
+// attribute returns the attribute with a name, AttrNone for an unknown name. The protocol and the
+// authentication name can only be given by number.
 func attribute(name string) pdu.Attribute {
 	for key := pdu.AttrSecure; key <= pdu.AttrExclusive; key++ {
 		if key.String() == name && key != pdu.AttrAuthName {

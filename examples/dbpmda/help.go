@@ -42,8 +42,7 @@ var usages = []struct{ command, form string }{
 	{"watch", "logfilename"},
 }
 
-// helpTexts say what the commands do. One without a text cannot be asked for, but for label, which
-// has none.
+// helpTexts describe the commands. The help command accepts only commands with a text, and label.
 var helpTexts = map[string]string{
 	"attr": `Tell the agent an attribute of its client, such as the user, by the name
 or the number of the attribute. Agents may give each user other values.

@@ -30,7 +30,7 @@ type input struct {
 	width   int       // of the prompt of this line
 }
 
-// add adds a source behind those that there are.
+// add appends a source, which is read after the earlier ones.
 func (in *input) add(r io.Reader, s source) {
 	s.r = bufio.NewReader(r)
 	in.sources = append(in.sources, &s)

@@ -190,8 +190,7 @@ func TestInteropAgents(t *testing.T) {
 				text += script(t, "forms")
 			}
 			text += generated("profile -1 all")
-			// PCP's library goes round for ever when it is asked for all instances of no instance
-			// domain.
+			// PCP's library loops forever when asked for all instances of no instance domain.
 			text = regexp.MustCompile(`(?m)^(instance|label instances) -1.*\n`).ReplaceAllString(text, "")
 			program := c.program
 			if program != "" {
@@ -244,8 +243,8 @@ func sampleFiles(t *testing.T, program, names, helpFile, domain string) (dir str
 	return dir, []string{"PCP_PMDAS_DIR=" + filepath.Dir(dir)}
 }
 
-// TestInteropSample runs both programs on the agent sample, PCP's and ours, which has values of all
-// types, event records, names of its own, and errors.
+// TestInteropSample runs both programs on PCP's agent sample and on ours, which have values of all
+// types, event records, dynamic names and errors.
 func TestInteropSample(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "dbpmda", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))

@@ -172,7 +172,7 @@ func onOff(flag func(d *debugger) *bool) func(p *parser, t token) error {
 	}
 }
 
-// number is the value of a number, of which the low 32 bits count.
+// number returns the low 32 bits of a number.
 func (t token) number() uint32 {
 	base := 10
 	digits, hex := cutHex(t.text)

@@ -44,7 +44,7 @@ func init() {
 	}
 }
 
-// beforePath are the keywords after which words may be paths.
+// beforePath are the keywords that a path may follow.
 var beforePath = map[string]bool{"dso": true, "pipe": true, "socket": true, "namespace": true, "watch": true}
 
 // A scanner splits the input into tokens.
@@ -89,7 +89,7 @@ func (s *scanner) token(word string, k kind) token {
 	return token{k, word}
 }
 
-// maxWord is the length at which a word is cut, in bytes.
+// maxWord is the maximum length of a word in bytes. Longer words are split.
 const maxWord = 16 << 10
 
 // match reads the longest word that is one; k is 0 if the next byte begins none. Bytes that were
@@ -126,7 +126,8 @@ func (s *scanner) match() (word string, k kind, ok bool) {
 	return string(read[:length]), k, true
 }
 
-// classify says what a word is, 0 if it is none, and whether one that begins so may be longer.
+// classify returns the kind of a word, 0 for an invalid one. open reports whether a longer word may
+// start with w.
 func classify(w string, paths bool) (k kind, open bool) {
 	k, open = classifyWord(w)
 	if paths && !strings.ContainsAny(w, " \t\r\n") {

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A selection is an instance profile whose entries and instances stay in the order in which they
-// were given, which status shows.
+// A selection is an instance profile that keeps the order of its entries and instances, because
+// status shows it.
 type selection struct {
 	exclude bool
 	entries []pdu.InDomProfile

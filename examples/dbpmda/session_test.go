@@ -250,7 +250,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// FuzzCommands gives any bytes to the grammar, with an agent, but for commands that reach outside.
+// FuzzCommands passes arbitrary bytes to the grammar, with an agent. It leaves out commands with
+// effects outside the program.
 func FuzzCommands(f *testing.F) {
 	for _, name := range []string{"grammar", "sample"} {
 		b, err := os.ReadFile(filepath.Join("testdata", name+".dbpmda"))

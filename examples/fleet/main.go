@@ -1,8 +1,8 @@
-// Fleet shows which of many hosts are the hottest: those with the greatest load, or the greatest
-// value of a metric or an expression, live. It runs until q or Ctrl-C is pressed. Keys 1 to 9
-// select the column by which hosts are sorted, r reverses the order. Hosts that are down, late or
-// lack a metric are listed with the reason. Without a terminal, it prints rows. A column may have a
-// derived metric of PCP_DERIVED_CONFIG or of PCP's directory.
+// Fleet shows live which of many hosts have the greatest load, or the greatest value of a metric or
+// an expression. It runs until q or Ctrl-C is pressed. Keys 1 to 9 sort the hosts by a column, and
+// r reverses the order. Hosts that are down, late or lack a metric are listed with the reason.
+// Without a terminal, it prints rows. A column may be a derived metric of PCP_DERIVED_CONFIG or of
+// PCP's directory.
 //
 //	fleet web1 web2 db1:44322
 //	fleet -H hosts.txt -l 20 -m 'kernel.all.load["5 minute"]' -e 'net=network.interface.in.bytes'

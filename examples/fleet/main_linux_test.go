@@ -80,8 +80,8 @@ func peakMemory(t *testing.T, pid int) (kib int) {
 	return kib
 }
 
-// TestTerminal: on a terminal there is a screen, which follows keys and sizes, and the terminal is
-// given back whatever ends the program.
+// TestTerminal checks that the screen follows keys and changes of size, and that the program
+// restores the terminal whenever it ends.
 func TestTerminal(t *testing.T) {
 	addrs := startHosts(t, 6)
 	program := pcptest.Build(t, "./examples/fleet")

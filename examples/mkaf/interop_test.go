@@ -17,7 +17,7 @@ const archives = "/var/lib/pcp/testsuite/archives/"
 var (
 	// at is the date of a folio.
 	at = regexp.MustCompile(` at [A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-3][0-9] [0-9:]{8} [A-Z]+ [0-9]{4}`)
-	// ofScript is what PCP's mkaf, a script, prints of its own mistakes.
+	// ofScript matches errors of the shell script that is PCP's mkaf.
 	ofScript = regexp.MustCompile(`(?m)^.*/mkaf: [0-9]+: .*\n|(Usage: _is_archive file\n)+`)
 )
 

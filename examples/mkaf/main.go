@@ -1,11 +1,10 @@
-// Mkaf writes a folio of the archives to which files belong, on standard output. It is mkaf(1) of
-// PCP.
+// Mkaf writes a folio of archives on standard output, given the names of some of their files. It is
+// mkaf(1) of PCP.
 //
 //	mkaf 20261123.meta web2 >folio     # an archive, and all in the directory web2
 //	pmafm folio list
 //
-// An argument that begins with "-" is one for find(1), which searches the directories that come
-// after it.
+// An argument that begins with "-" is passed to find(1), which searches the directories after it.
 package main
 
 import (
@@ -127,8 +126,8 @@ func search(dir string, options []string, stderr io.Writer) []string {
 // isWord reports whether a name can be in a folio, whose words are separated by blanks.
 func isWord(name string) bool { return name != "" && !strings.ContainsAny(name, " \t\n") }
 
-// isArchive reports whether a file begins as one of an archive does, whatever its name. If it is
-// compressed, its name has to tell.
+// isArchive reports whether the contents of a file start like a file of an archive. A compressed
+// file must have the suffix of its compression.
 func isArchive(name string) bool {
 	if !isWord(name) {
 		return false

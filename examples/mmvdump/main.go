@@ -1,5 +1,4 @@
-// Mmvdump prints all that a file of memory-mapped values says, for those who look for what is wrong
-// in one.
+// Mmvdump prints the contents of a file of memory-mapped values, to find faults in it.
 //
 //	mmvdump /var/lib/pcp/tmp/mmv/acme
 //
@@ -70,8 +69,8 @@ func defaultPath() (string, error) {
 	return filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv", "test"), nil
 }
 
-// dump prints a file. The errors are those that C's mmvdump gets when it maps the file into memory:
-// an empty one is an invalid argument, and what is no regular file is no device for that.
+// dump prints a file. Its errors are those that C's mmvdump gets when it maps the file into memory:
+// EINVAL for an empty file and ENODEV for a file that is not regular.
 func dump(out io.Writer, path string) (good bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -92,7 +92,7 @@ func setVersion(v string) error {
 	return nil
 }
 
-// compile compiles the files, or the standard input if there are none.
+// compile compiles the files, or standard input without files.
 func (c *compiler) compile(files []string, stdin io.Reader) error {
 	names, err := asciipmns.Load(c.names, c.namesGiven, "newhelp: ")
 	switch {
@@ -138,8 +138,8 @@ func (c *compiler) parseFile(name string) error {
 	return c.parse(name, f)
 }
 
-// parse parses a source. That the texts cannot be written is said before anything of the
-// first one.
+// parse parses a source. It opens the first output file before the first source, so that its error
+// comes before those of the source.
 func (c *compiler) parse(name string, r io.Reader) (err error) {
 	if c.pag == nil {
 		if c.pag, err = c.open(".pag"); err != nil {
@@ -214,7 +214,7 @@ func (c *compiler) report(p *helptext.Problem) {
 	}
 }
 
-// added prints the key of an entry of which nothing was to be said.
+// added prints the key of an entry without a warning.
 func (c *compiler) added(e *helptext.Entry) {
 	if c.verbose && !c.warned {
 		fmt.Fprintln(c.errs, e.Key)

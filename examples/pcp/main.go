@@ -1,12 +1,12 @@
-// Pcp runs commands that have names such as pcp-free, with a source and a time window of its own
+// Pcp runs commands named pcp-NAME, such as pcp-free, with a source and a time window from its own
 // options. Without a command it prints a summary of a PCP installation. Options, output and exit
 // status are those of pcp(1) of PCP.
 //
 //	pcp -h web1            # the summary of a host
 //	pcp -a 20261123 free   # runs pcp-free on an archive
 //
-// The program of a command is looked for in ~/.pcp/bin, beside pcp itself, and where PCP has its
-// own. So that those of this module are run they are built into one directory with it:
+// Pcp looks for the program of a command in ~/.pcp/bin, in its own directory, and in the directory
+// of PCP's commands. To run the commands of this module, build them into one directory with pcp:
 //
 //	cd examples && go build -o DIR/ ./pcp ./pcp-free ./pcp-iostat ./pcp-uptime ./pcp-vmstat
 package main
@@ -32,7 +32,7 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// variables are those of the environment by which commands get options.
+// variables maps options to the environment variables that pass them to commands.
 var variables = map[byte]string{
 	'A': "PCP_ALIGN_TIME", 'a': "PCP_ARCHIVE", 'D': "PCP_DEBUG", 'g': "PCP_GUIMODE", 'h': "PCP_HOST", 'L': "PCP_LOCALMODE",
 	'n': "PCP_NAMESPACE", 'O': "PCP_ORIGIN_TIME", 'p': "PCP_GUIPORT", 'S': "PCP_START_TIME", 's': "PCP_SAMPLES",
@@ -79,7 +79,7 @@ type parsed struct {
 	end  string            // "usage" or "version", whichever comes first; nothing is run
 }
 
-// parse parses the command line and returns the operands, of which the first is the command.
+// parse parses the command line and returns the operands. The first operand is the command.
 func (p *parsed) parse(options []tool.Option, args []string) (operands []string) {
 	p.env = map[string]string{}
 	end := func(what string) { p.end = cmp.Or(p.end, what) }

@@ -1,9 +1,9 @@
-// Pcp2otlp sends metrics to OpenTelemetry's collector, or another receiver of OTLP over HTTP: all
-// metrics of a host or of archives, or those named and below the names given. The receiver is that
-// of -u, or that which OTEL_EXPORTER_OTLP_ENDPOINT and its kin name, as package otlp has them, or
-// http://localhost:4318. A host is read at regular times until SIGINT or SIGTERM, after which what
-// waits is tried once more, unless there is a second one; archives are sent from one end to the
-// other, each record with its time.
+// Pcp2otlp sends metrics to OpenTelemetry's collector, or to another receiver of OTLP over HTTP. It
+// sends all metrics of a host or of archives, or the metrics with or below the names given. The
+// receiver is the URL of -u, or that of OTEL_EXPORTER_OTLP_ENDPOINT and the related variables (see
+// package otlp), or http://localhost:4318. A host is read at regular intervals until SIGINT or
+// SIGTERM. Then pending messages are retried once, unless a second signal comes. An archive is sent
+// from start to end, and each record has its recorded time.
 //
 //	pcp2otlp -t 10sec kernel disk.dev       # every 10 seconds to a collector on this computer
 //	pcp2otlp -h web1 -u https://otlp.example.com/v1/metrics --gzip --bearer-file token

@@ -1,15 +1,15 @@
-// Pcp2prometheus sends metrics to Prometheus, or another receiver of remote write such as Mimir,
-// Thanos and VictoriaMetrics: all metrics of a host or of archives, or those named and below the
-// names given. A host is read at regular times until SIGINT or SIGTERM, after which what waits is
-// tried once more, unless there is a second one; archives are sent from one end to the other, each
-// record with its time.
+// Pcp2prometheus sends metrics to Prometheus, or to another receiver of remote write such as Mimir,
+// Thanos and VictoriaMetrics. It sends all metrics of a host or of archives, or the metrics with or
+// below the names given. A host is read at regular intervals until SIGINT or SIGTERM. Then pending
+// messages are retried once, unless a second signal comes. An archive is sent from start to end,
+// and each record has its recorded time.
 //
 //	pcp2prometheus -t 10sec kernel disk.dev      # every 10 seconds to the Prometheus of this host
 //	pcp2prometheus -h web1 -u https://mimir.example.com/api/v1/push \
 //		--header 'X-Scope-OrgID: web' --user web --password-file web.secret
 //	pcp2prometheus -a /var/log/pcp/pmlogger/web1 --state web1.sent   # can be resumed
 //
-// Prometheus is to be started with --web.enable-remote-write-receiver, and for archives with
+// Start Prometheus with --web.enable-remote-write-receiver. For archives, also set
 // storage.tsdb.out_of_order_time_window in its configuration.
 package main
 

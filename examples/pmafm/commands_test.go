@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestCommands runs commands on a folio of two archives, of which one is not there, with tools that
-// print their arguments.
+// TestCommands runs commands with tools that print their arguments. The folio has two archives. One
+// of them is missing.
 func TestCommands(t *testing.T) {
 	dir := t.TempDir()
 	source, err := filepath.Abs("../../archive/testdata/v3")

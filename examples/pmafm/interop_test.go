@@ -17,7 +17,7 @@ const archives = "/var/lib/pcp/testsuite/archives/"
 
 var all = flag.Bool("all", false, "compare all commands, not every eighth")
 
-// ofScript is what PCP's pmafm, a script, prints of its own mistakes.
+// ofScript matches errors of the shell script that is PCP's pmafm.
 var ofScript = regexp.MustCompile(`(?m)^(basename: missing operand|Try 'basename --help' .*|Usage: _is_archive file)\n`)
 
 // folios makes a directory with folios: "good" and "sub/good" of mkaf, with two archives each, and
@@ -73,8 +73,8 @@ func folios(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestInteropCommands compares what PCP's pmafm and ours print for commands, byte for byte but for
-// what the script says of itself.
+// TestInteropCommands compares the output of PCP's pmafm and ours byte for byte, without the errors
+// of the script itself.
 func TestInteropCommands(t *testing.T) {
 	dir := folios(t)
 	ours := pcptest.Build(t, "./examples/pmafm")

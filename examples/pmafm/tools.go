@@ -90,7 +90,7 @@ func (t tools) known() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// lineWidth is how long the lines are in which tools are listed.
+// lineWidth is the width of the lines that list tools.
 const lineWidth = 74
 
 // print prints the names of all tools.

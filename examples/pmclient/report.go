@@ -48,7 +48,7 @@ func (r *report) printRow(u usage) {
 	fmt.Fprintln(r.out)
 }
 
-// printCell prints a number, or "?" for what is none or makes no sense.
+// printCell prints a number, or "?" for one that is negative, infinite or NaN.
 func (r *report) printCell(before string, width, digits int, v float64) {
 	if v >= 0 && !math.IsInf(v, 0) {
 		fmt.Fprintf(r.out, "%s%*.*f", before, width, digits, v)

@@ -7,8 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A usage is a row of the report. What is unknown is not a number, and what is less than 0 makes no
-// sense.
+// A usage is a row of the report. Unknown numbers are NaN, and negative ones are invalid.
 type usage struct {
 	cpu           float64 // of all processors, 0 to 1
 	busiest       int     // the number of the busiest processor, less than 0 if unknown

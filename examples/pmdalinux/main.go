@@ -34,8 +34,8 @@ func main() {
 		os.Exit(1)
 	}
 	a.ClientAttributes = true // trusts looks at them
-	// PCP's agent also stays the root user if it is not told -U: others may not read all
-	// that there is.
+	// PCP's agent also remains the root user without -U, because other users cannot read some
+	// files.
 	d := pmda.Daemon{Agent: a, Log: "linux.log", User: "root", PipeOnly: true, Options: []pmda.Option{{
 		Short: 'A', Long: "no-access-checks", Help: "show what only the root user may read to everybody",
 		Set: func(string) error { everybody = true; return nil },

@@ -132,7 +132,7 @@ func TestArchive(t *testing.T) {
 	summaries(t, c, ours)
 }
 
-// listed is what pminfo lists of an archive, but for what pmlogger adds of itself.
+// listed returns what pminfo lists of an archive, without what pmlogger adds about itself.
 func listed(t *testing.T, archive, option string) []string {
 	t.Helper()
 	all := strings.Split(tool(t, "pminfo", "-a", archive, option), "\n\n")
@@ -150,7 +150,7 @@ func listed(t *testing.T, archive, option string) []string {
 // ofAbsence is a value that the C agent makes of the absence of a file.
 var ofAbsence = regexp.MustCompile(`value (0|""|"unknown"|"\?")$`)
 
-// madeUp are metrics of which the C agent has values for interfaces that do not tell.
+// madeUp matches metrics that have values for interfaces with unknown values in the C agent.
 var madeUp = regexp.MustCompile(`^network\.interface\.(speed|baudrate|duplex)$`)
 
 // sameInstances compares which instances metrics have in two archives.
@@ -226,8 +226,8 @@ func summaries(t *testing.T, want, got string) {
 	}
 }
 
-// Two states of one machine, of which the second has other disks and interfaces
-// also, before those of the first.
+// states are two states of one machine. The second has additional disks and interfaces, which come
+// before those of the first.
 var states = [2]map[string]string{
 	{
 		"proc/diskstats": disk("vda", 0) + disk("vdb", 16),
@@ -250,9 +250,8 @@ func iface(name string) string {
 	return fmt.Sprintf("%6s: %d 2 0 0 0 0 0 0 30 4 0 0 0 0 0 0\n", name, 100*len(name))
 }
 
-// TestInstanceIDs runs the agents one after the other: the second has the instances
-// of the first under the IDs that the first gave them, whichever the two are. They
-// look into directories with the files of a machine.
+// TestInstanceIDs runs two agents one after the other on the files of a machine. The second must
+// keep the instance IDs of the first, for each order of PCP's agent and ours.
 func TestInstanceIDs(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmnsmerge")
 	var roots [2]string

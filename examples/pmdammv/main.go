@@ -1,17 +1,16 @@
-// Pmdammv exports the metrics of programs that write them to MMV files, as PCP's agent of that name
-// does and in its place: under pmcd, over a pipe. The package pmda/pmdammv is the agent, which
-// examples/pmcd has inside.
+// Pmdammv exports the metrics of programs that write them to MMV files. It replaces PCP's agent of
+// the same name, under pmcd and over a pipe. The package pmda/pmdammv is the agent, which
+// examples/pmcd contains.
 //
 //	go build ./examples/pmdammv
 //	install -b pmdammv /var/lib/pcp/pmdas/mmv/
 //
-// and in /etc/pcp/pmcd/pmcd.conf, in place of the line that begins with mmv, after which pmcd is to
-// be restarted:
+// Replace the line in /etc/pcp/pmcd/pmcd.conf that begins with mmv by this one and restart pmcd:
 //
 //	mmv	70	pipe	binary	/var/lib/pcp/pmdas/mmv/pmdammv
 //
-// A collector without a PCP gets it with a name space from --install, in a directory called mmv, as
-// in README.md for the agent cache. The files are those of $PCP_TMP_DIR/mmv, for which program and
+// For a collector without PCP, --install writes the agent's name space into a directory called mmv,
+// as in README.md for the agent cache. The files are those of $PCP_TMP_DIR/mmv, so programs and the
 // agent must have the same PCP_TMP_DIR.
 package main
 

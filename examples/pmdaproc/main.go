@@ -1,18 +1,18 @@
-// Pmdaproc exports the statistics of processes and control groups, as PCP's agent of that
-// name does and in its place: under pmcd, over a pipe. The package pmda/pmdaproc is the agent.
+// Pmdaproc exports the statistics of processes and control groups. It replaces PCP's agent of the
+// same name, under pmcd and over a pipe. The package pmda/pmdaproc is the agent.
 //
 //	go build ./examples/pmdaproc
 //	install -b pmdaproc /var/lib/pcp/pmdas/proc/    # then restart pmcd
 //
-// A client sees of processes what the kernel shows to its user, for which the agent has to run as
-// the root user; others serve their own user. Clients of whom the user is not known, such as those
-// on other hosts, see sums alone. With the option -A all see what the agent sees; the file
-// proc/access.conf in PCP's directory of configurations names users who do ("allowed: joe, sue"),
-// or who see what local users of these names see ("mapped: true").
+// A client sees what the kernel shows to the client's user. For that the agent must run as the root
+// user. An agent of another user serves only that user. Clients with an unknown user, such as those
+// on other hosts, see only sums. With the option -A all clients see what the agent sees. The file
+// proc/access.conf in PCP's configuration directory names users who also do ("allowed: joe, sue"),
+// or lets remote users see what local users with the same names see ("mapped: true").
 //
-// A client that asks for a container gets that one's processes and control groups. Its control
-// group is what PCP's agent pmdaroot says; without that, and for containers that it does not know,
-// there are no values.
+// A client that asks for a container gets the processes and control groups of the container. PCP's
+// agent pmdaroot tells the container's control group. Without it, and for containers that it does
+// not know, there are no values.
 //
 // The condition for hotproc is in the file hotproc.conf in PCP's directory for the agent.
 //
@@ -74,7 +74,7 @@ func main() {
 	d.Main()
 }
 
-// number is a number in the environment, 0 for what is none.
+// number returns a number in the environment, 0 if the variable is not a number.
 func number(name string) int {
 	n, _ := strconv.Atoi(os.Getenv(name))
 	return n

@@ -55,7 +55,7 @@ func TestInteropRestart(t *testing.T) {
 	}
 }
 
-// processWith is the process that has an argument, 0 if there is none.
+// processWith returns the ID of the process that has an argument, 0 if there is no such process.
 func processWith(arg string) int {
 	list, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range list {

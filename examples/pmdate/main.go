@@ -98,8 +98,8 @@ func (o *offset) add(arg string) (message string) {
 	return ""
 }
 
-// number parses the number at the beginning of a text as strtol(3) does, of which pmdate keeps 32
-// bits. Without digits it is 0, and the whole text is left.
+// number parses the number at the start of a text as strtol(3) does and returns its low 32 bits and
+// the rest of the text. Without digits it returns 0 and the whole text.
 func number(text string) (n int32, rest string) {
 	trimmed := strings.TrimLeft(text, cnum.Blanks)
 	end := 0

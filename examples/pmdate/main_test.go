@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// commandLines are arguments for TestInterop, of which blanks part them.
+// commandLines are the arguments of TestInterop, one command line per line.
 var commandLines = strings.Split(`
 -?
 --help

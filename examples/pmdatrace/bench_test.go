@@ -10,9 +10,9 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// BenchmarkInterop sends values to PCP's agent and to ours: one by one with an answer to each, and
-// many at once, of which the last is answered. (Many are 1024 bytes, the end of a PDU being there:
-// PCP's agent breaks the connection if it reads less than a header.)
+// BenchmarkInterop sends values to PCP's agent and to ours: one at a time with an acknowledgement
+// for each, and many at once with one for the last. Many values are 1024 bytes, so that a PDU ends
+// at the end of a read. PCP's agent breaks the connection if it reads less than a header.
 func BenchmarkInterop(b *testing.B) {
 	one := value(b, trace.KindTransaction, true)
 	var many []byte

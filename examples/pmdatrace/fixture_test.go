@@ -59,8 +59,7 @@ func sides(t testing.TB, args ...string) []*side {
 	return both
 }
 
-// install makes a directory of agents in which trace is installed: the texts of its metrics are
-// compiled.
+// install makes a directory of agents and installs trace with compiled help texts there.
 func install(t testing.TB) string {
 	t.Helper()
 	help, err := os.ReadFile(filepath.Join(filepath.Dir(cAgent()), "help"))

@@ -58,7 +58,7 @@ point two_others
 point ` + strings.Repeat("x", 124) + `
 `)
 
-// fixed are values of which the times are known, and those that are none.
+// fixed are values with known times, and invalid values.
 var fixed = []trace.Data{
 	{Kind: trace.KindTransaction, Tag: []byte("fixed"), Value: 0.25},
 	{Kind: trace.KindTransaction, Tag: []byte("fixed"), Value: 1.5},
@@ -135,8 +135,8 @@ func TestInteropStore(t *testing.T) {
 // withoutHost masks the name of a side's collector and of its programs.
 func withoutHost(out string, s *side) string { return strings.ReplaceAll(out, s.pmcd.Host(), "HOST") }
 
-// Who may not connect is refused by both. The C agent resets the connection, so that its word is
-// sometimes lost on the way.
+// TestInteropAccess checks that both agents refuse clients without access. The C agent resets the
+// connection, so its reply is sometimes lost.
 func TestInteropAccess(t *testing.T) {
 	program := driver(t)
 	for args, want := range map[string]string{
@@ -163,8 +163,8 @@ func TestInteropAccess(t *testing.T) {
 	}
 }
 
-// Our limit of connections is exact; the C agent counts a connection from this host several times,
-// so that there is room for none. The word of the C agent is sometimes lost on the way.
+// TestInteropConnectionLimit checks that our limit of connections is exact. The C agent counts a
+// connection from this host several times and so accepts none. Its reply is sometimes lost.
 func TestInteropConnectionLimit(t *testing.T) {
 	program := driver(t)
 	for _, s := range sides(t, "-A", "allow:localhost:1") {

@@ -100,7 +100,7 @@ func TestListens(t *testing.T) {
 	}
 }
 
-// dial connects as soon as somebody listens.
+// dial connects to addr. It waits up to 30 seconds for a listener.
 func dial(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An indexEntry is an entry of the index with its time as it stands in the file, which may be none.
+// An indexEntry is an entry of the index with the time as the file has it, which may be invalid.
 type indexEntry struct {
 	archive.IndexEntry
 	sec, nsec int64
@@ -57,7 +57,7 @@ func (d *dumper) printEntries() error {
 	return nil
 }
 
-// rawTime is the time of an index entry in seconds and nanoseconds, neither of which is checked.
+// rawTime returns the time of an index entry in seconds and nanoseconds. It checks neither of them.
 func rawTime(b []byte, version int) (sec, nsec int64) {
 	low, second := binary.BigEndian.Uint32(b), int32(binary.BigEndian.Uint32(b[4:]))
 	if version == 2 {
@@ -71,8 +71,8 @@ func (e *indexEntry) valid() bool {
 	return e.sec >= 0 && e.nsec >= 0 && e.nsec < int64(time.Second)
 }
 
-// appendIndexTime appends the time of an entry, the fraction of one that is none as printf(3)
-// prints that number.
+// appendIndexTime appends the time of an entry. It formats an invalid fraction as printf(3) formats
+// the number.
 func (d *dumper) appendIndexTime(b []byte, e *indexEntry) []byte {
 	if e.valid() {
 		return d.appendTime(b, time.Unix(e.sec, e.nsec))

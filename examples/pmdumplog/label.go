@@ -48,7 +48,7 @@ func appendMore(b []byte, l *archive.Label) []byte {
 	return fmt.Appendf(b, "PID for pmlogger: %d\n", l.PID)
 }
 
-// appendFeatures appends the bits of the features, and the numbers of those that nobody knows.
+// appendFeatures appends the bits of the features, and the numbers of the unknown ones.
 func appendFeatures(b []byte, features uint32) []byte {
 	b = fmt.Appendf(b, "Archive features: 0x%x", features)
 	if unknown := features &^ archive.FeatureQA; unknown != 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// labelOrder is the order in which the classes are printed.
+// labelOrder is the order of the classes in the output.
 var labelOrder = []pdu.LabelClass{pdu.LabelContext, pdu.LabelDomain, pdu.LabelCluster, pdu.LabelItem, pdu.LabelInDom, pdu.LabelInstances}
 
 // printLabelSets prints the labels of all times.

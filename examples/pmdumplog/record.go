@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// printRecords prints the records of the time window that have values of metrics, or of any if
-// there are none.
+// printRecords prints the records of the time window that have values of the metrics ids, or all
+// records if ids is empty.
 func (d *dumper) printRecords(ids []pdu.PMID) error {
 	c := d.set.Cursor()
 	move := c.Next

@@ -7,8 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// codes are PCP's error codes with their names in the C library, in the order in which pmerr lists
-// them.
+// codes are PCP's error codes with their names in the C library, in the order of pmerr's list.
 var codes = [...]struct {
 	name string
 	code pdu.Error

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// generateGo prints the code in Go: of each group a slice with the names of its metrics,
-// and a constant for the index of each. What is wrong with the list is the error, and
-// nothing is printed then.
+// generateGo prints Go code: for each group a slice with the names of its metrics, and a constant
+// for the index of each. If the list is invalid, it returns an error and prints nothing.
 func generateGo(in io.Reader, name, pkg string, out io.Writer) error {
 	g := &goCode{file: name, defined: map[string]int{}}
 	if !token.IsIdentifier(pkg) || pkg == "_" {

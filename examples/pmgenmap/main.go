@@ -1,5 +1,5 @@
-// Pmgenmap makes source code of a list of metrics: arrays of their names, and the index of
-// each in its array, by which a program finds the metric's values in what it has fetched.
+// Pmgenmap generates source code from a list of metrics: arrays of their names, and the index of
+// each in its array. A program uses the index to find the metric's values in a fetched result.
 //
 //	pmgenmap pmnsmap.spec               # C, as the pmgenmap of PCP
 //	pmgenmap --go=main pmnsmap.spec     # Go, of the package main

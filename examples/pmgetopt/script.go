@@ -34,7 +34,7 @@ var standardNames = []string{"align", "archive", "archive-folio", "archive-list"
 	"help", "host", "host-list", "hostsfile", "hostzone", "interval", "local-PMDA", "namespace", "origin", "samples", "spec-local",
 	"start", "timezone", "uniqnames", "version"}
 
-// parseScript parses a usage message. What is wrong in it is printed.
+// parseScript parses a usage message and prints its mistakes.
 func parseScript(c *tool.Command, text string) *script {
 	s := &script{synopsis: "[options]"}
 	fail := func(format string, args ...any) {

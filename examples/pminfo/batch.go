@@ -18,7 +18,7 @@ func (p *printer) addMetrics(names []string) {
 	}
 }
 
-// printBatch prints the metrics of the batch, about all of which each request asks at once.
+// printBatch prints the metrics of the batch. Each of its requests is for all of them.
 func (p *printer) printBatch() {
 	defer func() { p.names = p.names[:0] }()
 	b, function, err := p.requestBatch()
@@ -79,7 +79,7 @@ func (p *printer) requestBatch() (b *batch, function string, err error) {
 	return b, "", nil
 }
 
-// A helpText is the help text of a metric, or why there is none.
+// A helpText is the help text of a metric, or the error of the request for it.
 type helpText struct {
 	Text string
 	Err  error

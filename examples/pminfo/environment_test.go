@@ -39,8 +39,9 @@ var environment = []struct {
 // messageOrigin is what libpcp says of where a warning is from.
 var messageOrigin = regexp.MustCompile(`(?m)^(\[.*\] pminfo\(\d+\) Warning: (auxconnect\.c:\w+: )?|pminfo: )?(ignored bad )`)
 
-// TestInteropEnvironment: variables of clients mean the same to PCP's tool and to ours.
-// PMCD_CONNECT_TIMEOUT is not among them: libpcp 6.0.3 checks it, and waits for 5 s all the same.
+// TestInteropEnvironment checks that environment variables of clients have the same effect on PCP's
+// tool and ours. PMCD_CONNECT_TIMEOUT is left out because libpcp 6.0.3 only validates it and always
+// waits for 5 s.
 func TestInteropEnvironment(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})

@@ -72,8 +72,8 @@ func (p *printer) inDomLabels(domain pdu.Domain, d pdu.InDom) []pdu.LabelSet {
 }
 
 // metricLabels returns the labels of a metric's context, domain, instance domain and cluster, and
-// its own, which are item. In an archive, pminfo(1) finds those of the cluster only for the item 0,
-// with whose number they are recorded.
+// the metric's own, which are item. In archives pminfo(1) finds cluster labels only for item 0,
+// because they are recorded with its number.
 func (p *printer) metricLabels(d pdu.Desc, item pdu.LabelSet) []pdu.LabelSet {
 	sets := p.inDomLabels(d.PMID.Domain(), d.InDom)
 	cluster := pdu.MakePMID(d.PMID.Domain(), d.PMID.Cluster(), 0)
@@ -86,8 +86,8 @@ func (p *printer) metricLabels(d pdu.Desc, item pdu.LabelSet) []pdu.LabelSet {
 	return append(sets, item)
 }
 
-// instLabels yields the labels of the instances of a domain. If there are none, each instance has a
-// set without labels.
+// instLabels yields the labels of the instances of a domain. Without any, it yields a set without
+// labels for each instance.
 func (p *printer) instLabels(d pdu.InDom) iter.Seq[pdu.LabelSet] {
 	return func(yield func(pdu.LabelSet) bool) {
 		sets := cachedSets(p, &p.labelCache.insts, d, func() ([]pdu.LabelSet, error) { return p.pc.InstanceLabels(p.ctx, d) })
@@ -107,7 +107,7 @@ func (p *printer) instLabels(d pdu.InDom) iter.Seq[pdu.LabelSet] {
 	}
 }
 
-// mergeLabels merges sets of labels, of which later ones take precedence.
+// mergeLabels merges sets of labels. Later sets take precedence.
 func mergeLabels(sets []pdu.LabelSet) pdu.LabelSet {
 	m, err := pdu.MergeLabels(nil, sets...)
 	if err != nil {
@@ -123,8 +123,8 @@ func requiredLabels(s pdu.LabelSet) pdu.LabelSet {
 	return m
 }
 
-// seriesID is the identifier of a time series, as PCP's stores of time series have it: the SHA-1 of
-// a JSON object, in which names are not escaped.
+// seriesID returns the identifier of a time series that PCP's time series stores use: the SHA-1 of
+// a JSON object with unescaped names.
 func seriesID(kind, rest string) string {
 	return fmt.Sprintf("%x", sha1.Sum([]byte(`{"series":"`+kind+`",`+rest+`}`)))
 }

@@ -148,7 +148,7 @@ func (p *printer) printInDomID(d pdu.InDom) {
 	p.printf(" 0x%x", uint32(d))
 }
 
-// printOneLine prints a one-line help text, on a line of its own if ownLine is true.
+// printOneLine prints a one-line help text. With ownLine it prints the text on a separate line.
 func (p *printer) printOneLine(text string, err error, ownLine bool) {
 	switch {
 	case err != nil:

@@ -56,10 +56,10 @@ func (k *checker) close() {
 	}
 }
 
-// endOfTime is the end of an archive of which no end is found.
+// endOfTime is the end of an archive whose end cannot be found.
 var endOfTime = time.Unix(math.MaxInt32, 0)
 
-// open opens the archive, of which the files have been checked.
+// open opens the archive after its files were checked.
 func (k *checker) open(ctx context.Context, c *tool.Command) error {
 	c.DebugArchive(ctx, k.base)
 	set, err := archive.Open(ctx, k.base)
@@ -99,7 +99,7 @@ func (k *checker) printLabel() {
 	k.errs.Write(append(b, '\n'))
 }
 
-// allNames is the names of a metric, or its number if it has none.
+// allNames returns the names of a metric, or its number if it has no names.
 func (k *checker) allNames(id pdu.PMID) string {
 	names := k.nameSpace.Names(id)
 	if len(names) == 0 {

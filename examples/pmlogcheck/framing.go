@@ -36,7 +36,7 @@ const (
 	readAhead  = 256 << 10 // bytes
 )
 
-// checkFiles is pass 0: it checks each file by itself.
+// checkFiles is pass 0. It checks each file separately.
 func (k *checker) checkFiles(ctx context.Context) (fatal bool) {
 	meta, volumes := false, false
 	for _, path := range k.paths {
@@ -99,7 +99,7 @@ func openError(err error) string {
 	return "Unknown error " + strings.TrimPrefix(itoa(int64(code)), "-")
 }
 
-// found reports what is wrong with a file, on a line of its own.
+// found reports a fault of a file on a separate line.
 func (c *framing) found(format string, args ...any) {
 	if !c.broken {
 		c.broken = true

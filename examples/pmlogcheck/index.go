@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// An entry is an entry of the index as it stands in the file. Its time may be none.
+// An entry is an entry of the index as the file has it. Its time may be invalid.
 type entry struct {
 	number     int
 	sec, nsec  int64
@@ -60,7 +60,7 @@ func (k *checker) checkIndex() {
 	}
 }
 
-// findVolume finds the volume of an entry, nil if there is none.
+// findVolume returns the volume of an entry, nil if the volume is missing.
 func (k *checker) findVolume(e *entry) *archive.File {
 	if e.volume < 0 {
 		return nil
@@ -74,7 +74,7 @@ func (k *checker) findVolume(e *entry) *archive.File {
 	return f
 }
 
-// checkEntry checks an entry, of which the one before is last.
+// checkEntry checks an entry against the entry before it, last.
 func (k *checker) checkEntry(e, last *entry, volume *archive.File) {
 	found := func(format string, args ...any) {
 		k.badIndex = true

@@ -1,12 +1,12 @@
 // Pmlogcheck checks the files of an archive: that records are complete, that the index leads to
-// them, that descriptors make sense, and that times and counters do not decrease. What it finds is
-// on standard error.
+// them, that descriptors make sense, and that times and counters do not decrease. It prints its
+// findings on standard error.
 //
 //	pmlogcheck 20261123      # all checks
-//	pmlogcheck -w 20261123   # all but those for counters that have decreased
+//	pmlogcheck -w 20261123   # no warnings about counters that have decreased
 //	pmlogcheck 202611*.meta  # several archives, one after the other
-//	pmlogcheck -R 20261123   # and mend what is damaged; -r asks before that
-//	pmlogcheck -mv 20261123  # those of the files' structure, index and metadata, and what is done
+//	pmlogcheck -R 20261123   # also repairs damaged files; -r asks before that
+//	pmlogcheck -mv 20261123  # checks only structure, index and metadata, and logs each step
 package main
 
 import (

@@ -13,9 +13,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// mend mends the archive, of which damaged files stay beside the mended ones, and reports whether
-// all that was damaged is. The -r and -R of PCP 7 cut files off at the first damage; here what can
-// still be read after it stays, too.
+// mend repairs the archive and reports whether all damage was repaired. It keeps the damaged files
+// beside the repaired ones. With -r and -R PCP 7 truncates files at the first damage. This program
+// also keeps what can be read after it.
 func (k *checker) mend(ctx context.Context) (mended bool, err error) {
 	in := bufio.NewReader(os.Stdin)
 	refused := false
@@ -23,7 +23,7 @@ func (k *checker) mend(ctx context.Context) (mended bool, err error) {
 	o := archive.RepairOptions{Choose: func(f archive.RepairedFile) bool {
 		yes := why == nil
 		if yes && k.ask {
-			yes, why = k.confirm(in, f)
+			yes, why = k.confirmRepair(in, f)
 		}
 		refused = refused || !yes
 		return yes
@@ -62,8 +62,8 @@ func (k *checker) reportMended(f archive.RepairedFile) {
 	}
 }
 
-// confirm asks whether a file is to be mended.
-func (k *checker) confirm(in *bufio.Reader, f archive.RepairedFile) (bool, error) {
+// confirmRepair asks the user whether to repair a file.
+func (k *checker) confirmRepair(in *bufio.Reader, f archive.RepairedFile) (bool, error) {
 	if !isTerminal(os.Stdin) {
 		return false, &tool.ExitError{Status: 1, Message: "Error: not interactive so repair not allowed\n       ... consider -R for non-interactive repair\n"}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropRepair mends archives, after which PCP's tool finds nothing.
+// TestInteropRepair repairs archives. PCP's tool must find no fault in the result.
 func TestInteropRepair(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", testSuite+"archives", testSuite+"badarchives")
 	ours := pcptest.Build(t, "./examples/pmlogcheck")

@@ -159,7 +159,7 @@ func (s *scan) forget() {
 	}
 }
 
-// newMetric makes what is kept of a metric, of which a set is the first.
+// newMetric returns the state for a metric whose first values are set.
 func (s *scan) newMetric(set *lognum.Set[*metric]) *metric {
 	m := &metric{}
 	if !set.Known {

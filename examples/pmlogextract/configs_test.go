@@ -27,7 +27,7 @@ var configs = map[string]string{
 	"m23": "sample.bin # x\n[100]\n100",
 }
 
-// exceptions are archives of which the copies differ on purpose.
+// exceptions maps archives whose copies differ on purpose to the reason.
 var exceptions = map[string]string{
 	"archive-20150417.131733": "PCP does not find the last complete record",
 	"badmeta-1":               "PCP's tool ends at a value without a descriptor; later releases leave the value out",
@@ -35,9 +35,8 @@ var exceptions = map[string]string{
 	"badmeta-7":               "PCP's tool loses the label sets of an archive of version 3 with records of version 2",
 }
 
-// unsorted are archives of version 2 of which the copies in version 3 differ on purpose: their
-// instances are not ascending, and then what PCP's tool writes of the differences between them is
-// not what they are: pmdumplog crashes of it.
+// unsorted are archives of version 2 whose copies in version 3 differ on purpose. Their instances
+// are not ascending. PCP's tool then writes wrong differences between them, which crash pmdumplog.
 var unsorted = map[string]bool{
 	"20150105.17.57-00":       true,
 	"20180102":                true,

@@ -18,7 +18,7 @@ var all = flag.Bool("all", false, "run all command lines, and extract all archiv
 
 const suite = "/var/lib/pcp/testsuite/"
 
-// labels is the reason of lines of which all but the label sets is compared.
+// labels is the reason that leaves only the label sets of a line out of the comparison.
 const labels = "of several label sets that an identifier has over time PCP's tool keeps an arbitrary one"
 
 // A run is what a command line has left behind.
@@ -27,7 +27,7 @@ type run struct {
 	files map[string][]byte // of the output, by their suffixes
 }
 
-// runLine runs a line with a program, of which the output is the archive out in a directory.
+// runLine runs a line with a program that writes the archive out in dir.
 func runLine(t *testing.T, program string, l toolcmp.Line, dir string) run {
 	t.Helper()
 	for name, text := range configs {

@@ -169,7 +169,8 @@ func (l *lab) compareLine(t *testing.T, line string) {
 	}
 }
 
-// runLine runs a command line in a directory of its own, and returns everything that comes of it.
+// runLine runs a command line in a new directory and returns its output and the files that it
+// writes.
 func (l *lab) runLine(t *testing.T, program, line string) string {
 	dir, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {

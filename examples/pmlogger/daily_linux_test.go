@@ -21,7 +21,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// zoneFile is a time zone in which it is midnight at a time.
+// zoneFile makes a time zone that has midnight at the given time.
 func zoneFile(t *testing.T, midnight time.Time) string {
 	t.Helper()
 	offset := int32(24*3600 - midnight.Unix()%(24*3600))

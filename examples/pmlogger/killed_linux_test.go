@@ -154,8 +154,7 @@ func sizes(base string) (total int64) {
 	return total
 }
 
-// readAll is the data records of an archive that somebody may be writing, each by a hash of its
-// bytes.
+// readAll returns a hash of each data record of an archive that another process may be writing.
 func readAll(t *testing.T, base string) (hashes []uint64) {
 	t.Helper()
 	set, err := archive.Options{Growing: true}.Open(context.Background(), base)

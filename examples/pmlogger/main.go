@@ -6,17 +6,18 @@
 //
 // While it runs, pmlc(1) can change what it records.
 //
-// With --daily the operand is a directory, in which each day has an archive. The logger begins
-// another one at midnight, and does what pmlogger_daily(1) would do: it merges those of a past day,
-// compresses them (--compress=gzip, xz, zstd or none; gzip without), removes them after a time
-// (--keep, 14days without), or the oldest if there are too many bytes (--max-size, such as 10g).
+// With --daily the operand is a directory that has an archive for each day. The logger starts a new
+// archive at midnight and does the work of pmlogger_daily(1). It merges the archives of a past day
+// and compresses them (--compress=gzip, xz, zstd or none, gzip by default). It removes archives
+// after a time (--keep, 14days by default), and the oldest when they have too many bytes
+// (--max-size, such as 10g).
 //
 //	pmlogger --daily --keep=30days --compress=zstd -h web1 -c config /var/log/pcp/pmlogger/web1
 //
-// With a URL in the place of the archive it is sent to examples/pmproxy --push, or to pmproxy of
-// PCP 7, while it is recorded: http, https or unix:/path of a socket. --login names a file with the
-// name and the password of a user there in one line, or with - and a token. While the receiver
-// cannot be reached, 64 MiB of records are kept in memory.
+// With a URL as the operand it sends the archive while it records it, to examples/pmproxy --push or
+// to pmproxy of PCP 7. The URL is http, https or unix:/path of a socket. --login names a file with
+// a user and a password in one line, or with - and a token. While the receiver cannot be reached,
+// 64 MiB of records are kept in memory.
 //
 //	pmlogger -h web1 -c config --login=web1.login https://gateway:44322
 package main

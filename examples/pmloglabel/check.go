@@ -21,7 +21,7 @@ type component struct {
 	plain  string // the path if the file is not compressed
 }
 
-// components are the files in the order in which they are checked. Missing volumes are among them.
+// components returns the files in the order of the checks. It includes missing volumes.
 func (l *labeler) components() []component {
 	var all []component
 	paths := map[int]string{}

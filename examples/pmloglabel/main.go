@@ -120,8 +120,8 @@ func (l *labeler) run(ctx context.Context, c *tool.Command) error {
 	return nil
 }
 
-// find finds the files of the one archive that a name stands for. A directory or a list of archives
-// is none.
+// find returns the files of the one archive that name selects. It fails for a directory and for a
+// list of archives.
 func find(name string) (archive.Files, error) {
 	if info, err := os.Stat(name); name == "" || strings.Contains(name, ",") || err == nil && info.IsDir() {
 		return archive.Files{}, pdu.FromError(os.ErrNotExist)

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestNames runs the program by each of its names, of which PCP 6.0.3 has only the first.
+// TestNames runs the program by each of its names. PCP 6.0.3 has only the first.
 func TestNames(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no symbolic links")

@@ -33,7 +33,8 @@ func (m *mover) checkName(what, name, unsafe string) error {
 	return nil
 }
 
-// findMissing finds which files there are not, which are told before the next one.
+// findMissing finds the missing files of an archive. Each is reported before the file that follows
+// it.
 func (m *mover) findMissing(files *archive.Files) {
 	if m.verbose < 2 {
 		return
@@ -107,8 +108,8 @@ func (m *mover) reportSums(sums [2]string) {
 	fmt.Printf("source checksum: %s\ndestination checksum: %s\n", sums[0], sums[1])
 }
 
-// failed returns the error with which the program ends after err was reported. Like PCP's tool, it
-// does not count source files that could not be removed as a failure.
+// failed returns the error that ends the program after err was reported. Like PCP's tool, it does
+// not count source files that could not be removed as a failure.
 func (m *mover) failed(err error) error {
 	_, made := errors.AsType[*os.LinkError](err)
 	end, signaled := errors.AsType[caught](err)

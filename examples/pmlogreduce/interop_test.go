@@ -127,7 +127,7 @@ func shortArchives(t *testing.T) (names []string) {
 	return names
 }
 
-// options are those with which archives are reduced.
+// options are the options of the runs that reduce archives.
 var options = []string{"-t 7sec", "", "-A 1min -t 30sec -v 2"}
 
 // TestInteropArchives compares what PCP's tool and ours make of archives.

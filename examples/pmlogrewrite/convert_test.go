@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// writeTypes writes an archive with values of all types, as few of which as possible fit into
-// others.
+// writeTypes writes an archive with values of all types. As few values as possible fit into other
+// types.
 func writeTypes(t *testing.T, base string, version int) {
 	t.Helper()
 	w, err := archive.WriterOptions{Label: archive.Label{Version: version, PID: 42, Host: "web1", TimeZone: "UTC"}}.Create(base)
@@ -113,8 +113,8 @@ var failing = []string{
 // toDouble fails after all numbers.
 const toDouble = "metric v.double { type -> 32 } "
 
-// TestInteropFailingConversions compares what is said of values that do not fit, and of the data
-// record that has them.
+// TestInteropFailingConversions compares the messages about values that do not fit and about their
+// data record.
 func TestInteropFailingConversions(t *testing.T) {
 	c, ours := programs(t)
 	in := t.TempDir()

@@ -139,7 +139,7 @@ func refusesGood(stderr string) bool {
 	return false
 }
 
-// runBoth runs both programs, each with a directory of its own below dir, which has the rules.
+// runBoth runs both programs, each in a separate directory below dir, which has the rules.
 func runBoth(t *testing.T, dir, c, ours string, args []string) (want, got result) {
 	t.Helper()
 	run := func(sub, program string) result {

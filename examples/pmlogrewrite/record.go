@@ -10,9 +10,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// dumpRecord is a data record as PCP's library prints it for those who look for errors, with its
-// place in memory. What is new in it, such as identifiers, has no names; values of which the type
-// is new are printed as all that they may be.
+// dumpRecord formats a data record as the debug output of PCP's library does, with its address in
+// memory. New identifiers have no names. Values with new types are printed in all ways that their
+// bytes allow.
 func dumpRecord(s *archive.Set, r *pdu.Result) string {
 	if r == nil {
 		return ""

@@ -28,8 +28,8 @@ func (r *rewriter) write(ctx context.Context, c *tool.Command, set *archive.Set,
 	return r.report(c, set, err)
 }
 
-// checkOutput looks for files of the output and whether they can be made, in the order in which
-// PCP's tool makes them.
+// checkOutput checks that the files of the output do not exist and can be made, in the order in
+// which PCP's tool makes them.
 func (r *rewriter) checkOutput(c *tool.Command, set *archive.Set, version int) error {
 	failed := func(err error) error {
 		return c.Errorf("Error: __pmLogCreate(%s,v%d): %w", r.out, version, tool.Cause(err))
@@ -84,8 +84,8 @@ func (r *rewriter) report(c *tool.Command, set *archive.Set, err error) error {
 	return &tool.ExitError{Status: 1, Message: message, Err: err}
 }
 
-// place is where in which file an error is: before a record that is not there as a whole. Of one
-// that is wrong PCP's tool says the end.
+// place returns the position of an error in a file: the start of an incomplete record. For a
+// malformed record it is the end of the file, as PCP's tool prints it.
 func (r *rewriter) place(c *tool.Command, e *archive.Error) string {
 	f, err := archive.Options{}.OpenFile(context.Background(), e.File)
 	if err != nil {

@@ -94,8 +94,8 @@ func (s *sizer) run(ctx context.Context, c *tool.Command) error {
 	return nil
 }
 
-// files are the files that an argument stands for: itself, or those of an archive by name. A
-// directory or a list of archives has none.
+// files returns the files of an argument: the argument itself, or the files of the archive with
+// this name. It fails for a directory and for a list of archives.
 func files(arg string) ([]string, error) {
 	switch info, err := os.Stat(arg); {
 	case err == nil && info.Mode().IsRegular():

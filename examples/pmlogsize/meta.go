@@ -83,8 +83,7 @@ func (s *sizer) printPart(name string, p part, size int64, more string) {
 	}
 }
 
-// printTodo prints, once, that there are no details of labels and texts. PCP's tool says it in
-// these words.
+// printTodo prints once, in the words of PCP's tool, that labels and texts have no details.
 func (s *sizer) printTodo(kind string, p *part) {
 	if s.detail && p.records == 0 {
 		fmt.Fprintf(s.out, "%s: TODO ... nothing reported as yet\n", kind)

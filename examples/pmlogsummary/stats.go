@@ -103,8 +103,7 @@ func (n *metric) increase(from, to float64) (v float64, ok bool) {
 	return v, code == 0
 }
 
-// addCount adds the value of a counter, of which the rates are what counts. The time is that since
-// the last value.
+// addCount adds the rate since the last value of a counter. time is the time since that value.
 func (s *series) addCount(n *metric, now stamp, v, time float64) {
 	if time == 0 {
 		return
@@ -159,8 +158,8 @@ func (s *series) extend(now stamp) {
 	s.count++
 }
 
-// fillBins is the second pass, which counts the values of ranges, of some metrics. As in PCP's
-// tool, it begins each series anew but for its sums: what marks add to those they add twice.
+// fillBins is the second pass, which counts the values of some metrics in ranges. As in PCP's tool,
+// it restarts each series but keeps its sums, so that marks are added to them twice.
 func (m *summary) fillBins(wanted []selection) error {
 	for i := range wanted {
 		known := m.reader.Metric(wanted[i].id)

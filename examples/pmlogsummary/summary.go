@@ -45,7 +45,8 @@ type summary struct {
 	buf    []byte
 }
 
-// A selection is a metric to be printed, with the names of its instances, or all if there are none.
+// A selection is a metric to print and the names of its instances. Without names all instances are
+// printed.
 type selection struct {
 	name      string
 	id        pdu.PMID
@@ -108,7 +109,7 @@ func (m *summary) setTimes(c *tool.Command) error {
 	return nil
 }
 
-// lookup finds the metrics of the arguments, or all metrics if there are none.
+// lookup finds the metrics of the arguments, or all metrics without arguments.
 func (m *summary) lookup(args []string) (wanted []selection) {
 	if len(args) == 0 {
 		for name, id := range m.nameSpace.All() {

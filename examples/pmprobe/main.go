@@ -1,5 +1,5 @@
-// Pmprobe tells in one line each whether metrics have values, how many, and of which instances:
-// output for scripts.
+// Pmprobe prints one line for each metric, for scripts: whether it has values, how many, and of
+// which instances.
 //
 //	pmprobe -v kernel.all            # with the values
 //	pmprobe -I disk.dev.read         # with the names of the instances
@@ -75,7 +75,7 @@ func (p *probe) run(ctx context.Context, c *tool.Command) error {
 func (p *probe) newCommand() *tool.Command {
 	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", ZoneNote: true, OriginOnly: true,
 		Local: dso.Local("pmprobe")}
-	// The usage message gives --version a letter that is none.
+	// The usage message gives --version a letter that the program does not accept.
 	version := c.Standard("version")[0]
 	version.Short, version.Help = 0, ""
 	letter := tool.Option{Short: 'd', Long: "version", Help: "display version number and exit", Exact: true,
@@ -114,8 +114,8 @@ func (p *probe) listFlag(variable *bool, complaint string) func(string) error {
 	}
 }
 
-// printCounts prints how many PDUs of each kind were sent and received, but for the last, as
-// pmprobe(1) does.
+// printCounts prints how many PDUs of each kind were sent and received. Like pmprobe(1) it leaves
+// out the last kind.
 func (p *probe) printCounts() {
 	var line [2]string // received and sent
 	for k := pdu.KindError; k < pdu.KindDescs; k++ {

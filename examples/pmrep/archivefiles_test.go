@@ -16,9 +16,9 @@ import (
 // oneArchiveOf is how many archives there are for each that the usual test compares.
 const oneArchiveOf = 3
 
-// TestInteropArchiveFiles compares the archives of -o archive with those of the real pmrep, byte
-// for byte but for the process that the labels name, and checks ours with pmlogcheck. Labels (-m)
-// are left out: the real one gives those of instances and clusters no identifier.
+// TestInteropArchiveFiles compares the archives of -o archive with those of the real pmrep byte by
+// byte, except for the process in the labels, and checks ours with pmlogcheck. Labels (-m) are left
+// out because the real pmrep gives those of instances and clusters no identifier.
 func TestInteropArchiveFiles(t *testing.T) {
 	const archives = "/var/lib/pcp/testsuite/archives/"
 	pcptest.Need(t, "pmrep", "pmlogcheck", archives)

@@ -17,13 +17,14 @@ const (
 	// goes on in the background.
 	inDaemon = "PMREP_IN_DAEMON"
 
-	// startFile is the descriptor on which that process says that it has written the headers.
+	// startFile is a descriptor. The background process writes to it after it has written the
+	// headers.
 	startFile = 3
 )
 
-// daemonize starts the program again in a session of its own, and returns parent in the process
-// that was started first when the other one has called started, or has ended, with its status as an
-// error. In the other one it returns started.
+// daemonize runs the program again in a new session. In the first process it returns parent after
+// the second one has called started. If that has exited before, its status is the error. In the
+// second process daemonize returns started.
 func daemonize() (parent bool, started func() error, err error) {
 	if os.Getenv(inDaemon) == strconv.Itoa(os.Getppid()) {
 		os.Unsetenv(inDaemon)

@@ -86,8 +86,8 @@ func signalled() (context.Context, func()) {
 	return ctx, func() { signal.Stop(signals) }
 }
 
-// endOf is the error with which the program ends. Signals, and a reader of its output that has
-// gone, are none. After an interrupt there is a newline, since terminals show ^C.
+// endOf returns the error that ends the program. Signals and a closed output are not errors. After
+// an interrupt it prints a newline because terminals show ^C.
 func endOf(ctx context.Context, err error) error {
 	if s, ok := errors.AsType[errSignal](context.Cause(ctx)); ok {
 		if s.Signal == os.Interrupt {

@@ -12,8 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// oneOfSets is how many of the sets of metrics that PCP ships there are for each of which the usual
-// test compares a report.
+// Without -all, one in oneOfSets of the sets of metrics that PCP ships is tested.
 const oneOfSets = 12
 
 // TestInteropShippedSets reads the sets of metrics that PCP ships, and compares what is reported of

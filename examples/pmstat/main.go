@@ -164,7 +164,7 @@ func (c *command) sourceNames() (kind pmapi.SourceKind, names []string) {
 	return kind, []string{name}
 }
 
-// printNoMetrics prints that a source has none of the metrics.
+// printNoMetrics reports that a source lacks all of the metrics.
 func printNoMetrics(names ...string) {
 	for _, name := range names {
 		fmt.Fprintf(os.Stderr, "pmstat: %s: Cannot resolve any metrics.\n", tool.Escape(name))

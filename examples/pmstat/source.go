@@ -58,7 +58,7 @@ func (s *source) findAgain(ctx context.Context) {
 	}
 }
 
-// value is the value of a metric in a sample; ok is false if there is none.
+// value returns the value of a metric in a sample. ok is false if it has no value.
 func (s *source) value(r *pdu.Result, m int) (a pdu.Atom, ok bool) {
 	sample := s.samples
 	if r == &s.before {
@@ -80,7 +80,7 @@ func (s *source) value(r *pdu.Result, m int) (a pdu.Atom, ok bool) {
 	return a, false
 }
 
-// loadAverage is the load; ok is false if there is none.
+// loadAverage returns the load average. ok is false if it has no value.
 func (s *source) loadAverage() (v float64, ok bool) {
 	a, ok := s.value(&s.now, load)
 	if !ok {
@@ -90,8 +90,8 @@ func (s *source) loadAverage() (v float64, ok bool) {
 	return v, err == nil
 }
 
-// numberOf is the value of a metric as it is printed: memory in Kbyte, a counter as its rate per
-// second. ok is false if there is none, or if it is less than 0 or too great for a T.
+// numberOf returns the value of a metric as it is printed: memory in Kbyte, a counter as its rate
+// per second. ok is false without a value, and for a value that is negative or too large for a T.
 func numberOf[T uint32 | uint64](s *source, m int) (v T, ok bool) {
 	a, ok := s.value(&s.now, m)
 	if !ok {

@@ -46,7 +46,7 @@ func (j *job) find(ctx context.Context, pc *pmapi.Context) (pdu.Desc, error) {
 	return d, nil
 }
 
-// run stores the value and prints what was there before, and what is there now.
+// run stores the value and prints the old and the new value.
 func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) error {
 	d, err := j.find(ctx, pc)
 	if err != nil {

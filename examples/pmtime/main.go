@@ -130,6 +130,6 @@ func (c *command) listen() (net.Listener, error) {
 	}
 }
 
-// address is that of a port on this computer alone: everybody who can connect can stop the
-// programs.
+// address returns the address of a port on the loopback interface. Every client that can connect
+// can stop the programs.
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -52,9 +52,9 @@ type job struct {
 	quiet   bool
 }
 
-// run returns the status that the manual promises: 0 whatever happens, but with -e that of the
-// command, 128 and the number of the signal if one ended it. C's pmtrace returns the low byte of a
-// wait status, 0 for any exit.
+// run returns the status that the manual documents: 0, or with -e the status of the command, which
+// is 128 plus the number of the signal if a signal ended it. C's pmtrace returns the low byte of a
+// wait status, which is 0 for any exit.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	if build.Asked(args) {
 		io.WriteString(out, build.Text("pmtrace"))

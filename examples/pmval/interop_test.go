@@ -191,7 +191,7 @@ func (l *lines) String() string {
 	return l.buf.String()
 }
 
-// TestPace has a slow collector: pmval keeps the interval all the same.
+// TestPace checks that pmval keeps the interval although the collector is slow.
 func TestPace(t *testing.T) {
 	program := pcptest.Build(t, "./examples/pmval")
 	pcptest.Retry(t, func() string { return checkPace(t, program) }) // a busy machine is late

@@ -1,6 +1,7 @@
-// Simple is an agent that shows most of what agents can do, the counterpart of PCP's pmdasimple:
-// values that a client can set, two instance domains of which one follows a file, help texts and
-// labels. The package examples/internal/simple is the agent; it also runs inside a collector.
+// Simple is an agent that shows most features of agents, the counterpart of PCP's pmdasimple:
+// values that a client can set, two instance domains, help texts and labels. One instance domain
+// follows a file. The package examples/internal/simple is the agent, which also runs inside a
+// collector.
 //
 //	go build ./examples/simple
 //	./simple -i 2078                 # wait for a collector

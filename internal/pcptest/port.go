@@ -14,9 +14,9 @@ const (
 	lastPort  = 15999
 )
 
-// FreePort returns a TCP port on which no process listens. Until the test ends no other caller gets
-// the port, in any process. Tests of several packages run at once, and one could otherwise connect
-// to the server of another.
+// FreePort returns a TCP port without a listener. Until the test ends no other caller gets the
+// port, in any process. Tests of several packages run at once, and one could otherwise connect to
+// the server of another.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const tries = 1000

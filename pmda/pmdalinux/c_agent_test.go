@@ -276,8 +276,8 @@ func (p snapshot) drop(name, inst string) {
 	p.insts[name] = strings.Join(insts, "\n")
 }
 
-// madeUpValues are metrics for which the C agent returns values of instances whose value it does
-// not know. The tests do not compare them.
+// madeUpValues are metrics that have values for instances with unknown values in the C agent. The
+// tests do not compare them.
 var madeUpValues = madeUpInterfaces
 
 // invented are values other than 0 that the C agent has for files that are absent.
@@ -496,8 +496,8 @@ var misreadIn = map[string][]string{
 	"nfsrpc":      misreadNFS,
 }
 
-// mistaken maps metrics for which the C agent returns the value of another metric to what it
-// returns. Separate tests check our values.
+// mistaken maps metrics that have the value of another metric in the C agent to that value.
+// Separate tests check our values.
 var mistaken = map[string]string{
 	"fchost.in.bytes":   "it has the frames sent",
 	"fchost.out.frames": "it has the bytes received",

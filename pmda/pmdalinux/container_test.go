@@ -104,8 +104,8 @@ func fetched(t *testing.T, a *pmda.Agent, container string, names ...string) (st
 }
 
 // TestContainer checks that a client of a container gets the container's network and file systems
-// and the machine's other metrics in one fetch. The instance IDs are those of the machine, in
-// whichever order clients come.
+// and the machine's other metrics in one fetch. The instance IDs are those of the machine and do
+// not depend on the order of the clients.
 func TestContainer(t *testing.T) {
 	a := containersOf(t, containerTree)
 	names := []string{"kernel.all.intr", "network.interface.in.bytes", "network.interface.mtu", "network.interface.hw_addr",
@@ -155,7 +155,7 @@ hinv.ninterface -1=2
 }
 
 // sortedAddresses numbers the instances of addresses as if the directory had been listed in the
-// order lo, eth0. The order in which a file system lists a directory is unspecified.
+// order lo, eth0. File systems list a directory in any order.
 func sortedAddresses(got string) string {
 	return strings.NewReplacer(
 		"hw_addr 0=02:00:00:00:00:01 1=00:00:00:00:00:00", "hw_addr 0=00:00:00:00:00:00 1=02:00:00:00:00:01",

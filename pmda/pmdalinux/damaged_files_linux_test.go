@@ -209,9 +209,9 @@ func replaceNumbers(s, by string) string {
 // damage.
 var listsMayEnd = regexp.MustCompile(`^(vfs\.locks\.|disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
 
-// anyText matches metrics for which other text is not damage. Some are numbers on one architecture
-// and words on others, some depend on the presence of one word. A list of addresses that is cut
-// short ends with another address.
+// anyText matches metrics that accept other text. Some are numbers on one architecture and words on
+// others, some depend on the presence of one word. A list of addresses that is cut short ends with
+// another address.
 var anyText = regexp.MustCompile(`^(hinv\.cpu\.(model|stepping)|network\.interface\.(running|ipv6_addr|ipv6_scope))$`)
 
 var allDamages = flag.Bool("all", false, "damage each file in all ways, which takes half a minute")
@@ -283,7 +283,7 @@ func TestDamagedFiles(t *testing.T) {
 }
 
 // unexpectedValues lists the values of now that good does not have. It compares instances by name
-// because their IDs depend on which instances exist.
+// because the IDs depend on the existing instances.
 func unexpectedValues(good, now snapshot, empty bool) []string {
 	var list []string
 	for name, values := range now.values {

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A deviceDirectory lists the devices of a directory below /sys in the kernel's order, by which the
-// C agent numbers them. It reads the directory again after recheckAfter.
+// A deviceDirectory lists the devices of a directory below /sys in the kernel's order. The C agent
+// numbers them in this order. It reads the directory again after recheckAfter.
 type deviceDirectory struct {
 	l        *linux
 	rows     instances[struct{}]

@@ -170,8 +170,8 @@ func (l *linux) statfsSoon(ctx context.Context, u *usage, path []byte) error {
 	return err
 }
 
-// addMounted adds a metric of the file systems for which statfs succeeds. The error is pdu.ErrInst
-// if it succeeds for no file system.
+// addMounted adds a metric of the file systems with a successful statfs. The error is pdu.ErrInst
+// if it fails for all of them.
 func addMounted[T pdu.Scalar](m *mounts, t pmda.Metric[T], of func(*mount) T) {
 	t.InDom, t.Group = m.rows.indom, m.usage
 	t.Values = func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {

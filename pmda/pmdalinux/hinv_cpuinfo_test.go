@@ -14,8 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestCPUInfo checks the formats in which architectures describe their processors, and damaged
-// files.
+// TestCPUInfo checks the formats of several architectures, and damaged files.
 func TestCPUInfo(t *testing.T) {
 	const (
 		stat = "cpu  1\ncpu0 1\ncpu1 1\ncpu3 1\n"

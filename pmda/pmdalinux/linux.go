@@ -66,9 +66,9 @@ func newLinux(o Options) *linux {
 	}
 }
 
-// add adds all metrics. A fetch locks and refreshes its groups in the order in which they were
-// made. The groups of file systems come first, so that a fetch that waits for a file system holds
-// no lock that other fetches need.
+// add adds all metrics. A fetch locks and refreshes its groups in the order of their creation. The
+// groups of file systems come first, so that a fetch that waits for a file system holds no lock
+// that other fetches need.
 func (l *linux) add() {
 	for _, add := range []func(){
 		l.addFilesystems,

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// bandwidthFile is a file in which an administrator writes the bandwidth that the kernel does not
-// know. The C agent reads the same file.
+// bandwidthFile is a file with the bandwidth of nodes, which the kernel does not know. An
+// administrator writes it. The C agent reads the same file.
 const bandwidthFile = "var/lib/pcp/pmdas/linux/bandwidth.conf"
 
 // maxConfig is the greatest length of the file.

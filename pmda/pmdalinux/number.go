@@ -41,7 +41,7 @@ func (n number) or(other number) number {
 	}
 }
 
-// sum returns a + b. It has no value if a or b has none.
+// sum returns a + b. It has no value unless both a and b have one.
 func sum(a, b number) number {
 	return func() (uint64, bool) {
 		x, ok1 := a()
@@ -106,7 +106,7 @@ type optional[T pdu.Scalar] struct {
 	ok bool
 }
 
-// result returns the value, or pmda.NoValue if o has none, for a Value function of a metric.
+// result returns the value, or pmda.NoValue, for a Value function of a metric.
 func (o *optional[T]) result() (T, error) {
 	if !o.ok {
 		return o.v, pmda.NoValue

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// named returns a request of a user of whom only the name is known.
+// named returns a request of a user with a known name but no known ID.
 func named(name string) *pmda.Request {
 	r := as(-1, -1)
 	r.Client.User = name

@@ -81,7 +81,7 @@ func TestOtherUser(t *testing.T) {
 
 func testOtherUser(t *testing.T, me pdu.InstID) {
 	a := newAgent(t, nil)
-	other := as(nobody, nobody)
+	other := as(nobodyID, nobodyID)
 	if v, err := a.fetch(other, "proc.psinfo.pid"); len(v) < 2 || err != nil {
 		t.Error("pid", v, err)
 	}
@@ -135,7 +135,7 @@ func TestIdentities(t *testing.T) {
 		all.Go(func() {
 			uid := 0
 			if user%2 == 1 {
-				uid = nobody - user
+				uid = nobodyID - user
 			}
 			for range 20 {
 				var w pdu.ResultWriter
@@ -201,16 +201,16 @@ func TestStores(t *testing.T) {
 		{name: all, r: self(), value: pdu.Uint32(1)},
 		{name: all, r: self(), value: pdu.Uint32(2), err: pdu.ErrBadStore},
 		{name: all, r: as(-1, -1), value: pdu.Uint32(1), err: pdu.ErrPermission},
-		{name: all, r: as(nobody-1, nobody), value: pdu.Uint32(1), err: pdu.ErrPermission},
+		{name: all, r: as(nobodyID-1, nobodyID), value: pdu.Uint32(1), err: pdu.ErrPermission},
 		{name: all, r: as(-1, -1), value: pdu.Uint32(1), open: true},
 		{name: all, r: self(), value: pdu.String("x"), err: pdu.ErrConv},
-		{name: threads, r: as(nobody, nobody), value: pdu.Uint32(1)},
-		{name: threads, r: as(nobody, nobody), value: pdu.Uint32(2), err: pdu.ErrBadStore},
+		{name: threads, r: as(nobodyID, nobodyID), value: pdu.Uint32(1)},
+		{name: threads, r: as(nobodyID, nobodyID), value: pdu.Uint32(2), err: pdu.ErrBadStore},
 		{name: threads, r: as(-1, -1), value: pdu.Uint32(1), err: pdu.ErrNoContext},
 		{name: threads, r: as(-1, -1), value: pdu.Uint32(1), open: true, err: pdu.ErrNoContext},
-		{name: cgroups, r: as(nobody, nobody), value: pdu.String("/x")},
-		{name: cgroups, r: as(nobody, nobody), value: pdu.String(""), err: pdu.ErrBadStore},
-		{name: cgroups, r: as(nobody, nobody), value: pdu.String("x"), err: pdu.ErrBadStore},
+		{name: cgroups, r: as(nobodyID, nobodyID), value: pdu.String("/x")},
+		{name: cgroups, r: as(nobodyID, nobodyID), value: pdu.String(""), err: pdu.ErrBadStore},
+		{name: cgroups, r: as(nobodyID, nobodyID), value: pdu.String("x"), err: pdu.ErrBadStore},
 		{name: cgroups, r: as(-1, -1), value: pdu.String("/x"), err: pdu.ErrNoContext},
 		{name: "proc.nprocs", r: self(), value: pdu.Uint32(1), err: pdu.ErrPermission},
 	} {

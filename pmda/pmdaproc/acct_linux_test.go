@@ -230,7 +230,7 @@ func TestAccountingAccess(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 	}
-	store(as(nobody, nobody), "acct.control.lifetime", pdu.Uint32(5), pdu.ErrPermission)
+	store(as(nobodyID, nobodyID), "acct.control.lifetime", pdu.Uint32(5), pdu.ErrPermission)
 	store(stranger, "acct.control.enable_acct", pdu.Uint32(1), pdu.ErrPermission)
 	store(as(0, 0), "acct.control.refresh", pdu.Uint32(0), pdu.ErrPermission)
 	store(as(0, 0), "acct.psinfo.pid", pdu.Uint32(0), pdu.ErrPermission)
@@ -300,9 +300,9 @@ func TestAccountingOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := newAgent(t, &pmdaproc.Options{Root: root})
-	a.ended(as(nobody, nobody))
+	a.ended(as(nobodyID, nobodyID))
 	appendFile(t, path, endedProcess(5, "x", 0))
-	if got := a.ended(as(nobody, nobody)); len(got) != 1 {
+	if got := a.ended(as(nobodyID, nobodyID)); len(got) != 1 {
 		t.Errorf("%v", got)
 	}
 }

@@ -177,8 +177,8 @@ func (l *cgroupList) read(g *cgroup, name string) (text []byte, ok bool) {
 	}
 }
 
-// A groupFile is a file of control groups with the values of a T, all of which parse sets. It has a
-// name in each version of control groups, empty if the version has no such file.
+// A groupFile is a file of control groups with the values of a T. parse sets all of them. The file
+// has a name in each version of control groups, empty if the version has no such file.
 type groupFile[T any] struct {
 	index         int
 	first, second string

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// nobody is the ID of a user and group without processes and rights.
-const nobody = 65534
+// nobodyID is the ID of a user and group without processes and rights.
+const nobodyID = 65534
 
 // newAgent makes an agent for direct requests.
 func newAgent(t testing.TB, o *pmdaproc.Options) directAgent {

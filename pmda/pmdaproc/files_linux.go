@@ -12,8 +12,8 @@ import (
 )
 
 // A directory is /proc. It stays open so that the kernel need not look it up for each file below
-// it. What the kernel shows depends on the user who reads, not on the user who opened it. Paths
-// below it end with a NUL.
+// it. The kernel decides by the reader, not by the opener, what it shows. Paths below it end with a
+// NUL.
 type directory struct {
 	path   string
 	handle *handle // nil until it is open

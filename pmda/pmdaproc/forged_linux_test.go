@@ -35,7 +35,7 @@ func TestForgedGroup(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	other := as(nobody, nobody)
+	other := as(nobodyID, nobodyID)
 	var w pdu.ResultWriter
 	w.Begin(a.id("proc.control.perclient.cgroups"))
 	w.String(pdu.NoInst, dir)

@@ -15,13 +15,13 @@ func TestSwitchedKeepsRealUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may switch")
 	}
-	const nobody = 65534
+	const nobodyID = 65534
 	onOtherThread(func() bool {
-		called, back := switched(nobody, nobody, func() {
-			if r, e, s := unix.Getresuid(); r != 0 || e != nobody || s != 0 {
+		called, back := switched(nobodyID, nobodyID, func() {
+			if r, e, s := unix.Getresuid(); r != 0 || e != nobodyID || s != 0 {
 				t.Errorf("users %d, %d, %d", r, e, s)
 			}
-			if r, e, s := unix.Getresgid(); r != 0 || e != nobody || s != 0 {
+			if r, e, s := unix.Getresgid(); r != 0 || e != nobodyID || s != 0 {
 				t.Errorf("groups %d, %d, %d", r, e, s)
 			}
 			if groups, err := unix.Getgroups(); err != nil || len(groups) != 0 {
@@ -39,8 +39,8 @@ func TestSwitchedKeepsRealUser(t *testing.T) {
 	})
 }
 
-// TestAllowsOnlyRoot checks that an agent of another user than root keeps its own rights, whatever
-// capabilities it has.
+// TestAllowsOnlyRoot checks that an agent of another user than root keeps its own rights, even with
+// capabilities.
 func TestAllowsOnlyRoot(t *testing.T) {
 	if allowed, _ := (identity{}).allows(4242, 4242); allowed != (os.Geteuid() == 0) {
 		t.Errorf("allowed: %t", allowed)

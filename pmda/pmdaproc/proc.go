@@ -84,8 +84,7 @@ func newProc(o *Options) *proc {
 	return p
 }
 
-// add adds all metrics. A fetch locks and refreshes its groups in the order in which they were
-// made.
+// add adds all metrics. A fetch locks and refreshes its groups in the order of their creation.
 func (p *proc) add() {
 	for _, add := range []func(){
 		p.addTables,

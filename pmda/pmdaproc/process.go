@@ -109,8 +109,9 @@ func (p *proc) newTable(prefix string, serial int, name, text, help string) *tab
 	return t
 }
 
-// placeholder is an instance without which the framework would not call Values while no client has
-// asked for the instances. Clients do not see it because they have their own list.
+// placeholder is the only instance of a domain before a client asks for its instances. The
+// framework calls Values only for domains with instances. Clients do not see it because they have
+// their own list.
 var placeholder = pdu.Instance{ID: 0, Name: "placeholder"}
 
 // processLabels are the labels of a process.

@@ -17,8 +17,8 @@ import (
 // maxList is how long a list of the processes of a control group may be.
 const maxList = 64 << 20
 
-// cgroupProcesses appends the processes or threads of the control group with the directory dir. A
-// directory that does not exist has none of them.
+// cgroupProcesses appends the processes or threads of the control group with the directory dir. It
+// appends nothing if the directory does not exist.
 func cgroupProcesses(to []entry, dir string, threads bool) []entry {
 	names := []string{"cgroup.procs", "container/cgroup.procs"}
 	if threads {

@@ -213,8 +213,8 @@ func TestFreshValues(t *testing.T) {
 	}
 }
 
-// TestUnchangedFiles checks that a file is parsed again only when its text changes, and that a text
-// without values has none at each read.
+// TestUnchangedFiles checks that a file is parsed again only when its text changes, and that
+// malformed text has no values at each read.
 func TestUnchangedFiles(t *testing.T) {
 	root := machine().write(t)
 	a := newAgent(t, &pmdaproc.Options{Root: root})
@@ -255,7 +255,7 @@ func TestOwnAddresses(t *testing.T) {
 	for i := range 4 {
 		r, hidden := self(), i%2 != 0
 		if hidden {
-			r = as(nobody, nobody)
+			r = as(nobodyID, nobodyID)
 		}
 		v, err := a.fetch(r, "proc.psinfo.start_code")
 		if err != nil || !hasKey(v, own) {
@@ -298,7 +298,7 @@ func TestRights(t *testing.T) {
 		t.Error(v, err)
 	}
 	for _, a := range []directAgent{a, all} {
-		for _, r := range []*pmda.Request{unknown, as(nobody, nobody)} {
+		for _, r := range []*pmda.Request{unknown, as(nobodyID, nobodyID)} {
 			for name, v := range map[string]pdu.Atom{"hotproc.control.refresh": pdu.Uint32(1), "hotproc.control.config": pdu.String("true"), "hotproc.control.reload_config": pdu.Uint32(1), "hotproc.total.cpuidle": pdu.Float32(1)} {
 				if err := a.store(r, name, v); !errors.Is(err, pdu.ErrPermission) {
 					t.Errorf("%s of %+v: %v", name, r.Client, err)

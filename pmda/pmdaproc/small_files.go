@@ -67,7 +67,7 @@ type autogroup struct {
 	nice int32
 }
 
-// addAutogroup adds the metrics of the groups in which the kernel schedules processes.
+// addAutogroup adds the metrics of autogroups, the scheduling groups of sessions.
 func (p *proc) addAutogroup() {
 	c := clusters{74, 75}
 	for _, t := range []*table{p.processes, p.hot} {

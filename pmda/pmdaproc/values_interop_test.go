@@ -28,7 +28,7 @@ func sleepers(t testing.TB, n int) (pids []int) {
 	for i := range n {
 		c := exec.Command(pcptest.Tool(t, "sleep"), "1000", strconv.Itoa(i))
 		if i%2 == 1 && os.Geteuid() == 0 {
-			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
 			c.Dir = "/"
 		}
 		if err := c.Start(); err != nil {
@@ -130,7 +130,7 @@ func TestInteropOtherUser(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	for _, user := range []uint32{nobody, 0} {
+	for _, user := range []uint32{nobodyID, 0} {
 		want, got := values(pcptest.Config{Shipped: []string{"proc"}}, user), values(our, user)
 		if diff := cmp.Diff(want, got); diff != "" || len(got) < 7*len(pids) {
 			t.Errorf("user %d (-C +ours)\n%s\n%d lines", user, diff, len(got))

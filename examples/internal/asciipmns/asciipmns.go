@@ -60,9 +60,8 @@ func (n *Names) Traverse(at string) ([]string, error) {
 	return names, err
 }
 
-// Load loads the name space that option -n of a tool names; given says that there was
-// one, else it is the installed one. The error has two lines, of which the second begins
-// with prefix.
+// Load loads the name space that option -n of a tool names, or the installed one if given is false.
+// The error has two lines. The second begins with prefix.
 func Load(file string, given bool, prefix string) (*Names, error) {
 	var tree *pmns.Tree
 	err := error(fs.ErrNotExist) // of an empty name

@@ -71,8 +71,8 @@ func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler
 	}
 }
 
-// withHelp gives an agent the compiled help texts in dir; it keeps its own if there are none that
-// can be read.
+// withHelp gives an agent the compiled help texts in dir. If they cannot be read, the agent keeps
+// its own.
 func withHelp(a *pmda.Agent, dir string) *pmda.Agent {
 	files := os.DirFS(dir)
 	if _, err := helptext.Read(files, "help"); err == nil {

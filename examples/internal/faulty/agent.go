@@ -117,8 +117,8 @@ func New() *Agent {
 	return a
 }
 
-// reset gives the metrics that keep what is stored their first values. Those of which the name says
-// so have none.
+// reset gives the metrics that keep stored values their first values. Metrics named store.no...
+// have no values.
 func (a *Agent) reset() {
 	a.kept = map[pdu.PMID]map[pdu.InstID]pdu.Atom{}
 	for i, m := range a.metrics {

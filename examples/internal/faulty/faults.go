@@ -15,14 +15,14 @@ import (
 type Fault struct {
 	// Hidden are features of the collector that the tool does not see.
 	Hidden pdu.Features
-	// Kinds are the kinds of requests of which one fails: the Nth of all of them, from 1.
+	// The Nth request of these kinds fails. N starts at 1.
 	Kinds []pdu.Kind
 	N     int
 	// Code is the reply to that request. 0 closes the connection.
 	Code pdu.Error
 }
 
-// Start runs a proxy of a collector, of which each connection has the fault. It ends with the test.
+// Start runs a proxy of a collector. Each of its connections has the fault. It ends with the test.
 // host is the proxy's address, for -h.
 func (f Fault) Start(t testing.TB, collector string) (host string) {
 	t.Helper()

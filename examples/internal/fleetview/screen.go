@@ -21,8 +21,8 @@ type Screen interface {
 // drawPause is how much time there is at least between two drawings.
 const drawPause = 50 * time.Millisecond
 
-// Show shows snapshots on a screen as they come, until there are no more, q or Ctrl-C is pressed,
-// or ctx ends. Keys 1 to 9 select the column by which hosts are sorted, r reverses the order.
+// Show draws each snapshot on a screen until the snapshots end, q or Ctrl-C is pressed, or ctx
+// ends. Keys 1 to 9 sort the hosts by a column, and r reverses the order.
 func Show(ctx context.Context, screen Screen, hosts int, order Order, snapshots <-chan *Snapshot) error {
 	var last *Snapshot
 	var drawing <-chan time.Time // when to draw

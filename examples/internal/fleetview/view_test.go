@@ -54,7 +54,7 @@ func snapshot(t *testing.T) *Snapshot {
 	return nil
 }
 
-// text is lines without colours, in which the time is 12:00:01.
+// text returns lines without colours. It prints the time of the snapshot as 12:00:01.
 func text(s *Snapshot, l Layout, o Order) string {
 	var b strings.Builder
 	for _, line := range s.Lines(l, o) {
@@ -136,7 +136,7 @@ and 3 more
 	})
 }
 
-// Whatever the size of the screen, there are no more lines than it has, nor longer ones.
+// TestLinesFit checks that the lines fit on screens of all sizes.
 func TestLinesFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := snapshot(t)
@@ -185,7 +185,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A fakeScreen draws what it is told, and has keys that are pressed.
+// A fakeScreen records what is drawn and delivers the keys that a test presses.
 type fakeScreen struct {
 	keys    chan terminal.Key
 	resized chan os.Signal

@@ -68,7 +68,7 @@ func (c collector) serveClient(nc net.Conn) {
 	}
 }
 
-// reply makes the reply to a request, nil if it has none.
+// reply returns the reply to a request, nil if the request has no reply.
 func (c collector) reply(kind pdu.Kind, body []byte) pdu.PDU {
 	switch kind {
 	case pdu.KindCreds, pdu.KindProfile:

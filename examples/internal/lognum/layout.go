@@ -67,7 +67,7 @@ func (r *Reader[M]) fill(l *layout[M], result *pdu.Result, raw []byte) {
 	}
 }
 
-// addValues adds the values of a set, of which the pairs begin at an offset of the record.
+// addValues adds the values of a set whose pairs begin at offset at of the record.
 func (l *layout[M]) addValues(set *Set[M], values pdu.ValueSet, raw []byte, at int) {
 	m := set.Metric
 	index := -1
@@ -140,7 +140,8 @@ func (l *layout[M]) refill(raw []byte) bool {
 	return true
 }
 
-// refillInPlace is refill for values in place. There are no numbers if the values are none.
+// refillInPlace is refill for values in place. numbers is empty if the values are not numeric. It
+// returns false if the instances have changed.
 func refillInPlace(t pdu.Type, numbers []Number, values []value, pairs []byte) bool {
 	for i := range values {
 		pair := binary.BigEndian.Uint64(pairs[pairLen*i:])

@@ -57,7 +57,7 @@ func NewReader[M any](meta *archive.Metadata) *Reader[M] {
 // Metric is a metric that was in a record, nil if it was in none.
 func (r *Reader[M]) Metric(id pdu.PMID) *Metric[M] { return r.metrics[id] }
 
-// Metrics are the metrics that were in a record, in the order in which they came.
+// Metrics returns the metrics of the records so far, in the order of their first record.
 func (r *Reader[M]) Metrics() []*Metric[M] { return r.order }
 
 // add returns the metric of an identifier.

@@ -58,8 +58,9 @@ func Fill(text string) (lines []string) {
 
 func blanksBefore(word string) int { return len(word) - len(strings.TrimLeft(word, " ")) }
 
-// lineCost is what a line costs that begins with a word, whatever its width. Lines begin well after
-// punctuation and with parentheses, and not well with the last word.
+// lineCost returns the cost of starting a line with a word, regardless of its width. Lines that
+// start after punctuation or with a parenthesis cost less. A line with only the last word costs
+// more.
 func lineCost(words []string, from int) int {
 	const line, bonus, orphan = 70 * 70, 40 * 40, 150 * 150
 	word := strings.TrimLeft(words[from], " ")

@@ -141,8 +141,8 @@ type program struct {
 	host, file string // that it works for, and its archive or log
 }
 
-// programs are the programs of which two metrics have values: the host, and a file. The primary one
-// has two instances, of which that with the number 0 is left out.
+// programs returns the programs that have values of the metrics hosts and files. The primary one
+// has two instances, and the instance 0 is left out.
 func (s *summary) programs(hosts, files string) (list []program, primary string) {
 	primary = "0" // which PCP's command has for none
 	for _, f := range s.values[files] {
@@ -174,7 +174,8 @@ func (s *summary) loggers() (lines []string) {
 	return lines
 }
 
-// engines are the lines about inference engines, with what they have evaluated if whole is set.
+// engines returns the lines about inference engines. With whole they include what the engines have
+// evaluated.
 func (s *summary) engines(whole bool) (lines []string) {
 	list, primary := s.programs("pmcd.pmie.pmcd_host", "pmcd.pmie.logfile")
 	for _, p := range list {

@@ -145,8 +145,8 @@ func convert(v float64, from, to pdu.Units) (float64, error) {
 	return pdu.As[float64](a)
 }
 
-// instanceName is the name of a device, "" if it has none. The devices of a domain are asked for
-// once a sample.
+// instanceName returns the name of a device, "" if it has no name. It requests the devices of a
+// domain once per sample.
 func (r *report) instanceName(ctx context.Context, known map[pdu.InDom]tool.InstanceNames, d pdu.InDom, inst pdu.InstID) (string, error) {
 	names, ok := known[d]
 	if !ok {

@@ -163,8 +163,8 @@ func TestInteropFailures(t *testing.T) {
 	}
 }
 
-// TestInteropRemote compares what C's pmlc and ours find out about the loggers of another host:
-// 0.0.0.0, for which they ask its collector.
+// TestInteropRemote compares how C's pmlc and ours find the loggers of another host. The host is
+// 0.0.0.0, so both ask its collector.
 func TestInteropRemote(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "pmcd", "pmlc", "pmlogger")

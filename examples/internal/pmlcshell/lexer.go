@@ -161,8 +161,8 @@ func (l *lexer) word() token {
 	return token{kind: tokenWord, text: l.take(n)}
 }
 
-// number is a token of digits. As with strtol(3), one that is too long for 64 bits is the greatest,
-// of which the low half is -1.
+// number returns a token of digits. As with strtol(3), a number that does not fit in 64 bits
+// becomes the maximum, whose low half is -1.
 func number(digits string) token {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {

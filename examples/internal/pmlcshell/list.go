@@ -193,7 +193,7 @@ func (l *metricList) addTo(ctx context.Context, m *metric, name string, number i
 	return nil
 }
 
-// noInstance reports an instance that there is not, and the first time what that means.
+// noInstance reports an instance that does not exist. The first time it also prints an explanation.
 func (l *metricList) noInstance(m *metric, name string, number int32) {
 	if name != "" {
 		l.warnf("Error: metric %s currently has no instance named %s\n", m.name, name)

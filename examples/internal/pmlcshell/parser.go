@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 )
 
-// An errorLine is an error in a command, after which the rest of the line is not read.
+// An errorLine is an error in a command. The parser skips the rest of the line after it.
 type errorLine string
 
 func (e errorLine) Error() string { return string(e) }
@@ -18,7 +18,7 @@ const (
 	errNotConnected = errorLine("Not connected to any pmlogger instance")
 )
 
-// errReported is an error that has been reported but for its line.
+// errReported is an error that was already reported, except for its line.
 const errReported = errorLine("")
 
 // errQuit ends the program.
@@ -99,7 +99,7 @@ func (p *parser) run(ctx context.Context) {
 	}
 }
 
-// commands are the words with which commands begin.
+// commands maps the first words of commands to their parsers.
 var commands = map[string]func(p *parser, ctx context.Context) error{
 	"show":       (*parser).showCommand,
 	"connect":    (*parser).connectCommand,

@@ -113,7 +113,7 @@ func (p *program) prepareDaily(ctx context.Context, c *config) error {
 		}
 		err := retention.Record(ctx, p.src, p.opts.base, lo, o)
 		if errors.Is(err, logger.ErrNothing) {
-			return p.nothing()
+			return p.reportNothing()
 		}
 		return errors.Join(failed, err)
 	}

@@ -1,3 +1,3 @@
 // Package pmlogger is the command pmlogger(1): its options, the texts of its log, and the files by
-// which others find it. What is recorded is the business of package archive/logger.
+// which other programs find it. Package archive/logger does the recording.
 package pmlogger

@@ -92,8 +92,8 @@ func (p *events) describe(w io.Writer, e logger.Event) {
 	}
 }
 
-// fault writes of an event of which C's program says nothing. What fails because this program ends
-// is none.
+// fault reports an event without a message in C's program. Failures caused by the end of this
+// program are not reported.
 func fault(w io.Writer, e logger.Event, err error) {
 	if _, ended := errors.AsType[endReason](err); !ended {
 		fmt.Fprintf(w, "%s: Warning: %v\n", programName, e)

@@ -167,9 +167,9 @@ func (o *options) setInterval(text string) error {
 	return nil
 }
 
-// defaultInterval is the interval of "default" in the configuration: that of -t, or the whole
-// seconds of an environment variable, for which a text without a number is 0, as for C's program.
-// Nil leaves it to the logger.
+// defaultInterval returns the interval of "default" in the configuration. It is that of -t, or that
+// of PMLOGGER_INTERVAL in whole seconds, where text without a number is 0 as for C's program. Nil
+// leaves the choice to the logger.
 func (o *options) defaultInterval() *time.Duration {
 	text, ok := os.LookupEnv("PMLOGGER_INTERVAL")
 	if o.interval != nil || !ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// listen opens the ports on which pmlc(1) reaches the logger, and returns the number of that of
-// TCP. Without any, the logger records all the same.
+// listen opens the logger's ports for pmlc(1) and returns the TCP port. If it fails, the logger
+// still records.
 func (p *program) listen(ctx context.Context) uint32 {
 	other, _ := p.otherPrimary() // whose socket stays that of the primary logger
 	o := pmlc.ListenOptions{Dir: p.conf.Get("PCP_RUN_DIR"), Primary: p.opts.primary && other == 0}

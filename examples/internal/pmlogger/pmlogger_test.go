@@ -185,8 +185,8 @@ func TestDailyOptions(t *testing.T) {
 	}
 }
 
-// TestReexecArgs has command lines, and those with which a logger starts itself again: at a second
-// time they stay as they are.
+// TestReexecArgs checks the command line of a logger that restarts itself. A second restart leaves
+// it unchanged.
 func TestReexecArgs(t *testing.T) {
 	for line, want := range map[string]string{
 		"pmlogger X":                  "pmlogger -mreexec X",

@@ -302,7 +302,7 @@ func (p *program) parsed(c *config) error {
 	return nil
 }
 
-// prepare makes the logger, and the ports on which pmlc(1) reaches it.
+// prepare makes the logger and opens its ports for pmlc(1).
 func (p *program) prepare(ctx context.Context, c *config) error {
 	lo, endErr := p.loggerOptions(c)
 	var notes string
@@ -326,7 +326,7 @@ func (p *program) prepare(ctx context.Context, c *config) error {
 	}
 	p.printStarting()
 	if err != nil {
-		return p.nothing()
+		return p.reportNothing()
 	}
 	io.WriteString(p.w, notes)
 	if baseErr != nil {
@@ -357,8 +357,8 @@ func (p *program) printStarting() {
 	fmt.Fprintf(p.w, "Starting %slogger for host \"%s\" via \"%s\"\n", kind, p.hostName, p.source())
 }
 
-// nothing says that there is nothing to record.
-func (p *program) nothing() error {
+// reportNothing reports that no metrics are recorded.
+func (p *program) reportNothing() error {
 	fmt.Fprintln(p.w, "Nothing to log, and not the primary logger instance ... good-bye")
 	return errFailed
 }

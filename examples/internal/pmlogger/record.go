@@ -123,8 +123,8 @@ func (p *program) alonePrimary() error {
 	return errFailed
 }
 
-// otherPrimary is the process that runs as the primary logger, 0 if there is none, and the link
-// that says so.
+// otherPrimary returns the ID of the process that runs as the primary logger, 0 if there is no such
+// process, and the path of the link that names it.
 func (p *program) otherPrimary() (pid int, link string) {
 	link = filepath.Join(pmlc.MapDir(p.conf.Get("PCP_TMP_DIR")), "primary")
 	to, err := os.Readlink(link)

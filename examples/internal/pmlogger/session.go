@@ -27,8 +27,8 @@ type session struct {
 	begun   time.Time
 }
 
-// A shownPipe is a pipe with commands that prints them, for the debug option appl2. Who reads it
-// stops in a line that is too long.
+// A shownPipe is a pipe of commands that prints them, for the debug option appl2. It buffers a line
+// without a limit because its reader stops at a line that is too long.
 type shownPipe struct {
 	r    io.Reader
 	w    io.Writer
@@ -60,7 +60,7 @@ func (s *session) run(ctx context.Context) (stop bool) {
 			if wrong, ok := errors.AsType[*record.ControlError](err); ok {
 				fmt.Fprintf(s.w, "Error: %v\n", wrong)
 			}
-			return s.ask(ctx)
+			return s.askToStop(ctx)
 		}
 		switch c {
 		case record.CommandStatus:
@@ -81,8 +81,9 @@ func (s *session) tell(ctx context.Context, severity, text string) {
 	s.dialog(ctx, severity, s.progress()+text, "-icon", "info", "-b", "Close")
 }
 
-// ask asks whether the logger ends, since the launcher is gone. If nobody can be asked it does.
-func (s *session) ask(ctx context.Context) (stop bool) {
+// askToStop asks the user whether the logger should stop because the program that started it has
+// exited. It returns true if no dialog can be shown.
+func (s *session) askToStop(ctx context.Context) (stop bool) {
 	text := s.progress() + "The application that launched pmlogger has exited and you must decide if the PCP recording session should be terminated or continued." +
 		"  If recording is continued the PCP archive will grow at " + s.growth() + ".\n\n" + s.howToEnd() + "\n\nTerminate this PCP recording session now?"
 	answer, err := s.dialog(ctx, "Error", text, "-icon", "question", "-B", "Yes", "-b", "No")

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A size is the argument of -s or -v: a number of records, of bytes, or a time. One that is too
-// great to be meant is none.
+// A size is the argument of -s or -v: a number of records or bytes, or a time. A number of bytes
+// above 2^62 means no limit.
 type size struct {
 	records int
 	bytes   int64

@@ -17,8 +17,8 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// A host is a made-up host with two processors, two disks and an interface, for which each second
-// is like the other.
+// A host is a synthetic host with two processors, two disks and an interface. Its values change by
+// the same amount each second.
 type host struct {
 	*pmapitest.Source
 	t *testing.T

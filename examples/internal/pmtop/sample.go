@@ -204,7 +204,7 @@ func (s *sampler) read(at time.Time) *sample {
 	return v
 }
 
-// readShares are the shares of processors of whose time at least some is known.
+// readShares returns the shares of the processors with at least one known time.
 func readShares(times *[timeKinds][]*pmapi.Set[float64]) []shares {
 	byInst := map[pdu.InstID]*shares{}
 	var order []*shares
@@ -252,7 +252,7 @@ func first(s *pmapi.Set[string]) string {
 	return tool.EscapeName(v)
 }
 
-// number is the value of a singular metric, NaN if there is none.
+// number returns the value of a singular metric, NaN if it has no value.
 func number(s *pmapi.Set[float64]) float64 {
 	if s.Len() == 0 {
 		return unknown

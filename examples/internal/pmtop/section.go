@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// A section is a part of the view: lines that are always there, and rows, of which as many are
-// shown as there is room for.
+// A section is a part of the view. Its fixed lines are always shown, and as many of its rows as
+// fit.
 type section struct {
 	title string
 	fixed []line
 	rows  []line
 }
 
-// sections are the parts of the view of a sample for which there is something to show.
+// sections returns the parts of the view that have values in the sample.
 func (v *sample) sections(width int) []section {
 	var list []section
 	if v.all != nil || len(v.each) > 0 {

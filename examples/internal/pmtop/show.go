@@ -28,7 +28,7 @@ type show struct {
 	pending func(context.Context) (*sample, error)
 }
 
-// A reading is a sample that was read, or why there is none.
+// A reading is a sample, or the error of reading one.
 type reading struct {
 	sample *sample
 	err    error
@@ -84,7 +84,7 @@ func (w *show) run(ctx context.Context) error {
 			}
 		case r := <-w.results:
 			w.reading = false
-			if !w.took(ctx, r) {
+			if !w.handleReading(ctx, r) {
 				return nil
 			}
 		case <-w.term.Resized():
@@ -130,9 +130,8 @@ func (w *show) start(ctx context.Context, read func(context.Context) (*sample, e
 	}()
 }
 
-// took takes what has been read, and plans what comes next. It is false if there have been enough
-// samples.
-func (w *show) took(ctx context.Context, r reading) bool {
+// handleReading shows a reading and schedules the next one. It returns false after the last sample.
+func (w *show) handleReading(ctx context.Context, r reading) bool {
 	wait := w.interval
 	switch {
 	case r.err == nil:

@@ -61,7 +61,8 @@ func (c *command) selectInstances(ctx context.Context, m *metric, names []string
 	return nil
 }
 
-// refreshInstances makes a column for each instance that there is now, or ever was in an archive.
+// refreshInstances makes a column for each current instance, or for each instance that an archive
+// ever had.
 func (c *command) refreshInstances(ctx context.Context, m *metric) (err error) {
 	m.insts = nil // there may be millions: not both lists at once
 	request := m.pc.Instances
@@ -82,7 +83,7 @@ func (m *metric) sortInstances() {
 	slices.SortStableFunc(m.insts, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// columnOf is the index of an instance's column; ok is false if it has none.
+// columnOf returns the index of an instance's column. ok is false if it has no column.
 func (m *metric) columnOf(id pdu.InstID) (column int, ok bool) {
 	return slices.BinarySearchFunc(m.insts, id, func(a pdu.Instance, id pdu.InstID) int { return cmp.Compare(a.ID, id) })
 }

@@ -111,8 +111,8 @@ func (p *printer) writeLong(b []byte) []byte {
 	return b[:0]
 }
 
-// A cellFunc appends the text of the value at an index of a set in a column. It returns b as it is
-// if there is none.
+// A cellFunc appends the text of the value at index i of a set. It returns b unchanged if there is
+// no value.
 type cellFunc func(b []byte, i int, column tool.Column) ([]byte, error)
 
 // printRow prints a cell in each column, and below them the values of instances without a column.
@@ -199,8 +199,8 @@ func (p *printer) appendWarnings(b []byte, set pdu.ValueSet, cell cellFunc) (_ [
 	return b, nil
 }
 
-// indexOf is the index of an instance's value, less than 0 if it has none. The set is sorted by
-// instance. likely is where the value probably is.
+// indexOf returns the index of an instance's value, less than 0 if it has no value. The set is
+// sorted by instance. likely is the probable index.
 func indexOf(set pdu.ValueSet, id pdu.InstID, likely int) int {
 	if likely < set.Len() && set.Inst(likely) == id {
 		return likely

@@ -218,7 +218,7 @@ func (p *printer) findAgain(ctx context.Context) error {
 	return errOther
 }
 
-// checkValues reports whether there are values. If there are none, it prints that or why.
+// checkValues reports whether the set has values. If not, it prints the reason.
 func (p *printer) checkValues(set pdu.ValueSet) bool {
 	if err := set.Err(); err != nil {
 		p.out.Flush()
@@ -246,8 +246,8 @@ func (p *printer) printNote(text string) {
 	fmt.Fprintln(p.out, text)
 }
 
-// updateLabels prints labels above the first row and above the first after a gap, and again when
-// there are instances without a column. Events have none.
+// updateLabels prints labels above the first row, above the first row after a gap, and when
+// instances without a column appear. Events have no labels.
 func (p *printer) updateLabels(ctx context.Context, set pdu.ValueSet) error {
 	if p.desc.InDom == pdu.NoInDom || p.isEvents() {
 		return nil

@@ -53,7 +53,7 @@ func (p *printer) awaitStep(ctx context.Context) error {
 	return nil
 }
 
-// atEnd tells the server that there is no sample, since the archive has ended.
+// atEnd tells the server that no sample follows because the archive has ended.
 func (p *printer) atEnd() error {
 	p.stepping = false
 	if err := p.control.AtEnd(); err != nil {

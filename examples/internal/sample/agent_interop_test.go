@@ -24,7 +24,8 @@ type collector struct {
 	prefix     string // of the names: sample or sampledso
 }
 
-// installed is a directory for PCP_PMDAS_DIR in which PCP's agent finds its help texts, compiled.
+// installed returns a directory with compiled help texts for PCP's agent, to be used as
+// PCP_PMDAS_DIR.
 func installed(t *testing.T) string {
 	t.Helper()
 	from, base := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample"), pcptest.ShortDir(t)
@@ -66,8 +67,8 @@ func names(t *testing.T) string {
 	return out
 }
 
-// collectors starts the pmcds: PCP's with its own agents, one of them inside it, and the same with
-// ours; our pmcd with ours. What they say is the same of each name.
+// collectors starts three pmcds: PCP's with its own agents, one of them inside it, PCP's with ours
+// in the same way, and our pmcd with ours. All must return the same for each name.
 func collectors(t *testing.T) (want, got []collector) {
 	t.Helper()
 	dir, root := installed(t), names(t)
@@ -182,7 +183,7 @@ func (c collector) stores(t *testing.T) (commands []string) {
 	return commands
 }
 
-// run runs a command, with the prefix in the place of each %s, and masks what changes by itself.
+// run runs a command, replaces each %s by the prefix, and masks changing output.
 func (c collector) run(t *testing.T, command string) string {
 	t.Helper()
 	command = strings.ReplaceAll(command, "%s", c.prefix)
@@ -218,7 +219,7 @@ var (
 	hostPort  = regexp.MustCompile(`localhost:\d+`)
 )
 
-// mask replaces what changes by itself, if it has the right form.
+// mask replaces output that differs between runs if it has the expected form.
 func mask(out, prefix string) string {
 	var form *regexp.Regexp
 	lines, skip := strings.Split(out, "\n"), false

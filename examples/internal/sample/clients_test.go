@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEndClient has clients that come and go. One who has asked for nothing does not count.
+// TestEndClient checks the counts of clients. A client without requests does not count.
 func TestEndClient(t *testing.T) {
 	const script = `
 		client 2

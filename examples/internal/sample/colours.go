@@ -56,7 +56,7 @@ func (s *sample) registerColours() {
 	})
 }
 
-// storeX sets x to the first of some values, whatever their instances are.
+// storeX sets x to the first value of any instance.
 func (c *colours) storeX(values pdu.ValueSet) error {
 	if inBlock(values) {
 		return pdu.ErrBadStore

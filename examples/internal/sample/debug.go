@@ -11,9 +11,9 @@ import (
 	"github.com/pcp-go/pcp/internal/pmlog"
 )
 
-// A Debug is the set of PCP's debug options that are on, by their bits. The option -D of the
-// program sets them, and clients do by storing in the metric control. Of use here is appl1, which
-// writes when clients come and go. It is safe for concurrent use, and its zero value has none on.
+// A Debug is a set of PCP's debug options, by their bits. The option -D of the program sets them,
+// and so do clients that store into the metric control. The agent uses appl1, which logs when
+// clients come and go. It is safe for concurrent use. Its zero value has no options on.
 type Debug struct {
 	// Writer is where what is no line of the log goes; nil means os.Stderr.
 	Writer io.Writer

@@ -33,14 +33,15 @@ func (s *sample) registerDodgey() {
 	add(s, 62, pmda.Metric[int32]{Name: "dodgey.value", InDom: s.indoms.dodgey, Values: s.dodgeyValues})
 }
 
-// refreshDodgey lets chance decide before a fetch, whatever is fetched, if it is time.
+// refreshDodgey runs before each fetch of any metric. It makes a new random choice when the last
+// one has expired.
 func (s *sample) refreshDodgey() {
 	if d := &s.dodgey; d.control > dodgeyInstances && d.left <= 0 {
 		s.decideDodgey()
 	}
 }
 
-// dodgeyValues puts values of as many instances as there are to be.
+// dodgeyValues puts values for the chosen number of instances.
 func (s *sample) dodgeyValues(_ context.Context, _ *pmda.Request, v *pmda.Values[int32]) error {
 	d := &s.dodgey
 	if none := slices.Collect(v.Instances()) == nil; none {

@@ -72,8 +72,8 @@ func (h handler) inTables(ctx context.Context, r *pmda.Request, id pdu.PMID) boo
 	return err == nil
 }
 
-// fetchSpecial writes what the tables have not. Of a metric that nobody knows there are no values,
-// as in PCP's agent.
+// fetchSpecial fetches metrics that are not in the tables. Unknown metrics have no values, as in
+// PCP's agent.
 func (s *sample) fetchSpecial(r *pmda.Request, id pdu.PMID, w *pdu.ResultWriter) {
 	switch id {
 	case s.id(itemNeedProfile):

@@ -51,7 +51,7 @@ func (s *sample) changingLabels(_ context.Context, _ *pmda.Request, of pdu.Label
 	return pmda.LabelNotes(map[string]bool{"changed": changed})
 }
 
-// Labels has those of all instances, whatever the client's profile, as PCP's agent has.
+// Labels returns the labels of all instances and ignores the client's profile, as PCP's agent does.
 func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	h.s.countProfile(r)
 	h.begin(r)

@@ -9,9 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// nameList are the names below the agent's, with their items; "*" is a dynamic root. Some items
-// have several names. The order is that in which PCP's agent has them, which is that of a
-// traversal.
+// nameList are the names below the agent's, with their items. "*" is a dynamic root. Some items
+// have several names. The order is that of a traversal of PCP's agent.
 const nameList = `
 control 0
 daemon_pid 1
@@ -210,8 +209,8 @@ type names struct {
 	tree   *pmns.Tree
 }
 
-// namespace is the name space under a domain. That of the tables would do but for the metrics with
-// several names.
+// namespace returns the name space under a domain. The tables cannot provide it because some
+// metrics have several names.
 func (s *sample) namespace(d pdu.Domain) *pmns.Tree {
 	n := &s.names
 	n.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropOptions compares what is said of command lines with what PCP's agents sample and
-// trivial say. That one knows no sockets.
+// TestInteropOptions compares messages about command lines with those of PCP's agents sample and
+// trivial. PCP's trivial has no options for sockets.
 func TestInteropOptions(t *testing.T) {
 	pcptest.Need(t, programPath(), "gcc", "make")
 	_, trivial := pcptest.BuildAgent(t, "trivial")

@@ -1,8 +1,8 @@
 package sample
 
-// rand48 is the generator of lrand48(3) as a program has it that does not seed it. All random
-// values of the agent come from one, in the order of the requests, so that they are the same as
-// those of PCP's agent after the same requests, but for the instances of mirage.
+// rand48 is the generator of lrand48(3) with the initial seed. All random values of the agent
+// except the instances of mirage come from one generator in the order of the requests, so that they
+// equal those of PCP's agent after the same requests.
 type rand48 uint64
 
 // next is a number from 0 to n-1. Not all are equally likely, but that does not matter here.

@@ -30,11 +30,11 @@ type Options struct {
 	// Name is the first part of all names; empty means "sampledso" for DSODomain and else "sample".
 	Name string
 	// Dir is the directory with the file dynamic.indom and the help texts of an installed PCP, help
-	// or dsohelp. None of them need be there: the agent has texts of its own. Empty means that
-	// there are none.
+	// or dsohelp. Each of them is optional because the agent has built-in texts. Empty means no
+	// directory.
 	Dir string
-	// Unavailable is the path of a file that makes all requests fail while it exists; empty means
-	// that there is none.
+	// Unavailable is the path of a file that makes all requests fail while it exists. Empty means
+	// no file.
 	Unavailable string
 	// Debug are the debug options; nil means that none are on at first.
 	Debug *Debug
@@ -124,7 +124,7 @@ func (s *sample) useHelp() {
 	_ = s.agent.UseHelp(files, name) // the agent remembers the error
 }
 
-// add registers a metric. Name is that below the agent's, by which it has its texts too.
+// add registers a metric. Its name is relative to the agent's and also selects its texts.
 func add[T pdu.Scalar](s *sample, item int, m pmda.Metric[T]) {
 	t := texts[m.Name]
 	m.Text, m.Help = t.oneLine, t.help

@@ -110,8 +110,8 @@ func unsigned(v *uint32) func(uint32) error {
 	}
 }
 
-// upDown is the number after a fetch. At a limit it turns round; limits that exclude each other
-// leave it where the upper one wants it.
+// upDown returns the number after a fetch. It changes direction at a limit. If the minimum exceeds
+// the maximum, the maximum wins.
 func (s *sample) upDown() int32 {
 	u := &s.steps.updown
 	if u.left--; u.left > 0 {

@@ -88,7 +88,7 @@ func storeOne[T pdu.Scalar](values pdu.ValueSet, set func(v T)) error {
 
 // inBlock reports whether the values of a set are in blocks, and not in their place.
 func inBlock(values pdu.ValueSet) bool {
-	// A value in its place is of any type that it is said to have; one in a block has its own.
+	// A value in place takes the type that Atom is given. A value in a block has a type.
 	return values.Atom(0, pdu.Type32).Type != pdu.Type32 || values.Atom(0, pdu.TypeU32).Type != pdu.TypeU32
 }
 

@@ -73,7 +73,7 @@ var constantTexts = map[string]text{
 	"bigid":              {"A metric with the greatest item there is", `Its item is 1023; its value, 4194303, has all of 22 bits set.`},
 }
 
-// numberTexts adds those of the metrics that there are once for each type of numbers.
+// numberTexts adds the texts of the metrics that exist once for each numeric type.
 func numberTexts(all map[string]text) {
 	for group, typ := range map[string]string{
 		"long": "a signed 32-bit integer", "ulong": "an unsigned 32-bit integer", "longlong": "a signed 64-bit integer",

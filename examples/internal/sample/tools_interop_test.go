@@ -190,7 +190,7 @@ type toolSession struct {
 	commands string // one a line; "N*" repeats one
 }
 
-// run runs the commands and returns what they print, but for times.
+// run runs the commands and returns their output without times.
 func (s toolSession) run(t *testing.T, h host) string {
 	t.Helper()
 	var b strings.Builder

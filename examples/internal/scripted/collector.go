@@ -72,7 +72,7 @@ type session struct {
 	fetches int // so far
 }
 
-// reply makes the reply to a request, nil if it has none.
+// reply returns the reply to a request, nil if the request has no reply.
 func (s *session) reply(kind pdu.Kind, body []byte) (pdu.PDU, error) {
 	switch kind {
 	case pdu.KindCreds, pdu.KindProfile: // values do not depend on profiles

@@ -132,7 +132,7 @@ func golden(out pcptest.Output) string {
 	return b.String()
 }
 
-// largeGolden is the length in bytes after which the next case goes to another golden file.
+// largeGolden is the length in bytes above which the next case starts another golden file.
 const largeGolden = 64 << 10
 
 // writeGolden replaces all golden files with what was printed.

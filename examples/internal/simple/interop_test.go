@@ -24,9 +24,9 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// transports are the ways to connect to an agent: the rest of its line in pmcd.conf, with PROGRAM
-// for the program, FREE for a free port and PATH for the path of a socket; the arguments of the
-// program; and the command by which dbpmda opens it.
+// transports are the ways to connect to an agent. line is the rest of its line in pmcd.conf, with
+// PROGRAM for the program, FREE for a free port and PATH for the path of a socket. args are the
+// arguments of the program. open is the command of dbpmda that opens it.
 var transports = []struct{ name, line, args, open string }{
 	{"pipe", "pipe binary PROGRAM", "", ""},
 	{"unix", "socket unix PATH PROGRAM -u PATH", "-u PATH", "open socket unix PATH"},

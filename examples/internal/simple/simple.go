@@ -1,6 +1,6 @@
-// Package simple is an agent that shows most of what agents can do: values that a client can set,
-// two instance domains of which one follows a file, help texts and labels. It serves what the agent
-// of this name that comes with PCP does.
+// Package simple is an agent that shows most features of agents: values that a client can set, two
+// instance domains, help texts and labels. One instance domain follows a file. The agent serves the
+// same metrics as PCP's agent of the same name.
 package simple
 
 import (

@@ -36,9 +36,9 @@ func New(t testing.TB) *Server {
 // Close has the port refuse clients.
 func (s *Server) Close() { s.listener.Close() }
 
-// Serve serves one client, for which it does the commands, in a list with commas: "step N [DELTA]"
-// and "back N" are N seconds after the start, "stop", "play", "drag", "set" and "zone" the other
-// messages. It returns what the client has sent.
+// Serve serves one client. commands is a comma-separated list: "step N [DELTA]" and "back N" step
+// to N seconds after the start, and "stop", "play", "drag", "set" and "zone" send the other
+// messages. It returns the messages of the client.
 func (s *Server) Serve(commands string) (log []string, err error) {
 	nc, err := s.listener.Accept()
 	if err != nil {
@@ -98,7 +98,7 @@ func receive(nc net.Conn) (m timecontrol.Message, err error) {
 	return m, err
 }
 
-// message is the message of a command, without a position if it has none of its own.
+// message returns the message of a command. Its position is zero if the command has no position.
 func message(command string, set timecontrol.Message) (m timecontrol.Message) {
 	var name string
 	var seconds, delta int

@@ -20,7 +20,7 @@ const testSuite = "/var/lib/pcp/testsuite"
 // shortArchive is how many bytes the files of an archive have that is compared if not all are.
 const shortArchive = 6 << 10
 
-// Crash is the reason of a difference for which the real tool is not run.
+// Crash is the reason for a difference that keeps the real tool from being run.
 const Crash = "PCP's tool crashes"
 
 // Archives compares what the real tool and ours print of the archives of PCP's test suite: of short

@@ -16,8 +16,8 @@ var (
 	all  = flag.Bool("all", false, "run all command lines, and not only a part of them")
 )
 
-// oneIn is which part of the lines is run without -all, but for tables whose lines depend on those
-// before them.
+// Without -all, one in oneIn lines of a table is run. Tables whose lines depend on the lines before
+// them are run whole.
 const oneIn = 10
 
 // sampled are the lines that are run.

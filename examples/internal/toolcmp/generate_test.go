@@ -45,8 +45,8 @@ var replayedTools = []replayed{
 // derivedFile defines metrics that any archive may lack operands of.
 const derivedFile = "testdata/derived/good"
 
-// otherwiseRead are archives, most of them damaged, of which the C library reads something else.
-// They are left out. See also the test of package pmapi.
+// otherwiseRead are archives, most of them damaged, that the C library reads differently. The test
+// leaves them out. See also the test of package pmapi.
 var otherwiseRead = []string{
 	"procpid-encode2", "960624.08.17", "babylon", "bozo.client", "logsummary-bug", // wrong types in blocks, or none
 	"binning", "pcp-mpstat3", "badti", // wrong entries of the index
@@ -359,7 +359,7 @@ func (g *generator) pmstat() []string {
 	return append(args, g.zone()...)
 }
 
-// step is an interval with which an archive has some dozens of samples.
+// step returns an interval that gives an archive some dozens of samples.
 func (g *generator) step() time.Duration {
 	return max(time.Millisecond, g.a.end.Sub(g.a.start)/time.Duration(10+g.IntN(60)))
 }
@@ -382,7 +382,7 @@ func (g *generator) pmiostat() []string {
 	return append(args, g.zone()...)
 }
 
-// lostInstances are archives of which PCP's pcp loses the instances of a metric.
+// lostInstances are archives that make PCP's pcp lose the instances of a metric.
 var lostInstances = []string{"20150105.17.57-00", "20190628.04.03", "540117-short", "all-irix-6.5.25", "naslog", "oview-short"}
 
 // pcp is a command line of pcp, of a summary.

@@ -55,8 +55,8 @@ func writeFiles(t *testing.T, files map[string]string) {
 	}
 }
 
-// localAgents makes a directory of agents: the installed ones, of which sample has help texts here,
-// and simple and trivial, which PCP has as source only.
+// localAgents makes a directory of agents: the installed ones, sample with help texts, and simple
+// and trivial, which PCP ships only as source.
 func localAgents(t *testing.T, dir string) string {
 	t.Helper()
 	installed, agents := pcptest.Conf("PCP_PMDAS_DIR"), filepath.Join(dir, "agents")
@@ -94,8 +94,7 @@ func localAgents(t *testing.T, dir string) string {
 	return agents
 }
 
-// localNames makes a name space of agents that there are in local contexts, and of some that there
-// are not.
+// localNames makes a name space with agents that local contexts have and agents that they lack.
 func localNames(t *testing.T, dir string) string {
 	t.Helper()
 	shipped, dso, all := filepath.Join(dir, "shipped"), filepath.Join(dir, "dso"), filepath.Join(dir, "names")

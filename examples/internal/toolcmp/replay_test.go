@@ -81,8 +81,8 @@ func excuse(tool string, want, got result) string {
 // row is the beginning of a row of pmval: the time in an archive.
 var row = regexp.MustCompile(`^(\w+ \w+ [ \d]\d )?\d\d:\d\d:\d\d\.\d+`)
 
-// comparableRows are the lines of two outputs without the rows of pmval for times of which one has
-// no values.
+// comparableRows returns the lines of two outputs. It omits pmval's rows for a time if one of the
+// outputs has no values for it.
 func comparableRows(want, got result) (w, g []string) {
 	missing := map[string]bool{}
 	for _, text := range []string{want.stdout, got.stdout} {

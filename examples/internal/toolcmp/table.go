@@ -85,7 +85,7 @@ func isSetting(word string) bool {
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// applyDirective applies a directive, the text of which follows "%".
+// applyDirective applies a directive. s is its text after "%".
 func (l *Line) applyDirective(s string, vars map[string]string) error {
 	name, rest, _ := strings.Cut(s, " ")
 	rest = strings.TrimSpace(rest)
@@ -167,8 +167,8 @@ func splitWords(s string, vars map[string]string) (words []string, err error) {
 	return words, nil
 }
 
-// cutVariable returns the name with which s begins, in braces or not, and the length of that with
-// the braces.
+// cutVariable returns the name at the start of s, with or without braces, and the length of the
+// name and the braces in bytes.
 func cutVariable(s string) (name string, n int) {
 	if name, _, ok := strings.Cut(s, "}"); ok && s[0] == '{' {
 		return name[1:], len(name) + 1

@@ -25,8 +25,8 @@ var writers = []struct {
 }
 
 // TestInteropWritten compares what PCP's tools and ours print of archives that packages logimport
-// and logger write, with which PCP's pmlogcheck finds no fault. Usually it is one tool for each
-// archive beside pmdumplog.
+// and logger write. PCP's pmlogcheck must find no fault in them. Usually each archive is given to
+// pmdumplog and one other tool.
 func TestInteropWritten(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "pmdumplog", "pmval", "pmrep", "pmlogextract", "pmlogsummary")
 	for i, w := range writers {
@@ -124,8 +124,9 @@ func compareWritten(t *testing.T, line []string) {
 // HIGHRES_EVENT were missed.
 var extractMasks = regexp.MustCompile(`PID for pmlogger: \d+|\d+ (\(and \d+ missed\) )?event records?|==> \d+ missed`)
 
-// compareExtracts compares what PCP's pmlogextract and ours make of an archive, but for label sets,
-// of several of which PCP's keeps an arbitrary one, and the index, which depends on them.
+// compareExtracts compares the archives that PCP's pmlogextract and ours write, except for label
+// sets and the index. PCP's tool keeps an arbitrary label set of several for an identifier, and the
+// index depends on the label sets.
 func compareExtracts(t *testing.T, base string) {
 	t.Helper()
 	var dumps [2]string

@@ -6,10 +6,12 @@
 //	clients -p PORT [-n CLIENTS] [-r FETCHES] [-s SECONDS] [-m DOMAIN.CLUSTER.ITEM] [-P PID]
 //
 // The clients have the addresses 127.0.0.2, 127.0.0.3 and so on, 20,000 each, and their fetches are
-// spread over time. -r is the number of fetches of a client per second. It prints the delay of
-// replies after the time at which the fetches were due. With -P it also prints the server's CPU
-// time per fetch and its memory per client. Both processes need a file descriptor for each client:
-// see ulimit -n. With a lower limit, fewer clients that fetch more often are the same load.
+// spread over time. -r is the number of fetches of a client per second. The program prints the
+// delay of replies after their fetches were due. With -P it also prints the server's CPU time per
+// fetch and its memory per client.
+//
+// Both processes need a file descriptor for each client: see ulimit -n. With a lower limit, fewer
+// clients that fetch more often are the same load.
 package main
 
 import (
