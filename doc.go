@@ -16,8 +16,6 @@
 //	pmapi/export/openmetrics  a page of metrics for Prometheus, as an http.Handler
 //	pmapi/export/remotewrite  metrics sent by Prometheus remote write
 //	pmapi/export/otlp         metrics sent to OpenTelemetry by OTLP over HTTP
-//	pmapi/export/send         the queue and the retries of exporters
-//	pmapi/export/backfill     archives sent record by record, with resumption
 //
 // # Agents
 //

@@ -13,7 +13,6 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
 	"github.com/pcp-go/pcp/pmapi/export/otlp"
 )
 
@@ -26,14 +25,14 @@ func sendOTLP(t *testing.T, endpoint string) {
 				Encoder: otlp.Encoder{Resource: []otlp.Attribute{{Key: "service.name", Value: job}}}}
 		}
 		past, now := exporter(h.archived(t), "archived"), exporter(h.live(t), "live")
-		if err := past.Backfill(t.Context(), backfill.Options{}); err != nil {
+		if err := past.Backfill(t.Context(), export.BackfillOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		now.Samples = liveSamples
 		if err := now.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range []otlp.Stats{past.Stats(), now.Stats()} {
+		for _, s := range []export.Stats{past.Stats(), now.Stats()} {
 			if s.Sent != s.Read || s.Failed.Points+s.Dropped.Points > 0 || s.Rejected > 0 {
 				t.Errorf("%s: %+v", h.name, s)
 			}

@@ -11,8 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// DefaultRefresh is the default of Reader.Refresh.
-const DefaultRefresh = 5 * time.Minute
+const defaultRefresh = 5 * time.Minute
 
 // A Reader reads metrics from one context. Only one goroutine at a time may use it. Other
 // goroutines may use the context, but its profile limits what the Reader reads.
@@ -27,7 +26,8 @@ type Reader struct {
 	Keep func(name string, desc pdu.Desc) bool
 
 	// Refresh is how long names and metadata are used if the source reports no change. Agents may
-	// add names without a report. 0 means DefaultRefresh; a negative duration means no limit.
+	// add names without a report. 0 means 5 minutes; a negative duration means no
+	// limit.
 	Refresh time.Duration
 
 	meta   *metadata // nil before the first Read, and after a change
@@ -128,7 +128,7 @@ func (r *Reader) read(ctx context.Context) error {
 
 func (r *Reader) refresh() time.Duration {
 	if r.Refresh == 0 {
-		return DefaultRefresh
+		return defaultRefresh
 	}
 	return r.Refresh
 }

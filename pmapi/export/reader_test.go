@@ -161,7 +161,7 @@ func TestRefresh(t *testing.T) {
 		read(t, r)
 		d.SetInstances(pdu.Instance{ID: 0, Name: "sdx"}, pdu.Instance{ID: 1, Name: "sdb"})
 		want(t, shown(read(t, r)), "disk.dev.read[sda]{} 1\ndisk.dev.read[sdb]{} 2\n")
-		time.Sleep(export.DefaultRefresh)
+		time.Sleep(5 * time.Minute)
 		want(t, shown(read(t, r)), "disk.dev.read[sdx]{} 1\ndisk.dev.read[sdb]{} 2\n")
 	})
 }

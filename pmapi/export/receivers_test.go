@@ -13,7 +13,6 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
@@ -127,14 +126,14 @@ func writeRemotely(t *testing.T, endpoint string) {
 		}
 		past := exporter(h.archived(t), "archived")
 		past.Samples = 0
-		if err := past.Backfill(t.Context(), backfill.Options{}); err != nil {
+		if err := past.Backfill(t.Context(), export.BackfillOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		now := exporter(h.live(t), "live")
 		if err := now.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range []remotewrite.Stats{past.Stats(), now.Stats()} {
+		for _, s := range []export.Stats{past.Stats(), now.Stats()} {
 			if s.Sent != s.Read || s.Failed.Points+s.Dropped.Points > 0 {
 				t.Errorf("%s: %+v", h.name, s)
 			}

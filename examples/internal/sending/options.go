@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pcp-go/pcp/pmapi/export/send"
+	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -33,7 +33,8 @@ type Options struct {
 
 	verbose                        bool
 	user, passwordFile, bearerFile string
-	tls                            send.TLS
+	caFile, certFile, keyFile      string
+	insecure                       bool
 	state                          string
 	skipRefused                    bool
 }
@@ -62,10 +63,10 @@ func NewCommand(name string, o *Options, own ...tool.Option) *tool.Command {
 		tool.Option{Long: "password-file", Arg: "FILE", Help: "read the password from the first line of a file", Set: text(&o.passwordFile)},
 		tool.Option{Long: "bearer-file", Arg: "FILE", Help: "log in with the token in the first line of a file", Set: text(&o.bearerFile)},
 		tool.Option{Long: "header", Arg: "NAME: VALUE", Help: "add a header to requests", Set: o.addHeader},
-		tool.Option{Long: "cacert", Arg: "FILE", Help: "trust receivers that these authorities certify [default the system's]", Set: text(&o.tls.CAFile)},
-		tool.Option{Long: "cert", Arg: "FILE", Help: "show receivers this certificate", Set: text(&o.tls.CertFile)},
-		tool.Option{Long: "key", Arg: "FILE", Help: "the key of --cert", Set: text(&o.tls.KeyFile)},
-		tool.Option{Long: "insecure", Help: "trust any receiver", Set: tool.Flag(&o.tls.Insecure)})
+		tool.Option{Long: "cacert", Arg: "FILE", Help: "trust receivers that these authorities certify [default the system's]", Set: text(&o.caFile)},
+		tool.Option{Long: "cert", Arg: "FILE", Help: "show receivers this certificate", Set: text(&o.certFile)},
+		tool.Option{Long: "key", Arg: "FILE", Help: "the key of --cert", Set: text(&o.keyFile)},
+		tool.Option{Long: "insecure", Help: "trust any receiver", Set: tool.Flag(&o.insecure)})
 	c.AddOptions("Archive options",
 		tool.Option{Long: "state", Arg: "FILE", Help: "note in a file what has been sent, and go on after that", Set: text(&o.state)},
 		tool.Option{Long: "skip-refused", Help: "leave out what the receiver refuses [default stop there]", Set: tool.Flag(&o.skipRefused)})
@@ -83,10 +84,15 @@ func (o *Options) Parse(c *tool.Command, args []string) (names []string, err err
 	if err := o.logIn(); err != nil {
 		return nil, c.Errorf("%v", err)
 	}
-	if o.tls != (send.TLS{}) {
-		if o.Client, err = o.tls.Client(); err != nil {
+	if o.caFile != "" || o.certFile != "" || o.keyFile != "" || o.insecure {
+		config, err := tlsconf.Files(o.caFile, o.certFile, o.keyFile)
+		if err != nil {
 			return nil, c.Errorf("%v", err)
 		}
+		config.InsecureSkipVerify = o.insecure
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.TLSClientConfig = config
+		o.Client = &http.Client{Transport: transport}
 	}
 	return names, nil
 }

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
-	"github.com/pcp-go/pcp/pmapi/export/send"
+	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -27,8 +26,8 @@ func Context() (ctx context.Context, stop context.CancelFunc) {
 // An Exporter sends the metrics of a context.
 type Exporter interface {
 	Run(ctx context.Context) error
-	Backfill(ctx context.Context, o backfill.Options) error
-	Stats() send.Stats
+	Backfill(ctx context.Context, o export.BackfillOptions) error
+	Stats() export.Stats
 }
 
 var errNoValues = errors.New("no values were read")
@@ -91,7 +90,7 @@ func (o *Options) run(ctx context.Context, c *tool.Command, e Exporter) error {
 // backfill sends what archives have.
 func (o *Options) backfill(ctx context.Context, c *tool.Command, e Exporter) error {
 	p := &progress{w: os.Stderr, name: c.Name, begin: c.Begin, end: c.End, zone: c.Location}
-	b := backfill.Options{State: o.state, KeepGoing: o.skipRefused, Progress: p.report}
+	b := export.BackfillOptions{State: o.state, KeepGoing: o.skipRefused, Progress: p.report}
 	if c.StartGiven {
 		b.From = c.Begin
 	}
@@ -128,7 +127,7 @@ type progress struct {
 }
 
 // report takes what has been sent, and tells it if it is time to.
-func (p *progress) report(upto time.Time, s send.Stats) {
+func (p *progress) report(upto time.Time, s export.Stats) {
 	p.upto, p.samples = upto, s.Sent.Points
 	if now := time.Now(); now.Sub(p.told) >= progressEvery {
 		p.told = now

@@ -1,34 +1,26 @@
 package otlp
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
-	"github.com/pcp-go/pcp/pmapi/export/send"
+	"github.com/pcp-go/pcp/pmapi/export/internal/send"
 )
-
-// backfillQueue is how many bytes of messages wait when an archive is read: not more than keeps the
-// receiver busy.
-const backfillQueue = 8 << 20
 
 // Backfill sends the archives of the Reader's context instead of live values. Each record is a
 // message with its own time. A series ends at a mark, at a record that has its metric but not the
 // series, and at the end of the archive. Counters have new start times after that. Directory,
 // Interval and Samples are not used. Backfill can be called once, and not together with Run.
-func (e *Exporter) Backfill(ctx context.Context, o backfill.Options) error {
+func (e *Exporter) Backfill(ctx context.Context, o export.BackfillOptions) error {
 	if e.Disabled {
 		return nil
 	}
 	e.init()
-	s := &e.sender
-	s.Directory, s.MaxQueue = "", min(cmp.Or(e.MaxQueue, DefaultMaxQueue), backfillQueue)
-	return backfill.Run(ctx, e.Reader, &recorder{e: e}, s, append([]string{s.Protocol, fmt.Sprint(e.Encoder.Resource)}, e.Reader.Names...), o)
+	return e.sender.Backfill(ctx, e.Reader, &recorder{e: e}, fmt.Sprint(e.Encoder.Resource), o)
 }
 
-// A recorder is an Exporter as a backfill.Encoder, with the messages that wait.
+// A recorder is an Exporter as a send.Encoder, with the messages that wait.
 type recorder struct {
 	e       *Exporter
 	waiting []send.Message
@@ -40,7 +32,7 @@ func (r *recorder) Add(s *export.Snapshot) {
 }
 
 func (r *recorder) End() {
-	r.e.page = r.e.Encoder.AppendEnd(r.e.page[:0])
+	r.e.page = r.e.Encoder.appendFinal(r.e.page[:0])
 	r.keep()
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
 	"github.com/pcp-go/pcp/pmapi/export/internal/sendtest"
 	"github.com/pcp-go/pcp/pmapi/export/otlp"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -59,7 +58,7 @@ func recorded(t *testing.T) string {
 // mark. Wherever the receiver refuses, the next run goes on there, with the same start times.
 func TestBackfill(t *testing.T) {
 	path := recorded(t)
-	send := func(r *receiver, o backfill.Options) (otlp.Stats, error) {
+	send := func(r *receiver, o export.BackfillOptions) (export.Stats, error) {
 		c, err := pmapi.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +88,7 @@ func TestBackfill(t *testing.T) {
 	}
 	want = append(want, series{metric: "c", kind: "sum", start: at(4), time: at(7) + 1, value: nil}, series{metric: "g", kind: "gauge", start: 0, time: at(7) + 1, value: nil})
 	whole := &receiver{}
-	if s, err := send(whole, backfill.Options{}); err != nil || s.Sent != s.Read || s.Sent.Points != uint64(len(want)) {
+	if s, err := send(whole, export.BackfillOptions{}); err != nil || s.Sent != s.Read || s.Sent.Points != uint64(len(want)) {
 		t.Errorf("%v, %+v", err, s)
 	}
 	compare := func(got []series) {
@@ -106,7 +105,7 @@ func TestBackfill(t *testing.T) {
 			}
 			return sendtest.Reply(200, ""), nil
 		}}}
-		o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
+		o := export.BackfillOptions{State: filepath.Join(t.TempDir(), "state")}
 		if _, err := send(r, o); err == nil {
 			t.Error("a refusal is no error")
 		}
@@ -116,7 +115,7 @@ func TestBackfill(t *testing.T) {
 		}
 		compare(r.taken)
 	}
-	if err := (&otlp.Exporter{Reader: &export.Reader{Context: newContext(t)}}).Backfill(t.Context(), backfill.Options{}); !errors.Is(err, pdu.ErrNotArchive) {
+	if err := (&otlp.Exporter{Reader: &export.Reader{Context: newContext(t)}}).Backfill(t.Context(), export.BackfillOptions{}); !errors.Is(err, pdu.ErrNotArchive) {
 		t.Error("a live source:", err)
 	}
 }

@@ -59,12 +59,14 @@
 //
 // # Logins and certificates
 //
-// Exporter.Header adds headers to each request, such as Authorization. Exporter.Client holds the
-// TLS settings; see send.TLS. FromEnv reads both from the environment.
+// Exporter.Header adds headers to each request, such as Authorization. Exporter.Client has the
+// TLS settings. FromEnv reads both from the environment.
 //
 // # Send an archive
 //
 // Open the archive with pmapi.Open and call Exporter.Backfill in place of Run:
 //
-//	err := e.Backfill(ctx, backfill.Options{State: "web1.sent"})
+//	err := e.Backfill(ctx, export.BackfillOptions{State: "web1.sent"})
+//
+// Package export describes how to continue after an interruption.
 package otlp

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// ScopeName is the name of the instrumentation scope of all metrics.
-const ScopeName = "github.com/pcp-go/pcp"
+// scopeName is the name of the instrumentation scope of all metrics.
+const scopeName = "github.com/pcp-go/pcp"
 
 // An Attribute is an attribute of a resource.
 type Attribute struct{ Key, Value string }
@@ -70,9 +70,9 @@ func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 	return e.end()
 }
 
-// AppendEnd appends a message that ends all series a nanosecond after their last values, as after a
-// mark in an archive. Counters have new start times after that.
-func (e *Encoder) AppendEnd(b []byte) []byte {
+// appendFinal appends a message that ends all series a nanosecond after their last values, as after
+// a mark in an archive. Counters have new start times after that.
+func (e *Encoder) appendFinal(b []byte) []byte {
 	e.now++
 	e.begin(b)
 	for _, m := range e.order {
@@ -216,7 +216,7 @@ func (e *Encoder) describeResource(s *export.Snapshot) []byte {
 func (e *Encoder) describeScope() []byte {
 	w := builder{json: e.JSON}
 	w.open(scopeField)
-	w.text(scopeNameField, ScopeName)
+	w.text(scopeNameField, scopeName)
 	if v := build.Version(); v != "" {
 		w.text(scopeVersionField, v)
 	}

@@ -13,7 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/pmapi/export/send"
+	"github.com/pcp-go/pcp/internal/tlsconf"
+	"github.com/pcp-go/pcp/pmapi/export/internal/send"
 )
 
 // FromEnv returns an Exporter without a Reader, with the settings of the environment variables of
@@ -154,7 +155,7 @@ func timesFromEnv(e *Exporter) (err error) {
 	if err != nil {
 		return err
 	}
-	if whole > 0 && whole < cmp.Or(e.Timeout, DefaultTimeout) {
+	if whole > 0 && whole < cmp.Or(e.Timeout, send.DefaultTimeout) {
 		e.Timeout = whole
 	}
 	e.Interval, err = milliseconds(interval, os.Getenv(interval))
@@ -195,16 +196,20 @@ func resourceFromEnv(e *Exporter) (err error) {
 	return nil
 }
 
-func tlsFromEnv(e *Exporter) (err error) {
+func tlsFromEnv(e *Exporter) error {
 	ca, caName := variable("CERTIFICATE")
 	cert, certName := variable("CLIENT_CERTIFICATE")
 	key, keyName := variable("CLIENT_KEY")
 	if ca == "" && cert == "" && key == "" {
 		return nil
 	}
-	if e.Client, err = (send.TLS{CAFile: ca, CertFile: cert, KeyFile: key}).Client(); err != nil {
+	config, err := tlsconf.Files(ca, cert, key)
+	if err != nil {
 		names := slices.DeleteFunc([]string{caName, certName, keyName}, func(name string) bool { return name == "" })
 		return fmt.Errorf("%s: %w", strings.Join(names, ", "), err)
 	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = config
+	e.Client = &http.Client{Transport: transport}
 	return nil
 }

@@ -11,20 +11,13 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/send"
+	"github.com/pcp-go/pcp/pmapi/export/internal/send"
 )
 
-// Defaults of an Exporter.
 const (
-	DefaultEndpoint = "http://localhost:4318/v1/metrics"
-	DefaultInterval = time.Minute
-	DefaultTimeout  = send.DefaultTimeout
-	DefaultMaxQueue = send.DefaultMaxQueue
+	defaultEndpoint = "http://localhost:4318/v1/metrics"
+	defaultInterval = time.Minute
 )
-
-// MaxMessage is the largest length of a message, in bytes before compression. Longer ones are not
-// sent.
-const MaxMessage = send.MaxMessage
 
 // An Exporter reads metrics at regular times and posts them to a receiver. Messages that the
 // receiver cannot accept at the moment wait in memory or in a directory. They are sent later, in
@@ -33,28 +26,30 @@ type Exporter struct {
 	Reader  *export.Reader // required; see pmapi.Dialer.AutoReconnect
 	Encoder Encoder        // settings of messages; only Run and Backfill call its methods
 
-	// Endpoint is a URL; without a path it gets that of DefaultEndpoint. Empty means
-	// DefaultEndpoint.
+	// Endpoint is a URL; without a path it gets /v1/metrics. "" means
+	// http://localhost:4318/v1/metrics.
 	Endpoint string
 	Header   http.Header   // added to requests; those of OTLP have precedence
 	Gzip     bool          // compress messages
-	Interval time.Duration // between two reads; 0 means DefaultInterval
+	Interval time.Duration // between two reads; 0 means a minute
 
 	// Timeout limits a read, an attempt to send, and the time for the last attempts when Run ends.
-	// 0 means DefaultTimeout.
+	// 0 means 10 seconds.
 	Timeout time.Duration
 	// Samples limits the number of reads; Run ends after the last one. 0 means no limit.
 	Samples int
 	// MaxQueue limits the bytes of waiting messages. The oldest are dropped to make room, but one
-	// is always kept. 0 means DefaultMaxQueue.
+	// is always kept. 0 means 64 MiB.
 	MaxQueue int
 
-	// Directory keeps the waiting messages, also from one run to the next; see send.Sender. ""
-	// means memory.
+	// Directory keeps the waiting messages, also from one run to the next. It is created if
+	// necessary. Only one Exporter at a time can use it. Messages that cannot be written stay in
+	// memory. A crash of the program loses no message; a crash of the computer may lose the last
+	// ones. "" means memory.
 	Directory string
 
-	// Client sends requests; nil means one that follows redirects to the same host and port, with
-	// the proxies of the environment.
+	// Client sends requests; nil means one with the proxies of the environment. A client without
+	// CheckRedirect follows redirects with status 307 and 308 to the same host and port.
 	Client *http.Client
 
 	Log *slog.Logger // warnings; nil means none
@@ -68,7 +63,7 @@ type Exporter struct {
 }
 
 // Stats returns the counters at this time. Any goroutine may call it.
-func (e *Exporter) Stats() Stats {
+func (e *Exporter) Stats() export.Stats {
 	e.init()
 	return e.sender.Stats()
 }
@@ -76,7 +71,7 @@ func (e *Exporter) Stats() Stats {
 func (e *Exporter) init() {
 	e.once.Do(func() {
 		s := &e.sender
-		s.Protocol, s.Endpoint, s.Path, s.Header = "otlp", cmp.Or(e.Endpoint, DefaultEndpoint), "/v1/metrics", e.Header
+		s.Protocol, s.Endpoint, s.Path, s.Header = "otlp", cmp.Or(e.Endpoint, defaultEndpoint), "/v1/metrics", e.Header
 		s.Demanded = http.Header{"Content-Type": {typeJSON}} // also of messages that an older version left in Directory
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
 		s.Retry, s.Reply, s.Reason = retry, reply, reason
@@ -102,7 +97,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 		return nil
 	}
 	e.init()
-	return e.sender.Live(ctx, &send.Poll{Reader: e.Reader, Interval: cmp.Or(max(e.Interval, 0), DefaultInterval), Samples: e.Samples, Take: e.take})
+	return e.sender.Live(ctx, &send.Poll{Reader: e.Reader, Interval: cmp.Or(max(e.Interval, 0), defaultInterval), Samples: e.Samples, Take: e.take})
 }
 
 // take adds a message to the queue.
@@ -119,7 +114,7 @@ func (e *Exporter) message() (m send.Message, ok bool) {
 	switch {
 	case points == 0:
 		return m, false
-	case len(e.page) > MaxMessage:
+	case len(e.page) > send.MaxMessage:
 		e.sender.TooLong(points, len(e.page))
 		return m, false
 	case e.Gzip:

@@ -6,13 +6,8 @@ import (
 	"fmt"
 
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
-	"github.com/pcp-go/pcp/pmapi/export/send"
+	"github.com/pcp-go/pcp/pmapi/export/internal/send"
 )
-
-// backfillQueue is how many bytes of messages wait when an archive is read: not more than keeps the
-// receiver busy.
-const backfillQueue = 8 << 20
 
 // Backfill sends the archives of the Reader's context instead of live values. Each record has its
 // own time, and a message has many records. A series ends at a mark, at a record that has its
@@ -21,26 +16,24 @@ const backfillQueue = 8 << 20
 //
 // Prometheus accepts old samples only if storage.tsdb.out_of_order_time_window is long enough; see
 // the package comment.
-func (e *Exporter) Backfill(ctx context.Context, o backfill.Options) error {
+func (e *Exporter) Backfill(ctx context.Context, o export.BackfillOptions) error {
 	e.init()
-	s := &e.sender
-	s.Directory, s.MaxQueue = "", min(cmp.Or(e.MaxQueue, DefaultMaxQueue), backfillQueue)
-	return backfill.Run(ctx, e.Reader, recorder{e}, s, append([]string{s.Protocol, fmt.Sprint(e.Encoder.Labels)}, e.Reader.Names...), o)
+	return e.sender.Backfill(ctx, e.Reader, recorder{e}, fmt.Sprint(e.Encoder.Labels), o)
 }
 
-// A recorder is an Exporter as a backfill.Encoder.
+// A recorder is an Exporter as a send.Encoder.
 type recorder struct{ e *Exporter }
 
 func (r recorder) Add(s *export.Snapshot) {
-	late := r.e.Encoder.Late()
+	late := r.e.Encoder.late
 	r.e.Encoder.Add(s)
 	r.e.warn(s, late)
 }
 
 func (r recorder) End()     { r.e.Encoder.End() }
-func (r recorder) Discard() { r.e.Encoder.Discard() }
+func (r recorder) Discard() { r.e.Encoder.discard() }
 func (r recorder) Full() bool {
-	return r.e.Encoder.Waiting() >= cmp.Or(r.e.Encoder.MaxSamples, DefaultMaxSamples)
+	return r.e.Encoder.samples >= cmp.Or(r.e.Encoder.MaxSamples, defaultMaxSamples)
 }
 
 func (r recorder) Next() (send.Message, bool) { return r.e.next() }

@@ -20,7 +20,6 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
 	"github.com/pcp-go/pcp/pmapi/export/internal/sendtest"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
 )
@@ -76,7 +75,7 @@ func (r *recording) write(records int) {
 }
 
 // send runs a Backfill with small messages.
-func (r *recording) send(ctx context.Context, t *testing.T, to *receiver, o backfill.Options, change ...func(*remotewrite.Exporter)) (remotewrite.Stats, error) {
+func (r *recording) send(ctx context.Context, t *testing.T, to *receiver, o export.BackfillOptions, change ...func(*remotewrite.Exporter)) (export.Stats, error) {
 	t.Helper()
 	c, err := pmapi.Open(ctx, r.path)
 	if err != nil {
@@ -108,7 +107,7 @@ func TestBackfill(t *testing.T) {
 	r.write(40)
 	to := &receiver{}
 	var upto []time.Time
-	s, err := r.send(t.Context(), t, to, backfill.Options{Progress: func(at time.Time, _ remotewrite.Stats) { upto = append(upto, at) }})
+	s, err := r.send(t.Context(), t, to, export.BackfillOptions{Progress: func(at time.Time, _ export.Stats) { upto = append(upto, at) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +144,7 @@ func TestBackfillWindow(t *testing.T) {
 	r := record(t)
 	r.write(40)
 	to := &receiver{}
-	if _, err := r.send(t.Context(), t, to, backfill.Options{From: start.Add(5 * time.Minute), To: start.Add(9 * time.Minute)}); err != nil {
+	if _, err := r.send(t.Context(), t, to, export.BackfillOptions{From: start.Add(5 * time.Minute), To: start.Add(9 * time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := to.text(series("c_total", "")); got != "5 6 7 8 9 " {
@@ -162,14 +161,14 @@ func TestBackfillResume(t *testing.T) {
 	r := record(t)
 	r.write(40)
 	whole := &receiver{}
-	if _, err := r.send(t.Context(), t, whole, backfill.Options{}); err != nil {
+	if _, err := r.send(t.Context(), t, whole, export.BackfillOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for after := range len(whole.Requests) {
 		for _, how := range []string{"killed", "interrupted", "refused", "killed after it was taken"} {
 			synctest.Test(t, func(t *testing.T) {
 				to := &receiver{}
-				o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
+				o := export.BackfillOptions{State: filepath.Join(t.TempDir(), "state")}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				to.Answer = func(n int, req *http.Request) (*http.Response, error) {
@@ -219,7 +218,7 @@ func TestBackfillResume(t *testing.T) {
 func TestBackfillGrown(t *testing.T) {
 	r := record(t)
 	to := &receiver{}
-	o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
+	o := export.BackfillOptions{State: filepath.Join(t.TempDir(), "state")}
 	for _, records := range []int{7, 1, 14, 18} {
 		r.write(records)
 		if _, err := r.send(t.Context(), t, to, o); err != nil {
@@ -230,7 +229,7 @@ func TestBackfillGrown(t *testing.T) {
 		t.Error(got, to.again)
 	}
 	whole := &receiver{}
-	if _, err := r.send(t.Context(), t, whole, backfill.Options{}); err != nil {
+	if _, err := r.send(t.Context(), t, whole, export.BackfillOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for labels, values := range whole.series {
@@ -256,7 +255,7 @@ func TestBackfillState(t *testing.T) {
 	r := record(t)
 	r.write(3)
 	to := &receiver{}
-	o := backfill.Options{State: filepath.Join(t.TempDir(), "state")}
+	o := export.BackfillOptions{State: filepath.Join(t.TempDir(), "state")}
 	if _, err := r.send(t.Context(), t, to, o); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +290,7 @@ func TestBackfillKeepGoing(t *testing.T) {
 		}
 		return sendtest.Reply(204, ""), nil
 	}}}
-	s, err := r.send(t.Context(), t, to, backfill.Options{KeepGoing: true})
+	s, err := r.send(t.Context(), t, to, export.BackfillOptions{KeepGoing: true})
 	if err != nil || s.Failed.Messages != 1 || s.Sent.Messages+1 != s.Read.Messages {
 		t.Errorf("%v, %+v", err, s)
 	}
@@ -315,7 +314,7 @@ func TestBackfillLabels(t *testing.T) {
 		must(0, r.im.Write(start.Add(at)))
 	}
 	to := &receiver{}
-	if _, err := r.send(t.Context(), t, to, backfill.Options{}); err != nil {
+	if _, err := r.send(t.Context(), t, to, export.BackfillOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for labels, want := range map[string]string{
@@ -394,7 +393,7 @@ func BenchmarkBackfill(b *testing.B) {
 	for b.Loop() {
 		c := must(pmapi.Open(b.Context(), path))
 		e := &remotewrite.Exporter{Reader: &export.Reader{Context: c}, Client: &http.Client{Transport: blind{}}}
-		must(0, e.Backfill(b.Context(), backfill.Options{}))
+		must(0, e.Backfill(b.Context(), export.BackfillOptions{}))
 		samples += e.Stats().Sent.Points
 		c.Close()
 	}

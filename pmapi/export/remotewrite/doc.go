@@ -38,14 +38,15 @@
 // # Logins and certificates
 //
 // Exporter.Header adds headers to each request, such as Authorization. A user and a password in the
-// Endpoint are sent as HTTP basic authentication. Exporter.Client holds the TLS settings; see
-// send.TLS.
+// Endpoint are sent as HTTP basic authentication. Exporter.Client has the TLS settings.
 //
 // # Send an archive
 //
 // Open the archive with pmapi.Open and call Exporter.Backfill in place of Run:
 //
-//	err := e.Backfill(ctx, backfill.Options{State: "web1.sent"})
+//	err := e.Backfill(ctx, export.BackfillOptions{State: "web1.sent"})
+//
+// Package export describes how to continue after an interruption.
 //
 // Prometheus rejects old samples, unless its configuration has a window as long as the archive is
 // old:

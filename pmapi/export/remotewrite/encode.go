@@ -15,8 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
-// DefaultMaxSamples is the default of Encoder.MaxSamples.
-const DefaultMaxSamples = 2000
+const defaultMaxSamples = 2000
 
 // maxBytes is the length of a message, before compression, at which another one is begun.
 const maxBytes = 1 << 20
@@ -45,7 +44,7 @@ type Encoder struct {
 	MaxSeries int      // as in openmetrics.Encoder
 
 	// MaxSamples limits the samples of a message. Only a single series can exceed it. 0 means
-	// DefaultMaxSamples.
+	// 2000.
 	MaxSamples int
 
 	pages      openmetrics.Encoder
@@ -56,9 +55,9 @@ type Encoder struct {
 	described  []*family          // of the snapshot
 	order      []int              // of their indices, by name: messages do not depend on the order of the name space, which grows with an archive
 	round      uint64
-	floor      int64 // the last time of the series of families that are there no more
-	last       int64 // the last time of all
-	late       uint64
+	floor      int64  // the last time of the series of families that are there no more
+	last       int64  // the last time of all
+	late       uint64 // samples left out because their time, in milliseconds, was not after that of the last one of their series
 
 	waiting  []*series // with samples that are in no message yet
 	samples  int       // how many they have
@@ -84,13 +83,6 @@ type series struct {
 	samples []sample // that are in no message yet
 }
 
-// Late returns the number of samples left out because their time, in milliseconds, was not after
-// that of the last sample of their series.
-func (e *Encoder) Late() uint64 { return e.late }
-
-// Waiting returns the number of samples that are not yet in a message.
-func (e *Encoder) Waiting() int { return e.samples }
-
 // Add adds the values of a snapshot. It does not keep the snapshot.
 func (e *Encoder) Add(s *export.Snapshot) {
 	e.round++
@@ -110,9 +102,6 @@ func (e *Encoder) Add(s *export.Snapshot) {
 	}
 	e.last = max(e.last, now)
 }
-
-// Collisions returns the collisions of the last snapshot; see openmetrics.Encoder.
-func (e *Encoder) Collisions() []string { return e.pages.Collisions }
 
 // describe takes the metrics of a new generation. Those that have the name of one before have its
 // series.
@@ -258,8 +247,8 @@ func (e *Encoder) End() {
 	}
 }
 
-// Discard drops the samples that are not yet in a message, as if they had been sent.
-func (e *Encoder) Discard() {
+// discard drops the samples that are not yet in a message, as if they had been sent.
+func (e *Encoder) discard() {
 	for _, s := range e.waiting {
 		s.samples = s.samples[:0]
 	}
@@ -276,7 +265,7 @@ func (e *Encoder) Append(b []byte) (_ []byte, samples int) {
 	begin := len(b)
 	b = append(b, e.metadata...)
 	e.metadata = e.metadata[:0]
-	most := cmp.Or(e.MaxSamples, DefaultMaxSamples)
+	most := cmp.Or(e.MaxSamples, defaultMaxSamples)
 	n := 0
 	for _, s := range e.waiting {
 		if samples > 0 && (samples+len(s.samples) > most || len(b)-begin > maxBytes) {

@@ -12,15 +12,12 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/send"
+	"github.com/pcp-go/pcp/pmapi/export/internal/send"
 )
 
-// Defaults of an Exporter.
 const (
-	DefaultEndpoint = "http://localhost:9090/api/v1/write"
-	DefaultInterval = 15 * time.Second
-	DefaultTimeout  = send.DefaultTimeout
-	DefaultMaxQueue = send.DefaultMaxQueue
+	defaultEndpoint = "http://localhost:9090/api/v1/write"
+	defaultInterval = 15 * time.Second
 )
 
 // An Exporter reads metrics at regular times and posts them to a receiver. Messages that the
@@ -30,27 +27,29 @@ type Exporter struct {
 	Reader  *export.Reader // required; see pmapi.Dialer.AutoReconnect
 	Encoder Encoder        // settings of messages; only Run and Backfill call its methods
 
-	// Endpoint is a URL; without a path it gets that of DefaultEndpoint. A user and a password in
-	// it are for HTTP basic authentication. Empty means DefaultEndpoint.
+	// Endpoint is a URL; without a path it gets /api/v1/write. A user and a password in it are for
+	// HTTP basic authentication. "" means http://localhost:9090/api/v1/write.
 	Endpoint string
 	Header   http.Header   // added to requests, such as Authorization or X-Scope-OrgID
-	Interval time.Duration // between two reads; 0 means DefaultInterval
+	Interval time.Duration // between two reads; 0 means 15 seconds
 
 	// Timeout limits a read, an attempt to send, and the time for the last attempts when Run ends.
-	// 0 means DefaultTimeout.
+	// 0 means 10 seconds.
 	Timeout time.Duration
 	// Samples limits the number of reads; Run ends after the last one. 0 means no limit.
 	Samples int
 	// MaxQueue limits the bytes of waiting messages. The oldest are dropped to make room, but one
-	// is always kept. 0 means DefaultMaxQueue.
+	// is always kept. 0 means 64 MiB.
 	MaxQueue int
 
-	// Directory keeps the waiting messages, also from one run to the next; see send.Sender. ""
-	// means memory.
+	// Directory keeps the waiting messages, also from one run to the next. It is created if
+	// necessary. Only one Exporter at a time can use it. Messages that cannot be written stay in
+	// memory. A crash of the program loses no message; a crash of the computer may lose the last
+	// ones. "" means memory.
 	Directory string
 
-	// Client sends requests; nil means one that follows redirects to the same host and port, with
-	// the proxies of the environment.
+	// Client sends requests; nil means one with the proxies of the environment. A client without
+	// CheckRedirect follows redirects with status 307 and 308 to the same host and port.
 	Client *http.Client
 
 	Log *slog.Logger // warnings; nil means none
@@ -64,11 +63,9 @@ type Exporter struct {
 	lateTold   bool
 }
 
-// Stats are the counters of an Exporter. Points are samples, including those that end series.
-type Stats = send.Stats
-
-// Stats returns the counters at this time. Any goroutine may call it.
-func (e *Exporter) Stats() Stats {
+// Stats returns the counters at this time. Points are samples, including those that end series. Any
+// goroutine may call it.
+func (e *Exporter) Stats() export.Stats {
 	e.init()
 	return e.sender.Stats()
 }
@@ -76,7 +73,7 @@ func (e *Exporter) Stats() Stats {
 func (e *Exporter) init() {
 	e.once.Do(func() {
 		s := &e.sender
-		s.Protocol, s.Endpoint, s.Path, s.Header = "remotewrite", cmp.Or(e.Endpoint, DefaultEndpoint), "/api/v1/write", e.Header
+		s.Protocol, s.Endpoint, s.Path, s.Header = "remotewrite", cmp.Or(e.Endpoint, defaultEndpoint), "/api/v1/write", e.Header
 		s.Demanded = http.Header{"Content-Type": {"application/x-protobuf"}, "X-Prometheus-Remote-Write-Version": {"0.1.0"}}
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
 		s.Retry = retry
@@ -103,12 +100,12 @@ func retry(status int, reason string) bool {
 // when Run ends, so a later Run continues them.
 func (e *Exporter) Run(ctx context.Context) error {
 	e.init()
-	return e.sender.Live(ctx, &send.Poll{Reader: e.Reader, Interval: cmp.Or(max(e.Interval, 0), DefaultInterval), Samples: e.Samples, Take: e.take, Away: e.away})
+	return e.sender.Live(ctx, &send.Poll{Reader: e.Reader, Interval: cmp.Or(max(e.Interval, 0), defaultInterval), Samples: e.Samples, Take: e.take, Away: e.away})
 }
 
 // take adds the messages of a snapshot to the queue.
 func (e *Exporter) take(snap *export.Snapshot) {
-	late := e.Encoder.Late()
+	late := e.Encoder.late
 	e.Encoder.Add(snap)
 	e.warn(snap, late)
 	e.put()
@@ -143,13 +140,13 @@ func (e *Exporter) warn(snap *export.Snapshot, late uint64) {
 	if e.Log == nil {
 		return
 	}
-	if names := e.Encoder.Collisions(); !slices.Equal(names, e.collisions) {
+	if names := e.Encoder.pages.Collisions; !slices.Equal(names, e.collisions) {
 		if e.collisions = slices.Clone(names); len(names) > 0 {
 			e.Log.Warn("metrics whose names are those of others: they have a number", "metrics", len(names), "first", names[0])
 		}
 	}
-	if n := e.Encoder.Late() - late; n > 0 && !e.lateTold {
+	if n := e.Encoder.late - late; n > 0 && !e.lateTold {
 		e.Log.Warn("values are left out, for their time is not after that of the last ones", "samples", n, "time", snap.Time)
 	}
-	e.lateTold = e.Encoder.Late() > late
+	e.lateTold = e.Encoder.late > late
 }

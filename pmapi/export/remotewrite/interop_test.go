@@ -15,7 +15,6 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
@@ -234,7 +233,7 @@ func TestInteropBackfill(t *testing.T) {
 	defer pc.Close()
 	e := &remotewrite.Exporter{Reader: &export.Reader{Context: pc}, Endpoint: endpoint, Log: logger(t), Timeout: time.Minute}
 	began := time.Now()
-	if err := e.Backfill(t.Context(), backfill.Options{}); err != nil {
+	if err := e.Backfill(t.Context(), export.BackfillOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s := e.Stats()
@@ -294,7 +293,7 @@ func TestInteropTooOld(t *testing.T) {
 		}
 		defer pc.Close()
 		e := &remotewrite.Exporter{Reader: &export.Reader{Context: pc}, Endpoint: endpoint}
-		if err := e.Backfill(t.Context(), backfill.Options{}); err == nil || !strings.Contains(err.Error(), "message refused") || e.Stats().Retries > 0 {
+		if err := e.Backfill(t.Context(), export.BackfillOptions{}); err == nil || !strings.Contains(err.Error(), "message refused") || e.Stats().Retries > 0 {
 			t.Errorf("%s: %v, %+v", window, err, e.Stats())
 		} else {
 			t.Log(err)

@@ -14,14 +14,13 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/send"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
 // An Exporter is one that is tested.
 type Exporter interface {
 	Run(context.Context) error
-	Stats() send.Stats
+	Stats() export.Stats
 }
 
 // Options are fields that all exporters have. Others than the first two may be zero.
@@ -72,7 +71,7 @@ func Run(t *testing.T, p *Protocol) {
 // A Course is one run of an exporter, and what has come of it.
 type Course struct {
 	*Receiver
-	send.Stats
+	export.Stats
 	Values []Value
 }
 
@@ -86,7 +85,7 @@ func (p *Protocol) ExportFor(t *testing.T, d time.Duration, o Options, answer fu
 	defer src.Close()
 	var n uint64
 	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "c", Sem: pdu.SemCounter, Value: func(time.Time, pdu.Instance) (uint64, error) { n++; return n, nil }})
-	o.Reader, o.Client = &export.Reader{Context: src.Context()}, &http.Client{Transport: transport, CheckRedirect: send.SameHost}
+	o.Reader, o.Client = &export.Reader{Context: src.Context()}, &http.Client{Transport: transport}
 	o.Interval = cmp.Or(o.Interval, time.Second)
 	o.MaxQueue *= p.Size
 	defer o.Reader.Context.Close()
@@ -100,7 +99,7 @@ func (p *Protocol) ExportFor(t *testing.T, d time.Duration, o Options, answer fu
 	if c.Read.Points+c.Found.Points != c.Sent.Points+c.Dropped.Points+c.Failed.Points+c.Queued.Points || c.Read.Points != n {
 		t.Errorf("the sums are not those of %d points: %+v", n, c.Stats)
 	}
-	if o.Directory == "" && c.Queued != (send.Count{}) {
+	if o.Directory == "" && c.Queued != (export.Count{}) {
 		t.Errorf("%+v", c.Stats)
 	}
 	for _, err := range r.Errs {
@@ -132,7 +131,7 @@ func refused(int, *http.Request) (*http.Response, error) {
 func (p *Protocol) TestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := p.ExportFor(t, 10*time.Second-1, Options{}, nil)
-		if c.Sent != (send.Count{Messages: 10, Points: 10}) {
+		if c.Sent != (export.Count{Messages: 10, Points: 10}) {
 			t.Errorf("%+v", c.Stats)
 		}
 		for i, at := range c.Requests {
@@ -289,7 +288,7 @@ func (p *Protocol) export(t *testing.T, samples int, answer func(n int, req *htt
 	defer src.Close()
 	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "c", Sem: pdu.SemCounter}).Set(1)
 	o := Options{Reader: &export.Reader{Context: src.Context()}, Interval: time.Second, Samples: samples,
-		Client: &http.Client{Transport: transport, CheckRedirect: send.SameHost}}
+		Client: &http.Client{Transport: transport}}
 	defer o.Reader.Context.Close()
 	e := p.New(o)
 	err := e.Run(t.Context())

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pcp-go/pcp/pmapi/export"
 )
 
 // A posts answers requests without a network, and keeps the bodies of those that it takes.
@@ -47,19 +49,19 @@ func newSender(t *testing.T, dir string, p *posts) *Sender {
 	t.Helper()
 	s := &Sender{Protocol: "test", Endpoint: "http://receiver/", Directory: dir, Client: &http.Client{Transport: p},
 		Retry: func(status int, _ string) bool { return status >= 500 }}
-	if err := s.Open(); err != nil {
+	if err := s.open(); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
 // finish sends what there is, or tries to, and looks whether the sums are right.
-func finish(t *testing.T, s *Sender) Stats {
+func finish(t *testing.T, s *Sender) export.Stats {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.Close()
-	if err := s.Run(ctx); err != nil {
+	s.close()
+	if err := s.run(ctx); err != nil {
 		t.Fatal(err)
 	}
 	st := s.Stats()
@@ -90,7 +92,7 @@ func TestRestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "queue")
 	s := newSender(t, dir, &posts{answer: refused})
 	put(s, 0, 5)
-	if st := finish(t, s); st.Queued != (Count{5, 10}) || st.Dropped != (Count{}) {
+	if st := finish(t, s); st.Queued != (export.Count{Messages: 5, Points: 10}) || st.Dropped != (export.Count{}) {
 		t.Errorf("first run: %+v", st)
 	}
 	p := &posts{answer: func(n int) (int, error) {
@@ -101,12 +103,12 @@ func TestRestart(t *testing.T) {
 	}}
 	s = newSender(t, dir, p)
 	put(s, 5, 7)
-	if st := finish(t, s); st.Found != (Count{5, 10}) || st.Sent != (Count{2, 1}) || st.Queued != (Count{5, 20}) {
+	if st := finish(t, s); st.Found != (export.Count{Messages: 5, Points: 10}) || st.Sent != (export.Count{Messages: 2, Points: 1}) || st.Queued != (export.Count{Messages: 5, Points: 20}) {
 		t.Errorf("second run: %+v", st)
 	}
 	p.answer = nil
 	s = newSender(t, dir, p)
-	if st := finish(t, s); st.Sent != (Count{5, 20}) {
+	if st := finish(t, s); st.Sent != (export.Count{Messages: 5, Points: 20}) {
 		t.Errorf("third run: %+v", st)
 	}
 	if got := strings.Join(p.taken, ","); got != "body 0,gzipbody 1,body 2,gzipbody 3,body 4,gzipbody 5,body 6" {
@@ -147,7 +149,7 @@ func TestDamaged(t *testing.T) {
 			p := &posts{}
 			s = newSender(t, dir, p)
 			st := finish(t, s)
-			if st.Found.Messages != 4 || st.Sent != (Count{3, 4}) || st.Dropped.Messages != 1 {
+			if st.Found.Messages != 4 || st.Sent != (export.Count{Messages: 3, Points: 4}) || st.Dropped.Messages != 1 {
 				t.Errorf("%+v", st)
 			}
 			if got := strings.Join(p.taken, ","); got != "body 0,gzipbody 1,gzipbody 3" {
@@ -164,7 +166,7 @@ func TestOtherProtocol(t *testing.T) {
 	put(s, 0, 3)
 	finish(t, s)
 	other := &Sender{Protocol: "other", Endpoint: "http://receiver/", Directory: dir}
-	if err := other.Open(); err == nil || !strings.Contains(err.Error(), `messages of "test"`) {
+	if err := other.open(); err == nil || !strings.Contains(err.Error(), `messages of "test"`) {
 		t.Error("error:", err)
 	}
 	if st := finish(t, newSender(t, dir, &posts{})); st.Sent.Messages != 3 {
@@ -177,7 +179,7 @@ func TestDirectoryBound(t *testing.T) {
 	dir := t.TempDir()
 	s := &Sender{Protocol: "test", Endpoint: "http://receiver/", Directory: dir, Client: &http.Client{Transport: &posts{answer: refused}},
 		Retry: func(int, string) bool { return true }, MaxQueue: 60}
-	if err := s.Open(); err != nil {
+	if err := s.open(); err != nil {
 		t.Fatal(err)
 	}
 	put(s, 0, 100)
@@ -189,7 +191,7 @@ func TestDirectoryBound(t *testing.T) {
 	}
 	p := &posts{}
 	s = &Sender{Protocol: "test", Endpoint: "http://receiver/", Directory: dir, Client: &http.Client{Transport: p}, MaxQueue: 1}
-	if err := s.Open(); err != nil {
+	if err := s.open(); err != nil {
 		t.Fatal(err)
 	}
 	if st := finish(t, s); st.Dropped.Messages != 7 || strings.Join(p.taken, ",") != "gzipbody 99" {
@@ -202,7 +204,7 @@ func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := newSender(t, dir, &posts{})
 	other := &Sender{Protocol: "test", Endpoint: "http://receiver/", Directory: dir}
-	if err := other.Open(); !errors.Is(err, errLocked) {
+	if err := other.open(); !errors.Is(err, errLocked) {
 		t.Error("second sender:", err)
 	}
 	finish(t, s)
@@ -224,27 +226,27 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// A Strict sender ends with the first refusal, keeps what waits, and tells the one that waits for
+// A strict sender ends with the first refusal, keeps what waits, and tells the one that waits for
 // room.
 func TestStrict(t *testing.T) {
 	p := &posts{answer: func(n int) (int, error) { return []int{200, 200, 400}[n-1], nil }}
 	var done []int
-	s := &Sender{Protocol: "test", Endpoint: "http://receiver/", Client: &http.Client{Transport: p}, MaxQueue: 1, Strict: true,
-		Retry: func(int, string) bool { return false }, Done: func(m Message) { done = append(done, m.Points) }}
-	if err := s.Open(); err != nil {
+	s := &Sender{Protocol: "test", Endpoint: "http://receiver/", Client: &http.Client{Transport: p}, MaxQueue: 1, strict: true,
+		Retry: func(int, string) bool { return false }, done: func(m Message) { done = append(done, m.Points) }}
+	if err := s.open(); err != nil {
 		t.Fatal(err)
 	}
 	put := make(chan error, 1)
 	go func() {
-		defer s.Close()
+		defer s.close()
 		for i := 0; ; i++ {
-			if err := s.PutWait(t.Context(), Message{Body: []byte("x"), Points: i}); err != nil {
+			if err := s.putWait(t.Context(), Message{Body: []byte("x"), Points: i}); err != nil {
 				put <- err
 				return
 			}
 		}
 	}()
-	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "Bad Request") {
+	if err := s.run(t.Context()); err == nil || !strings.Contains(err.Error(), "Bad Request") {
 		t.Error("error:", err)
 	}
 	if err := <-put; !errors.Is(err, errStopped) {

@@ -1,4 +1,4 @@
-package backfill_test
+package export_test
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/backfill"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
 )
 
@@ -26,12 +25,13 @@ func backfillOnce(ctx context.Context, archive, receiver, state string) (uint64,
 		Reader:   &export.Reader{Context: c, Names: []string{"sample.bin"}},
 		Endpoint: receiver,
 	}
-	err = e.Backfill(ctx, backfill.Options{State: state})
+	err = e.Backfill(ctx, export.BackfillOptions{State: state})
 	return e.Stats().Sent.Points, err
 }
 
-// The second run sends nothing, because the file of Options.State says that the receiver has all.
-func Example() {
+// The second run sends nothing, because the file of BackfillOptions.State says that the receiver has
+// all.
+func Example_backfill() {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
@@ -42,7 +42,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	for range 2 {
-		n, err := backfillOnce(context.Background(), "../../../archive/testdata/v3",
+		n, err := backfillOnce(context.Background(), "../../archive/testdata/v3",
 			receiver.URL, filepath.Join(dir, "v3.sent"))
 		if err != nil {
 			log.Fatal(err)

@@ -1,46 +1,7 @@
-// Package backfill sends archives to receivers of metrics: each record once, in order, with its
-// original time. It is the common part of remotewrite.Exporter.Backfill and otlp.Exporter.Backfill,
-// which programs call:
-//
-//	c, err := pmapi.Open(ctx, "/var/log/pcp/pmlogger/web1") // a directory of archives
-//	if err != nil {
-//		return err
-//	}
-//	defer c.Close()
-//	e := &remotewrite.Exporter{
-//		Reader:   &export.Reader{Context: c, Names: []string{"kernel", "disk"}},
-//		Endpoint: "http://localhost:9090/api/v1/write",
-//	}
-//	return e.Backfill(ctx, backfill.Options{State: "web1.sent"})
-//
-// # Continue after an interruption
-//
-// With Options.State, a file remembers how much the receiver has accepted. The next Backfill with
-// the same file continues after the last accepted record, also if the archive has grown. It must
-// have the same archive, receiver, metrics and From. Messages that were being sent when a program
-// was killed are sent again without change.
-//
-// # Send a part
-//
-// Options.From and Options.To limit the time, and Reader.Names the metrics. Derived metrics are not
-// in records and are left out. The log names those that Reader.Names ask for.
-//
-// # If the receiver refuses
-//
-// Backfill ends at the first message that the receiver refuses. With Options.KeepGoing it skips the
-// message and counts it as failed. A receiver that is away is retried until ctx ends.
-//
-// # Marks
-//
-// A mark in an archive means that recording was interrupted. All series end there and start again
-// with the next record that has them.
-//
-// # Another protocol
-//
-// A program that implements an Encoder for another protocol calls Run with a send.Sender.
-package backfill
+package send
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,31 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/send"
 )
 
-// Options select the part of an archive and say what to do about refusals and interruptions. The
-// zero value sends the whole archive.
-type Options struct {
-	// From and To limit the times of records, both inclusive. The zero time is the start or the end
-	// of the archive.
-	From, To time.Time
-
-	// State names a file that remembers how much the receiver has accepted. A later Backfill with
-	// the same file, archive, receiver, metrics and From continues after that. The archive may have
-	// grown and To may be later. "" means to start from the beginning.
-	State string
-
-	// KeepGoing skips messages that the receiver refuses and counts them as failed. Without it the
-	// first refusal is an error, and the file of State says that the message is not yet sent.
-	KeepGoing bool
-
-	// Progress, if not nil, is called when the receiver has accepted all records up to a time. It
-	// must return quickly.
-	Progress func(upto time.Time, s send.Stats)
-}
-
-// An Encoder makes messages from snapshots. Run calls its methods from one goroutine.
+// An Encoder makes messages from snapshots. Backfill calls its methods from one goroutine.
 type Encoder interface {
 	Add(*export.Snapshot) // adds the values of a record
 	End()                 // ends all series after the last added record
@@ -82,15 +21,15 @@ type Encoder interface {
 	Discard()             // forgets the waiting values, as if they had been sent
 
 	// Next returns the next message of the waiting values; ok is false if no values wait.
-	Next() (m send.Message, ok bool)
+	Next() (m Message, ok bool)
 }
 
 // A run is one Backfill.
 type run struct {
-	Options
+	export.BackfillOptions
 	reader *export.Reader
 	enc    Encoder
-	sender *send.Sender
+	sender *Sender
 	known  state     // as it was at the beginning
 	events int64     // how many records were added, and marks before them
 	upto   time.Time // of the last record that was added
@@ -108,33 +47,39 @@ type tag struct {
 	end    bool // the batch ends all series, with the archive
 }
 
-// Run sends the archives of r.Context with s, which must not be open yet. It starts at o.From or at
-// the start of the archives. The strings in key identify what the messages depend on besides the
-// archives, such as the Reader's names; a file of Options.State with another key is an error.
+// backfillQueue limits the bytes of waiting messages of an archive. More would not keep the
+// receiver busier.
+const backfillQueue = 8 << 20
+
+// Backfill sends the archives of r.Context. It replaces Open and Run, and uses no directory. It
+// starts at o.From or at the start of the archives. The string settings identifies what the
+// messages depend on besides the archives and the Reader's names. A file of o.State with other
+// settings is an error.
 //
-// Run returns nil when all has been sent. When ctx ends it tries once more to send what waits, and
-// returns the cause. Else it returns the first error of the archives, of the state or of the
-// receiver.
-func Run(ctx context.Context, r *export.Reader, enc Encoder, s *send.Sender, key []string, o Options) error {
+// Backfill returns nil when all has been sent. When ctx ends it tries once more to send the waiting
+// messages, and returns the cause. Otherwise it returns the first error of the archives, of the
+// state or of the receiver.
+func (s *Sender) Backfill(ctx context.Context, r *export.Reader, enc Encoder, settings string, o export.BackfillOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	b := &run{Options: o, reader: r, enc: enc, sender: s, cancel: cancel}
-	if err := b.begin(ctx, key); err != nil {
+	b := &run{BackfillOptions: o, reader: r, enc: enc, sender: s, cancel: cancel}
+	if err := b.begin(ctx, settings); err != nil {
 		return err
 	}
-	s.Strict, s.Done = !o.KeepGoing, b.done
-	if err := s.Open(); err != nil {
+	s.strict, s.done = !o.KeepGoing, b.done
+	s.Directory, s.MaxQueue = "", min(cmp.Or(s.MaxQueue, defaultMaxQueue), backfillQueue)
+	if err := s.open(); err != nil {
 		return err
 	}
 	var sending sync.WaitGroup
 	var refused error
 	sending.Go(func() {
-		if refused = s.Run(ctx); refused != nil {
+		if refused = s.run(ctx); refused != nil {
 			cancel(refused)
 		}
 	})
 	err := b.read(ctx)
-	s.Close()
+	s.close()
 	sending.Wait()
 	switch {
 	case refused != nil:
@@ -146,7 +91,7 @@ func Run(ctx context.Context, r *export.Reader, enc Encoder, s *send.Sender, key
 }
 
 // begin goes to the first record.
-func (b *run) begin(ctx context.Context, key []string) error {
+func (b *run) begin(ctx context.Context, settings string) error {
 	label, err := b.reader.Context.ArchiveLabel()
 	if err != nil {
 		return fmt.Errorf("backfill: %w", err)
@@ -155,7 +100,8 @@ func (b *run) begin(ctx context.Context, key []string) error {
 	if from.IsZero() {
 		from = label.Start
 	}
-	key = append([]string{label.Host, label.Start.UTC().Format(time.RFC3339Nano), from.UTC().Format(time.RFC3339Nano), b.sender.Endpoint}, key...)
+	key := append([]string{label.Host, label.Start.UTC().Format(time.RFC3339Nano), from.UTC().Format(time.RFC3339Nano),
+		b.sender.Endpoint, b.sender.Protocol, settings}, b.reader.Names...)
 	if b.known, err = readState(b.State, key); err != nil {
 		return fmt.Errorf("backfill: %w", err)
 	}
@@ -187,7 +133,7 @@ func (b *run) read(ctx context.Context) error {
 				return err
 			}
 		}
-		b.sender.WarnErrs(s)
+		b.sender.warnErrs(s)
 		b.enc.Add(s)
 		b.upto = s.Time
 		if err := b.event(ctx, false); err != nil {
@@ -239,7 +185,7 @@ func (b *run) put(ctx context.Context, but int, end bool) error {
 		next, more := b.enc.Next()
 		m.Tag = tag{b.events, b.upto, part, !more, end}
 		if part >= but {
-			if err := b.sender.PutWait(ctx, m); err != nil {
+			if err := b.sender.putWait(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -252,7 +198,7 @@ func (b *run) put(ctx context.Context, but int, end bool) error {
 }
 
 // done notes what the receiver has. It is called by the goroutine that sends.
-func (b *run) done(m send.Message) {
+func (b *run) done(m Message) {
 	t := m.Tag.(tag)
 	s := &b.state
 	switch {

@@ -26,14 +26,14 @@ type Poll struct {
 // reads until ctx ends, the source ends, or p.Samples reads are done. Sender.Timeout also limits a
 // read. The error is that of Open or Run.
 func (s *Sender) Live(ctx context.Context, p *Poll) error {
-	if err := s.Open(); err != nil {
+	if err := s.open(); err != nil {
 		return err
 	}
 	var sending sync.WaitGroup
 	var err error
-	sending.Go(func() { err = s.Run(ctx) })
+	sending.Go(func() { err = s.run(ctx) })
 	s.poll(ctx, p)
-	s.Close()
+	s.close()
 	sending.Wait()
 	return err
 }
@@ -47,7 +47,7 @@ func (s *Sender) poll(ctx context.Context, p *Poll) {
 			return
 		}
 		if err != nil {
-			s.queue.update(func(s *Stats) { s.ReadErrors++ })
+			s.queue.update(func(s *export.Stats) { s.ReadErrors++ })
 		}
 		if err != nil && !failing {
 			s.warn("cannot read metrics", "error", err)
@@ -76,14 +76,14 @@ func (s *Sender) readOnce(ctx context.Context, p *Poll) error {
 	if err != nil {
 		return err
 	}
-	s.WarnErrs(snap)
+	s.warnErrs(snap)
 	p.Take(snap)
 	return nil
 }
 
-// WarnErrs logs what is wrong with the metrics of a snapshot, if it is not what was wrong with
+// warnErrs logs what is wrong with the metrics of a snapshot, if it is not what was wrong with
 // those of the one before.
-func (s *Sender) WarnErrs(snap *export.Snapshot) {
+func (s *Sender) warnErrs(snap *export.Snapshot) {
 	if snap.Generation == s.generation {
 		return
 	}

@@ -1,4 +1,4 @@
-package backfill
+package send
 
 import (
 	"encoding/json"

@@ -18,15 +18,15 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/build"
+	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// Defaults of a Sender.
-const (
-	DefaultTimeout  = 10 * time.Second
-	DefaultMaxQueue = 64 << 20
-)
+// DefaultTimeout is the default of Sender.Timeout.
+const DefaultTimeout = 10 * time.Second
 
-// Pauses between attempts: the first one doubles up to the longest, and each is shortened at random
+const defaultMaxQueue = 64 << 20
+
+// Pauses between attempts: the first one doubles up to the longest, and each is Shortened at random
 // by up to a half. A receiver may ask for more, but not for more than maxRetryAfter.
 const (
 	firstPause    = time.Second
@@ -57,13 +57,13 @@ type Sender struct {
 	Header   http.Header // added to each request
 	Demanded http.Header // headers of the protocol; they have precedence over Header
 
-	// Client sends requests; nil means one with the redirects of SameHost and the proxies of the
-	// environment.
+	// Client sends requests; nil means one with the proxies of the environment. A client without
+	// CheckRedirect follows only the redirects that sameHost allows.
 	Client *http.Client
 	// Timeout limits an attempt, and the time for the last attempts when Run ends; 0 means
 	// DefaultTimeout.
 	Timeout time.Duration
-	// MaxQueue limits the bytes of waiting messages; 0 means DefaultMaxQueue. Put drops the oldest
+	// MaxQueue limits the bytes of waiting messages; 0 means defaultMaxQueue. Put drops the oldest
 	// messages to make room, but always keeps one.
 	MaxQueue int
 
@@ -86,20 +86,19 @@ type Sender struct {
 	// Reason, if not nil, returns the reason in another reply, for Retry and the log.
 	Reason func(header http.Header, body []byte) string
 
-	// Done, if not nil, is called by Run, in order, after each message that was accepted or
-	// refused.
-	Done func(Message)
-
-	// Strict makes Run return an error when the receiver refuses a message. Done is not called for
-	// that message.
-	Strict bool
-
 	Log *slog.Logger // warnings; nil means none
 
 	once    sync.Once
 	queue   queue
 	url     string
 	timeout time.Duration
+
+	// done, if not nil, is called by run, in order, after each message that was accepted or
+	// refused.
+	done func(Message)
+	// strict makes run return an error when the receiver refuses a message. done is not called for
+	// that message.
+	strict bool
 
 	generation uint64 // of the last snapshot
 	warned     string // what was wrong with its metrics
@@ -109,16 +108,16 @@ func (s *Sender) init() {
 	s.once.Do(func() {
 		s.queue.limit = s.MaxQueue
 		if s.MaxQueue == 0 {
-			s.queue.limit = DefaultMaxQueue
+			s.queue.limit = defaultMaxQueue
 		}
 		s.queue.wake, s.queue.room, s.queue.bounded = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 		s.queue.warn = func(text string, err error) { s.warn(text, "error", err) }
 	})
 }
 
-// Open checks the endpoint and the headers, and opens the directory. Run must follow; it closes the
+// open checks the endpoint and the headers, and opens the directory. Run must follow; it closes the
 // directory.
-func (s *Sender) Open() error {
+func (s *Sender) open() error {
 	s.init()
 	u, err := url.Parse(s.Endpoint)
 	if err != nil {
@@ -139,7 +138,12 @@ func (s *Sender) Open() error {
 		s.timeout = DefaultTimeout
 	}
 	if s.Client == nil {
-		s.Client = &http.Client{CheckRedirect: SameHost}
+		s.Client = &http.Client{}
+	}
+	if s.Client.CheckRedirect == nil {
+		client := *s.Client
+		client.CheckRedirect = sameHost
+		s.Client = &client
 	}
 	if s.Header = s.Header.Clone(); s.Header == nil {
 		s.Header = http.Header{}
@@ -167,7 +171,7 @@ func (s *Sender) openDirectory() error {
 	defer q.mu.Unlock()
 	q.dir = d
 	for _, e := range waiting {
-		q.stats.Found.add(e.Points)
+		add(&q.stats.Found, e.Points)
 		q.list = append(q.list, e)
 		q.bytes += e.size
 	}
@@ -197,10 +201,10 @@ func notInNames(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// SameHost is a CheckRedirect for http.Client. It follows redirects that keep the method and the
+// sameHost is a CheckRedirect for http.Client. It follows redirects that keep the method and the
 // body, up to three, if they lead to the same host and port and do not leave TLS, so that
 // credentials go only to the endpoint. Others are the response.
-func SameHost(req *http.Request, via []*http.Request) error {
+func sameHost(req *http.Request, via []*http.Request) error {
 	from := via[0]
 	if len(via) > maxRedirects || req.Method != from.Method || req.URL.Host != from.URL.Host || from.URL.Scheme == "https" && req.URL.Scheme != "https" {
 		return http.ErrUseLastResponse
@@ -209,7 +213,7 @@ func SameHost(req *http.Request, via []*http.Request) error {
 }
 
 // Stats returns the counters at this time.
-func (s *Sender) Stats() Stats {
+func (s *Sender) Stats() export.Stats {
 	s.init()
 	return s.queue.snapshot()
 }
@@ -217,28 +221,28 @@ func (s *Sender) Stats() Stats {
 // Put adds a message to the queue. If the queue is full, the oldest messages are dropped.
 func (s *Sender) Put(m Message) { s.queue.put(m) }
 
-// PutWait waits until the queue has room for a message and adds it. The error is that of ctx, or
+// putWait waits until the queue has room for a message and adds it. The error is that of ctx, or
 // says that Run has ended.
-func (s *Sender) PutWait(ctx context.Context, m Message) error { return s.queue.putWait(ctx, m) }
+func (s *Sender) putWait(ctx context.Context, m Message) error { return s.queue.putWait(ctx, m) }
 
 // TooLong counts and logs a message that the caller does not send because of its length.
 func (s *Sender) TooLong(points, bytes int) {
 	s.warn("message is too long to be sent", "bytes", bytes)
-	s.queue.update(func(st *Stats) {
-		st.Read.add(points)
-		st.Failed.add(points)
+	s.queue.update(func(st *export.Stats) {
+		add(&st.Read, points)
+		add(&st.Failed, points)
 	})
 }
 
-// Close tells Run that no more messages follow. Each Run needs one, also when its context has
+// close tells Run that no more messages follow. Each Run needs one, also when its context has
 // ended.
-func (s *Sender) Close() { s.queue.close() }
+func (s *Sender) close() { s.queue.close() }
 
-// Run sends the messages of the queue, and returns after Close when all have been sent. When ctx
+// run sends the messages of the queue, and returns after Close when all have been sent. When ctx
 // ends, Run tries each remaining message once, and those added before Close too, for Timeout in
 // all. It returns an error for a refused message with Strict. It also returns one if the receiver
 // is away for two minutes after Close, or while PutWait is used.
-func (s *Sender) Run(ctx context.Context) error {
+func (s *Sender) run(ctx context.Context) error {
 	q := &s.queue
 	defer func() {
 		q.stop()
@@ -319,7 +323,7 @@ func (s *Sender) deliver(ctx context.Context, m Message) (ok bool, err error) {
 		case err != nil:
 			return false, nil
 		}
-		s.queue.update(func(s *Stats) { s.Retries++ })
+		s.queue.update(func(s *export.Stats) { s.Retries++ })
 	}
 }
 
@@ -330,20 +334,20 @@ func (s *Sender) finish(m Message, r result) error {
 	} else if r.rejected > 0 || r.message != "" {
 		s.warn("message taken in part", "points", m.Points, "rejected", r.rejected, "message", r.message)
 	}
-	if r.err != nil && s.Strict {
+	if r.err != nil && s.strict {
 		s.queue.giveUp(m)
 		return fmt.Errorf("%s: message refused: %w", s.Protocol, r.err)
 	}
-	s.queue.done(m, func(s *Stats) {
+	s.queue.done(m, func(s *export.Stats) {
 		if r.err != nil {
-			s.Failed.add(m.Points)
+			add(&s.Failed, m.Points)
 			return
 		}
-		s.Sent.add(m.Points)
+		add(&s.Sent, m.Points)
 		s.Rejected += min(uint64(r.rejected), uint64(m.Points))
 	})
-	if s.Done != nil {
-		s.Done(m)
+	if s.done != nil {
+		s.done(m)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/pcp-go/pcp/pmapi/export"
 )
 
 // A Message is the body of a request.
@@ -14,7 +16,7 @@ type Message struct {
 	Type     string // the header Content-Type; "" for that of Sender.Demanded or Sender.Header
 	Points   int    // the number of data points
 
-	Tag any // for Sender.Done; it is not kept in a directory
+	Tag any // for Sender.done; it is not kept in a directory
 
 	file uint64 // the number of its file, which has the body while it waits; 0 for none
 	size int    // what it counts for in the queue
@@ -32,7 +34,8 @@ type queue struct {
 	limit   int
 	list    []Message
 	bytes   int
-	stats   Stats
+	stats   export.Stats
+	sending export.Count  // the message that next returned
 	wake    chan struct{} // has a token when there may be something in the list, or it is closed
 	room    chan struct{} // has a token when there may be room, or sending has stopped
 	closed  bool
@@ -48,7 +51,7 @@ func (q *queue) put(m Message) {
 	e := q.keep(m)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stats.Read.add(m.Points)
+	add(&q.stats.Read, m.Points)
 	q.list = append(q.list, e)
 	q.bytes += e.size
 	q.makeRoom()
@@ -79,7 +82,7 @@ func (q *queue) makeRoom() {
 }
 
 func (q *queue) drop(e Message) {
-	q.stats.Dropped.add(e.Points)
+	add(&q.stats.Dropped, e.Points)
 	q.forget(e)
 }
 
@@ -147,17 +150,17 @@ func (q *queue) next() (m Message, ok, ended bool) {
 			}
 			e.Body, e.Encoding, e.Type = m.Body, m.Encoding, m.Type
 		}
-		q.stats.sending.add(e.Points)
+		add(&q.sending, e.Points)
 		return e, true, false
 	}
 	return Message{}, false, q.closed
 }
 
 // done counts what became of the message that next has returned.
-func (q *queue) done(m Message, update func(*Stats)) {
+func (q *queue) done(m Message, update func(*export.Stats)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stats.sending = Count{}
+	q.sending = export.Count{}
 	update(&q.stats)
 	q.forget(m)
 }
@@ -166,9 +169,9 @@ func (q *queue) done(m Message, update func(*Stats)) {
 func (q *queue) giveUp(m Message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stats.sending = Count{}
+	q.sending = export.Count{}
 	if m.file == 0 {
-		q.stats.Dropped.add(m.Points)
+		add(&q.stats.Dropped, m.Points)
 		return
 	}
 	m.Body = nil
@@ -178,7 +181,7 @@ func (q *queue) giveUp(m Message) {
 }
 
 // update changes counters of what is no message.
-func (q *queue) update(change func(*Stats)) {
+func (q *queue) update(change func(*export.Stats)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	change(&q.stats)
@@ -251,7 +254,7 @@ func (q *queue) abandon() {
 	q.bytes = 0
 	for _, e := range q.list {
 		if e.file == 0 {
-			q.stats.Dropped.add(e.Points)
+			add(&q.stats.Dropped, e.Points)
 			continue
 		}
 		kept = append(kept, e)
@@ -266,14 +269,19 @@ func (q *queue) isClosed() bool {
 	return q.closed
 }
 
-func (q *queue) snapshot() Stats {
+// add counts a message.
+func add(c *export.Count, points int) {
+	c.Messages++
+	c.Points += uint64(points)
+}
+
+func (q *queue) snapshot() export.Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.stats
-	s.Queued = s.sending
-	s.sending = Count{}
+	s.Queued = q.sending
 	for _, e := range q.list {
-		s.Queued.add(e.Points)
+		add(&s.Queued, e.Points)
 	}
 	return s
 }
