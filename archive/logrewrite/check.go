@@ -7,9 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Check checks all rules together, and adds what follows from them: with an instance domain its
-// metrics change, with a metric its help texts, and so on. It comes after the last Add. The error
-// is an *Error.
+// Check checks all rules together, and adds the changes that follow from them: metrics follow their
+// instance domain, help texts their metric. Call it after the last Add. The error is an *Error.
 func (p *Plan) Check() error {
 	for _, check := range [...]func() error{
 		p.checkMetrics, p.checkInDomTexts, p.checkMetricTexts, p.checkInDomLabels, p.checkMetricLabels,
@@ -22,7 +21,7 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// checkMetrics has metrics follow their instance domains.
+// checkMetrics makes metrics follow their instance domains.
 func (p *Plan) checkMetrics() error {
 	for _, m := range p.metricOrder {
 		d := p.byInDom[m.InDom]
@@ -47,7 +46,7 @@ func (p *Plan) checkMetrics() error {
 	return nil
 }
 
-// checkInDomTexts has help texts follow their instance domains.
+// checkInDomTexts makes help texts follow their instance domains.
 func (p *Plan) checkInDomTexts() error {
 	for _, d := range slices.Backward(p.indoms) {
 		if !d.moved {
@@ -67,7 +66,7 @@ func (p *Plan) checkInDomTexts() error {
 	return nil
 }
 
-// checkMetricTexts has help texts follow their metrics.
+// checkMetricTexts makes help texts follow their metrics.
 func (p *Plan) checkMetricTexts() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if !m.pmid {
@@ -87,7 +86,7 @@ func (p *Plan) checkMetricTexts() error {
 	return nil
 }
 
-// checkInDomLabels has labels follow their instance domains.
+// checkInDomLabels makes labels follow their instance domains.
 func (p *Plan) checkInDomLabels() error {
 	for _, d := range slices.Backward(p.indoms) {
 		if !d.moved {
@@ -109,7 +108,7 @@ func (p *Plan) checkInDomLabels() error {
 	return nil
 }
 
-// labeled are the instances that label sets are of.
+// labeled returns the instances that have a label set in l.
 func labeled(l *archive.Labels) (all []pdu.InstID) {
 	if l == nil {
 		return nil
@@ -126,8 +125,8 @@ func labeled(l *archive.Labels) (all []pdu.InstID) {
 	return all
 }
 
-// checkMetricLabels has labels follow their metrics, and those of a domain the first metric that
-// leaves it.
+// checkMetricLabels makes labels follow their metrics. The labels of a domain follow the first
+// metric that leaves it.
 func (p *Plan) checkMetricLabels() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if !m.pmid {
@@ -153,7 +152,7 @@ func (p *Plan) checkMetricLabels() error {
 	return nil
 }
 
-// checkInstances checks that the instances of a domain remain different.
+// checkInstances checks that no two instances of a domain get the same name or identifier.
 func (p *Plan) checkInstances() error {
 	for _, d := range slices.Backward(p.indoms) {
 		if !d.changesInsts() {
@@ -177,16 +176,16 @@ func (p *Plan) checkInstances() error {
 	return nil
 }
 
-// checkOutputs finds the instances whose values remain, and the instances that get them. Both go by
-// the names and identifiers before all rules.
+// checkOutputs finds the instances whose values are kept, and the instances that get them. Rules
+// name both as they were before the rewrite.
 func (p *Plan) checkOutputs() error {
 	for _, m := range slices.Backward(p.metrics) {
-		if !m.indom || m.output.Pick != PickInstance && m.output.Pick != PickFirst {
+		if !m.indom || m.output.pick != pickInstance && m.output.pick != pickFirst {
 			continue
 		}
-		inst := &m.output.Instance
-		if m.output.Pick == PickFirst {
-			inst = &Instance{By: ByID}
+		inst := &m.output.instance
+		if m.output.pick == pickFirst {
+			inst = &instancePattern{by: byID}
 		} else if old := p.meta.InDom(m.old.InDom); old != nil {
 			p.resolve(inst, p.instancesOf(m.old.InDom, false), "old", m.old.InDom)
 		}
@@ -197,8 +196,8 @@ func (p *Plan) checkOutputs() error {
 	return nil
 }
 
-// instancesOf returns the instances of a domain: that of the archive, or with renumbered also those
-// of the domains that rules renumber to it.
+// instancesOf returns the instances of a domain in the archive. With renumbered it adds those of
+// domains that rules renumber to it.
 func (p *Plan) instancesOf(id pdu.InDom, renumbered bool) (all []instSpec) {
 	if renumbered {
 		for _, s := range p.indoms {
@@ -218,27 +217,26 @@ func (p *Plan) instancesOf(id pdu.InDom, renumbered bool) (all []instSpec) {
 	return all
 }
 
-// resolve finds an instance in a domain, and returns its identifier after the rules.
-func (p *Plan) resolve(inst *Instance, of []instSpec, which string, d pdu.InDom) pdu.InstID {
+// resolve finds an instance in a domain and returns its new identifier.
+func (p *Plan) resolve(inst *instancePattern, of []instSpec, which string, d pdu.InDom) pdu.InstID {
 	for _, i := range of {
 		if i.deleted && which == "new" {
 			continue
 		}
-		if inst.By == ByName && sameInstance(inst.Name, i.old.Name) || inst.By == ByID && inst.ID == i.old.ID {
-			inst.By, inst.ID = ByID, i.old.ID
+		if inst.by == byName && sameInstance(inst.name, i.old.Name) || inst.by == byID && inst.id == i.old.ID {
+			inst.by, inst.id = byID, i.old.ID
 			return i.new.ID
 		}
 	}
-	if inst.By == ByName {
-		p.warn("Instance \"%s\" from OUTPUT clause not found in %s indom %v", inst.Name, which, d)
+	if inst.by == byName {
+		p.warn("Instance \"%s\" from OUTPUT clause not found in %s indom %v", inst.name, which, d)
 	} else {
-		p.warn("Instance %d from OUTPUT clause not found in %s indom %v", inst.ID, which, d)
+		p.warn("Instance %d from OUTPUT clause not found in %s indom %v", inst.id, which, d)
 	}
-	return inst.ID
+	return inst.id
 }
 
-// checkInDoms checks that the instance domains which metrics, texts and labels move to will be
-// there.
+// checkInDoms checks that metrics, texts and labels move only to instance domains of the output.
 func (p *Plan) checkInDoms() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if m.indom && m.new.InDom != pdu.NoInDom && !p.written(m.new.InDom) {
@@ -258,7 +256,7 @@ func (p *Plan) checkInDoms() error {
 	return nil
 }
 
-// written reports whether an instance domain is one of the archive, or what one becomes.
+// written reports whether the input or the output has the instance domain.
 func (p *Plan) written(id pdu.InDom) bool {
 	return p.meta.InDom(id) != nil || slices.ContainsFunc(p.indoms, func(s *indomSpec) bool { return s.moved && s.new == id })
 }

@@ -1,7 +1,6 @@
 package logrewrite
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -23,23 +22,23 @@ func (p *parser) globalClause(t token) {
 		p.lex.host = true
 		t := p.want("Expecting hostname in hostname clause", kHost, kString)
 		p.lex.host = false
-		p.do(SetHost{t.text})
+		p.do(setHost{t.text})
 	case "tz", "timezone":
 		p.arrow("timezone")
-		p.do(SetTimeZone{p.want("Expecting timezone string in timezone clause", kString).text})
+		p.do(setTimeZone{p.want("Expecting timezone string in timezone clause", kString).text})
 	case "zoneinfo":
 		p.arrow("zoneinfo")
-		p.do(SetZoneInfo{p.want("Expecting zoneinfo string in zoneinfo clause", kString).text})
+		p.do(setZoneInfo{p.want("Expecting zoneinfo string in zoneinfo clause", kString).text})
 	case "features":
 		p.arrow("features")
 		if p.word("bits") {
-			p.do(SetFeatures{p.bits()})
+			p.do(setFeatures{p.bits()})
 			return
 		}
-		p.do(SetFeatures{uint32(number(p.want("Expecting features value in features clause", kNumber).text))})
+		p.do(setFeatures{uint32(number(p.want("Expecting features value in features clause", kNumber).text))})
 	case "time":
 		p.arrow("time")
-		p.do(Shift{p.delta()})
+		p.do(shift{p.delta()})
 	default:
 		p.syntax()
 	}
@@ -123,36 +122,36 @@ func (p *parser) indomClause(t token) {
 	switch t.text {
 	case "iname":
 		if p.name("redact") {
-			p.do(RedactInstances{})
+			p.do(redactInstances{})
 			return
 		}
 		if p.name("replace") {
 			find, with := p.replacement("iname")
-			p.do(ReplaceInstances{find, with})
+			p.do(replaceInstances{find, with})
 			return
 		}
 		old := p.want("Expecting old external instance name string in iname clause", kString).text
 		p.arrow("iname")
 		if p.word("delete") {
-			p.do(RenameInstance{Old: old, Delete: true})
+			p.do(renameInstance{old: old, delete: true})
 			return
 		}
-		p.do(RenameInstance{Old: old, New: p.want("Expecting new external instance name string or DELETE in iname clause", kString).text})
+		p.do(renameInstance{old: old, new: p.want("Expecting new external instance name string or DELETE in iname clause", kString).text})
 	case "inst":
 		old := p.inst("Expecting old internal instance identifier in inst clause")
 		p.arrow("inst")
 		if p.word("delete") {
-			p.do(RenumberInstance{Old: old, Delete: true})
+			p.do(renumberInstance{old: old, delete: true})
 			return
 		}
-		p.do(RenumberInstance{Old: old, New: p.inst("Expecting new internal instance identifier or DELETE in inst clause")})
+		p.do(renumberInstance{old: old, new: p.inst("Expecting new internal instance identifier or DELETE in inst clause")})
 	case "indom":
 		p.arrow("indom")
 		duplicate, wrong := p.word("duplicate"), "Expecting <domain>.<serial> or <domain>.* in indom clause"
 		if duplicate {
 			wrong = "syntax error"
 		}
-		p.do(MoveInDom{To: p.indomID(wrong), Duplicate: duplicate})
+		p.do(moveInDom{to: p.indomID(wrong), duplicate: duplicate})
 	default:
 		p.syntax()
 	}
@@ -163,13 +162,13 @@ func (p *parser) inst(text string) pdu.InstID { return pdu.InstID(number(p.want(
 // metricClause parses a clause of a metric's rule after its first word.
 func (p *parser) metricClause(t token) {
 	if t.is("delete") {
-		p.do(Delete{})
+		p.do(deletion{})
 		return
 	}
 	if t.is("type") && p.word("if") {
 		from := p.typeName("Expecting XXX (from PM_TYPE_XXX) after if in type clause")
 		p.want("syntax error", kArrow)
-		p.do(SetType{If: &from, To: p.typeName("Expecting XXX (from PM_TYPE_XXX) in type clause")})
+		p.do(setType{ifType: &from, to: p.typeName("Expecting XXX (from PM_TYPE_XXX) in type clause")})
 		return
 	}
 	switch t.text {
@@ -180,12 +179,12 @@ func (p *parser) metricClause(t token) {
 	case "pmid":
 		p.do(p.newPMID("Expecting <domain>.<cluster>.<item> or <domain>.<cluster>.* or <domain>.*.* in pmid clause"))
 	case "name":
-		p.do(SetName{Name: p.metricName().text})
-		if last := len(p.rule.Do) - 1; p.name("dupok") {
-			p.rule.Do[last] = SetName{p.rule.Do[last].(SetName).Name, true}
+		p.do(setName{name: p.metricName().text})
+		if last := len(p.rule.changes) - 1; p.name("dupok") {
+			p.rule.changes[last] = setName{p.rule.changes[last].(setName).name, true}
 		}
 	case "type":
-		p.do(SetType{To: p.typeName("Expecting XXX (from PM_TYPE_XXX) in type clause")})
+		p.do(setType{to: p.typeName("Expecting XXX (from PM_TYPE_XXX) in type clause")})
 	case "sem":
 		t := p.peek()
 		sem, ok := semNames[strings.ToUpper(t.text)]
@@ -193,14 +192,14 @@ func (p *parser) metricClause(t token) {
 			p.fail("Expecting XXX (from PM_SEM_XXX) in sem clause")
 		}
 		p.take()
-		p.do(SetSem{sem})
+		p.do(setSem{sem})
 	case "units", "extraunits":
 		p.do(p.units(t.text == "extraunits"))
 	case "value":
 		p.lex.patterns = true
 		p.name("replace")
 		find, with := p.replacement("metric value")
-		p.do(ReplaceValues{find, with})
+		p.do(replaceValues{find, with})
 	case "indom":
 		p.do(p.metricInDom())
 	default:
@@ -219,8 +218,8 @@ func (p *parser) metricName() token {
 	return p.want("Expecting metric name in iname clause", kName)
 }
 
-func (p *parser) newPMID(text string) Change {
-	return SetPMID{p.pmidPattern(p.want(text, kPMID, kPMIDStar))}
+func (p *parser) newPMID(text string) change {
+	return setPMID{p.pmidPattern(p.want(text, kPMID, kPMIDStar))}
 }
 
 var semNames = map[string]pdu.Sem{"COUNTER": pdu.SemCounter, "INSTANT": pdu.SemInstant, "DISCRETE": pdu.SemDiscrete}
@@ -281,7 +280,7 @@ func (p *parser) extraUnit() pdu.Units {
 }
 
 // units parses the six numbers of units, and what EXTRAUNITS has beside them.
-func (p *parser) units(extra bool) Change {
+func (p *parser) units(extra bool) change {
 	var dim [3]int
 	for i := range dim {
 		wrong := "Expecting 3 numeric values for dim* fields of units"
@@ -315,7 +314,7 @@ func (p *parser) units(extra bool) Change {
 	if extra {
 		u |= p.extraUnit()
 	}
-	return SetUnits{u, p.word("rescale")}
+	return setUnits{u, p.word("rescale")}
 }
 
 // packUnits makes units of numbers, of which those that are too large lose bits, as in C.
@@ -339,12 +338,12 @@ func (p *parser) scale(names []string, wrong string) int {
 }
 
 // metricInDom parses the new instance domain of a metric.
-func (p *parser) metricInDom() Change {
-	c := MoveInDom{}
+func (p *parser) metricInDom() change {
+	c := moveInDom{}
 	if p.word("null") {
-		c.None = true
+		c.none = true
 	} else {
-		c.To = p.indomID("Expecting <domain>.<serial> or NULL in indom clause")
+		c.to = p.indomID("Expecting <domain>.<serial> or NULL in indom clause")
 	}
 	if !p.word("output") {
 		return c
@@ -353,21 +352,21 @@ func (p *parser) metricInDom() Change {
 	t := p.want(wrong, kName)
 	switch strings.ToUpper(t.text) {
 	case "FIRST":
-		c.Output.Pick = PickFirst
+		c.output.pick = pickFirst
 	case "LAST":
-		c.Output.Pick = PickLast
+		c.output.pick = pickLast
 	case "MIN":
-		c.Output.Pick = PickMin
+		c.output.pick = pickMin
 	case "MAX":
-		c.Output.Pick = PickMax
+		c.output.pick = pickMax
 	case "SUM":
-		c.Output.Pick = PickSum
+		c.output.pick = pickSum
 	case "AVG":
-		c.Output.Pick = PickAvg
+		c.output.pick = pickAvg
 	case "INST":
-		c.Output = Output{PickInstance, Instance{By: ByID, ID: p.inst("syntax error")}}
+		c.output = outputChoice{pickInstance, instancePattern{by: byID, id: p.inst("syntax error")}}
 	case "INAME":
-		c.Output = Output{PickInstance, Instance{By: ByName, Name: p.want("syntax error", kString).text}}
+		c.output = outputChoice{pickInstance, instancePattern{by: byName, name: p.want("syntax error", kString).text}}
 	default:
 		p.fail(wrong)
 	}
@@ -376,9 +375,9 @@ func (p *parser) metricInDom() Change {
 
 // textClause parses a clause of a text's rule after its first word.
 func (p *parser) textClause(t token) {
-	of := p.rule.Of.(Text)
+	of := p.rule.target.(textTarget)
 	if t.is("delete") {
-		p.do(Delete{})
+		p.do(deletion{})
 		return
 	}
 	const wrong = "syntax error"
@@ -389,13 +388,13 @@ func (p *parser) textClause(t token) {
 		if t.text == "" {
 			p.syntax()
 		}
-		p.do(SetText{t.text})
-	case t.is("metric") && of.Metric != nil:
+		p.do(setText{t.text})
+	case t.is("metric") && of.metric != nil:
 		p.want(wrong, kArrow)
 		p.do(p.newPMID(wrong))
-	case t.is("indom") && of.InDom != nil:
+	case t.is("indom") && of.indom != nil:
 		p.want(wrong, kArrow)
-		p.do(MoveInDom{To: p.indomID(wrong)})
+		p.do(moveInDom{to: p.indomID(wrong)})
 	default:
 		p.syntax()
 	}
@@ -404,14 +403,14 @@ func (p *parser) textClause(t token) {
 // labelClause parses a clause of a label's rule after its first word.
 func (p *parser) labelClause(t token) {
 	const wrong = "syntax error"
-	class := p.rule.Of.(Label).Class
+	class := p.rule.target.(labelTarget).class
 	switch t.text {
 	case "delete":
-		p.do(Delete{})
+		p.do(deletion{})
 		return
 	case "new":
 		name := p.labelText()
-		p.do(NewLabel{name, p.labelValue()})
+		p.do(addLabel{name, p.labelValue()})
 		return
 	}
 	for _, c := range [...]struct {
@@ -432,23 +431,23 @@ func (p *parser) labelClause(t token) {
 }
 
 // labelMove parses what comes after the arrow of a label's clause.
-func (p *parser) labelMove(word string) Change {
+func (p *parser) labelMove(word string) change {
 	const wrong = "syntax error"
 	switch word {
 	case "domain":
-		return SetPMID{PMIDPattern{number(p.want(wrong, kNumber).text), Any, Any}}
+		return setPMID{pmidPattern{number(p.want(wrong, kNumber).text), anyNumber, anyNumber}}
 	case "cluster":
-		return SetPMID{p.pmidPattern(p.want(wrong, kFloat, kInDomStar))}
+		return setPMID{p.pmidPattern(p.want(wrong, kFloat, kInDomStar))}
 	case "item":
 		return p.newPMID(wrong)
 	case "indom", "instances":
-		return MoveInDom{To: p.indomID(wrong)}
+		return moveInDom{to: p.indomID(wrong)}
 	case "instance":
-		return MoveInstance{p.inst(wrong)}
+		return moveInstance{p.inst(wrong)}
 	case "label":
-		return RenameLabel{p.labelText()}
+		return renameLabel{p.labelText()}
 	}
-	return SetLabelValue{p.labelValue()}
+	return setLabelValue{p.labelValue()}
 }
 
 func (p *parser) labelText() string {
@@ -463,19 +462,4 @@ func (p *parser) labelValue() string {
 		p.syntax()
 	}
 	return p.take().raw
-}
-
-// String is the identifier as it stands in rules.
-func (p PMIDPattern) String() string {
-	return fmt.Sprintf("%d.%s.%s", p.Domain, star(p.Cluster), star(p.Item))
-}
-
-// String is the identifier as it stands in rules.
-func (p InDomPattern) String() string { return fmt.Sprintf("%d.%s", p.Domain, star(p.Serial)) }
-
-func star(n int) string {
-	if n == Any {
-		return "*"
-	}
-	return itoa(n)
 }

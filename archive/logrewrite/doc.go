@@ -10,9 +10,8 @@
 //	o := logrewrite.Options{Warn: func(w logrewrite.Warning) { log.Print(w) }}
 //	err = o.Rewrite(ctx, "web1/20261123", "web1/20261123.new", rules)
 //
-// Rules can also be written in Go, as values of [Rule]. A [Plan] applies rules to one archive, and
-// its Summary lists all changes before a file is written. Plan.Write writes another archive,
-// Plan.WriteInPlace replaces the archive.
+// A [Plan] applies rules to one archive in steps. Its Summary lists all changes before a file is
+// written. Plan.Write writes another archive, and Plan.WriteInPlace replaces the archive.
 //
 // # The language of rules
 //

@@ -2,31 +2,31 @@ package logrewrite
 
 import "fmt"
 
-// An Error is what is wrong with rules. Its text is that of pmlogrewrite.
+// An Error is a fault in a rule. Its text is that of pmlogrewrite.
 type Error struct {
-	File     string // where the rules are from
-	Line     int    // in it
-	Text     string // what is wrong
-	Semantic bool   // it is about all rules together; File is the last one, Line means nothing
+	File     string // the name given to Parse
+	Line     int    // of the rule in File; without meaning for errors of Check
+	Text     string // the message without file and line
+	semantic bool   // from Check: it concerns all rules together
 }
 
-// Error is two lines without a newline at the end.
+// Error returns two lines without a final newline.
 func (e *Error) Error() string {
-	if e.Semantic {
+	if e.semantic {
 		return fmt.Sprintf("Semantic error in configuration file (%s)\n%s", e.File, e.Text)
 	}
 	return fmt.Sprintf("Specification error in configuration file (%s)\n[line %d] %s", e.File, e.Line, e.Text)
 }
 
-// A Warning is about a rule that has no effect, or is odd.
+// A Warning says that a rule has no effect or looks wrong.
 type Warning struct {
 	File   string
 	Line   int
 	Text   string
-	Always bool // pmlogrewrite prints it without -w, too
+	Always bool // pmlogrewrite prints it even without -w
 }
 
-// String is two lines without a newline at the end, as pmlogrewrite prints them.
+// String returns two lines without a final newline, as pmlogrewrite prints them.
 func (w Warning) String() string {
 	return fmt.Sprintf("Warning [%s, line %d]\n%s", w.File, w.Line, w.Text)
 }

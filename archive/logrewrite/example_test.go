@@ -35,7 +35,7 @@ func record(base string) error {
 	return w.Close()
 }
 
-// Rules can be written in Go, or parsed.
+// Rewrite copies an archive with the changes that rules ask for.
 func Example() {
 	dir, err := os.MkdirTemp("", "logrewrite")
 	if err != nil {
@@ -47,15 +47,13 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	parsed, err := logrewrite.Parse("rules", strings.NewReader("global { hostname -> web2 }"))
+	rules, err := logrewrite.Parse("rules", strings.NewReader(`
+		global { hostname -> web2 }
+		metric disk.all.read { name -> disk.all.reads type -> U64 }`))
 	if err != nil {
 		log.Fatal(err)
 	}
-	written := logrewrite.Rules{Rules: []logrewrite.Rule{{
-		Of: logrewrite.Metric{Name: "disk.all.read"},
-		Do: []logrewrite.Change{logrewrite.SetName{Name: "disk.all.reads"}, logrewrite.SetType{To: pdu.TypeU64}},
-	}}}
-	if err := (logrewrite.Options{}).Rewrite(context.Background(), in, out, parsed, written); err != nil {
+	if err := (logrewrite.Options{}).Rewrite(context.Background(), in, out, rules); err != nil {
 		log.Fatal(err)
 	}
 
@@ -73,7 +71,7 @@ func Example() {
 	// disk.all.reads U64
 }
 
-// A Plan says what rules change before anything is written.
+// Summary lists the changes before any file is written.
 func ExamplePlan_Summary() {
 	dir, err := os.MkdirTemp("", "logrewrite")
 	if err != nil {

@@ -16,17 +16,19 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// WriteInPlace writes the archive, changed, in the place of the one that was read. Its files get
-// the permissions of the old ones and, where the system allows that, the owners. Compressed files
-// become files that are not. After an error there is the old archive, unless the error is that
-// files of it could not be removed, a *fs.PathError.
+// WriteInPlace replaces the archive by the changed one. The new files get the permissions of the
+// old ones and, where the system allows it, their owners. Compressed files become uncompressed.
+// After an error the old archive is unchanged, except if old files could not be removed, a
+// *fs.PathError. A set of several archives is errors.ErrUnsupported.
 //
-// Nothing is lost if the process is killed or the system crashes, and nobody reads a mixture of
-// both archives: while files are exchanged there is no metadata with the name of the archive, and
-// the old one is there, complete, with the same name and ".old" with a number at its end. If there
-// is metadata without that, the archive is complete, too: the old one or the new one. What is left
-// with ".old" or ".new" can be removed then; otherwise the old archive can get its name back (as by
-// archive.MoveOptions, or pmlogmv) after what is left with that was removed.
+// A crash loses nothing, and no reader sees a mixture of both archives. While files are replaced,
+// the archive has no metadata file under its name, and the complete old archive has the name with
+// ".old" and a number appended. After a crash:
+//
+//   - If there is a metadata file under the archive's name, the archive is complete, old or new.
+//     Remove the files with ".old" and ".new".
+//   - If not, remove the remaining files under its name and move the ".old" archive back, with
+//     pmlogmv or archive.MoveOptions.
 func (p *Plan) WriteInPlace(ctx context.Context) error {
 	if len(p.set.Archives()) != 1 {
 		return errors.ErrUnsupported
@@ -37,7 +39,7 @@ func (p *Plan) WriteInPlace(ctx context.Context) error {
 		old: fmt.Sprintf("%s.old%08x", files.Base, number), fresh: fmt.Sprintf("%s.new%08x", files.Base, number)}
 	w, err := p.write(ctx, e.fresh, e.prepare)
 	if err == nil && len(w.Paths()) == 0 {
-		err = pdu.ErrNoData // an archive without a record has no files: then the old one is not to go
+		err = pdu.ErrNoData // the output has no record and so no files; keep the old archive
 	}
 	if err == nil {
 		err = e.run(ctx, w.Paths())
@@ -51,28 +53,28 @@ func (p *Plan) WriteInPlace(ctx context.Context) error {
 	return e.forget()
 }
 
-// An exchange puts a new archive in the place of an old one.
+// An exchange replaces an old archive by a new one.
 type exchange struct {
-	base, old, fresh string       // base names: of the archive, of the old one meanwhile, and of the new one
+	base, old, fresh string       // base names: the archive's, the old one's during the exchange, the new one's
 	olds             []string     // paths of the old archive, its metadata last
-	meta             string       // that
-	step             func(string) // for tests: is called before each change
+	meta             string       // the path of the old metadata
+	step             func(string) // tests: called before each change
 }
 
-// A rename is that of a file.
+// A rename is one renamed file.
 type rename struct{ from, to string }
 
-// at tells a test what comes next.
+// at calls the step function of a test.
 func (e *exchange) at(step string) {
 	if e.step != nil {
 		e.step(step)
 	}
 }
 
-// meanwhile is the other path of a file of the old archive.
+// meanwhile returns the path that a file of the old archive has during the exchange.
 func (e *exchange) meanwhile(path string) string { return e.old + strings.TrimPrefix(path, e.base) }
 
-// prepare gives new files the permissions and owners of old ones, and has the system write them.
+// prepare gives the new files the permissions and owners of the old ones and syncs them to disk.
 func (e *exchange) prepare(w *archive.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
@@ -96,7 +98,7 @@ func (e *exchange) prepare(w *archive.Writer) error {
 	return w.Sync()
 }
 
-// run exchanges the archives. After an error there is the old one.
+// run exchanges the archives. After an error the old one is in place.
 func (e *exchange) run(ctx context.Context, news []string) error {
 	dir := filepath.Dir(e.base)
 	for i, path := range e.olds {
@@ -127,7 +129,8 @@ func (e *exchange) run(ctx context.Context, news []string) error {
 	return nil
 }
 
-// replace gives new files the names of old ones, of which the metadata goes first, and comes last.
+// replace renames the new files to the old names. It removes the old metadata first and renames the
+// new metadata last.
 func (e *exchange) replace(dir string, renames []rename) error {
 	e.at("remove " + e.meta)
 	if err := errors.Join(os.Remove(e.meta), filesys.SyncDir(dir)); err != nil {
@@ -156,7 +159,7 @@ func (e *exchange) replace(dir string, renames []rename) error {
 	return filesys.SyncDir(dir)
 }
 
-// restore removes what the new archive has of the name of the old one, and gives that back.
+// restore removes the new files under the archive's name and renames the old ones back.
 func (e *exchange) restore(renames []rename) error {
 	var errs []error
 	for _, r := range slices.Backward(renames) {
@@ -165,13 +168,13 @@ func (e *exchange) restore(renames []rename) error {
 	}
 	for _, path := range e.olds {
 		e.at("restore " + path)
-		// Of two names of one file, a rename removes none.
+		// Rename does nothing if both names are links to one file.
 		errs = append(errs, removeAny(path), os.Rename(e.meanwhile(path), path))
 	}
 	return errors.Join(errs...)
 }
 
-// forget removes the old archive, its metadata first.
+// forget removes the old archive, metadata first.
 func (e *exchange) forget() error {
 	var errs []error
 	for _, path := range slices.Backward(e.olds) {
@@ -181,7 +184,7 @@ func (e *exchange) forget() error {
 	return errors.Join(errs...)
 }
 
-// keep gives a file one more name, or copies it where it may have no other.
+// keep links a file to a second name, or copies it where links are not possible.
 func keep(ctx context.Context, path, name string) error {
 	err := os.Link(path, name)
 	if err == nil {
@@ -202,7 +205,7 @@ func keep(ctx context.Context, path, name string) error {
 	return err
 }
 
-// removeAny removes a file if there is one.
+// removeAny removes a file if it exists.
 func removeAny(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -8,45 +8,45 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// MaxRules is how many bytes of rules Parse reads.
-const MaxRules = 16 << 20
+// maxRules is the largest size of a file of rules, in bytes.
+const maxRules = 16 << 20
 
-// Rules are those of a file, or of a program.
+// Rules is a parsed file of rules.
 type Rules struct {
-	Name  string // of the file
-	Rules []Rule
+	name  string // of the file
+	rules []rule
 	lines int // of the file
 }
 
-// Parse parses a file of rules in the language of pmlogrewrite(1). name is that of the file, for
-// messages. After an error, an *Error unless r cannot be read, the rules before it are there, also
-// the part of the last one, since Plan.Add may have to say something about them first.
+// Parse parses rules in the language of pmlogrewrite(1). name names the file in messages. A syntax
+// error is an *Error; Parse then also returns the rules up to the error, because Plan.Add may
+// report an earlier one.
 func Parse(name string, r io.Reader) (Rules, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxRules+1))
+	b, err := io.ReadAll(io.LimitReader(r, maxRules+1))
 	if err != nil {
-		return Rules{Name: name}, err
+		return Rules{name: name}, err
 	}
-	if len(b) > MaxRules {
-		return Rules{Name: name}, &Error{File: name, Line: 1, Text: "too many rules"}
+	if len(b) > maxRules {
+		return Rules{name: name}, &Error{File: name, Line: 1, Text: "too many rules"}
 	}
 	p := &parser{file: name, lex: lexer{text: string(b), line: 1, words: ruleWords}}
 	err = p.parse()
 	return Rules{name, p.rules, p.lex.line}, err
 }
 
-// A parser parses by recursive descent, with one token ahead that is read only where it decides:
-// errors have the line that was reached.
+// A parser parses by recursive descent. It reads a token ahead only where the grammar needs one, so
+// that errors carry the line that was reached.
 type parser struct {
 	file  string
 	lex   lexer
 	ahead token
 	has   bool // whether ahead was read
-	rules []Rule
-	rule  *Rule // that is being parsed; nil before what it is of is known
+	rules []rule
+	rule  *rule // the current rule; nil before its target is parsed
 	notes []note
 }
 
-// A failure is what parser panics with, for parse.
+// A failure is the panic value that parse recovers.
 type failure struct{ err *Error }
 
 func (p *parser) fail(text string) {
@@ -74,8 +74,8 @@ func (p *parser) take() token {
 	return t
 }
 
-// name takes a name if it is the next token. The words of later versions of the language are names
-// elsewhere, as they were before.
+// name takes the name w if it is the next token. Words that later versions of the language added
+// are not keywords, so that they remain valid names elsewhere.
 func (p *parser) name(w string) bool {
 	if t := p.peek(); t.kind != kName || !strings.EqualFold(t.text, w) {
 		return false
@@ -84,7 +84,7 @@ func (p *parser) name(w string) bool {
 	return true
 }
 
-// want takes a token of one of kinds. If the next one is another, text is the error.
+// want takes a token of one of the kinds. For any other token it fails with text.
 func (p *parser) want(text string, kinds ...kind) token {
 	if !slices.Contains(kinds, p.peek().kind) {
 		p.fail(text)
@@ -92,7 +92,7 @@ func (p *parser) want(text string, kinds ...kind) token {
 	return p.take()
 }
 
-// accept takes a token if it is the next one.
+// accept takes the next token if it is of kind k.
 func (p *parser) accept(k kind) bool {
 	if p.peek().kind != k {
 		return false
@@ -101,7 +101,7 @@ func (p *parser) accept(k kind) bool {
 	return true
 }
 
-// word takes a keyword if it is the next token.
+// word takes the keyword w if it is the next token.
 func (p *parser) word(w string) bool {
 	if !p.peek().is(w) {
 		return false
@@ -134,35 +134,35 @@ func (p *parser) parse() (err error) {
 	}
 }
 
-// end ends the present rule.
+// end ends the current rule.
 func (p *parser) end() {
 	if p.rule != nil {
 		p.rule.notes = append(p.rule.notes, p.notes...)
 		p.rules = append(p.rules, *p.rule)
 	} else if len(p.notes) > 0 { // about a rule that has no target
-		p.rules = append(p.rules, Rule{file: p.file, notes: p.notes})
+		p.rules = append(p.rules, rule{notes: p.notes})
 	}
 	p.rule, p.notes = nil, nil
 }
 
-// begin begins a rule of a target that has been parsed.
-func (p *parser) begin(of Target) {
-	p.rule = &Rule{Of: of, file: p.file, line: p.lex.line}
+// begin starts a rule for a parsed target.
+func (p *parser) begin(of target) {
+	p.rule = &rule{target: of, line: p.lex.line}
 }
 
-// do adds a change that has been parsed.
-func (p *parser) do(c Change) {
-	p.rule.Do = append(p.rule.Do, c)
+// do adds a parsed change.
+func (p *parser) do(c change) {
+	p.rule.changes = append(p.rule.changes, c)
 	p.rule.lines = append(p.rule.lines, p.lex.line)
 	p.rule.notes = append(p.rule.notes, p.notes...)
 	p.notes = nil
 }
 
-// note adds a warning about what is being parsed.
+// note adds a warning about the current clause.
 func (p *parser) note(text string) {
 	n := note{before: -1, line: p.lex.line, text: text}
 	if p.rule != nil {
-		n.before = len(p.rule.Do)
+		n.before = len(p.rule.changes)
 	}
 	p.notes = append(p.notes, n)
 }
@@ -172,10 +172,10 @@ func (p *parser) parseRule(word string) {
 	var clause func(token)
 	switch word {
 	case "global":
-		p.begin(Global{})
+		p.begin(globalTarget{})
 		clause, p.lex.words = p.globalClause, globalWords
 	case "indom":
-		p.begin(InDom{p.indomID("Expecting <domain>.<serial> or <domain>.* in indom rule")})
+		p.begin(indomTarget{p.indomID("Expecting <domain>.<serial> or <domain>.* in indom rule")})
 		clause, p.lex.words = p.indomClause, indomWords
 	case "metric":
 		p.begin(p.metricID("Expecting metric name or <domain>.<cluster>.<item> or <domain>.<cluster>.* or <domain>.*.* in metric rule"))
@@ -192,7 +192,7 @@ func (p *parser) parseRule(word string) {
 	p.want("syntax error", '{')
 	for p.peek().kind != '}' {
 		t := p.take()
-		if _, ok := p.rule.Of.(Metric); ok && t.kind == kName {
+		if _, ok := p.rule.target.(metricTarget); ok && t.kind == kName {
 			t = token{kind: kKeyword, text: strings.ToLower(t.text)}
 		}
 		if t.kind != kKeyword {
@@ -204,7 +204,7 @@ func (p *parser) parseRule(word string) {
 	p.take()
 }
 
-// number is the value of digits as C has it: 32 bits of them.
+// number returns the value of digits, cut to 32 bits as C does it.
 func number(digits string) int {
 	v := uint64(0)
 	for i := 0; i < len(digits); i++ {
@@ -218,66 +218,66 @@ func number(digits string) int {
 }
 
 // indomID parses 29.2 or 29.*.
-func (p *parser) indomID(text string) InDomPattern {
+func (p *parser) indomID(text string) indomPattern {
 	t := p.want(text, kFloat, kInDomStar)
 	domain, serial, _ := strings.Cut(t.text, ".")
-	id := InDomPattern{number(domain), Any}
+	id := indomPattern{number(domain), anyNumber}
 	if t.kind == kFloat && serial == "" {
 		p.fail("Missing serial field for indom")
 	}
-	if id.Domain < 1 || id.Domain >= 511 {
-		p.fail("Illegal domain field (" + itoa(id.Domain) + ") for indom")
+	if id.domain < 1 || id.domain >= 511 {
+		p.fail("Illegal domain field (" + itoa(id.domain) + ") for indom")
 	}
 	if t.kind == kFloat {
-		if id.Serial = number(serial); id.Serial < 0 || id.Serial >= 1<<22 {
-			p.fail("Illegal serial field (" + itoa(id.Serial) + ") for indom")
+		if id.serial = number(serial); id.serial < 0 || id.serial >= 1<<22 {
+			p.fail("Illegal serial field (" + itoa(id.serial) + ") for indom")
 		}
 	}
 	return id
 }
 
 // metricID parses a name or an identifier.
-func (p *parser) metricID(text string) Metric {
+func (p *parser) metricID(text string) metricTarget {
 	t := p.want(text, kName, kPMID, kPMIDStar)
 	if t.kind == kName {
-		return Metric{Name: t.text}
+		return metricTarget{name: t.text}
 	}
-	return Metric{ID: p.pmidPattern(t)}
+	return metricTarget{id: p.pmidPattern(t)}
 }
 
-// pmidPattern is what a token says: 29.0.6, 29.0.*, 29.*.*, for labels also 29, 29.0 and 29.*.
-func (p *parser) pmidPattern(t token) PMIDPattern {
+// pmidPattern converts a token: 29.0.6, 29.0.*, 29.*.*, and for labels also 29, 29.0 and 29.*.
+func (p *parser) pmidPattern(t token) pmidPattern {
 	parts := strings.Split(t.text, ".")
-	id := PMIDPattern{0, Any, Any}
+	id := pmidPattern{0, anyNumber, anyNumber}
 	for i, f := range []struct {
 		to    *int
 		name  string
 		least int
 		limit int
-	}{{&id.Domain, "domain", 1, 512}, {&id.Cluster, "cluster", 0, 1 << 12}, {&id.Item, "item", 0, 1 << 10}} {
+	}{{&id.domain, "domain", 1, 512}, {&id.cluster, "cluster", 0, 1 << 12}, {&id.item, "item", 0, 1 << 10}} {
 		if i >= len(parts) || parts[i] == "*" {
 			break
 		}
 		if *f.to = number(parts[i]); *f.to < f.least || *f.to >= f.limit {
 			p.fail("Illegal " + f.name + " field (" + itoa(*f.to) + ") for pmid")
 		}
-		if i == 0 && id.Domain == 511 {
+		if i == 0 && id.domain == 511 {
 			p.note("Dynamic metric domain field (511) for pmid")
 		}
 	}
 	return id
 }
 
-// textTarget parses what a text rule is of.
+// textTarget parses the target of a text rule.
 func (p *parser) textTarget() {
-	of := Text{}
+	of := textTarget{}
 	line := 0
 	switch {
 	case p.word("metric"):
 		m := p.metricID("syntax error")
-		of.Metric = &m
+		of.metric = &m
 	case p.word("indom"):
-		of.InDom = &InDom{p.indomID("syntax error")}
+		of.indom = &indomTarget{p.indomID("syntax error")}
 	default:
 		p.syntax()
 	}
@@ -285,14 +285,14 @@ func (p *parser) textTarget() {
 	for {
 		switch t := p.peek(); {
 		case t.is("oneline"):
-			of.OneLine = true
+			of.oneLine = true
 		case t.is("help"):
-			of.Help = true
+			of.help = true
 		case t.kind == '*', t.kind == kName && strings.EqualFold(t.text, "all"):
-			of.OneLine, of.Help = true, true
+			of.oneLine, of.help = true, true
 		default:
 			if t.kind == kString || t.kind == kText && t.text != "" {
-				of.Content = p.take().text
+				of.content = p.take().text
 			}
 			p.begin(of)
 			p.rule.line = line
@@ -302,47 +302,47 @@ func (p *parser) textTarget() {
 	}
 }
 
-// labelTarget parses what a label rule is of.
+// labelTarget parses the target of a label rule.
 func (p *parser) labelTarget() {
 	const wrong = "syntax error"
-	of := Label{}
+	of := labelTarget{}
 	t := p.take()
 	if t.kind != kKeyword {
 		p.syntax()
 	}
 	switch t.text {
 	case "context":
-		of.Class = pdu.LabelContext
+		of.class = pdu.LabelContext
 	case "domain":
-		of.Class, of.Metric.ID = pdu.LabelDomain, p.pmidPattern(p.want(wrong, kNumber))
+		of.class, of.metric.id = pdu.LabelDomain, p.pmidPattern(p.want(wrong, kNumber))
 	case "cluster":
-		of.Class, of.Metric.ID = pdu.LabelCluster, p.pmidPattern(p.want(wrong, kFloat, kInDomStar))
+		of.class, of.metric.id = pdu.LabelCluster, p.pmidPattern(p.want(wrong, kFloat, kInDomStar))
 	case "item":
-		of.Class, of.Metric = pdu.LabelItem, p.metricID(wrong)
+		of.class, of.metric = pdu.LabelItem, p.metricID(wrong)
 	case "indom":
-		of.Class, of.InDom = pdu.LabelInDom, InDom{p.indomID(wrong)}
+		of.class, of.indom = pdu.LabelInDom, indomTarget{p.indomID(wrong)}
 	case "instances":
-		of.Class, of.InDom = pdu.LabelInstances, InDom{p.indomID(wrong)}
+		of.class, of.indom = pdu.LabelInstances, indomTarget{p.indomID(wrong)}
 	default:
 		p.syntax()
 	}
 	line := p.lex.line
 	p.labelSelection(&of)
-	if of.Class == pdu.LabelInstances {
+	if of.class == pdu.LabelInstances {
 		line = p.lex.line
 	}
 	p.begin(of)
 	p.rule.line = line
 }
 
-// labelSelection parses the instance, name and value of the labels that a rule is of.
-func (p *parser) labelSelection(of *Label) {
-	if of.Class == pdu.LabelInstances {
+// labelSelection parses the instance, name and value in the target of a label rule.
+func (p *parser) labelSelection(of *labelTarget) {
+	if of.class == pdu.LabelInstances {
 		switch t := p.peek(); {
 		case t.kind == kString:
-			of.Instance = Instance{By: ByName, Name: t.text}
+			of.instance = instancePattern{by: byName, name: t.text}
 		case t.kind == kNumber:
-			of.Instance = Instance{By: ByID, ID: pdu.InstID(number(t.text))}
+			of.instance = instancePattern{by: byID, id: pdu.InstID(number(t.text))}
 		case t.kind != '*':
 			return
 		}
@@ -350,14 +350,14 @@ func (p *parser) labelSelection(of *Label) {
 	}
 	switch t := p.peek(); {
 	case isText(t):
-		of.Name, of.named = t.text, true
+		of.name, of.named = t.text, true
 	case t.kind != '*':
 		return
 	}
 	p.take()
 	switch t := p.peek(); {
 	case isValue(t):
-		of.Value = t.raw
+		of.value = t.raw
 	case t.kind != '*':
 		return
 	}

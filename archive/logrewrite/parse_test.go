@@ -2,6 +2,7 @@ package logrewrite
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 )
+
+// exportAll compares the unexported fields of all types.
+var exportAll = cmp.Exporter(func(reflect.Type) bool { return true })
 
 // TestParse has rules of every kind.
 func TestParse(t *testing.T) {
@@ -23,29 +27,29 @@ label instances 29.2 5 "n" -1.5e3 { value -> "v" new "" true }`))
 		t.Fatal(err)
 	}
 	u64 := pdu.TypeU64
-	want := []Rule{
-		{Of: Global{}, Do: []Change{SetHost{"a-b.c"}, SetTimeZone{"UTC"}, Shift{-(time.Hour + 2*time.Minute + 3500*time.Millisecond)}, SetFeatures{1<<31 | 1}}},
-		{Of: InDom{InDomPattern{29, Any}}, Do: []Change{RenameInstance{Old: "a b", Delete: true}, RenumberInstance{Old: 5, New: 6},
-			MoveInDom{To: InDomPattern{5, Any}, Duplicate: true}}},
-		{Of: Metric{ID: PMIDPattern{29, 0, Any}}, Do: []Change{SetType{If: &u64, To: pdu.Type32}, SetUnits{pdu.MakeUnits(1, -1, 0, 0, 3, 0), true},
-			MoveInDom{None: true, Output: Output{PickInstance, Instance{By: ByName, Name: "x"}}}, SetName{Name: "if"}}},
-		{Of: Text{Metric: &Metric{Name: "a.b-c"}, Help: true, Content: `say "it"`}, Do: []Change{Delete{}}},
-		{Of: Label{Class: pdu.LabelInstances, InDom: InDom{InDomPattern{29, 2}}, Instance: Instance{By: ByID, ID: 5}, Name: "n", Value: "-1.5e3"},
-			Do: []Change{SetLabelValue{`"v"`}, NewLabel{"", "true"}}},
+	want := []rule{
+		{target: globalTarget{}, changes: []change{setHost{"a-b.c"}, setTimeZone{"UTC"}, shift{-(time.Hour + 2*time.Minute + 3500*time.Millisecond)}, setFeatures{1<<31 | 1}}},
+		{target: indomTarget{indomPattern{29, anyNumber}}, changes: []change{renameInstance{old: "a b", delete: true}, renumberInstance{old: 5, new: 6},
+			moveInDom{to: indomPattern{5, anyNumber}, duplicate: true}}},
+		{target: metricTarget{id: pmidPattern{29, 0, anyNumber}}, changes: []change{setType{ifType: &u64, to: pdu.Type32}, setUnits{pdu.MakeUnits(1, -1, 0, 0, 3, 0), true},
+			moveInDom{none: true, output: outputChoice{pickInstance, instancePattern{by: byName, name: "x"}}}, setName{name: "if"}}},
+		{target: textTarget{metric: &metricTarget{name: "a.b-c"}, help: true, content: `say "it"`}, changes: []change{deletion{}}},
+		{target: labelTarget{class: pdu.LabelInstances, indom: indomTarget{indomPattern{29, 2}}, instance: instancePattern{by: byID, id: 5}, name: "n", value: "-1.5e3"},
+			changes: []change{setLabelValue{`"v"`}, addLabel{"", "true"}}},
 	}
-	var got []Rule
-	for i, r := range rules.Rules {
-		if r.file != "f" || r.line != i+2 {
-			t.Errorf("rule %d is of %s:%d", i, r.file, r.line)
+	var got []rule
+	for i, r := range rules.rules {
+		if r.line != i+2 {
+			t.Errorf("rule %d is of line %d", i, r.line)
 		}
-		of := r.Of
-		if l, ok := of.(Label); ok {
+		of := r.target
+		if l, ok := of.(labelTarget); ok {
 			l.named = false
 			of = l
 		}
-		got = append(got, Rule{Of: of, Do: r.Do})
+		got = append(got, rule{target: of, changes: r.changes})
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Rule{}, note{}, Label{})); diff != "" {
+	if diff := cmp.Diff(want, got, exportAll); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -137,21 +141,21 @@ text metric 1.2.3 All { delete }`))
 		t.Fatal(err)
 	}
 	str := pdu.TypeString
-	want := [][]Change{
-		{SetHost{"a b"}, SetTimeZone{"UTC"}},
-		{RedactInstances{}, ReplaceInstances{"a(b*)", `\1`}},
-		{SetName{Name: "replace"}, SetName{"dupok", true}, ReplaceValues{"x", ""}, ReplaceValues{`"`, "y"}, SetType{To: pdu.TypeString}, SetType{&str, pdu.Type32},
-			SetUnits{pdu.MilliWatt, false}, SetUnits{pdu.MakeUnits(1, 0, 0, 1, 0, 0) | pdu.TempKelvin, true}},
-		{Delete{}},
+	want := [][]change{
+		{setHost{"a b"}, setTimeZone{"UTC"}},
+		{redactInstances{}, replaceInstances{"a(b*)", `\1`}},
+		{setName{name: "replace"}, setName{"dupok", true}, replaceValues{"x", ""}, replaceValues{`"`, "y"}, setType{to: pdu.TypeString}, setType{&str, pdu.Type32},
+			setUnits{pdu.MilliWatt, false}, setUnits{pdu.MakeUnits(1, 0, 0, 1, 0, 0) | pdu.TempKelvin, true}},
+		{deletion{}},
 	}
-	var got [][]Change
-	for _, r := range rules.Rules {
-		got = append(got, r.Do)
+	var got [][]change
+	for _, r := range rules.rules {
+		got = append(got, r.changes)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, exportAll); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if of := rules.Rules[3].Of.(Text); !of.OneLine || !of.Help {
+	if of := rules.rules[3].target.(textTarget); !of.oneLine || !of.help {
 		t.Errorf("ALL is %+v", of)
 	}
 }
@@ -171,17 +175,17 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		rules, err := Parse("f", strings.NewReader(text))
-		for _, r := range rules.Rules {
-			if len(r.lines) != len(r.Do) || r.Of == nil && err == nil {
-				t.Fatalf("%d lines of %d changes of %v", len(r.lines), len(r.Do), r.Of)
+		for _, r := range rules.rules {
+			if len(r.lines) != len(r.changes) || r.target == nil && err == nil {
+				t.Fatalf("%d lines of %d changes of %v", len(r.lines), len(r.changes), r.target)
 			}
 		}
 		if e, ok := errors.AsType[*Error](err); ok {
 			if most := strings.Count(text, "\n") + 1; e.Line < 1 || e.Line > most || e.Text == "" {
 				t.Fatalf("%v in a text of %d lines", err, most)
 			}
-		} else if err != nil || len(rules.Rules) == 0 {
-			t.Fatalf("%d rules, %v", len(rules.Rules), err)
+		} else if err != nil || len(rules.rules) == 0 {
+			t.Fatalf("%d rules, %v", len(rules.rules), err)
 		}
 	})
 }

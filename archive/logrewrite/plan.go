@@ -11,23 +11,25 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Options say how rules apply.
+// Options configure a rewrite. The zero value keeps the version of the archive and ignores
+// warnings.
 type Options struct {
-	Version int           // of the archive that is written; 0 means that of the one that is read, which is the least
-	Rescale bool          // convert the values of all metrics whose units change but not their dimension
-	Warn    func(Warning) // gets what is odd about rules; nil drops it
+	Version int           // of the output; 0 means that of the input, which is also the least
+	Rescale bool          // convert the values of all metrics whose units change within one dimension
+	Warn    func(Warning) // called for each rule that has no effect or looks wrong; may be nil
 	// Trace gets a line for each record that is read or written, as pmlogrewrite -D appl0 prints
 	// it; nil drops it.
 	Trace func(line string)
-	// Desperate has Plan.Write leave what it has written before an error.
+	// Desperate makes Plan.Write keep an incomplete output after an error.
 	Desperate bool
 }
 
-// A Plan is what rules change of one archive. One goroutine at a time.
+// A Plan holds the changes that rules make to one archive. Only one goroutine may use it at a time.
+// Add, Check and one of the Write methods are called in this order:
 //
 //	plan, err := logrewrite.Options{}.Plan(set)
-//	err = plan.Add(rules) // of several files one after the other
-//	err = plan.Check()    // all of them together
+//	err = plan.Add(rules) // once for each file of rules
+//	err = plan.Check()    // all rules together
 //	err = plan.Write(ctx, "web1/20261123.new")
 type Plan struct {
 	opts    Options
@@ -36,7 +38,7 @@ type Plan struct {
 	names   *pmns.Tree
 	label   archive.Label // as it was
 	version int           // of what is written
-	step    func(string)  // for tests of WriteInPlace
+	step    func(string)  // tests observe the steps of WriteInPlace with it
 
 	rules int    // how many there were
 	file  string // of the rule that is being added
@@ -71,8 +73,8 @@ type labelKey struct {
 	ident uint32
 }
 
-// Plan makes a plan that changes nothing. The set must stay open. Several archives become one. A
-// Version that is less than that of the archive, or not known, is pdu.ErrLabel.
+// Plan returns a plan without rules for an archive set, which must stay open. The archives of a set
+// become one archive. The error is pdu.ErrLabel if Version is unknown or less than the archive's.
 func (o Options) Plan(set *archive.Set) (*Plan, error) {
 	p := &Plan{opts: o, set: set, meta: set.Metadata(), label: set.Label(),
 		byInDom: map[pdu.InDom]*indomSpec{}, byMetric: map[pdu.PMID]*metricSpec{}, byText: map[textKey][]*textSpec{}}
@@ -90,7 +92,7 @@ func (o Options) Plan(set *archive.Set) (*Plan, error) {
 	return p, nil
 }
 
-// order sorts what the archive has as hash tables of the C library do.
+// order sorts the metadata in the order of libpcp's hash tables, which pmlogrewrite shows.
 func (p *Plan) order() {
 	metrics := slices.Collect(p.meta.Metrics())
 	p.metricOrder = inHashOrder(metrics, func(m archive.Metric) uint32 { return uint32(m.PMID) })
@@ -116,7 +118,7 @@ func inHashOrder[T any](list []T, key func(T) uint32) []T {
 	return sorted
 }
 
-// inTwoTables is the order of a table of tables.
+// inTwoTables sorts list in the order of a hash table of hash tables.
 func inTwoTables[T any](list []T, keys func(T) (outer, inner uint32)) (sorted []T) {
 	var outer []uint32
 	inner := map[uint32][]T{}
@@ -133,25 +135,20 @@ func inTwoTables[T any](list []T, keys func(T) (outer, inner uint32)) (sorted []
 	return sorted
 }
 
-// Add adds rules to those before. The error is an *Error. Of a rule with an error nothing else is
-// done.
+// Add adds rules to the plan. The error is an *Error; the rest of the rules is not added then.
 func (p *Plan) Add(rules Rules) error {
-	for i := range rules.Rules {
-		r := &rules.Rules[i]
-		p.file = r.file
-		if p.file == "" {
-			p.file = rules.Name
-		}
-		if err := p.add(r); err != nil {
+	p.file = rules.name
+	for i := range rules.rules {
+		if err := p.add(&rules.rules[i]); err != nil {
 			return err
 		}
 	}
-	p.file, p.line = rules.Name, rules.lines
+	p.line = rules.lines
 	return nil
 }
 
 // add adds one rule.
-func (p *Plan) add(r *Rule) error {
+func (p *Plan) add(r *rule) error {
 	notes := r.notes
 	warn := func(before int) {
 		for len(notes) > 0 && notes[0].before <= before {
@@ -163,28 +160,28 @@ func (p *Plan) add(r *Rule) error {
 	warn(-1)
 	p.rules++
 	p.line = r.line
-	var apply func(Change) error
-	switch of := r.Of.(type) {
+	var apply func(change) error
+	switch of := r.target.(type) {
 	case nil: // it ends with an error
-	case Global:
+	case globalTarget:
 		apply = p.changeGlobal
-	case InDom:
+	case indomTarget:
 		apply = p.beginInDoms(of)
-	case Metric:
+	case metricTarget:
 		apply = p.beginMetrics(of)
-	case Text:
+	case textTarget:
 		apply = p.beginTexts(of)
-	case Label:
+	case labelTarget:
 		apply = p.beginLabels(of)
 	}
-	for i, c := range r.Do {
+	for i, c := range r.changes {
 		warn(i)
-		p.line = r.changeLine(i)
+		p.line = r.lines[i]
 		if err := apply(c); err != nil {
 			return err
 		}
 	}
-	warn(len(r.Do))
+	warn(len(r.changes))
 	return nil
 }
 
@@ -201,42 +198,42 @@ func (p *Plan) errorf(format string, args ...any) error {
 }
 
 func (p *Plan) semantic(format string, args ...any) error {
-	return &Error{File: p.file, Line: p.line, Text: fmt.Sprintf(format, args...), Semantic: true}
+	return &Error{File: p.file, Line: p.line, Text: fmt.Sprintf(format, args...), semantic: true}
 }
 
-// wrong is the error of a change that a target does not have.
-func (p *Plan) wrong(c Change) error { return p.errorf("%T is no change of this target", c) }
+// wrong returns the error for a change that the target does not support.
+func (p *Plan) wrong(c change) error { return p.errorf("%T is no change of this target", c) }
 
-// changeGlobal applies a change of a Global.
-func (p *Plan) changeGlobal(c Change) error {
+// changeGlobal applies a change to the archive label or the times.
+func (p *Plan) changeGlobal(c change) error {
 	switch c := c.(type) {
-	case SetHost:
-		return p.setGlobal(&p.host, "hostname", p.label.Host, c.Name)
-	case SetTimeZone:
-		return p.setGlobal(&p.zone, "timezone", p.label.TimeZone, c.Zone)
-	case SetZoneInfo:
+	case setHost:
+		return p.setGlobal(&p.host, "hostname", p.label.Host, c.name)
+	case setTimeZone:
+		return p.setGlobal(&p.zone, "timezone", p.label.TimeZone, c.zone)
+	case setZoneInfo:
 		if p.version < 3 {
 			return p.errorf("Global zoneinfo clause requires output archive version of 3 or greater")
 		}
-		return p.setGlobal(&p.zoneinfo, "zoneinfo", p.label.ZoneInfo, c.Zone)
-	case SetFeatures:
-		return p.setFeatures(c.Bits)
-	case Shift:
+		return p.setGlobal(&p.zoneinfo, "zoneinfo", p.label.ZoneInfo, c.zone)
+	case setFeatures:
+		return p.setFeatures(c.bits)
+	case shift:
 		if p.delta != nil {
 			return p.errorf("Duplicate global time clause")
 		}
-		if c.By == 0 {
+		if c.by == 0 {
 			p.warn("Global time: No change")
 			return nil
 		}
-		p.delta = &c.By
+		p.delta = &c.by
 	default:
 		return p.wrong(c)
 	}
 	return nil
 }
 
-// setGlobal sets a text of the label.
+// setGlobal sets a text field of the label.
 func (p *Plan) setGlobal(to **string, what, was, is string) error {
 	if *to != nil {
 		return p.errorf("Duplicate global %s clause", what)

@@ -37,12 +37,12 @@ func (s *indomSpec) changesInsts() bool {
 }
 
 // beginInDoms begins a rule of instance domains.
-func (p *Plan) beginInDoms(of InDom) func(Change) error {
+func (p *Plan) beginInDoms(of indomTarget) func(change) error {
 	for _, s := range p.indoms {
 		s.active = false
 	}
-	if of.ID.Serial != Any {
-		if id := of.ID.of(0); p.meta.InDom(id) == nil {
+	if of.id.serial != anyNumber {
+		if id := of.id.of(0); p.meta.InDom(id) == nil {
 			p.warn("Instance domain %v: %v", id, pdu.ErrInDomLog)
 		} else {
 			p.indomSpec(id).active = true
@@ -50,7 +50,7 @@ func (p *Plan) beginInDoms(of InDom) func(Change) error {
 		return p.changeInDoms
 	}
 	for _, d := range p.indomOrder {
-		if of.ID.matches(d.ID) {
+		if of.id.matches(d.ID) {
 			p.indomSpec(d.ID).active = true
 		}
 	}
@@ -96,11 +96,11 @@ func firstWord(name string) string {
 }
 
 // changeInDoms applies a change to the instance domains of the present rule.
-func (p *Plan) changeInDoms(c Change) error {
+func (p *Plan) changeInDoms(c change) error {
 	var replace *pattern
-	if c, ok := c.(ReplaceInstances); ok {
+	if c, ok := c.(replaceInstances); ok {
 		var err error
-		if replace, err = p.pattern(c.Find, c.With); err != nil {
+		if replace, err = p.pattern(c.find, c.with); err != nil {
 			return err
 		}
 	}
@@ -110,18 +110,18 @@ func (p *Plan) changeInDoms(c Change) error {
 		}
 		var err error
 		switch c := c.(type) {
-		case RenameInstance:
+		case renameInstance:
 			err = p.renameInstance(s, c)
-		case RedactInstances:
+		case redactInstances:
 			err = p.renameInstances(s, func(i pdu.Instance) (string, error) { return fmt.Sprintf("%d [redacted]", i.ID), nil })
-		case ReplaceInstances:
+		case replaceInstances:
 			err = p.renameInstances(s, func(i pdu.Instance) (string, error) {
 				name, _, err := replace.replace(i.Name)
 				return name, err
 			})
-		case RenumberInstance:
+		case renumberInstance:
 			err = p.renumberInstance(s, c)
-		case MoveInDom:
+		case moveInDom:
 			err = p.moveInDom(s, c)
 		default:
 			err = p.wrong(c)
@@ -133,40 +133,40 @@ func (p *Plan) changeInDoms(c Change) error {
 	return nil
 }
 
-func (p *Plan) moveInDom(s *indomSpec, c MoveInDom) error {
+func (p *Plan) moveInDom(s *indomSpec, c moveInDom) error {
 	if s.moved {
 		return p.errorf("Duplicate indom clause for indom %v", s.old)
 	}
-	to := c.To.of(s.old)
+	to := c.to.of(s.old)
 	if to == s.old {
 		p.warn("Instance domain %v: indom: No change", s.old)
 		return nil
 	}
-	s.new, s.moved, s.duplicate = to, true, c.Duplicate
+	s.new, s.moved, s.duplicate = to, true, c.duplicate
 	return nil
 }
 
-func (p *Plan) renameInstance(s *indomSpec, c RenameInstance) error {
+func (p *Plan) renameInstance(s *indomSpec, c renameInstance) error {
 	found := false
 	for i := range s.insts {
 		inst := &s.insts[i]
-		if !sameInstance(inst.old.Name, c.Old) {
+		if !sameInstance(inst.old.Name, c.old) {
 			continue
 		}
 		found = true
 		switch {
-		case inst.renamed || inst.deleted || c.Delete && inst.renumed:
+		case inst.renamed || inst.deleted || c.delete && inst.renumed:
 			return p.conflicting(s, inst)
-		case c.Delete:
+		case c.delete:
 			inst.deleted, s.deletes = true, true
-		case inst.old.Name == c.New:
-			p.warn("Instance domain %v: Instance: \"%s\": No change", s.old, c.New)
+		case inst.old.Name == c.new:
+			p.warn("Instance domain %v: Instance: \"%s\": No change", s.old, c.new)
 		default:
-			inst.renamed, inst.new.Name = true, c.New
+			inst.renamed, inst.new.Name = true, c.new
 		}
 	}
 	if !found {
-		p.warn("Unknown instance \"%s\" in iname clause for indom %v", c.Old, s.old)
+		p.warn("Unknown instance \"%s\" in iname clause for indom %v", c.old, s.old)
 	}
 	return nil
 }
@@ -189,25 +189,25 @@ func (p *Plan) renameInstances(s *indomSpec, rename func(pdu.Instance) (string, 
 	return nil
 }
 
-func (p *Plan) renumberInstance(s *indomSpec, c RenumberInstance) error {
+func (p *Plan) renumberInstance(s *indomSpec, c renumberInstance) error {
 	for i := range s.insts {
 		inst := &s.insts[i]
-		if inst.old.ID != c.Old {
+		if inst.old.ID != c.old {
 			continue
 		}
 		switch {
-		case inst.renumed || inst.deleted || c.Delete && inst.renamed:
+		case inst.renumed || inst.deleted || c.delete && inst.renamed:
 			return p.conflicting(s, inst)
-		case c.Delete:
+		case c.delete:
 			inst.deleted, s.deletes = true, true
-		case c.Old == c.New:
-			p.warn("Instance domain %v: Instance: %d: No change", s.old, c.New)
+		case c.old == c.new:
+			p.warn("Instance domain %v: Instance: %d: No change", s.old, c.new)
 		default:
-			inst.renumed, inst.new.ID = true, c.New
+			inst.renumed, inst.new.ID = true, c.new
 		}
 		return nil
 	}
-	p.warn("Unknown instance %d in inst clause for indom %v", c.Old, s.old)
+	p.warn("Unknown instance %d in inst clause for indom %v", c.old, s.old)
 	return nil
 }
 

@@ -71,29 +71,29 @@ func (s *labelSpec) place(value bool) string {
 }
 
 // beginLabels begins a rule of labels.
-func (p *Plan) beginLabels(of Label) func(Change) error {
+func (p *Plan) beginLabels(of labelTarget) func(change) error {
 	p.deactivateLabels()
 	keys := p.labelKeys(of)
 	for _, key := range keys {
 		inst := pdu.NoInst
-		switch of.Instance.By {
-		case ByID:
-			inst = of.Instance.ID
-		case ByName:
+		switch of.instance.by {
+		case byID:
+			inst = of.instance.id
+		case byName:
 			var ok bool
-			if inst, ok = p.instanceNamed(pdu.InDom(key.ident), of.Instance.Name); !ok {
-				p.warn("Instance domain %v: no instance \"%s\" found", pdu.InDom(key.ident), of.Instance.Name)
+			if inst, ok = p.instanceNamed(pdu.InDom(key.ident), of.instance.name); !ok {
+				p.warn("Instance domain %v: no instance \"%s\" found", pdu.InDom(key.ident), of.instance.name)
 				continue
 			}
 		}
 		var label *string
-		if of.named || of.Name != "" {
-			label = &of.Name
+		if of.named || of.name != "" {
+			label = &of.name
 		}
-		p.labelSpec(key, inst, label, of.Value).active = true
+		p.labelSpec(key, inst, label, of.value).active = true
 	}
-	return func(c Change) error {
-		if n, ok := c.(NewLabel); ok {
+	return func(c change) error {
+		if n, ok := c.(addLabel); ok {
 			return p.newLabels(of, n)
 		}
 		return p.changeLabels(c)
@@ -107,28 +107,28 @@ func (p *Plan) deactivateLabels() {
 }
 
 // labelKeys are the labels of the archive that a rule is of.
-func (p *Plan) labelKeys(of Label) (keys []labelKey) {
+func (p *Plan) labelKeys(of labelTarget) (keys []labelKey) {
 	var ids []pdu.PMID
-	byID := of.Metric.Name != "" || of.Metric.ID.one()
-	if of.Class == pdu.LabelItem && byID {
-		ids = p.find(of.Metric)
+	byID := of.metric.name != "" || of.metric.id.one()
+	if of.class == pdu.LabelItem && byID {
+		ids = p.find(of.metric)
 	}
 	for _, key := range p.labelOrder {
-		if key.class != of.Class {
+		if key.class != of.class {
 			continue
 		}
 		match := false
-		switch of.Class {
+		switch of.class {
 		case pdu.LabelContext:
 			match = true
 		case pdu.LabelDomain:
-			match = int(key.ident) == of.Metric.ID.Domain
+			match = int(key.ident) == of.metric.id.domain
 		case pdu.LabelCluster:
-			match = PMIDPattern{of.Metric.ID.Domain, of.Metric.ID.Cluster, Any}.matches(pdu.PMID(key.ident))
+			match = pmidPattern{of.metric.id.domain, of.metric.id.cluster, anyNumber}.matches(pdu.PMID(key.ident))
 		case pdu.LabelItem:
-			match = byID && slices.Contains(ids, pdu.PMID(key.ident)) || !byID && of.Metric.ID.matches(pdu.PMID(key.ident))
+			match = byID && slices.Contains(ids, pdu.PMID(key.ident)) || !byID && of.metric.id.matches(pdu.PMID(key.ident))
 		default:
-			match = of.InDom.ID.matches(pdu.InDom(key.ident))
+			match = of.indom.id.matches(pdu.InDom(key.ident))
 		}
 		if match {
 			keys = append(keys, key)
@@ -178,7 +178,7 @@ func (p *Plan) newLabelSpec(key labelKey, inst pdu.InstID) *labelSpec {
 }
 
 // changeLabels applies a change to the labels of the present rule.
-func (p *Plan) changeLabels(c Change) error {
+func (p *Plan) changeLabels(c change) error {
 	for _, s := range slices.Backward(p.labels) {
 		if s.active {
 			if err := p.changeLabel(s, c); err != nil {
@@ -192,9 +192,9 @@ func (p *Plan) changeLabels(c Change) error {
 // maxLabelName is the length of a label's name that a label set can hold.
 const maxLabelName = 255
 
-func (p *Plan) changeLabel(s *labelSpec, c Change) error {
+func (p *Plan) changeLabel(s *labelSpec, c change) error {
 	switch c := c.(type) {
-	case Delete:
+	case deletion:
 		if s.deleted {
 			return p.errorf("Duplicate delete clause for %s", s.of())
 		}
@@ -202,27 +202,27 @@ func (p *Plan) changeLabel(s *labelSpec, c Change) error {
 			return p.errorf("Conflicting delete and other clauses for %s", s.of())
 		}
 		s.deleted = true
-	case RenameLabel:
+	case renameLabel:
 		if err := p.onceFor(s.renamed, s.deleted, "label", s.of()); err != nil {
 			return err
 		}
-		if len(c.Name) > maxLabelName {
-			return p.errorf("Label name of %d characters, limit %d", len(c.Name), maxLabelName)
+		if len(c.name) > maxLabelName {
+			return p.errorf("Label name of %d characters, limit %d", len(c.name), maxLabelName)
 		}
-		if s.label != nil && *s.label == c.Name {
+		if s.label != nil && *s.label == c.name {
 			p.warn("Label for %s: label: No change", s.place(false))
 			return nil
 		}
-		s.newLabel, s.renamed = c.Name, true
-	case SetLabelValue:
+		s.newLabel, s.renamed = c.name, true
+	case setLabelValue:
 		if err := p.onceFor(s.revalued, s.deleted, "value", s.of()); err != nil {
 			return err
 		}
-		if s.value == c.Value {
+		if s.value == c.value {
 			p.warn("Label for %s: value: No change", s.place(true))
 			return nil
 		}
-		s.newValue, s.revalued = c.Value, true
+		s.newValue, s.revalued = c.value, true
 	default:
 		return p.moveLabel(s, c)
 	}
@@ -230,37 +230,37 @@ func (p *Plan) changeLabel(s *labelSpec, c Change) error {
 }
 
 // moveLabel applies a change of what labels are of.
-func (p *Plan) moveLabel(s *labelSpec, c Change) error {
+func (p *Plan) moveLabel(s *labelSpec, c change) error {
 	if err := p.onceFor(s.moved, s.deleted, "id", s.of()); err != nil {
 		return err
 	}
 	id := s.key.ident
 	same := ""
 	switch c := c.(type) {
-	case MoveInstance:
+	case moveInstance:
 		if s.key.class != pdu.LabelInstances {
 			return p.wrong(c)
 		}
-		if s.inst == c.To {
-			p.warn("Label for instance domain %v instance %d: instance: No change", pdu.InDom(id), c.To)
+		if s.inst == c.to {
+			p.warn("Label for instance domain %v instance %d: instance: No change", pdu.InDom(id), c.to)
 			return nil
 		}
-		s.newInst, s.instMoved = c.To, true
+		s.newInst, s.instMoved = c.to, true
 		return nil
-	case MoveInDom:
+	case moveInDom:
 		if s.key.class != pdu.LabelInDom && s.key.class != pdu.LabelInstances {
 			return p.wrong(c)
 		}
-		id, same = uint32(c.To.of(pdu.InDom(id))), fmt.Sprintf("Label for instance domain %v: indom: No change", pdu.InDom(id))
-	case SetPMID:
+		id, same = uint32(c.to.of(pdu.InDom(id))), fmt.Sprintf("Label for instance domain %v: indom: No change", pdu.InDom(id))
+	case setPMID:
 		switch s.key.class {
 		case pdu.LabelDomain:
-			id, same = uint32(c.To.Domain), fmt.Sprintf("Label for metric domain: %d: No change", id)
+			id, same = uint32(c.to.domain), fmt.Sprintf("Label for metric domain: %d: No change", id)
 		case pdu.LabelCluster:
-			to := PMIDPattern{c.To.Domain, c.To.Cluster, 0}
+			to := pmidPattern{c.to.domain, c.to.cluster, 0}
 			id, same = uint32(to.of(pdu.PMID(id))), fmt.Sprintf("Label for cluster: %s: No change", clusterText(id))
 		case pdu.LabelItem:
-			id, same = uint32(c.To.of(pdu.PMID(id))), fmt.Sprintf("Label for metric: %v: item: No change", pdu.PMID(id))
+			id, same = uint32(c.to.of(pdu.PMID(id))), fmt.Sprintf("Label for metric: %v: item: No change", pdu.PMID(id))
 		default:
 			return p.wrong(c)
 		}
@@ -276,14 +276,14 @@ func (p *Plan) moveLabel(s *labelSpec, c Change) error {
 }
 
 // newLabels applies a change that adds a label.
-func (p *Plan) newLabels(of Label, c NewLabel) error {
-	if of.named || of.Name != "" || of.Value != "" {
+func (p *Plan) newLabels(of labelTarget, c addLabel) error {
+	if of.named || of.name != "" || of.value != "" {
 		p.always("The target label name and value must both not be specified for a NEW label and will be ignored")
 	}
-	text := fmt.Sprintf("{\"%s\":%s}", c.Name, c.Value)
+	text := fmt.Sprintf("{\"%s\":%s}", c.name, c.value)
 	specs := p.newTargets(of)
-	if len(specs) == 0 && of.Class != pdu.LabelContext {
-		p.always("No matching %s for new label %s", newTargetText(of.Class), text)
+	if len(specs) == 0 && of.class != pdu.LabelContext {
+		p.always("No matching %s for new label %s", newTargetText(of.class), text)
 	}
 	for _, s := range slices.Backward(p.labels) {
 		if s.active && s.deleted {
@@ -291,14 +291,14 @@ func (p *Plan) newLabels(of Label, c NewLabel) error {
 		}
 	}
 	for _, s := range specs {
-		set, err := pdu.ParseLabels(of.Class, text, false)
+		set, err := pdu.ParseLabels(of.class, text, false)
 		if err == nil {
 			inst := s.inst
 			s.added, err = pdu.MergeLabels(nil, s.added, set)
 			s.added.Inst = inst
 		}
 		if err != nil {
-			return p.errorf("Unable to add new %s label %s: %v", newErrorText(of.Class), text, causeText(err))
+			return p.errorf("Unable to add new %s label %s: %v", newErrorText(of.class), text, causeText(err))
 		}
 		s.extended = true
 	}
@@ -339,27 +339,27 @@ func newErrorText(c pdu.LabelClass) string {
 
 // newTargets are the specs of what gets a new label: of metrics and instances, whether or not they
 // have labels.
-func (p *Plan) newTargets(of Label) (specs []*labelSpec) {
+func (p *Plan) newTargets(of labelTarget) (specs []*labelSpec) {
 	add := func(ident uint32, inst pdu.InstID) {
-		if s := p.newLabelSpec(labelKey{of.Class, ident}, inst); !slices.Contains(specs, s) {
+		if s := p.newLabelSpec(labelKey{of.class, ident}, inst); !slices.Contains(specs, s) {
 			specs = append(specs, s)
 		}
 	}
-	switch of.Class {
+	switch of.class {
 	case pdu.LabelContext:
 		add(uint32(pdu.NoPMID), pdu.NoInst)
 	case pdu.LabelInDom, pdu.LabelInstances:
 		for _, d := range p.indomOrder {
-			if !of.InDom.ID.matches(d.ID) {
+			if !of.indom.id.matches(d.ID) {
 				continue
 			}
-			if of.Class == pdu.LabelInDom {
+			if of.class == pdu.LabelInDom {
 				add(uint32(d.ID), pdu.NoInst)
 				continue
 			}
 			for _, i := range allInstances(d) {
-				if of.Instance.By == ByNothing || of.Instance.By == ByID && of.Instance.ID == i.ID ||
-					of.Instance.By == ByName && sameInstance(of.Instance.Name, i.Name) {
+				if of.instance.by == byNothing || of.instance.by == byID && of.instance.id == i.ID ||
+					of.instance.by == byName && sameInstance(of.instance.name, i.Name) {
 					add(uint32(d.ID), i.ID)
 				}
 			}
@@ -371,15 +371,15 @@ func (p *Plan) newTargets(of Label) (specs []*labelSpec) {
 }
 
 // newMetricTargets adds what metrics stand for.
-func (p *Plan) newMetricTargets(of Label, add func(ident uint32, inst pdu.InstID)) {
-	named, _ := p.names.Lookup(of.Metric.Name)
+func (p *Plan) newMetricTargets(of labelTarget, add func(ident uint32, inst pdu.InstID)) {
+	named, _ := p.names.Lookup(of.metric.name)
 	for _, m := range p.metricOrder {
-		if of.Metric.Name != "" && m.PMID != named || of.Metric.Name == "" && !of.Metric.ID.matches(m.PMID) {
+		if of.metric.name != "" && m.PMID != named || of.metric.name == "" && !of.metric.id.matches(m.PMID) {
 			continue
 		}
-		switch of.Class {
+		switch of.class {
 		case pdu.LabelDomain:
-			add(uint32(of.Metric.ID.Domain), pdu.NoInst)
+			add(uint32(of.metric.id.domain), pdu.NoInst)
 		case pdu.LabelCluster:
 			add(uint32(m.PMID)&^1023, pdu.NoInst)
 		default:

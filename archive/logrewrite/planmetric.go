@@ -17,7 +17,7 @@ type metricSpec struct {
 	deleted                            bool
 	deletedBy                          int // the number of the rule
 	rescale                            bool
-	output                             Output
+	output                             outputChoice
 	outputInst                         pdu.InstID // that the one value gets, if output picks an instance
 	values                             []*pattern // one after the other
 	insts                              *indomSpec // of the old instance domain, if its instances change
@@ -29,7 +29,7 @@ func (s *metricSpec) changes() bool {
 }
 
 // beginMetrics begins a rule of metrics.
-func (p *Plan) beginMetrics(of Metric) func(Change) error {
+func (p *Plan) beginMetrics(of metricTarget) func(change) error {
 	for _, s := range p.metrics {
 		s.active = false
 	}
@@ -42,21 +42,21 @@ func (p *Plan) beginMetrics(of Metric) func(Change) error {
 }
 
 // find is the metrics that a rule is of, with a warning if there is no such name.
-func (p *Plan) find(of Metric) []pdu.PMID {
-	if of.Name != "" {
-		id, err := p.names.Lookup(of.Name)
+func (p *Plan) find(of metricTarget) []pdu.PMID {
+	if of.name != "" {
+		id, err := p.names.Lookup(of.name)
 		if err != nil {
-			p.warn("Metric: %s: %v", of.Name, pdu.FromError(err))
+			p.warn("Metric: %s: %v", of.name, pdu.FromError(err))
 			return nil
 		}
 		return []pdu.PMID{id}
 	}
-	if of.ID.one() {
-		return []pdu.PMID{of.ID.of(0)}
+	if of.id.one() {
+		return []pdu.PMID{of.id.of(0)}
 	}
 	var all []pdu.PMID
 	for _, m := range p.metricOrder {
-		if of.ID.matches(m.PMID) {
+		if of.id.matches(m.PMID) {
 			all = append(all, m.PMID)
 		}
 	}
@@ -84,11 +84,11 @@ func (p *Plan) metricSpec(id pdu.PMID) *metricSpec {
 const maxName = 4096
 
 // changeMetrics applies a change to the metrics of the present rule.
-func (p *Plan) changeMetrics(c Change) error {
+func (p *Plan) changeMetrics(c change) error {
 	var replace *pattern
-	if c, ok := c.(ReplaceValues); ok {
+	if c, ok := c.(replaceValues); ok {
 		var err error
-		if replace, err = p.pattern(c.Find, c.With); err != nil {
+		if replace, err = p.pattern(c.find, c.with); err != nil {
 			return err
 		}
 	}
@@ -102,10 +102,10 @@ func (p *Plan) changeMetrics(c Change) error {
 	return nil
 }
 
-// changeMetric applies a change to a metric, which is that of replace if it is a ReplaceValues.
-func (p *Plan) changeMetric(s *metricSpec, c Change, replace *pattern) error {
+// changeMetric applies a change to a metric, which is that of replace if it is a replaceValues.
+func (p *Plan) changeMetric(s *metricSpec, c change, replace *pattern) error {
 	switch c := c.(type) {
-	case Delete:
+	case deletion:
 		if s.deleted && s.deletedBy == p.rules {
 			return nil // twice in one rule
 		}
@@ -117,25 +117,25 @@ func (p *Plan) changeMetric(s *metricSpec, c Change, replace *pattern) error {
 		}
 		s.deleted, s.deletedBy = true, p.rules
 		return nil
-	case SetPMID:
+	case setPMID:
 		return p.setPMID(s, c)
-	case SetName:
+	case setName:
 		return p.setName(s, c)
-	case SetType:
+	case setType:
 		return p.setType(s, c)
-	case SetSem:
+	case setSem:
 		if err := p.once(s, s.sem, "sem"); err != nil {
 			return err
 		}
-		if c.Sem == s.old.Sem {
-			p.warn("Metric: %s (%v): sem: %s: No change", s.oldName, s.old.PMID, semText(c.Sem))
+		if c.sem == s.old.Sem {
+			p.warn("Metric: %s (%v): sem: %s: No change", s.oldName, s.old.PMID, semText(c.sem))
 			return nil
 		}
-		s.new.Sem, s.sem = c.Sem, true
+		s.new.Sem, s.sem = c.sem, true
 		return nil
-	case SetUnits:
+	case setUnits:
 		return p.setUnits(s, c)
-	case ReplaceValues:
+	case replaceValues:
 		if err := p.once(s, false, "value"); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (p *Plan) changeMetric(s *metricSpec, c Change, replace *pattern) error {
 		}
 		s.values = append(s.values, replace)
 		return nil
-	case MoveInDom:
+	case moveInDom:
 		return p.setInDom(s, c)
 	}
 	return p.wrong(c)
@@ -162,11 +162,11 @@ func (p *Plan) once(s *metricSpec, changed bool, what string) error {
 	return nil
 }
 
-func (p *Plan) setPMID(s *metricSpec, c SetPMID) error {
+func (p *Plan) setPMID(s *metricSpec, c setPMID) error {
 	if err := p.once(s, s.pmid, "pmid"); err != nil {
 		return err
 	}
-	to := c.To.of(s.old.PMID)
+	to := c.to.of(s.old.PMID)
 	if to == s.old.PMID {
 		p.warn("Metric: %s (%v): pmid: No change", s.oldName, s.old.PMID)
 		return nil
@@ -205,88 +205,88 @@ func (p *Plan) checkNames() error {
 	return nil
 }
 
-func (p *Plan) setName(s *metricSpec, c SetName) error {
+func (p *Plan) setName(s *metricSpec, c setName) error {
 	if err := p.once(s, s.name, "name"); err != nil {
 		return err
 	}
-	if c.Name == s.oldName {
+	if c.name == s.oldName {
 		p.warn("Metric: %s (%v): name: No change", s.oldName, s.old.PMID)
 		return nil
 	}
-	if c.Name == "" || len(c.Name) > maxName {
-		return p.errorf("Metric name of %d characters, limit %d", len(c.Name), maxName)
+	if c.name == "" || len(c.name) > maxName {
+		return p.errorf("Metric name of %d characters, limit %d", len(c.name), maxName)
 	}
-	if id, err := p.names.Lookup(c.Name); err == nil && !c.DupOK {
-		return p.errorf("Metric name %s already assigned for PMID %v", c.Name, id)
+	if id, err := p.names.Lookup(c.name); err == nil && !c.dupOK {
+		return p.errorf("Metric name %s already assigned for PMID %v", c.name, id)
 	}
-	s.newName, s.name = c.Name, true
+	s.newName, s.name = c.name, true
 	return nil
 }
 
-func (p *Plan) setType(s *metricSpec, c SetType) error {
-	if err := p.once(s, s.typ && c.If == nil, "type"); err != nil {
+func (p *Plan) setType(s *metricSpec, c setType) error {
+	if err := p.once(s, s.typ && c.ifType == nil, "type"); err != nil {
 		return err
 	}
 	switch {
-	case c.If != nil && s.old.Type != *c.If:
-		p.warn("Metric: %s (%v): type: PM_TYPE_%s: No conditional change to PM_TYPE_%s", s.oldName, s.old.PMID, s.old.Type, c.To)
-	case c.If == nil && s.old.Type == c.To:
-		p.warn("Metric: %s (%v): type: PM_TYPE_%s: No change", s.oldName, s.old.PMID, c.To)
+	case c.ifType != nil && s.old.Type != *c.ifType:
+		p.warn("Metric: %s (%v): type: PM_TYPE_%s: No conditional change to PM_TYPE_%s", s.oldName, s.old.PMID, s.old.Type, c.to)
+	case c.ifType == nil && s.old.Type == c.to:
+		p.warn("Metric: %s (%v): type: PM_TYPE_%s: No change", s.oldName, s.old.PMID, c.to)
 	case !numeric(s.old.Type):
 		return p.errorf("Old type (PM_TYPE_%s) must be numeric", s.old.Type)
 	default:
-		s.new.Type, s.typ = c.To, true
+		s.new.Type, s.typ = c.to, true
 	}
 	return nil
 }
 
 func numeric(t pdu.Type) bool { return t >= pdu.Type32 && t <= pdu.TypeDouble }
 
-func (p *Plan) setUnits(s *metricSpec, c SetUnits) error {
+func (p *Plan) setUnits(s *metricSpec, c setUnits) error {
 	if err := p.once(s, s.units, "units"); err != nil {
 		return err
 	}
-	if c.Units == s.old.Units {
-		p.warn("Metric: %s (%v): units: %s: No change", s.oldName, s.old.PMID, c.Units)
+	if c.units == s.old.Units {
+		p.warn("Metric: %s (%v): units: %s: No change", s.oldName, s.old.PMID, c.units)
 		return nil
 	}
-	s.new.Units, s.units = c.Units, true
+	s.new.Units, s.units = c.units, true
 	o := s.old.Units
-	same := o.DimSpace() == c.Units.DimSpace() && o.DimTime() == c.Units.DimTime() && o.DimCount() == c.Units.DimCount() &&
-		(c.Units.Extra() == 0 || o.Extra() == c.Units.Extra())
+	same := o.DimSpace() == c.units.DimSpace() && o.DimTime() == c.units.DimTime() && o.DimCount() == c.units.DimCount() &&
+		(c.units.Extra() == 0 || o.Extra() == c.units.Extra())
 	switch {
-	case c.Rescale && !same:
+	case c.rescale && !same:
 		p.warn("Metric: %s (%v): Dimension changed, cannot rescale", s.oldName, s.old.PMID)
 	case same:
-		s.rescale = c.Rescale || p.opts.Rescale
+		s.rescale = c.rescale || p.opts.Rescale
 	}
 	return nil
 }
 
 // setInDom moves a metric to another instance domain.
-func (p *Plan) setInDom(s *metricSpec, c MoveInDom) error {
+func (p *Plan) setInDom(s *metricSpec, c moveInDom) error {
 	if err := p.once(s, s.indom, "indom"); err != nil {
 		return err
 	}
 	to := pdu.NoInDom
-	if !c.None {
-		to = c.To.of(s.old.InDom)
+	if !c.none {
+		to = c.to.of(s.old.InDom)
 	}
 	if to == s.old.InDom {
 		p.warn("Metric: %s (%v): indom: %s: No change", s.oldName, s.old.PMID, indomText(to))
 		return nil
 	}
-	switch c.Output.Pick {
-	case PickMin, PickMax, PickSum, PickAvg:
+	switch c.output.pick {
+	case pickMin, pickMax, pickSum, pickAvg:
 		if !numeric(s.old.Type) {
 			return p.errorf("OUTPUT option MIN, MAX, AVG or SUM requires type to be numeric, not PM_TYPE_%s", s.old.Type)
 		}
-	case PickAll:
-		if c.None || s.old.InDom == pdu.NoInDom {
-			c.Output.Pick = PickFirst
+	case pickAll:
+		if c.none || s.old.InDom == pdu.NoInDom {
+			c.output.pick = pickFirst
 		}
 	}
-	s.new.InDom, s.indom, s.output = to, true, c.Output
+	s.new.InDom, s.indom, s.output = to, true, c.output
 	return nil
 }
 

@@ -30,35 +30,35 @@ func (s *textSpec) of() string {
 }
 
 // beginTexts begins a rule of help texts.
-func (p *Plan) beginTexts(of Text) func(Change) error {
+func (p *Plan) beginTexts(of textTarget) func(change) error {
 	for _, s := range p.texts {
 		s.active = false
 	}
-	if !of.Help {
-		of.OneLine = true
+	if !of.help {
+		of.oneLine = true
 	}
 	var ids []pdu.PMID
-	if of.Metric != nil {
-		if of.Metric.Name != "" || of.Metric.ID.one() {
-			ids = p.find(*of.Metric)
+	if of.metric != nil {
+		if of.metric.name != "" || of.metric.id.one() {
+			ids = p.find(*of.metric)
 		}
 	}
 	for _, t := range p.textOrder {
-		if t.Kind&pdu.TextOneLine != 0 && !of.OneLine || t.Kind&pdu.TextHelp != 0 && !of.Help {
+		if t.Kind&pdu.TextOneLine != 0 && !of.oneLine || t.Kind&pdu.TextHelp != 0 && !of.help {
 			continue
 		}
 		match := false
 		switch {
-		case of.Metric == nil:
-			match = of.InDom != nil && t.Kind&pdu.TextInDom != 0 && of.InDom.ID.matches(pdu.InDom(t.Ident))
+		case of.metric == nil:
+			match = of.indom != nil && t.Kind&pdu.TextInDom != 0 && of.indom.id.matches(pdu.InDom(t.Ident))
 		case t.Kind&pdu.TextPMID == 0:
-		case of.Metric.Name != "" || of.Metric.ID.one():
+		case of.metric.name != "" || of.metric.id.one():
 			match = slices.Contains(ids, pdu.PMID(t.Ident))
 		default:
-			match = of.Metric.ID.matches(pdu.PMID(t.Ident))
+			match = of.metric.id.matches(pdu.PMID(t.Ident))
 		}
 		if match {
-			p.textSpec(t, of.Content).active = true
+			p.textSpec(t, of.content).active = true
 		}
 	}
 	return p.changeTexts
@@ -86,7 +86,7 @@ func (p *Plan) textSpec(t archive.TextRecord, content string) *textSpec {
 }
 
 // changeTexts applies a change to the help texts of the present rule.
-func (p *Plan) changeTexts(c Change) error {
+func (p *Plan) changeTexts(c change) error {
 	for _, s := range slices.Backward(p.texts) {
 		if s.active {
 			if err := p.changeText(s, c); err != nil {
@@ -97,9 +97,9 @@ func (p *Plan) changeTexts(c Change) error {
 	return nil
 }
 
-func (p *Plan) changeText(s *textSpec, c Change) error {
+func (p *Plan) changeText(s *textSpec, c change) error {
 	switch c := c.(type) {
-	case Delete:
+	case deletion:
 		if s.deleted {
 			return p.errorf("Duplicate delete clause for %s", s.of())
 		}
@@ -108,24 +108,24 @@ func (p *Plan) changeText(s *textSpec, c Change) error {
 		}
 		s.deleted = true
 		return nil
-	case SetText:
+	case setText:
 		if err := p.onceFor(s.changed, s.deleted, "text", s.of()); err != nil {
 			return err
 		}
-		if c.Text == s.old.Text {
+		if c.text == s.old.Text {
 			p.warn("Help text: No change")
 			return nil
 		}
-		s.text, s.changed = c.Text, true
+		s.text, s.changed = c.text, true
 		return nil
-	case SetPMID:
+	case setPMID:
 		if s.old.Kind&pdu.TextPMID != 0 {
-			return p.moveText(s, uint32(c.To.of(pdu.PMID(s.old.Ident))), "Text for metric: "+pdu.PMID(s.old.Ident).String()+": metric: No change")
+			return p.moveText(s, uint32(c.to.of(pdu.PMID(s.old.Ident))), "Text for metric: "+pdu.PMID(s.old.Ident).String()+": metric: No change")
 		}
-	case MoveInDom:
+	case moveInDom:
 		if s.old.Kind&pdu.TextInDom != 0 {
 			id := pdu.InDom(s.old.Ident)
-			return p.moveText(s, uint32(c.To.of(id)), "Text for instance domain "+id.String()+": indom: No change")
+			return p.moveText(s, uint32(c.to.of(id)), "Text for instance domain "+id.String()+": indom: No change")
 		}
 	}
 	return p.wrong(c)

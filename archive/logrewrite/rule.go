@@ -6,294 +6,264 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Rule changes one thing of an archive, or all that a pattern matches. Rules are made by Parse,
-// or by programs:
+// A rule changes the parts of an archive that its target selects. It has no effect on what the
+// archive does not contain. The parser allows these changes for each target:
 //
-//	logrewrite.Rule{
-//		Of: logrewrite.Metric{Name: "disk.dev.read"},
-//		Do: []logrewrite.Change{
-//			logrewrite.SetType{To: pdu.TypeU64},
-//			logrewrite.SetName{Name: "disk.dev.reads"},
-//		},
-//	}
-//
-// What is not in an archive is not changed. The changes that a rule may have depend on what it is
-// of:
-//
-//	Global       SetHost SetTimeZone SetZoneInfo SetFeatures Shift
-//	InDom        RenameInstance RedactInstances ReplaceInstances RenumberInstance MoveInDom
-//	Metric       Delete SetPMID SetName SetType SetSem SetUnits ReplaceValues MoveInDom
-//	Text         Delete SetText, SetPMID of a metric's, MoveInDom of an instance domain's
-//	Label        Delete NewLabel RenameLabel SetLabelValue,
-//	             SetPMID of domains, clusters and metrics,
-//	             MoveInDom of instance domains and instances, MoveInstance of instances
-type Rule struct {
-	Of Target
-	Do []Change
+//	globalTarget  setHost setTimeZone setZoneInfo setFeatures shift
+//	indomTarget   renameInstance redactInstances replaceInstances renumberInstance moveInDom
+//	metricTarget  deletion setPMID setName setType setSem setUnits replaceValues moveInDom
+//	textTarget    deletion setText; setPMID for metrics, moveInDom for instance domains
+//	labelTarget   deletion addLabel renameLabel setLabelValue; setPMID for domains, clusters
+//	              and metrics, moveInDom for instance domains and instances, moveInstance for
+//	              instances
+type rule struct {
+	target  target
+	changes []change
 
-	file  string
-	line  int   // where what the rule is of ends
-	lines []int // where the changes end
+	line  int   // the line on which the target ends
+	lines []int // the line on which each change ends
 	notes []note
 }
 
 // A note is a warning about the text of a rule.
 type note struct {
-	before int // the change that it is about; -1 is what the rule is of
+	before int // the index of the change that it is about; -1 is the target
 	line   int
 	text   string
 }
 
-// A Target is what a rule is of: a Global, InDom, Metric, Text or Label.
-type Target interface{ target() }
+// A target is a globalTarget, indomTarget, metricTarget, textTarget or labelTarget.
+type target interface{ target() }
 
-// Any in a pattern stands for all numbers, and in what replaces one for the number as it was.
-const Any = -1
+// anyNumber in a pattern matches all numbers. In a replacement it keeps the old number.
+const anyNumber = -1
 
-// A PMIDPattern is metrics by their identifiers: 29.0.6, 29.0.* or 29.*.*.
-type PMIDPattern struct{ Domain, Cluster, Item int }
+// A pmidPattern selects metrics by identifier: 29.0.6, 29.0.* or 29.*.*.
+type pmidPattern struct{ domain, cluster, item int }
 
-// PMIDs is the pattern of one metric.
-func PMIDs(id pdu.PMID) PMIDPattern {
-	return PMIDPattern{int(id.Domain()), int(id.Cluster()), int(id.Item())}
+// matches reports whether the pattern selects id.
+func (p pmidPattern) matches(id pdu.PMID) bool {
+	return p.domain == int(id.Domain()) && (p.cluster == anyNumber || p.cluster == int(id.Cluster())) && (p.item == anyNumber || p.item == int(id.Item()))
 }
 
-// matches reports whether a metric has the pattern.
-func (p PMIDPattern) matches(id pdu.PMID) bool {
-	return p.Domain == int(id.Domain()) && (p.Cluster == Any || p.Cluster == int(id.Cluster())) && (p.Item == Any || p.Item == int(id.Item()))
-}
+// one reports whether the pattern selects a single metric.
+func (p pmidPattern) one() bool { return p.cluster != anyNumber && p.item != anyNumber }
 
-// one reports whether the pattern is that of one metric.
-func (p PMIDPattern) one() bool { return p.Cluster != Any && p.Item != Any }
-
-// of is what a metric becomes.
-func (p PMIDPattern) of(id pdu.PMID) pdu.PMID {
-	if p.Cluster == Any {
-		p.Cluster = int(id.Cluster())
+// of returns the identifier that replaces id.
+func (p pmidPattern) of(id pdu.PMID) pdu.PMID {
+	if p.cluster == anyNumber {
+		p.cluster = int(id.Cluster())
 	}
-	if p.Item == Any {
-		p.Item = int(id.Item())
+	if p.item == anyNumber {
+		p.item = int(id.Item())
 	}
-	return makePMID(p.Domain, p.Cluster, p.Item)
+	return makePMID(p.domain, p.cluster, p.item)
 }
 
-// makePMID makes an identifier also of the domain 511, which is that of derived metrics.
+// makePMID is like pdu.MakePMID but also accepts domain 511, that of derived metrics.
 func makePMID(domain, cluster, item int) pdu.PMID {
 	return pdu.PMID(domain&511<<22 | cluster&4095<<10 | item&1023)
 }
 
-// An InDomPattern is instance domains: 29.2 or 29.*.
-type InDomPattern struct{ Domain, Serial int }
+// An indomPattern selects instance domains: 29.2 or 29.*.
+type indomPattern struct{ domain, serial int }
 
-// InDoms is the pattern of one instance domain.
-func InDoms(d pdu.InDom) InDomPattern { return InDomPattern{int(d.Domain()), int(d.Serial())} }
-
-func (p InDomPattern) matches(d pdu.InDom) bool {
-	return p.Domain == int(d.Domain()) && (p.Serial == Any || p.Serial == int(d.Serial()))
+func (p indomPattern) matches(d pdu.InDom) bool {
+	return p.domain == int(d.Domain()) && (p.serial == anyNumber || p.serial == int(d.Serial()))
 }
 
-// of is what an instance domain becomes.
-func (p InDomPattern) of(d pdu.InDom) pdu.InDom {
-	if p.Serial == Any {
-		p.Serial = int(d.Serial())
+// of returns the identifier that replaces d.
+func (p indomPattern) of(d pdu.InDom) pdu.InDom {
+	if p.serial == anyNumber {
+		p.serial = int(d.Serial())
 	}
-	return pdu.InDom(p.Domain&511<<22 | p.Serial&(1<<22-1))
+	return pdu.InDom(p.domain&511<<22 | p.serial&(1<<22-1))
 }
 
-// What a rule may be of.
+// The targets.
 type (
-	// Global is the label of the archive, and its times.
-	Global struct{}
+	// globalTarget is the label of the archive and all its times.
+	globalTarget struct{}
 
-	// InDom is instance domains.
-	InDom struct{ ID InDomPattern }
+	// indomTarget selects instance domains.
+	indomTarget struct{ id indomPattern }
 
-	// Metric is a metric by its name, or, if Name is empty, metrics by their identifiers.
-	Metric struct {
-		Name string
-		ID   PMIDPattern
+	// metricTarget selects one metric by name or, if name is empty, metrics by identifier.
+	metricTarget struct {
+		name string
+		id   pmidPattern
 	}
 
-	// Text is help texts: of Metric, or if that is nil of InDom. If neither OneLine nor Help is
-	// set, OneLine counts. If Content is not empty, only a text that is the same counts.
-	Text struct {
-		Metric        *Metric
-		InDom         *InDom
-		OneLine, Help bool
-		Content       string
+	// textTarget selects help texts of metric or, if that is nil, of indom. If neither oneLine nor
+	// help is set, it selects one-line texts. A content selects only texts equal to it.
+	textTarget struct {
+		metric        *metricTarget
+		indom         *indomTarget
+		oneLine, help bool
+		content       string
 	}
 
-	// Label is labels of a class: of pdu.LabelContext, of the domain of Metric.ID, of its clusters,
-	// of metrics, of InDom, or of its instances. Empty Name and Value mean all; Value is JSON.
-	Label struct {
-		Class    pdu.LabelClass
-		Metric   Metric
-		InDom    InDom
-		Instance Instance
-		Name     string
-		Value    string
-		named    bool // there is a name, be it empty
+	// labelTarget selects labels of one class: of the context, of the domain or cluster in
+	// metric.id, of metrics, of indom or of its instances. An empty name or value selects all.
+	// value is JSON.
+	labelTarget struct {
+		class    pdu.LabelClass
+		metric   metricTarget
+		indom    indomTarget
+		instance instancePattern
+		name     string
+		value    string
+		named    bool // the rule has a name, which may be empty
 	}
 )
 
-func (Global) target() {}
-func (InDom) target()  {}
-func (Metric) target() {}
-func (Text) target()   {}
-func (Label) target()  {}
+func (globalTarget) target() {}
+func (indomTarget) target()  {}
+func (metricTarget) target() {}
+func (textTarget) target()   {}
+func (labelTarget) target()  {}
 
-// An Instance is one instance by its external name, or by its identifier, or all.
-type Instance struct {
-	By   InstanceBy
-	Name string
-	ID   pdu.InstID
+// An instancePattern selects one instance by external name or identifier, or all instances.
+type instancePattern struct {
+	by   instanceBy
+	name string
+	id   pdu.InstID
 }
 
-// An InstanceBy says what of an Instance counts.
-type InstanceBy uint8
+// An instanceBy says which field of an instancePattern selects.
+type instanceBy uint8
 
-// How an Instance is given.
 const (
-	ByNothing InstanceBy = iota // all instances
-	ByName
-	ByID
+	byNothing instanceBy = iota // all instances
+	byName
+	byID
 )
 
-// A Change is what a rule does. See Rule.
-type Change interface{ change() }
+// A change is one clause of a rule.
+type change interface{ change() }
 
 // The changes.
 type (
-	// SetHost sets the name of the host in the label.
-	SetHost struct{ Name string }
-	// SetTimeZone sets the time zone in the label, as in $TZ.
-	SetTimeZone struct{ Zone string }
-	// SetZoneInfo sets the other form of the time zone in the label of version 3, such as
-	// :Africa/Timbuktu.
-	SetZoneInfo struct{ Zone string }
-	// SetFeatures sets the feature bits in the label of version 3.
-	SetFeatures struct{ Bits uint32 }
-	// Shift adds a duration to all times. One of less than a second does nothing, as in PCP.
-	Shift struct{ By time.Duration }
+	// setHost sets the name of the host in the label.
+	setHost struct{ name string }
+	// setTimeZone sets the time zone in the label, as in $TZ.
+	setTimeZone struct{ zone string }
+	// setZoneInfo sets the zoneinfo name in a version 3 label, such as :Africa/Timbuktu.
+	setZoneInfo struct{ zone string }
+	// setFeatures sets the feature bits in a version 3 label.
+	setFeatures struct{ bits uint32 }
+	// shift adds a duration to all times. A duration under one second has no effect, as in PCP.
+	shift struct{ by time.Duration }
 
-	// RenameInstance gives an instance another external name, or with Delete removes it. As
-	// everywhere in PCP the name up to the first blank is what counts.
-	RenameInstance struct {
-		Old, New string
-		Delete   bool
+	// renameInstance changes the external name of an instance, or deletes the instance. Names match
+	// up to the first blank, as everywhere in PCP.
+	renameInstance struct {
+		old, new string
+		delete   bool
 	}
-	// RedactInstances hides the external names of all instances: of each only the identifier
-	// remains in it.
-	RedactInstances struct{}
-	// ReplaceInstances replaces the first match of a POSIX extended regular expression in the
-	// external names of all instances. In what replaces it & is the match, \1 to \9 are its parts,
-	// and a backslash takes the meaning of another character away.
-	ReplaceInstances struct{ Find, With string }
-	// RenumberInstance gives an instance another identifier, or with Delete removes it.
-	RenumberInstance struct {
-		Old, New pdu.InstID
-		Delete   bool
+	// redactInstances replaces all external names with the instance's identifier.
+	redactInstances struct{}
+	// replaceInstances replaces the first match of a POSIX extended regular expression in the
+	// external names of all instances. In the replacement & stands for the match and \1 to \9 for
+	// its groups. A backslash quotes any other character.
+	replaceInstances struct{ find, with string }
+	// renumberInstance changes the identifier of an instance, or deletes the instance.
+	renumberInstance struct {
+		old, new pdu.InstID
+		delete   bool
 	}
-	// MoveInDom gives an instance domain another identifier, and all that refers to it; with
-	// Duplicate there are both then. Of a metric it changes the instance domain, to none with None,
-	// and Output says what becomes of the values.
-	MoveInDom struct {
-		To        InDomPattern
-		None      bool
-		Duplicate bool
-		Output    Output
+	// moveInDom changes the identifier of an instance domain and all references to it. With
+	// duplicate the old domain is kept too. For a metric it changes the instance domain, or removes
+	// it if none is set; output then chooses the value to keep.
+	moveInDom struct {
+		to        indomPattern
+		none      bool
+		duplicate bool
+		output    outputChoice
 	}
 
-	// Delete removes what the rule is of.
-	Delete struct{}
-	// SetPMID gives a metric, a text or labels another identifier. Of labels of domains only the
-	// domain counts, of those of clusters the cluster, too.
-	SetPMID struct{ To PMIDPattern }
-	// SetName gives a metric another name. With DupOK another metric may have it before.
-	SetName struct {
-		Name  string
-		DupOK bool
+	// deletion removes the target.
+	deletion struct{}
+	// setPMID changes the identifier of a metric, text or label. For labels of domains and clusters
+	// only the domain, or the domain and cluster, count.
+	setPMID struct{ to pmidPattern }
+	// setName renames a metric. With dupOK another metric may already have the name.
+	setName struct {
+		name  string
+		dupOK bool
 	}
-	// SetType converts a metric's numbers, also to strings. If If is not 0, it does so for metrics
-	// of that type alone: see OldType.
-	SetType struct {
-		If *pdu.Type
-		To pdu.Type
+	// setType converts the numeric values of a metric to another type, strings included. If ifType
+	// is not nil, it converts only metrics of that type.
+	setType struct {
+		ifType *pdu.Type
+		to     pdu.Type
 	}
-	// SetSem changes the semantics of a metric. Its values stay.
-	SetSem struct{ Sem pdu.Sem }
-	// SetUnits changes the units of a metric. Its values stay, but with Rescale they are converted
-	// if the dimension stays.
-	SetUnits struct {
-		Units   pdu.Units
-		Rescale bool
+	// setSem changes the semantics of a metric, not its values.
+	setSem struct{ sem pdu.Sem }
+	// setUnits changes the units of a metric. Values are converted only with rescale, and only if
+	// the dimension stays the same.
+	setUnits struct {
+		units   pdu.Units
+		rescale bool
 	}
 
-	// ReplaceValues replaces in the values of a metric of strings, as ReplaceInstances does in
-	// names. Several apply one after the other.
-	ReplaceValues struct{ Find, With string }
+	// replaceValues edits the values of a string metric as replaceInstances edits names. Several
+	// changes apply in order.
+	replaceValues struct{ find, with string }
 
-	// SetText changes a help text.
-	SetText struct{ Text string }
+	// setText changes a help text.
+	setText struct{ text string }
 
-	// NewLabel adds a label. Value is JSON.
-	NewLabel struct{ Name, Value string }
-	// RenameLabel gives labels another name.
-	RenameLabel struct{ Name string }
-	// SetLabelValue gives labels another value, which is JSON.
-	SetLabelValue struct{ Value string }
-	// MoveInstance gives labels to another instance.
-	MoveInstance struct{ To pdu.InstID }
+	// addLabel adds a label whose value is JSON.
+	addLabel struct{ name, value string }
+	// renameLabel renames labels.
+	renameLabel struct{ name string }
+	// setLabelValue changes the JSON value of labels.
+	setLabelValue struct{ value string }
+	// moveInstance moves labels to another instance.
+	moveInstance struct{ to pdu.InstID }
 )
 
-func (SetHost) change()          {}
-func (SetTimeZone) change()      {}
-func (SetZoneInfo) change()      {}
-func (SetFeatures) change()      {}
-func (Shift) change()            {}
-func (RenameInstance) change()   {}
-func (RedactInstances) change()  {}
-func (ReplaceInstances) change() {}
-func (ReplaceValues) change()    {}
-func (RenumberInstance) change() {}
-func (MoveInDom) change()        {}
-func (Delete) change()           {}
-func (SetPMID) change()          {}
-func (SetName) change()          {}
-func (SetType) change()          {}
-func (SetSem) change()           {}
-func (SetUnits) change()         {}
-func (SetText) change()          {}
-func (NewLabel) change()         {}
-func (RenameLabel) change()      {}
-func (SetLabelValue) change()    {}
-func (MoveInstance) change()     {}
+func (setHost) change()          {}
+func (setTimeZone) change()      {}
+func (setZoneInfo) change()      {}
+func (setFeatures) change()      {}
+func (shift) change()            {}
+func (renameInstance) change()   {}
+func (redactInstances) change()  {}
+func (replaceInstances) change() {}
+func (replaceValues) change()    {}
+func (renumberInstance) change() {}
+func (moveInDom) change()        {}
+func (deletion) change()         {}
+func (setPMID) change()          {}
+func (setName) change()          {}
+func (setType) change()          {}
+func (setSem) change()           {}
+func (setUnits) change()         {}
+func (setText) change()          {}
+func (addLabel) change()         {}
+func (renameLabel) change()      {}
+func (setLabelValue) change()    {}
+func (moveInstance) change()     {}
 
-// An Output says which value of a metric remains when its instance domain changes.
-type Output struct {
-	Pick     Pick
-	Instance Instance // of PickInstance
+// An outputChoice says which value of a metric is kept when its instance domain changes.
+type outputChoice struct {
+	pick     pickKind
+	instance instancePattern // for pickInstance
 }
 
-// A Pick says which value remains.
-type Pick uint8
+// A pickKind says how to choose the value that is kept.
+type pickKind uint8
 
-// The picks. PickAll is the first one if either instance domain is none.
+// pickAll means pickFirst if the old or new instance domain is NULL.
 const (
-	PickAll Pick = iota
-	PickFirst
-	PickLast
-	PickInstance
-	PickMin
-	PickMax
-	PickSum
-	PickAvg
+	pickAll pickKind = iota
+	pickFirst
+	pickLast
+	pickInstance
+	pickMin
+	pickMax
+	pickSum
+	pickAvg
 )
-
-// changeLine is the line of a change, 0 if the rule was not parsed.
-func (r *Rule) changeLine(i int) int {
-	if i < len(r.lines) {
-		return r.lines[i]
-	}
-	return 0
-}

@@ -131,7 +131,7 @@ func (s *metricSpec) summarize(b *bytes.Buffer) {
 }
 
 func (s *metricSpec) summarizeOutput(b *bytes.Buffer) {
-	if s.output.Pick == PickAll {
+	if s.output.pick == pickAll {
 		return
 	}
 	b.WriteString("Output:\t\t")
@@ -141,31 +141,31 @@ func (s *metricSpec) summarizeOutput(b *bytes.Buffer) {
 		only = " and only"
 	}
 	inst := pdu.InstID(0)
-	switch s.output.Pick {
-	case PickFirst:
+	switch s.output.pick {
+	case pickFirst:
 		fmt.Fprintf(b, "first%s value", only)
-	case PickLast:
+	case pickLast:
 		fmt.Fprintf(b, "last%s value", only)
-	case PickMin:
+	case pickMin:
 		fmt.Fprintf(b, "smallest%s value", only)
-	case PickMax:
+	case pickMax:
 		fmt.Fprintf(b, "largest%s value", only)
-	case PickSum:
+	case pickSum:
 		fmt.Fprintf(b, "sum%s value", only)
-	case PickAvg:
+	case pickAvg:
 		fmt.Fprintf(b, "average%s value", only)
-	case PickInstance:
-		inst = s.output.Instance.ID
+	case pickInstance:
+		inst = s.output.instance.id
 		switch {
 		case single:
 			b.WriteString("first and only value")
-		case s.output.Instance.By == ByName:
-			fmt.Fprintf(b, "value for instance \"%s\"", s.output.Instance.Name)
+		case s.output.instance.by == byName:
+			fmt.Fprintf(b, "value for instance \"%s\"", s.output.instance.name)
 		default:
 			fmt.Fprintf(b, "value for instance %d", inst)
 		}
 	}
-	if single || s.output.Pick == PickSum || s.output.Pick == PickAvg {
+	if single || s.output.pick == pickSum || s.output.pick == pickAvg {
 		fmt.Fprintf(b, " (output instance %d)", inst)
 	}
 	b.WriteByte('\n')

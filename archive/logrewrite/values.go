@@ -11,46 +11,47 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A value is that of an instance.
+// A value is the value of one instance.
 type value struct {
 	inst pdu.InstID
 	atom pdu.Atom
 }
 
-// A ConvertError is about a value that another type or scale cannot hold.
+// A ConvertError reports a value that does not fit the new type or scale. Its text is that of
+// pmlogrewrite.
 type ConvertError struct {
-	Name     string
-	Old, New pdu.Desc
-	Rescale  bool // it is about the scale
-	Err      error
+	name     string
+	old, new pdu.Desc
+	rescale  bool // the scale conversion failed, not that of the type
+	err      error
 
-	// Record is the data record as far as it was changed: the metrics before this one are, of this
-	// one there are the values that could be converted, and the others are as they were read; nil
-	// if it would be too long.
+	// Record is the partly changed data record, or nil if it is too long. Metrics before the
+	// failing one are changed, those after it are as read, and the failing one has only its
+	// converted values.
 	Record *pdu.Result
 }
 
-// Error is the text of pmlogrewrite.
+// Error returns one line.
 func (e *ConvertError) Error() string {
-	noScalar := e.Old.Type == pdu.TypeAggregateStatic || e.Old.Type == pdu.TypeEvent || e.Old.Type == pdu.TypeHighResEvent
+	noScalar := e.old.Type == pdu.TypeAggregateStatic || e.old.Type == pdu.TypeEvent || e.old.Type == pdu.TypeHighResEvent
 	switch {
-	case !e.Rescale:
-		return fmt.Sprintf("Error: %s (%v): extracting value from type %s to %s: %v", e.Name, e.Old.PMID, e.Old.Type, e.New.Type, e.Err)
+	case !e.rescale:
+		return fmt.Sprintf("Error: %s (%v): extracting value from type %s to %s: %v", e.name, e.old.PMID, e.old.Type, e.new.Type, e.err)
 	case noScalar:
-		return fmt.Sprintf("Botch: %s (%v): extracting value: %v", e.Name, e.Old.PMID, e.Err)
+		return fmt.Sprintf("Botch: %s (%v): extracting value: %v", e.name, e.old.PMID, e.err)
 	}
-	return fmt.Sprintf("Botch: %s (%v): scale conversion from %s to %s failed: %v", e.Name, e.Old.PMID, e.Old.Units, e.New.Units, e.Err)
+	return fmt.Sprintf("Botch: %s (%v): scale conversion from %s to %s failed: %v", e.name, e.old.PMID, e.old.Units, e.new.Units, e.err)
 }
 
-// Unwrap returns the cause.
-func (e *ConvertError) Unwrap() error { return e.Err }
+// Unwrap returns the error of the conversion.
+func (e *ConvertError) Unwrap() error { return e.err }
 
-// changesValues reports whether a metric's part of a data record changes.
+// changesValues reports whether the metric's values in data records change.
 func (s *metricSpec) changesValues() bool {
-	return s.deleted || s.pmid || s.typ || s.rescale || len(s.values) > 0 || s.indom && s.output.Pick != PickAll || s.insts != nil
+	return s.deleted || s.pmid || s.typ || s.rescale || len(s.values) > 0 || s.indom && s.output.pick != pickAll || s.insts != nil
 }
 
-// copyValues copies a data record. Nothing is written if no metric is left.
+// copyValues copies a data record, unless no metric remains in it.
 func (c *copier) copyValues(r *archive.Record) error {
 	changed := false
 	for _, set := range c.in.All() {
@@ -183,7 +184,7 @@ func padBlocks(blocks []byte) {
 
 // changesForm reports whether more changes of a metric's values than identifiers.
 func (s *metricSpec) changesForm() bool {
-	return s.typ || s.rescale || len(s.values) > 0 || s.indom && s.output.Pick != PickAll || s.insts != nil && s.insts.deletes
+	return s.typ || s.rescale || len(s.values) > 0 || s.indom && s.output.pick != pickAll || s.insts != nil && s.insts.deletes
 }
 
 // rewriteSet adds the values of a metric, changed.
@@ -216,7 +217,7 @@ func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
 
 // picksInstance reports whether the metric gets another domain and a rule says which instance of it
 // the value has.
-func (s *metricSpec) picksInstance() bool { return s.indom && s.output.Pick == PickInstance }
+func (s *metricSpec) picksInstance() bool { return s.indom && s.output.pick == pickInstance }
 
 // renumber renumbers and deletes instances.
 func (s *metricSpec) renumber(values []value) []value {
@@ -240,7 +241,7 @@ func (s *metricSpec) convert(a pdu.Atom) (pdu.Atom, error) {
 		for _, v := range s.values {
 			var err error
 			if text, _, err = v.replace(text); err != nil {
-				return a, &ConvertError{Name: s.oldName, Old: s.old, New: s.new, Err: err}
+				return a, &ConvertError{name: s.oldName, old: s.old, new: s.new, err: err}
 			}
 		}
 		a = pdu.String(text)
@@ -248,7 +249,7 @@ func (s *metricSpec) convert(a pdu.Atom) (pdu.Atom, error) {
 	if s.rescale {
 		b, err := a.ConvertUnits(s.old.Units, s.new.Units)
 		if err != nil {
-			return a, &ConvertError{Name: s.oldName, Old: s.old, New: s.new, Rescale: true, Err: err}
+			return a, &ConvertError{name: s.oldName, old: s.old, new: s.new, rescale: true, err: err}
 		}
 		a = b
 	}
@@ -257,7 +258,7 @@ func (s *metricSpec) convert(a pdu.Atom) (pdu.Atom, error) {
 	}
 	b, err := retype(a, s.new.Type)
 	if err != nil {
-		return a, &ConvertError{Name: s.oldName, Old: s.old, New: s.new, Err: err}
+		return a, &ConvertError{name: s.oldName, old: s.old, new: s.new, err: err}
 	}
 	return b, nil
 }
@@ -291,41 +292,41 @@ func retype(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 
 // pick leaves the values that OUTPUT is about.
 func (s *metricSpec) pick(values []value) []value {
-	if s.output.Pick == PickAll || len(values) == 0 {
+	if s.output.pick == pickAll || len(values) == 0 {
 		return values
 	}
 	single := s.old.InDom == pdu.NoInDom
 	best := 0
-	switch s.output.Pick {
-	case PickLast:
+	switch s.output.pick {
+	case pickLast:
 		best = len(values) - 1
-	case PickInstance:
+	case pickInstance:
 		if single {
 			break
 		}
-		if s.output.Instance.By == ByName {
+		if s.output.instance.by == byName {
 			return values[:0]
 		}
-		for best < len(values) && values[best].inst != s.output.Instance.ID {
+		for best < len(values) && values[best].inst != s.output.instance.id {
 			best++
 		}
 		if best == len(values) {
 			return values[:0]
 		}
-	case PickMin, PickMax:
+	case pickMin, pickMax:
 		for i := range values {
-			if less(values[i].atom, values[best].atom) == (s.output.Pick == PickMin) && !values[i].atom.Equal(values[best].atom) {
+			if less(values[i].atom, values[best].atom) == (s.output.pick == pickMin) && !values[i].atom.Equal(values[best].atom) {
 				best = i
 			}
 		}
-	case PickSum, PickAvg:
-		values[0].atom = total(values, s.output.Pick == PickAvg)
+	case pickSum, pickAvg:
+		values[0].atom = total(values, s.output.pick == pickAvg)
 	}
 	v := values[best]
 	switch {
 	case s.new.InDom == pdu.NoInDom:
 		v.inst = pdu.NoInst
-	case s.output.Pick == PickInstance:
+	case s.output.pick == pickInstance:
 		v.inst = s.outputInst
 	case single:
 		v.inst = 0

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Rewrite writes the archive in, a name for archive.Open, to a new one with the base name out,
-// changed by rules. It is Plan, Add, Check and Write.
+// Rewrite applies rules to the archive in, a name for archive.Open, and writes the result to a new
+// archive with the base name out. It calls Plan, Add, Check and Write.
 func (o Options) Rewrite(ctx context.Context, in, out string, rules ...Rules) error {
 	set, err := archive.Open(ctx, in)
 	if err != nil {
@@ -33,21 +33,22 @@ func (o Options) Rewrite(ctx context.Context, in, out string, rules ...Rules) er
 	return p.Write(ctx, out)
 }
 
-// A ReadError is about a record of the input. It wraps an *archive.Error.
+// A ReadError reports a record of the input that cannot be read. It wraps an *archive.Error.
 type ReadError struct {
-	Meta bool // of the metadata
+	Meta bool // the record is in the metadata file
 	Err  error
 }
 
-// Error is that of the cause.
+// Error returns the text of Err.
 func (e *ReadError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// Write writes the archive, changed, with the base name out. If there is one, the error is
-// fs.ErrExist. After an error nothing of it is left, unless Options.Desperate keeps it. An error
-// about the input is a *ReadError. Memory does not depend on the length of the volumes.
+// Write writes the changed archive with the base name out. It fails with fs.ErrExist if that
+// archive exists, and with a *ReadError if the input is damaged. After an error it removes the
+// output unless Options.Desperate is set. Its memory does not depend on the size of the data
+// volumes.
 func (p *Plan) Write(ctx context.Context, out string) error {
 	w, err := p.write(ctx, out, nil)
 	if err != nil && w != nil && !p.opts.Desperate {
@@ -56,8 +57,8 @@ func (p *Plan) Write(ctx context.Context, out string) error {
 	return err
 }
 
-// write writes the archive, and calls finish, if not nil, before it closes that. It returns a
-// Writer that is closed, nil if there are no files.
+// write writes the archive. Before it closes the Writer it calls finish, which may be nil. It
+// returns the closed Writer, or nil if it made no files.
 func (p *Plan) write(ctx context.Context, out string, finish func(*archive.Writer) error) (w *archive.Writer, err error) {
 	if err := p.checkNames(); err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (p *Plan) write(ctx context.Context, out string, finish func(*archive.Write
 	return w, finish(w)
 }
 
-// newLabel is the label of what is written.
+// newLabel returns the label of the output.
 func (p *Plan) newLabel(a *archive.Archive) archive.Label {
 	l := p.label
 	l.Version = p.version
@@ -105,7 +106,7 @@ func (p *Plan) newLabel(a *archive.Archive) archive.Label {
 		most int
 	}{{&l.Host, p.host, hostLen}, {&l.TimeZone, p.zone, zoneLen}, {&l.ZoneInfo, p.zoneinfo, zoneLen}} {
 		if c.text != nil {
-			*c.to = (*c.text)[:min(len(*c.text), c.most)] // as PCP cuts them off
+			*c.to = (*c.text)[:min(len(*c.text), c.most)] // PCP truncates them too
 		}
 	}
 	if p.features != nil {
@@ -114,7 +115,8 @@ func (p *Plan) newLabel(a *archive.Archive) archive.Label {
 	return l
 }
 
-// firstTime is the time of the first data record, which may be one that is not written.
+// firstTime returns the time of the first data record of a, which need not be in the output. It
+// returns otherwise if there is no data record.
 func firstTime(a *archive.Archive, otherwise time.Time) time.Time {
 	for _, v := range a.Files().Volumes {
 		f, err := a.File(v.Number)
@@ -137,22 +139,22 @@ type copier struct {
 	archive *archive.Archive
 	shift   time.Duration
 
-	uses map[pdu.InDom]int // how many metrics have an instance domain in the end
+	uses map[pdu.InDom]int // the number of metrics on each instance domain of the output
 
 	next   func() (*archive.Record, error, bool)
-	held   *archive.Record // the next one of the metadata, nil at the end
+	held   *archive.Record // the next metadata record, nil at the end
 	traced bool            // held, or the end
 
 	metaFile *archive.File
 	anyDesc  bool // descriptors go before any data record
 
 	begun     bool
-	lists     map[pdu.InDom][]pdu.Instance // of the last records of domains that become deltas
+	lists     map[pdu.InDom][]pdu.Instance // the last instances of each domain, from which deltas are made
 	volume    int
-	needEntry bool // the index gets an entry for this record
+	needEntry bool // the current record gets an index entry
 	index     []archive.IndexEntry
 	last      archive.IndexEntry
-	indexed   bool // the last record has one
+	indexed   bool // the last record has an index entry
 
 	in     pdu.Result
 	out    pdu.ResultWriter
@@ -160,7 +162,7 @@ type copier struct {
 	buf    []byte
 }
 
-// countUses counts the metrics of instance domains.
+// countUses counts the metrics on each instance domain of the output.
 func (c *copier) countUses() {
 	c.uses = map[pdu.InDom]int{}
 	for m := range c.meta.Metrics() {
@@ -174,8 +176,8 @@ func (c *copier) countUses() {
 	}
 }
 
-// begin begins with an archive. One after another comes after a mark, a millisecond after the last
-// record, as if they were one.
+// begin starts to copy an archive. If it is not the first, begin writes a mark one millisecond
+// after the last record.
 func (c *copier) begin(later bool) error {
 	c.index = c.archive.Index()
 	if !later || c.w.Last().IsZero() {
@@ -187,7 +189,7 @@ func (c *copier) begin(later bool) error {
 	return c.w.WriteMark(c.last.Time)
 }
 
-// end writes the entry of the index for the last record, if it has none.
+// end writes an index entry for the last record unless it already has one.
 func (c *copier) end() error {
 	if c.indexed || c.w.Last().IsZero() {
 		return nil
@@ -207,7 +209,7 @@ func (c *copier) copy(ctx context.Context) error {
 	var stop func()
 	c.next, stop = iter.Pull2(file.Records())
 	defer stop()
-	for range 2 { // the label, and the record after it
+	for range 2 { // skip the label
 		if err := c.nextMeta(); err != nil {
 			return err
 		}
@@ -266,7 +268,7 @@ func (c *copier) copyVolume(ctx context.Context, number int) error {
 	return nil
 }
 
-// at is a time in what is written.
+// at returns the time that t has in the output.
 func (c *copier) at(t time.Time) time.Time { return t.Add(c.shift) }
 
 // copyRecord copies a data record after the metadata that belongs to it.
@@ -306,7 +308,7 @@ func (c *copier) copyMark(r *archive.Record) error {
 	return c.w.WriteMark(c.at(r.Time))
 }
 
-// entry writes the entry of the index that a data record needs.
+// entry writes the index entry that a data record needs.
 func (c *copier) entry(r *archive.Record) error {
 	c.last.Time = c.at(r.Time)
 	if v := c.w.Label().Volume; v != c.last.Volume {
@@ -364,7 +366,7 @@ func (c *copier) copyMeta(until time.Time) error {
 	return nil
 }
 
-// has reports whether the present data record has a metric.
+// has reports whether the current data record has a metric.
 func (c *copier) has(id pdu.PMID) bool {
 	for _, s := range c.in.All() {
 		if s.PMID == id {
@@ -374,8 +376,8 @@ func (c *copier) has(id pdu.PMID) bool {
 	return false
 }
 
-// described reports whether all metrics of the present data record that have a descriptor have it
-// in what is written. PCP's tool loses those that come after one that no later record has.
+// described reports whether the output has the descriptors of all metrics in the current data
+// record. pmlogrewrite loses descriptors that follow one whose metric no later record has.
 func (c *copier) described() bool {
 	for _, set := range c.in.All() {
 		id := set.PMID
@@ -394,7 +396,7 @@ func (c *copier) described() bool {
 	return true
 }
 
-// copyOther copies metadata that is no descriptor.
+// copyOther copies a metadata record other than a descriptor.
 func (c *copier) copyOther(r *archive.Record) error {
 	c.needEntry = true
 	switch r.Kind {
