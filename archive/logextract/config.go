@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// MaxConfig is how many bytes a configuration may have.
-const MaxConfig = 16 << 20
+// maxConfig is how many bytes a configuration may have.
+const maxConfig = 16 << 20
 
 // A SyntaxError is that of a configuration.
 type SyntaxError struct {
@@ -32,12 +32,12 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 // Of one metric that is there twice the first counts. If there is an error, which is *SyntaxError
 // unless it is one of r, the metrics are those before it.
 func ParseConfig(r io.Reader) ([]Metric, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MaxConfig+1))
+	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > MaxConfig {
-		return nil, fmt.Errorf("configuration of more than %d bytes", MaxConfig)
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("configuration of more than %d bytes", maxConfig)
 	}
 	p := &parser{text: text, line: 1}
 	var metrics []Metric

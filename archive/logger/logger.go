@@ -80,7 +80,7 @@ func (o Options) Check(ctx context.Context, src *pmapi.Context) ([]Task, error) 
 // resolved is a Logger without an archive.
 func (o Options) resolved(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	if o.Interval <= 0 {
-		o.Interval = DefaultInterval
+		o.Interval = time.Minute
 	}
 	if o.Report == nil {
 		o.Report = LogEvent

@@ -11,12 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// DefaultInterval is the interval of "default" in a configuration, unless Options say otherwise.
-const DefaultInterval = time.Minute
-
-// DefaultDrainTimeout is how long a logger waits at its end for a receiver, unless Options say
-// otherwise.
-const DefaultDrainTimeout = 10 * time.Second
+// drainTimeout is how long Run waits at its end for the receiver of Options.Push.
+const drainTimeout = 10 * time.Second
 
 // Options say what a Logger records, where to, and when it ends.
 type Options struct {
@@ -30,15 +26,14 @@ type Options struct {
 	// it is "". While the receiver cannot be reached, records are kept in memory; when there are
 	// too many of them, further ones are left out, and a mark comes before those that follow. New
 	// fails if the receiver does not reply; a receiver that refuses the archive for good ends Run.
+	// At its end Run waits up to ten seconds until the receiver has all records; if that is not
+	// enough, the error is a *push.LostError.
 	Push *push.SenderOptions
-	// DrainTimeout is how long Run waits at its end for the receiver to get what it has not got
-	// yet; 0 means DefaultDrainTimeout. The error is a *push.LostError if that was not enough.
-	DrainTimeout time.Duration
 	// Writer is what the archive is like. In the label, an empty Host, TimeZone and ZoneInfo mean
 	// those of the source. The limits of volumes take effect after the record that reaches them, as
 	// in pmlogger(1).
 	Writer archive.WriterOptions
-	// Interval is that of "default"; 0 means DefaultInterval.
+	// Interval is the interval of "default" in Config; 0 means a minute.
 	Interval time.Duration
 
 	// Host is the host on which the logger runs, "" the name of this one, and Port where pmlc(1)

@@ -104,7 +104,7 @@ func (l *Logger) closePush(ctx context.Context) error {
 	if p.full {
 		l.report(PushLeftOut{p.url, time.Now(), p.left})
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(l.opts.DrainTimeout, DefaultDrainTimeout))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	err := p.sender.Close(ctx)
 	l.publish()

@@ -2,37 +2,38 @@ package logimport
 
 import "strconv"
 
-// An Error is why a call of an Importer fails: a PMI_ERR_* code of the C library, with its text.
-// Other failures are codes of package pdu and errors of package archive.
+// An Error is a PMI_ERR_* code of libpcp_import with its text. Methods of Importer return it for
+// arguments that they do not accept. Other failures are codes of package pdu and errors of package
+// archive.
 type Error int32
 
-// The errors.
+// The errors that programs most often handle are exported.
 const (
 	ErrDupMetricName   Error = -20001 - iota // the name of a metric is taken
-	ErrDupMetricID                           // the PMID of a metric is taken
+	errDupMetricID                           // the PMID of a metric is taken
 	ErrDupInstName                           // the name of an instance is taken
-	ErrDupInstID                             // the identifier of an instance is taken
-	ErrInstNotNull                           // an instance of a metric that has none
-	ErrInstNull                              // no instance of a metric that has some
-	ErrBadHandle                             // a handle of no metric
+	errDupInstID                             // the identifier of an instance is taken
+	errInstNotNull                           // an instance of a metric that has none
+	errInstNull                              // no instance of a metric that has some
+	errBadHandle                             // a handle of no metric
 	ErrDupValue                              // a second value at the same time
-	ErrBadType                               // a type that no value has
-	ErrBadSem                                // semantics that there are not
+	errBadType                               // a type that no value has
+	errBadSem                                // semantics that there are not
 	ErrNoData                                // nothing to write
-	ErrBadMetricName                         // a name that none can have
-	ErrBadTimestamp                          // a time before that of the last record
-	ErrBadTextType                           // help text of something other than a metric or an instance domain
-	ErrBadTextClass                          // help text that is neither a line nor long
-	ErrBadTextID                             // help text of NoPMID or NoInDom
-	ErrEmptyText                             // help text that is empty
+	errBadMetricName                         // a name that none can have
+	errBadTimestamp                          // a time before that of the last record
+	errBadTextType                           // help text of something other than a metric or an instance domain
+	errBadTextClass                          // help text that is neither a line nor long
+	errBadTextID                             // help text of NoPMID or NoInDom
+	errEmptyText                             // help text that is empty
 	ErrDupText                               // the same help text again
-	ErrBadLabelType                          // a class of labels that there is not
-	ErrBadLabelID                            // labels of NoPMID, NoInDom or no domain
-	ErrBadLabelInst                          // labels of no instance
-	ErrEmptyLabelName                        // a label without a name
-	ErrEmptyLabelValue                       // a label without a value
-	ErrAddLabel                              // a label that cannot be one
-	ErrBadVersion                            // a version of archives that cannot be written
+	errBadLabelType                          // a class of labels that there is not
+	errBadLabelID                            // labels of NoPMID, NoInDom or no domain
+	errBadLabelInst                          // labels of no instance
+	errEmptyLabelName                        // a label without a name
+	errEmptyLabelValue                       // a label without a value
+	errAddLabel                              // a label that cannot be one
+	errBadVersion                            // a version of archives that cannot be written
 )
 
 var errorTexts = [...]string{
@@ -65,7 +66,7 @@ var errorTexts = [...]string{
 
 // Error is the text of pmiErrStr(3).
 func (e Error) Error() string {
-	if e <= ErrDupMetricName && e >= ErrBadVersion {
+	if e <= ErrDupMetricName && e >= errBadVersion {
 		return errorTexts[ErrDupMetricName-e]
 	}
 	return "No such PMAPI error code (" + strconv.Itoa(int(e)) + ")"

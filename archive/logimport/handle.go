@@ -13,19 +13,19 @@ func (im *Importer) Handle(name, instance string) (Handle, error) {
 	return Handle{c}, err
 }
 
-// Put is [Importer.Put]. The zero Handle is ErrBadHandle.
+// Put is [Importer.Put]. The zero Handle is errBadHandle.
 func (h Handle) Put(a pdu.Atom) error {
 	if h.c == nil {
-		return ErrBadHandle
+		return errBadHandle
 	}
 	return h.c.atom(a)
 }
 
-// PutText is [Importer.PutText]. The zero Handle is ErrBadHandle. The counterpart of
+// PutText is [Importer.PutText]. The zero Handle is errBadHandle. The counterpart of
 // pmiPutValueHandle(3).
 func (h Handle) PutText(text string) error {
 	if h.c == nil {
-		return ErrBadHandle
+		return errBadHandle
 	}
 	return h.c.text(text)
 }
@@ -34,11 +34,11 @@ func (h Handle) PutText(text string) error {
 type Value[T pdu.Scalar] struct{ h Handle }
 
 // HandleOf is Handle for values of a Go type. If that is not the one of the metric, the error is
-// ErrBadType.
+// errBadType.
 func HandleOf[T pdu.Scalar](im *Importer, name, instance string) (Value[T], error) {
 	h, err := im.Handle(name, instance)
 	if err == nil && h.c.m.Type != pdu.ScalarType[T]() {
-		return Value[T]{}, ErrBadType
+		return Value[T]{}, errBadType
 	}
 	return Value[T]{h}, err
 }

@@ -296,7 +296,7 @@ func randomCalls(r *rand.Rand, version int) []string {
 func TestInteropErrors(t *testing.T) {
 	pcptest.Need(t, "gcc", "pcp/import.h", "-lpcp_import")
 	var calls, want []string
-	for e := logimport.ErrDupMetricName + 1; e >= logimport.ErrBadVersion-1; e-- {
+	for e := logimport.ErrDupMetricName + 1; e >= logimport.Error(-20026); e-- {
 		calls = append(calls, fmt.Sprint("error\t", int(e)))
 		want = append(want, e.Error())
 	}

@@ -62,7 +62,7 @@ type indom struct {
 	known  int // how many of them the archive has
 }
 
-// New begins an archive. Errors are those of archive.WriterOptions.Create and ErrBadVersion.
+// New begins an archive. Errors are those of archive.WriterOptions.Create and errBadVersion.
 // Nothing is created before the first Write. The counterpart of pmiStart(3).
 func New(base string, o archive.WriterOptions) (*Importer, error) {
 	im := &Importer{round: 1, byName: map[string]*metric{}, below: map[string]string{}, byPMID: map[pdu.PMID]*metric{}, indoms: map[pdu.InDom]*indom{}}
@@ -71,7 +71,7 @@ func New(base string, o archive.WriterOptions) (*Importer, error) {
 
 func (im *Importer) create(base string, o archive.WriterOptions) error {
 	if v := o.Label.Version; v != 0 && v != 2 && v != 3 {
-		return ErrBadVersion
+		return errBadVersion
 	}
 	w, err := o.Create(base)
 	if err != nil {
@@ -107,8 +107,8 @@ func (im *Importer) Close() error { return im.w.Close() }
 func (im *Importer) Writer() *archive.Writer { return im.w }
 
 // AddMetric adds a metric. A PMID of NoPMID, or 0, stands for one in Domain that is free. Errors
-// are ErrBadMetricName, also for a name that stands above or below another metric, since no
-// reader could reach both; ErrDupMetricName, ErrDupMetricID, ErrBadType and ErrBadSem. The
+// are errBadMetricName, also for a name that stands above or below another metric, since no
+// reader could reach both; ErrDupMetricName, errDupMetricID, errBadType and errBadSem. The
 // counterpart of pmiAddMetric(3).
 func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 	if d.PMID == pdu.NoPMID || d.PMID == 0 {
@@ -117,21 +117,21 @@ func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 	}
 	switch {
 	case !validName(name):
-		return 0, ErrBadMetricName
+		return 0, errBadMetricName
 	case im.byName[name] != nil:
 		return 0, ErrDupMetricName
 	case im.below[name] != "":
-		return 0, fmt.Errorf("%w: %q stands above %q", ErrBadMetricName, name, im.below[name])
+		return 0, fmt.Errorf("%w: %q stands above %q", errBadMetricName, name, im.below[name])
 	case im.byPMID[d.PMID] != nil:
-		return 0, ErrDupMetricID
+		return 0, errDupMetricID
 	case d.Type < pdu.Type32 || d.Type > pdu.TypeHighResEvent || d.Type == pdu.TypeAggregateStatic:
-		return 0, ErrBadType
+		return 0, errBadType
 	case d.Sem != pdu.SemCounter && d.Sem != pdu.SemInstant && d.Sem != pdu.SemDiscrete:
-		return 0, ErrBadSem
+		return 0, errBadSem
 	}
 	for i, c := range name {
 		if c == '.' && im.byName[name[:i]] != nil {
-			return 0, fmt.Errorf("%w: %q stands below %q, which is a metric", ErrBadMetricName, name, name[:i])
+			return 0, fmt.Errorf("%w: %q stands below %q, which is a metric", errBadMetricName, name, name[:i])
 		}
 	}
 	for i, c := range name {
@@ -173,7 +173,7 @@ func (im *Importer) indom(id pdu.InDom) *indom {
 	return d
 }
 
-// AddInstance adds an instance to a domain. Errors are ErrDupInstName, ErrDupInstID; pdu.ErrInDom
+// AddInstance adds an instance to a domain. Errors are ErrDupInstName, errDupInstID; pdu.ErrInDom
 // for NoInDom and pdu.ErrInst for one below 0. Of a name that has blanks, the part before the first
 // one must be no other one's. The counterpart of pmiAddInstance(3).
 func (im *Importer) AddInstance(id pdu.InDom, name string, inst pdu.InstID) error {
@@ -190,7 +190,7 @@ func (im *Importer) AddInstance(id pdu.InDom, name string, inst pdu.InstID) erro
 	}
 	at, taken := slices.BinarySearchFunc(d.all, inst, func(i pdu.Instance, id pdu.InstID) int { return cmp.Compare(i.ID, id) })
 	if taken {
-		return ErrDupInstID
+		return errDupInstID
 	}
 	d.byName[key] = inst
 	d.all = slices.Insert(d.all, at, pdu.Instance{ID: inst, Name: name})
@@ -213,9 +213,9 @@ func (im *Importer) find(name, instance string) (*cell, error) {
 	case m == nil:
 		return nil, pdu.ErrName
 	case m.in == nil && instance != "":
-		return nil, ErrInstNotNull
+		return nil, errInstNotNull
 	case m.in != nil && instance == "":
-		return nil, ErrInstNull
+		return nil, errInstNull
 	case m.in != nil && len(m.in.all) == 0:
 		return nil, pdu.ErrInDom
 	case m.in != nil:
@@ -262,7 +262,7 @@ func (im *Importer) drop() {
 
 // Put enters a value of a metric at the time of the next Write; instance is "" for a singular
 // metric. Bytes of an aggregate or of events must not change before Write. Errors are pdu.ErrName,
-// ErrInstNull, ErrInstNotNull, pdu.ErrInDom if the metric has no instances yet, pdu.ErrInst,
+// errInstNull, errInstNotNull, pdu.ErrInDom if the metric has no instances yet, pdu.ErrInst,
 // ErrDupValue, and pdu.ErrConv for a value of another type than the metric's, which then has this
 // error in the archive in place of all its values of the time.
 func (im *Importer) Put(name, instance string, a pdu.Atom) error {
@@ -297,14 +297,14 @@ func (c *cell) text(text string) error {
 
 // Write writes the values that were put since the last Write, with the metrics and instances that
 // are new, and after them help texts and labels. Errors are ErrNoData if there is nothing to write;
-// ErrBadTimestamp for a time before that of the last record, and those of archive.Writer: the
+// errBadTimestamp for a time before that of the last record, and those of archive.Writer: the
 // values are kept then. The counterpart of pmiWrite(3).
 func (im *Importer) Write(t time.Time) error {
 	switch {
 	case len(im.touched) == 0 && im.meta.empty():
 		return ErrNoData
 	case t.Before(im.w.Last()):
-		return ErrBadTimestamp
+		return errBadTimestamp
 	case len(im.touched) == 0:
 		return cmp.Or(im.writeMeta(t), im.w.Flush())
 	}
@@ -374,11 +374,11 @@ func (m *metric) appendTo(s *pdu.ResultWriter) {
 }
 
 // PutResult writes a record of values of metrics that were added, at once. Errors are
-// ErrBadTimestamp, pdu.ErrPMID for another metric, and those of archive.Writer. The counterpart of
+// errBadTimestamp, pdu.ErrPMID for another metric, and those of archive.Writer. The counterpart of
 // pmiPutResult(3).
 func (im *Importer) PutResult(r *pdu.Result) error {
 	if r.Time.Before(im.w.Last()) {
-		return ErrBadTimestamp
+		return errBadTimestamp
 	}
 	for _, s := range r.All() {
 		if im.byPMID[s.PMID] == nil {

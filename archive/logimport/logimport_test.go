@@ -112,8 +112,8 @@ func TestHandles(t *testing.T) {
 	}{
 		{"value", sda.Put(8), nil},
 		{"twice", sda.Put(8), logimport.ErrDupValue},
-		{"no handle", logimport.Value[int32]{}.Put(1), logimport.ErrBadHandle},
-		{"no handle of a text", logimport.Handle{}.PutText("1"), logimport.ErrBadHandle},
+		{"no handle", logimport.Value[int32]{}.Put(1), logimport.Error(-20007)},
+		{"no handle of a text", logimport.Handle{}.PutText("1"), logimport.Error(-20007)},
 		{"write", im.Write(time.Unix(1, 0)), nil},
 		{"again", sda.Put(9), nil},
 		{"another type", im.Put("load", "", pdu.Uint64(1)), pdu.ErrConv},
@@ -129,13 +129,13 @@ func TestHandles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", test.what, test.got, test.want)
 		}
 	}
-	if _, err := logimport.HandleOf[int64](im, "disk.read", "sda"); err != logimport.ErrBadType {
+	if _, err := logimport.HandleOf[int64](im, "disk.read", "sda"); err != logimport.Error(-20009) {
 		t.Errorf("a handle of another type: %v", err)
 	}
 	if _, err := logimport.New(im.Writer().Base(), archive.WriterOptions{}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("an archive that exists: %v", err)
 	}
-	if _, err := logimport.New(t.TempDir()+"/x", archive.WriterOptions{Label: archive.Label{Version: 4}}); err != logimport.ErrBadVersion {
+	if _, err := logimport.New(t.TempDir()+"/x", archive.WriterOptions{Label: archive.Label{Version: 4}}); err != logimport.Error(-20025) {
 		t.Errorf("version 4: %v", err)
 	}
 	check(t, texts(t, im.Writer().Base()),

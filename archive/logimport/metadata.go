@@ -31,21 +31,21 @@ func (m *metadata) empty() bool { return m.known == len(m.texts) && len(m.pendin
 func (m *metadata) again() { m.known = 0 }
 
 // PutHelp enters a help text for the next Write: of kind one of pdu.TextOneLine and pdu.TextHelp
-// with one of pdu.TextPMID and pdu.TextInDom. Errors are ErrBadTextType, ErrBadTextClass,
-// ErrBadTextID, ErrEmptyText, pdu.ErrText for one with a NUL, and ErrDupText for the same text once
+// with one of pdu.TextPMID and pdu.TextInDom. Errors are errBadTextType, errBadTextClass,
+// errBadTextID, errEmptyText, pdu.ErrText for one with a NUL, and ErrDupText for the same text once
 // more; another one of the same kind replaces it. The counterpart of pmiPutText(3).
 func (im *Importer) PutHelp(kind pdu.TextKind, ident uint32, text string) error {
 	of, class := kind&^(pdu.TextOneLine|pdu.TextHelp), kind&(pdu.TextOneLine|pdu.TextHelp)
 	t := archive.TextRecord{Kind: kind, Ident: ident, Text: text}
 	switch m := &im.meta; {
 	case of != pdu.TextPMID && of != pdu.TextInDom:
-		return ErrBadTextType
+		return errBadTextType
 	case class != pdu.TextOneLine && class != pdu.TextHelp:
-		return ErrBadTextClass
+		return errBadTextClass
 	case ident == uint32(pdu.NoPMID):
-		return ErrBadTextID
+		return errBadTextID
 	case text == "":
-		return ErrEmptyText
+		return errEmptyText
 	case strings.IndexByte(text, 0) >= 0:
 		return pdu.ErrText
 	case m.seen[t]:
@@ -61,8 +61,8 @@ func (im *Importer) PutHelp(kind pdu.TextKind, ident uint32, text string) error 
 // PutLabel enters a label for the next Write, in place of one of the same name: of the class, of
 // ident as pdu.LabelClass says, and of inst for pdu.LabelInstances. The value is what encoding/json
 // makes of it. The labels of one identifier that are written together replace those before them.
-// Errors are ErrBadLabelType, ErrBadLabelID, ErrBadLabelInst, ErrEmptyLabelName, ErrEmptyLabelValue
-// for "" or nil, and ErrAddLabel for a name or value that cannot be one. The counterpart of
+// Errors are errBadLabelType, errBadLabelID, errBadLabelInst, errEmptyLabelName, errEmptyLabelValue
+// for "" or nil, and errAddLabel for a name or value that cannot be one. The counterpart of
 // pmiPutLabel(3), whose values are texts.
 func (im *Importer) PutLabel(class pdu.LabelClass, ident uint32, inst pdu.InstID, name string, value any) error {
 	switch class {
@@ -70,21 +70,21 @@ func (im *Importer) PutLabel(class pdu.LabelClass, ident uint32, inst pdu.InstID
 		ident = uint32(pdu.NoPMID)
 	case pdu.LabelDomain, pdu.LabelInDom, pdu.LabelCluster, pdu.LabelItem, pdu.LabelInstances:
 		if ident == uint32(pdu.NoPMID) {
-			return ErrBadLabelID
+			return errBadLabelID
 		}
 	default:
-		return ErrBadLabelType
+		return errBadLabelType
 	}
 	if class != pdu.LabelInstances {
 		inst = pdu.NoInst
 	} else if inst < 0 {
-		return ErrBadLabelInst
+		return errBadLabelInst
 	}
 	switch {
 	case name == "":
-		return ErrEmptyLabelName
+		return errEmptyLabelName
 	case value == nil || value == "":
-		return ErrEmptyLabelValue
+		return errEmptyLabelValue
 	}
 	l := im.meta.labels(class, ident, inst)
 	old, had := l.byName[name]
@@ -93,7 +93,7 @@ func (im *Importer) PutLabel(class pdu.LabelClass, ident uint32, inst pdu.InstID
 		if delete(l.byName, name); had {
 			l.byName[name] = old
 		}
-		return ErrAddLabel
+		return errAddLabel
 	}
 	if len(l.byName) == 1 && !slices.Contains(im.meta.pending, l) {
 		im.meta.pending = append(im.meta.pending, l)

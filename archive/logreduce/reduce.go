@@ -11,15 +11,15 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// DefaultInterval is the time between records, unless Options say otherwise.
-const DefaultInterval = 10 * time.Minute
+// defaultInterval is the default of Options.Interval.
+const defaultInterval = 10 * time.Minute
 
 // Options say what the records of the new archive are.
 type Options struct {
 	// Start and End are the times of the first record and of the last one at the latest. Zero means
 	// those of the archive.
 	Start, End time.Time
-	// Interval is the time between records. 0 means DefaultInterval.
+	// Interval is the time between records. 0 means ten minutes.
 	Interval time.Duration
 	// Samples is how many records there are at most, if not 0, marks aside; less than 0 means none.
 	Samples int
@@ -107,7 +107,7 @@ func newReducer(ctx context.Context, o *Options, pc *pmapi.Context) (r *reducer,
 		}
 	}
 	if r.Interval == 0 {
-		r.Interval = DefaultInterval
+		r.Interval = defaultInterval
 	}
 	if r.Interval < time.Microsecond {
 		return nil, fmt.Errorf("logreduce: interval of %v, at least 1µs is needed", r.Interval)

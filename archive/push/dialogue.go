@@ -55,11 +55,7 @@ func (s *Sender) begin(ctx context.Context) (wait time.Duration, err error) {
 	}
 	label := s.queue.label
 	s.mu.Unlock()
-	path := "/logger/label"
-	if s.opts.Idle > 0 {
-		path += "?polltimeout=" + strconv.Itoa(max(int(s.opts.Idle/time.Second), 1))
-	}
-	body, header, err := s.request(ctx, http.MethodPost, path, label)
+	body, header, err := s.request(ctx, http.MethodPost, "/logger/label", label)
 	if err != nil {
 		return after(err), err
 	}
@@ -200,7 +196,7 @@ func (s *Sender) post(ctx context.Context, p piece) (http.Header, error) {
 
 // request sends a request and returns the body of the reply, if it is one of success.
 func (s *Sender) request(ctx context.Context, method, path string, body []byte) ([]byte, http.Header, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(body))
 	if err != nil {

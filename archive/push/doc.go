@@ -78,9 +78,9 @@
 //	409   a volume or an offset that does not come next
 //	410   unknown archive, or timed out
 //	422   invalid label
-//	429   MaxArchivesPerClient, MaxHeldPerClient, or too many failed logins
+//	429   MaxArchivesPerClient, maxHeldPerClient, or too many failed logins
 //	500   number of the volume too high, records of 10 MiB or more, error of the file system
-//	503   MaxArchives, MaxHeld, a closed Receiver, or an archive that is busy
+//	503   MaxArchives, maxHeld, a closed Receiver, or an archive that is busy
 //	507   beyond a quota, or no space on the disk
 //
 // A reply has the header Pcp-Push-Offset: the offset of the end of the file. A request may have

@@ -75,7 +75,7 @@ func (r *Receiver) register(a *incoming) error {
 		return errArchives
 	case r.perClient[a.Owner] >= r.opts.Limits.MaxArchivesPerClient:
 		return errClient
-	case r.usage.stored[a.Owner] >= r.opts.Limits.MaxStoredPerClient:
+	case r.usage.stored[a.Owner] >= r.opts.Limits.maxStoredPerClient:
 		return errStored
 	}
 	for a.Number == 0 || r.archives[a.Number] != nil {

@@ -5,22 +5,7 @@ import (
 	"time"
 )
 
-// Defaults of Limits.
-const (
-	DefaultMaxArchives          = 1000
-	DefaultMaxArchivesPerClient = 100
-	DefaultMaxStoredPerClient   = 20_000
-	DefaultMaxArchiveBytes      = 16 << 30
-	DefaultMaxClientBytes       = 64 << 30
-	DefaultMaxBytes             = 256 << 30
-	DefaultMaxHeld              = 64 << 20
-	DefaultMaxHeldPerClient     = 16 << 20
-	DefaultTimeout              = 10 * time.Minute
-	DefaultMaxTimeout           = 24 * time.Hour
-	DefaultRequestTimeout       = time.Minute
-)
-
-// Limits that are not to be chosen, as of pmproxy 7.
+// Fixed limits, those of pmproxy 7. The HTTP status follows where a limit has one.
 const (
 	maxRecord  = 10 << 20 // bytes of a record, and of a request with records: 500
 	maxBody    = 64 << 20 // bytes of any request: 400
@@ -38,41 +23,44 @@ const (
 	recountWait = 10 * time.Minute // counts the bytes in the directory anew
 )
 
-// Limits are what a Receiver grants. A field that is 0 has the default of its name.
+// Limits bounds the resources that clients of a Receiver may use. A zero field has its default. A
+// client is a user, or an address without authentication. A request over a limit gets the HTTP
+// status that follows.
 type Limits struct {
-	// MaxArchives and MaxArchivesPerClient limit the archives that are being received: of all
-	// clients, with the status 503 for one more, and of one user or address, with 429.
+	// MaxArchives limits the archives being received from all clients, and MaxArchivesPerClient
+	// those from one client. The defaults are 1000, status 503, and 100, status 429.
 	MaxArchives, MaxArchivesPerClient int
-	// MaxStoredPerClient limits the archives of one user or address that are in the directory: 507.
-	MaxStoredPerClient int
-	// MaxArchiveBytes, MaxClientBytes and MaxBytes limit the bytes of one archive, of all that one
-	// user or address has sent and that are still there, and of the directory: 507. Files that
-	// others remove or compress count no longer after ten minutes.
+	// MaxArchiveBytes limits one archive, by default to 16 GiB, MaxClientBytes all stored archives
+	// of one client, by default to 64 GiB, and MaxBytes the directory, by default to 256 GiB. The
+	// status is 507. The Receiver notices within ten minutes that files were removed or compressed.
 	MaxArchiveBytes, MaxClientBytes, MaxBytes int64
-	// MaxHeld and MaxHeldPerClient limit the memory for records that have not come to their end:
-	// 503 for those of all archives, and 429 for those of one user or address. Such records are
-	// forgotten when their archive has had no request for a minute.
-	MaxHeld, MaxHeldPerClient int64
-	// Timeout is how long an archive may be idle for which the sender does not say it, and
-	// MaxTimeout how long it can ask for. An archive may always be idle for three times as long as
-	// it has been before.
-	Timeout, MaxTimeout time.Duration
-	// RequestTimeout is how long a request may take to arrive.
-	RequestTimeout time.Duration
+	// Timeout is how long an archive may be idle if its sender asks for nothing else; 0 means ten
+	// minutes. An archive may always be idle for three times its longest pause so far.
+	Timeout time.Duration
+
+	// maxStoredPerClient limits the archives of one client in the directory: 507.
+	maxStoredPerClient int
+	// maxHeld and maxHeldPerClient limit the memory for incomplete records of all archives, 503,
+	// and of one client, 429. They are dropped after a minute without a request for their archive.
+	maxHeld, maxHeldPerClient int64
+	// maxTimeout limits the idle time that a sender asks for.
+	maxTimeout time.Duration
+	// requestTimeout limits the time in which a request arrives.
+	requestTimeout time.Duration
 }
 
-// complete is l with all defaults.
+// complete returns l with all defaults.
 func (l Limits) complete() Limits {
-	l.MaxArchives = cmp.Or(l.MaxArchives, DefaultMaxArchives)
-	l.MaxArchivesPerClient = cmp.Or(l.MaxArchivesPerClient, DefaultMaxArchivesPerClient)
-	l.MaxStoredPerClient = cmp.Or(l.MaxStoredPerClient, DefaultMaxStoredPerClient)
-	l.MaxArchiveBytes = cmp.Or(l.MaxArchiveBytes, DefaultMaxArchiveBytes)
-	l.MaxClientBytes = cmp.Or(l.MaxClientBytes, DefaultMaxClientBytes)
-	l.MaxBytes = cmp.Or(l.MaxBytes, DefaultMaxBytes)
-	l.MaxHeld = cmp.Or(l.MaxHeld, DefaultMaxHeld)
-	l.MaxHeldPerClient = cmp.Or(l.MaxHeldPerClient, DefaultMaxHeldPerClient)
-	l.Timeout = cmp.Or(l.Timeout, DefaultTimeout)
-	l.MaxTimeout = cmp.Or(l.MaxTimeout, DefaultMaxTimeout)
-	l.RequestTimeout = cmp.Or(l.RequestTimeout, DefaultRequestTimeout)
+	l.MaxArchives = cmp.Or(l.MaxArchives, 1000)
+	l.MaxArchivesPerClient = cmp.Or(l.MaxArchivesPerClient, 100)
+	l.MaxArchiveBytes = cmp.Or(l.MaxArchiveBytes, 16<<30)
+	l.MaxClientBytes = cmp.Or(l.MaxClientBytes, 64<<30)
+	l.MaxBytes = cmp.Or(l.MaxBytes, 256<<30)
+	l.Timeout = cmp.Or(l.Timeout, 10*time.Minute)
+	l.maxStoredPerClient = cmp.Or(l.maxStoredPerClient, 20_000)
+	l.maxHeld = cmp.Or(l.maxHeld, 64<<20)
+	l.maxHeldPerClient = cmp.Or(l.maxHeldPerClient, 16<<20)
+	l.maxTimeout = cmp.Or(l.maxTimeout, 24*time.Hour)
+	l.requestTimeout = cmp.Or(l.requestTimeout, time.Minute)
 	return l
 }

@@ -195,7 +195,7 @@ func (r *Receiver) tend(a *incoming, now time.Time, flush bool) {
 
 // idle is how long an archive may be without a request.
 func (r *Receiver) idle(a *incoming) time.Duration {
-	return min(max(time.Duration(a.Timeout)*time.Second, 3*a.longest), r.opts.Limits.MaxTimeout)
+	return min(max(time.Duration(a.Timeout)*time.Second, 3*a.longest), r.opts.Limits.maxTimeout)
 }
 
 // finish ends an archive, whose turn is the caller's. One without a volume is none, and goes.

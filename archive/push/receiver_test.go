@@ -573,16 +573,20 @@ func TestQuotas(t *testing.T) {
 		{push.Limits{MaxClientBytes: 5*808 + 48}, "MaxClientBytes", 3, 507},
 		{push.Limits{MaxBytes: 5*808 + 48}, "MaxBytes", 3, 507},
 		{push.Limits{MaxBytes: 5*808 + 47}, "MaxBytes", 2, 507},
-		{push.Limits{MaxHeld: 11}, "MaxHeld", 4, 503},
-		{push.Limits{MaxHeldPerClient: 11}, "MaxHeldPerClient", 4, 429},
-		{push.Limits{MaxStoredPerClient: stored, MaxArchives: stored + 1, MaxArchivesPerClient: stored + 1}, "MaxStoredPerClient", 2, 507},
+		{push.Limits{}.WithHeld(11, 0), "MaxHeld", 4, 503},
+		{push.Limits{}.WithHeld(0, 11), "MaxHeldPerClient", 4, 429},
+		{push.Limits{MaxArchives: stored + 1, MaxArchivesPerClient: stored + 1}.WithStored(stored), "MaxStoredPerClient", 2, 507},
 	} {
 		dir, began := t.TempDir(), time.Now()
 		r := open(t, push.ReceiverOptions{Dir: dir, Limits: c.limits})
 		n := ""
 		for i, send := range []func() reply{
 			func() reply {
-				for range max(1, c.limits.MaxStoredPerClient) {
+				archives := 1
+				if c.name == "MaxStoredPerClient" {
+					archives = stored
+				}
+				for range archives {
 					n = begin(t, r, "web1")
 				}
 				return reply{status: 200}
@@ -624,7 +628,7 @@ func TestUnfinishedRecords(t *testing.T) {
 func testUnfinishedRecords(t *testing.T) {
 	size, archives := pcptest.AttackSize(24, 4<<20), pcptest.AttackSize(1, 90)
 	perClient, all := int64(size*40/24), int64(size*60/24)
-	r := open(t, push.ReceiverOptions{Limits: push.Limits{MaxHeld: all, MaxHeldPerClient: perClient}, Access: push.Access{
+	r := open(t, push.ReceiverOptions{Limits: push.Limits{}.WithHeld(all, perClient), Access: push.Access{
 		Users: []push.User{{Name: "bad", Password: "x"}, {Name: "good", Password: "y"}},
 	}})
 	defer r.Close()
@@ -784,7 +788,7 @@ func stored(t *testing.T, dir string) (sum int64) {
 // A body that does not come to its end holds up nobody else, and not its own archive for longer
 // than a request may take.
 func TestSlow(t *testing.T) {
-	r := open(t, push.ReceiverOptions{Limits: push.Limits{RequestTimeout: 300 * time.Millisecond}})
+	r := open(t, push.ReceiverOptions{Limits: push.Limits{}.WithRequestTimeout(300 * time.Millisecond)})
 	srv := httptest.NewServer(r)
 	defer srv.Close()
 	n, other := begin(t, r, "web1"), begin(t, r, "web1")
@@ -814,7 +818,7 @@ func TestSlow(t *testing.T) {
 // Close does not wait for bodies that do not come. The status tells the sender to send it again.
 func TestCloseSlow(t *testing.T) {
 	bodies := pcptest.AttackSize(1, 500)
-	r := open(t, push.ReceiverOptions{Limits: push.Limits{RequestTimeout: time.Hour, MaxArchivesPerClient: bodies}})
+	r := open(t, push.ReceiverOptions{Limits: push.Limits{MaxArchivesPerClient: bodies}.WithRequestTimeout(time.Hour)})
 	srv := httptest.NewServer(r)
 	defer srv.Close()
 	part := record(24, 0)[:8]

@@ -15,13 +15,8 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// Defaults of SenderOptions.
 const (
-	DefaultMaxBuffer   = 64 << 20
-	DefaultSendTimeout = 30 * time.Second
-)
-
-const (
+	requestTimeout = 30 * time.Second
 	connectTimeout = 5 * time.Second
 	maxRedirects   = 3
 	maxBatch       = 1 << 20  // bytes of records in a request to a receiver that knows offsets
@@ -32,35 +27,30 @@ const (
 	maxBackoff     = 30 * time.Second
 )
 
-// SenderOptions say where a Sender sends to.
+// SenderOptions configure a Sender. Only URL is required.
 type SenderOptions struct {
 	// URL is the receiver: http://host:port, https://host:port, or unix:/path of a socket. It may
 	// have a user and a password.
 	URL string
-	// User and Password are for HTTP basic authentication, in place of those of the URL; Token is
-	// for "Authorization: Bearer" in place of both.
+	// User and Password are for HTTP basic authentication and override those in URL. Token is sent
+	// as "Authorization: Bearer" and overrides both.
 	User, Password, Token string
-	// Client sends the requests; nil means one that finds the receiver's certificate by the
-	// system's authorities and follows redirects to the same host and port alone.
+	// Client sends the requests. Nil means a client that verifies certificates with the system's
+	// authorities and follows redirects only to the same host and port.
 	Client *http.Client
-	// MaxBuffer is how many bytes there may be of records that the receiver has not got yet; 0
-	// means DefaultMaxBuffer. See Full.
+	// MaxBuffer limits the bytes of records that the receiver has not confirmed; 0 means 64 MiB.
+	// See Full.
 	MaxBuffer int64
-	// Timeout is how long a request may take; 0 means DefaultSendTimeout.
-	Timeout time.Duration
-	// Idle is after how long without a record the receiver may end the archive, which the receiver
-	// is told; 0 leaves it to the receiver.
-	Idle time.Duration
-	// Notify, if not nil, is called when Stats have another Connected, and when Err is no longer
-	// nil. It must not call the Sender's methods.
+	// Notify, if not nil, is called when Connected of Stats changes and when Err becomes non-nil.
+	// It must not call methods of the Sender.
 	Notify func()
 }
 
-// A Sender sends an archive to a Receiver, or to pmproxy 7, while a Writer makes it: it is the
-// Storage of the Writer. What the receiver has not got yet is in memory, and is sent again until it
-// has. A receiver that has lost the archive, or of which it is not known what it has got, gets
-// another one, with all metadata and with the records that it has not confirmed. A Sender is for
-// one archive. It is safe for concurrent use.
+// A Sender sends an archive to a Receiver, or to pmproxy of PCP 7, while a Writer writes it. It is
+// the Storage of that Writer, and serves for one archive. Records stay in memory, and are sent
+// again, until the receiver confirms them. If the receiver has lost the archive, or its state is
+// unknown, the Sender starts another archive with all metadata and the unconfirmed records. A
+// Sender is safe for concurrent use.
 type Sender struct {
 	opts   SenderOptions
 	url    string // without a slash at the end
@@ -119,8 +109,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 // New asks the receiver whether it is one, as pmlogger does, and makes a Sender. Nothing is sent
 // before there is a label.
 func (o SenderOptions) New(ctx context.Context) (*Sender, error) {
-	o.MaxBuffer = cmp.Or(o.MaxBuffer, DefaultMaxBuffer)
-	o.Timeout = cmp.Or(o.Timeout, DefaultSendTimeout)
+	o.MaxBuffer = cmp.Or(o.MaxBuffer, 64<<20)
 	s := &Sender{opts: o, client: o.Client, wake: make(chan struct{}, 1), batch: maxBatch, most: maxBatch}
 	if err := s.locate(); err != nil {
 		return nil, err

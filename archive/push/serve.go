@@ -33,10 +33,10 @@ type request struct {
 
 // ServeHTTP serves a request.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
-	ctx, cancel := context.WithTimeout(hr.Context(), r.opts.Limits.RequestTimeout)
+	ctx, cancel := context.WithTimeout(hr.Context(), r.opts.Limits.requestTimeout)
 	defer cancel()
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(r.opts.Limits.RequestTimeout)) // where there is a connection
+	_ = conn.SetReadDeadline(time.Now().Add(r.opts.Limits.requestTimeout)) // where there is a connection
 	defer context.AfterFunc(r.life, func() { _ = conn.SetReadDeadline(time.Now()) })()
 	q := &request{r: hr.WithContext(ctx)}
 	body, err := r.serve(q, w)
@@ -184,7 +184,7 @@ func (r *Receiver) serveLabel(q *request) ([]byte, error) {
 		if err != nil || sec == 0 {
 			return nil, badRequest("polltimeout %.20q", text[0])
 		}
-		timeout = min(time.Duration(sec)*time.Second, r.opts.Limits.MaxTimeout)
+		timeout = min(time.Duration(sec)*time.Second, r.opts.Limits.maxTimeout)
 	}
 	if q.r.ContentLength > maxBody {
 		return nil, errTooLong

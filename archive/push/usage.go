@@ -58,9 +58,9 @@ func (r *Receiver) reserveHeld(a *incoming, n int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch l := &r.opts.Limits; {
-	case r.heldBy[a.Owner]+n > l.MaxHeldPerClient:
+	case r.heldBy[a.Owner]+n > l.maxHeldPerClient:
 		return errHeldByClient
-	case r.held+n > l.MaxHeld:
+	case r.held+n > l.maxHeld:
 		return errHeld
 	}
 	r.held += n
