@@ -13,7 +13,7 @@ func (im *Importer) Handle(name, instance string) (Handle, error) {
 	return Handle{c}, err
 }
 
-// Put is [Importer.Put]. The zero Handle is errBadHandle.
+// Put is like [Importer.Put]. On the zero Handle it returns an [Error].
 func (h Handle) Put(a pdu.Atom) error {
 	if h.c == nil {
 		return errBadHandle
@@ -21,8 +21,8 @@ func (h Handle) Put(a pdu.Atom) error {
 	return h.c.atom(a)
 }
 
-// PutText is [Importer.PutText]. The zero Handle is errBadHandle. The counterpart of
-// pmiPutValueHandle(3).
+// PutText is like [Importer.PutText]. On the zero Handle it returns an [Error]. It is the
+// counterpart of pmiPutValueHandle(3).
 func (h Handle) PutText(text string) error {
 	if h.c == nil {
 		return errBadHandle
@@ -33,8 +33,8 @@ func (h Handle) PutText(text string) error {
 // A Value is a Handle of a metric whose values are of the Go type T. The zero Value is none.
 type Value[T pdu.Scalar] struct{ h Handle }
 
-// HandleOf is Handle for values of a Go type. If that is not the one of the metric, the error is
-// errBadType.
+// HandleOf is like Handle for values of the Go type T. The error is an [Error] unless T is the
+// metric's type.
 func HandleOf[T pdu.Scalar](im *Importer, name, instance string) (Value[T], error) {
 	h, err := im.Handle(name, instance)
 	if err == nil && h.c.m.Type != pdu.ScalarType[T]() {

@@ -62,8 +62,9 @@ type indom struct {
 	known  int // how many of them the archive has
 }
 
-// New begins an archive. Errors are those of archive.WriterOptions.Create and errBadVersion.
-// Nothing is created before the first Write. The counterpart of pmiStart(3).
+// New starts an archive. The first Write creates its files. Errors are those of
+// archive.WriterOptions.Create, and an [Error] for an unknown version. It is the counterpart of
+// pmiStart(3).
 func New(base string, o archive.WriterOptions) (*Importer, error) {
 	im := &Importer{round: 1, byName: map[string]*metric{}, below: map[string]string{}, byPMID: map[pdu.PMID]*metric{}, indoms: map[pdu.InDom]*indom{}}
 	return im, im.create(base, o)
@@ -102,14 +103,14 @@ func (im *Importer) Next(base string, o archive.WriterOptions) error {
 // Close ends the archive. Values that were not written are lost. The counterpart of pmiEnd(3).
 func (im *Importer) Close() error { return im.w.Close() }
 
-// Writer is the archive itself, for what there is to know about it. What is written past im is not
-// in its checks.
+// Writer returns the Writer of the archive, for its state and for records that im has no method
+// for. The checks of im do not see such records.
 func (im *Importer) Writer() *archive.Writer { return im.w }
 
-// AddMetric adds a metric. A PMID of NoPMID, or 0, stands for one in Domain that is free. Errors
-// are errBadMetricName, also for a name that stands above or below another metric, since no
-// reader could reach both; ErrDupMetricName, errDupMetricID, errBadType and errBadSem. The
-// counterpart of pmiAddMetric(3).
+// AddMetric adds a metric and returns its PMID. For the PMID NoPMID or 0 it chooses a free one in
+// Domain. It returns an [Error] for an invalid type or semantics, a PMID in use, and an invalid
+// name: one above or below another metric is invalid, because no reader could reach both. A name in
+// use is ErrDupMetricName. AddMetric is the counterpart of pmiAddMetric(3).
 func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 	if d.PMID == pdu.NoPMID || d.PMID == 0 {
 		n := len(im.metrics) + 1
@@ -173,9 +174,9 @@ func (im *Importer) indom(id pdu.InDom) *indom {
 	return d
 }
 
-// AddInstance adds an instance to a domain. Errors are ErrDupInstName, errDupInstID; pdu.ErrInDom
-// for NoInDom and pdu.ErrInst for one below 0. Of a name that has blanks, the part before the first
-// one must be no other one's. The counterpart of pmiAddInstance(3).
+// AddInstance adds an instance to a domain. Names must differ up to the first blank: otherwise the
+// error is ErrDupInstName. It is an [Error] for an identifier in use, pdu.ErrInDom for NoInDom and
+// pdu.ErrInst for a negative identifier. AddInstance is the counterpart of pmiAddInstance(3).
 func (im *Importer) AddInstance(id pdu.InDom, name string, inst pdu.InstID) error {
 	switch {
 	case id == pdu.NoInDom:
@@ -260,11 +261,12 @@ func (im *Importer) drop() {
 	im.touched = im.touched[:0]
 }
 
-// Put enters a value of a metric at the time of the next Write; instance is "" for a singular
-// metric. Bytes of an aggregate or of events must not change before Write. Errors are pdu.ErrName,
-// errInstNull, errInstNotNull, pdu.ErrInDom if the metric has no instances yet, pdu.ErrInst,
-// ErrDupValue, and pdu.ErrConv for a value of another type than the metric's, which then has this
-// error in the archive in place of all its values of the time.
+// Put adds a value for the time of the next Write; instance is "" for a singular metric. The bytes
+// of an aggregate or of events must not change before Write. Errors are pdu.ErrName, an [Error] if
+// instance does not fit a singular or a non-singular metric, pdu.ErrInDom if no instances were
+// added yet, pdu.ErrInst, and ErrDupValue. A value of another type than the metric's is
+// pdu.ErrConv; the archive then has this error for the metric in place of all its values of that
+// time.
 func (im *Importer) Put(name, instance string, a pdu.Atom) error {
 	c, err := im.find(name, instance)
 	if err != nil {
@@ -295,10 +297,10 @@ func (c *cell) text(text string) error {
 	return c.put(a, err)
 }
 
-// Write writes the values that were put since the last Write, with the metrics and instances that
-// are new, and after them help texts and labels. Errors are ErrNoData if there is nothing to write;
-// errBadTimestamp for a time before that of the last record, and those of archive.Writer: the
-// values are kept then. The counterpart of pmiWrite(3).
+// Write writes the values put since the last Write, with new metrics and instances, and then help
+// texts and labels. Errors are ErrNoData if there is nothing to write, an [Error] for a time before
+// that of the last record, and those of archive.Writer. After the last two the values are kept.
+// Write is the counterpart of pmiWrite(3).
 func (im *Importer) Write(t time.Time) error {
 	switch {
 	case len(im.touched) == 0 && im.meta.empty():
@@ -373,9 +375,9 @@ func (m *metric) appendTo(s *pdu.ResultWriter) {
 	}
 }
 
-// PutResult writes a record of values of metrics that were added, at once. Errors are
-// errBadTimestamp, pdu.ErrPMID for another metric, and those of archive.Writer. The counterpart of
-// pmiPutResult(3).
+// PutResult immediately writes a record with values of added metrics. Errors are an [Error] for a
+// time before that of the last record, pdu.ErrPMID for a metric that was not added, and those of
+// archive.Writer. It is the counterpart of pmiPutResult(3).
 func (im *Importer) PutResult(r *pdu.Result) error {
 	if r.Time.Before(im.w.Last()) {
 		return errBadTimestamp

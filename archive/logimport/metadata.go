@@ -30,10 +30,10 @@ func (m *metadata) empty() bool { return m.known == len(m.texts) && len(m.pendin
 // again has all help texts written to another archive.
 func (m *metadata) again() { m.known = 0 }
 
-// PutHelp enters a help text for the next Write: of kind one of pdu.TextOneLine and pdu.TextHelp
-// with one of pdu.TextPMID and pdu.TextInDom. Errors are errBadTextType, errBadTextClass,
-// errBadTextID, errEmptyText, pdu.ErrText for one with a NUL, and ErrDupText for the same text once
-// more; another one of the same kind replaces it. The counterpart of pmiPutText(3).
+// PutHelp adds a help text for the next Write. kind combines pdu.TextOneLine or pdu.TextHelp with
+// pdu.TextPMID or pdu.TextInDom. A later text of the same kind replaces it, but the same text again
+// is ErrDupText. Other errors are pdu.ErrText for a text with a NUL, and an [Error] for an empty
+// text or an invalid kind or ident. PutHelp is the counterpart of pmiPutText(3).
 func (im *Importer) PutHelp(kind pdu.TextKind, ident uint32, text string) error {
 	of, class := kind&^(pdu.TextOneLine|pdu.TextHelp), kind&(pdu.TextOneLine|pdu.TextHelp)
 	t := archive.TextRecord{Kind: kind, Ident: ident, Text: text}
@@ -58,12 +58,11 @@ func (im *Importer) PutHelp(kind pdu.TextKind, ident uint32, text string) error 
 	return nil
 }
 
-// PutLabel enters a label for the next Write, in place of one of the same name: of the class, of
-// ident as pdu.LabelClass says, and of inst for pdu.LabelInstances. The value is what encoding/json
-// makes of it. The labels of one identifier that are written together replace those before them.
-// Errors are errBadLabelType, errBadLabelID, errBadLabelInst, errEmptyLabelName, errEmptyLabelValue
-// for "" or nil, and errAddLabel for a name or value that cannot be one. The counterpart of
-// pmiPutLabel(3), whose values are texts.
+// PutLabel adds a label for the next Write, and replaces one of the same name. pdu.LabelClass says
+// what ident means for the class; inst counts for pdu.LabelInstances. encoding/json encodes the
+// value. The labels of one identifier that are written together replace all earlier ones. An
+// invalid argument is an [Error], also an empty name and the values "" and nil. PutLabel is the
+// counterpart of pmiPutLabel(3), whose values are texts.
 func (im *Importer) PutLabel(class pdu.LabelClass, ident uint32, inst pdu.InstID, name string, value any) error {
 	switch class {
 	case pdu.LabelContext:

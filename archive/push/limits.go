@@ -45,7 +45,7 @@ type Limits struct {
 	maxHeld, maxHeldPerClient int64
 	// maxTimeout limits the idle time that a sender asks for.
 	maxTimeout time.Duration
-	// requestTimeout limits the time in which a request arrives.
+	// requestTimeout limits how long a request may take to arrive.
 	requestTimeout time.Duration
 }
 
