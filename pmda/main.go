@@ -66,7 +66,7 @@ type Daemon struct {
 	// in the directory stays as it is.
 	Files []InstallFile
 	// Options are further options. One with the letter of another that all agents have takes
-	// its place; but D sets the debug options too.
+	// its place; but -D pdu logs PDUs, too.
 	Options []Option
 	// Operands, if not nil, is called with the arguments that are no options; else they
 	// are ignored, as by C agents.
@@ -154,8 +154,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	file, finish := c.openLog(p)
 	defer finish()
 	defer c.closeStderr()
-	out := &lockedWriter{w: file}
-	log = pmlog.New(out, p.program(), c.level())
+	log = pmlog.New(file, p.program(), c.level())
 	defer d.Agent.AddLogger(loglimit.New(log))()
 	if p.own {
 		slog.SetDefault(log)
@@ -166,11 +165,9 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	if c.helpFile != "" {
 		d.readHelp(c.helpFile, log)
 	}
-	trace := c.newTracer(p.program(), log, out)
-	trace.agent(d.Agent)
 	stop, err := d.start(ctx)
 	if err == nil {
-		err = d.serve(ctx, c, p, log, trace)
+		err = d.serve(ctx, c, p, log)
 		stop()
 	}
 	if err != nil {
@@ -259,7 +256,7 @@ func startLog(p process) (log io.Writer, finish func() error) {
 }
 
 // serve connects, gives up privileges, and serves.
-func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Logger, trace *tracer) error {
+func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Logger) error {
 	ln, err := c.listen(ctx, log)
 	if err != nil {
 		return startError{err}
@@ -278,7 +275,7 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 	var rw io.ReadWriteCloser
 	switch {
 	case ln != nil && c.stay:
-		err = serveListener(ctx, h, ln, trace)
+		err = ServeListener(ctx, h, ln)
 	case ln != nil:
 		rw, err = accept(ctx, ln)
 	case p.own:
@@ -287,7 +284,7 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 		rw = duplex{p.stdin, p.stdout}
 	}
 	if err == nil && rw != nil {
-		err = serve(ctx, h, rw, trace, func() {})
+		err = Serve(ctx, h, rw)
 		rw.Close()
 	}
 	if ctx.Err() != nil {
@@ -336,7 +333,7 @@ func (d duplex) Close() error {
 
 // A command is a command line that has been read.
 type command struct {
-	debug     map[string]bool
+	pdus      bool // -D pdu
 	log       string
 	logGiven  bool
 	user      string
@@ -352,7 +349,7 @@ type command struct {
 
 // level is which lines the log has.
 func (c *command) level() slog.Level {
-	if len(c.debug) > 0 {
+	if c.pdus {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

@@ -434,7 +434,7 @@ func TestRunLog(t *testing.T) {
 	eof := regexp.QuoteMeta(line("Critical", "pmda: version exchange with the collector: pdu: hello: EOF"))
 	for name, text := range map[string]string{
 		path:           eof,
-		path + ".prev": `\[\d+\]pmXmitPDU: CREDS fd=1 len=20\n000: +14 +700c +[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ \n` + eof,
+		path + ".prev": `\[DATE\] clock\(PID\) Debug: Xmit: CREDS PDU, pipe, len=20, from=\d+, body=0000000101020000\n` + eof,
 	} {
 		b, err := os.ReadFile(name)
 		re := regexp.MustCompile(`^Log for clock on \S+ started ` + date + `\n\n` + text + `\nLog finished ` + date + `\n$`)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -88,15 +87,14 @@ func (c *command) exportOptions() []getopt.Option {
 	}
 }
 
+// setDebug accepts the debug options of PCP. Option pdu lowers the level of the log, which then has
+// all PDUs; the others have no effect.
 func (c *command) setDebug(spec string) error {
 	names, ok := pmlog.ParseDebug(spec)
 	if !ok {
 		return fmt.Errorf("unrecognized debug options specification (%s)", spec)
 	}
-	if c.debug == nil {
-		c.debug = map[string]bool{}
-	}
-	maps.Copy(c.debug, pmlog.DebugOn(names))
+	c.pdus = c.pdus || pmlog.DebugOn(names)["pdu"]
 	return nil
 }
 

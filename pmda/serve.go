@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -32,18 +33,18 @@ import (
 // A panic of h is logged and replied to with pdu.ErrGeneric. So are pdu.ErrIPC and
 // pdu.ErrTimeout, for which a collector would close the connection. The log is that
 // of the Logging that As finds, or slog.Default; of lines that say the same it gets 10
-// and then one a minute, with the number of those left out. A fetch allocates nothing
-// beyond what h does.
+// and then one a minute, with the number of those left out. At slog.LevelDebug it gets each
+// PDU. A fetch allocates nothing beyond what h does.
 //
 // It is __pmdaSetupPDU and pmdaMain(3) of the C library. pmdaMain also replies, if
 // its check callback fails, to PDUs for which no reply is expected; Serve never
 // does.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
-	return serve(ctx, h, rw, nil, func() {})
+	return serve(ctx, h, rw, func() {})
 }
 
 // serve is Serve. It calls greeted after the exchange of versions.
-func serve(ctx context.Context, h Handler, rw io.ReadWriter, trace *tracer, greeted func()) error {
+func serve(ctx context.Context, h Handler, rw io.ReadWriter, greeted func()) error {
 	if h == nil {
 		return &OpError{Op: "serve", Err: errors.New("the Handler is nil")}
 	}
@@ -56,8 +57,7 @@ func serve(ctx context.Context, h Handler, rw io.ReadWriter, trace *tracer, gree
 		defer close(done)
 		interrupt(rw)
 	})
-	trace.connected(rw)
-	s := newSession(h, rw, trace)
+	s := newSession(h, rw)
 	err := s.run(ctx, rw, greeted)
 	s.ready.end()
 	s.endClients()
@@ -81,10 +81,9 @@ func interrupt(rw io.ReadWriter) {
 
 // A session is the agent's side of a connection.
 type session struct {
-	h     Handler
-	log   *slog.Logger
-	trace *tracer // of a Daemon; nil otherwise
-	conn  *pdu.Conn
+	h    Handler
+	log  *slog.Logger
+	conn *pdu.Conn
 
 	clients map[int32]*Client // by slot
 	seq     uint64            // of the latest client
@@ -101,14 +100,16 @@ type session struct {
 	ready      readyNotice
 }
 
-func newSession(h Handler, rw io.ReadWriter, trace *tracer) *session {
-	s := &session{h: h, log: loglimit.New(loggerOf(h)), trace: trace, conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
+func newSession(h Handler, rw io.ReadWriter) *session {
+	s := &session{h: h, log: loglimit.New(loggerOf(h)), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
 	s.ready.of, _ = As[Readiness](h)
-	if trace != nil {
-		s.conn.Trace = trace.pdu
-	} else if s.log.Enabled(context.Background(), slog.LevelDebug) {
-		s.conn.Trace = func(out bool, h pdu.Header, _ []byte) {
-			s.log.Debug("PDU", slog.Bool("out", out), slog.String("type", h.Kind.String()), slog.Int("from", int(h.From)), slog.Int("len", h.Len))
+	if s.log.Enabled(context.Background(), slog.LevelDebug) {
+		peer := "pipe"
+		if fd := rawconn.Descriptor(rw); fd >= 0 {
+			peer = fmt.Sprintf("fd=%d", fd)
+		}
+		s.conn.Trace = func(out bool, h pdu.Header, body []byte) {
+			s.log.Debug(pmlog.FormatPDU(out, peer, h, body))
 		}
 	}
 	return s
@@ -220,7 +221,6 @@ func (s *session) serveNotice(h pdu.Header, body []byte) {
 		var p pdu.Status
 		if err = p.Decode(body); err == nil {
 			if p.Code == pdu.ErrNotConn {
-				s.trace.ended(h.From)
 				s.endClient(h.From)
 			} else {
 				err = fmt.Errorf("unexpected error: %w", p.Code)

@@ -343,7 +343,7 @@ func TestServeAgentLog(t *testing.T) {
 		p := serve(t.Context(), t, h)
 		p.request(0, pdu.DescReq{})
 		p.end()
-		if got := b.Take(); !strings.Contains(got, "oh no") || !strings.Contains(got, "type=DESC_REQ") {
+		if got := b.Take(); !strings.Contains(got, "oh no") || !strings.Contains(got, `msg="Recv: DESC_REQ PDU, pipe, len=16, from=0, body=`) {
 			t.Errorf("the agent's log has %q", got)
 		}
 	}

@@ -72,7 +72,6 @@ func (s *session) setAttribute(from int32, body []byte) error {
 		c = *s.newClient(from)
 	}
 	value := strings.TrimRight(string(p.Value), "\x00")
-	s.trace.attribute(from, p.Key, value)
 	var err error
 	switch p.Key {
 	case pdu.AttrUsername:

@@ -28,10 +28,6 @@ import (
 // Such a socket is for a line of pmcd.conf without a command, like
 // "cache 400 socket unix /run/pcp/pmda.cache".
 func ServeListener(ctx context.Context, h Handler, ln net.Listener) error {
-	return serveListener(ctx, h, ln, nil)
-}
-
-func serveListener(ctx context.Context, h Handler, ln net.Listener, trace *tracer) error {
 	if ln == nil {
 		return &OpError{Op: "serve", Err: errors.New("the listener is nil: look at the error of net.Listen")}
 	}
@@ -52,7 +48,7 @@ func serveListener(ctx context.Context, h Handler, ln net.Listener, trace *trace
 			delay = 0
 			conn.SetReadDeadline(time.Now().Add(greetingTimeout))
 			greeted := func() { conn.SetReadDeadline(time.Time{}) }
-			if err := serve(ctx, h, conn, trace, greeted); err != nil && ctx.Err() == nil {
+			if err := serve(ctx, h, conn, greeted); err != nil && ctx.Err() == nil {
 				log.Warn("connection to the collector failed; waiting for another", slog.Any("err", err))
 			}
 			conn.Close()

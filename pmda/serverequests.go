@@ -205,7 +205,6 @@ func (s *session) serveLabels(ctx context.Context, from int32, body []byte) (pdu
 		return nil, err
 	}
 	of := p.Target()
-	s.trace.labels(from, of)
 	sets, err := s.h.Labels(ctx, s.requestOf(from), of)
 	if err != nil {
 		return nil, s.replyError(pdu.KindLabelReq, err)

@@ -24,17 +24,16 @@ import (
 
 // An agent is the one that is open. It stays so while another cannot be opened.
 type agent struct {
-	name     string     // that status shows
-	dso      bool       // it was opened as a shared object, and runs within this program: results and errors look like those of one
-	domain   pdu.Domain // of a dso; else 0, which agents do not look at
-	pid      int        // of a process that was started
-	version  int        // of the protocol; 0 if it has not sent one
-	conn     *pdu.Conn
-	stream   remote.Stream
-	broken   error  // why no further PDU can be read; nil if one can
-	selects  bool   // it has been told of a selection
-	untraced bool   // its PDUs are not to be printed
-	wait     func() // until the agent of a dso has ended; nil otherwise
+	name    string     // that status shows
+	dso     bool       // it was opened as a shared object, and runs within this program: results and errors look like those of one
+	domain  pdu.Domain // of a dso; else 0, which agents do not look at
+	pid     int        // of a process that was started
+	version int        // of the protocol; 0 if it has not sent one
+	conn    *pdu.Conn
+	stream  remote.Stream
+	broken  error  // why no further PDU can be read; nil if one can
+	selects bool   // it has been told of a selection
+	wait    func() // until the agent of a dso has ended; nil otherwise
 
 	outFD, inFD int // the descriptors that a program has for the agent, in messages
 }
@@ -99,14 +98,6 @@ func (d *debugger) closeAgent() {
 	if a.wait != nil {
 		a.wait()
 	}
-}
-
-// replaceAgent closes the agent for one in a shared object: PCP's tool shows nothing of that.
-func (d *debugger) replaceAgent() {
-	if d.agent != nil {
-		d.agent.untraced = true
-	}
-	d.closeAgent()
 }
 
 // close is the command.
@@ -228,7 +219,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 		d.warn("opendso: %s: %v\n", file, pdu.FromError(err))
 		return
 	}
-	d.replaceAgent()
+	d.closeAgent()
 	if base, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), "pmda_"); ok && entry != base+"_init" {
 		d.printf("Error: couldn't find init function \"%s\" in DSO \"%s\"\n", entry, file)
 		return
@@ -250,13 +241,8 @@ func (d *debugger) openEmbedded(file, entry string, domain pdu.Domain, start fun
 		d.warn("Error attaching DSO \"%s\"\n%v\n", file, err)
 		return
 	}
-	d.replaceAgent()
+	d.closeAgent()
 	domain = h.Info().Domain
-	if d.trace.on["pdu"] {
-		d.warn("DSO init %s->%p() domain=%d challenge: pmda_interface=0xff pmapi_version=%d\n", entry, start, d.dsoDomain, pdu.ProtocolVersion)
-		d.warn("DSO has domain=%d pmda_interface=%d pmapi_version=%d\n", domain, dsoInterface, pdu.ProtocolVersion)
-	}
-	d.dsoDomain = domain
 	ours, its := net.Pipe()
 	ended := make(chan error, 1)
 	go func() {
@@ -268,5 +254,5 @@ func (d *debugger) openEmbedded(file, entry string, domain pdu.Domain, start fun
 			d.warn("%s: %v\n", file, err)
 		}
 	}
-	d.newAgent(&agent{name: file, dso: true, untraced: true, domain: domain, wait: wait}, ours)
+	d.newAgent(&agent{name: file, dso: true, domain: domain, wait: wait}, ours)
 }

@@ -27,8 +27,6 @@ type debugger struct {
 	selected  bool // selection has changed since the agent was told
 	timeout   int  // seconds that an agent has to send its version
 
-	dsoDomain pdu.Domain // of the shared object that was opened last
-
 	timer, getDesc, getNames bool
 	trace                    trace
 }

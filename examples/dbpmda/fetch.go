@@ -62,39 +62,19 @@ func (d *debugger) fetchValues(ids []pdu.PMID) outcome {
 			}
 			if o == noAnswer { // its values are then of an unknown type
 				desc = pdu.Desc{PMID: id, Type: pdu.TypeUnknown, InDom: pdu.NoInDom}
-			} else if d.trace.on["pdu"] {
-				d.printDesc(desc)
 			}
 			descs = append(descs, desc)
 		}
 	}
-	if d.selected {
-		d.trace.method(d.agent, "profile")
-	}
 	if o := d.sendProfile(); o != answered {
 		return o
 	}
-	d.trace.method(d.agent, "fetch")
 	var r rawResult
 	o := d.ask(fetchRequest, pdu.Fetch{PMIDs: ids}, &r)
 	if o == answered {
-		d.traceResult(&r)
 		d.printResult(&r, descs)
 	}
 	return o
-}
-
-// traceResult prints a result on standard error, if PDUs are traced.
-func (d *debugger) traceResult(r *rawResult) {
-	if !d.trace.on["pdu"] || d.agent.dso {
-		return
-	}
-	out := d.out
-	out.FlushLines()
-	d.out = newLineWriter(tool.NewEscapeWriter(d.errors))
-	d.printResult(r, nil)
-	d.out.Flush()
-	d.out = out
 }
 
 // printResult prints a result; descs are those of its metrics, or nil.

@@ -204,7 +204,7 @@ func (g *generator) command() string {
 	case n < 84:
 		return g.of("getdesc ", "getiname ", "timer ") + g.of("on", "off")
 	case n < 88:
-		return g.of("status", "help", "?", "debug pdu", "debug -pdu", "debug none", "namespace ./root", "namespace root", "namespace nosuch")
+		return g.of("status", "help", "?", "debug timecontrol", "debug -timecontrol", "debug none", "namespace ./root", "namespace root", "namespace nosuch")
 	case n < 92:
 		return g.of("attr", "children", "debug", "desc", "fetch", "getdesc", "getiname", "instance", "label", "name", "namespace", "open",
 			"pmid", "profile", "store", "text", "timer", "traverse", "wait", "watch", "open dso", "open pipe", "open socket", "wait 0")
@@ -251,7 +251,7 @@ var (
 	// outside matches commands that end or delay the session, open another agent or print debug
 	// output, except for the allowed ones.
 	outside = regexp.MustCompile(`\b(quit|exit|q)\b|\b(wait|watch)\s+[\w"'./]|\bopen\s+\S+\s+\S|\bdebug\s*\S`)
-	allowed = []string{"wait 0", "debug pdu", "debug -pdu", "debug none"}
+	allowed = []string{"wait 0", "debug timecontrol", "debug -timecontrol", "debug none"}
 
 	// crashes matches an instance domain that makes PCP's library loop forever, and a cluster that
 	// crashes PCP's dbpmda.

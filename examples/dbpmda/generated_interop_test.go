@@ -190,37 +190,25 @@ func (s subject) run(t *testing.T, dbpmda, agent, connection, text string) strin
 	r.Program, r.Mask = dbpmda, s.masks
 	out := pcptest.DBPMDA(t, r.Session)
 	out = r.withoutAddress(out)
-	for _, d := range generatedDiffers {
+	for _, d := range differs {
 		out = d.re.ReplaceAllString(out, d.to)
 	}
 	return out
 }
 
-// generatedDiffers is as differs, for what generated sessions do.
-var generatedDiffers = append([]struct {
-	re *regexp.Regexp
-	to string
-}{
-	// The bodies of traced PDUs have the values that are masked, and process ids.
-	{regexp.MustCompile(`(?m)^\d{3,}: [ 0-9a-f]+\n`), ""},
-	{regexp.MustCompile(`\[\d+\](pmXmitPDU|pmGetPDU)`), "[PID]${1}"},
-	{regexp.MustCompile(`(?m)^(\[PID\]pm.* from=)\d+`), "${1}PID"},
-}, differs...)
-
 // agentDiffers replaces intended differences between the two agents. PCP's library returns a label
 // set without labels where ours returns none, for instances of a selection without instances and of
-// no instance domain, and its PDU is longer. Log lines of agents inside the process differ, and so
-// does the number of a value block that PCP's agent reuses.
+// no instance domain. Log lines of agents inside the process differ, and so does the number of a
+// value block that PCP's agent reuses.
 func agentDiffers(out string) string {
 	out = logLine.ReplaceAllString(sysinfo.ReplaceAllString(out, "${1}N"), "")
-	out = noInstances.ReplaceAllString(tracedPDU.ReplaceAllString(out, ""), "${1}No labels\n")
+	out = noInstances.ReplaceAllString(out, "${1}No labels\n")
 	return noInDom.ReplaceAllString(out, "${1}No labels\n")
 }
 
 var (
 	logLine     = regexp.MustCompile(`(?m)^(\[[A-Z][a-z]{2} [^]]*\] dbpmda\(\d+\)|\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) .*\n`)
 	sysinfo     = regexp.MustCompile(`(\(sample(?:dso)?\.sysinfo\): numval: 1 valfmt: )\d`)
-	tracedPDU   = regexp.MustCompile(`(?m)^\[PID\]pm.*\n`)
 	noInDom     = regexp.MustCompile(`(?m)^(Instances of pmInDom: PM_INDOM_NULL\n).*\n`)
 	noInstances = regexp.MustCompile(`(?m)^(Instances of pmInDom: .*\n)(?:Labels:|Info: \S+ label\(\) returns 0|Info: __pmDecodeLabel\(\) returns 0 label sets)\n`)
 )

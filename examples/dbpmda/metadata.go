@@ -18,16 +18,12 @@ func (d *debugger) desc(id pdu.PMID) {
 		desc, o := d.descriptor(id)
 		if o == answered {
 			d.printDesc(desc)
-			if d.agent.dso && d.trace.on["pdu"] {
-				d.printDesc(desc)
-			}
 		}
 		return o
 	})
 }
 
 func (d *debugger) descriptor(id pdu.PMID) (pdu.Desc, outcome) {
-	d.trace.method(d.agent, "desc")
 	var reply pdu.DescReply
 	o := d.ask(descRequest, pdu.DescReq{PMID: id}, &reply)
 	return reply.Desc, o
@@ -48,7 +44,6 @@ func (d *debugger) instance(r pdu.InstanceReq) {
 	}
 	d.printf("pmInDom: %v\n", r.InDom)
 	d.timed(func() outcome {
-		d.trace.method(d.agent, "instance")
 		var reply pdu.InstanceReply
 		o := d.ask(instanceRequest, r, &reply)
 		if o != answered {

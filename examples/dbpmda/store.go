@@ -26,9 +26,6 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 	if o == failed {
 		return o
 	}
-	if o == answered && d.trace.on["pdu"] {
-		d.printDesc(desc)
-	}
 	if d.selected {
 		d.printf("Sending Profile...\n")
 	}
@@ -43,7 +40,6 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 	if o := d.ask(storedRequest, pdu.Fetch{PMIDs: []pdu.PMID{desc.PMID}}, &r); o != answered {
 		return o
 	}
-	d.traceResult(&r)
 	w, err := d.replaceValues(&r, id, desc, value)
 	if err != nil {
 		d.printf("Error: %v\n", err)
@@ -52,21 +48,8 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 	if !d.agent.dso {
 		d.printf("Sending Result...\n")
 	}
-	d.traceStore(w)
 	var none pdu.Status
 	return d.ask(storeRequest, w.PDU(pdu.FormatLowRes), &none)
-}
-
-// traceStore prints a result that is going to be sent, if PDUs are traced.
-func (d *debugger) traceStore(w *pdu.ResultWriter) {
-	if !d.trace.on["pdu"] {
-		return
-	}
-	b, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatLowRes)
-	var r rawResult
-	if err == nil && r.Decode(b[pdu.HeaderLen:]) == nil {
-		d.traceResult(&r)
-	}
 }
 
 // replaceValues makes the request that stores a value in place of those in r, and prints both. The

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -61,21 +62,16 @@ func (t *trace) String() string {
 	return strings.Join(names, " ")
 }
 
-// method prints a call of a method of a shared object, if PDUs are to be printed.
-func (t *trace) method(a *agent, name string) {
-	if t.on["pdu"] && a.dso {
-		t.print("DSO %s()\n", name) // it has no PDUs
-	}
-}
-
 // pdu prints a PDU, if it is to be.
 func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
-	if !t.on["pdu"] || a.untraced {
+	if !t.on["pdu"] {
 		return
 	}
-	fd := a.inFD
-	if out {
-		fd = a.outFD
+	peer := fmt.Sprintf("fd=%d", a.inFD)
+	if a.dso {
+		peer = "in-process"
+	} else if out {
+		peer = fmt.Sprintf("fd=%d", a.outFD)
 	}
-	t.print("%s", pmlog.DumpPDU(out, fd, h, body))
+	t.print("%s\n", pmlog.FormatPDU(out, peer, h, body))
 }

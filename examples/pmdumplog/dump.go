@@ -70,7 +70,6 @@ type dumper struct {
 // newDumper opens an archive.
 func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dumper, error) {
 	d := &dumper{show: s, errs: os.Stderr, metrics: map[pdu.PMID]*metric{}, inDoms: map[pdu.InDom]*inDomNames{}}
-	c.DebugArchive(ctx, name)
 	options := archive.Options{Damaged: c.DamagedArchive}
 	set, err := options.Open(ctx, name)
 	if errors.Is(err, pdu.ErrFeature) {

@@ -61,7 +61,6 @@ var endOfTime = time.Unix(math.MaxInt32, 0)
 
 // open opens the archive after its files were checked.
 func (k *checker) open(ctx context.Context, c *tool.Command) error {
-	c.DebugArchive(ctx, k.base)
 	set, err := archive.Open(ctx, k.base)
 	if err != nil {
 		k.printf("pmlogcheck: cannot open archive \"%s\": %v\nChecking abandoned.\n", tool.EscapeName(k.arg), tool.Cause(err))

@@ -73,7 +73,6 @@ func (n *metric) discrete() bool { return n.desc.Sem == pdu.SemDiscrete }
 func openSummary(ctx context.Context, c *tool.Command, s *show, name string) (*summary, error) {
 	m := &summary{show: s, errs: tool.NewEscapeWriter(os.Stderr), name: name}
 	_, m.wraps = os.LookupEnv("PCP_COUNTER_WRAP")
-	c.DebugArchive(ctx, name)
 	set, err := archive.Options{Damaged: c.DamagedArchive}.Open(ctx, name)
 	if err != nil {
 		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))

@@ -1,7 +1,6 @@
 package pmlog_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -117,25 +116,17 @@ func TestDebugOn(t *testing.T) {
 	}
 }
 
-func TestDumpPDU(t *testing.T) {
-	h := pdu.Header{Len: 47, Kind: pdu.KindInstance, From: -1}
-	body := []byte("abcdefghijklmnopqrstuvwxyz012345678")
-	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		t.Skip("the words below are those of the other order of bytes")
-	}
-	want := fmt.Sprintf("[%d]pmXmitPDU: INSTANCE fd=3 len=47\n", os.Getpid()) +
-		"000:       2f     7007 ffffffff 64636261 68676665 6c6b6a69 706f6e6d 74737271 \n" +
-		"008: 78777675 31307a79 35343332 7e383736 \n"
-	if diff := cmp.Diff(want, pmlog.DumpPDU(true, 3, h, body)); diff != "" {
-		t.Errorf("sent (-want +got):\n%s", diff)
-	}
-	h.From = 7
-	if got := pmlog.DumpPDU(false, 4, h, body); !strings.HasSuffix(got, " 7e383736 \n") {
-		t.Errorf("received: %q", got)
-	}
-	if got := pmlog.DumpPDU(false, 4, h, make([]byte, 4000)); !strings.Contains(got, "]pmGetPDU: INSTANCE fd=4 len=47 from=7\n") ||
-		strings.Count(got, "\n") != 127 || !strings.HasSuffix(got, "\n1000:        0        0        0 \n") {
-		t.Errorf("a long one has %d lines, and ends %q", strings.Count(got, "\n"), got[len(got)-50:])
+func TestFormatPDU(t *testing.T) {
+	h := pdu.Header{Len: 20, Kind: pdu.KindInstance, From: -1}
+	for _, tt := range []struct{ name, got, want string }{
+		{"sent", pmlog.FormatPDU(true, "fd=3", h, []byte("abcdefgh")), "Xmit: INSTANCE PDU, fd=3, len=20, from=-1, body=6162636465666768"},
+		{"received", pmlog.FormatPDU(false, "web1", h, nil), "Recv: INSTANCE PDU, web1, len=20, from=-1"},
+		{"long", pmlog.FormatPDU(false, "fd=3", h, make([]byte, 40)), "Recv: INSTANCE PDU, fd=3, len=20, from=-1, body=" + strings.Repeat("00", 32) + "..."},
+		{"attribute", pmlog.FormatPDU(true, "fd=3", pdu.Header{Len: 22, Kind: pdu.KindAttr}, []byte("secret")), "Xmit: ATTR PDU, fd=3, len=22, from=0"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s:\n%s, want\n%s", tt.name, tt.got, tt.want)
+		}
 	}
 }
 

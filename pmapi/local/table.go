@@ -2,7 +2,6 @@ package local
 
 import (
 	"bufio"
-	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -35,9 +34,6 @@ type Table struct {
 	// Warnings gets a line for each shared object that does not exist or lacks its routine, with
 	// the words of the C library, and for an agent that cannot be made; nil means none.
 	Warnings io.Writer
-	// Debug gets what PCP's programs print of their table with the debug option context; nil means
-	// nothing.
-	Debug io.Writer
 
 	entries []entry
 	loaded  bool
@@ -59,44 +55,14 @@ func (t *Table) load() error {
 		return fmt.Errorf("__pmLocalPMDA: %w", pdu.FromError(err))
 	}
 	defer f.Close()
-	t.debugf("build_dsotab: parsing %s\n", t.Conf)
 	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
+	for lines.Scan() {
 		if e, ok := t.parseLine(lines.Text()); ok {
-			t.debugf("[%d] domain=%d, name=%s, init=%s\n", n, e.domain, e.path, e.routine)
-			_ = t.change("ADD", e, func() error {
-				t.entries = append(t.entries, e)
-				return nil
-			})
+			t.entries = append(t.entries, e)
 		}
 	}
 	t.loaded = true
 	return lines.Err()
-}
-
-func (t *Table) debugf(format string, args ...any) {
-	if t.Debug != nil {
-		fmt.Fprintf(t.Debug, format, args...)
-	}
-}
-
-// change makes a change of the table, and prints it for the debug option.
-func (t *Table) change(op string, e entry, f func() error) error {
-	const none = "(null)"
-	t.debugf("__pmLocalPMDA(op=%s, domain=%d, name=%s, init=%s)\n", op, e.domain, cmp.Or(e.path, none), cmp.Or(e.routine, none))
-	err := f()
-	if err != nil {
-		t.debugf("__pmLocalPMDA -> %v\n", pdu.FromError(err))
-	}
-	if len(t.entries) == 0 {
-		t.debugf("Local Context PMDA Table ... empty\n")
-		return err
-	}
-	t.debugf("Local Context PMDA Table\n")
-	for i, e := range t.entries {
-		t.debugf("%p [%d] domain=%d name=%s init=%s handle=(nil)\n", &t.entries[i], i, e.domain, e.path, e.routine)
-	}
-	return err
 }
 
 // programs are the agents that a configuration file has as programs, and PCP has as shared objects
@@ -146,10 +112,8 @@ func (t *Table) Edit(spec string) error {
 	case spec != "clear":
 		return SpecError("unexpected text after clear op in spec")
 	}
-	return t.change("CLEAR", entry{domain: -1}, func() error {
-		t.entries, t.loaded = nil, true
-		return nil
-	})
+	t.entries, t.loaded = nil, true
+	return nil
 }
 
 // editDomain is for what follows "add," and "del,".
@@ -169,20 +133,17 @@ func (t *Table) editDomain(op, rest string) error {
 	path, routine, _ := strings.Cut(rest, ",")
 	switch {
 	case op == "del":
-		return t.change("DEL", entry{pdu.Domain(domain), path, ""}, func() error { return t.remove(pdu.Domain(domain), path) })
+		return t.remove(pdu.Domain(domain), path)
 	case path == "":
 		return SpecError("missing dso-path in spec")
 	case routine == "":
 		return SpecError("missing init-routine in spec")
 	}
-	e := entry{pdu.Domain(domain), path, routine}
-	return t.change("ADD", e, func() error {
-		err := t.load()
-		if err == nil {
-			t.entries = append(t.entries, e)
-		}
-		return err
-	})
+	err = t.load()
+	if err == nil {
+		t.entries = append(t.entries, entry{pdu.Domain(domain), path, routine})
+	}
+	return err
 }
 
 // remove removes the entries of a domain and those of a path.
@@ -224,27 +185,9 @@ func (t *Table) Handlers() ([]pmda.Handler, error) {
 			continue
 		}
 		taken[e.domain] = true
-		if t.Debug != nil && (e.routine == "linux_init" || e.routine == "sample_init") {
-			h = notified{h, t, e}
-		}
 		handlers = append(handlers, h)
 	}
 	return handlers, nil
-}
-
-// A notified agent is, for the debug option, one of those that want to know in PCP when a context
-// ends.
-type notified struct {
-	pmda.Handler
-	table *Table
-	entry entry
-}
-
-func (n notified) Unwrap() pmda.Handler { return n.Handler }
-
-func (n notified) EndClient(c *pmda.Client) {
-	n.table.debugf("NotifyEndLocalContext: DSO PMDA %s (%d) notified of context %d close\n", n.entry.path, n.entry.domain, c.Seq-1)
-	n.Handler.EndClient(c)
 }
 
 func (t *Table) warn(text string) {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -156,37 +155,5 @@ func TestTableWarnings(t *testing.T) {
 		warning + "cannot initialize \"fail_init\" of domain 4: out of order\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("warnings (-want +got)\n%s", diff)
-	}
-}
-
-func TestTableDebug(t *testing.T) {
-	table := newTable(t, "linux 60 pipe binary /x\n")
-	var out strings.Builder
-	table.Debug = &out
-	for _, spec := range []string{"add,9,/x,one_init", "del,7"} {
-		_ = table.Edit(spec) // it is what it prints that matters
-	}
-	handlers, err := table.Handlers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pc, err := local.Open(handlers...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pc.Close()
-	got := regexp.MustCompile(`(?m)^0x[0-9a-f]+`).ReplaceAllString(strings.ReplaceAll(out.String(), table.Conf, "CONF"), "ADDRESS")
-	const row = "ADDRESS [0] domain=60 name=/agents/linux/pmda_linux.so init=linux_init handle=(nil)\n"
-	const rows = "Local Context PMDA Table\n" + row + "ADDRESS [1] domain=9 name=/x init=one_init handle=(nil)\n"
-	want := "__pmLocalPMDA(op=ADD, domain=9, name=/x, init=one_init)\n" +
-		"build_dsotab: parsing CONF\n" +
-		"[1] domain=60, name=/agents/linux/pmda_linux.so, init=linux_init\n" +
-		"__pmLocalPMDA(op=ADD, domain=60, name=/agents/linux/pmda_linux.so, init=linux_init)\n" +
-		"Local Context PMDA Table\n" + row + rows +
-		"__pmLocalPMDA(op=DEL, domain=7, name=(null), init=(null))\n" +
-		"__pmLocalPMDA -> Unknown or illegal instance domain identifier\n" + rows +
-		"NotifyEndLocalContext: DSO PMDA /agents/linux/pmda_linux.so (60) notified of context 0 close\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("output (-want +got)\n%s", diff)
 	}
 }

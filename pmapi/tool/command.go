@@ -75,7 +75,7 @@ type Command struct {
 	FinishGiven bool          // -T was given
 	AlignGiven  bool          // -A was given
 	ZoneGiven   bool          // -z or -Z was given
-	Debug       []string      // names of debug options of -D, see pmdbg(1); of contexts, pdu, context, profile, fetch, pmns, indom, labels, attr, derive, log, logmeta and value print what PCP prints, others nothing
+	Debug       []string      // names of debug options of -D, see pmdbg(1); pdu logs to Stderr
 
 	// Set by SetTimes.
 	Location *time.Location // in which the tool prints times: -Z, -z, or that of the environment

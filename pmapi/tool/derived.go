@@ -38,7 +38,6 @@ func (c *Command) LoadDerived(paths string) error {
 func (c *Command) Derived() *pmapi.Derived {
 	if c.given.derived == nil {
 		c.given.derived = new(pmapi.Derived)
-		c.derivedDebug()
 		_ = c.reportDerived(c.given.derived.LoadEnv()) // a path of the environment that cannot be read is none
 		c.given.derived.Refused = func(e *pmapi.DerivedError) {
 			fmt.Fprintf(c.stderr(), "Semantic error: derived metric %s: %s: %s\n", EscapeName(e.Name), Escape(e.Part), e.Message)
@@ -62,9 +61,7 @@ func (c *Command) reportDerived(err error) (failed error) {
 			failed = err
 			return
 		}
-		if !c.tracesDerived() { // which has printed it where it was found
-			c.printRedirected(err.Error() + "\n")
-		}
+		c.printRedirected(err.Error() + "\n")
 	}
 	if err != nil {
 		each(err)

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -22,8 +21,6 @@ type LocalAgents interface {
 	// Open opens a context on them, with names of metrics from a function that fails if there are
 	// none, and with derived metrics, which may be nil.
 	Open(names func() (*pmns.Tree, error), derived *pmapi.Derived) (*pmapi.Context, error)
-	// Debug makes them print what the debug option context shows of local contexts.
-	Debug(w io.Writer)
 }
 
 func (c *Command) setLocal(string) error {

@@ -3,7 +3,6 @@ package tool_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,7 +26,6 @@ type fakeAgents struct {
 	names *pmns.Tree
 	noPMNS,
 	openErr error
-	debug io.Writer
 }
 
 func (f *fakeAgents) Edit(spec string) error {
@@ -45,8 +43,6 @@ func (f *fakeAgents) Open(names func() (*pmns.Tree, error), _ *pmapi.Derived) (*
 	f.names, f.noPMNS = names()
 	return (&pmapitest.Source{Host: "here"}).Context(), nil
 }
-
-func (f *fakeAgents) Debug(w io.Writer) { f.debug = w }
 
 // newLocalTool is a tool with local contexts.
 func newLocalTool() (*tool.Command, *fakeAgents, *strings.Builder) {
@@ -95,11 +91,11 @@ func TestLocalSource(t *testing.T) {
 
 func TestSpecLocal(t *testing.T) {
 	c, f, _ := newLocalTool()
-	if _, err := c.Parse([]string{"-K", "clear", "--spec-local=add,1,x,y", "-L", "-D", "context"}); err != nil {
+	if _, err := c.Parse([]string{"-K", "clear", "--spec-local=add,1,x,y", "-L"}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"clear", "add,1,x,y"}; !slices.Equal(f.specs, want) || f.debug == nil {
-		t.Errorf("specifications %q, want %q; debug output %v", f.specs, want, f.debug)
+	if want := []string{"clear", "add,1,x,y"}; !slices.Equal(f.specs, want) {
+		t.Errorf("specifications %q, want %q", f.specs, want)
 	}
 	c, _, stderr := newLocalTool()
 	_, err := c.Parse([]string{"-K", "bad", "-h", "web1"})

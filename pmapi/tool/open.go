@@ -24,8 +24,9 @@ func (c *Command) Open(ctx context.Context, change ...func(*pmapi.Dialer)) (*pma
 // OpenSource opens a context on a source, as Source or MetricSpec has it, with what the environment
 // sets, see pmapi.DialerFromEnv, pmapi.ArchiveOptionsFromEnv and pmapi.DerivedFromEnv, the name
 // space of -n or -N, and the derived metrics of --derived. The functions given may change the
-// Dialer of a host before it is used, for instance its AutoReconnect. With -D the Dialer logs to
-// Stderr. A setting of the environment that makes no sense is ignored and reported on Stderr.
+// Dialer of a host before it is used, for instance its AutoReconnect. With -D pdu the Dialer logs
+// to Stderr, and each PDU is printed there. A setting of the environment that makes no sense is
+// ignored and reported on Stderr.
 //
 // The context on an archive is at its start, in ModeForward.
 //
@@ -50,9 +51,7 @@ func (c *Command) openArchive(ctx context.Context, name string) (*pmapi.Context,
 	o.Files.Damaged = c.DamagedArchive
 	o.Names, o.TrimNames, o.Derived = c.Names(), c.TrimNames, c.Derived()
 	c.opened = name
-	c.DebugArchive(ctx, name)
 	pc, err := o.Open(ctx, name)
-	c.archiveDebug(name, pc, err)
 	if err != nil {
 		message := fmt.Sprintf("%s: Cannot open archive \"%s\": %v\n", c.Name, name, Cause(err))
 		return nil, &ExitError{Status: 1, Message: message, Err: err, hint: func() string { return hint.Archive(name, err) }}
@@ -75,23 +74,24 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	d.Names, d.Derived = c.Names(), c.Derived()
 	d.Container = cmp.Or(c.given.container, d.Container)
 	d.AskLogin = askLogin
-	if len(c.Debug) > 0 {
+	if pmlog.DebugOn(c.Debug)["pdu"] {
+		peer := pmapi.RedactHost(host)
+		d.Trace = func(out bool, h pdu.Header, body []byte) {
+			fmt.Fprintln(c.stderr(), pmlog.FormatPDU(out, peer, h, body))
+		}
 		d.Logger = slog.New(slog.NewTextHandler(c.stderr(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	for _, f := range change {
 		f(d)
 	}
-	debug := c.newHostDebug(host, d)
 	pc, err := d.Dial(ctx, host)
-	debug.dialed(err)
 	if err == nil {
-		c.fetchDebug(pc, debug)
 		return pc, nil
 	}
 	e := &ExitError{Status: 1, Err: err, hint: func() string { return hint.Dial(host, err) }}
 	if _, specErr := pmapi.ParseHost(host); specErr != nil {
 		e.beginning = specErr.Error() + "\n"
-		e.Message = e.beginning + debug.failed(err)
+		e.Message = e.beginning
 	}
 	if bad, ok := errors.AsType[*tlsconf.Error](err); ok {
 		var text strings.Builder

@@ -79,22 +79,14 @@ func (c *Command) Standard(names ...string) []Option {
 
 // parseEnvironment sets the standard options that the environment, of NAME=VALUE, gives, in its
 // order: of PCP_ORIGIN and PCP_ORIGIN_TIME the last one counts. A variable without a value gives an
-// option, too. With the debug option config in PCP_DEBUG it prints each of them.
+// option, too.
 func (c *Command) parseEnvironment(env []string) {
 	options := standardOptions()
-	traced := slices.ContainsFunc(env, func(variable string) bool {
-		value, ok := strings.CutPrefix(variable, "PCP_DEBUG=")
-		names, _ := pmlog.ParseDebug(value)
-		return ok && pmlog.DebugOn(names)["config"]
-	})
 	for _, variable := range env {
 		name, value, _ := strings.Cut(variable, "=")
 		i := slices.IndexFunc(options, func(o standardOption) bool { return slices.Contains(o.env, name) })
 		if i < 0 {
 			continue
-		}
-		if traced {
-			fmt.Fprintf(c.stderr(), "pmGetOptions: %s set from the environment\n", variable)
 		}
 		if name == "PCP_DEBUG" {
 			if _, ok := pmlog.ParseDebug(value); !ok {
@@ -144,12 +136,6 @@ func (c *Command) setDebug(value string) error {
 		return fmt.Errorf("unrecognized debug options specification (%s)", value)
 	}
 	c.Debug = append(c.Debug, names...)
-	if c.given.derived != nil {
-		c.derivedDebug()
-	}
-	if c.Local != nil && pmlog.DebugOn(names)["context"] {
-		c.Local.Debug(c.stderr())
-	}
 	return nil
 }
 
@@ -165,7 +151,7 @@ func (c *Command) Names() *pmns.Tree { return c.given.names }
 func (c *Command) loadNames(file string, unique bool) error {
 	report, err := "", error(pdu.ErrDupPMNS)
 	if !c.given.namesLoaded {
-		c.given.names, err = c.readNames(file, unique)
+		c.given.names, err = readNames(file, unique)
 	}
 	if err == nil {
 		c.given.namesLoaded = true
@@ -202,26 +188,13 @@ func namesReport(file string, err error) string {
 	return p.Error() + "\n"
 }
 
-// readNames loads a name space, and prints with the debug option pmns how, as the C library does.
-func (c *Command) readNames(file string, unique bool) (*pmns.Tree, error) {
+// readNames loads a name space.
+func readNames(file string, unique bool) (*pmns.Tree, error) {
 	if file == "" { // the default name space to a Loader
 		return nil, fs.ErrNotExist
 	}
 	l := pmns.Loader{Unique: unique}
-	if !pmlog.DebugOn(c.Debug)["pmns"] {
-		return l.Load(file)
-	}
-	duplicates := 1
-	if unique {
-		duplicates = 0
-	}
-	fmt.Fprintf(c.stderr(), "load(name=%[1]s, dupok=%[2]d, use_cpp=1) lic case=0 fname=%[1]s\nloadascii(dupok=%[2]d, use_cpp=1) fname=%[1]s\n", file, duplicates)
-	l.OnMetric = func(name string, id pdu.PMID) { fmt.Fprintf(c.stderr(), "pmLoadNameSpace: %s -> %v\n", name, id) }
-	names, err := l.Load(file)
-	if err == nil {
-		fmt.Fprintln(c.stderr(), "Loaded ASCII PMNS")
-	}
-	return names, err
+	return l.Load(file)
 }
 
 func (c *Command) setSamples(value string) error {

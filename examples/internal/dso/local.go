@@ -1,8 +1,6 @@
 package dso
 
 import (
-	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -27,7 +25,6 @@ func Local(name string) tool.LocalAgents {
 type localAgents struct {
 	name  string
 	table func() (*localTable, error)
-	debug io.Writer // nil without
 }
 
 // A localTable is the table with the rest of the configuration.
@@ -52,25 +49,17 @@ func (l *localAgents) Edit(spec string) error {
 	if err != nil {
 		return err
 	}
-	t.Table.Debug = l.debug
 	return t.Edit(spec)
 }
-
-func (l *localAgents) Debug(w io.Writer) { l.debug = w }
 
 func (l *localAgents) Open(names func() (*pmns.Tree, error), derived *pmapi.Derived) (*pmapi.Context, error) {
 	t, err := l.table()
 	if err != nil {
 		return nil, err
 	}
-	t.Table.Debug = l.debug
 	handlers, err := t.Handlers()
 	if err != nil {
 		return nil, err
-	}
-	if l.debug != nil {
-		fmt.Fprint(l.debug, "pmNewContext(3, NULL) -> 0\nDump Contexts: current -> contexts[0] handle 0\n"+
-			"contexts[0] handle 0: standalone: profile=NOT_SENT\nDump Instance Profile state=INCLUDE, 0 profiles\n")
 	}
 	a := &local.Agents{Handlers: handlers, Names: names, Derived: derived, Labels: t.labels,
 		Logger: pmlog.New(os.Stderr, l.name, slog.LevelWarn)}
