@@ -71,8 +71,6 @@
 //
 // Diagnostics:
 //
-//   - Options.Trace gives the offset of the first data record of a volume in that volume. The C
-//     program gives the end of the volume before it.
 //   - ConvertError.Record has the values of the record that moved into or out of value blocks
 //     before the one that cannot be converted. The C program crashes when it prints them.
 package logrewrite

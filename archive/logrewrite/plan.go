@@ -17,9 +17,6 @@ type Options struct {
 	Version int           // of the output; 0 means that of the input, which is also the least
 	Rescale bool          // convert the values of all metrics whose units change within one dimension
 	Warn    func(Warning) // called for each rule that has no effect or looks wrong; may be nil
-	// Trace gets a line for each record that is read or written, as pmlogrewrite -D appl0 prints
-	// it; nil drops it.
-	Trace func(line string)
 	// Desperate makes Plan.Write keep an incomplete output after an error.
 	Desperate bool
 }

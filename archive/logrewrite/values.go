@@ -61,7 +61,6 @@ func (c *copier) copyValues(r *archive.Record) error {
 		}
 	}
 	if c.patch(r) || !changed && c.shift == 0 {
-		c.traceWrite(r.Time, c.in.Len())
 		return c.w.WriteRecord(r)
 	}
 	c.out.Reset()
@@ -81,7 +80,6 @@ func (c *copier) copyValues(r *archive.Record) error {
 	if c.out.Len() == 0 {
 		return nil
 	}
-	c.traceWrite(c.out.Time, c.out.Len())
 	return c.writeSets()
 }
 

@@ -141,12 +141,10 @@ type copier struct {
 
 	uses map[pdu.InDom]int // the number of metrics on each instance domain of the output
 
-	next   func() (*archive.Record, error, bool)
-	held   *archive.Record // the next metadata record, nil at the end
-	traced bool            // held, or the end
+	next func() (*archive.Record, error, bool)
+	held *archive.Record // the next metadata record, nil at the end
 
-	metaFile *archive.File
-	anyDesc  bool // descriptors go before any data record
+	anyDesc bool // descriptors go before any data record
 
 	begun     bool
 	lists     map[pdu.InDom][]pdu.Instance // the last instances of each domain, from which deltas are made
@@ -205,7 +203,6 @@ func (c *copier) copy(ctx context.Context) error {
 	if err != nil {
 		return &ReadError{true, err}
 	}
-	c.metaFile = file
 	var stop func()
 	c.next, stop = iter.Pull2(file.Records())
 	defer stop()
@@ -221,11 +218,6 @@ func (c *copier) copy(ctx context.Context) error {
 			return err
 		}
 	}
-	last, err := c.archive.File(volumes[len(volumes)-1].Number)
-	if err != nil {
-		return &ReadError{false, err}
-	}
-	c.traceEnd("Log", last)
 	return nil
 }
 
@@ -235,7 +227,7 @@ func (c *copier) nextMeta() error {
 	if err != nil {
 		return &ReadError{true, err}
 	}
-	c.held, c.traced = r, false
+	c.held = r
 	if !ok {
 		c.held = nil
 	}
@@ -275,8 +267,6 @@ func (c *copier) at(t time.Time) time.Time { return t.Add(c.shift) }
 func (c *copier) copyRecord(r *archive.Record) error {
 	_, c.last = c.w.Place()
 	if r.Kind == archive.KindMark {
-		c.traceLog("read", r.Time, "15:04:05.000000000", 0, r.Offset)
-		c.traceWrite(c.at(r.Time), 0)
 		if err := c.copyMark(r); err != nil {
 			return err
 		}
@@ -285,7 +275,6 @@ func (c *copier) copyRecord(r *archive.Record) error {
 	if err := r.Result(&c.in); err != nil {
 		return &ReadError{false, err}
 	}
-	c.traceRead(r)
 	if c.w.Last().IsZero() && !c.begun {
 		c.begun = true
 		if err := c.writeNewLabels(r.Time); err != nil {
@@ -331,7 +320,6 @@ func (c *copier) entry(r *archive.Record) error {
 func (c *copier) copyMeta(until time.Time) error {
 	for c.held != nil {
 		r := c.held
-		c.traceHeld(r)
 		switch r.Kind {
 		case archive.KindDesc:
 			m, err := r.Metric()
@@ -358,10 +346,6 @@ func (c *copier) copyMeta(until time.Time) error {
 		if err := c.nextMeta(); err != nil {
 			return err
 		}
-	}
-	if !c.traced {
-		c.traced = true
-		c.traceEnd("Metadata", c.metaFile)
 	}
 	return nil
 }

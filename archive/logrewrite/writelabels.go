@@ -19,7 +19,7 @@ func (c *copier) writeNewLabels(t time.Time) error {
 		set := s.added
 		set.Inst = s.newInst
 		l := archive.LabelRecord{Time: c.at(t), Class: s.key.class, Ident: s.ident, Sets: []pdu.LabelSet{set}}
-		if err := c.putLabels(l); err != nil {
+		if err := c.w.WriteLabels(l); err != nil {
 			return err
 		}
 		c.needEntry = true
@@ -62,7 +62,7 @@ func (c *copier) copyLabels(r *archive.Record) error {
 	}
 	for _, m := range moved {
 		m.Time = c.at(m.Time)
-		if err := c.putLabels(m); err != nil {
+		if err := c.w.WriteLabels(m); err != nil {
 			return err
 		}
 	}
@@ -70,11 +70,10 @@ func (c *copier) copyLabels(r *archive.Record) error {
 	case len(l.Sets) == 0 && changed:
 		return nil
 	case !changed && c.shift == 0 && (c.version == 3) == (r.Type == archive.TypeLabels):
-		c.traceLabels(l)
 		return c.w.WriteRecord(r)
 	}
 	l.Time = c.at(l.Time)
-	return c.putLabels(l)
+	return c.w.WriteLabels(l)
 }
 
 // changesOld reports whether a spec changes labels that there are.

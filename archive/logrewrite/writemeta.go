@@ -22,10 +22,8 @@ func (c *copier) copyText(r *archive.Record) error {
 			return nil
 		}
 		t.Ident, t.Text = s.ident, s.text
-		c.traceMeta("help text %d %d", t.Kind, t.Ident)
 		return c.w.WriteText(t)
 	}
-	c.traceMeta("help text %d %d", t.Kind, t.Ident)
 	return c.w.WriteRecord(r)
 }
 
@@ -44,7 +42,6 @@ func (c *copier) copyMetric(r *archive.Record, m archive.Metric) error {
 			}
 		}
 	}
-	c.traceMeta("PMID %v", m.PMID)
 	if known, ok := c.w.Metric(m.PMID); ok && (known.Desc != m.Desc || c.archive != c.set.Archives()[0]) {
 		return c.w.WriteMetric(m) // an error, or what another archive has written before
 	}
@@ -79,7 +76,7 @@ func (c *copier) copyInDom(r *archive.Record) error {
 	s := c.byInDom[d.InDom]
 	if s != nil && s.moved {
 		if s.duplicate && c.uses[d.InDom]+c.uses[s.new] > 0 {
-			if err := c.writeInDom(r, d, nil, "pre-duplicate "); err != nil {
+			if err := c.writeInDom(r, d, nil); err != nil {
 				return err
 			}
 		}
@@ -88,13 +85,12 @@ func (c *copier) copyInDom(r *archive.Record) error {
 	if c.uses[d.InDom] == 0 {
 		return nil
 	}
-	return c.writeInDom(r, d, s, "")
+	return c.writeInDom(r, d, s)
 }
 
 // writeInDom writes a record of an instance domain, in version 3 as a delta where PCP does.
-func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSpec, note string) error {
+func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSpec) error {
 	if (s == nil || !s.changes()) && c.shift == 0 && (c.version == 2 || r.Type == archive.TypeInDom || r.Type == archive.TypeInDomDelta) {
-		c.traceInDom(d, note)
 		return c.w.WriteRecord(r)
 	}
 	d.Time = c.at(d.Time)
@@ -112,7 +108,6 @@ func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSp
 	if c.version > 2 && (changes || r.Type == archive.TypeInDomV2) {
 		c.makeDelta(&d)
 	}
-	c.traceInDom(d, note)
 	return c.w.WriteInDom(d)
 }
 

@@ -19,7 +19,6 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logrewrite"
-	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -149,9 +148,6 @@ func (r *rewriter) plan(c *tool.Command, set *archive.Set) (*logrewrite.Plan, er
 		if w.Always || r.warnings {
 			fmt.Fprintln(os.Stderr, w)
 		}
-	}
-	if pmlog.DebugOn(c.Debug)["appl0"] {
-		r.Trace = func(line string) { fmt.Fprintln(os.Stderr, line) }
 	}
 	plan, err := r.Plan(set)
 	if err != nil {
