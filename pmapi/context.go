@@ -30,8 +30,7 @@ type Context struct {
 	turn     ctxlock.Mutex   // of calling src
 	open     context.Context // ends with Close
 	close    context.CancelFunc
-	onFetch  func(ctx context.Context, r *pdu.Result, err error) // nil for nothing
-	follow   func()                                              // called in turn before each request; nil for nothing
+	follow   func() // called in turn before each request; nil for nothing
 
 	mu      sync.Mutex
 	profile *pdu.Profile // never changed, but replaced

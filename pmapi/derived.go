@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
@@ -90,10 +88,7 @@ type Derived struct {
 	// change. It must not use the context. It is set before the first context is opened.
 	Refused func(*DerivedError)
 
-	set    derived.Set
-	hooked sync.Once
-	given  atomic.Pointer[DerivedDebug] // by SetDebug
-	debug  atomic.Pointer[DerivedDebug] // with what Control adds
+	set derived.Set
 }
 
 // A DerivedError says why an expression cannot be used. It wraps pdu.ErrBadDerive.
@@ -129,7 +124,6 @@ func (e *DerivedError) Unwrap() error { return pdu.ErrBadDerive }
 // Define defines a metric. The error is a *DerivedError. The counterpart of
 // pmRegisterDerivedMetric(3).
 func (d *Derived) Define(name, expr string) error {
-	d.hook()
 	return derivedError(d.set.Add(name, expr))
 }
 
@@ -155,7 +149,6 @@ func derivedError(err error) error {
 // read: the error joins, with errors.Join, one for each mistake, with the file, the line and the
 // text of the C library. The counterpart of pmLoadDerivedConfig(3).
 func (d *Derived) Load(path string) (n int, err error) {
-	d.hook()
 	return d.set.Load(path)
 }
 
@@ -165,15 +158,13 @@ func (d *Derived) Load(path string) (n int, err error) {
 //	GLOBAL_LIMIT     how many metrics can be defined, -1 for no limit
 //	CONTEXT_LIMIT    how many Context.Derive defines for one context, -1 for no limit
 //	DEBUG_SYNTAX, DEBUG_SEMANTICS, DEBUG_EVAL
-//	                 1 sets Parsed, Bound or Computed of the DerivedDebug of SetDebug, or of
-//	                 one that writes to standard error; 0 ends that
+//	                 0 or 1, without effect
 //	OPTION_NOVALUE   1 gives metrics in expressions that the source lacks no values instead
 //	                 of an error: each is of type U32, discrete, without units and instances
 //
 // The error is about the first that is wrong; those before it are set. The counterpart of
 // pmSetDerivedControl(3) of PCP 7.
 func (d *Derived) Control(options string) error {
-	d.hook()
 	return d.set.Control(options, true)
 }
 
@@ -190,14 +181,12 @@ func DerivedFromEnv() (*Derived, error) {
 func (d *Derived) LoadEnv() error {
 	if err := d.Control(os.Getenv("PCP_DERIVED_CONTROL")); err != nil {
 		err = fmt.Errorf("PCP_DERIVED_CONTROL: %w", err)
-		d.debug.Load().printf("%v\n", err)
 		return errors.Join(err, d.loadEnv())
 	}
 	return d.loadEnv()
 }
 
 func (d *Derived) loadEnv() error {
-	from := "$PCP_DERIVED_CONFIG"
 	paths, ok := os.LookupEnv("PCP_DERIVED_CONFIG")
 	if !ok {
 		conf, err := pcpconf.Load("")
@@ -208,10 +197,6 @@ func (d *Derived) loadEnv() error {
 		if _, err := os.Stat(paths); err != nil {
 			return nil
 		}
-		from = paths
-	}
-	if paths != "" {
-		d.debug.Load().printf("Derived metric initialization from %s\n", from)
 	}
 	var errs []error
 	for path := range strings.SplitSeq(paths, ":") {

@@ -21,7 +21,6 @@ type derivedOverlay struct {
 	sorted  []*derivedMetric // list by names, up to date if it is as long
 	own     int              // so many of them are of Context.Derive
 	refused func(*DerivedError)
-	debug   *DerivedDebug    // nil for none
 	control derived.Controls // when the context was opened
 	byName  map[string]*derivedMetric
 	byID    map[pdu.PMID]*derivedMetric
@@ -67,7 +66,7 @@ func newDerivedOverlay(src source.Source, d *Derived) *derivedOverlay {
 	if d == nil {
 		return o
 	}
-	o.refused, o.debug, o.control = d.Refused, d.debug.Load(), d.set.Controls()
+	o.refused, o.control = d.Refused, d.set.Controls()
 	item, cluster := firstDerived, 0
 	for _, def := range d.set.All() {
 		o.put(def, pdu.MakePMID(derivedDomain, cluster, item))
@@ -75,7 +74,6 @@ func newDerivedOverlay(src source.Source, d *Derived) *derivedOverlay {
 			cluster, item = cluster+1, 1
 		}
 	}
-	o.debug.opened(len(o.list))
 	return o
 }
 
@@ -169,20 +167,10 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 		return
 	}
 	m.binding = true
-	first := m.operands == nil && o.debug != nil
-	if first {
-		o.debug.lookedUp(m.Name, m)
-	}
 	for name := range m.Expr.Mentions() {
-		nested := o.nested(name, descs)
-		if nested == nil {
-			continue
+		if nested := o.nested(name, descs); nested != nil {
+			o.bindOne(nested, descs)
 		}
-		if first {
-			o.debug.lookedUp(name, nested)
-		}
-		o.bindOne(nested, descs)
-		first = first && nested.isBound() // the C library looks no further
 	}
 	m.binding = false
 	operand := func(name string) pdu.Desc {
@@ -198,13 +186,8 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 			return unboundDesc
 		}
 	}
-	tried, failed := m.bind(operand, o.control.NoValue)
+	failed := m.bind(operand, o.control.NoValue)
 	o.plan = fetchPlan{} // it may have the operands of another program
-	if tried && o.debug != nil {
-		o.debug.bound(o.indexOf(m), m,
-			func(name string) *derivedMetric { return o.nested(name, descs) },
-			func(name string) bool { return operand(name) != noDesc })
-	}
 	if failed && o.refused != nil {
 		if e := m.failure(); e.Part != "" {
 			o.refused(e)
@@ -222,26 +205,18 @@ func (o *derivedOverlay) nested(name string, descs map[string]pdu.Desc) *derived
 	return o.byName[name]
 }
 
-// indexOf is the place of a metric among those of the context.
-func (o *derivedOverlay) indexOf(m *derivedMetric) int {
-	if m.index < len(o.list) && o.list[m.index] == m {
-		return m.index
-	}
-	return len(o.list) // it is being added
-}
-
 // isBound reports whether a metric is bound. One that depends on itself is not.
 func (m *derivedMetric) isBound() bool { return m.prog != nil && !m.binding }
 
-// bind binds a metric to its operands, unless it is bound to them already: then it has not tried.
-// failed is true if it cannot. With noValue, metrics that are not known have no values.
-func (m *derivedMetric) bind(operand func(name string) pdu.Desc, noValue bool) (tried, failed bool) {
+// bind binds a metric to its operands, unless it is bound to them already. It reports whether that
+// failed. With noValue, unknown metrics have no values.
+func (m *derivedMetric) bind(operand func(name string) pdu.Desc, noValue bool) (failed bool) {
 	operands := []pdu.Desc{}
 	for name := range m.Expr.Mentions() {
 		operands = append(operands, operand(name))
 	}
 	if m.operands != nil && slices.Equal(operands, m.operands) {
-		return false, false
+		return false
 	}
 	m.operands = operands
 	m.prog, m.err = m.Expr.Bind(func(name string) (pdu.Desc, error) {
@@ -258,7 +233,7 @@ func (m *derivedMetric) bind(operand func(name string) pdu.Desc, noValue bool) (
 			return d, nil
 		}
 	})
-	return true, m.err != nil
+	return m.err != nil
 }
 
 // Operands that are derived metrics, which cannot be operands: nestedDesc if they are bound,
@@ -309,9 +284,6 @@ func (o *derivedOverlay) Lookup(ctx context.Context, names []string) ([]pdu.PMID
 	var found []*derivedMetric
 	for i, name := range names {
 		m := o.byName[name]
-		if ids[i] == pdu.NoPMID {
-			o.debug.lookedUp(name, m)
-		}
 		if m != nil && ids[i] == pdu.NoPMID {
 			found = append(found, m)
 		}
@@ -367,19 +339,11 @@ func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, er
 	if len(list) == 0 {
 		return nil, nil
 	}
-	if o.debug == nil {
-		if err := o.bind(ctx, list); err != nil {
-			return nil, err
-		}
+	if err := o.bind(ctx, list); err != nil {
+		return nil, err
 	}
 	var names []string
 	for _, m := range list {
-		if o.debug != nil {
-			if err := o.bind(ctx, []*derivedMetric{m}); err != nil { // one by one, as the C library does and prints
-				return nil, err
-			}
-			o.debug.traversed(name, m)
-		}
 		if m.err == nil {
 			names = append(names, m.Name)
 		}
@@ -506,7 +470,7 @@ func (o *derivedOverlay) Dup(ctx context.Context) (source.Source, error) {
 	for _, m := range o.list {
 		d.put(m.Definition, m.id)
 	}
-	d.own, d.refused, d.debug, d.control = o.own, o.refused, o.debug, o.control
+	d.own, d.refused, d.control = o.own, o.refused, o.control
 	return d, nil
 }
 
@@ -550,7 +514,6 @@ func (o *derivedOverlay) makePlan(ctx context.Context, ids []pdu.PMID) error {
 		p.where = append(p.where, places)
 	}
 	o.plan = p
-	o.debug.prefetched(&p)
 	return nil
 }
 
@@ -643,7 +606,6 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 				if err := m.prog.Eval(ctx, moment, derived.Sets{Values: o.values, Places: places}, &o.names); err != nil {
 					return err
 				}
-				o.debug.computed(i, m)
 			}
 			m.prog.Write(id, w)
 		}

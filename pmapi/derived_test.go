@@ -181,28 +181,6 @@ func TestDerivedControl(t *testing.T) {
 	}
 }
 
-// TestDerivedDebugControl begins and ends what Control adds to what SetDebug has printed.
-func TestDerivedDebugControl(t *testing.T) {
-	d := new(pmapi.Derived)
-	var out strings.Builder
-	d.SetDebug(&pmapi.DerivedDebug{Writer: &out})
-	for i, c := range []struct {
-		control string
-		tokens  bool
-	}{{"", false}, {"DEBUG_SYNTAX=1", true}, {"DEBUG_SYNTAX=0", false}} {
-		if err := d.Control(c.control); err != nil {
-			t.Fatal(err)
-		}
-		out.Reset()
-		if err := d.Define(fmt.Sprint("m", i), "1"); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Contains(out.String(), "derive_lex"); got != c.tokens || !strings.Contains(out.String(), "global metric[") {
-			t.Errorf("after %q: %s", c.control, out.String())
-		}
-	}
-}
-
 // TestDerivedNested has derived metrics that name others. They are refused, and their names are
 // unknown. The error says which metric names which.
 func TestDerivedNested(t *testing.T) {

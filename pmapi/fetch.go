@@ -30,7 +30,6 @@ func (c *Context) FetchProfile(ctx context.Context, p *pdu.Profile, ids []pdu.PM
 	if err != nil {
 		empty(r)
 	}
-	c.fetched(ctx, r, err)
 	return c.fail("fetch", "", err)
 }
 
@@ -46,19 +45,6 @@ func (c *Context) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *
 		p = c.Profile()
 	}
 	return c.src.Fetch(ctx, ids, p, r)
-}
-
-// OnFetch has f called after each fetch of values, also those of groups on the context, with what
-// it gave: for programs that show what they do. f must not keep or change r, which is empty on an
-// error. It may make other requests, and none for values. OnFetch is called before the context is
-// used; nil ends it. Dup does not copy it.
-func (c *Context) OnFetch(f func(ctx context.Context, r *pdu.Result, err error)) { c.onFetch = f }
-
-// fetched tells of the end of a fetch.
-func (c *Context) fetched(ctx context.Context, r *pdu.Result, err error) {
-	if c.onFetch != nil {
-		c.onFetch(ctx, r, err)
-	}
 }
 
 // empty leaves a Result its memory alone.

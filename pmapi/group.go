@@ -238,7 +238,6 @@ func (g *Group) fetch(ctx context.Context) error {
 	next := g.unresolved // those that could not be resolved now are looked up again at the next Fetch
 	g.unresolved = false
 	err := g.fetchValues(ctx)
-	g.c.fetched(ctx, &g.result, err)
 	err = g.c.fail("fetch", "", err)
 	if err == nil {
 		err = g.resolve(ctx) // names may have changed

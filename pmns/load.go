@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/pcp-go/pcp/internal/pmcpp"
-	"github.com/pcp-go/pcp/pdu"
 )
 
 // maxLine is the limit of the C library for a line after preprocessing, without its newline.
@@ -38,10 +37,6 @@ type Loader struct {
 	// Unique refuses a second name for a PMID, but for dynamic roots. It is like
 	// dupok = 0 of pmLoadASCIINameSpace(3), and like option -N of pmcd.
 	Unique bool
-
-	// OnMetric is called for each metric when it is read, with the last component of its name; nil
-	// is for nothing.
-	OnMetric func(name string, id pdu.PMID)
 }
 
 // Load reads the name space in the named file, or the installed one for "":
@@ -87,7 +82,7 @@ func (l *Loader) Parse(name string, r io.Reader) (*Tree, error) {
 	c := pmcpp.Config{Open: l.open, Dirs: append(slices.Clone(l.Dirs), varDir()), Defines: l.Defines, MaxLine: maxLine}
 	src := c.NewReader(name, r)
 	defer src.Close()
-	defs, err := parse(src, l.OnMetric)
+	defs, err := parse(src)
 	if err != nil {
 		return nil, err
 	}

@@ -74,12 +74,10 @@ type parser struct {
 	state state
 	defs  []*def
 	line  []byte // the line being parsed, its white space reduced
-
-	onMetric func(name string, id pdu.PMID) // nil without
 }
 
-func parse(src *pmcpp.Reader, onMetric func(name string, id pdu.PMID)) ([]*def, error) {
-	p := parser{onMetric: onMetric}
+func parse(src *pmcpp.Reader) ([]*def, error) {
+	var p parser
 	for {
 		at, err := src.Next()
 		if err == io.EOF {
@@ -162,12 +160,8 @@ func (p *parser) word(w []byte) string {
 			return ""
 		case kind == number && p.state == afterName:
 			id, msg := parsePMID(string(w))
-			kid := &d.kids[len(d.kids)-1]
-			kid.id = id
+			d.kids[len(d.kids)-1].id = id
 			p.state = inside
-			if msg == "" && p.onMetric != nil {
-				p.onMetric(kid.name, id)
-			}
 			return msg
 		}
 	}

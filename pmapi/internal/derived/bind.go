@@ -2,7 +2,6 @@ package derived
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 type SemanticError struct {
 	Part    string // of the expression that it is about
 	Message string
-	Detail  string // of two operands that do not go together, which the C library prints for debugging; or ""
 }
 
 func (e *SemanticError) Error() string { return e.Message }
@@ -609,24 +607,22 @@ func (o *bound) inherit(from *bound) {
 func (o *bound) ternary() error {
 	l, r := &o.right.desc, &o.other.desc
 	o.desc = *l
-	different := func(what, short string, left, right any) error {
-		return &SemanticError{o.node.right.operand() + " : " + o.node.other.operand(), "Different " + what + " for ternary operands",
-			fmt.Sprintf("ternary op %s: left=%v right=%v", short, left, right)}
+	different := func(what string) error {
+		return &SemanticError{o.node.right.operand() + " : " + o.node.other.operand(), "Different " + what + " for ternary operands"}
 	}
-	space := func(u pdu.Units) string { return fmt.Sprintf("%v (dim=%d scale=%d)", u, u.DimSpace(), u.ScaleSpace()) }
 	switch {
 	case l.Type != r.Type:
-		return different("types", "type", l.Type, r.Type)
+		return different("types")
 	case l.InDom != pdu.NoInDom && r.InDom != pdu.NoInDom && l.InDom != r.InDom:
-		return different("instance domains", "indom", l.InDom, r.InDom)
+		return different("instance domains")
 	case l.Sem != r.Sem:
-		return different("semantics", "semantics", l.Sem, r.Sem)
+		return different("semantics")
 	case l.Units.DimSpace() != r.Units.DimSpace() || l.Units.ScaleSpace() != r.Units.ScaleSpace():
-		return different("units or scale (space)", "units (space)", space(l.Units), space(r.Units))
+		return different("units or scale (space)")
 	case l.Units.DimTime() != r.Units.DimTime() || l.Units.ScaleTime() != r.Units.ScaleTime():
-		return different("units or scale (time)", "units (time)", l.Units, r.Units)
+		return different("units or scale (time)")
 	case l.Units.DimCount() != r.Units.DimCount() || l.Units.ScaleCount() != r.Units.ScaleCount():
-		return different("units or scale (count)", "units (count)", l.Units, r.Units)
+		return different("units or scale (count)")
 	}
 	if o.desc.InDom == pdu.NoInDom {
 		o.desc.InDom = r.InDom

@@ -87,9 +87,6 @@ func (l *loader) file(path string, size int64) (n int, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	if l.set.OnLoad != nil {
-		l.set.OnLoad(path)
-	}
 	var b strings.Builder
 	b.Grow(int(min(size, maxConfig)))
 	_, err = io.CopyBuffer(&b, io.LimitReader(f, maxConfig+1), l.buf[:])
@@ -122,12 +119,8 @@ func (c *config) fail(format string, args ...any) { c.report(false, fmt.Sprintf(
 const maxReports = 1000
 
 func (c *config) report(warning bool, message string) {
-	e := &ConfigError{c.path, c.line, warning, message}
 	if len(c.errs) < maxReports {
-		c.errs = append(c.errs, e)
-	}
-	if c.set.OnMistake != nil {
-		c.set.OnMistake(e)
+		c.errs = append(c.errs, &ConfigError{c.path, c.line, warning, message})
 	}
 }
 

@@ -136,7 +136,7 @@ func TestControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := loadText(&s, "#control GLOBAL_LIMIT=1,CONTEXT_LIMIT=5,OPTION_NOVALUE=1\n#controls x=1\n# control y=1\n#control of derived metrics\na = 1\nb = 2\nc = 3\nd = 4\n")
-	if want := (Controls{GlobalLimit: 3, ContextLimit: 5, DebugEval: true, NoValue: true}); s.Controls() != want {
+	if want := (Controls{GlobalLimit: 3, ContextLimit: 5, NoValue: true}); s.Controls() != want {
 		t.Errorf("%+v, want %+v", s.Controls(), want)
 	}
 	if err == nil || !strings.HasSuffix(err.Error(), "Too many global derived metrics") || len(s.All()) != 3 {

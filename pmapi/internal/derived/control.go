@@ -9,9 +9,8 @@ import (
 // Controls are what pmSetDerivedControl(3) sets, and the variable PCP_DERIVED_CONTROL of the
 // environment.
 type Controls struct {
-	GlobalLimit, ContextLimit              int // how many definitions there may be; 0 for no limit
-	DebugSyntax, DebugSemantics, DebugEval bool
-	NoValue                                bool // a metric that is not known has no values, instead of being an error
+	GlobalLimit, ContextLimit int  // how many definitions there may be; 0 for no limit
+	NoValue                   bool // a metric that is not known has no values, instead of being an error
 }
 
 // controls are the names of Controls, and how they are set: an error is why a value is none.
@@ -21,9 +20,9 @@ var controls = []struct {
 }{
 	{"GLOBAL_LIMIT", func(c *Controls, v int) error { return setLimit(&c.GlobalLimit, v) }},
 	{"CONTEXT_LIMIT", func(c *Controls, v int) error { return setLimit(&c.ContextLimit, v) }},
-	{"DEBUG_SYNTAX", func(c *Controls, v int) error { return setFlag(&c.DebugSyntax, v) }},
-	{"DEBUG_SEMANTICS", func(c *Controls, v int) error { return setFlag(&c.DebugSemantics, v) }},
-	{"DEBUG_EVAL", func(c *Controls, v int) error { return setFlag(&c.DebugEval, v) }},
+	{"DEBUG_SYNTAX", ignoreFlag},
+	{"DEBUG_SEMANTICS", ignoreFlag},
+	{"DEBUG_EVAL", ignoreFlag},
 	{"OPTION_NOVALUE", func(c *Controls, v int) error { return setFlag(&c.NoValue, v) }},
 }
 
@@ -34,6 +33,9 @@ func setLimit(to *int, v int) error {
 	*to = max(v, 0)
 	return nil
 }
+
+// ignoreFlag accepts the flags of the C library's debug output, which have no effect.
+func ignoreFlag(_ *Controls, v int) error { return setFlag(new(bool), v) }
 
 func setFlag(to *bool, v int) error {
 	if v != 0 && v != 1 {
@@ -56,9 +58,6 @@ func (s *Set) Control(options string, wins bool) error {
 		if err := s.setControl(option, wins); err != nil {
 			return fmt.Errorf("control of derived metrics %q: %w", option, err)
 		}
-	}
-	if s.OnControl != nil {
-		s.OnControl(s.controls)
 	}
 	return nil
 }

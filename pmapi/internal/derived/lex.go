@@ -9,8 +9,6 @@ import (
 type SyntaxError struct {
 	Offset  int    // of the token at which the parser gave up; of the last byte if that is the end, -1 if there is none
 	Message string // empty if there is no more to be said than where
-
-	atEnd bool // the parser gave up at the end
 }
 
 func (e *SyntaxError) Error() string {
@@ -147,7 +145,7 @@ func (l *lexer) skipBlanks() {
 	}
 }
 
-func (l *lexer) fail(message string) error { return &SyntaxError{l.start, message, l.tok == tokEnd} }
+func (l *lexer) fail(message string) error { return &SyntaxError{l.start, message} }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 

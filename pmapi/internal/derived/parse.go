@@ -476,7 +476,7 @@ func (p *parser) changing(n *node) error {
 		}
 	}
 	if e, ok := err.(*SyntaxError); ok && e.Offset > first.start {
-		e.Offset, e.Message, e.atEnd = first.start, "Metric name expected to follow "+functionCalls[n.fn], first.tok == tokEnd
+		e.Offset, e.Message = first.start, "Metric name expected to follow "+functionCalls[n.fn]
 	}
 	return err
 }

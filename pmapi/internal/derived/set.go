@@ -25,15 +25,6 @@ type HelpText struct {
 // A Set is definitions of derived metrics, in the order in which they were made. Several goroutines
 // may use it.
 type Set struct {
-	// These are told of files of definitions that are read, of what is wrong in them, of
-	// expressions that are parsed, of metrics that are defined, with how many there were before,
-	// and of options when some are set. They are set before use, or nil.
-	OnLoad    func(path string)
-	OnMistake func(*ConfigError)
-	OnParse   func(name, text string, failed *SyntaxError)
-	OnDefine  func(index int, name string, e *Expr)
-	OnControl func(Controls)
-
 	mu       sync.Mutex
 	list     []*Definition
 	shared   int // so many of them All has returned: they do not change
@@ -68,11 +59,7 @@ func (s *Set) Add(name, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	expr, err := s.parser.check(text)
-	e, failed := errors.AsType[*SyntaxError](err)
-	if s.OnParse != nil {
-		s.OnParse(name, text, e)
-	}
-	if failed {
+	if e, failed := errors.AsType[*SyntaxError](err); failed {
 		return fail(*e)
 	}
 	refused := ""
@@ -88,9 +75,6 @@ func (s *Set) Add(name, text string) error {
 		s.byName = map[string]int{}
 	}
 	s.byName[name] = len(s.list)
-	if s.OnDefine != nil {
-		s.OnDefine(len(s.list), name, expr)
-	}
 	s.list = append(s.list, &Definition{Name: name, Expr: expr})
 	return nil
 }
