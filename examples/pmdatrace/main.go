@@ -23,7 +23,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda"
@@ -52,16 +51,14 @@ type program struct {
 	access  []string
 	address string // where to listen; empty for all IPv4 addresses
 	port    string // empty if not given
-	debug   int32
 }
 
-// flags are the options of pmdatrace(1). -D and -U take the place of those that other agents have.
+// flags are the options of pmdatrace(1). -U takes the place of that of other agents.
 func (p *program) flags() []pmda.Option {
 	o := &p.options
 	return []pmda.Option{
 		{Short: 'A', Arg: "ACCESS", Help: "host based access control, allow:HOST:MAX or disallow:HOST",
 			Set: func(v string) error { p.access = append(p.access, v); return nil }},
-		{Short: 'D', Long: "debug", Arg: "SPEC", Help: "set debug options appl0 and pdu", Set: p.setDebug},
 		{Short: 'I', Arg: "PORT", Help: "expect programs to connect on given inet port (number/name)",
 			Set: func(v string) error { p.port = v; return nil }},
 		{Long: "address", Arg: "ADDRESS", Help: "expect programs to connect to this address of the host only",
@@ -77,25 +74,6 @@ func (p *program) flags() []pmda.Option {
 		{Short: 'V', Arg: "UNITS", Help: "export counter values using the given units",
 			Set: func(v string) (err error) { o.CounterUnits, err = units("-V", v); return err }},
 	}
-}
-
-// debugBits are the debug options with an effect.
-var debugBits = map[string]int32{"appl0": pmdatrace.DebugAppl0, "pdu": pmdatrace.DebugPDU,
-	"all": pmdatrace.DebugAppl0 | pmdatrace.DebugPDU, "appl1": 1 << 12}
-
-func (p *program) setDebug(spec string) error {
-	names, ok := pmlog.ParseDebug(spec)
-	if !ok {
-		return fmt.Errorf("unrecognized debug options specification (%s)", spec)
-	}
-	for _, name := range names {
-		bits, err := strconv.ParseInt(name, 10, 32)
-		if err == nil {
-			p.debug |= int32(bits)
-		}
-		p.debug |= debugBits[name]
-	}
-	return nil
 }
 
 func positive(option, v string) (int, error) {
@@ -133,7 +111,6 @@ func (p *program) newAgent([]string) (err error) {
 	}
 	p.options.Domain = p.daemon.Agent.Domain
 	p.agent = pmdatrace.New(p.options)
-	p.agent.SetDebug(p.debug)
 	p.daemon.Agent = p.agent.Agent
 	return p.agent.Err()
 }

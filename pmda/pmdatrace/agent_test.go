@@ -195,11 +195,11 @@ func TestLookupFirstWord(t *testing.T) {
 func TestStore(t *testing.T) {
 	var log lines
 	a, c := filled(t, Options{Logger: logTo(&log)}, "one")
-	if err := store(t, a, "trace.control.debug", DebugAppl0|DebugPDU); err != nil {
+	if err := store(t, a, "trace.control.debug", logClients|logValues); err != nil {
 		t.Fatal(err)
 	}
 	c.send(trace.KindObservation, "fresh", 42)
-	if got := fetch(t, a, "trace.control.debug")[""]; got != DebugAppl0|DebugPDU {
+	if got := fetch(t, a, "trace.control.debug")[""]; got != logClients|logValues {
 		t.Errorf("debug is %v", got)
 	}
 	for _, want := range []string{`msg="new tag"`, "msg=value", "kind=observation", "tag=fresh", "value=42", "new=2049"} {

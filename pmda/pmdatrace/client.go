@@ -82,7 +82,7 @@ func (c *client) serve(ctx context.Context) {
 		c.limit.Remove()
 	}()
 	defer context.AfterFunc(ctx, func() { c.conn.Close() })()
-	if a.debugs(DebugAppl0) {
+	if a.debugs(logClients) {
 		a.limitedLog().Info("application connected", slog.Any("addr", c.conn.RemoteAddr()))
 	}
 	c.ack(trace.Version)
@@ -94,7 +94,7 @@ func (c *client) serve(ctx context.Context) {
 	case ctx.Err() != nil:
 	case errors.Is(err, trace.ErrIPC) || errors.Is(err, os.ErrDeadlineExceeded):
 		a.limitedLog().Warn("application disconnected", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
-	case a.debugs(DebugAppl0):
+	case a.debugs(logClients):
 		a.limitedLog().Info("application gone", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
 	}
 }
@@ -110,7 +110,7 @@ func (c *client) receive() error {
 	if refused != nil {
 		c.a.limitedLog().Warn("value not taken", slog.Any("addr", c.conn.RemoteAddr()),
 			slog.Any("err", fmt.Errorf("%v %q: %w", d.Kind, d.Tag, refused)))
-	} else if err == nil && c.a.debugs(DebugAppl0|DebugPDU) {
+	} else if err == nil && c.a.debugs(logClients|logValues) {
 		c.logValue(&d, isNew)
 	}
 	if failed := c.flush(); failed != nil {
@@ -131,7 +131,7 @@ func (c *client) take(d *trace.Data) (isNew bool, refused, err error) {
 		if d.Sync {
 			c.ack(ackOf(d.Kind, refused))
 		}
-		if refused != nil || a.debugs(DebugAppl0|DebugPDU) || !c.in.Buffered() {
+		if refused != nil || a.debugs(logClients|logValues) || !c.in.Buffered() {
 			return isNew, refused, nil
 		}
 		if *d, err = c.in.Data(); err != nil {
@@ -160,10 +160,10 @@ const (
 // logValue logs a value for those who asked for it.
 func (c *client) logValue(d *trace.Data, isNew bool) {
 	attrs := []any{slog.Any("addr", c.conn.RemoteAddr()), slog.String("kind", d.Kind.String()), slog.String("tag", string(d.Tag))}
-	if isNew && c.a.debugs(DebugAppl0) {
+	if isNew && c.a.debugs(logClients) {
 		c.a.limitedLog().Info("new tag", attrs...)
 	}
-	if c.a.debugs(DebugPDU) {
+	if c.a.debugs(logValues) {
 		c.a.limitedLog().Info("value", append(attrs, slog.Float64("value", d.Value), slog.Bool("sync", d.Sync))...)
 	}
 }

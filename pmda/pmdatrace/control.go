@@ -9,11 +9,10 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Debug are the bits of trace.control.debug that the agent knows, those of PCP's debug options of
-// the same names. Others are kept and do nothing.
+// The bits of trace.control.debug that have an effect. The metric keeps the others.
 const (
-	DebugPDU   = 1 << 0  // pdu: log each value that comes
-	DebugAppl0 = 1 << 11 // appl0: log clients that connect and go, and new tags
+	logValues  = 1 << 0  // each value that comes
+	logClients = 1 << 11 // clients that connect and go, and new tags
 )
 
 // The items of the metrics that can be stored.
@@ -45,7 +44,7 @@ func (a *Agent) registerControl(o *Options) {
 		Name: "trace.control.debug", Text: "What else is logged: 2048 clients and new tags, 1 values",
 		ID: pmda.Item(0, itemDebug), Sem: pdu.SemDiscrete,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return a.debug.Load(), nil },
-		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error { a.SetDebug(v); return nil },
+		Store: func(_ context.Context, _ *pmda.Request, _ pdu.Instance, v int32) error { a.setDebug(v); return nil },
 	})
 }
 
@@ -58,9 +57,8 @@ func (a *Agent) Reset() {
 	a.limitedLog().Info("PMDA reset")
 }
 
-// SetDebug enables log messages: DebugAppl0, DebugPDU, both or none. A store into
-// trace.control.debug does the same.
-func (a *Agent) SetDebug(bits int32) {
+// setDebug stores a value into trace.control.debug.
+func (a *Agent) setDebug(bits int32) {
 	if old := a.debug.Swap(bits); old != bits {
 		a.limitedLog().Info("trace.control.debug", slog.Int("old", int(old)), slog.Int("new", int(bits)))
 	}
