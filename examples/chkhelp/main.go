@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/asciipmns"
@@ -48,7 +47,6 @@ type checker struct {
 	oneLine, help bool // print them
 	metrics       bool // all
 	indoms        bool // all
-	debug         bool // appl0: say what is checked
 
 	names     *asciipmns.Names
 	entries   []helptext.Entry
@@ -97,11 +95,9 @@ func (c *checker) parse(args []string) (operands []string, ok bool) {
 	}
 	set := getopt.Set{Letters: true, InOrder: os.Getenv("POSIXLY_CORRECT") != "", Options: []getopt.Option{
 		{Short: 'D', Arg: "SPEC", Set: func(v string) error {
-			names, ok := pmlog.ParseDebug(v)
-			if !ok {
+			if _, ok := pmlog.ParseDebug(v); !ok {
 				return complaint("unrecognized debug options specification (" + v + ")")
 			}
-			c.debug = c.debug || slices.ContainsFunc(names, isAppl0)
 			return nil
 		}},
 		{Short: 'e', Set: flag(&c.missing)},
@@ -187,7 +183,6 @@ func (c *checker) check(base string, names []string) error {
 			c.listMissing(name)
 		}
 	case len(names) == 0 && !c.metrics && !c.indoms:
-		c.printChecked()
 	default:
 		c.printAll()
 		for _, name := range names {
@@ -195,28 +190,6 @@ func (c *checker) check(base string, names []string) error {
 		}
 	}
 	return nil
-}
-
-// isAppl0 reports whether a debug option is appl0, or a number with its bit.
-func isAppl0(name string) bool {
-	const bit = 2048
-	n, rest, ok := cnum.ScanInt(name)
-	return strings.EqualFold(name, "appl0") || ok && rest == "" && n&bit != 0
-}
-
-// printChecked prints with -D appl0 the entries that have been checked, which Read does.
-func (c *checker) printChecked() {
-	if !c.debug {
-		return
-	}
-	for _, e := range c.entries {
-		if d, ok := e.Of.InDom(); ok {
-			fmt.Fprintf(c.errs, "next_type=2 id=0x%x\n", uint32(d))
-		} else {
-			id, _ := e.Of.PMID()
-			fmt.Fprintf(c.errs, "next_type=1 id=0x%x\n", uint32(id))
-		}
-	}
 }
 
 // listMissing prints the metrics at or below a name that have no entry.

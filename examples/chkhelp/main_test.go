@@ -169,14 +169,7 @@ func TestInterop(t *testing.T) {
 h -n root -p
 -D nosuch h
 -D appl5 h
--D appl0 h
--D APPL0,appl5 -n root h
--D 2048 h
--D 2049 h
 -D 4096 h
--D appl0 -n root -p h
--D appl0 -n root -e h z
--D appl0 -n root h a
 -?
 -? h
 --help

@@ -28,8 +28,8 @@ func TestDebugOption(t *testing.T) {
 		if _, errs := o.set().Parse(strings.Fields(tt.args)); errs != nil {
 			t.Errorf("%s: %v", tt.args, errs)
 		}
-		if !o.verbose || o.debugTrace != tt.want || o.trace != 0 {
-			t.Errorf("%s: verbose %v, trace %v and %v, want %v", tt.args, o.verbose, o.debugTrace, o.trace, tt.want)
+		if o.debugTrace != tt.want || o.trace != 0 {
+			t.Errorf("%s: trace %v and %v, want %v", tt.args, o.debugTrace, o.trace, tt.want)
 		}
 	}
 }

@@ -38,7 +38,6 @@ type options struct {
 	verify     bool
 	noRestart  bool
 	reqAuth    bool
-	verbose    bool            // -D
 	debugTrace collector.Trace // of -D pdu
 	trace      collector.Trace
 	report     string // -x
@@ -132,13 +131,13 @@ func (o *options) set() *getopt.Set {
 	}}
 }
 
-// setDebug takes all options that C pmcd knows. Each makes the log say more; pdu adds all PDUs.
+// setDebug accepts the debug options of C pmcd. Option pdu logs PDUs and debug messages; the others
+// have no effect.
 func (o *options) setDebug(v string) error {
 	names, ok := pmlog.ParseDebug(v)
 	if !ok {
 		return fmt.Errorf("unrecognized debug options specification (%s)", v)
 	}
-	o.verbose = true
 	if pmlog.DebugOn(names)["pdu"] {
 		o.debugTrace = collector.TracePDUs | collector.TraceUnbuffered
 	}

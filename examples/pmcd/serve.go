@@ -90,7 +90,7 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 // newServer makes the collector that the options and the configuration ask for.
 func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	level := slog.LevelInfo
-	if d.verbose {
+	if d.debugTrace != 0 {
 		level = slog.LevelDebug
 	}
 	agents := dso.Agents(d.conf)

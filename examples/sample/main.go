@@ -19,8 +19,7 @@ import (
 
 func main() {
 	dir := filepath.Join(cmp.Or(os.Getenv("PCP_PMDAS_DIR"), "/var/lib/pcp/pmdas"), "sample")
-	var debug sample.Debug
-	a := sample.New(sample.Options{Dir: dir, Unavailable: "/tmp/sample.unavail", Debug: &debug, Stop: func() { os.Exit(0) }})
-	d := pmda.Daemon{Agent: a, Log: "sample.log", Options: []pmda.Option{{Short: 'D', Long: "debug", Arg: "SPEC", Set: debug.Set}}}
+	a := sample.New(sample.Options{Dir: dir, Unavailable: "/tmp/sample.unavail", Stop: func() { os.Exit(0) }})
+	d := pmda.Daemon{Agent: a, Log: "sample.log"}
 	d.Main()
 }

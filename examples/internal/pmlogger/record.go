@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -116,9 +114,6 @@ func (p *program) alonePrimary() error {
 	if pid == 0 {
 		return nil
 	}
-	if slices.Contains(p.opts.cmd.Debug, "pmlc") {
-		fmt.Fprintf(p.w, "%s: info: found primary symlink -> pid %d\n", programName, pid)
-	}
 	fmt.Fprintf(p.w, "%s: ERROR: there is already a primary pmlogger running, pid %d linkfile=%s\n", programName, pid, link)
 	return errFailed
 }
@@ -179,11 +174,7 @@ func (p *program) watchProcess(ctx context.Context) {
 func (p *program) followLauncher(ctx context.Context) {
 	pipe := os.NewFile(uintptr(p.opts.control), "control pipe")
 	defer pipe.Close()
-	commands := io.Reader(pipe)
-	if slices.Contains(p.opts.cmd.Debug, "appl2") {
-		commands = &shownPipe{r: pipe, w: p.w}
-	}
-	s := &session{w: p.w, control: record.ReadControl(commands), logger: present{p}, host: p.hostName,
+	s := &session{w: p.w, control: record.ReadControl(pipe), logger: present{p}, host: p.hostName,
 		confirm: p.conf.Get("PCP_XCONFIRM_PROG"), tmp: p.conf.Get("PCP_TMPFILE_DIR"), begun: p.begun}
 	if s.run(ctx) {
 		p.stop(endReason{text: "Recording session terminated"})

@@ -27,31 +27,6 @@ type session struct {
 	begun   time.Time
 }
 
-// A shownPipe is a pipe of commands that prints them, for the debug option appl2. It buffers a line
-// without a limit because its reader stops at a line that is too long.
-type shownPipe struct {
-	r    io.Reader
-	w    io.Writer
-	line []byte
-}
-
-func (p *shownPipe) Read(b []byte) (int, error) {
-	n, err := p.r.Read(b)
-	p.line = append(p.line, b[:n]...)
-	for {
-		line, rest, ok := bytes.Cut(p.line, []byte("\n"))
-		if !ok {
-			break
-		}
-		fmt.Fprintf(p.w, "recording session control: \"%s\"\n", line)
-		p.line = rest
-	}
-	if errors.Is(err, io.EOF) {
-		fmt.Fprintln(p.w, "recording session control: eof")
-	}
-	return n, err
-}
-
 // run follows the commands until the launcher is gone. It reports whether that ends the logger.
 func (s *session) run(ctx context.Context) (stop bool) {
 	for {

@@ -1,8 +1,6 @@
 package sample
 
 import (
-	"fmt"
-
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -46,9 +44,6 @@ func (s *sample) countClient(client *pmda.Client, received, sent int) {
 		c.counts[client.ID] = p
 		c.slots = max(c.slots, int32(client.ID)+1)
 		c.start++
-		if s.opts.Debug.on(debugAppl1) {
-			s.opts.Debug.printf("sample_inc_recv(%d) [new context, num_ctx=%d]", client.ID, c.slots)
-		}
 	}
 	p.received += int32(received)
 	p.sent += int32(sent)
@@ -69,15 +64,9 @@ func (c *clients) clear(received, sent bool) {
 // EndClient forgets a client.
 func (h handler) EndClient(client *pmda.Client) {
 	c := &h.s.dynamic.clients
-	how := "context is active"
 	if c.counts[client.ID] != nil {
 		delete(c.counts, client.ID)
 		c.end++
-	} else {
-		how = fmt.Sprintf("context is unknown, num_ctx=%d", c.slots)
-	}
-	if h.s.opts.Debug.on(debugAppl1) {
-		h.s.opts.Debug.printf("sample_ctx_end(%d) [%s]", client.ID, how)
 	}
 	delete(h.s.known, client.ID)
 	h.Handler.EndClient(client)

@@ -26,7 +26,6 @@ func (s *sample) registerProcess() {
 	add(s, 0, pmda.Metric[int32]{Name: "control", Value: variable(&p.control)})
 	storeWord(s, 0, func(v int32) error {
 		p.control = v
-		s.opts.Debug.bits.Store(uint32(v))
 		p.stopping.Store(v == -1)
 		return nil
 	})

@@ -36,8 +36,6 @@ type Options struct {
 	// Unavailable is the path of a file that makes all requests fail while it exists. Empty means
 	// no file.
 	Unavailable string
-	// Debug are the debug options; nil means that none are on at first.
-	Debug *Debug
 	// Stop is called when a client has stored -1 in control, to end the program after the reply;
 	// nil means that the agent goes on, as PCP's does inside a collector.
 	Stop func()
@@ -77,9 +75,6 @@ func New(opts Options) *pmda.Agent {
 		if opts.Domain == DSODomain {
 			opts.Name = "sampledso"
 		}
-	}
-	if opts.Debug == nil {
-		opts.Debug = new(Debug)
 	}
 	s := &sample{agent: &pmda.Agent{Name: "sample", Domain: opts.Domain}, opts: opts, start: time.Now()}
 	s.known = map[uint32]*pmda.Client{}
