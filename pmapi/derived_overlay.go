@@ -477,7 +477,7 @@ func (o *derivedOverlay) Dup(ctx context.Context) (source.Source, error) {
 // Unwrap returns the source below.
 func (o *derivedOverlay) Unwrap() source.Source { return o.Source }
 
-// A fetchPlan is what the source is asked for certain metrics.
+// A fetchPlan says which metrics of the source a fetch needs.
 type fetchPlan struct {
 	ids   []pdu.PMID // of the fetch
 	asked []pdu.PMID // of the source: operands and the metrics that are not derived, each once
@@ -623,8 +623,8 @@ func (o *derivedOverlay) copyTo(r *pdu.Result) error {
 	return nil
 }
 
-// instanceNames are the names of instances, for functions that choose by name. They are asked for
-// when there is an instance whose name is not known.
+// instanceNames caches the names of instances, for functions that select instances by name. It
+// requests a domain when it meets an instance without a known name.
 type instanceNames struct {
 	overlay *derivedOverlay
 	ctx     context.Context // of the fetch

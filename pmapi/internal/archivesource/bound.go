@@ -26,7 +26,7 @@ const (
 	value
 )
 
-// A bound is the nearest that there is of an instance at one side of a time.
+// A bound is the value or mark of an instance that is nearest to a time, on one side of it.
 type bound struct {
 	kind boundKind
 	at   moment
@@ -34,7 +34,7 @@ type bound struct {
 	text []byte   // or the bytes of another value
 }
 
-// set makes b a value, of which it keeps a copy.
+// set makes b a value. It copies the bytes of a.
 func (b *bound) set(at moment, a pdu.Atom) {
 	b.kind, b.at, b.text = value, at, append(b.text[:0], a.Bytes()...)
 	if b.atom = a; len(a.Bytes()) > 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// isRecorded reports whether records may have values of a metric. They have none of event.flags,
-// event.missed and derived metrics, but for those that a logger has computed.
+// isRecorded reports whether records may have values of a metric. They have values of event.flags,
+// event.missed and derived metrics only if a logger has computed and recorded them.
 func (s *Source) isRecorded(id pdu.PMID) bool {
 	if _, ok := s.meta.Desc(id); ok || id == pdu.NoPMID {
 		return true
@@ -15,8 +15,8 @@ func (s *Source) isRecorded(id pdu.PMID) bool {
 	return id.Domain() != pdu.EventFlagsPMID.Domain()
 }
 
-// fetchDerived fetches nothing of metrics that are not recorded, as of the next record whatever it
-// has, since that is where pmFetch(3) goes then.
+// fetchDerived fetches metrics that are not recorded. They have no values. The position moves to
+// the next record, as pmFetch(3) does.
 func (s *Source) fetchDerived(ctx context.Context, q *request, r *pdu.Result) error {
 	if err := s.find(ctx); err != nil {
 		return err

@@ -88,8 +88,9 @@ func (s *Source) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile
 	return s.failure(err)
 }
 
-// FetchSets shows the values of a record, if all instances are asked for, without a copy: the sets
-// are valid until the position moves.
+// FetchSets returns the values of a record without copying them. The sets are valid until the
+// position moves. They are nil if the mode is ModeInterp, the profile excludes instances or no
+// metric is recorded; Fetch must be used then.
 func (s *Source) FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets source.Sets, t time.Time, err error) {
 	if s.mode == ModeInterp || !everything(profile) || !slices.ContainsFunc(ids, s.isRecorded) {
 		return nil, t, nil
@@ -119,7 +120,8 @@ func (s *Source) noteMetadata(q *request) {
 	s.noteLabels()
 }
 
-// fetchRecorded reads the next record that has one of the metrics, of which take takes the values.
+// fetchRecorded reads the next record with a value of one of the metrics, and calls take to read
+// the values.
 func (s *Source) fetchRecorded(ctx context.Context, q *request, take func() error) error {
 	if err := s.find(ctx); err != nil {
 		return err
@@ -185,8 +187,8 @@ func (s *Source) findBack(ctx context.Context) error {
 	}
 }
 
-// move reads the next record in the direction of the mode. As in the C library it leaves out
-// records with which time turns round, unless they are beside a mark.
+// move reads the next record in the direction of the mode. Like the C library it skips records
+// whose time goes against that direction, unless they follow a mark.
 func (s *Source) move(ctx context.Context) (err error) {
 	for n := 1; ; n++ {
 		if n%checkEvery == 0 {

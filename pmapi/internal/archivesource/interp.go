@@ -116,7 +116,7 @@ func (s *Source) fetchInterpolated(ctx context.Context, q *request, profile *pdu
 	return s.take(t, r)
 }
 
-// findBounds finds the bounds of all instances that are wanted. It reports whether a mark lies
+// findBounds finds the bounds of all instances in the profile. It reports whether a mark lies
 // between the fetch before and this one.
 func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.Profile, t moment) (passed bool, err error) {
 	p.query, p.states, p.pending = q, p.states[:0], 0
@@ -164,8 +164,8 @@ func (p *interpolator) findBounds(ctx context.Context, q *request, profile *pdu.
 	return passed, nil
 }
 
-// farAway is how many records are passed one after the other before the index is used, if nobody
-// has to know of marks between them.
+// farAway is how many records are read one after the other before the index is used. The index is
+// not used if marks between the records matter.
 const farAway = 16
 
 // nearby is how many records are read whole on the way: they may be those with the values.
@@ -503,8 +503,7 @@ func (p *interpolator) newMetric(id pdu.PMID) *metricState {
 	return m
 }
 
-// manyInstances is how many instances a domain has from which on the C library looks at when it
-// has them.
+// manyInstances is the least size of a domain for which the C library checks when instances exist.
 const manyInstances = 16
 
 // instances are the states of all instances that a domain ever has, and the order of their values.
@@ -539,10 +538,10 @@ func (p *interpolator) instances(id pdu.InDom) (insts []instanceState, order []i
 	return insts, orderOfValues(insts, present)
 }
 
-// orderOfValues is the order in which the C library has the values of the instances of a result, as
-// programs see that choose by place. Its table has as many rows as there ever are instances, and in
-// a row the one that was put there last is first: first it puts those of the latest state,
-// ascending, then of the states before that those that it has not yet.
+// orderOfValues returns the order of the values of a domain in results of the C library. Programs
+// that select values by their position depend on it. The C library has a hash table with one row
+// for each instance that the domain ever has, and the newest entry of a row comes first. It enters
+// the instances of the latest state in ascending order, then those that only earlier states have.
 func orderOfValues(insts []instanceState, present []int) []int {
 	order := make([]int, len(insts))
 	for n := range order {

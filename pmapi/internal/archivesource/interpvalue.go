@@ -18,8 +18,7 @@ func malformed(rec *archive.Record, format string, args ...any) error {
 	return e
 }
 
-// write adds the values of a metric at a time. passed says that there is a mark since the fetch
-// before.
+// write adds the values of a metric at a time. passed says that a mark follows the previous fetch.
 func (p *interpolator) write(w *pdu.ResultWriter, m *metricState, t moment, passed bool) {
 	m.has = false
 	if m.code != 0 {

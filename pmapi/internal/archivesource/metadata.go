@@ -51,8 +51,8 @@ func (s *Source) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Inst
 	return []pdu.Instance{list[i]}, nil
 }
 
-// find is the index of the instance that req selects, by its number, its name, or its name up to
-// the first space; -1 if there is none.
+// find returns the index of the instance that req selects, by its number, its name, or its name up
+// to the first space. It returns -1 if the list lacks the instance.
 func find(list []pdu.Instance, req pdu.InstanceReq) int {
 	if req.Name == "" {
 		return slices.IndexFunc(list, func(i pdu.Instance) bool { return i.ID == req.Inst })
@@ -139,8 +139,8 @@ func byID(list []pdu.Instance, id pdu.InstID) (int, bool) {
 	})
 }
 
-// Texts returns help texts. If the archives have none of a kind at all, the error is
-// pdu.ErrNotHost, as in the C library.
+// Texts returns help texts. If the archives have no text of the kind for any metric or domain, the
+// error is pdu.ErrNotHost, as in the C library.
 func (s *Source) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.Errors, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, nil, err
@@ -214,7 +214,7 @@ func (s *Source) hostLabels() []pdu.LabelSet {
 	return []pdu.LabelSet{set}
 }
 
-// labelTimes are the times from which labels are others than before.
+// labelTimes lists the times of label changes.
 type labelTimes struct {
 	listed bool
 	times  []time.Time // in order

@@ -68,8 +68,8 @@ func (o *bound) pair(l, r *column) pairs {
 	return p
 }
 
-// match finds the values of the same instances in two columns, and makes these the instances of c.
-// Where they are not all the same it puts the values into buffers.
+// match returns the values of the instances that both columns have, and makes these the instances
+// of c. If the columns have different instances it copies the values to buffers.
 func (c *column) match(l, r *column, buffers *[2][]uint64) (lw, rw []uint64) {
 	if slices.Equal(l.insts, r.insts) {
 		c.insts = append(c.insts, l.insts...)

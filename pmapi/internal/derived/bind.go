@@ -382,7 +382,7 @@ func (o *bound) checkCounters(left, right *pdu.Desc) error {
 	return nil
 }
 
-// checkDimensionless refuses what is combined with a counter and is no pure number.
+// checkDimensionless refuses a counter and an operand that has a dimension but is not a counter.
 func checkDimensionless(left, right *pdu.Desc) error {
 	l, r := left.Sem == pdu.SemCounter, right.Sem == pdu.SemCounter
 	switch {
@@ -463,9 +463,9 @@ func (o *bound) scale(left, right pdu.Units) {
 	o.desc.Units = pdu.MakeUnits(ds[0], ds[1], ds[2], scale[0], scale[1], scale[2])
 }
 
-// rescaleOne brings the operand of the smaller scale of a dimension to the other scale. As in the C
-// library the dimension of the right operand alone says in which direction, so that this is not
-// right for powers.
+// rescaleOne converts the operand of the smaller scale of a dimension to the larger scale. Like in
+// the C library the sign of the right operand's dimension alone selects multiplication or division,
+// and the result is wrong for powers.
 func (o *bound) rescaleOne(dimension, left, right, rightDim int) {
 	ratio := 1.0
 	switch dimension {
@@ -502,8 +502,8 @@ func (f factor) apply(v float64) float64 {
 	return v * f.by / f.over
 }
 
-// unknown is the error about the first metric that an expression needs and that is not known, nil
-// if there is none. It does not need the alternative that a guard never chooses.
+// unknown returns the error of the first unknown metric that an expression needs, or nil. An
+// expression does not need the alternative that its guard never chooses.
 func (b *binder) unknown(n *node) error {
 	switch {
 	case n == nil:

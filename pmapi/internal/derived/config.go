@@ -209,7 +209,7 @@ func (c *config) define(name, expr string) {
 	c.fail("pmRegisterDerived(%s, ...) syntax error\n%s\n%-*s%s", name, expr, len(expr), caret, lineOf(e.Message))
 }
 
-// lineOf is a message as a line of its own.
+// lineOf returns a message as a separate line, or an empty string for an empty message.
 func lineOf(message string) string {
 	if message == "" {
 		return ""

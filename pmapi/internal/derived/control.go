@@ -13,7 +13,7 @@ type Controls struct {
 	NoValue                   bool // a metric that is not known has no values, instead of being an error
 }
 
-// controls are the names of Controls, and how they are set: an error is why a value is none.
+// controls are the options of Control. set returns an error for an invalid value.
 var controls = []struct {
 	name string
 	set  func(c *Controls, value int) error

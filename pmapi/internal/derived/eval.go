@@ -12,7 +12,7 @@ import (
 type Names interface {
 	// Name is the name of an instance, "" if it is not known.
 	Name(d pdu.InDom, id pdu.InstID) string
-	// Instances are those that there are now, in ascending order; not to be changed.
+	// Instances returns the present instances in ascending order. The slice must not be changed.
 	Instances(d pdu.InDom) []pdu.InstID
 }
 
@@ -247,12 +247,11 @@ func (o *bound) repeat(insts []pdu.InstID) {
 	}
 }
 
-// choose takes each value from one of the alternatives, as the guard says. As in the C library they
-// go together by their places, not by their instances: the last value of the guard counts for the
-// places that it has not, the first one of an alternative for those that this has not. Instances
-// are those of the first alternative that has any; where that is the shorter one the C library goes
-// on with instances of memory that is not its own, and there are no values here. There is none
-// either where novalue is chosen.
+// choose selects each value from one of the alternatives by the guard. Like in the C library, the
+// position of a value counts, not its instance. Where the guard is too short its last value counts,
+// and where an alternative is too short its first value does. The instances are those of the first
+// alternative that has instances. If that alternative is the shorter one, the C library reads past
+// its end; here the remaining positions have no value. Where novalue is chosen there is no value.
 func (o *bound) choose() {
 	guard := &o.left.out
 	empty := false

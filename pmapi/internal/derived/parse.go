@@ -161,8 +161,8 @@ func (p *parser) newNode(op token) *node {
 	return n
 }
 
-// An expectation is what is said if something does not follow: two parts of a text, which is made
-// only then.
+// An expectation is the message about a missing expression or token. It has two parts, which are
+// joined only on an error.
 type expectation struct{ text, end string }
 
 // The precedence of operators. Those of one level go from left to right.
@@ -257,8 +257,8 @@ func (p *parser) unexpected() error {
 	return p.fail(e.text + e.end)
 }
 
-// within parses an expression of a level that has to follow the present token, and the token after
-// that if it is not tokEnd. message is what is said if they do not follow.
+// within parses an expression of a level after the present token, and checks that the token after
+// it is after, unless that is tokEnd. message is the error if the expression or token is missing.
 func (p *parser) within(message expectation, level int, after token) (*node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
@@ -320,8 +320,8 @@ func (p *parser) ternary(guard *node) (n *node, err error) {
 	return n, nil
 }
 
-// alternative parses what follows one of the tokens of a ternary expression: an expression as
-// within does, or novalue by itself.
+// alternative parses an alternative of a ternary expression: an expression, like within, or a
+// single call of novalue.
 func (p *parser) alternative(name string, level int, after token) (*node, error) {
 	message := expectation{"Arithmetic expression expected to follow ", name}
 	if p.skipBlanks(); !strings.HasPrefix(p.text[p.next:], functionCalls[fnNovalue]) {
@@ -456,8 +456,9 @@ func (p *parser) argument(n *node) (err error) {
 	return err
 }
 
-// changing parses the argument of delta, rate and instant: since PCP 7 any expression, before that
-// a name. What is wrong in one is told as of old: that it is no name, or what follows it.
+// changing parses the argument of delta, rate and instant, which is any expression since PCP 7 and
+// was a name before. Its errors are those of the older grammar: the argument is not a name, or an
+// unexpected token follows.
 func (p *parser) changing(n *node) error {
 	first := lexer{text: p.text, next: p.start}
 	err := p.argument(n)
@@ -565,7 +566,7 @@ func (p *parser) matchInst(n *node) error {
 	return p.argument(n)
 }
 
-// mkconst parses a number and what is said of it.
+// mkconst parses a number and its attributes.
 func (p *parser) mkconst(n *node) error {
 	n.desc = &pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	switch p.tok {
@@ -597,7 +598,7 @@ func (p *parser) mkconst(n *node) error {
 	return nil
 }
 
-// novalue parses what is said of values that are not there, which may be nothing.
+// novalue parses the attributes of novalue. Each is optional.
 func (p *parser) novalue(n *node) error {
 	n.desc = &pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 	for first := true; p.tok != tokRParen; first = false {

@@ -22,8 +22,8 @@ type HelpText struct {
 	Given bool
 }
 
-// A Set is definitions of derived metrics, in the order in which they were made. Several goroutines
-// may use it.
+// A Set holds definitions of derived metrics in the order of their creation. It is safe for
+// concurrent use.
 type Set struct {
 	mu       sync.Mutex
 	list     []*Definition
@@ -34,7 +34,7 @@ type Set struct {
 	won      uint8 // of these, by their index in the list of controls, files do not change the values
 }
 
-// maxDefinitions is how many derived metrics a Set has: as many as there are PMIDs for them.
+// maxDefinitions limits the metrics of a Set to the number of PMIDs for derived metrics.
 const maxDefinitions = 1 << 20
 
 // An AddError says why a metric cannot be defined.
@@ -79,7 +79,7 @@ func (s *Set) Add(name, text string) error {
 	return nil
 }
 
-// All returns the definitions that there are now. They do not change, nor does the slice.
+// All returns the present definitions. Neither they nor the slice change later.
 func (s *Set) All() []*Definition {
 	if s == nil {
 		return nil
