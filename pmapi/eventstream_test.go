@@ -53,7 +53,7 @@ func TestEventStream(t *testing.T) {
 	logins := pmapitest.AddEvents(src, pmapitest.Metric[pdu.Atom]{Name: "login.records"})
 	src.BreakAt(start.Add(3500*time.Millisecond), start.Add(4500*time.Millisecond))
 	src.OnRequest = func(_ context.Context, r pmapitest.Request) error {
-		if r.Method != pmapitest.MethodFetch {
+		if r.Method != "Fetch" {
 			return nil
 		}
 		switch src.Now().Sub(start) / time.Second {

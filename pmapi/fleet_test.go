@@ -276,7 +276,7 @@ func TestFleetLimits(t *testing.T) {
 			loadSource(i, src)
 			hang := src.OnRequest
 			src.OnRequest = func(ctx context.Context, r pmapitest.Request) error {
-				if err := hang(ctx, r); err != nil || r.Method != pmapitest.MethodFetch {
+				if err := hang(ctx, r); err != nil || r.Method != "Fetch" {
 					return err
 				}
 				defer count(&requests)()

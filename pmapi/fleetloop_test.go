@@ -138,7 +138,7 @@ func TestFleetFirstTickMakesRoom(t *testing.T) {
 		hosts.Host("host1").Restart(func(src *pmapitest.Source) {
 			loadSource(1, src)
 			src.OnRequest = func(ctx context.Context, r pmapitest.Request) error {
-				if r.Method == pmapitest.MethodFetch {
+				if r.Method == "Fetch" {
 					<-ctx.Done()
 				}
 				return nil

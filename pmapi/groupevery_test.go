@@ -27,7 +27,7 @@ func timed(limit time.Duration, takes ...time.Duration) *pmapi.Group {
 // timedContext is timed, with the group's context.
 func timedContext(limit time.Duration, takes ...time.Duration) (*pmapi.Group, *pmapi.Context) {
 	src := &pmapitest.Source{OnRequest: func(ctx context.Context, r pmapitest.Request) error {
-		if r.Method != pmapitest.MethodFetch || len(takes) == 0 {
+		if r.Method != "Fetch" || len(takes) == 0 {
 			return nil
 		}
 		take := takes[0]

@@ -32,7 +32,7 @@ func newLoggedSource(reconnects bool) *loggedSource {
 	s.src = &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: reconnects, OnRequest: func(_ context.Context, r pmapitest.Request) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.requests = append(s.requests, string(r.Method))
+		s.requests = append(s.requests, r.Method)
 		return nil
 	}}
 	return s

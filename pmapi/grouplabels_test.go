@@ -241,7 +241,7 @@ func TestMetricLabelsTooMany(t *testing.T) {
 // onLabels makes requests for labels fail while there is an error.
 func onLabels(fails *error) func(context.Context, pmapitest.Request) error {
 	return func(_ context.Context, r pmapitest.Request) error {
-		if r.Method == pmapitest.MethodLabels {
+		if r.Method == "Labels" {
 			return *fails
 		}
 		return nil

@@ -35,7 +35,7 @@ func madeShop() *pmapitest.Source {
 	item := pmapitest.Add(src, pmapitest.Metric[string]{Name: "order.item"})
 	orders := pmapitest.AddEvents(src, pmapitest.Metric[pdu.Atom]{Name: "order.records"})
 	src.OnRequest = func(_ context.Context, r pmapitest.Request) error {
-		if r.Method == pmapitest.MethodFetch && src.Now().Equal(noon.Add(time.Second)) {
+		if r.Method == "Fetch" && src.Now().Equal(noon.Add(time.Second)) {
 			orders.Record(pdu.EventPoint, item.Param("tea"))
 			orders.Missed(2)
 		}

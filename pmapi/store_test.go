@@ -199,7 +199,7 @@ func TestStoreErrors(t *testing.T) {
 	s := newGroupFixture(t, false)
 	refused := pdu.Error(0)
 	s.src.OnRequest = func(_ context.Context, r pmapitest.Request) error {
-		if r.Method == pmapitest.MethodStore && refused != 0 {
+		if r.Method == "Store" && refused != 0 {
 			return refused
 		}
 		return nil

@@ -110,7 +110,7 @@ func TestAgentFails(t *testing.T) {
 		src, _ := sourceOf("a", "b")
 		src.OnRequest = func(_ context.Context, q pmapitest.Request) error {
 			switch q.Method {
-			case pmapitest.MethodTexts, pmapitest.MethodLabels, pmapitest.MethodNames:
+			case "Texts", "Labels", "Names":
 				return pdu.ErrTimeout
 			}
 			return nil
@@ -127,7 +127,7 @@ func TestAgentFails(t *testing.T) {
 // A logger that is ended while it asks for metadata writes none that is not whole, whatever the
 // cause of the end.
 func TestEndWithoutMetadata(t *testing.T) {
-	for _, method := range []pmapitest.Method{pmapitest.MethodTexts, pmapitest.MethodLabels, pmapitest.MethodNames} {
+	for _, method := range []string{"Texts", "Labels", "Names"} {
 		synctest.Test(t, func(t *testing.T) {
 			src, _ := sourceOf("a")
 			asked := make(chan struct{}, 1)

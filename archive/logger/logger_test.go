@@ -53,7 +53,7 @@ func TestMissedTicks(t *testing.T) {
 		src, _ := sourceOf("a")
 		var slow atomic.Bool
 		src.OnRequest = func(_ context.Context, q pmapitest.Request) error {
-			if slow.Load() && q.Method == pmapitest.MethodFetch {
+			if slow.Load() && q.Method == "Fetch" {
 				time.Sleep(2300 * time.Millisecond)
 			}
 			return nil

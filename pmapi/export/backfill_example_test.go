@@ -29,8 +29,8 @@ func backfillOnce(ctx context.Context, archive, receiver, state string) (uint64,
 	return e.Stats().Sent.Points, err
 }
 
-// The second run sends nothing, because the file of BackfillOptions.State says that the receiver has
-// all.
+// The second run sends nothing, because the file of BackfillOptions.State says that the receiver
+// has all.
 func Example_backfill() {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)

@@ -41,7 +41,7 @@ func (c *conn) begin(ctx context.Context, r Request) error {
 	case c.closed:
 		err = pdu.ErrNoContext
 	case ctx.Err() != nil:
-	case c.s.hasEnded() && (r.Method == MethodLookup || r.Method == MethodFetch):
+	case c.s.hasEnded() && (r.Method == "Lookup" || r.Method == "Fetch"):
 		err = source.ErrEnd // a Group whose names are all unknown makes no fetch
 	default:
 		if err == nil {
@@ -192,7 +192,7 @@ func (c *conn) Dup(context.Context) (source.Source, error) {
 }
 
 func (c *conn) HostName(ctx context.Context) (string, error) {
-	if err := c.begin(ctx, Request{Method: MethodHostName}); err != nil {
+	if err := c.begin(ctx, Request{Method: "HostName"}); err != nil {
 		return "", err
 	}
 	defer c.s.mu.Unlock()
@@ -202,7 +202,7 @@ func (c *conn) HostName(ctx context.Context) (string, error) {
 func (c *conn) NamesLocation() source.Location { return source.RemoteNames }
 
 func (c *conn) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
-	if err := c.begin(ctx, Request{Method: MethodLookup, Names: names}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Lookup", Names: names}); err != nil {
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -240,7 +240,7 @@ func (s *Source) tree() *pmns.Tree {
 }
 
 func (c *conn) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
-	if err := c.begin(ctx, Request{Method: MethodNames, PMIDs: []pdu.PMID{id}}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Names", PMIDs: []pdu.PMID{id}}); err != nil {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -256,7 +256,7 @@ func (c *conn) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 }
 
 func (c *conn) Children(ctx context.Context, name string) ([]pmns.Child, error) {
-	if err := c.begin(ctx, Request{Method: MethodChildren, Names: []string{name}}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Children", Names: []string{name}}); err != nil {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -267,7 +267,7 @@ func (c *conn) Children(ctx context.Context, name string) ([]pmns.Child, error) 
 }
 
 func (c *conn) Traverse(ctx context.Context, name string) ([]string, error) {
-	if err := c.begin(ctx, Request{Method: MethodTraverse, Names: []string{name}}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Traverse", Names: []string{name}}); err != nil {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -286,7 +286,7 @@ func (c *conn) Traverse(ctx context.Context, name string) ([]string, error) {
 }
 
 func (c *conn) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) {
-	if err := c.begin(ctx, Request{Method: MethodDescs, PMIDs: ids}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Descs", PMIDs: ids}); err != nil {
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -320,7 +320,7 @@ func (s *Source) desc(id pdu.PMID) (pdu.Desc, error) {
 }
 
 func (c *conn) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error) {
-	if err := c.begin(ctx, Request{Method: MethodInstances}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Instances"}); err != nil {
 		return nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -346,7 +346,7 @@ func (c *conn) Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instan
 }
 
 func (c *conn) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.Errors, error) {
-	if err := c.begin(ctx, Request{Method: MethodTexts}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Texts"}); err != nil {
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -377,7 +377,7 @@ func (c *conn) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source.
 }
 
 func (c *conn) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) ([][]pdu.LabelSet, source.Errors, error) {
-	if err := c.begin(ctx, Request{Method: MethodLabels}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Labels"}); err != nil {
 		return nil, nil, err
 	}
 	defer c.s.mu.Unlock()
@@ -471,7 +471,7 @@ type set struct {
 
 // beginFetch is the part of a fetch that needs the lock.
 func (c *conn) beginFetch(ctx context.Context, ids []pdu.PMID, now *time.Time) ([]set, pdu.Change, error) {
-	if err := c.begin(ctx, Request{Method: MethodFetch, PMIDs: ids}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Fetch", PMIDs: ids}); err != nil {
 		return nil, 0, err
 	}
 	s := c.s
@@ -549,7 +549,7 @@ func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
 	for _, s := range r.All() {
 		ids = append(ids, s.PMID)
 	}
-	if err := c.begin(ctx, Request{Method: MethodStore, PMIDs: ids}); err != nil {
+	if err := c.begin(ctx, Request{Method: "Store", PMIDs: ids}); err != nil {
 		return err
 	}
 	defer c.s.mu.Unlock()

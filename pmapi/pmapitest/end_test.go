@@ -50,7 +50,7 @@ func TestEndWins(t *testing.T) {
 		}},
 		{"instances fail", func(s *pmapitest.Source) {
 			s.OnRequest = func(_ context.Context, r pmapitest.Request) error {
-				if r.Method == pmapitest.MethodInstances {
+				if r.Method == "Instances" {
 					return errors.New("no instances")
 				}
 				return nil
@@ -99,7 +99,7 @@ func TestBreakAt(t *testing.T) {
 		src.BreakAt(at(2), at(4))
 		fetches := 0
 		src.OnRequest = func(_ context.Context, r pmapitest.Request) error {
-			if s := src.Now().Sub(noon); r.Method == pmapitest.MethodFetch && s > 2*time.Second && s < 4*time.Second {
+			if s := src.Now().Sub(noon); r.Method == "Fetch" && s > 2*time.Second && s < 4*time.Second {
 				fetches++
 			}
 			return nil

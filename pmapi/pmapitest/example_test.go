@@ -120,7 +120,7 @@ func ExampleSource_onRequest() {
 	fetches := 0
 	src := &pmapitest.Source{Start: noon, OnRequest: func(_ context.Context, r pmapitest.Request) error {
 		fmt.Println(r.Method, r.Names)
-		if r.Method == pmapitest.MethodFetch {
+		if r.Method == "Fetch" {
 			if fetches++; fetches == 2 {
 				return pdu.ErrTimeout
 			}

@@ -39,7 +39,7 @@ type Source struct {
 	// OnRequest, if not nil, is called before each request is served, and may wait. An
 	// error is that of the request: a pdu.Error as one that the source has replied with.
 	// While connections are broken it is called too, but a Group starts with a Lookup then, whose
-	// failure ends its Fetch: no request of MethodFetch reaches OnRequest.
+	// failure ends its Fetch: no request with Method Fetch reaches OnRequest.
 	OnRequest func(ctx context.Context, r Request) error
 
 	archives *archivesource.Source // of Replay
@@ -58,31 +58,15 @@ type Source struct {
 	serial  int // of PMIDs
 }
 
-// A Request is one that a context makes.
+// A Request is a request of a context.
 type Request struct {
-	Method Method
-	Names  []string   // of MethodLookup, MethodChildren and MethodTraverse
-	PMIDs  []pdu.PMID // of MethodNames, MethodDescs, MethodFetch and MethodStore
+	// Method is the kind of the request: Lookup, Names, Children, Traverse, Descs, Instances,
+	// Texts, Labels, HostName, Fetch or Store. Methods of pmapi.Context for one item make the
+	// request for several: Desc makes Descs, InstID and InstName make Instances.
+	Method string
+	Names  []string   // of Lookup, Children and Traverse
+	PMIDs  []pdu.PMID // of Names, Descs, Fetch and Store
 }
-
-// A Method is the kind of a Request.
-type Method string
-
-// The methods. Methods of pmapi.Context about one item make the request of the method
-// for several: Desc makes MethodDescs, InstID and InstName make MethodInstances.
-const (
-	MethodLookup    Method = "Lookup"
-	MethodNames     Method = "Names"
-	MethodChildren  Method = "Children"
-	MethodTraverse  Method = "Traverse"
-	MethodDescs     Method = "Descs"
-	MethodInstances Method = "Instances"
-	MethodTexts     Method = "Texts"
-	MethodLabels    Method = "Labels"
-	MethodHostName  Method = "HostName"
-	MethodFetch     Method = "Fetch"
-	MethodStore     Method = "Store"
-)
 
 // Context opens a context on the source. It does not have to be closed. While connections are
 // broken (see Break), its requests fail, as those of a monitor that is started before its

@@ -76,7 +76,7 @@ func (s *listener) sort(raw net.Conn) {
 	p.limits.Do(p.setLimits)
 	limit := p.greeting.Add(raw)
 	defer limit.Remove() // there always is one: others of raw's address give way
-	deadline := time.Now().Add(cmp.Or(p.GreetTimeout, DefaultGreetTimeout))
+	deadline := time.Now().Add(cmp.Or(p.greetTimeout, greetTimeout))
 	_ = raw.SetDeadline(deadline)
 	stop := context.AfterFunc(s.open, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	c, err := peek(raw)

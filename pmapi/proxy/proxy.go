@@ -17,24 +17,20 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Defaults of a Proxy's fields.
-const (
-	DefaultMaxClients     = 4096
-	DefaultGreetTimeout   = 10 * time.Second
-	DefaultConnectTimeout = 5 * time.Second
-)
-
 const (
 	maxGreeting = 256     // connections that have not said yet what they are
 	hostShare   = 2       // one address may have 1/2 of maxGreeting and of MaxClients
 	never       = 1 << 62 // an IdleTime: no connection to a collector is closed for another
 )
 
-// closeTimeout is how long one side may go on after the other has ended its part of the connection.
-const closeTimeout = 10 * time.Second
-
-// ErrClosed is the error of a Proxy that has been closed.
-var ErrClosed = errors.New("proxy is closed")
+// Time limits. A client has greetTimeout to say what it wants, and a collector connectTimeout to
+// accept the connection. After one side has ended its part of the connection, the other may go on
+// for closeTimeout.
+const (
+	greetTimeout   = 10 * time.Second
+	connectTimeout = 5 * time.Second
+	closeTimeout   = 10 * time.Second
+)
 
 // A Proxy serves connections. Its zero value connects clients to the collector of this computer
 // alone. It is safe for concurrent use after its fields are set, and must not be copied.
@@ -53,12 +49,8 @@ type Proxy struct {
 	// concern PCP's clients, which agree on TLS with the collector.
 	RequireTLS bool
 	// MaxClients limits the connections to collectors; one more is closed. One IP address may have
-	// half of them. 0 means DefaultMaxClients.
+	// half of them. 0 means 4096.
 	MaxClients int
-	// GreetTimeout is how long a client may take to say what it wants, and ConnectTimeout how long
-	// a collector may take to accept the connection. 0 means the defaults. If more than 256 clients
-	// have not said it, the oldest of them is disconnected.
-	GreetTimeout, ConnectTimeout time.Duration
 	// Log receives why clients have been refused; nil means slog.Default.
 	Log *slog.Logger
 
@@ -66,6 +58,8 @@ type Proxy struct {
 	conns  map[net.Conn]context.CancelFunc // of clients
 	closed bool
 	wait   sync.WaitGroup // for them
+
+	greetTimeout, connectTimeout time.Duration // set by tests; 0 means the constants
 
 	limits   sync.Once
 	greeting connlimit.Conns
@@ -124,7 +118,7 @@ func (p *Proxy) Close() error {
 
 // setLimits completes the limits of connections.
 func (p *Proxy) setLimits() {
-	most := cmp.Or(p.MaxClients, DefaultMaxClients)
+	most := cmp.Or(p.MaxClients, 4096)
 	p.greeting.Max, p.greeting.MaxPerHost = maxGreeting, maxGreeting/hostShare
 	p.clients.Max, p.clients.MaxPerHost, p.clients.IdleTime = most, max(most/hostShare, 1), never
 }
@@ -165,7 +159,7 @@ func (p *Proxy) allows(host string, port int) bool {
 }
 
 func (p *Proxy) dial(ctx context.Context, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.ConnectTimeout, DefaultConnectTimeout))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.connectTimeout, connectTimeout))
 	defer cancel()
 	if p.DialContext != nil {
 		return p.DialContext(ctx, "tcp", addr)

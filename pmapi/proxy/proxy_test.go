@@ -193,7 +193,7 @@ func TestLocal(t *testing.T) {
 // meanwhile.
 func TestHang(t *testing.T) {
 	server := pcptest.Serve(t, echo)
-	p := &proxy.Proxy{Allow: anywhere, GreetTimeout: 50 * time.Millisecond, ConnectTimeout: 50 * time.Millisecond,
+	p := &proxy.Proxy{Allow: anywhere,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if strings.HasPrefix(addr, "hangs:") {
 				<-ctx.Done()
@@ -201,6 +201,7 @@ func TestHang(t *testing.T) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, addr)
 		}}
+	p.SetTimeouts(50*time.Millisecond, 50*time.Millisecond)
 	addr, _ := start(t, p)
 	var hanging []net.Conn
 	for _, say := range []string{"", "p", greeting[:5], greeting, greeting + "web1", greeting + "hangs 1\n"} {

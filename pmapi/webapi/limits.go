@@ -5,23 +5,6 @@ import (
 	"time"
 )
 
-// Defaults of Limits.
-const (
-	DefaultMaxContexts          = 1000
-	DefaultMaxContextsPerClient = 250
-	DefaultMaxViewers           = 2000
-	DefaultMaxViewersPerClient  = 250
-	DefaultMaxStreams           = 100
-	DefaultLiveInterval         = time.Second
-	DefaultMaxNames             = 100_000
-	DefaultMaxURL               = 64 << 10
-	DefaultMaxBody              = 1 << 20
-	DefaultMaxReply             = 64 << 20
-	DefaultPollTimeout          = 5 * time.Second
-	DefaultMaxPollTimeout       = time.Hour
-	DefaultRequestTimeout       = 5 * time.Second
-)
-
 // Limits that have no field in Limits.
 const (
 	maxPattern          = 1 << 10  // bytes of a list of glob patterns or regular expressions
@@ -47,48 +30,50 @@ const (
 	liveWriteTimeout = 30 * time.Second // who does not read for so long is disconnected
 )
 
-// Limits are the limits of a Gateway for its clients. A field that is 0 has the default with its
-// name.
+// Limits are the limits of a Gateway for its clients. A field that is 0 has its default.
 type Limits struct {
-	// MaxContexts limits the open contexts of all clients; one more has the status 503.
-	// MaxContextsPerClient limits those of one IP address; one more has the status 429.
+	// MaxContexts limits the open contexts of all clients, by default 1000; one more has the status
+	// 503. MaxContextsPerClient limits those of one IP address, by default 250; one more has the
+	// status 429.
 	MaxContexts, MaxContextsPerClient int
-	// MaxViewers and MaxViewersPerClient limit the clients of /live/events in the same way.
-	// MaxStreams limits the fetch loops that serve them. Viewers share a loop if source, interval
-	// and user are equal.
+	// MaxViewers and MaxViewersPerClient limit the clients of /live/events in the same way, by
+	// default to 2000 and 250. MaxStreams limits the fetch loops that serve them, by default to
+	// 100. Viewers share a loop if source, interval and user are equal.
 	MaxViewers, MaxViewersPerClient, MaxStreams int
-	// LiveInterval is the shortest interval of /live/events.
+	// LiveInterval is the shortest interval of /live/events, by default a second.
 	LiveInterval time.Duration
-	// MaxNames limits the metrics of one request, including those below the names that it has.
+	// MaxNames limits the metrics of one request, including those below the names that it has, by
+	// default to 100,000.
 	MaxNames int
-	// MaxURL and MaxBody limit a request, in bytes. A longer one has the status 414 or 413.
+	// MaxURL and MaxBody limit a request, by default to 64 KiB and 1 MiB. A longer one has the
+	// status 414 or 413.
 	MaxURL, MaxBody int
-	// MaxReply limits a reply, in bytes. All replies that are being sent may have four times as
-	// many, because clients that do not read would use all memory; one more has the status 503. The
-	// time to send a reply is limited by http.Server.WriteTimeout.
+	// MaxReply limits a reply, by default to 64 MiB. All replies that are being sent may have four
+	// times as many bytes, because clients that do not read would use all memory; one more has the
+	// status 503. The time to send a reply is limited by http.Server.WriteTimeout.
 	MaxReply int
-	// PollTimeout is how long an idle context lives if the client sets no other time.
-	// MaxPollTimeout is the longest time that a client can set.
+	// PollTimeout is how long an idle context lives if the client sets no other time, by default 5
+	// seconds. MaxPollTimeout is the longest time that a client can set, by default an hour.
 	PollTimeout, MaxPollTimeout time.Duration
-	// RequestTimeout limits the duration of a request. A page of /metrics that has not been read by
-	// then is read to its end for the next request.
+	// RequestTimeout limits the duration of a request, by default to 5 seconds. A page of /metrics
+	// that has not been read by then is read to its end for the next request.
 	RequestTimeout time.Duration
 }
 
 // complete is l with all defaults.
 func (l Limits) complete() Limits {
-	l.MaxContexts = cmp.Or(l.MaxContexts, DefaultMaxContexts)
-	l.MaxContextsPerClient = cmp.Or(l.MaxContextsPerClient, DefaultMaxContextsPerClient)
-	l.MaxViewers = cmp.Or(l.MaxViewers, DefaultMaxViewers)
-	l.MaxViewersPerClient = cmp.Or(l.MaxViewersPerClient, DefaultMaxViewersPerClient)
-	l.MaxStreams = cmp.Or(l.MaxStreams, DefaultMaxStreams)
-	l.LiveInterval = cmp.Or(l.LiveInterval, DefaultLiveInterval)
-	l.MaxNames = cmp.Or(l.MaxNames, DefaultMaxNames)
-	l.MaxURL = cmp.Or(l.MaxURL, DefaultMaxURL)
-	l.MaxBody = cmp.Or(l.MaxBody, DefaultMaxBody)
-	l.MaxReply = cmp.Or(l.MaxReply, DefaultMaxReply)
-	l.PollTimeout = cmp.Or(l.PollTimeout, DefaultPollTimeout)
-	l.MaxPollTimeout = cmp.Or(l.MaxPollTimeout, DefaultMaxPollTimeout)
-	l.RequestTimeout = cmp.Or(l.RequestTimeout, DefaultRequestTimeout)
+	l.MaxContexts = cmp.Or(l.MaxContexts, 1000)
+	l.MaxContextsPerClient = cmp.Or(l.MaxContextsPerClient, 250)
+	l.MaxViewers = cmp.Or(l.MaxViewers, 2000)
+	l.MaxViewersPerClient = cmp.Or(l.MaxViewersPerClient, 250)
+	l.MaxStreams = cmp.Or(l.MaxStreams, 100)
+	l.LiveInterval = cmp.Or(l.LiveInterval, time.Second)
+	l.MaxNames = cmp.Or(l.MaxNames, 100_000)
+	l.MaxURL = cmp.Or(l.MaxURL, 64<<10)
+	l.MaxBody = cmp.Or(l.MaxBody, 1<<20)
+	l.MaxReply = cmp.Or(l.MaxReply, 64<<20)
+	l.PollTimeout = cmp.Or(l.PollTimeout, 5*time.Second)
+	l.MaxPollTimeout = cmp.Or(l.MaxPollTimeout, time.Hour)
+	l.RequestTimeout = cmp.Or(l.RequestTimeout, 5*time.Second)
 	return l
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
@@ -53,9 +54,9 @@ func (q *query) metrics() error {
 			return unavailable(err)
 		}
 	}
-	if openmetrics.AcceptsGzip(q.r.Header.Get("Accept-Encoding")) {
+	if httpserver.AcceptsGzip(q.r.Header.Get("Accept-Encoding")) {
 		q.w.Header()["Content-Encoding"] = []string{"gzip"}
-		q.out = openmetrics.Gzip(q.out)
+		q.out = httpserver.Gzip(q.out)
 	}
 	return nil
 }
@@ -200,7 +201,7 @@ func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &openmetrics.Pages{Reader: &export.Reader{Context: q.s.c, Names: names}, Times: key.times}
+	p := &openmetrics.Handler{Reader: &export.Reader{Context: q.s.c, Names: names}, Times: key.times}
 	if f != nil {
 		p.Reader.Keep = f.keep
 	}
@@ -210,18 +211,18 @@ func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
 	return &filteredPages{p, f}, nil
 }
 
-// filteredPages are pages of the metrics that a filter keeps; without one of all.
+// filteredPages makes pages of the metrics that a filter keeps, or of all without one.
 type filteredPages struct {
-	*openmetrics.Pages
+	pages  *openmetrics.Handler
 	filter *filter
 }
 
 func (p *filteredPages) AppendPage(ctx context.Context, b []byte, s openmetrics.Style) ([]byte, error) {
 	if p.filter == nil {
-		return p.Pages.AppendPage(ctx, b, s)
+		return p.pages.AppendPage(ctx, b, s)
 	}
 	p.filter.begin = time.Now()
-	b, err := p.Pages.AppendPage(ctx, b, s)
+	b, err := p.pages.AppendPage(ctx, b, s)
 	if p.filter.late {
 		return nil, errFilter
 	}

@@ -31,11 +31,11 @@ func (s Style) ContentType() string {
 	return text
 }
 
-// Negotiate returns the style that the header Accept of a scraper prefers among those that this
+// negotiate returns the style that the header Accept of a scraper prefers among those that this
 // package can write. The argument plain is the format for text/plain and for a scraper that names
 // no format. Unknown parameters are ignored. Styles of equal weight rank in the order of the
 // header.
-func Negotiate(accept string, plain Format) Style {
+func negotiate(accept string, plain Format) Style {
 	best, weight := Style{Format: plain}, 0.0
 	for item := range strings.SplitSeq(accept, ",") {
 		style, q, ok := parseAccepted(item, plain)
@@ -47,20 +47,20 @@ func Negotiate(accept string, plain Format) Style {
 }
 
 // StyleOf returns the style for the value of the parameter format of a request. If format is "", it
-// returns that of the header Accept. The argument plain is as in Negotiate.
+// returns that of the header Accept. The argument plain is as in negotiate.
 func StyleOf(req *http.Request, format string, plain Format) (Style, error) {
 	if format == "" {
-		return Negotiate(strings.Join(req.Header.Values("Accept"), ","), plain), nil
+		return negotiate(strings.Join(req.Header.Values("Accept"), ","), plain), nil
 	}
-	f, ok := ParseFormat(format)
+	f, ok := parseFormat(format)
 	if !ok {
 		return Style{}, errors.New("format is none of openmetrics, prometheus, pcp")
 	}
 	return Style{Format: f}, nil
 }
 
-// ParseFormat returns the format with a name: openmetrics, prometheus or pcp.
-func ParseFormat(name string) (f Format, ok bool) {
+// parseFormat returns the format with a name: openmetrics, prometheus or pcp.
+func parseFormat(name string) (f Format, ok bool) {
 	i := slices.Index([]string{"openmetrics", "prometheus", "pcp"}, name)
 	return Format(max(i, 0)), i >= 0
 }

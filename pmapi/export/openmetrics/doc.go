@@ -76,8 +76,8 @@
 //
 // The label instname is the name of the instance. The text formats also have its number in instid.
 // The labels of the domain, the instance domain, the cluster, the metric and the instance follow,
-// without those in DefaultDrop. The labels of the host are in the family target_info. The format of
-// pmproxy has all labels on each sample.
+// without groupid, machineid and userid. The labels of the host are in the family target_info. The
+// format of pmproxy has all labels on each sample.
 //
 // # Histograms
 //

@@ -24,11 +24,10 @@ const (
 	PCP                       // text 0.0.4 as PCP's pmproxy writes it: units and names as they are in PCP, all labels on each sample
 )
 
-// DefaultMaxSeries is the default of Encoder.MaxSeries.
-const DefaultMaxSeries = 200_000
+const defaultMaxSeries = 200_000
 
-// MaxText limits the length of a string value as a label, in bytes.
-const MaxText = 128
+// maxText limits the length of a string value as a label, in bytes.
+const maxText = 128
 
 // An Encoder writes the metrics of one export.Reader as pages of one format. Only one goroutine at
 // a time may use it. Fields must not change after the first Append.
@@ -37,10 +36,13 @@ type Encoder struct {
 	Escaping Escaping // how names are escaped; Colons is only for PCP, which also has Underscores
 	Times    bool     // write the times of values; else a scraper uses the time of the scrape
 	Strings  bool     // also write strings that are not discrete; each new value is a new series
-	Drop     []string // labels to leave out; nil means DefaultDrop, or none in the format PCP
+
+	// Drop lists labels to leave out. Nil means groupid, machineid and userid, or none in the
+	// format PCP.
+	Drop []string
 
 	// MaxSeries limits the samples of a page. If there are more, the rest is left out and
-	// pcp_gateway_truncated is 1. 0 means DefaultMaxSeries.
+	// pcp_gateway_truncated is 1. 0 means 200,000.
 	MaxSeries int
 
 	// Collisions lists the metrics whose names in this format equal that of another metric, and
@@ -171,7 +173,7 @@ func (e *Encoder) limit() int {
 	if e.MaxSeries > 0 {
 		return e.MaxSeries
 	}
-	return DefaultMaxSeries
+	return defaultMaxSeries
 }
 
 func (e *Encoder) full() bool { return e.written >= e.limit() }
@@ -245,9 +247,9 @@ func (f *family) valueOf(a pdu.Atom) (n base.Number, text []byte, ok bool) {
 		return n, nil, ok
 	}
 	text, _, _ = bytes.Cut(a.Bytes(), []byte{0})
-	if len(text) > MaxText {
-		end := MaxText
-		for end > MaxText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	if len(text) > maxText {
+		end := maxText
+		for end > maxText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 			end--
 		}
 		text = text[:end]

@@ -3,14 +3,13 @@ package openmetrics
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
+	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
@@ -34,17 +33,20 @@ type Handler struct {
 	Times     bool         // as in Encoder
 	Drop      []string     // as in Encoder
 	MaxSeries int          // as in Encoder
-	Log       *slog.Logger // as in Pages
+	Log       *slog.Logger // receives names that collide; nil means none
 
 	once   sync.Once
 	turn   chan struct{} // held during a scrape
 	pagers map[string]Pager
 	page   []byte
+
+	encoders map[Style]*Encoder
+	logged   map[string]bool // metrics
 }
 
 func (h *Handler) init() {
 	h.turn = make(chan struct{}, 1)
-	h.pagers = map[string]Pager{"": &Pages{Reader: h.Reader, Strings: h.Strings, Times: h.Times, Drop: h.Drop, MaxSeries: h.MaxSeries, Log: h.Log}}
+	h.pagers = map[string]Pager{"": h}
 	for name, view := range h.Views {
 		h.pagers[name] = view(h.Reader.Context)
 	}
@@ -79,9 +81,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	header.Set("Content-Type", style.ContentType())
-	if AcceptsGzip(req.Header.Get("Accept-Encoding")) {
+	if httpserver.AcceptsGzip(req.Header.Get("Accept-Encoding")) {
 		header.Set("Content-Encoding", "gzip")
-		page = Gzip(page)
+		page = httpserver.Gzip(page)
 	}
 	header.Set("Content-Length", strconv.Itoa(len(page)))
 	if req.Method == http.MethodGet {
@@ -103,36 +105,4 @@ func (h *Handler) scrape(ctx context.Context, p Pager, s Style) ([]byte, error) 
 	}
 	h.page = page
 	return bytes.Clone(page), nil
-}
-
-var gzipWriters = sync.Pool{New: func() any {
-	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic(err) // the level is one
-	}
-	return z
-}}
-
-// Gzip returns a page compressed with gzip.
-func Gzip(page []byte) []byte {
-	var b bytes.Buffer
-	z := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(z)
-	z.Reset(&b)
-	z.Write(page) // into memory: cannot fail
-	z.Close()
-	return b.Bytes()
-}
-
-// AcceptsGzip reports whether a header Accept-Encoding accepts gzip, with a weight above 0.
-func AcceptsGzip(header string) bool {
-	for item := range strings.SplitSeq(header, ",") {
-		coding, params, _ := strings.Cut(item, ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			name, value, _ := strings.Cut(strings.TrimSpace(params), "=")
-			q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			return !strings.EqualFold(strings.TrimSpace(name), "q") || err != nil || q > 0
-		}
-	}
-	return false
 }

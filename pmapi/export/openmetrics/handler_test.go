@@ -249,10 +249,10 @@ func TestScraperLeaves(t *testing.T) {
 	hold, release := make(chan chan struct{}, 1), make(chan struct{})
 	src := &pmapitest.Source{Start: noon}
 	src.OnRequest = func(_ context.Context, r pmapitest.Request) error {
-		if r.Method == pmapitest.MethodLookup {
+		if r.Method == "Lookup" {
 			lookups.Add(1)
 		}
-		if r.Method != pmapitest.MethodFetch {
+		if r.Method != "Fetch" {
 			return nil
 		}
 		select {

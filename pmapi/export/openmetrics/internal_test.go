@@ -14,7 +14,7 @@ func FuzzNegotiate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header string) {
 		for _, plain := range []Format{Prometheus, PCP} {
-			kind := Negotiate(header, plain)
+			kind := negotiate(header, plain)
 			if kind.Format != OpenMetrics && kind.Format != Prometheus && kind.Format != plain {
 				t.Errorf("format %d", kind.Format)
 			}
@@ -22,7 +22,7 @@ func FuzzNegotiate(f *testing.F) {
 				t.Errorf("escaping %v, named %v, in format %d", kind.Escaping, kind.named, kind.Format)
 			}
 			// What is chosen is what is chosen when it is all that is asked for.
-			if again := Negotiate(kind.ContentType(), plain); again != kind && kind.Format != PCP {
+			if again := negotiate(kind.ContentType(), plain); again != kind && kind.Format != PCP {
 				t.Errorf("%v is taken for %v", kind, again)
 			}
 		}

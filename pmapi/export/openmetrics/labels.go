@@ -12,16 +12,16 @@ import (
 // A label is one of a sample, with its name as it is written.
 type label struct{ name, value, pcp string }
 
-// DefaultDrop lists the labels that an Encoder leaves out by default. They differ from host to host
+// defaultDrop lists the labels that an Encoder leaves out by default. They differ from host to host
 // and say little.
-var DefaultDrop = []string{"groupid", "machineid", "userid"}
+var defaultDrop = []string{"groupid", "machineid", "userid"}
 
 // labelsOf are the labels of sets of PCP's, later ones taking precedence, sorted by name. Notes,
 // which are optional, are left out.
 func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
 	drop := e.Drop
 	if drop == nil && e.Format != PCP {
-		drop = DefaultDrop
+		drop = defaultDrop
 	}
 	var all []label
 	for _, set := range sets {

@@ -3,13 +3,11 @@ package openmetrics
 import (
 	"bytes"
 	"context"
-	"log/slog"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
@@ -24,62 +22,49 @@ type Pager interface {
 // names of another exporter. The context is closed when the Pager is no longer used.
 type View func(c *pmapi.Context) Pager
 
-// Pages is a Pager for the metrics of a Reader. Its fields must not change after the first page.
-type Pages struct {
-	Reader *export.Reader // required; nothing else may use it
-
-	Strings   bool         // as in Encoder
-	Times     bool         // as in Encoder
-	Drop      []string     // as in Encoder
-	MaxSeries int          // as in Encoder
-	Log       *slog.Logger // receives names that collide; nil means none
-
-	encoders map[Style]*Encoder
-	logged   map[string]bool // metrics
-}
-
-// AppendPage appends a page. Errors are those of the Reader.
-func (p *Pages) AppendPage(ctx context.Context, b []byte, s Style) ([]byte, error) {
+// AppendPage reads the metrics of the Reader and appends a page of them. It must not be called
+// concurrently, nor while ServeHTTP is in use. Errors are those of the Reader.
+func (h *Handler) AppendPage(ctx context.Context, b []byte, s Style) ([]byte, error) {
 	begin := time.Now()
-	snap, err := p.Reader.Read(ctx)
+	snap, err := h.Reader.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.named = false
-	e := p.encoders[s]
+	e := h.encoders[s]
 	if e == nil {
-		e = &Encoder{Format: s.Format, Escaping: s.Escaping, Strings: p.Strings, Times: p.Times, Drop: p.Drop, MaxSeries: p.MaxSeries}
-		if p.encoders == nil {
-			p.encoders = map[Style]*Encoder{}
+		e = &Encoder{Format: s.Format, Escaping: s.Escaping, Strings: h.Strings, Times: h.Times, Drop: h.Drop, MaxSeries: h.MaxSeries}
+		if h.encoders == nil {
+			h.encoders = map[Style]*Encoder{}
 		}
-		p.encoders[s] = e
+		h.encoders[s] = e
 	}
 	b = e.Append(b, snap)
-	p.logCollisions(e.Collisions)
+	h.logCollisions(e.Collisions)
 	return appendDuration(b, s.Format, time.Since(begin)), nil
 }
 
 // logCollisions names metrics that do not have the names that they should have, each once.
-func (p *Pages) logCollisions(all []string) {
-	if p.Log == nil {
+func (h *Handler) logCollisions(all []string) {
+	if h.Log == nil {
 		return
 	}
 	var found []string
 	for _, name := range all {
-		if !p.logged[name] {
+		if !h.logged[name] {
 			found = append(found, name)
 		}
 	}
 	if len(found) == 0 {
 		return
 	}
-	if p.logged == nil || len(p.logged) > maxRemembered {
-		p.logged = map[string]bool{}
+	if h.logged == nil || len(h.logged) > maxRemembered {
+		h.logged = map[string]bool{}
 	}
 	for _, name := range all {
-		p.logged[name] = true
+		h.logged[name] = true
 	}
-	p.Log.Warn("metrics whose names in this format are those of others: here they have a number", "count", len(found), "metrics", strings.Join(found[:min(len(found), maxLogged)], " "))
+	h.Log.Warn("metrics whose names in this format are those of others: here they have a number", "count", len(found), "metrics", strings.Join(found[:min(len(found), maxLogged)], " "))
 }
 
 // How many metrics a line of the log names, and of how many it is remembered that they have been

@@ -57,7 +57,7 @@ type Encoder struct {
 	round      uint64
 	floor      int64  // the last time of the series of families that are there no more
 	last       int64  // the last time of all
-	late       uint64 // samples left out because their time, in milliseconds, was not after that of the last one of their series
+	late       uint64 // samples left out because their time was not after that of the last one
 
 	waiting  []*series // with samples that are in no message yet
 	samples  int       // how many they have
