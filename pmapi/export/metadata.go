@@ -71,7 +71,7 @@ func (m *metadata) names(ctx context.Context, r *Reader) ([]string, error) {
 }
 
 // itemCodes are the errors that a request about one name, metric or instance domain has for that
-// item. pdu.ErrTimeout is none of them: an agent may have been silent, but the collector as well.
+// item. pdu.ErrTimeout is not one of them, because the collector may be silent as well as an agent.
 var itemCodes = []pdu.Error{pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrNoAgent, pdu.ErrInDom, pdu.ErrText, pdu.ErrNoLabels, pdu.ErrAgain}
 
 // keep notes the error of a request about one item, and returns that of the source.
@@ -244,8 +244,8 @@ func (m *metadata) nameHost() error {
 	return err
 }
 
-// nameInstances asks for the names and labels of instances of those domains of which a value's
-// instance is not known yet.
+// nameInstances requests the names and labels of the instances of each domain that has a value with
+// an unknown instance.
 func (m *metadata) nameInstances(ctx context.Context, c *pmapi.Context, s *Snapshot) error {
 	m.fetches++
 	for metric, values := range s.All() {

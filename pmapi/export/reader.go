@@ -138,8 +138,8 @@ func (r *Reader) expired() bool {
 	return refresh > 0 && time.Since(r.readAt) >= refresh
 }
 
-// fetch fetches the values, after the metadata if there is none. With changed, names or metadata
-// may be others than those that were read.
+// fetch fetches the values, and before them the metadata if r.meta is nil. If changed is true,
+// names or metadata may have changed since they were read.
 func (r *Reader) fetch(ctx context.Context) (changed bool, err error) {
 	s := &r.snap
 	if r.meta == nil {

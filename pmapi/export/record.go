@@ -71,8 +71,8 @@ func (r *Reader) readRecord(ctx context.Context) (found bool, err error) {
 	return true, nil
 }
 
-// archiveExpired is whether metadata is to be read anew at a time of an archive: when the time
-// since its beginning has doubled, until that is Refresh.
+// archiveExpired reports whether to read metadata again at a time of an archive: when the time
+// since its start has doubled, and later each time that Refresh has passed.
 func (r *Reader) archiveExpired(now time.Time) bool {
 	refresh := r.refresh()
 	return refresh > 0 && now.Sub(r.readAt) >= min(refresh, r.readAt.Sub(r.began))

@@ -396,7 +396,7 @@ func (c *conn) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Pro
 	return all, errs, nil
 }
 
-// labelSets are the sets of labels that a request is for, none of which are empty.
+// labelSets returns the sets of labels for a request, without empty ones.
 func (s *Source) labelSets(r pdu.LabelReq, profile *pdu.Profile) (sets []pdu.LabelSet, err error) {
 	add := func(inst pdu.InstID, text string) {
 		if text == "" || err != nil {
@@ -579,7 +579,7 @@ func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
 	return nil
 }
 
-// hasInstance reports whether a domain has an instance, of which a singular metric has pdu.NoInst.
+// hasInstance reports whether a domain has an instance. A singular metric has pdu.NoInst.
 func (s *Source) hasInstance(id pdu.InDom, inst pdu.InstID) bool {
 	d := s.indom(id)
 	if d == nil {

@@ -41,7 +41,7 @@ func NewFleet(n int, setup func(i int, src *Source)) *Fleet {
 // Hosts are the hosts.
 func (f *Fleet) Hosts() []*Host { return slices.Clone(f.hosts) }
 
-// Host is the host with a name. It panics if there is none: that is a mistake in the test.
+// Host returns the host with a name. It panics if the fleet has no such host.
 func (f *Fleet) Host(name string) *Host {
 	for _, h := range f.hosts {
 		if h.name == name {

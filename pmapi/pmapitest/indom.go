@@ -67,8 +67,8 @@ func (d *InDom) SetInstances(list ...pdu.Instance) {
 	}
 }
 
-// SetLabels replaces the labels of the domain, a JSON object, and those of its
-// instances, for which each may be nil.
+// SetLabels replaces the labels of the domain, a JSON object, and those of its instances, which
+// each returns. A nil each means that the instances have no labels.
 func (d *InDom) SetLabels(labels string, each func(i pdu.Instance) string) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()

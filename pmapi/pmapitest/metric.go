@@ -25,7 +25,7 @@ type Metric[T Value] struct {
 	Type pdu.Type
 	// InDom are the instances; nil means that the metric is singular.
 	InDom *InDom
-	// Text is the one-line help text, Help the long one; empty means that there is none.
+	// Text is the one-line help text, Help the long one; "" means no text.
 	Text, Help string
 	// Labels are those of the metric alone, as a JSON object; empty means none.
 	Labels string
@@ -105,9 +105,9 @@ func (m *Metric[T]) change(changed pdu.Change, f func(*metric)) {
 	m.s.notify(changed)
 }
 
-// Set replaces the values: of a singular metric one or none, of others those of the
-// instances in their order, the last of which may have none. It cancels an earlier Fail. It
-// panics if there are more values than instances.
+// Set replaces the values: at most one of a singular metric, otherwise those of the instances in
+// their order. With fewer values than instances, the last instances have no value. Set cancels an
+// earlier Fail. It panics if there are more values than instances.
 func (m *Metric[T]) Set(values ...T) {
 	m.change(0, func(d *metric) {
 		d.err, d.values = nil, nil

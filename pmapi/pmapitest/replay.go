@@ -28,7 +28,7 @@ import (
 //
 // Values are those of pmapi.ModeInterp: counters are interpolated between records, others are those
 // of the record before. Faults are those of all sources: an outage of BreakAt, say. A source that
-// replays has no metrics of its own: Add panics.
+// replays has only the metrics of the archives: Add panics.
 func Replay(ctx context.Context, path ...string) (*Source, error) {
 	var files archive.Options
 	set, err := files.Open(ctx, strings.Join(path, ","))
@@ -58,7 +58,8 @@ func (s *Source) Close() error {
 	return errors.Join(append(errs, s.archives.Close())...)
 }
 
-// replay opens the archives for a connection, nil if there are none. The caller has the lock.
+// replay opens the archives for a connection; nil for a Source without archives. The caller holds
+// the lock.
 func (s *Source) replay() *archivesource.Source {
 	if s.archives == nil {
 		return nil
@@ -107,8 +108,8 @@ func (p player) descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.E
 	return descs, liveErrors(errs), err
 }
 
-// instances are those at the position. Before the first record there are none, as of a host that
-// has just started.
+// instances returns the instances at the position. A domain has no instances before the first
+// record, as on a host that has just started.
 func (p player) instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error) {
 	list, err := p.a.Instances(ctx, req)
 	if err == error(pdu.ErrInDomLog) {

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// A Source is a made-up source of metrics. Its zero value has none, and the time of
-// package time. Exported fields are not changed once there is a context.
+// A Source is a synthetic source of metrics. The zero value has no metrics, and its clock is that
+// of package time. Exported fields must not change after the first call of Context.
 type Source struct {
 	// Host is the name of the host, for errors and Context.HostName; empty means
 	// "pmapitest".
@@ -29,7 +29,7 @@ type Source struct {
 	Speed float64
 	// End is the last moment with values: later fetches and lookups of names fail with
 	// pdu.ErrEOL, which ends Group.Every, and so do other requests that a fault would make
-	// fail: End wins over Break, FailFetch and OnRequest. Zero means that there is no end.
+	// fail: End wins over Break, FailFetch and OnRequest. Zero means no end.
 	End time.Time
 	// AutoReconnect makes contexts that connect again by themselves, as pmapi.Dialer.AutoReconnect
 	// does.

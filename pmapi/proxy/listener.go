@@ -70,7 +70,7 @@ func (s *listener) Close() error {
 	return s.Listener.Close()
 }
 
-// sort finds out what a connection is and passes it to whom it is for.
+// sort reads the first bytes of a connection and passes it to the Proxy or to Accept.
 func (s *listener) sort(raw net.Conn) {
 	p := s.p
 	p.limits.Do(p.setLimits)
@@ -131,7 +131,7 @@ const needTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nThi
 // address as a rule.
 const maxStart = 64
 
-// A peeked is a connection from which something has been read already.
+// A peeked is a connection whose first bytes have been read.
 type peeked struct {
 	net.Conn
 	start []byte // is to be read first

@@ -36,9 +36,9 @@ const (
 // alone. It is safe for concurrent use after its fields are set, and must not be copied.
 type Proxy struct {
 	// Allow says whether clients may connect to a host, which is a name or an address as the client
-	// has it, and port. Nil allows the collector of this computer, on the default port. To allow
-	// everything is to let everybody use this computer as a relay to whatever it can reach: PCP's
-	// pmproxy does that.
+	// has it, and port. Nil allows the collector of this computer, on the default port. If Allow
+	// returns true for all hosts, as PCP's pmproxy does, any client can use this computer as a
+	// relay to any host that it can reach.
 	Allow func(host string, port int) bool
 	// DialContext connects to a collector; nil means net.Dialer's.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -70,7 +70,7 @@ type Proxy struct {
 	stats struct{ clients, served, refused, failed, toCollectors, toClients atomic.Uint64 }
 }
 
-// Stats are counts since the start, but for Clients.
+// Stats are counts since the start, except Clients.
 type Stats struct {
 	Clients          uint64 // connections to collectors now
 	Served           uint64 // connections to collectors

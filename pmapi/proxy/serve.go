@@ -69,8 +69,8 @@ func (p *Proxy) refuse(c net.Conn, err error) {
 	p.warn("client is refused", c, err)
 }
 
-// warn logs what befell a client, once a second at most, since whoever likes can bring it about.
-// Stats has all.
+// warn logs the failure of a client, at most once a second, because any client can cause it. Stats
+// counts all failures.
 func (p *Proxy) warn(msg string, client net.Conn, err error) {
 	now, last := time.Now().Unix(), p.warned.Load()
 	if now != last && p.warned.CompareAndSwap(last, now) {

@@ -125,7 +125,7 @@ func (t *contexts) subDerived(s *session, size int) {
 	}
 }
 
-// expire drops a session that nobody has used for its time. The caller has the lock.
+// expire drops a session whose idle time is over. The caller holds the lock.
 func (t *contexts) expire(s *session) {
 	t.stats.expired.Inc()
 	t.drop(s)
@@ -138,7 +138,7 @@ func (t *contexts) unlist(s *session) {
 	}
 }
 
-// forScrapes finds a context for a scrape, which ends with release; nil if there is none.
+// forScrapes returns the session for the scrapes of a source, or nil. The caller must release it.
 func (t *contexts) forScrapes(key scrapeKey) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()

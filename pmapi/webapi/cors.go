@@ -74,8 +74,8 @@ func (q *query) fromElsewhere() bool {
 	return err != nil || !strings.EqualFold(u.Host, q.r.Host) || !isOwnHost(q.r.Host)
 }
 
-// isOwnHost reports whether the host of a request is one that nobody else can give another address:
-// an address, or localhost.
+// isOwnHost reports whether the host of a request is an IP address or localhost. The owner of any
+// other name can change its address.
 func isOwnHost(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

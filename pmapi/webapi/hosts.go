@@ -18,7 +18,7 @@ type opener func(ctx context.Context) (*pmapi.Context, error)
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
-// source finds the source that the request names, which it may name, and who uses it.
+// source returns the source that the request names, if the request may name it, and the login.
 func (q *query) source() (opener, login, error) {
 	_, spec, given := q.params.first("hostspec", "hostname")
 	if !given {
@@ -74,7 +74,7 @@ func withoutAttrs(h pmapi.HostSpec) string {
 }
 
 // isLocal reports whether a specification names the collector of this computer on the default port,
-// without a way of its own there.
+// without a proxy or a socket's path.
 func (g *Gateway) isLocal(h pmapi.HostSpec) bool {
 	switch {
 	case len(h.Proxies) > 0 || h.Path != "":

@@ -16,8 +16,8 @@ type labeller struct {
 	clusters map[pdu.PMID]pdu.LabelSet
 }
 
-// newLabeller fetches the labels of the context. What a source has no labels of has none; the
-// context has its host's name then.
+// newLabeller fetches the labels of the context. If the source has no labels, the context gets the
+// label hostname.
 func (q *query) newLabeller() (*labeller, error) {
 	l := &labeller{q: q, domains: map[pdu.Domain]pdu.LabelSet{}, indoms: map[pdu.InDom]pdu.LabelSet{}, clusters: map[pdu.PMID]pdu.LabelSet{}}
 	var err error
@@ -63,7 +63,7 @@ func (l *labeller) cluster(id pdu.PMID) (pdu.LabelSet, error) {
 	return known(l.clusters, key, func() (pdu.LabelSet, error) { return l.q.s.c.ClusterLabels(l.q.ctx, id) })
 }
 
-// ofMetric are the labels of a metric, of which item has its own.
+// ofMetric returns the labels of a metric, including those of its item.
 func (l *labeller) ofMetric(d pdu.Desc, item pdu.LabelSet) ([]byte, error) {
 	sets := []pdu.LabelSet{l.context}
 	set, err := l.domain(d.PMID.Domain())
@@ -97,8 +97,8 @@ func (l *labeller) ofInDom(d pdu.InDom) ([]pdu.LabelSet, error) {
 // others.
 func isIntrinsic(l pdu.NamedLabel) bool { return l.Flags&pdu.LabelOptional == 0 }
 
-// mergeLabels is a JSON object of labels, with sorted names; "{}" if there are none or if a source
-// has given what is no JSON.
+// mergeLabels returns a JSON object of the labels, with sorted names. It returns "{}" without
+// labels and if a set has invalid JSON.
 func mergeLabels(sets ...pdu.LabelSet) []byte {
 	merged, err := pdu.MergeLabels(isIntrinsic, sets...)
 	if err != nil || len(merged.JSON) == 0 {

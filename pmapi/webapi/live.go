@@ -23,7 +23,7 @@ type watch struct {
 	every uint64
 }
 
-// streams are those that somebody watches.
+// streams holds the streams that have viewers.
 type streams struct {
 	limits Limits
 
@@ -35,16 +35,18 @@ type streams struct {
 	running   sync.WaitGroup
 }
 
-// live streams values as server-sent events: of the metrics of names, every interval seconds, until
-// the client goes. A name may end in @N: its metric is fetched every N intervals. All who watch a
-// source at an interval share one context and one fetch for each interval, of all metrics that any
-// of them watches.
+// live streams the values of metrics as server-sent events, every interval seconds, until the
+// client disconnects. A name may end in @N: its metric is fetched every N intervals. All viewers of
+// a source at an interval share one context and one fetch for each interval, of all metrics that
+// any of them watches.
 //
-// An event meta describes metrics and names instances, by their numbers; it comes first, and again
-// with what is new. An event values has the time and for each metric that was fetched numbers of
-// instances and values in turn, or null if there are none. An event failure says why there are none
-// of any. Who begins to watch gets the last values that others have seen, too; who comes back with
-// Last-Event-ID gets those that it has missed; and who reads too slowly misses some.
+// An event meta describes metrics and names instances, by their numbers. It comes first, and again
+// with new metrics and instances. An event values has the time and, for each fetched metric,
+// numbers of instances and values in turn, or null without values. An event failure says why a
+// whole fetch failed.
+//
+// A new viewer gets the last values of the stream at once. A viewer that returns with Last-Event-ID
+// gets the events that it has missed. A viewer that reads too slowly misses some.
 func (q *query) live() error {
 	key, watches, err := q.streamKey()
 	if err != nil {

@@ -124,8 +124,8 @@ func (p *livePlan) lookUp(q *query, names []string) error {
 	return nil
 }
 
-// forget drops what is known of metrics but those that are to be kept, and of instances that are
-// none of these.
+// forget drops the metadata of metrics, except those that keep selects, and that of instance
+// domains without a metric.
 func (p *livePlan) forget(keep func(name string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,7 +286,7 @@ func (m *liveMetric) append(b []byte) []byte {
 }
 
 // appendValues appends a member of a JSON object with the values of a metric of the last fetch,
-// null if there are none or too many.
+// or null if it has no values or too many.
 func (p *livePlan) appendValues(q *query, b []byte, i int) []byte {
 	m := p.current[i]
 	b = append(appendString(b, m.name), ':')

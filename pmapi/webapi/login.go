@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A login is a user of a collector, or nobody.
+// A login is a user of a collector. The zero value means no login.
 type login struct{ user, password string }
 
 func (l login) equal(o login) bool {

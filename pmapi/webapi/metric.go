@@ -43,7 +43,7 @@ func (q *query) metric() error {
 	return nil
 }
 
-// A metricInfo is a metric, or why there is none of a name.
+// A metricInfo is a metric, or the error of its name.
 type metricInfo struct {
 	name       string
 	err        error
@@ -192,7 +192,7 @@ func (q *query) lookUp(infos []metricInfo) error {
 
 var errNoMetric = errors.New("failed to lookup metric name")
 
-// withoutNone are the PMIDs of metrics that there are.
+// withoutNone returns ids without pdu.NoPMID.
 func withoutNone(ids []pdu.PMID) []pdu.PMID {
 	known := make([]pdu.PMID, 0, len(ids))
 	for _, id := range ids {
@@ -203,7 +203,7 @@ func withoutNone(ids []pdu.PMID) []pdu.PMID {
 	return known
 }
 
-// texts are the help texts of metrics; empty ones of those that have none.
+// texts returns the help texts of metrics; "" for a metric without one.
 func texts(ctx context.Context, c *pmapi.Context, ids []pdu.PMID, kind pdu.TextKind) ([]string, error) {
 	all, err := c.Texts(ctx, ids, kind)
 	if all == nil {

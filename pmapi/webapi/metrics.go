@@ -22,7 +22,7 @@ type scrapeKey struct {
 	login login
 }
 
-// name is what the log has of a source: no attributes, of which one may be a password.
+// name names a source in the log, without attributes, because one may be a password.
 func (k scrapeKey) name() string {
 	host, _, _ := strings.Cut(k.spec, "?")
 	return cmp.Or(host, "localhost")
@@ -76,7 +76,7 @@ func (q *query) style() (openmetrics.Style, error) {
 	return style, nil
 }
 
-// unavailable is an error for scrapers, who take no notice of its text.
+// unavailable returns err with the status 503, because scrapers ignore the text of a reply.
 func unavailable(err error) error {
 	if isFailure(err) {
 		return err
@@ -90,8 +90,8 @@ func isFailure(err error) bool {
 	return ok
 }
 
-// scrape makes a page; done is false if it is to be tried again with a new context: that of earlier
-// scrapes has lost its connection, say, or its archive has ended.
+// scrape makes a page. If done is false the caller tries again with a new context, because that of
+// earlier scrapes failed. Its connection may be lost, or its archive may have ended.
 func (q *query) scrape(style openmetrics.Style, isNew bool) (done bool, err error) {
 	err = q.appendPage(style)
 	if err == nil || isFailure(err) || q.s.scrapes == nil {

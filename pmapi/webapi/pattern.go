@@ -11,7 +11,7 @@ import (
 // A matcher reports whether a name is one that a request selects.
 type matcher func(name string) bool
 
-// checkMatch is an error if the parameter match has none of its values.
+// checkMatch returns an error if the parameter match has an unknown value.
 func (q *query) checkMatch() error {
 	_, err := q.matcher("", "exact")
 	return err

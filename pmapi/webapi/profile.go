@@ -55,8 +55,8 @@ func (q *query) profileInDom() (pdu.InDom, error) {
 	return d, nil
 }
 
-// profileInstances are the instances that the request is about, all if there are none; none is true
-// if it selects none.
+// profileInstances returns the instances that the request selects; nil means all. If the request
+// selects no instance, none is true.
 func (q *query) profileInstances(d pdu.InDom) (ids []pdu.InstID, none bool, err error) {
 	if !q.selects() || d == pdu.NoInDom {
 		return nil, false, nil

@@ -44,7 +44,7 @@ func (q *query) free() {
 	queries.Put(q)
 }
 
-// serve serves the request: there is one reply, whatever happens.
+// serve serves the request. It sends exactly one reply, also after an error.
 func (q *query) serve() {
 	if len(q.r.RequestURI) > q.g.limits.MaxURL {
 		q.reply(q.failed(&failure{http.StatusRequestURITooLong, "request URI too long"}))

@@ -36,7 +36,7 @@ type session struct {
 	temporary bool // nobody else finds it
 	derived   int  // bytes that its derived metrics take
 
-	// Who has the turn uses these.
+	// These are used only by the request that has the turn.
 	turn   ctxlock.Mutex
 	lost   bool // the connection
 	result pdu.Result
@@ -196,7 +196,7 @@ func (q *query) pollTimeout() (time.Duration, error) {
 	return time.Duration(v * float64(time.Second)), nil
 }
 
-// mayUse is an error if the client has not logged in as the one who has opened a context.
+// mayUse returns an error if the client has not logged in as the user that opened the context.
 func (q *query) mayUse(s *session) error {
 	if s.login.user == "" {
 		return nil

@@ -118,7 +118,7 @@ func (s *stream) due(beat uint64) []string {
 	return slices.Compact(names)
 }
 
-// isWatched reports whether anybody watches a metric.
+// isWatched reports whether a viewer watches a metric.
 func (s *stream) isWatched(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,8 +273,8 @@ func (s *stream) position(lastID string) uint64 {
 	return n
 }
 
-// next waits for events after the one with a number. Who has fallen behind by more than a few, and
-// is not new, gets the latest alone.
+// next waits for events after the one with the given number. A viewer that is far behind, and is
+// not new, gets only the latest.
 func (s *stream) next(ctx context.Context, after uint64) ([]*liveEvent, error) {
 	for {
 		s.mu.Lock()

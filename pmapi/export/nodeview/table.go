@@ -62,7 +62,7 @@ var collectors = []collector{
 	{"sockstat", sockstatFamilies}, {"softnet", softnetFamilies}, {"stat", statFamilies}, {"uname", unameFamilies}, {"vmstat", vmstatFamilies},
 }
 
-// optional are those that node_exporter shows only if it is told to.
+// optional are the collectors that node_exporter does not show by default.
 var optional = []collector{
 	{"ksmd", ksmdFamilies}, {"processes", processFamilies}, {"tcpstat", tcpstatFamilies},
 }

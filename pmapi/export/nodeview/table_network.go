@@ -59,7 +59,7 @@ func duplex(number string) (string, bool) {
 	return "unknown", true
 }
 
-// speed leaves out a speed that is not known, for which drivers have the largest number.
+// speed leaves out an unknown speed, which drivers report as the largest number.
 func speed(v float64) (float64, bool) { return v, v < 1<<48 }
 
 var netstatFamilies = counts("node_netstat_", "of the network statistics", [][2]string{

@@ -119,8 +119,8 @@ func (e *Encoder) appendTarget(b []byte, host []label) []byte {
 	return append(e.appendSeries(b, base.TargetInfo, host), " 1\n"...)
 }
 
-// appendPage writes a page; ok is false if a metric has turned out to be no histogram, and the page
-// is to be begun anew.
+// appendPage writes a page. It returns ok false if a metric that looked like a histogram is not
+// one. The caller then starts the page again.
 func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 	e.page++
 	e.at, e.written, e.failed, e.truncated = s.Time, 0, 0, false

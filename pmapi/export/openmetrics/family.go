@@ -146,7 +146,7 @@ func (e *Encoder) appendHeader(b []byte, f *family, isBase bool) []byte {
 	return b
 }
 
-// appendPCP5 writes the comment with which pmproxy says what the metric is, also in its older form.
+// appendPCP5 writes the comment of pmproxy that describes a metric, or its older form.
 func appendPCP5(b []byte, m *export.Metric, older bool) []byte {
 	indom, units := "PM_INDOM_NULL", m.Desc.Units.String()
 	if m.InDom != nil {

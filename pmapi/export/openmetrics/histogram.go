@@ -144,7 +144,7 @@ func (g *group) cumulate(are bool) (total base.Number, ok bool) {
 	return total, true
 }
 
-// appendHistogram writes one; ok is false if it is none.
+// appendHistogram writes a histogram. It returns ok false if the values are not one.
 func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name string) (base.Number, bool)) (_ []byte, ok bool) {
 	total, ok := g.cumulate(f.bucket.cumulative)
 	if !ok {

@@ -162,7 +162,7 @@ func timesFromEnv(e *Exporter) (err error) {
 	return err
 }
 
-// noLimit is the time for a limit of 0, which is none: 24 days.
+// noLimit is the time limit for 0, which means no limit: 24 days.
 const noLimit = math.MaxInt32 * time.Millisecond
 
 // timeLimit is 0 for one that is not set.

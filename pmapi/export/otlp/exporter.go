@@ -108,7 +108,7 @@ func (e *Exporter) take(snap *export.Snapshot) {
 	}
 }
 
-// message is what has been encoded last; ok is false if there is nothing to be sent.
+// message returns the page that was encoded last; ok is false if it has no points or is too long.
 func (e *Exporter) message() (m send.Message, ok bool) {
 	points := e.Encoder.Points()
 	switch {

@@ -29,7 +29,7 @@ type histograms struct {
 	gone   []*group // that have not ended yet
 }
 
-// A group of buckets is one histogram: those whose labels are equal but for "le".
+// A group is the buckets of one histogram: their labels are equal except for "le".
 type group struct {
 	attributes []byte
 	bounds     []float64

@@ -123,7 +123,7 @@ func (m *metric) widen(values pdu.ValueSet) {
 	}
 }
 
-// appendPoints writes the values of a metric, and ends the series that have none.
+// appendPoints writes the values of a metric, and ends the series without a value.
 func (e *Encoder) appendPoints(m *metric, values pdu.ValueSet) {
 	m.widen(values)
 	seen := 0

@@ -17,7 +17,7 @@ import (
 
 const defaultMaxSamples = 2000
 
-// maxBytes is the length of a message, before compression, at which another one is begun.
+// maxBytes is the length of a complete message before compression.
 const maxBytes = 1 << 20
 
 // metadataEvery is how often kinds, help texts and units are sent again, which receivers forget.
@@ -152,7 +152,7 @@ func (e *Encoder) addedLabels(context pdu.LabelSet) []Label {
 	return added
 }
 
-// addFamily takes the lines of a family, and ends the series that have none.
+// addFamily adds the samples in the lines of a family, and ends its series without a line.
 func (e *Encoder) addFamily(f *family, lines []byte, now int64) {
 	f.next = f.next[:0]
 	about, lines := cutComments(lines)

@@ -123,7 +123,7 @@ func (e *Exporter) put() {
 	}
 }
 
-// next is the next message of the samples that have been encoded; ok is false if there are none.
+// next returns the next message of the encoded samples; ok is false if no samples wait.
 func (e *Exporter) next() (m send.Message, ok bool) {
 	var samples int
 	e.message, samples = e.Encoder.Append(e.message[:0])

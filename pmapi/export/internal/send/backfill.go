@@ -51,10 +51,9 @@ type tag struct {
 // receiver busier.
 const backfillQueue = 8 << 20
 
-// Backfill sends the archives of r.Context. It replaces Open and Run, and uses no directory. It
-// starts at o.From or at the start of the archives. The string settings identifies what the
-// messages depend on besides the archives and the Reader's names. A file of o.State with other
-// settings is an error.
+// Backfill sends the archives of r.Context. It uses no directory. It starts at o.From or at the
+// start of the archives. The string settings identifies what the messages depend on besides the
+// archives and the Reader's names. A file of o.State with other settings is an error.
 //
 // Backfill returns nil when all has been sent. When ctx ends it tries once more to send the waiting
 // messages, and returns the cause. Otherwise it returns the first error of the archives, of the
@@ -177,7 +176,7 @@ func (b *run) end(ctx context.Context) error {
 	return b.put(ctx, 0, true)
 }
 
-// put puts all that waits into the queue, but for the first messages, which the receiver has.
+// put adds the waiting messages to the queue, except the first ones, which the receiver has.
 func (b *run) put(ctx context.Context, but int, end bool) error {
 	m, ok := b.enc.Next()
 	part := 0

@@ -21,10 +21,11 @@ type Poll struct {
 	Away func()                 // called at the first of consecutive failed reads; may be nil
 }
 
-// Live opens the Sender, reads a live source and sends until all messages have been sent; see Run.
+// Live reads a live source and sends until all messages have been sent; see the package comment.
 // It reads at once and then at each multiple of the interval, and skips those that have passed. It
 // reads until ctx ends, the source ends, or p.Samples reads are done. Sender.Timeout also limits a
-// read. The error is that of Open or Run.
+// read. It returns an error if it cannot send at all, or if the receiver is
+// away for two minutes after the last read.
 func (s *Sender) Live(ctx context.Context, p *Poll) error {
 	if err := s.open(); err != nil {
 		return err

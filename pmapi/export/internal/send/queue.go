@@ -96,7 +96,7 @@ func (q *queue) forget(e Message) {
 	}
 }
 
-// putWait is put for a message that waits until there is room, or none is wanted any more.
+// putWait is like put, but waits until the queue has room. It returns an error after stop.
 func (q *queue) putWait(ctx context.Context, m Message) error {
 	q.bound()
 	for {
@@ -134,7 +134,7 @@ func (q *queue) take() Message {
 	return e
 }
 
-// next takes the oldest message to be sent. Without one, ended is whether there will be none.
+// next removes the oldest message. If the queue is empty, ended reports whether it is closed.
 func (q *queue) next() (m Message, ok, ended bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -48,8 +48,9 @@ const (
 )
 
 // A Sender posts messages one after the other, each until the receiver has accepted or refused it.
-// Endpoint, Protocol and Retry are required. Fields must not change after Open. Put, PutWait,
-// TooLong, Close and Stats may be called by several goroutines after Open.
+// Endpoint, Protocol and Retry are required. Fields must not change after the call of Live
+// or Backfill, and only one of these may be called, once. Put and TooLong are for Poll.Take and
+// Poll.Away. Any goroutine may call Stats.
 type Sender struct {
 	Protocol string      // a short name for errors and for the header User-Agent
 	Endpoint string      // a URL with the scheme http or https
@@ -60,14 +61,14 @@ type Sender struct {
 	// Client sends requests; nil means one with the proxies of the environment. A client without
 	// CheckRedirect follows only the redirects that sameHost allows.
 	Client *http.Client
-	// Timeout limits an attempt, and the time for the last attempts when Run ends; 0 means
+	// Timeout limits an attempt, and the time for the last attempts when Live ends; 0 means
 	// DefaultTimeout.
 	Timeout time.Duration
 	// MaxQueue limits the bytes of waiting messages; 0 means defaultMaxQueue. Put drops the oldest
 	// messages to make room, but always keeps one.
 	MaxQueue int
 
-	// Directory keeps the waiting messages, also from one run to the next; "" means memory. Open
+	// Directory keeps the waiting messages, also from one run to the next; "" means memory. Live
 	// creates it if necessary. Only one Sender at a time can use it. Messages that cannot be
 	// written stay in memory. A crash of the program loses no message; a crash of the computer may
 	// lose the last ones.
@@ -115,7 +116,7 @@ func (s *Sender) init() {
 	})
 }
 
-// open checks the endpoint and the headers, and opens the directory. Run must follow; it closes the
+// open checks the endpoint and the headers, and opens the directory. run must follow; it closes the
 // directory.
 func (s *Sender) open() error {
 	s.init()
@@ -222,7 +223,7 @@ func (s *Sender) Stats() export.Stats {
 func (s *Sender) Put(m Message) { s.queue.put(m) }
 
 // putWait waits until the queue has room for a message and adds it. The error is that of ctx, or
-// says that Run has ended.
+// says that run has ended.
 func (s *Sender) putWait(ctx context.Context, m Message) error { return s.queue.putWait(ctx, m) }
 
 // TooLong counts and logs a message that the caller does not send because of its length.
@@ -234,14 +235,14 @@ func (s *Sender) TooLong(points, bytes int) {
 	})
 }
 
-// close tells Run that no more messages follow. Each Run needs one, also when its context has
+// close tells run that no more messages follow. Each run needs one, also when its context has
 // ended.
 func (s *Sender) close() { s.queue.close() }
 
-// run sends the messages of the queue, and returns after Close when all have been sent. When ctx
-// ends, Run tries each remaining message once, and those added before Close too, for Timeout in
-// all. It returns an error for a refused message with Strict. It also returns one if the receiver
-// is away for two minutes after Close, or while PutWait is used.
+// run sends the messages of the queue, and returns after close when all have been sent. When ctx
+// ends, run tries each remaining message once, and those added before close too, for Timeout in
+// all. It returns an error for a refused message if strict is set. It also returns one if the
+// receiver is away for two minutes after close, or while putWait is used.
 func (s *Sender) run(ctx context.Context) error {
 	q := &s.queue
 	defer func() {
@@ -256,7 +257,7 @@ func (s *Sender) run(ctx context.Context) error {
 			return nil
 		}
 		if !ok {
-			<-q.wake // Close follows the end of ctx
+			<-q.wake // close follows the end of ctx
 			continue
 		}
 		if ctx.Err() == nil {
