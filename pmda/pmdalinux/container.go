@@ -9,11 +9,11 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// maxContainers is of how many containers is kept what has been read last. They take some hundred
-// kilobytes each.
+// maxContainers is the maximum number of containers whose last readings are kept. Each takes some
+// hundred kilobytes.
 const maxContainers = 64
 
-// containers is the handler of requests of clients that want those of a container.
+// containers handles requests of clients that select a container.
 type containers struct {
 	pmda.Handler // of the machine
 	l            *linux
@@ -31,22 +31,23 @@ type container struct {
 	used uint64
 }
 
-// A containerView says where the files of a container are. The zero containerView is of none.
+// A containerView tells where the files of a container are. The zero containerView belongs to no
+// container.
 type containerView struct {
 	host  *linux
 	pid   int
 	start uint64 // when the process was started, on the machine itself
 }
 
-// addContainers has clients that ask for a container get its metrics.
+// addContainers makes clients that select a container get its metrics.
 func (l *linux) addContainers(find func(context.Context, string) (int, error)) {
 	l.Use(func(next pmda.Handler) pmda.Handler {
 		return &containers{Handler: next, l: l, find: find, known: map[containerView]*container{}}
 	})
 }
 
-// newContainer makes the agent of a container. It keeps no file open, since an open one would keep
-// the network or the file system of a container that has ended.
+// newContainer makes the agent of a container. It keeps no file open, because an open file would
+// keep the network or the file system of an ended container alive.
 func newContainer(v containerView) *container {
 	l := newLinux(Options{Root: v.host.root, Trusts: v.host.trusts})
 	l.Domain, l.Logger, l.statfs, l.view = v.host.Domain, v.host.Log(), v.host.statfs, &v
@@ -57,10 +58,11 @@ func newContainer(v containerView) *container {
 	return &container{linux: l}
 }
 
-// Unwrap is for pmda.As.
+// Unwrap returns the machine's handler, for pmda.As.
 func (h *containers) Unwrap() pmda.Handler { return h.Handler }
 
-// process is a process of the container that a client wants, if it wants one.
+// process returns a process of the container that the client has selected. wanted is false without
+// such a container.
 func (h *containers) process(ctx context.Context, r *pmda.Request) (pid int, wanted bool, err error) {
 	if r.Client == nil || r.Client.Container == "" {
 		return 0, false, nil
@@ -72,8 +74,8 @@ func (h *containers) process(ctx context.Context, r *pmda.Request) (pid int, wan
 	return pid, true, err
 }
 
-// open returns the agent of a container. The error is that of PCP's agent if its namespaces cannot
-// be entered.
+// open returns the agent of a container. If its namespaces cannot be entered, the error is that of
+// PCP's agent.
 func (h *containers) open(pid int) (*container, error) {
 	v, err := h.l.viewOf(pid)
 	if err != nil {
@@ -121,7 +123,7 @@ func (c *container) has(id pdu.PMID) bool {
 // hasInDom reports whether an instance domain has its own instances in a container.
 func (c *container) hasInDom(d pdu.InDom) bool { return c.domains[d.Serial()] != nil }
 
-// Fetch is Fetch of the tables, for the container of the client.
+// Fetch fetches the metrics of the client's container, or of the machine.
 func (h *containers) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	pid, wanted, err := h.process(ctx, r)
 	if err != nil {
@@ -156,7 +158,7 @@ func (h *containers) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID,
 	return nil
 }
 
-// withHandler calls f with what has the instances of a domain for a client.
+// withHandler calls f with the handler that has the instances of a domain for a client.
 func (h *containers) withHandler(ctx context.Context, r *pmda.Request, d pdu.InDom, f func(pmda.Handler) error) error {
 	pid, wanted, err := h.process(ctx, r)
 	if err != nil {
@@ -175,7 +177,7 @@ func (h *containers) withHandler(ctx context.Context, r *pmda.Request, d pdu.InD
 	return c.view.check()
 }
 
-// Instances is Instances of the tables, for the container of the client.
+// Instances returns the instances of the client's container, or of the machine.
 func (h *containers) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) (list []pdu.Instance, err error) {
 	err = h.withHandler(ctx, r, d, func(from pmda.Handler) error {
 		list, err = from.Instances(ctx, r, d, inst, name)
@@ -184,7 +186,7 @@ func (h *containers) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom
 	return list, err
 }
 
-// Labels is Labels of the tables; those of instances are for the container of the client.
+// Labels returns labels. Those of instances are for the client's container.
 func (h *containers) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) (sets []pdu.LabelSet, err error) {
 	if of.Class != pdu.LabelInstances {
 		return h.Handler.Labels(ctx, r, of)
@@ -210,7 +212,7 @@ func (v *containerView) path(name string) string {
 	return name
 }
 
-// mountPath is the path of a directory that /proc/self/mounts has.
+// mountPath returns the path of a directory listed in /proc/self/mounts.
 func (l *linux) mountPath(dir string) string {
 	if l.view != nil {
 		return l.path(fmt.Sprintf("proc/%d/root", l.view.pid) + dir)
@@ -218,9 +220,9 @@ func (l *linux) mountPath(dir string) string {
 	return l.path(dir)
 }
 
-// sharedIDs is the function that gives the IDs of the machine's instances to those of a container,
-// with new ones for other names; nil for the machine itself. So instances keep their IDs when what
-// is known of a container has been forgotten.
+// sharedIDs returns the function that numbers a container's instances. They get the IDs of the
+// machine's instances with the same names, and new IDs for other names. Instances therefore keep
+// their IDs after the container was removed from the cache. It returns nil for the machine itself.
 func (l *linux) sharedIDs(d *pmda.InDom) func(names []string) ([]pdu.InstID, error) {
 	if l.view == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/hanging"
 )
 
-// viewOf says where the files of a container are, by a process of it. The error is EPERM if there
-// is no such process, or if the agent has not the rights to look into it.
+// viewOf returns where the files of a container are, given a process of it. The error is EPERM if
+// the process does not exist or if the agent may not look into it.
 func (l *linux) viewOf(pid int) (containerView, error) {
 	v := containerView{host: l, pid: pid}
 	if pid <= 0 {
@@ -44,7 +44,8 @@ func (l *linux) viewOf(pid int) (containerView, error) {
 	return v, nil
 }
 
-// startOf is when a process was started, in clock ticks: there may be another with its ID later.
+// startOf returns the start time of a process in clock ticks. A later process may have the same ID
+// but not the same start time.
 func startOf(pid int) (uint64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -57,8 +58,8 @@ func startOf(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// check reports whether the process is the one that it was: the error is that of viewOf if it has
-// ended.
+// check reports whether the process is still the same one. If it has ended, the error is that of
+// viewOf.
 func (v *containerView) check() error {
 	if !v.host.isMachine() {
 		return nil
@@ -69,10 +70,10 @@ func (v *containerView) check() error {
 	return nil
 }
 
-// openSys opens a file below /sys of the container, whose path is that of path. All of the way
-// there has to be the kernel's, since what the container has put over it may be links to anywhere,
-// or pipes. The way to /sys may be on a file system that does not answer, or not soon: then it is
-// not tried again for some time.
+// openSys opens a file below /sys of the container. path is a result of containerView.path. Every
+// directory on the way must be the kernel's, because the container may have mounted links or pipes
+// over it. The path of /sys may also be on a file system that replies late or never. openSys then
+// waits some time before it tries again.
 func (l *linux) openSys(path string) (*os.File, error) {
 	v := l.view
 	dir := fmt.Sprintf("/proc/%d/root/sys", v.pid)
@@ -104,10 +105,10 @@ func (l *linux) openSys(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// sysSlow is longer than the kernel takes for the way to /sys.
+// sysSlow is longer than the kernel needs to open /sys.
 const sysSlow = 100 * time.Millisecond
 
-// openSysDir opens /sys of a container, negative unless it is the kernel's.
+// openSysDir opens /sys of a container. It returns a negative number unless /sys is the kernel's.
 func openSysDir(dir string) int {
 	at, err := unix.Open(dir, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -131,7 +132,7 @@ func (v *containerView) namespace(name string) string {
 	return fmt.Sprintf("/proc/%d/ns/%s", v.pid, name)
 }
 
-// inNamespace calls f on a thread that is in a namespace of the container, net or uts.
+// inNamespace calls f on a thread in a namespace of the container, net or uts.
 func (v *containerView) inNamespace(name string, f func() error) error {
 	kind := map[string]int{"net": unix.CLONE_NEWNET, "uts": unix.CLONE_NEWUTS}[name]
 	var err error
@@ -142,7 +143,8 @@ func (v *containerView) inNamespace(name string, f func() error) error {
 	return err
 }
 
-// inNamespace calls f in a namespace. Back is whether this thread is in its own afterwards.
+// inNamespace calls f in a namespace. back reports whether the thread has returned to its own
+// namespace.
 func inNamespace(path, own string, kind int, f func() error) (back bool, err error) {
 	to, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -161,8 +163,8 @@ func inNamespace(path, own string, kind int, f func() error) (back bool, err err
 	return false, f()
 }
 
-// onOtherThread calls f on a thread that nothing else runs on, and that is not the first one of the
-// program: what is in /proc/self would be of its namespaces. Unless f returns true the thread ends.
+// onOtherThread calls f on a thread that runs nothing else. It is not the program's first thread,
+// because /proc/self shows the namespaces of that one. Unless f returns true the thread ends.
 func onOtherThread(f func() bool) {
 	done := make(chan struct{})
 	go func() {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// viewOf says where the files of a container are, below a Root.
+// viewOf returns where the files of a container are, below a Root.
 func (l *linux) viewOf(pid int) (containerView, error) {
 	if _, err := os.Stat(l.path(fmt.Sprint("proc/", pid))); err != nil || pid <= 0 {
 		return containerView{}, syscall.EPERM
@@ -17,10 +17,10 @@ func (l *linux) viewOf(pid int) (containerView, error) {
 	return containerView{host: l, pid: pid}, nil
 }
 
-// check is for Linux.
+// check does nothing except on Linux.
 func (*containerView) check() error { return nil }
 
-// inNamespace is for Linux.
+// inNamespace works only on Linux.
 func (*containerView) inNamespace(string, func() error) error { return errors.ErrUnsupported }
 
 // openSys opens a file below /sys of the container.

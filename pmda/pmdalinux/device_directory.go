@@ -24,7 +24,7 @@ type deviceDirectory struct {
 	next     time.Time              // when to list it again
 }
 
-// newDeviceDirectory attaches an instance domain of the devices of a directory.
+// newDeviceDirectory attaches an instance domain of the devices in a directory.
 func (l *linux) newDeviceDirectory(d *pmda.InDom, dir, stats string, isDevice func(name string) bool) *deviceDirectory {
 	s := &deviceDirectory{l: l, dir: dir, stats: stats, isDevice: isDevice}
 	s.rows.indom = d
@@ -77,7 +77,7 @@ type deviceFileMetric struct {
 	text       string
 }
 
-// addMetrics adds such metrics.
+// addMetrics adds metrics of files that each device has.
 func (s *deviceDirectory) addMetrics(cluster int, parse func([]byte, *uint64) bool, list []deviceFileMetric) {
 	for _, m := range list {
 		files := deviceFilesOf(s.l, &s.rows, parse, s.dir, s.stats+"/"+m.file)

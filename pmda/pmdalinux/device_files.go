@@ -16,19 +16,19 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// maxOpenFiles is how many files of devices an agent keeps open, of all kinds together.
-// Reading an open file takes a fifth of the time, and allocates nothing; but a machine
-// may have thousands of processors and disks, and the program that the agent is in needs
-// descriptors too. Files beyond that number are opened for each reading.
+// maxOpenFiles is the maximum number of device files that an agent keeps open. Reading an open file
+// takes a fifth of the time and allocates nothing. But a machine may have thousands of processors
+// and disks, and the program with the agent needs descriptors too. Files beyond that number are
+// opened for each reading.
 const maxOpenFiles = 128
 
-// recheckAfter is how old may be what seldom changes: that a file is not there, and
-// what is in a directory.
+// recheckAfter is the time after which information that rarely changes is read again. Examples are
+// the absence of a file and the contents of a directory.
 const recheckAfter = 10 * time.Second
 
-// deviceFiles are the small files of one name, mostly below /sys, that the devices of
-// an instance domain have. A file is read when get wants it, at most once in a reading,
-// which startReading begins. They are for one goroutine at a time.
+// deviceFiles are the small files with one name, mostly below /sys, of the devices of an instance
+// domain. get reads a file at most once in a reading, which startReading begins. They may be used
+// by one goroutine at a time.
 type deviceFiles[T any] struct {
 	l     *linux
 	indom *pmda.InDom
@@ -54,23 +54,22 @@ type deviceFile[T any] struct {
 	path    string         // of the first of the names, if that is there
 }
 
-// newDeviceFiles makes those of a domain. Parse sets v to the value of the text, which it
-// must not keep; before, v has the value of the last reading. If parse is nil, the files,
-// which may be directories, are not read: only absent is set.
+// newDeviceFiles returns the files of the devices of a domain. parse sets v, which has the value of
+// the last reading, to the value of the text. It must not keep the text. If parse is nil, the files
+// are not read and may be directories: only absent is set.
 func newDeviceFiles[T any](l *linux, d *pmda.InDom, parse func(text []byte, v *T) bool, dir string, names ...string) *deviceFiles[T] {
 	return &deviceFiles[T]{l: l, indom: d, dir: dir, names: names, parse: parse, of: map[string]*deviceFile[T]{}, reading: 1}
 }
 
-// deviceFilesOf makes those of the devices that have rows. The end of each reading of the
-// rows starts one of the files.
+// deviceFilesOf returns the files of the devices that have rows. The end of each reading of the
+// rows starts a reading of the files.
 func deviceFilesOf[T, R any](l *linux, r *instances[R], parse func(text []byte, v *T) bool, dir string, names ...string) *deviceFiles[T] {
 	a := newDeviceFiles(l, r.indom, parse, dir, names...)
 	r.files = append(r.files, a)
 	return a
 }
 
-// startReading starts a reading. The files of devices that are not in the domain any more
-// are closed.
+// startReading starts a reading. It closes the files of devices that have left the domain.
 func (a *deviceFiles[T]) startReading() {
 	a.reading++
 	now := a.indom.Instances()
@@ -124,13 +123,12 @@ func (a *deviceFiles[T]) read(device string, f *deviceFile[T]) (text []byte, ok 
 	return text, err == nil && a.parse != nil
 }
 
-// canStayOpen reports whether a file that has been read can stay open. EINVAL is what the
-// kernel returns for the speed of an interface without a carrier. It may have one the next
-// time.
+// canStayOpen reports whether a file can stay open after a read. The kernel returns EINVAL for the
+// speed of an interface without a carrier, which may have a carrier at the next read.
 func canStayOpen(err error) bool { return err == nil || errors.Is(err, syscall.EINVAL) }
 
-// load opens and reads the file of a device. A slash in a name of a device is an
-// exclamation mark in /sys.
+// load opens and reads the file of a device. /sys replaces a slash in the name of a device by an
+// exclamation mark.
 func (a *deviceFiles[T]) load(device string, f *deviceFile[T]) (text []byte, err error) {
 	if f.path != "" {
 		if text, err = a.loadPath(f.path, f); !errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +152,7 @@ func (a *deviceFiles[T]) load(device string, f *deviceFile[T]) (text []byte, err
 	return text, err
 }
 
-// loadPath is load for one path. The file stays open if it can, and not too many are.
+// loadPath is load for one path. The file stays open if it can and if the limit allows.
 func (a *deviceFiles[T]) loadPath(path string, f *deviceFile[T]) (text []byte, err error) {
 	if a.l.view != nil {
 		return a.loadSys(path)
@@ -199,7 +197,7 @@ func (a *deviceFiles[T]) loadSys(path string) ([]byte, error) {
 	return a.buf[:n], err
 }
 
-// text reads an open file. The text is valid until the next one is read.
+// text reads an open file. The text is valid until the next read.
 func (a *deviceFiles[T]) text(f procfile.Small) ([]byte, error) {
 	n, err := f.Read(a.buffer())
 	return a.buf[:n], err
@@ -220,7 +218,7 @@ func (a *deviceFiles[T]) close(f *deviceFile[T]) {
 	}
 }
 
-// parseName parses a file that is a name.
+// parseName parses a file that contains a name.
 func parseName(text []byte, v *string) bool {
 	line, ok := procfile.OnlyLine(text)
 	if !ok || !validName(line) {

@@ -53,7 +53,7 @@ func (l *linux) addDisks() {
 	l.addFCHosts()
 }
 
-// deviceName makes the labels of a device.
+// deviceName returns the labels of a device.
 func deviceName(i pdu.Instance) string { return pmda.LabelJSON(map[string]any{"device_name": i.Name}) }
 
 // parse reads /proc/diskstats.

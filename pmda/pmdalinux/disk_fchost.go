@@ -13,8 +13,8 @@ import (
 // fcHostDir has a directory for each Fibre Channel adapter.
 const fcHostDir = "sys/class/fc_host"
 
-// addFCHosts adds the metrics of Fibre Channel adapters. In the C agent, the frames sent
-// have the values of the bytes received, and the reverse.
+// addFCHosts adds the metrics of Fibre Channel adapters. The C agent swaps the values of frames
+// sent and bytes received.
 func (l *linux) addFCHosts() {
 	l.addEntryCount("hinv.nfchost", 91, "Fibre Channel adapters that there are", fcHostDir, func(e fs.DirEntry) bool { return !e.Type().IsRegular() })
 	hosts := l.newDeviceDirectory(&pmda.InDom{Serial: pmda.InDomSerial(39), Name: "Fibre Channel adapter", Text: "Fibre Channel adapters, by host number"},
@@ -33,8 +33,7 @@ func (l *linux) addFCHosts() {
 	})
 }
 
-// parseFCCount parses a count such as 0x39ce. What a driver does not count is the
-// greatest number.
+// parseFCCount parses a count such as 0x39ce. The maximum means that the driver does not count.
 func parseFCCount(text []byte, v *uint64) bool {
 	line, one := procfile.OnlyLine(bytes.TrimRight(text, "\x00"))
 	digits, is := bytes.CutPrefix(line, []byte("0x"))

@@ -17,7 +17,7 @@ const (
 	arrayUnknown  = 4 // it is not running
 )
 
-// arrayFiles are the files of arrays that their status is found from.
+// arrayFiles are the files that tell the status of arrays.
 type arrayFiles struct {
 	d                       *disks
 	state, level, metadata  *deviceFiles[string]
@@ -25,9 +25,9 @@ type arrayFiles struct {
 	slots                   []*deviceFiles[string] // the state of the disk in each place
 }
 
-// addArrayStatus adds the metric of whether arrays work. The C agent runs mdadm for
-// each of them in each fetch, and exports what wait(2) returns: 256 times the exit code.
-// Here the exit code is found from the files in /sys.
+// addArrayStatus adds the metric of whether arrays work. The C agent runs mdadm for each array in
+// each fetch and exports the result of wait(2), which is 256 times the exit code. This agent
+// derives the exit code from the files in /sys.
 func (d *disks) addArrayStatus() {
 	a := &arrayFiles{d: d,
 		state: d.arrayFile(parseName, "array_state"), level: d.arrayFile(parseName, "level"), metadata: d.arrayFile(parseName, "metadata_version"),
@@ -47,12 +47,12 @@ func (d *disks) addArrayStatus() {
 	})
 }
 
-// arrayFile is a file of each array.
+// arrayFile returns a file of each array.
 func (d *disks) arrayFile(parse func([]byte, *string) bool, name string) *deviceFiles[string] {
 	return deviceFilesOf(d.l, &d.arrays, parse, blockDir, "md/"+name)
 }
 
-// arrayNumber is for a file such as "4" or, while that changes, "4 (3)".
+// arrayNumber returns a file with a number such as "4" or, while it changes, "4 (3)".
 func (d *disks) arrayNumber(name string) *deviceFiles[uint64] {
 	return deviceFilesOf(d.l, &d.arrays, func(text []byte, v *uint64) (ok bool) {
 		line, one := procfile.OnlyLine(text)
@@ -62,7 +62,7 @@ func (d *disks) arrayNumber(name string) *deviceFiles[uint64] {
 	}, blockDir, "md/"+name)
 }
 
-// status returns the exit code for an array. It is not ok if that is not known.
+// status returns mdadm's exit code for an array. It is not ok if the status is unknown.
 func (a *arrayFiles) status(kernel string) (code int32, ok bool) {
 	switch state := a.state.get(kernel); {
 	case !state.ok:
@@ -96,8 +96,7 @@ func (a *arrayFiles) container(kernel string) bool {
 	return m.ok && external && !strings.HasPrefix(rest, "/")
 }
 
-// enough reports whether an array works without so many of its disks. It is not ok if
-// that is not known.
+// enough reports whether an array works without the missing disks. It is not ok if that is unknown.
 func (a *arrayFiles) enough(kernel string, missing uint64) (enough, ok bool) {
 	level, disks := a.level.get(kernel), a.disks.get(kernel)
 	if !level.ok || !disks.ok {
@@ -116,7 +115,7 @@ func (a *arrayFiles) enough(kernel string, missing uint64) (enough, ok bool) {
 	return false, false
 }
 
-// maxArrayDisks is more than an array of raid10 can have.
+// maxArrayDisks is above the maximum number of disks of a raid10 array.
 const maxArrayDisks = 4096
 
 // enoughCopies reports whether a raid10 array still has a copy of each block. The copies of a block
@@ -149,7 +148,7 @@ func (a *arrayFiles) enoughCopies(kernel string, missing, disks uint64) (enough,
 	}
 }
 
-// works reports whether the disk in a place of an array is there and up to date.
+// works reports whether the disk in a slot of an array is present and up to date.
 func (a *arrayFiles) works(kernel string, slot int) (works, ok bool) {
 	for len(a.slots) <= slot {
 		a.slots = append(a.slots, a.d.arrayFile(parseInSync, "rd"+strconv.Itoa(len(a.slots))+"/state"))
@@ -158,8 +157,8 @@ func (a *arrayFiles) works(kernel string, slot int) (works, ok bool) {
 	return f.ok && f.v != "", f.ok || f.absent
 }
 
-// parseInSync parses a list such as in_sync,write_mostly. The value is in_sync if that
-// is in it, else empty.
+// parseInSync parses a list such as in_sync,write_mostly. The value is in_sync if the list has it,
+// else empty.
 func parseInSync(text []byte, v *string) bool {
 	const inSync = "in_sync"
 	line, ok := procfile.OnlyLine(text)

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A diskMetric is made of one or two fields of /proc/diskstats, for the devices of
-// each class, for disks by identifier and for all disks together.
+// A diskMetric is a metric of one field of /proc/diskstats or the sum of two. It exists for the
+// devices of each class, for disks by identifier, and for all disks together.
 type diskMetric struct {
 	names      [diskFamilies]nameAndItem
 	fields     []int // one, or two of which it is the sum
@@ -18,7 +18,7 @@ type diskMetric struct {
 	text, help string
 }
 
-// What diskMetric.names has, after the classes of devices.
+// Places in diskMetric.names after the classes of devices.
 const (
 	byWWID   = zram + 1 + iota // disks by world-wide identifier
 	allDisks                   // all disks together
@@ -31,8 +31,8 @@ type nameAndItem struct {
 	item int
 }
 
-// diskMetrics are the metrics of /proc/diskstats. What a metric is of, such as "of each
-// disk", is appended to the text.
+// diskMetrics are the metrics of /proc/diskstats. The subject, such as "of each disk", is appended
+// to the text.
 var diskMetrics = []diskMetric{
 	{names: [diskFamilies]nameAndItem{
 		wholeDisk: {"disk.dev.read", 4}, partition: {"disk.partitions.read", 0}, mapped: {"disk.dm.read", 0}, array: {"disk.md.read", 0},
@@ -162,7 +162,7 @@ var diskMetrics = []diskMetric{
 		text: "Requests under way at present"},
 }
 
-// value is the value for a device, false if the fields are not there.
+// value returns the value for a device. It is not ok if the device lacks the fields.
 func (m *diskMetric) value(d *disk) (v uint64, ok bool) {
 	for _, f := range m.fields {
 		if !d.has(1 << f) {
@@ -179,7 +179,7 @@ func (m *diskMetric) value(d *disk) (v uint64, ok bool) {
 	return v, true
 }
 
-// semantics are those of a counter, except for the requests under way.
+// semantics returns the semantics: a counter, except for the requests in flight.
 func (m *diskMetric) semantics() pdu.Sem {
 	if m.fields[0] == diskInFlight {
 		return pdu.SemInstant
@@ -187,8 +187,7 @@ func (m *diskMetric) semantics() pdu.Sem {
 	return pdu.SemCounter
 }
 
-// A classInfo is the instance domain of a class of devices, and what its metrics have
-// in common.
+// A classInfo is the instance domain of a class of devices and the common parts of its metrics.
 type classInfo struct {
 	class                   diskClass
 	serial                  int
@@ -216,7 +215,7 @@ func addOfEach[T uint32 | uint64](a *pmda.Agent, m diskMetric, c classInfo, r *i
 		Name: n.name, ID: pmda.Item(c.cluster, n.item), InDom: r.indom, Sem: m.semantics(), Units: m.units,
 		Text: m.text + ", " + c.each, Help: m.help,
 		Values: func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
-			// Where no device has the fields, the kernel is too old.
+			// If no device has the fields, the kernel is too old.
 			return putRowValues(r, s, pdu.ErrAppVersion, func(d *disk) (T, bool) {
 				v, ok := m.value(d)
 				return T(v), ok

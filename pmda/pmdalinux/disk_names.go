@@ -14,15 +14,15 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// arrayLinks are the names of arrays: those of the links to them in /dev/md. The
-// directory is read when an array is new, and again after recheckAfter.
+// arrayLinks are the names of arrays, which are the names of the links to them in /dev/md. The
+// directory is read for a new array, and again after recheckAfter.
 type arrayLinks struct {
 	dir   string
 	names map[string][]byte // by the name that the kernel gives
 	next  time.Time         // when to read the directory again
 }
 
-// startReading forgets names that are too old.
+// startReading discards expired names.
 func (a *arrayLinks) startReading() {
 	if time.Now().After(a.next) {
 		clear(a.names)
@@ -42,8 +42,8 @@ func (a *arrayLinks) name(kernel []byte) []byte {
 	return name
 }
 
-// readDirectory reads the directory. Names that begin with a digit are left out: they
-// are only the number of the array.
+// readDirectory reads the directory. It leaves out names that begin with a digit because they are
+// only the number of the array.
 func (a *arrayLinks) readDirectory() {
 	a.next = time.Now().Add(recheckAfter)
 	if a.names == nil {
@@ -66,10 +66,10 @@ func (a *arrayLinks) readDirectory() {
 	}
 }
 
-// maxEntries is how many entries of a directory are looked at.
+// maxEntries is the maximum number of directory entries that are read.
 const maxEntries = 4096
 
-// addNames adds the metrics of other names that devices have, and of their schedulers.
+// addNames adds the metrics of devices' other names and of their schedulers.
 func (d *disks) addNames() {
 	for _, m := range []struct {
 		class      diskClass
@@ -107,12 +107,12 @@ func (d *disks) addNames() {
 // blockDir has a directory for each block device.
 const blockDir = "sys/block"
 
-// unknown is the value of a text that a device does not have.
+// unknown is the value of a text that a device lacks.
 const unknown = "unknown"
 
 const schedulerName = "queue/scheduler"
 
-// parseScheduler finds the one in brackets, as in "none [mq-deadline] kyber".
+// parseScheduler finds the scheduler in brackets, as in "none [mq-deadline] kyber".
 func parseScheduler(text []byte, name *string) bool {
 	line, ok := procfile.OnlyLine(text)
 	_, rest, _ := bytes.Cut(line, []byte("["))
@@ -155,7 +155,7 @@ func wwidOf(files *deviceFiles[wwid], disk string) (name string, ok bool) {
 	return f.v.name, true
 }
 
-// parseWWID makes an identifier such as 35000c500 of one such as naa.5000c500.
+// parseWWID converts an identifier such as naa.5000c500 to one such as 35000c500.
 func parseWWID(text []byte, w *wwid) bool {
 	if len(text) == 0 || len(text) == 1 && text[0] == '\n' {
 		*w = wwid{}

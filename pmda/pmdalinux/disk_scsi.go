@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// scsi are the devices of /proc/scsi/scsi that are block devices.
+// scsi are the block devices of /proc/scsi/scsi.
 type scsi struct {
 	l      *linux
 	rows   instances[string] // the kernel's names of the block devices
@@ -83,7 +83,7 @@ func (s *scsi) parseAddress(line []byte) {
 	}
 }
 
-// endEntry ends an entry. One that is no block device has no row.
+// endEntry ends an entry. Only block devices have a row.
 func (s *scsi) endEntry(kind []byte) {
 	address := s.name[len("scsi"):]
 	block, ok := s.blocks[string(address)]
@@ -101,7 +101,7 @@ func (s *scsi) endEntry(kind []byte) {
 	s.name = s.name[:0]
 }
 
-// addEntryCount adds a metric that counts the entries of a directory, again after
+// addEntryCount adds a metric that counts the entries of a directory. It counts again after
 // recheckAfter.
 func (l *linux) addEntryCount(name string, cluster int, text, dir string, counts func(fs.DirEntry) bool) {
 	var n uint32

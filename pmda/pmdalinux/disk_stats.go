@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// The fields of a line of /proc/diskstats behind the name. A sector has 512 bytes.
+// The fields of a line of /proc/diskstats after the name. A sector has 512 bytes.
 const (
 	diskReads      = iota
 	diskReadMerges // reads that became part of others
@@ -39,11 +39,10 @@ type disk struct {
 	known  uint32 // a bit for each field that is there
 }
 
-// has reports whether some fields are there.
+// has reports whether the disk has all of the fields.
 func (d *disk) has(fields uint32) bool { return d.known&fields == fields }
 
-// parse reads the fields. There are 11 of them, 15, or 17, or four of a partition
-// under Linux 2.6.
+// parse reads the fields. A line has 11, 15 or 17 of them, or four for a partition under Linux 2.6.
 func (d *disk) parse(fields []byte) {
 	d.known = 0
 	n := 0
@@ -108,8 +107,8 @@ func classOf(name []byte) diskClass {
 	return wholeDisk
 }
 
-// partitionAfterP is for the disks whose names end with a number, so that those of
-// their partitions have a p in between. Digits is where the last number begins.
+// partitionAfterP handles disks whose names end with a number: their partitions have a p before the
+// number. digits is the index of the last number.
 func partitionAfterP(name []byte, digits int) diskClass {
 	if digits < len(name) && name[digits-1] == 'p' {
 		return partition
@@ -117,9 +116,8 @@ func partitionAfterP(name []byte, digits int) diskClass {
 	return wholeDisk
 }
 
-// eachDisk calls parse for the lines of /proc/diskstats: the name, and the fields
-// behind it. It reports whether all lines could be parsed, and nothing is missing at
-// the end.
+// eachDisk calls parse for the lines of /proc/diskstats with the name and the fields after it. It
+// reports whether all lines could be parsed and the last one is complete.
 func eachDisk(text []byte, parse func(name, fields []byte)) (all bool) {
 	all = !procfile.Truncated(text)
 	for line := range procfile.Lines(text) {
@@ -134,8 +132,8 @@ func eachDisk(text []byte, parse func(name, fields []byte)) (all bool) {
 	return all
 }
 
-// validName reports whether a name can be that of an instance: it is not empty, not too
-// long, and has no control characters.
+// validName reports whether a name can be an instance name: it is not empty, not longer than
+// maxName, and has no control characters.
 func validName(name []byte) bool {
 	for _, c := range name {
 		if c < ' ' || c == 0x7f {
@@ -145,6 +143,6 @@ func validName(name []byte) bool {
 	return 0 < len(name) && len(name) <= maxName
 }
 
-// maxName is how long the name of a device may be. The longest are those of the
+// maxName is the maximum length of a device name in bytes. The longest names are those of the
 // device mapper, with 127 bytes.
 const maxName = 255

@@ -12,8 +12,8 @@ import (
 // tapeDir has a directory for each device of each tape drive.
 const tapeDir = "sys/class/scsi_tape"
 
-// isTape reports whether a name is the first that a tape drive has: st0l, st0m and st0a
-// are the same drive with other densities, nst0 without rewinding.
+// isTape reports whether a name is the first name of a tape drive. st0l, st0m and st0a are the same
+// drive with other densities, and nst0 does not rewind.
 func isTape(name string) bool {
 	return len(name) > 2 && name[:2] == "st" && procfile.IsDigit(name[len(name)-1])
 }

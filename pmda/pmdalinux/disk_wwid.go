@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// wwidDisks are the disks by their world-wide identifiers. A disk with several paths to
-// it, as in a storage network, is several disks to the kernel: their values are added.
+// wwidDisks are the disks by their world-wide identifiers. A disk with several paths, as in a
+// storage network, is several disks to the kernel. The metrics add up their values.
 type wwidDisks struct {
 	disks      instances[diskPath]
 	ids        *deviceFiles[wwid]
@@ -19,13 +19,13 @@ type wwidDisks struct {
 	capacities *capacities
 }
 
-// A diskPath is a disk of the kernel, with its identifier.
+// A diskPath is one of the kernel's disks, with its identifier.
 type diskPath struct {
 	disk
 	id string
 }
 
-// A pathGroup is a disk with all paths to it.
+// A pathGroup is a disk with all of its paths.
 type pathGroup struct {
 	p     *wwidDisks
 	id    []byte
@@ -84,7 +84,7 @@ func addWWIDMetric[T uint32 | uint64](l *linux, p *wwidDisks, m diskMetric) {
 	})
 }
 
-// addWWIDText adds a metric that is a text.
+// addWWIDText adds a metric with text values.
 func addWWIDText(l *linux, p *wwidDisks, name string, item int, text string, of func(*pathGroup) (string, bool)) {
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: name, ID: pmda.Item(92, item), InDom: p.rows.indom, Sem: pdu.SemDiscrete, Text: text,
@@ -92,7 +92,7 @@ func addWWIDText(l *linux, p *wwidDisks, name string, item int, text string, of 
 	})
 }
 
-// capacity is the sum of the capacities of the paths, if all are known.
+// capacity returns the sum of the capacities of the paths. It is not ok unless all are known.
 func (g *pathGroup) capacity() (sum uint64, ok bool) {
 	for _, at := range g.at {
 		kb, ok := g.p.capacities.of(g.p.disks.Names[at])

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// The files that only zram devices have.
+// zramNames are the files that only zram devices have.
 var zramNames = [...]string{"disksize", "io_stat", "mm_stat", "bd_stat"}
 
 const (
@@ -49,7 +49,7 @@ type zramMetric struct {
 	text          string
 }
 
-// addZram adds the metrics of those files.
+// addZram adds the metrics of zramNames.
 func (d *disks) addZram() {
 	page := uint64(os.Getpagesize()) / 1024
 	r := &d.class[zram]

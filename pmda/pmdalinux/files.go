@@ -9,16 +9,15 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// reopened are the files and directories of files that do not stay open. There may
-// be another file in the place of the first. A file system cannot be unmounted while
-// a file of it is open, and the NFS server does not end while pool_stats is.
+// reopened are files, and directories of files, that do not stay open. The first may be replaced by
+// another file. An open file keeps a file system from being unmounted, and an open pool_stats keeps
+// the NFS server from ending.
 var reopened = []string{"var/run/", "proc/fs/nfsd/", "sys/kernel/debug/"}
 
-// records are the greatest lengths of the records of files, by the file or its
-// directory: see procfile.File.Record. The longest name wins. Files with records of
-// any length are not listed: each mount in /proc/self/mounts, each node in
-// /proc/zoneinfo, each disk with its partitions in /proc/diskstats, each lock with
-// those that wait for it in /proc/locks.
+// records are the maximum lengths of the records of files, by file or directory: see
+// procfile.File.Record. The longest matching name wins. Files whose records have no maximum are not
+// listed: mounts in /proc/self/mounts, nodes in /proc/zoneinfo, disks with their partitions in
+// /proc/diskstats, and locks with their waiters in /proc/locks.
 var records = map[string]int{
 	"proc/loadavg":             procfile.Single,
 	"proc/meminfo":             procfile.Single,
@@ -52,7 +51,7 @@ var records = map[string]int{
 	"proc/net/unix":         512,
 }
 
-// recordOf is the Record of a file.
+// recordOf returns the Record of a file.
 func recordOf(name string) int {
 	longest, record := 0, 0
 	for prefix, n := range records {
@@ -63,7 +62,7 @@ func recordOf(name string) int {
 	return record
 }
 
-// file makes a File of a file below the root directory.
+// file returns a File of a file below the root directory.
 func (l *linux) file(name string) *procfile.File {
 	f := &procfile.File{Path: l.path(name), Record: recordOf(name), Reopen: l.view != nil}
 	for _, prefix := range reopened {
@@ -72,8 +71,7 @@ func (l *linux) file(name string) *procfile.File {
 	return f
 }
 
-// absent converts the error of a file that is not there to that of metrics that are not
-// supported.
+// absent converts the error of a missing file to that of unsupported metrics.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return pdu.ErrAppVersion

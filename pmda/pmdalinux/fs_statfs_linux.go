@@ -2,8 +2,8 @@ package pmdalinux
 
 import "golang.org/x/sys/unix"
 
-// statfs sets u to what statfs(2) returns of path, which ends with a NUL. It may wait for
-// any time.
+// statfs sets u to the result of statfs(2) for path, which ends with a NUL. It may wait
+// indefinitely.
 func (u *usage) statfs(path []byte) error {
 	var s unix.Statfs_t
 	err := unix.EINTR

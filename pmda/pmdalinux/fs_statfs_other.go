@@ -4,5 +4,5 @@ package pmdalinux
 
 import "errors"
 
-// statfs fails: the mounts are those of another machine.
+// statfs fails because the mounts are those of another machine.
 func (u *usage) statfs([]byte) error { return errors.ErrUnsupported }

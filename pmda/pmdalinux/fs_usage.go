@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A usage is what statfs(2) returns of a file system.
+// A usage is the result of statfs(2) for a file system.
 type usage struct {
 	blockSize, blocks, free, avail uint64 // avail are free blocks that every user may have
 	files, freeFiles               uint64
@@ -71,7 +71,7 @@ func (l *linux) addFilesystems() {
 	})
 }
 
-// attach makes the instance domain of a kind of file systems a part of the agent.
+// attach adds the instance domain of a kind of file systems to the agent.
 func (m *mounts) attach(indom *pmda.InDom) {
 	indom.Group = m.l.fileGroup("proc/self/mounts", m.parse)
 	m.usage = m.l.Group(m.statfs)
@@ -79,10 +79,10 @@ func (m *mounts) attach(indom *pmda.InDom) {
 	m.l.Attach(indom)
 }
 
-// usageNames are the names of the metrics that both kinds have.
+// usageNames are the names of the metrics that both kinds of file systems have.
 type usageNames struct{ capacity, used, free, maxfiles, usedfiles, freefiles string }
 
-// addUsage adds the metrics that both kinds have, but full.
+// addUsage adds the metrics that both kinds have, except for full.
 func (m *mounts) addUsage(cluster int, of string, names usageNames) {
 	m.addSpace(names.capacity, pmda.Item(cluster, 1), pdu.SemDiscrete, "The size, "+of, func(u *usage) uint64 { return u.blocks })
 	m.addSpace(names.used, pmda.Item(cluster, 2), pdu.SemInstant, "Space in use, "+of, func(u *usage) uint64 { return u.blocks - u.free })
@@ -92,19 +92,19 @@ func (m *mounts) addUsage(cluster int, of string, names usageNames) {
 	m.addCount(names.freefiles, pmda.Item(cluster, 6), pdu.SemInstant, 0, "Inodes not in use, "+of, func(u *usage) uint64 { return u.freeFiles })
 }
 
-// addSpace adds a metric of a number of blocks, in kilobytes.
+// addSpace adds a metric that converts a number of blocks to kilobytes.
 func (m *mounts) addSpace(name string, id pmda.ItemID, sem pdu.Sem, text string, blocks func(*usage) uint64) {
 	addMounted(m, pmda.Metric[uint64]{Name: name, ID: id, Sem: sem, Units: pdu.SpaceKByte, Text: text},
 		func(f *mount) uint64 { return f.use.kb(blocks(&f.use)) })
 }
 
-// addCount adds a metric of a number of 32 bits.
+// addCount adds a metric of a 32-bit number.
 func (m *mounts) addCount(name string, id pmda.ItemID, sem pdu.Sem, units pdu.Units, text string, n func(*usage) uint64) {
 	addMounted(m, pmda.Metric[uint32]{Name: name, ID: id, Sem: sem, Units: units, Text: text},
 		func(f *mount) uint32 { return uint32(n(&f.use)) })
 }
 
-// addFull adds the metric of how full file systems are.
+// addFull adds the metric of the percentage of space in use.
 func (m *mounts) addFull(name string, id pmda.ItemID, of string) {
 	addMounted(m, pmda.Metric[float64]{Name: name, ID: id, Text: "Percentage in use of what is not set aside, " + of},
 		func(f *mount) float64 { return f.use.full() })
@@ -125,9 +125,9 @@ func (m *mounts) addPlaces() {
 	})
 }
 
-// statfs calls statfs of the file systems that the client wants. Those of a container, which may
-// mount what it likes, together have no longer than hanging.Time; what has not answered by then has
-// no values.
+// statfs calls statfs for the file systems that the client has selected. A container may mount
+// anything, so its file systems have hanging.Time together. Those that have not replied by then
+// have no values.
 func (m *mounts) statfs(ctx context.Context, r *pmda.Request) error {
 	rule, wait := r.Profile.For(m.rows.indom.ID()), ctx
 	if m.l.view != nil {
@@ -150,7 +150,7 @@ func (m *mounts) statfs(ctx context.Context, r *pmda.Request) error {
 	return nil
 }
 
-// statfsSoon is statfs of a file system of a container, which may not answer.
+// statfsSoon is statfs for a file system of a container, which may not reply.
 func (l *linux) statfsSoon(ctx context.Context, u *usage, path []byte) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -190,7 +190,7 @@ func (u *usage) kb(blocks uint64) uint64 {
 	return blocks * u.blockSize / 1024
 }
 
-// full is the percentage in use, as df(1) counts. An empty one is not full.
+// full returns the percentage in use, counted as df(1) does. It is 0 for an empty file system.
 func (u *usage) full() float64 {
 	used := u.blocks - u.free
 	if used+u.avail == 0 {
@@ -199,8 +199,8 @@ func (u *usage) full() float64 {
 	return 100 * float64(used) / float64(used+u.avail)
 }
 
-// onDisk reports whether a file system is listed in filesys: that of a device, or of the
-// root directory. Those of other machines are not: they may not reply.
+// onDisk reports whether a file system is listed in filesys, which has file systems of devices and
+// the root directory. Network file systems are not listed because they may not reply.
 func onDisk(device, dir, kind []byte) bool {
 	switch string(kind) {
 	case "proc", "nfs", "devfs", "devpts", "devtmpfs", "cgroup", "sysfs", "squashfs", "autofs", "selinuxfs", "securityfs", "configfs", "tmpfs":
@@ -212,8 +212,8 @@ func onDisk(device, dir, kind []byte) bool {
 // inMemory reports whether a file system is listed in tmpfs.
 func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 
-// parse reads lines such as "/dev/sda1 /boot ext4 rw,relatime 0 0". What is
-// mounted twice counts once, as it was first.
+// parse reads lines such as "/dev/sda1 /boot ext4 rw,relatime 0 0". A file system that is mounted
+// twice is listed once, with its first mount.
 func (m *mounts) parse(text []byte) error {
 	m.rows.Begin()
 	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most of the names are gone
@@ -226,7 +226,7 @@ func (m *mounts) parse(text []byte) error {
 	return m.rows.End()
 }
 
-// parseLine parses a line. It is false if that cannot be parsed.
+// parseLine parses a line. It reports whether the line is valid.
 func (m *mounts) parseLine(line []byte) bool {
 	at, ok := procfile.ParseMount(line)
 	if !ok || len(at.Device) > 0 && !validPath(at.Device) || !validPath(at.Dir) {
@@ -257,7 +257,7 @@ func (m *mounts) addRow(name []byte) *mount {
 	return row
 }
 
-// update sets where and how a file system is mounted.
+// update sets the directory and the options of a mount.
 func (f *mount) update(l *linux, dir, options []byte) {
 	if f.escaped != string(dir) {
 		*f = mount{escaped: string(dir), dir: procfile.Unescape(dir)}
@@ -271,10 +271,10 @@ func (f *mount) update(l *linux, dir, options []byte) {
 	}
 }
 
-// validPath reports whether a device or directory can be the name of an instance.
+// validPath reports whether a device or directory can be an instance name.
 func validPath(name []byte) bool {
 	return 0 < len(name) && len(name) <= maxPath && bytes.IndexByte(name, 0) < 0
 }
 
-// maxPath is how long a path may be.
+// maxPath is the maximum length of a path.
 const maxPath = 4096

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// addVFS adds the metrics of what all file systems share: open files, inodes, locks.
+// addVFS adds the metrics that all file systems share: open files, inodes, locks.
 func (l *linux) addVFS() {
 	var list []numberMetric[int32]
 	for _, m := range []struct {
@@ -56,11 +56,11 @@ func (l *linux) addLocks() {
 	}
 }
 
-// errNoLock is the error of a list with a line that is no lock.
+// errNoLock is the error for a line of /proc/locks that is not a lock.
 var errNoLock = errors.New("/proc/locks: a line is no lock")
 
-// parseLocks reads lines like "1: POSIX  ADVISORY  WRITE 1 00:06:1028 0 EOF", of
-// which those with an arrow after the number wait for the lock above.
+// parseLocks reads lines like "1: POSIX  ADVISORY  WRITE 1 00:06:1028 0 EOF". A line with an arrow
+// after the number waits for the lock above.
 func parseLocks(now *[3]locks, text []byte) error {
 	*now = [3]locks{}
 	if procfile.Truncated(text) {

@@ -10,23 +10,22 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// frequencies are the files of processors that change their frequency. Some drivers have
-// a file of how long a processor has had each frequency, others only of its present
-// frequency and the limits.
+// frequencies are the files of processors with variable frequency. Some drivers have a file with
+// the time spent at each frequency, others only the current frequency and the limits.
 type frequencies struct {
 	cpus          *instances[processor]
 	states        *deviceFiles[cpuStates]
 	now, min, max *deviceFiles[uint64] // in kHz
 }
 
-// cpuStates are the frequencies that a processor has had.
+// cpuStates are the past frequencies of a processor.
 type cpuStates struct {
 	count    uint64 // MHz times time
 	time     uint64
 	min, max uint64 // MHz
 }
 
-// parseStates parses lines of a frequency in kHz and how long the processor has had it.
+// parseStates parses lines with a frequency in kHz and the time spent at it.
 func parseStates(text []byte, s *cpuStates) bool {
 	*s = cpuStates{min: math.MaxUint64}
 	for line := range procfile.Lines(text) {
@@ -44,8 +43,8 @@ func parseStates(text []byte, s *cpuStates) bool {
 	return s.min <= s.max
 }
 
-// frequencyValues makes the Values of a metric of one file if that file is there, else of
-// the number in another file, in MHz.
+// frequencyValues makes the Values of a metric in MHz. The value comes from the file of states if
+// the processor has one, otherwise from the file or, which is in kHz.
 func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint64, or *deviceFiles[uint64]) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
 	return valuesByName(f.cpus, func(cpu string) (T, bool) {
 		var v uint64
@@ -60,7 +59,7 @@ func frequencyValues[T uint32 | uint64](f *frequencies, of func(*cpuStates) uint
 	})
 }
 
-// newFrequencies makes the files of the processors of s.
+// newFrequencies returns the files of the processors of s.
 func (l *linux) newFrequencies(s *procStat) *frequencies {
 	kHz := func(name string) *deviceFiles[uint64] {
 		return deviceFilesOf(l, &s.cpus, procfile.ParseNumber, cpuDir, "cpufreq/"+name)
@@ -72,7 +71,7 @@ func (l *linux) newFrequencies(s *procStat) *frequencies {
 	}
 }
 
-// present returns the present frequency of a processor in MHz.
+// present returns the current frequency of a processor in MHz.
 func (f *frequencies) present(cpu string) optional[float32] {
 	now := f.now.get(cpu)
 	return optional[float32]{float32(float64(now.v) / 1000), now.ok}
@@ -104,7 +103,7 @@ func (l *linux) addFrequencyCounts(f *frequencies) {
 	}
 }
 
-// addFrequencyLimits adds the metrics of the lowest and the highest frequency.
+// addFrequencyLimits adds the metrics of the minimum and maximum frequency.
 func (l *linux) addFrequencyLimits(f *frequencies) {
 	for _, m := range []struct {
 		name string

@@ -9,10 +9,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A cpuInfo is what /proc/cpuinfo has, which differs by architecture. Mostly each
-// processor has a paragraph that begins with its number. Others have all numbers first,
-// and the lines that follow hold for all of those; or the lines before the first number
-// hold for all processors.
+// A cpuInfo is the contents of /proc/cpuinfo, whose format depends on the architecture. Usually
+// each processor has a paragraph that begins with its number. Some architectures list all numbers
+// first, and the lines after them hold for all processors. On others the lines before the first
+// number hold for all processors.
 type cpuInfo struct {
 	cpus   []cpuModel // the first n are of this reading
 	n      int
@@ -20,7 +20,7 @@ type cpuInfo struct {
 	common cpuModel
 }
 
-// A cpuModel is what is known of one processor.
+// A cpuModel is the information about one processor.
 type cpuModel struct {
 	texts           [cpuTexts]cpuText
 	clock, bogomips optional[float32]
@@ -37,16 +37,16 @@ const (
 	cpuTexts
 )
 
-// A cpuText keeps its memory from one reading to the next.
+// A cpuText reuses its memory in each reading.
 type cpuText struct {
 	text    string
 	ok, bad bool // found in this reading; and damaged
 }
 
-// maxCPUText is how long a text may be: some times what the flags of today have.
+// maxCPUText is the maximum length of a text in bytes, several times that of today's flags.
 const maxCPUText = 16 << 10
 
-// cpuKeys are the beginnings of lines, in lower case. The first that a line has counts.
+// cpuKeys are prefixes of lines in lower case. The first matching prefix counts.
 var cpuKeys = []struct {
 	prefix string
 	set    func(m *cpuModel, value []byte, before *cpuModel)
@@ -95,8 +95,8 @@ func setText(which int) func(m *cpuModel, value []byte, before *cpuModel) {
 	}
 }
 
-// setSize sets a number from lines with a whole number that has no unit, or KB. Zero means
-// that the kernel does not know.
+// setSize sets a number from a line with a whole number, without a unit or in KB. Zero means that
+// the kernel does not know the number.
 func setSize(to *optional[uint32], value []byte) {
 	field, rest := procfile.CutField(value)
 	unit, _ := procfile.CutField(rest)
@@ -105,8 +105,8 @@ func setSize(to *optional[uint32], value []byte) {
 	}
 }
 
-// setDecimal sets a number from lines with a decimal number of some unit. Zero means that
-// the kernel does not know.
+// setDecimal sets a number from a line with a decimal number in a unit. Zero means that the kernel
+// does not know the number.
 func setDecimal(to *optional[float32], value []byte, unit float64) {
 	if v, _, ok := procfile.CutDecimal(value); ok && float32(v/unit) > 0 {
 		*to = optional[float32]{float32(v / unit), true}
@@ -141,8 +141,7 @@ func (c *cpuInfo) parse(text []byte) error {
 
 var colon, blank = []byte(":"), []byte(" ")
 
-// processorNumber is the number in lines like "processor : 3" and
-// "processor 3: version = FF".
+// processorNumber returns the number in lines like "processor : 3" and "processor 3: version = FF".
 func processorNumber(key, value []byte) (pdu.InstID, bool) {
 	const word = "processor"
 	if !foldPrefix(key, word) {
@@ -156,8 +155,7 @@ func processorNumber(key, value []byte) (pdu.InstID, bool) {
 	return pdu.InstID(n), ok
 }
 
-// foldPrefix reports whether a text begins with a prefix, which is in lower case, in any
-// case.
+// foldPrefix reports whether text begins with prefix, ignoring case. prefix is in lower case.
 func foldPrefix(text []byte, prefix string) bool {
 	if len(text) < len(prefix) {
 		return false
@@ -186,7 +184,7 @@ func (c *cpuInfo) startProcessor(id pdu.InstID) {
 	c.n++
 }
 
-// reset prepares for a reading.
+// reset clears the model for a new reading.
 func (m *cpuModel) reset() {
 	for i := range m.texts {
 		m.texts[i].ok, m.texts[i].bad = false, false
@@ -225,7 +223,7 @@ func (c *cpuInfo) of(id pdu.InstID) (own, common *cpuModel, ok bool) {
 	return &c.cpus[at], &c.common, true
 }
 
-// text makes the Value of a metric of a text: the first of several that the file has of a
+// text makes the Value of a metric with a text: the first of several texts that the file has for a
 // processor, or "unknown".
 func (c *cpuInfo) text(which ...int) func(context.Context, *pmda.Request, pdu.Instance) (string, error) {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (string, error) {
@@ -246,7 +244,7 @@ func (c *cpuInfo) text(which ...int) func(context.Context, *pmda.Request, pdu.In
 	}
 }
 
-// cpuNumber makes the Value of a metric of a number. If the file does not have it, it comes from
+// cpuNumber makes the Value of a metric with a number. If the file lacks the number, it comes from
 // other, which may be nil.
 func cpuNumber[T pdu.Scalar](c *cpuInfo, of func(*cpuModel) optional[T], other func(cpu string) optional[T]) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (T, error) {
@@ -263,7 +261,7 @@ func cpuNumber[T pdu.Scalar](c *cpuInfo, of func(*cpuModel) optional[T], other f
 	}
 }
 
-// addCPUInfo adds the metrics of /proc/cpuinfo. On ARM that has no frequencies.
+// addCPUInfo adds the metrics of /proc/cpuinfo. On ARM the file has no frequencies.
 func (l *linux) addCPUInfo(f *frequencies) {
 	c := &cpuInfo{at: map[pdu.InstID]int{}}
 	g := l.fileGroup("proc/cpuinfo", c.parse)

@@ -15,9 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A topology is the nodes of the machine (NUMA) and the processors of each. It is read
-// once, and again when there is a processor that no node had. It is safe for concurrent
-// use.
+// A topology is the NUMA nodes of the machine with their processors. It is read once, and again
+// when a new processor appears. It is safe for concurrent use.
 type topology struct {
 	dir   string
 	indom *pmda.InDom // the nodes
@@ -26,7 +25,7 @@ type topology struct {
 	now atomic.Pointer[nodes]
 }
 
-// nodes are what a reading has found. They are immutable.
+// nodes are the result of a reading. They are immutable.
 type nodes struct {
 	list []node         // by ascending ID
 	of   map[uint32]int // where in list the node of a processor is; nil if all are at the first
@@ -120,8 +119,8 @@ func (t *topology) listNodes() []node {
 	return list
 }
 
-// listNumbered returns the numbers of the entries of a directory with names such as cpu12,
-// in ascending order; none if the directory cannot be read.
+// listNumbered returns the numbers of directory entries with names such as cpu12 in ascending
+// order. It returns nil if the directory cannot be read.
 func listNumbered(dir, prefix string) []uint32 {
 	var list []uint32
 	entries, _ := os.ReadDir(dir)

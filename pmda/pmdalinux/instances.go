@@ -11,13 +11,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// instances are the rows of a file that are the instances of a domain, such as disks.
-// A reading calls Begin, Row for each, and End, which is the one of this type.
+// instances are the rows of a file that are instances of a domain, such as disks. A reading calls
+// Begin, Row for each instance, and the End of this type.
 type instances[T any] struct {
 	procfile.Rows[T]
 	indom *pmda.InDom
-	// idsOf returns the instance IDs of names, pdu.NoInst for one that is no name of an
-	// instance. If it is nil, the IDs are those of InDom.SetNames.
+	// idsOf returns the instance IDs of names, pdu.NoInst for an invalid name. If idsOf is nil, the
+	// IDs are those of InDom.SetNames.
 	idsOf func(names []string) ([]pdu.InstID, error)
 
 	ids   []pdu.InstID // of the rows
@@ -27,8 +27,8 @@ type instances[T any] struct {
 	files []interface{ startReading() } // of the devices that are the instances
 }
 
-// End completes a reading: the instance domain gets the names of its rows. It hides
-// Rows.End, which would leave the domain as it was.
+// End completes a reading and gives the names of the rows to the instance domain. It hides
+// Rows.End, which would not update the domain.
 func (r *instances[T]) End() error {
 	err := r.updateDomain()
 	for _, f := range r.files {
@@ -37,7 +37,7 @@ func (r *instances[T]) End() error {
 	return err
 }
 
-// updateDomain gives the names to the instance domain, if they are others than before.
+// updateDomain gives the names to the instance domain if they have changed.
 func (r *instances[T]) updateDomain() error {
 	r.stale = r.Rows.End() || r.stale || len(r.ids) != r.Len()
 	if !r.stale {
@@ -57,9 +57,9 @@ func (r *instances[T]) updateDomain() error {
 	return nil
 }
 
-// dropDuplicates removes rows whose names cannot be those of instances, or not of another
-// one than that of a row before. A kernel lets root give a network interface a name with
-// control characters: that is left out, and the other interfaces stay.
+// dropDuplicates removes rows with an invalid instance name or with the name of an earlier row. A
+// kernel lets root give a network interface a name with control characters. Only that interface is
+// removed.
 func (r *instances[T]) dropDuplicates() {
 	seen := make(map[string]bool, len(r.Names))
 	r.Keep(func(at int) bool {
@@ -72,13 +72,13 @@ func (r *instances[T]) dropDuplicates() {
 	})
 }
 
-// shortName is a name up to the first space, which identifies an instance.
+// shortName returns the part of a name before the first space, which identifies an instance.
 func shortName(name string) string {
 	name, _, _ = strings.Cut(name, " ")
 	return name
 }
 
-// findIDs makes the names those of the instance domain, and finds their IDs.
+// findIDs gives the names to the instance domain and finds their IDs.
 func (r *instances[T]) findIDs() error {
 	if r.idsOf == nil {
 		ids, err := r.indom.SetNames(r.Names...)
@@ -100,16 +100,15 @@ func (r *instances[T]) findIDs() error {
 	return err
 }
 
-// rowValues makes the Values of a metric of the rows: value returns what a row has for
-// it, false for nothing.
+// rowValues makes the Values of a metric of the rows. value returns the value of a row, or false if
+// the row has no value.
 func rowValues[R any, T pdu.Scalar](r *instances[R], value func(*R) (T, bool)) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
 	return func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		return putRowValues(r, s, nil, value)
 	}
 }
 
-// putRowValues is what such Values do. None is the error if no row that the client
-// wants has a value.
+// putRowValues implements such Values. It returns the error none if no selected row has a value.
 func putRowValues[R any, T pdu.Scalar](r *instances[R], s *pmda.Values[T], none error, value func(*R) (T, bool)) error {
 	for _, at := range r.order {
 		if id := r.ids[at]; s.Wants(id) {
@@ -122,7 +121,7 @@ func putRowValues[R any, T pdu.Scalar](r *instances[R], s *pmda.Values[T], none 
 	return none
 }
 
-// valuesByName is rowValues for what is not in the rows, but found by their names.
+// valuesByName is rowValues for values that are found by the name of a row.
 func valuesByName[R any, T pdu.Scalar](r *instances[R], value func(name string) (T, bool)) func(context.Context, *pmda.Request, *pmda.Values[T]) error {
 	return func(_ context.Context, _ *pmda.Request, s *pmda.Values[T]) error {
 		for _, at := range r.order {

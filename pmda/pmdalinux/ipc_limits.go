@@ -7,16 +7,16 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// ipcInfo are the limits that no file has. Most are constants that the kernel itself does
-// not use any more.
+// ipcInfo are the limits that are in no file. Most are constants that the kernel itself no longer
+// uses.
 type ipcInfo struct {
 	semmap, semmnu, semume, semusz, semvmx, semaem int32
 	msgpool, msgmap, msgssz, msgtql                int32
 	msgseg                                         uint16
 }
 
-// addIPCLimits adds the metrics of limits: those below /proc/sys/kernel, and those that
-// system calls return for this machine.
+// addIPCLimits adds the metrics of limits: those below /proc/sys/kernel, and this machine's, which
+// system calls return.
 func (l *linux) addIPCLimits() {
 	limit := func(name string, cluster, item int, file string, column int, units pdu.Units, text string) numberMetric[uint32] {
 		return numberMetric[uint32]{file: "proc/sys/kernel/" + file, column: column, Metric: pmda.Metric[uint32]{

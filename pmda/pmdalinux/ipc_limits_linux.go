@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readIPCInfo reads the limits of semaphores and messages. The counterparts of
-// what it fills in are struct seminfo and struct msginfo.
+// readIPCInfo reads the limits of semaphores and messages. The buffers correspond to struct seminfo
+// and struct msginfo.
 func readIPCInfo() (ipcInfo, error) {
 	const info = 3 // IPC_INFO
 	var sem struct{ semmap, semmni, semmns, semmnu, semmsl, semopm, semume, semusz, semvmx, semaem int32 }

@@ -4,5 +4,5 @@ package pmdalinux
 
 import "errors"
 
-// readIPCInfo fails: this is no Linux.
+// readIPCInfo fails except on Linux.
 func readIPCInfo() (ipcInfo, error) { return ipcInfo{}, errors.ErrUnsupported }

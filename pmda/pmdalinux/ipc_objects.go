@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// An ipcObject is a shared memory segment, a queue of messages or a set of semaphores: a
-// line of a file in /proc/sysvipc.
+// An ipcObject is a shared memory segment, a message queue or a semaphore set. Each is a line of a
+// file in /proc/sysvipc.
 type ipcObject struct {
 	columns [16]uint64
 	known   [16]bool
@@ -72,7 +72,7 @@ func parseKey(field []byte) (uint32, bool) {
 	return uint32(v), ok && v < 1<<31
 }
 
-// setKey sets the key, which is shown in hexadecimal.
+// setKey sets the key, which is printed in hexadecimal.
 func (o *ipcObject) setKey(key uint32) {
 	if o.key == "" || o.columns[0] != uint64(key) {
 		o.columns[0], o.key = uint64(key), fmt.Sprintf("0x%08x", key)
@@ -90,7 +90,7 @@ func parseOctal(field []byte) (v uint32, ok bool) {
 	return v, len(field) > 0
 }
 
-// perms are the octal digits of the permissions, as a decimal number.
+// perms returns the octal digits of the permissions as a decimal number.
 func (o *ipcObject) perms() uint32 { return o.mode>>6&7*100 + o.mode>>3&7*10 + o.mode&7 }
 
 // user returns the name of a user of this machine, or the number of one without a name.
@@ -128,7 +128,7 @@ func (t *ipcTable) sum(of func(*ipcObject) (uint64, bool)) (sum uint64, ok bool)
 	return sum, true
 }
 
-// ipcColumn is the number in a column, if it fits 32 bits.
+// ipcColumn returns the number in a column. It is not ok if the number does not fit in 32 bits.
 func ipcColumn(i int) func(*ipcObject) (uint32, bool) {
 	return func(o *ipcObject) (uint32, bool) {
 		return uint32(o.columns[i]), o.known[i] && o.columns[i] <= 1<<32-1
@@ -143,8 +143,8 @@ func (l *linux) addIPC() {
 	l.addIPCLimits()
 }
 
-// An ipcFile is a file below /proc/sysvipc, with its instance domain and the metrics
-// that all have.
+// An ipcFile is a file below /proc/sysvipc with its instance domain and the metrics that all such
+// files have.
 type ipcFile struct {
 	name              string
 	serial, cluster   int
@@ -187,12 +187,12 @@ func (l *linux) addIPCTotal(t *ipcTable, g *pmda.Group, name string, cluster, it
 		}})
 }
 
-// ipcSummand is a column to be summed.
+// ipcSummand returns the number in a column for a sum.
 func ipcSummand(i int) func(*ipcObject) (uint64, bool) {
 	return func(o *ipcObject) (uint64, bool) { return o.columns[i], o.known[i] }
 }
 
-// ipcCount counts objects when it is summed.
+// ipcCount makes a sum count the objects.
 func ipcCount(*ipcObject) (uint64, bool) { return 1, true }
 
 func (l *linux) addSharedMemory() {
@@ -219,7 +219,7 @@ func (l *linux) addSharedMemory() {
 	l.addIPCTotal(t, g, "ipc.shm.swap_successes", total, 5, 0, "Successes in swapping shared memory, which kernels since 2.4 do not count", none)
 }
 
-// shmStatus is the state of a segment by its flags.
+// shmStatus returns the state of a segment according to its flags.
 func shmStatus(o *ipcObject) (string, bool) {
 	const dest, locked = 0o1000, 0o2000
 	return [...]string{"", "dest", "locked", "dest locked"}[o.mode&(dest|locked)/dest], true

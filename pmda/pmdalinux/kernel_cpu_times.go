@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// cpuTimes are the times that a processor, or several, have spent, from a line such as
-// "cpu0 380353 0 183563 577294 792 0 28373 688 0 0".
+// cpuTimes are the times of one or more processors, from a line such as "cpu0 380353 0 183563
+// 577294 792 0 28373 688 0 0".
 type cpuTimes struct {
 	ms       [10]uint64 // in the order of the line
 	known    int        // the first of them that the line has; old kernels have fewer
@@ -30,11 +30,11 @@ const (
 	inGuestNice
 )
 
-// maxTicks is more ticks than all processors of a large machine have in a thousand years.
-// A greater number is damaged, and would overflow in sums.
+// maxTicks is above the ticks of all processors of a large machine in a thousand years. A greater
+// number is damaged and could overflow in sums.
 const maxTicks = 1 << 48
 
-// parseCPUTimes parses a line after its name.
+// parseCPUTimes parses the part of a line after its name.
 func parseCPUTimes(line []byte) cpuTimes {
 	var t cpuTimes
 	for t.known < len(t.ms) {
@@ -55,7 +55,7 @@ func parseCPUTimes(line []byte) cpuTimes {
 	return t
 }
 
-// add adds the times of another processor. The sum has the times that both have.
+// add adds the times of another processor. The sum has the columns that both have.
 func (t *cpuTimes) add(o *cpuTimes) {
 	t.known, t.complete = min(t.known, o.known), t.complete && o.complete
 	for i := range t.ms {
@@ -63,18 +63,17 @@ func (t *cpuTimes) add(o *cpuTimes) {
 	}
 }
 
-// column is one of the times.
+// column returns one of the times.
 func (t *cpuTimes) column(i int) (uint64, bool) { return t.ms[i], i < t.known }
 
-// without is one of the times less the part of it that guests had. A kernel that does not
-// count guests has no guests.
+// without returns one of the times without its share for guests. A kernel that does not count
+// guests has no guests.
 func (t *cpuTimes) without(i, guests int) (uint64, bool) {
 	own := t.ms[i] - min(t.ms[i], t.ms[guests]) // they are not counted at the same moment
 	return own, i < t.known && (guests < t.known || t.complete)
 }
 
-// cpuTimeMetrics are the metrics of times: of all processors, of each one and of
-// those of each node.
+// cpuTimeMetrics are the metrics of times, for all processors, each processor and each node.
 var cpuTimeMetrics = []struct {
 	all         string
 	allItem     int
@@ -106,7 +105,7 @@ var cpuTimeMetrics = []struct {
 	}},
 }
 
-// timeIn is one column.
+// timeIn returns one column.
 func timeIn(i int) func(*cpuTimes) (uint64, bool) {
 	return func(t *cpuTimes) (uint64, bool) { return t.column(i) }
 }

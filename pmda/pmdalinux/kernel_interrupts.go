@@ -94,14 +94,14 @@ func (l *linux) addSoftInterrupts() {
 	})
 }
 
-// cutCPU splits the name of an instance of a kind on a processor.
+// cutCPU splits the name of an instance into the kind and the processor.
 func cutCPU(name string) (kind string, cpu int) {
 	at := strings.LastIndex(name, "::cpu")
 	cpu, _ = strconv.Atoi(name[at+len("::cpu"):])
 	return name[:at], cpu
 }
 
-// cpuMetrics are the metrics of a cpuTable, and the domains of two of them.
+// cpuMetrics are the metrics of a cpuTable and the instance domains of two of them.
 type cpuMetrics struct {
 	kinds, cells                 *pmda.InDom
 	total, cell, sum             string
@@ -129,7 +129,7 @@ func (l *linux) addCPUTable(t *cpuTable, g *pmda.Group, m cpuMetrics) {
 	})
 }
 
-// firstNumber is the number that a line begins with.
+// firstNumber returns the number at the start of a line.
 func firstNumber(line []byte) (n optional[uint32]) {
 	field, _ := procfile.CutField(line)
 	n.v, n.ok = procfile.ParseUint32(field)

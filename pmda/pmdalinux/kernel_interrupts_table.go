@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// maxCPU is more than any number of a processor.
+// maxCPU is above the maximum number of a processor.
 const maxCPU = 1 << 16
 
 // A cpuTable is a file with a line for each kind of interrupts and a column for each
@@ -38,15 +38,14 @@ type cpuTable struct {
 	complete bool               // all lines could be parsed, so that the sums are of all kinds
 	kinds    instances[cpuKind] // the lines
 
-	// cellDomain has an instance for each kind on each processor. There may be a million:
-	// they are not named before the first request for them.
+	// cellDomain has an instance for each kind on each processor. There may be a million of them,
+	// so they get names at the first request for them.
 	cellDomain *pmda.InDom
 	cellsUsed  atomic.Bool // there has been such a request
 	cellsStale bool        // the instances are to be named again
 	order      []cpuCell   // by ascending ID
 
-	// texts are the descriptions of the kinds, for labels, which may be wanted during a
-	// reading.
+	// texts are the descriptions of the kinds for labels, which may be requested during a reading.
 	texts    atomic.Pointer[map[string]string]
 	newTexts bool
 }
@@ -70,7 +69,7 @@ func (t *cpuTable) useCells(context.Context, *pmda.Request) error {
 	return nil
 }
 
-// parse parses the file. In containers it may be empty, though there are interrupts.
+// parse parses the file. In containers it may be empty although there are interrupts.
 func (t *cpuTable) parse(text []byte) error {
 	if len(text) == 0 {
 		return pdu.ErrAppVersion
@@ -134,8 +133,8 @@ func (t *cpuTable) parseHead(head []byte) error {
 	return nil
 }
 
-// parseLine parses one line. A line without a number for each processor is left out. It
-// is false if that is damage.
+// parseLine parses one line. It skips a line without a number for each processor, and returns false
+// if the line is damaged.
 func (t *cpuTable) parseLine(line []byte) bool {
 	name, rest, ok := bytes.Cut(line, []byte(":"))
 	name, more := procfile.CutField(name)
@@ -144,9 +143,9 @@ func (t *cpuTable) parseLine(line []byte) bool {
 	}
 	at := len(t.cells)
 	if t.single != nil && t.single(name, rest) {
-		// Where the names are indented, which they are if numbers of interrupts may
-		// have four digits, the C agent takes this for a kind that only the first
-		// processor has. So do we, so that the instances are the same.
+		// In a file with indented names, which allow four-digit interrupt numbers, the C agent
+		// treats this line as a kind with a count for the first processor only. We do the same to
+		// have the same instances.
 		if rest, ok = t.cutNumbers(rest, 1); line[0] != ' ' || !ok {
 			t.cells = t.cells[:at]
 			return line[0] != ' '
@@ -162,7 +161,7 @@ func (t *cpuTable) parseLine(line []byte) bool {
 	return true
 }
 
-// add adds a kind with the cells from an index on.
+// add adds a kind. at is the index of its first cell.
 func (t *cpuTable) add(name, tail []byte, at int) {
 	var total uint64
 	for i, v := range t.cells[at:] {
@@ -177,9 +176,8 @@ func (t *cpuTable) add(name, tail []byte, at int) {
 	}
 }
 
-// cutNumbers appends the first n numbers of a line to the cells, and returns what follows
-// them. On a machine with many processors this is most of the work, which is why it does
-// not use procfile.CutUint.
+// cutNumbers appends the first n numbers of a line to the cells and returns the rest of the line.
+// On a machine with many processors this is most of the work, so it does not use procfile.CutUint.
 func (t *cpuTable) cutNumbers(line []byte, n int) (tail []byte, ok bool) {
 	at := 0
 	for range n {
@@ -200,7 +198,7 @@ func (t *cpuTable) cutNumbers(line []byte, n int) (tail []byte, ok bool) {
 	return line[at:], true
 }
 
-// publishTexts makes the texts.
+// publishTexts makes texts available to labels.
 func (t *cpuTable) publishTexts() {
 	texts := make(map[string]string, len(t.kinds.Names))
 	for i, name := range t.kinds.Names {
@@ -209,7 +207,7 @@ func (t *cpuTable) publishTexts() {
 	t.texts.Store(&texts)
 }
 
-// text is the description of a kind.
+// text returns the description of a kind.
 func (t *cpuTable) text(kind string) string {
 	if texts := t.texts.Load(); texts != nil {
 		return (*texts)[kind]
@@ -246,7 +244,7 @@ func (t *cpuTable) nameCells() error {
 	return nil
 }
 
-// cellValues are the Values of a metric of the cells.
+// cellValues is the Values of a metric of the cells.
 func (t *cpuTable) cellValues(_ context.Context, _ *pmda.Request, s *pmda.Values[uint32]) error {
 	for _, c := range t.order {
 		if s.Wants(c.id) {
@@ -256,7 +254,7 @@ func (t *cpuTable) cellValues(_ context.Context, _ *pmda.Request, s *pmda.Values
 	return nil
 }
 
-// sum is the Value of a metric of processors: the sum of all kinds.
+// sum is the Value of a metric of processors: the sum over all kinds.
 func (t *cpuTable) sum(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
 	if cpu := int(i.ID); t.complete && cpu < len(t.column) && t.column[cpu] >= 0 {
 		return t.sums[t.column[cpu]], nil

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A load is what /proc/loadavg has.
+// A load is the contents of /proc/loadavg.
 type load struct {
 	average          [3]float32 // of 1, 5 and 15 minutes
 	runnable, nprocs uint32

@@ -14,11 +14,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A kernelName is the name of a kernel, machine or host. It allocates only when it
-// changes.
+// A kernelName is the name of a kernel, machine or host. It allocates only when it changes.
 type kernelName string
 
-// maxKernelName is more than names of kernels and machines can have.
+// maxKernelName is above the maximum length of names of kernels and machines.
 const maxKernelName = 256
 
 // parse sets the name to the only line of a file.
@@ -49,7 +48,7 @@ func (n *kernelName) value(context.Context, *pmda.Request, pdu.Instance) (string
 // pcpVersion is the release of PCP whose agent has the same metrics.
 const pcpVersion = build.PCP
 
-// kernelNames are the names that unameMetrics show, in that order.
+// kernelNames are the names of unameMetrics, in their order.
 type kernelNames [5]kernelName
 
 // unameMetrics are the metrics of the fields of uname(2) in the order of uname -a, with the files
@@ -66,7 +65,7 @@ var unameMetrics = [len(kernelNames{})]struct {
 	{"kernel.uname.machine", "arch", 3, "Architecture that the kernel was built for, such as x86_64"},
 }
 
-// machineName is the place of the architecture in kernelNames.
+// machineName is the index of the architecture in kernelNames.
 const machineName = len(kernelNames{}) - 1
 
 // addNames adds the names of the kernel, the machine and the distribution.
@@ -105,7 +104,7 @@ func (l *linux) addUnames() {
 	})
 }
 
-// addUname makes the group of the names of this machine, from uname(2).
+// addUname makes the group that reads the names of this machine with uname(2).
 func (l *linux) addUname(names *kernelNames, groups *[len(kernelNames{})]*pmda.Group) {
 	uname, all := newUname(), new(joined)
 	read := func() error { return uname(names) }
@@ -126,7 +125,7 @@ func (l *linux) addUname(names *kernelNames, groups *[len(kernelNames{})]*pmda.G
 	l.addJoined(all, g)
 }
 
-// addUnameFiles makes groups of the names from the files of another machine.
+// addUnameFiles makes the groups that read the names of another machine from its files.
 func (l *linux) addUnameFiles(names *kernelNames, groups *[len(kernelNames{})]*pmda.Group) {
 	var files [len(kernelNames{})]*procfile.File
 	for i, m := range unameMetrics {
@@ -149,7 +148,7 @@ func (l *linux) addUnameFiles(names *kernelNames, groups *[len(kernelNames{})]*p
 	}))
 }
 
-// joined is all names, with blanks between them.
+// joined is the joined names, separated by blanks.
 type joined struct {
 	text string
 	b    []byte
@@ -168,7 +167,7 @@ func (j *joined) join(names *kernelNames) {
 	}
 }
 
-// addJoined adds the metric of what uname -a shows, which g sets.
+// addJoined adds the metric of the output of uname -a, which g sets.
 func (l *linux) addJoined(j *joined, g *pmda.Group) {
 	pmda.Register(l.Agent, pmda.Metric[string]{
 		Name: "pmda.uname", ID: pmda.Item(12, 5), Sem: pdu.SemDiscrete, Group: g,
@@ -177,8 +176,8 @@ func (l *linux) addJoined(j *joined, g *pmda.Group) {
 	})
 }
 
-// A distribution is the name of the Linux distribution in the files in /etc. They are
-// read again after recheckAfter.
+// A distribution is the name of the Linux distribution in the files in /etc. They are read again
+// after recheckAfter.
 type distribution struct {
 	l    *linux
 	name string    // "" for none

@@ -16,7 +16,7 @@ type pressure struct {
 	ok      bool
 }
 
-// pressureMetrics are pairs of metrics, each of a line of a file.
+// pressureMetrics are pairs of metrics. Each pair is from one line of a file.
 var pressureMetrics = []struct {
 	avg, total string
 	file, line string // "some" or "full"
@@ -32,8 +32,8 @@ var pressureMetrics = []struct {
 	{"kernel.all.pressure.irq.full.avg", "kernel.all.pressure.irq.full.total", "irq", "full", 93, 0, "that processors served interrupts while threads waited for them", ""},
 }
 
-// addPressure adds the metrics of how long threads have to wait for resources: Linux's
-// pressure stall information (PSI).
+// addPressure adds the metrics of how long threads wait for resources: Linux's pressure stall
+// information (PSI).
 func (l *linux) addPressure() {
 	spans := &pmda.InDom{Serial: pmda.InDomSerial(37), Name: "pressure average", Text: "Spans of time that pressure is averaged over: 10 seconds, 1 and 5 minutes"}
 	ids := [3]pdu.InstID{10, 60, 300}
@@ -79,8 +79,8 @@ func (l *linux) addPressure() {
 	}
 }
 
-// parse parses the line that begins with a word, such as
-// "some avg10=1.35 avg60=0.89 avg300=3.80 total=3661676251".
+// parse parses the line that begins with word, such as "some avg10=1.35 avg60=0.89 avg300=3.80
+// total=3661676251".
 func (p *pressure) parse(text []byte, word string) {
 	*p = pressure{}
 	for line := range procfile.Lines(text) {

@@ -10,8 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A procStat is what /proc/stat has: the times of the processors, and counts of the
-// kernel.
+// A procStat is the contents of /proc/stat: the times of the processors, and counts of the kernel.
 type procStat struct {
 	topology *topology
 
@@ -30,7 +29,7 @@ type processor struct {
 	node int // its place in the list of nodes
 }
 
-// statCounts are the lines with a number.
+// statCounts are the lines with one number.
 var statCounts = [...]struct {
 	key, name string
 	item      int
@@ -149,13 +148,13 @@ func (s *procStat) parse(text []byte) error {
 
 var cpuPrefix = []byte("cpu")
 
-// has reports whether a processor is at a node. The C agent knows no others either.
+// has reports whether a processor belongs to a node. The C agent knows no other processors either.
 func (s *procStat) has(cpu uint32) bool {
 	_, ok := s.nodes.of[cpu]
 	return ok || s.nodes.of == nil
 }
 
-// parseCount parses a line with a number, if it is one of statCounts or btime.
+// parseCount parses a line with a number if it is btime or one of statCounts.
 func (s *procStat) parseCount(key, values []byte) {
 	if string(key) == "btime" {
 		v, _, ok := procfile.CutUint(values)

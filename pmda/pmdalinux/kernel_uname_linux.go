@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newUname makes a function that sets names by uname(2). The scheduler knows of the call,
-// unlike of unix.Uname: it may wait while another process sets a name.
+// newUname returns a function that sets names by uname(2). The call may wait while another process
+// sets a name, so Go's scheduler must know of it, unlike of unix.Uname.
 func newUname() func(*kernelNames) error {
 	u := new(unix.Utsname)
 	return func(names *kernelNames) error {

@@ -4,7 +4,7 @@ package pmdalinux
 
 import "errors"
 
-// newUname makes a function that says that this is no Linux.
+// newUname returns a function that fails.
 func newUname() func(*kernelNames) error {
 	return func(*kernelNames) error { return errors.ErrUnsupported }
 }

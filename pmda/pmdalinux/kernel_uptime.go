@@ -8,12 +8,12 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// hz is the ticks in a second of the clock that the kernel's files count in (USER_HZ). It
-// is the same on every architecture that Go runs on.
+// hz is the number of ticks per second of the clock in the kernel's files (USER_HZ). It is the same
+// on every architecture that Go supports.
 const hz = 100
 
-// addProcessors adds the metrics of processors, and of the machine as a whole: first
-// those of /proc/stat, which has the instances.
+// addProcessors adds the metrics of processors and of the machine as a whole. Those of /proc/stat
+// come first because it has the instances.
 func (l *linux) addProcessors() {
 	s := l.addStat()
 	f := l.newFrequencies(s)

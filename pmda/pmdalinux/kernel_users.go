@@ -16,8 +16,8 @@ const (
 	userProcess = 7 // the type of a record of somebody who has logged in
 )
 
-// utmpSize is the size of a record. Its times have 32 bits on architectures that have had
-// 32-bit programs.
+// utmpSize is the size of a record in bytes. The times have 64 bits on architectures without the
+// older 32-bit layout, otherwise 32.
 var utmpSize = func() int {
 	switch runtime.GOARCH {
 	case "arm64", "riscv64", "loong64":

@@ -37,7 +37,7 @@ type Options struct {
 	ContainerProcess func(ctx context.Context, name string) (pid int, err error)
 }
 
-// trustsRoot is the Trusts of Options without one.
+// trustsRoot is the default of Options.Trusts.
 func trustsRoot(c *pmda.Client) bool { return c != nil && c.UID == 0 }
 
 // New returns an agent. The error is errors.ErrUnsupported on systems other than Linux, unless
@@ -86,7 +86,7 @@ func (l *linux) add() {
 	}
 }
 
-// linux is the agent while it is made.
+// linux is the agent during its construction.
 type linux struct {
 	*pmda.Agent
 	root, stateDir string
@@ -108,7 +108,7 @@ type linux struct {
 // keptIDs are the serials of the instance domains whose IDs the C agent keeps.
 var keptIDs = []int{1, 3, 4, 10, 11, 12, 17, 24, 25, 28, 32, 36, 38, 40, 41, 42}
 
-// Attach is Agent.Attach, with the file of the IDs if those are kept.
+// Attach is Agent.Attach. It also sets the file that keeps the IDs.
 func (l *linux) Attach(d *pmda.InDom) error {
 	if l.stateDir != "" && slices.Contains(keptIDs, d.Serial.Number()) {
 		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, d.Serial.Number()))
@@ -117,7 +117,7 @@ func (l *linux) Attach(d *pmda.InDom) error {
 	return l.Agent.Attach(d)
 }
 
-// path is the path of a file that is at "/"+name if the root is "/".
+// path returns the path of a file that is at "/"+name with the root "/".
 func (l *linux) path(name string) string {
 	if l.view != nil {
 		name = l.view.path(name)
@@ -125,13 +125,13 @@ func (l *linux) path(name string) string {
 	return filepath.Join(l.root, filepath.FromSlash(name))
 }
 
-// isMachine reports whether system calls tell of what the files are about.
+// isMachine reports whether system calls describe the same machine as the files.
 func (l *linux) isMachine() bool {
 	return l.view == nil && filepath.Join(l.root) == string(filepath.Separator)
 }
 
-// fileGroup makes a group that reads a file and parses it. The text is valid until
-// parse returns. If the file is not there, its metrics are not supported.
+// fileGroup makes a group that reads a file and parses it. The text is valid until parse returns.
+// Without the file its metrics are not supported.
 func (l *linux) fileGroup(name string, parse func(text []byte) error) *pmda.Group {
 	f := l.file(name)
 	return l.Group(func(context.Context, *pmda.Request) error {
@@ -143,7 +143,7 @@ func (l *linux) fileGroup(name string, parse func(text []byte) error) *pmda.Grou
 	})
 }
 
-// keyedFile makes a file of numbers with names, and the group that reads it.
+// keyedFile makes a file of named numbers and the group that reads it.
 func (l *linux) keyedFile(name string) (*procfile.KeyedFile, *pmda.Group) {
 	f := &procfile.KeyedFile{File: l.file(name)}
 	return f, l.Group(func(context.Context, *pmda.Request) error { return absent(f.Read()) })
@@ -155,7 +155,7 @@ func (l *linux) optionalFileGroup(name string, parse func(text []byte) error) *p
 	return l.Group(l.readOptional(name, parse))
 }
 
-// readOptional makes the Refresh of such a group.
+// readOptional makes the Refresh of an optionalFileGroup.
 func (l *linux) readOptional(name string, parse func(text []byte) error) func(context.Context, *pmda.Request) error {
 	f := l.file(name)
 	return func(context.Context, *pmda.Request) error {
@@ -167,9 +167,8 @@ func (l *linux) readOptional(name string, parse func(text []byte) error) func(co
 	}
 }
 
-// restrictedFileGroup is optionalFileGroup for a file that only the root user may
-// read. It is read for clients that are trusted, and the metrics' Values are those of
-// restrictedValues.
+// restrictedFileGroup is optionalFileGroup for a file that only the root user may read. It is read
+// only for trusted clients. Its metrics use restrictedValues.
 func (l *linux) restrictedFileGroup(name string, parse func(text []byte) error) *pmda.Group {
 	read := l.readOptional(name, parse)
 	return l.Group(func(ctx context.Context, r *pmda.Request) error {
@@ -190,7 +189,7 @@ func restrictedValues[T pdu.Scalar](l *linux, values func(context.Context, *pmda
 	}
 }
 
-// valueOf is the Value of a metric that is a variable, which its group sets.
+// valueOf makes the Value of a metric that is a variable, which its group sets.
 func valueOf[T pdu.Scalar](v *T) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return *v, nil }
 }

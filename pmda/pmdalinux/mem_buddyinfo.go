@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// maxOrder is greater than the orders of blocks of any kernel.
+// maxOrder is above the maximum order of blocks of any kernel.
 const maxOrder = 32
 
 // A buddy is a column of a line of /proc/buddyinfo.
@@ -64,7 +64,7 @@ func (l *linux) addBuddyInfo() {
 	})
 }
 
-// cutZone cuts the beginning off a line like "Node 0, zone   Normal  3291 1946".
+// cutZone parses the start of a line like "Node 0, zone   Normal  3291 1946".
 func cutZone(line []byte) (node uint64, zone, rest []byte, ok bool) {
 	word, rest := procfile.CutField(line)
 	field, rest := procfile.CutField(rest)
@@ -76,9 +76,8 @@ func cutZone(line []byte) (node uint64, zone, rest []byte, ok bool) {
 	return node, zone, rest, ok
 }
 
-// zoneLabels are the labels of an instance whose name has a node, and perhaps a
-// zone and an order: "Normal::order3::node0", "Normal::node0::lowmem_reserved1",
-// "node0".
+// zoneLabels returns the labels of an instance whose name has a node, and perhaps a zone and an
+// order: "Normal::order3::node0", "Normal::node0::lowmem_reserved1", "node0".
 func zoneLabels(name string) string {
 	labels := map[string]any{}
 	for i, part := range strings.Split(name, "::") {

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// fragmentation is how much free memory is in pieces that are too small.
+// fragmentation tells how much free memory is in blocks that are too small.
 type fragmentation struct {
 	nodes []nodeIndex
 }
@@ -21,12 +21,12 @@ type nodeIndex struct {
 	ok   bool
 }
 
-// maxIndices is how many indices are summed: as many orders of blocks as kernels had when
-// the metric was made. The C agent sums no more.
+// maxIndices is the maximum number of indices in a sum: the number of block orders that kernels had
+// when the metric was defined. The C agent sums no more.
 const maxIndices = 11
 
-// addFragmentation adds the metric of the file, which is there for the root user if
-// debugfs is mounted and the kernel was built with it.
+// addFragmentation adds the metric of the file. Only the root user can read it, and only if debugfs
+// is mounted and the kernel was built with it.
 func (l *linux) addFragmentation() {
 	f := new(fragmentation)
 	pmda.Register(l.Agent, pmda.Metric[float32]{

@@ -36,7 +36,7 @@ func (l *linux) addMeminfo() {
 	l.addSwapSpace(g, info)
 }
 
-// meminfo are the metrics that are a line of /proc/meminfo, in kilobytes.
+// meminfo are the metrics with a line in /proc/meminfo, in kilobytes.
 var meminfo = []struct {
 	item            int
 	name, key, text string
@@ -88,7 +88,7 @@ var meminfo = []struct {
 	{58, "mem.util.available", "MemAvailable", "Memory that new programs could have without swapping, as the kernel estimates"},
 }
 
-// addMemoryUse adds the metrics of how much memory there is, and of how much is in use.
+// addMemoryUse adds the metrics of the size of memory and of memory in use.
 func (l *linux) addMemoryUse(g *pmda.Group, info *procfile.KeyedFile) {
 	total, free, cached := keyedNumber(info, "MemTotal"), keyedNumber(info, "MemFree"), keyedNumber(info, "Cached")
 	used := difference(total, free)
@@ -130,7 +130,7 @@ func (l *linux) addMemoryUse(g *pmda.Group, info *procfile.KeyedFile) {
 	})
 }
 
-// addHugePages adds the metrics of the huge pages that are set aside.
+// addHugePages adds the metrics of reserved huge pages.
 func (l *linux) addHugePages(g *pmda.Group, info *procfile.KeyedFile) {
 	kbytes := keyedNumber(info, "Hugepagesize")
 	bytes := product(kbytes, kilobyte)

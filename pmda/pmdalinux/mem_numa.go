@@ -45,8 +45,8 @@ var numaMetrics = []struct {
 	{28, "mem.numa.util.slabUnreclaimable", "SUnreclaim", "Memory of a node in caches of objects that cannot be given up"},
 }
 
-// numaHugePages are the metrics of a node's huge pages. A line is shown in pages and in
-// bytes.
+// numaHugePages are the metrics of a node's huge pages. Each line gives a metric in pages and one
+// in bytes.
 var numaHugePages = []struct{ pages, bytes, key, text string }{
 	{"mem.numa.util.hugepagesTotal", "mem.numa.util.hugepagesTotalBytes", "HugePages_Total", "set aside, in use or not"},
 	{"mem.numa.util.hugepagesFree", "mem.numa.util.hugepagesFreeBytes", "HugePages_Free", "set aside and not in use"},
@@ -90,7 +90,7 @@ func (l *linux) addNUMA() {
 	l.addBandwidth()
 }
 
-// nodeFiles are the files of one name that all nodes have, which are numbers with names.
+// nodeFiles are the files with named numbers that each node has under the same name.
 type nodeFiles struct {
 	*deviceFiles[procfile.KeyedNumbers]
 	before int                   // how many fields stand before a name
@@ -118,8 +118,8 @@ func (n *nodeFiles) parse(text []byte, k *procfile.KeyedNumbers) bool {
 	return true
 }
 
-// value makes the Value of a metric with a number of each node, times another one
-// if there is one.
+// value makes the Value of a metric with a number of each node. If factor is not nil, the number is
+// multiplied by it.
 func (n *nodeFiles) value(key string, factor number) func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 	at := n.keys.Index(key)
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (uint64, error) {
@@ -141,8 +141,8 @@ func (n *nodeFiles) value(key string, factor number) func(context.Context, *pmda
 	}
 }
 
-// hugePageSize is the size of huge pages in bytes. It never changes: the file is read until
-// it has been found.
+// hugePageSize returns the size of huge pages in bytes. It never changes, so the file is read only
+// until it has been found.
 func (l *linux) hugePageSize() number {
 	info := &procfile.KeyedFile{File: l.file("proc/meminfo")}
 	kbytes := keyedNumber(info, "Hugepagesize")

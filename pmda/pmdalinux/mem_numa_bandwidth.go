@@ -20,10 +20,10 @@ import (
 // administrator writes it. The C agent reads the same file.
 const bandwidthFile = "var/lib/pcp/pmdas/linux/bandwidth.conf"
 
-// maxConfig is the greatest length of the file.
+// maxConfig is the maximum length of the file in bytes.
 const maxConfig = 64 << 10
 
-// bandwidths are what the file says.
+// bandwidths are the contents of the file.
 type bandwidths struct {
 	path string
 	of   map[string]float64 // by node
@@ -31,7 +31,7 @@ type bandwidths struct {
 	next time.Time // when to read it again
 }
 
-// addBandwidth adds the metric of what is in the file.
+// addBandwidth adds the metric of the file.
 func (l *linux) addBandwidth() {
 	b := &bandwidths{path: l.path(bandwidthFile)}
 	pmda.Register(l.Agent, pmda.Metric[float64]{
@@ -50,7 +50,7 @@ func (l *linux) addBandwidth() {
 	})
 }
 
-// refresh reads the file if it was read longer than recheckAfter ago.
+// refresh reads the file if the last reading is older than recheckAfter.
 func (b *bandwidths) refresh(context.Context, *pmda.Request) error {
 	if now := time.Now(); !now.Before(b.next) {
 		b.next = now.Add(recheckAfter)
@@ -59,7 +59,7 @@ func (b *bandwidths) refresh(context.Context, *pmda.Request) error {
 	return b.err
 }
 
-// readBandwidths reads the file, if there is one.
+// readBandwidths reads the file. Without a file there are no bandwidths.
 func readBandwidths(path string) (map[string]float64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,8 +80,7 @@ func readBandwidths(path string) (map[string]float64, error) {
 	return of, nil
 }
 
-// parseBandwidths parses lines such as node0:1024. What follows # is a comment. Other
-// lines are left out.
+// parseBandwidths parses lines such as node0:1024. A # starts a comment. Other lines are ignored.
 func parseBandwidths(text string) (of map[string]float64, ok bool) {
 	of = map[string]float64{}
 	for line := range strings.Lines(text) {

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A slab is a line of /proc/slabinfo: one of the kernel's caches of objects. The numbers
-// are in the order of the columns of newer kernels.
+// A slab is a line of /proc/slabinfo, one of the kernel's caches of objects. The numbers are in the
+// order of the columns of newer kernels.
 type slab [7]uint64
 
 const (
@@ -89,8 +89,8 @@ func (l *linux) addSlabInfo() {
 	}
 }
 
-// size is the bytes that the objects in use take: each has an equal part of a slab. Old
-// kernels do not have the number of objects in a slab: there it is that of active slabs.
+// size returns the bytes in the used objects. All objects of a slab have the same size. Old kernels
+// do not report the number of objects in a slab. For them it is derived from the active slabs.
 func (c *slabs) size(s *slab) (uint64, bool) {
 	n, by := s[slabActiveObjects], s[slabObjectsPerSlab]
 	if c.old {
@@ -156,8 +156,7 @@ func (c *slabs) parseLine(line []byte) {
 	}
 }
 
-// cutNumbers cuts the numbers of columns off the end of a line. The name in front of them may
-// have blanks and numbers.
+// cutNumbers parses the numbers of columns after the name. The name may contain blanks and numbers.
 func (c *slabs) cutNumbers(line []byte, s *slab, columns []int) (name []byte, ok bool) {
 	for _, column := range slices.Backward(columns) {
 		var field []byte
@@ -169,8 +168,7 @@ func (c *slabs) cutNumbers(line []byte, s *slab, columns []int) (name []byte, ok
 	return line, true
 }
 
-// setName sets the name. The names of some modules' caches have blanks: an instance has
-// underscores in their place.
+// setName sets the name. It replaces blanks in the names of some modules' caches by underscores.
 func (c *slabs) setName(text []byte) (ok bool) {
 	c.name = c.name[:0]
 	for field, rest := procfile.CutField(text); len(field) > 0; field, rest = procfile.CutField(rest) {

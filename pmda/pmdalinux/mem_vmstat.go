@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A vmKind is the semantics and units that the C agent has for a line of /proc/vmstat.
+// A vmKind is the semantics and units of a line of /proc/vmstat in the C agent.
 type vmKind int
 
 const (
@@ -28,7 +28,7 @@ func (k vmKind) desc() (pdu.Sem, pdu.Units) {
 	return pdu.SemInstant, pdu.NoUnits
 }
 
-// vmstatPrefix is what the names of the metrics of /proc/vmstat begin with.
+// vmstatPrefix is the prefix of the names of the metrics of /proc/vmstat.
 const vmstatPrefix = "mem.vmstat."
 
 // A vmstat is a metric of /proc/vmstat.
@@ -38,7 +38,7 @@ type vmstat struct {
 	text string
 }
 
-// key is what the line begins with.
+// key returns the word at the start of the line.
 func (m vmstat) key() string { return strings.TrimPrefix(m.name, vmstatPrefix) }
 
 // addVMStat adds the metrics of /proc/vmstat.
@@ -60,8 +60,8 @@ func (l *linux) addVMStat() {
 	l.addSwapping(g, stat)
 }
 
-// vmSums are the numbers that are sums of others: over all lines of a kind that have
-// metrics, and of the parts that newer kernels have in place of a number.
+// vmSums are numbers that are sums: over all lines of a kind that are metrics, and over the lines
+// into which newer kernels have split a number.
 func vmSums(stat *procfile.KeyedFile) map[string]number {
 	sums := map[string]number{
 		"nr_slab": keyedNumber(stat, "nr_slab").or(
@@ -82,8 +82,8 @@ func vmSums(stat *procfile.KeyedFile) map[string]number {
 	return sums
 }
 
-// addSwapping adds the metrics of swapping. Kernels before 2.6 had them in /proc/stat, and
-// swapped processes as a whole.
+// addSwapping adds the metrics of swapping. Kernels before 2.6 reported them in /proc/stat and
+// swapped whole processes.
 func (l *linux) addSwapping(g *pmda.Group, stat *procfile.KeyedFile) {
 	for _, m := range []struct {
 		item            int

@@ -1,8 +1,7 @@
 package pmdalinux
 
-// vmstats are the metrics of /proc/vmstat, by the item of their PMIDs. What a name
-// has after vmstatPrefix is what the line in the file begins with. The last three are
-// sums.
+// vmstats are the metrics of /proc/vmstat, by the item of their PMIDs. The part of a name after
+// vmstatPrefix is the word at the start of the line. The last three are sums.
 var vmstats = []vmstat{
 	{"mem.vmstat.nr_dirty", vmGaugeNoUnits, "Pages with changes that are to be written"},
 	{"mem.vmstat.nr_writeback", vmGaugeNoUnits, "Pages with changes that are being written"},

@@ -31,8 +31,8 @@ type zoneInfo struct {
 	stats      instances[procfile.KeyedNumbers] // of the zones and nodes
 	protection instances[uint64]
 
-	// all are the zones and nodes in the order of the file, those that are left out too:
-	// all have IDs, as with the C agent.
+	// all are the zones and nodes in the order of the file, including those that are left out. All
+	// have IDs, as with the C agent.
 	all      procfile.Rows[struct{}]
 	allStale bool // they have changed, and have no IDs yet
 
@@ -46,7 +46,7 @@ type zoneInfo struct {
 	name []byte // of a zone or node
 }
 
-// A zonePart is what the lines of a part of the file are of.
+// A zonePart is a part of the file.
 type zonePart int
 
 const (
@@ -55,7 +55,7 @@ const (
 	ofZone
 )
 
-// maxZones is more than a node has zones.
+// maxZones is above the number of zones of a node.
 const maxZones = 16
 
 // addZoneInfo adds the metrics of /proc/zoneinfo.
@@ -90,7 +90,7 @@ func (l *linux) addZoneInfo() {
 	})
 }
 
-// words are the text of the metric, with a small first letter.
+// words returns the text of the metric without its capital letter.
 func (m zoneStat) words() string {
 	if m.text == "" {
 		for _, v := range vmstats {
@@ -146,7 +146,7 @@ func (z *zoneInfo) parseLine(line []byte) {
 	}
 }
 
-// endPart ends a part: the zone or node has the numbers that were in it.
+// endPart ends a part. The zone or node gets the numbers in it.
 func (z *zoneInfo) endPart() {
 	switch z.part {
 	case ofNode:
@@ -207,7 +207,7 @@ func (z *zoneInfo) parseProtection(list []byte) {
 func (z *zoneInfo) updateDomains() error {
 	if z.all.End() || z.allStale {
 		z.allStale = true
-		// All get an ID before those with values alone are instances.
+		// All rows get IDs before those with values become instances.
 		var all []string
 		for _, name := range z.all.Names {
 			if pmda.ValidInstanceName(name) && !slices.Contains(all, name) {

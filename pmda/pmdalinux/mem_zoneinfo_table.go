@@ -2,14 +2,14 @@ package pmdalinux
 
 import "strings"
 
-// A zoneStat is a metric mem.zoneinfo.*. One without a text counts for a zone or a node
-// what the metric mem.vmstat.* of that name counts for all of them.
+// A zoneStat is a metric mem.zoneinfo.*. Without a text it counts for a zone or a node what the
+// metric mem.vmstat.* of the same name counts for the machine.
 type zoneStat struct{ name, text string }
 
-// baseName is the name without what all have in common.
+// baseName returns the name without the common prefix.
 func (m zoneStat) baseName() string { return strings.TrimPrefix(m.name, "mem.zoneinfo.") }
 
-// key is the name that /proc/zoneinfo has for it.
+// key returns the name in /proc/zoneinfo.
 func (m zoneStat) key() string {
 	if key := zoneKeys[m.baseName()]; key != "" {
 		return key

@@ -10,15 +10,14 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// traffic is a line of /proc/net/dev: eight columns of what has been received, and eight
-// of what has been sent.
+// traffic is a line of /proc/net/dev: eight columns of received data and eight of sent data.
 type traffic struct {
 	columns [16]uint64
 	known   [16]bool // the columns that could be parsed
 	class   linkClass
 }
 
-// A linkClass is whether an interface counts in the sums over all.
+// A linkClass tells whether an interface counts in the sums.
 type linkClass uint8
 
 const (
@@ -27,8 +26,8 @@ const (
 	virtual // its packets pass other interfaces too, or never leave the machine
 )
 
-// virtualNames are the interfaces whose packets do not count in network.all. They are
-// those of the C agent's configuration as it is shipped, interfaces.conf.
+// virtualNames matches the interfaces that do not count in network.all. They are those of the C
+// agent's default configuration, interfaces.conf.
 var virtualNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virbr[0-9]+|virbr[0-9]+-nic|` +
 	`cni[0-9]+|cni-podman[0-9]+|docker[0-9]+|veth[0-9]+|face)$`)
 
@@ -68,7 +67,7 @@ type netDev struct {
 	complete bool     // all lines of the file could be parsed
 }
 
-// A total is the sum of a column, unknown if one of its numbers is.
+// A total is the sum of a column. It is unknown if one of its numbers is unknown.
 type total struct {
 	v       uint64
 	unknown bool
@@ -77,8 +76,8 @@ type total struct {
 // summed are the columns that network.all sums, in the order of its metrics.
 var summed = [8]int{0, 1, 2, 3, 8, 9, 10, 11}
 
-// parse parses two lines of titles, then lines like "eth0: 1422 10 0 0 …". The last colon ends
-// the name: aliases of some drivers, such as ib0:30, have one in theirs.
+// parse parses two lines of titles and then lines like "eth0: 1422 10 0 0 …". The last colon ends
+// the name, because aliases of some drivers contain a colon, such as ib0:30.
 func (d *netDev) parse(text []byte) error {
 	d.rows.Begin()
 	d.complete = procfile.HasCompleteLines(text)
@@ -107,7 +106,7 @@ func (d *netDev) parse(text []byte) error {
 	return nil
 }
 
-// addUp sums over the interfaces that are not virtual.
+// addUp computes the sums over the interfaces that are not virtual.
 func (d *netDev) addUp() {
 	d.sums = [8]total{}
 	for at := range d.rows.Vals {
@@ -128,8 +127,7 @@ func (d *netDev) addUp() {
 	}
 }
 
-// addTraffic adds the metrics that have the columns of interfaces, or the sum of
-// two of them.
+// addTraffic adds the metrics of the columns of interfaces. Some are the sum of two columns.
 func (l *linux) addTraffic(dev *netDev) {
 	for item, m := range []struct {
 		name, text string
@@ -175,7 +173,7 @@ func (l *linux) addTraffic(dev *netDev) {
 	}
 }
 
-// addTrafficSums adds the metrics that sum over interfaces, and how many there are.
+// addTrafficSums adds the sums over interfaces and the number of interfaces.
 func (l *linux) addTrafficSums(dev *netDev, g *pmda.Group) {
 	const help = "Left out are interfaces whose packets another one counts, or that lead nowhere:\n" +
 		"lo, bond, team, tun, virbr, cni, docker and veth with their numbers."

@@ -16,14 +16,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// addresses are those of an interface, or of a label that an address has. An address that
-// is not known is empty.
+// addresses are those of an interface or of a label of an address. An unknown address is empty.
 type addresses struct {
 	inet, ipv6, scope, hw string
 }
 
-// netAddrs are the addresses in /sys/class/net, in /proc/net/if_inet6 and from the
-// kernel by netlink.
+// netAddrs are the addresses in /sys/class/net, in /proc/net/if_inet6, and from the kernel through
+// netlink.
 type netAddrs struct {
 	dir   string // sys/class/net
 	hw    *deviceFiles[string]
@@ -38,8 +37,8 @@ type netAddrs struct {
 	idsOf func(names []string) ([]pdu.InstID, error) // of instances; nil for those of SetNames
 }
 
-// addInterfaceAddresses adds the metrics of addresses. They have an instance domain of
-// their own, as labels of addresses need not be names of interfaces.
+// addInterfaceAddresses adds the metrics of addresses. They have a separate instance domain because
+// labels of addresses need not be names of interfaces.
 func (l *linux) addInterfaceAddresses() {
 	a := &netAddrs{dir: l.path(netDir), inet6: l.file("proc/net/if_inet6"), at: map[string]int{}}
 	if l.isMachine() {
@@ -107,7 +106,7 @@ func (a *netAddrs) refresh() error {
 	return err
 }
 
-// setInstances makes the names those of the instance domain.
+// setInstances gives the names to the instance domain.
 func (a *netAddrs) setInstances() error {
 	if a.idsOf == nil {
 		_, err := a.indom.SetNames(a.names...)
@@ -128,7 +127,7 @@ func (a *netAddrs) setInstances() error {
 	return err
 }
 
-// row returns the row of a name, nil if that cannot be an instance.
+// row returns the row of a name, nil for an invalid instance name.
 func (a *netAddrs) row(name string) *addresses {
 	if !pmda.ValidInstanceName(name) || shortName(name) != name {
 		return nil
@@ -168,7 +167,7 @@ func (a *netAddrs) readHardware() {
 	}
 }
 
-// parseHardware parses bytes in hexadecimal with colons between them.
+// parseHardware parses hexadecimal bytes separated by colons.
 func parseHardware(text []byte, v *string) bool {
 	if !parseName(text, v) {
 		return false
@@ -181,8 +180,8 @@ func parseHardware(text []byte, v *string) bool {
 	return len(*v)%3 == 2
 }
 
-// parseInet6 parses lines of an address, the index of the interface, the bits of
-// the network, the scope, flags, all in hexadecimal, and the name of the interface.
+// parseInet6 parses lines of an address, the index of the interface, the prefix length, the scope
+// and flags, all in hexadecimal, and the name of the interface.
 func (a *netAddrs) parseInet6(text []byte) {
 	for line := range procfile.Lines(text) {
 		var fields [6][]byte
@@ -208,8 +207,8 @@ func (a *netAddrs) parseInet6(text []byte) {
 	}
 }
 
-// inet6Text formats an address as C programs do. Go differs for addresses that have an
-// IPv4 address in them.
+// inet6Text formats an address as C programs do. Go formats addresses that contain an IPv4 address
+// differently.
 func inet6Text(b [16]byte) string {
 	if [12]byte(b[:12]) == [12]byte{} && (b[12] != 0 || b[13] != 0) {
 		return "::" + netip.AddrFrom4([4]byte(b[12:])).String()
@@ -217,7 +216,7 @@ func inet6Text(b [16]byte) string {
 	return netip.AddrFrom16(b).String()
 }
 
-// scopeText names a scope. The numbers are the kernel's, of ipv6.h.
+// scopeText returns the name of a scope, which has a number of the kernel's ipv6.h.
 func scopeText(scope uint64) string {
 	switch scope {
 	case 0x00:

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// inet4Addrs calls found for the IPv4 addresses of this machine, with the labels that they
-// have: mostly the name of the interface.
+// inet4Addrs calls found for each IPv4 address of this machine with its label, which is mostly the
+// name of the interface.
 func inet4Addrs(found func(label string, a netip.Addr)) error {
 	rib, err := syscall.NetlinkRIB(syscall.RTM_GETADDR, syscall.AF_INET)
 	if err != nil {

@@ -76,9 +76,8 @@ const (
 	virtualNetDir = "sys/devices/virtual/net"
 )
 
-// addInterfaceSpeed adds the two metrics of the speed of interfaces. The file is in
-// megabits; -1, or 4294967295 in older kernels, is a speed that is not known. The C agent
-// takes that for a number.
+// addInterfaceSpeed adds the two metrics of the speed of interfaces. The file is in megabits per
+// second. -1, or 4294967295 in older kernels, is an unknown speed. The C agent exports that number.
 func (l *linux) addInterfaceSpeed(dev *netDev, mbit func(dev string) (uint32, bool)) {
 	const help = "There is no value while the speed is not known, as of interfaces that are\n" +
 		"not connected, and of most virtual ones."
@@ -103,7 +102,7 @@ func (l *linux) addInterfaceSpeed(dev *netDev, mbit func(dev string) (uint32, bo
 	})
 }
 
-// duplexOf converts the file duplex to a number.
+// duplexOf converts the text of the file duplex to a number.
 func duplexOf(f *deviceFile[string]) (uint32, bool) {
 	switch f.v {
 	case "half":
@@ -114,7 +113,7 @@ func duplexOf(f *deviceFile[string]) (uint32, bool) {
 	return 0, false
 }
 
-// isUp is the flag of an interface that is switched on.
+// isUp is the flag IFF_UP.
 const isUp = 1
 
 // parseFlags parses flags such as 0x1003.
@@ -126,8 +125,8 @@ func parseFlags(text []byte, v *uint32) bool {
 	return ok && is && isHex
 }
 
-// running reports whether an interface works. The flags in /sys lack IFF_RUNNING, which
-// the kernel derives from the operational state when a program uses ioctl.
+// running reports whether an interface works. The flags in /sys lack IFF_RUNNING. For ioctl the
+// kernel derives it from the operational state.
 func running(flags *deviceFile[uint32], operates *deviceFiles[string], dev string) (uint32, bool) {
 	if !flags.ok || flags.v&isUp == 0 {
 		return 0, flags.ok

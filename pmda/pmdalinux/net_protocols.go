@@ -10,14 +10,14 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// addProtocols adds the metrics of the counters that the kernel's protocols have.
+// addProtocols adds the metrics of the counters of the kernel's protocols.
 func (l *linux) addProtocols() {
 	snmp, netstat, snmp6 := &procfile.GroupedNumbers{Unlimited: "MaxConn"}, new(procfile.GroupedNumbers), new(procfile.GroupedNumbers)
 	g := l.fileGroup("proc/net/snmp", snmp.ParseTable)
 	l.addProtocolMetrics(snmp, g, pmda.NoValue, snmpMetrics, tcpMetrics)
 	l.addICMPTypes(snmp, g)
 	l.addProtocolMetrics(netstat, l.fileGroup("proc/net/netstat", netstat.ParseTable), pmda.NoValue, netstatMetrics, tcpExtMetrics)
-	// The C agent has zeros for what this file lacks; an error says more.
+	// The C agent returns zeros for numbers that this file lacks. An error tells more.
 	l.addProtocolMetrics(snmp6, l.fileGroup("proc/net/snmp6", snmp6.ParseList), pdu.ErrAppVersion, snmp6Metrics)
 	l.addSocketMetrics("proc/net/sockstat", socketMetrics)
 	l.addSocketMetrics("proc/net/sockstat6", socket6Metrics)
@@ -30,13 +30,13 @@ type protocolMetrics struct {
 	metrics []protocolMetric
 }
 
-// A protocolMetric is one of them: a counter, unless notCounters has it.
+// A protocolMetric is one of the metrics. It is a counter unless notCounters has it.
 type protocolMetric struct {
 	item              int
 	name, field, text string
 }
 
-// notCounters are the protocolMetrics that count nothing, or not in units of one.
+// notCounters are the protocolMetrics that are not counters or that have another unit.
 var notCounters = map[string]struct {
 	sem   pdu.Sem
 	units pdu.Units
@@ -51,8 +51,8 @@ var notCounters = map[string]struct {
 		help: "The units say megabytes, as those of the C agent do."},
 }
 
-// addProtocolMetrics adds metrics of numbers that n has after a refresh of g. Missing
-// is the error of a number that is not there.
+// addProtocolMetrics adds metrics of numbers that n has after a refresh of g. missing is the error
+// for an absent number.
 func (l *linux) addProtocolMetrics(n *procfile.GroupedNumbers, g *pmda.Group, missing error, lists ...[]protocolMetrics) {
 	for _, list := range lists {
 		for _, some := range list {
@@ -78,8 +78,7 @@ func (l *linux) addProtocolMetrics(n *procfile.GroupedNumbers, g *pmda.Group, mi
 	}
 }
 
-// addSocketMetrics adds metrics of numbers of sockets, which are not counters and have
-// 31 bits.
+// addSocketMetrics adds metrics of numbers of sockets. They are not counters and have 31 bits.
 func (l *linux) addSocketMetrics(file string, list []protocolMetrics) {
 	n := new(procfile.GroupedNumbers)
 	g := l.fileGroup(file, n.ParsePairs)
@@ -101,8 +100,8 @@ func (l *linux) addSocketMetrics(file string, list []protocolMetrics) {
 	}
 }
 
-// addICMPTypes adds the metrics that have an instance for each type of ICMP
-// messages, of the lines IcmpMsg of /proc/net/snmp: they have just the types seen.
+// addICMPTypes adds the metrics with an instance for each type of ICMP message, from the lines
+// IcmpMsg of /proc/net/snmp. The lines have only the types that have occurred.
 func (l *linux) addICMPTypes(n *procfile.GroupedNumbers, g *pmda.Group) {
 	const types = 256
 	all := make([]pdu.Instance, types)
@@ -135,7 +134,7 @@ func (l *linux) addICMPTypes(n *procfile.GroupedNumbers, g *pmda.Group) {
 	}
 }
 
-// socketMetrics are those of /proc/net/sockstat.
+// socketMetrics are the metrics of /proc/net/sockstat.
 var socketMetrics = []protocolMetrics{
 	{11, "sockets", []protocolMetric{
 		{9, "network.sockstat.total", "used", "Sockets that there are, of all kinds"},
@@ -163,7 +162,7 @@ var socketMetrics = []protocolMetrics{
 	}},
 }
 
-// socket6Metrics are those of /proc/net/sockstat6.
+// socket6Metrics are the metrics of /proc/net/sockstat6.
 var socket6Metrics = []protocolMetrics{
 	{73, "TCP6", []protocolMetric{
 		{0, "network.sockstat.tcp6.inuse", "inuse", "TCP sockets in use, of IPv6"},

@@ -1,6 +1,6 @@
 package pmdalinux
 
-// snmp6Metrics are those of /proc/net/snmp6. The names of fields are the kernel's.
+// snmp6Metrics are the metrics of /proc/net/snmp6. The kernel defines the names of the fields.
 var snmp6Metrics = []protocolMetrics{
 	{58, "", []protocolMetric{
 		{0, "network.ip6.inreceives", "Ip6InReceives", "IPv6 packets received, damaged ones too"},

@@ -12,9 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/sockdiag"
 )
 
-// A socketList is a list of sockets in /proc/net that are counted. If it is that of this
-// machine, the counts come from netlink, in a fraction of the time, and from the file
-// only where that fails.
+// A socketList is a list of sockets in /proc/net that the agent counts. On this machine the counts
+// come from netlink, which is faster, and from the file only if netlink fails.
 type socketList struct {
 	file  *procfile.File
 	parse func(text []byte) error // counts the sockets of the file
@@ -22,8 +21,8 @@ type socketList struct {
 	retry time.Time               // when to try netlink again after an error
 }
 
-// retryNetlink is how long netlink is not tried after it has failed. The kernel may look
-// for a module each time.
+// retryNetlink is the time between attempts after netlink has failed. The kernel may look for a
+// module at each attempt.
 const retryNetlink = time.Minute
 
 // socketList makes a list, and the group that counts.
@@ -35,8 +34,7 @@ func (l *linux) socketList(name string, parse func(text []byte) error, count fun
 	return s, l.Group(s.refresh)
 }
 
-// refresh counts the sockets. A kernel without the file, as one without IPv6, has no such
-// sockets to count.
+// refresh counts the sockets. Without the file, as in a kernel without IPv6, the count is 0.
 func (s *socketList) refresh(context.Context, *pmda.Request) error {
 	if err := s.file.Open(); err != nil {
 		return absent(err)
@@ -66,19 +64,18 @@ func (s *inetSockets) count() (err error) {
 	return err
 }
 
-// inetSocketList makes a list of sockets that netlink has as well.
+// inetSocketList makes a list of sockets that netlink also lists.
 func (l *linux) inetSocketList(name string, family, protocol uint8) (*sockdiag.Counts, *pmda.Group) {
 	s := &inetSockets{diag: sockdiag.Counter{Family: family, Protocol: protocol}}
 	_, g := l.socketList(name, s.parse, s.count)
 	return &s.counts, g
 }
 
-// errNoSocket is the error of a file with a line that cannot be parsed: the numbers would
-// be too low.
+// errNoSocket is the error for a file with a malformed line, which would make the counts too low.
 var errNoSocket = errors.New("a list of sockets is damaged")
 
-// parse parses a title, then lines like "0: 0100007F:4E02 00000000:0000 0A …",
-// where the state is the fourth field.
+// parse parses a title and then lines like "0: 0100007F:4E02 00000000:0000 0A …". The fourth field
+// is the state.
 func (s *inetSockets) parse(text []byte) error {
 	s.counts = sockdiag.Counts{}
 	if !procfile.HasCompleteLines(text) {
@@ -133,7 +130,7 @@ func (l *linux) addSockets() {
 	l.addSocketCount("network.udpconn.listen", "IPv4 UDP sockets that take datagrams from anybody", pmda.Item(79, 2), inUDP, &udp.State[7])
 	l.addSocketCount("network.udpconn6.established", "IPv6 UDP sockets bound to one peer", pmda.Item(80, 1), inUDP6, &udp6.State[1])
 	l.addSocketCount("network.udpconn6.listen", "IPv6 UDP sockets that take datagrams from anybody", pmda.Item(80, 2), inUDP6, &udp6.State[7])
-	// Few kernels list raw sockets through netlink, and there are few of them.
+	// Few kernels list raw sockets through netlink, and machines have few of them.
 	raw, raw6 := &inetSockets{}, &inetSockets{}
 	l.addSocketCount("network.rawconn.count", "IPv4 raw sockets", pmda.Item(77, 1), l.fileGroup("proc/net/raw", raw.parse), &raw.counts.All)
 	l.addSocketCount("network.rawconn6.count", "IPv6 raw sockets", pmda.Item(78, 1), l.fileGroup("proc/net/raw6", raw6.parse), &raw6.counts.All)
@@ -163,10 +160,10 @@ func (u *unixSockets) count() (err error) {
 	return err
 }
 
-// parse parses a title, then lines like "0000000000000000: 00000002 00000000
-// 00010000 0001 01 630 /run/x", where the fifth field is the type and the sixth the
-// state. Any program may give its socket a name with newlines in it. So only the first line
-// has to have this form, and others that have not are left out.
+// parse parses a title and then lines like "0000000000000000: 00000002 00000000 00010000 0001 01
+// 630 /run/x". The fifth field is the type and the sixth the state. Any program may give its socket
+// a name with newlines. Therefore only the first line must have this form, and other malformed
+// lines are skipped.
 func (u *unixSockets) parse(text []byte) error {
 	u.counts = sockdiag.UnixCounts{}
 	if !procfile.HasCompleteLines(text) {

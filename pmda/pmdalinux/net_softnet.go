@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// softnetColumns are those of /proc/net/softnet_stat that metrics show.
+// softnetColumns are the columns of /proc/net/softnet_stat that are metrics.
 var softnetColumns = [...]struct {
 	at                int
 	all, percpu, text string
@@ -22,7 +22,7 @@ var softnetColumns = [...]struct {
 	{10, "network.softnet.flow_limit_count", "network.softnet.percpu.flow_limit_count", "Packets dropped because their flow took too much of the queue"},
 }
 
-// softnet is /proc/net/softnet_stat, which has a line for each processor.
+// softnet is the contents of /proc/net/softnet_stat, which has a line for each processor.
 type softnet struct {
 	lines   []softnetLine
 	columns int // that all lines have
@@ -33,8 +33,8 @@ type softnetLine struct {
 	vals [len(softnetColumns)]uint64
 }
 
-// parse parses lines of hexadecimal numbers. The thirteenth is the number of the processor
-// in recent kernels; in others the lines are in the order of the processors.
+// parse parses lines of hexadecimal numbers. In recent kernels the thirteenth is the number of the
+// processor. In others the lines are in the order of the processors.
 func (n *softnet) parse(text []byte) error {
 	n.lines, n.columns = n.lines[:0], 0
 	if !procfile.HasCompleteLines(text) {

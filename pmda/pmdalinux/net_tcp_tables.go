@@ -1,6 +1,6 @@
 package pmdalinux
 
-// tcpMetrics are those of TCP in /proc/net/snmp.
+// tcpMetrics are the metrics of TCP in /proc/net/snmp.
 var tcpMetrics = []protocolMetrics{
 	{14, "Tcp", []protocolMetric{
 		{50, "network.tcp.rtoalgorithm", "RtoAlgorithm", "Number of the method that finds the time to wait before sending again"},
@@ -21,7 +21,7 @@ var tcpMetrics = []protocolMetrics{
 	}},
 }
 
-// tcpExtMetrics are those of TCP in /proc/net/netstat.
+// tcpExtMetrics are the metrics of TCP in /proc/net/netstat.
 var tcpExtMetrics = []protocolMetrics{
 	{53, "TcpExt", []protocolMetric{
 		{17, "network.tcp.syncookiessent", "SyncookiesSent", "SYN cookies sent, in place of remembering who wants a connection"},

@@ -12,18 +12,18 @@ import (
 // nfsCluster is the cluster of all metrics of NFS and of its remote procedure calls.
 const nfsCluster = 7
 
-// rpcStats are the lines of /proc/net/rpc/nfs or nfsd, by the word that a line begins
-// with. Only those are parsed that have been entered by line.
+// rpcStats are lines of /proc/net/rpc/nfs or nfsd, by the first word of the line. Only lines that
+// the method line has added are parsed.
 type rpcStats map[string]*rpcLine
 
-// A rpcLine is a line, with the numbers at its first places.
+// A rpcLine holds the first numbers of a line.
 type rpcLine struct {
 	vals  []uint64
 	known []bool
 	n     int // the number of fields of the line, 0 if it is not there
 }
 
-// line returns the line of a word, which keeps the numbers up to a place.
+// line returns the line of a word. It keeps the numbers up to the index at.
 func (s rpcStats) line(word string, at int) *rpcLine {
 	line := s[word]
 	if line == nil {
@@ -61,7 +61,7 @@ func (r *rpcLine) parse(text []byte) {
 	}
 }
 
-// sum adds up the numbers at places. It is not ok if one of them is not known.
+// sum adds up the numbers with the indices from from to to. It is not ok if one of them is unknown.
 func (r *rpcLine) sum(from, to int) (sum uint64, ok bool) {
 	for at := from; at < to; at++ {
 		if !r.known[at] {
@@ -72,9 +72,9 @@ func (r *rpcLine) sum(from, to int) (sum uint64, ok bool) {
 	return sum, true
 }
 
-// procedures returns the end of the numbers of procedures in a line such as
-// "proc3 22 0 7 …", which begins with how many there are. It is not ok if the line has
-// another number of them, as it is not known which are missing.
+// procedures returns the end of the numbers of procedures in a line such as "proc3 22 0 7 …", which
+// begins with their count. It is not ok if the line has another number of them, because the missing
+// ones are unknown.
 func (r *rpcLine) procedures() (end int, ok bool) {
 	if r.n == 0 || !r.known[0] || r.vals[0] != uint64(r.n-1) {
 		return 0, false
@@ -82,8 +82,8 @@ func (r *rpcLine) procedures() (end int, ok bool) {
 	return min(r.n, len(r.vals)), true
 }
 
-// addNFS adds the metrics of NFS clients and servers, and of their remote procedure calls.
-// A machine that is neither has no such files, and no values.
+// addNFS adds the metrics of NFS clients and servers and of their remote procedure calls. A machine
+// that is neither has no such files and no values.
 func (l *linux) addNFS() {
 	client, server := rpcStats{}, rpcStats{}
 	nfs := l.optionalFileGroup("proc/net/rpc/nfs", client.parse)
@@ -109,7 +109,7 @@ func (l *linux) addNFS() {
 	l.addPools()
 }
 
-// A rpcMetric is one that shows a number of a line.
+// A rpcMetric is a metric of one number of a line.
 type rpcMetric struct {
 	item       int
 	name, line string
@@ -117,8 +117,8 @@ type rpcMetric struct {
 	text       string
 }
 
-// addRPC adds metrics of single numbers. The kernel counts some with 64 bits: a metric has
-// the lower 32, like a counter that wraps.
+// addRPC adds metrics of single numbers. The kernel counts some with 64 bits. A metric has the low
+// 32 bits, like a counter that wraps.
 func (l *linux) addRPC(s rpcStats, g *pmda.Group, list []rpcMetric) {
 	for _, m := range list {
 		line := s.line(m.line, m.at)
@@ -143,9 +143,8 @@ func (l *linux) addRPC(s rpcStats, g *pmda.Group, list []rpcMetric) {
 	}
 }
 
-// addReadAhead adds the metrics of a line like "ra 32 5 0 0 0 0 0 0 0 0 1 7": how
-// many entries the cache has, what was found in each tenth of it, and what was not
-// found. Kernels that do without the cache have zeros there.
+// addReadAhead adds the metrics of a line like "ra 32 5 0 0 0 0 0 0 0 0 1 7": the size of the
+// cache, the hits in each tenth of it, and the misses. Kernels without this cache have zeros there.
 func (l *linux) addReadAhead(s rpcStats, g *pmda.Group) {
 	const misses = 11
 	ra := s.line("ra", misses)
@@ -170,7 +169,7 @@ func (l *linux) addReadAhead(s rpcStats, g *pmda.Group) {
 	}
 }
 
-// addUncounted adds the metrics of what only old kernels counted.
+// addUncounted adds the metrics that only old kernels counted.
 func (l *linux) addUncounted() {
 	for _, m := range []struct {
 		item       int
@@ -189,8 +188,8 @@ func (l *linux) addUncounted() {
 	}
 }
 
-// procedures makes the instance domain of procedures of a version of NFS. Their IDs
-// are in the order of the kernel's numbers, from the first one.
+// procedures makes the instance domain of the procedures of a version of NFS. The IDs follow the
+// kernel's numbers, from first on.
 func (l *linux) procedures(serial int, first pdu.InstID, text string, names []string) *pmda.InDom {
 	d := &pmda.InDom{Serial: pmda.InDomSerial(serial), Name: "NFS procedure", Text: text}
 	list := make([]pdu.Instance, len(names))

@@ -1,6 +1,6 @@
 package pmdalinux
 
-// rpcClient are the numbers of single lines of /proc/net/rpc/nfs.
+// rpcClient are the metrics of single numbers of /proc/net/rpc/nfs.
 var rpcClient = []rpcMetric{
 	{20, "rpc.client.rpccnt", "rpc", 0, "Remote procedure calls that the NFS client made"},
 	{21, "rpc.client.rpcretrans", "rpc", 1, "Remote procedure calls that the NFS client sent again, as no answer had come"},
@@ -11,7 +11,7 @@ var rpcClient = []rpcMetric{
 	{27, "rpc.client.nettcpconn", "net", 3, "TCP connections that the NFS client made"},
 }
 
-// rpcServer are those of /proc/net/rpc/nfsd.
+// rpcServer are the metrics of single numbers of /proc/net/rpc/nfsd.
 var rpcServer = []rpcMetric{
 	{30, "rpc.server.rpccnt", "rpc", 0, "Remote procedure calls that the NFS server got"},
 	{31, "rpc.server.rpcerr", "rpc", 1, "Remote procedure calls that the NFS server refused, for any reason"},
@@ -48,7 +48,7 @@ var nfs3Procedures = []string{
 	"remove", "rmdir", "rename", "link", "readdir", "readdir+", "statfs", "fsinfo", "pathconf", "commit",
 }
 
-// nfs4Procedures are what the kernel's client of version 4 counts, in its order.
+// nfs4Procedures are the procedures that the kernel's client of version 4 counts, in its order.
 var nfs4Procedures = []string{
 	"null", "read", "write", "commit", "open", "open_conf", "open_noat", "open_dgrd", "close", "setattr", "fsinfo",
 	"renew", "setclntid", "confirm", "lock", "lockt", "locku", "access", "getattr", "lookup", "lookup_root", "remove",

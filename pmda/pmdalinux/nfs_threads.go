@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// poolColumns are those of /proc/fs/nfsd/pool_stats that metrics show.
+// poolColumns are the columns of /proc/fs/nfsd/pool_stats that are metrics.
 var poolColumns = [...]struct {
 	title, name, text string
 }{
@@ -69,13 +69,13 @@ func (l *linux) addPools() {
 	}
 }
 
-// reset prepares for a reading.
+// reset clears the numbers for a new reading.
 func (p *pools) reset() {
 	p.totalKnown, p.poolsKnown, p.known = false, false, [len(poolColumns)]bool{}
 }
 
-// read reads both files. A server that does not run has no threads. Then pool_stats cannot
-// be opened, and the other metrics are 0.
+// read reads both files. A stopped server has no threads. Then pool_stats cannot be opened, and the
+// other metrics are 0.
 func (p *pools) read() error {
 	p.reset()
 	text, err := p.threads.Read()
@@ -101,7 +101,7 @@ func (p *pools) read() error {
 	return nil
 }
 
-// zero sets all metrics but the number of threads to 0.
+// zero sets all metrics except the number of threads to 0.
 func (p *pools) zero() {
 	p.pools, p.poolsKnown, p.sums = 0, true, [len(poolColumns)]uint64{}
 	for i := range p.known {
@@ -109,7 +109,7 @@ func (p *pools) zero() {
 	}
 }
 
-// parseThreads parses a line of the number of threads of each pool.
+// parseThreads parses a line with the number of threads of each pool.
 func parseThreads(text []byte) (total uint32, ok bool) {
 	line, ok := procfile.OnlyLine(text)
 	field, line := procfile.CutField(line)
@@ -126,8 +126,8 @@ func parseThreads(text []byte) (total uint32, ok bool) {
 //	# pool packets-arrived sockets-enqueued threads-woken threads-timedout
 //	0 49 4 45 0
 //
-// Some kernels have other columns in between. Where a line has more columns than
-// the first one, or less, nothing is known.
+// Some kernels have other columns in between. All numbers are unknown if a line has another number
+// of columns than the first line.
 func (p *pools) parse(text []byte) {
 	titles, text, _ := procfile.CutLine(text)
 	titles, isTitles := bytes.CutPrefix(titles, []byte("# pool "))

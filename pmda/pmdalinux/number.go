@@ -10,11 +10,11 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A number returns what the last reading of a file has found, or what is calculated
-// from that. It is not ok if there is no such number.
+// A number returns a number from the last reading of a file, or a result calculated from such
+// numbers. It is not ok if the number is unknown.
 type number func() (v uint64, ok bool)
 
-// keyedNumber is the number with a name in a file of such.
+// keyedNumber returns the number with a name in a keyed file.
 func keyedNumber(k *procfile.KeyedFile, name string) number {
 	at := k.Index(name)
 	return func() (uint64, bool) { return k.Get(at) }
@@ -59,7 +59,7 @@ func difference(a, b number) number {
 	}
 }
 
-// differenceOrZero is a - b, or 0 if b is more.
+// differenceOrZero returns a - b, or 0 if b is greater than a.
 func differenceOrZero(a, b number) number {
 	return func() (uint64, bool) {
 		x, ok1 := a()
@@ -91,8 +91,8 @@ func sumOfKnown(k *procfile.KeyedFile, indices []int) number {
 	}
 }
 
-// fit32 is the Value of a metric of 32 bits: none if there is no number or it does not
-// fit.
+// fit32 is the Value of a 32-bit metric. It returns pmda.NoValue if the number is unknown or too
+// large.
 func fit32(v uint64, ok bool) (uint32, error) {
 	if !ok || v > math.MaxUint32 {
 		return 0, pmda.NoValue
@@ -100,7 +100,7 @@ func fit32(v uint64, ok bool) (uint32, error) {
 	return uint32(v), nil
 }
 
-// An optional value is one that the last reading may not have found.
+// An optional is a value that the last reading may not have found.
 type optional[T pdu.Scalar] struct {
 	v  T
 	ok bool

@@ -15,7 +15,7 @@ type numberMetric[T int32 | uint32 | uint64] struct {
 	column int
 }
 
-// addNumberFiles adds such metrics. There is no value of a number that T cannot hold.
+// addNumberFiles adds such metrics. A number that does not fit in a T has no value.
 func addNumberFiles[T int32 | uint32 | uint64](l *linux, list ...numberMetric[T]) {
 	type source struct {
 		line  *procfile.NumberLine

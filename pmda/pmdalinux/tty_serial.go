@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// serialMetrics are the metrics of serial ports, with the words before the numbers.
+// serialMetrics are the metrics of serial ports, with the words before their numbers.
 var serialMetrics = [...]struct {
 	key, name string
 	item      int
@@ -65,9 +65,8 @@ func (l *linux) addSerialPorts() {
 	}
 }
 
-// parse parses fields such as "port:000003F8 irq:4 tx:218 rx:0 oe:2 RTS|CTS". The kernel
-// leaves out kinds of errors that have not happened. A process without the right to see
-// them gets no counts at all.
+// parse parses fields such as "port:000003F8 irq:4 tx:218 rx:0 oe:2 RTS|CTS". The kernel omits
+// errors with a count of zero. A process without the right to see counts gets none.
 func (p *serialPort) parse(line []byte) {
 	*p = serialPort{}
 	damaged := false
@@ -88,7 +87,7 @@ func (p *serialPort) parse(line []byte) {
 	}
 }
 
-// parseWrapped parses a number of 32 bits that the kernel prints as a signed one.
+// parseWrapped parses a 32-bit number that the kernel prints as a signed one.
 func parseWrapped(field []byte) (uint32, bool) {
 	digits, minus := bytes.CutPrefix(field, []byte("-"))
 	v, ok := procfile.ParseUint32(digits)
