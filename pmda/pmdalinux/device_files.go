@@ -22,8 +22,8 @@ import (
 // opened for each reading.
 const maxOpenFiles = 128
 
-// recheckAfter is the time after which information that rarely changes is read again. Examples are
-// the absence of a file and the contents of a directory.
+// recheckAfter is the interval between readings of information that rarely changes, such as the
+// absence of a file and the contents of a directory.
 const recheckAfter = 10 * time.Second
 
 // deviceFiles are the small files with one name, mostly below /sys, of the devices of an instance

@@ -89,8 +89,9 @@ func (l *linux) addSlabInfo() {
 	}
 }
 
-// size returns the bytes in the used objects. All objects of a slab have the same size. Old kernels
-// do not report the number of objects in a slab. For them it is derived from the active slabs.
+// size returns the bytes in the used objects. An object takes the size of a slab divided by the
+// number of objects in it. Old kernels do not report that number. For them size returns the bytes
+// in the active slabs.
 func (c *slabs) size(s *slab) (uint64, bool) {
 	n, by := s[slabActiveObjects], s[slabObjectsPerSlab]
 	if c.old {

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A view is what the client of a request gets to see.
+// A view is the part of the machine that the client of a request may see.
 type view struct {
 	access    bool   // to single processes
 	uid, gid  int    // whose rights the kernel checks, if switches
@@ -23,12 +23,12 @@ type view struct {
 	trees      []*cgroupTree // the hierarchies of control groups that the request has read
 }
 
-// ofGroup reports whether the client sees the processes of one control group alone.
+// ofGroup reports whether the client sees only the processes of one control group.
 func (v *view) ofGroup() bool { return v.container != "" || v.cgroup != "" }
 
 type viewKey struct{}
 
-// viewOf is the view of a request, by the context that handler gives it.
+// viewOf returns the view of a request, which handler adds to its context.
 func viewOf(ctx context.Context) *view {
 	if v, ok := ctx.Value(viewKey{}).(*view); ok {
 		return v
@@ -36,7 +36,7 @@ func viewOf(ctx context.Context) *view {
 	return new(view)
 }
 
-// newView finds out what a client may see. The error is that of the whole request.
+// newView determines what a client may see. The error fails the whole request.
 func (p *proc) newView(ctx context.Context, c *pmda.Client) (*view, error) {
 	v := &view{access: p.NoAccessChecks}
 	v.threads, v.cgroup = p.allThreads(), p.Cgroup
@@ -71,18 +71,17 @@ func (p *proc) newView(ctx context.Context, c *pmda.Client) (*view, error) {
 	return v, nil
 }
 
-// A handler has requests for values and instances served with the rights of their
-// clients.
+// A handler serves requests for values and instances with the rights of their clients.
 type handler struct {
 	pmda.Handler
 	p *proc
 }
 
-// Unwrap is for pmda.As.
+// Unwrap returns the handler without rights, for pmda.As.
 func (h handler) Unwrap() pmda.Handler { return h.Handler }
 
-// as calls f with the rights of a client, and a context that tells of its view.
-func (h handler) as(ctx context.Context, r *pmda.Request, instances bool, f func(ctx context.Context) error) error {
+// runAs calls f with the rights of a client and a context with its view.
+func (h handler) runAs(ctx context.Context, r *pmda.Request, instances bool, f func(ctx context.Context) error) error {
 	v, err := h.p.newView(ctx, r.Client)
 	if err != nil {
 		return err
@@ -96,25 +95,25 @@ func (h handler) as(ctx context.Context, r *pmda.Request, instances bool, f func
 	if !v.switches {
 		return f(ctx)
 	}
-	if !h.p.identity.as(v.uid, v.gid, func() { err = f(ctx) }) {
+	if !h.p.identity.runAs(v.uid, v.gid, func() { err = f(ctx) }) {
 		v.access, v.switches = false, false
 		return f(ctx)
 	}
 	return err
 }
 
-// Fetch is Fetch of the tables with the rights of the client.
+// Fetch fetches with the rights of the client.
 func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	return h.as(ctx, r, false, func(ctx context.Context) error { return h.Handler.Fetch(ctx, r, ids, w) })
+	return h.runAs(ctx, r, false, func(ctx context.Context) error { return h.Handler.Fetch(ctx, r, ids, w) })
 }
 
-// Instances is Instances of the tables with the rights of the client. A number is the
-// name of a process.
+// Instances returns instances with the rights of the client. A process can be selected by its
+// number.
 func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) (list []pdu.Instance, err error) {
 	if name != "" && h.p.isTable(d) {
 		name = fullNumber(name)
 	}
-	err = h.as(ctx, r, true, func(ctx context.Context) error {
+	err = h.runAs(ctx, r, true, func(ctx context.Context) error {
 		list, err = h.Handler.Instances(ctx, r, d, inst, name)
 		return err
 	})
@@ -127,18 +126,18 @@ func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget
 	if of.Class != pdu.LabelInstances {
 		return h.Handler.Labels(ctx, r, of)
 	}
-	err = h.as(ctx, r, true, func(ctx context.Context) error {
+	err = h.runAs(ctx, r, true, func(ctx context.Context) error {
 		sets, err = h.Handler.Labels(ctx, r, of)
 		return err
 	})
 	return sets, err
 }
 
-// isTable reports whether an instance domain is one of processes.
+// isTable reports whether the instances of a domain are processes.
 func (p *proc) isTable(d pdu.InDom) bool { return d == p.processes.indom.ID() || d == p.hot.indom.ID() }
 
-// fullNumber makes a number the beginning of an instance name, such as 000001 of 1. Other
-// names stay as they are.
+// fullNumber converts a number to the start of an instance name, such as 1 to 000001. It returns
+// other names unchanged.
 func fullNumber(name string) string {
 	if strings.Trim(name, "0123456789") != "" {
 		return name

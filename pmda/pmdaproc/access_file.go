@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// maxAccessFile is how long the file with the allowed users may be.
+// maxAccessFile is the maximum length of the file with the allowed users in bytes.
 const maxAccessFile = 1 << 20
 
-// allowedUsers are the users who see single processes by their names, which PCP 7 has.
+// allowedUsers are the users that may see single processes because of their names, as in PCP 7.
 type allowedUsers struct {
 	names  []string
 	mapped bool // they see what the local users of these names see, not what the agent sees
@@ -53,8 +53,8 @@ func readAllowed(path string) (allowedUsers, error) {
 	return u, nil
 }
 
-// parseAllowed reads lines such as "allowed: joe, sue" and "mapped: true". The error begins with
-// the number of the line.
+// parseAllowed parses lines such as "allowed: joe, sue" and "mapped: true". The error begins with
+// the line number.
 func parseAllowed(text string) (u allowedUsers, err error) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -78,7 +78,7 @@ func parseAllowed(text string) (u allowedUsers, err error) {
 	return u, nil
 }
 
-// allow gives a view what the name of its user allows.
+// allow adds the rights of the user's name to a view.
 func (u allowedUsers) allow(v *view, name string, id identity) {
 	if name == "" || !slices.Contains(u.names, name) {
 		return

@@ -13,13 +13,13 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// accounting is what the kernel has written of processes that have ended lately.
+// accounting has the kernel's records of recently ended processes.
 type accounting struct {
 	p     *proc
 	group *pmda.Group
 	indom *pmda.InDom
 
-	// What follows is guarded by the lock of the group, the file also by mu.
+	// The lock of the group guards the following fields. mu also guards the file.
 	mu       sync.Mutex
 	served   bool // while the agent is served
 	file     acctFile
@@ -31,16 +31,16 @@ type accounting struct {
 	settings acctSettings
 }
 
-// acctSettings are what clients may store into acct.control, in seconds and bytes.
+// acctSettings are the settings that clients may store into acct.control, in seconds and bytes.
 type acctSettings struct {
 	retry, check, lifetime, refresh, enable uint32
 	threshold                               uint64
 }
 
-// maxEnded is how many processes that have ended are known at most: the last.
+// maxEnded is the maximum number of ended processes that are kept. The oldest are dropped.
 const maxEnded = 5000
 
-// addAccounting adds the metrics of processes that have ended.
+// addAccounting adds the metrics of ended processes.
 func (p *proc) addAccounting() {
 	a := &accounting{p: p, known: map[pid]*acctRecord{}, settings: acctSettings{retry: 60, check: 600, lifetime: 60, refresh: 600, threshold: 10 << 20}}
 	a.file.paths = []string{p.path("var/log/account/pacct"), p.path("var/account/pacct")}
@@ -54,7 +54,7 @@ func (p *proc) addAccounting() {
 	a.addControl()
 }
 
-// closeAtEnd switches off what the agent has switched on, when it ends.
+// closeAtEnd switches accounting off when the agent ends, if the agent has switched it on.
 func (a *accounting) closeAtEnd(ctx context.Context) {
 	a.setServed(true)
 	defer a.setServed(false)
@@ -87,7 +87,7 @@ func (a *accounting) setServed(served bool) {
 // mayEnable reports whether the agent may switch process accounting on.
 func (a *accounting) mayEnable() bool { return a.served && a.settings.enable != 0 }
 
-// refresh reads what is new, for clients that may see processes.
+// refresh reads new records, for clients that may see processes.
 func (a *accounting) refresh(ctx context.Context, _ *pmda.Request) error {
 	v := viewOf(ctx)
 	if !v.access {
@@ -104,7 +104,8 @@ func (a *accounting) refresh(ctx context.Context, _ *pmda.Request) error {
 	return a.setInstances()
 }
 
-// updateAsAgent is update with the rights of the agent, for a thread that has those of a client.
+// updateAsAgent is update with the rights of the agent, for a thread that has the rights of a
+// client.
 func (a *accounting) updateAsAgent() {
 	var failure any
 	done := make(chan struct{})
@@ -118,7 +119,7 @@ func (a *accounting) updateAsAgent() {
 	}
 }
 
-// update opens the file if that is due, reads it on, and forgets what is old.
+// update opens the file if that is due, reads new records, and drops old ones.
 func (a *accounting) update(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -161,7 +162,7 @@ func (a *accounting) log(err error) {
 	}
 }
 
-// add adds the process of a record, unless it has ended long ago or is known.
+// add adds the process of a record, unless it ended too long ago or is already listed.
 func (a *accounting) add(record []byte, oldest time.Time) {
 	r, ok := parseAcctRecord(record)
 	id := pid(r.pid)
@@ -176,7 +177,7 @@ func (a *accounting) add(record []byte, oldest time.Time) {
 	a.known[id] = &r
 }
 
-// expire forgets processes that have ended long ago.
+// expire drops processes that ended too long ago.
 func (a *accounting) expire(oldest time.Time) {
 	a.list = slices.DeleteFunc(a.list, func(r *acctRecord) bool {
 		old := r.ended(a.p.hertz()).Before(oldest)
@@ -187,7 +188,7 @@ func (a *accounting) expire(oldest time.Time) {
 	})
 }
 
-// setInstances sets the instances. Before the name is the ID, which makes it unique.
+// setInstances sets the instances. The ID in front of each name makes it unique.
 func (a *accounting) setInstances() error {
 	a.names = a.names[:0]
 	for _, r := range slices.Backward(a.list) {
@@ -200,13 +201,13 @@ func (a *accounting) setInstances() error {
 	return err
 }
 
-// An acctHandler takes the IDs from the names of processes that have ended.
+// An acctHandler removes the IDs from the names of ended processes.
 type acctHandler struct {
 	pmda.Handler
 	a *accounting
 }
 
-// Unwrap is for pmda.As.
+// Unwrap returns the handler of the tables, for pmda.As.
 func (h acctHandler) Unwrap() pmda.Handler { return h.Handler }
 
 // Instances returns the instances of the tables, but without the ID in front of the names of ended

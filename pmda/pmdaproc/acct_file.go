@@ -27,8 +27,8 @@ type acctFile struct {
 // errNoAccounting is the error for a file that does not have the kernel's records.
 var errNoAccounting = errors.New("no file of process accounting")
 
-// read calls each for the new records, but not for more than the last of a great many. If the file
-// is another one now, as after it was rotated, it goes on with that.
+// read calls each for new records, at most for the last most of them. If the file was replaced, as
+// by a rotation, it continues with the new file.
 func (a *acctFile) read(most int, each func(record []byte)) error {
 	if a.f == nil {
 		return errNoAccounting
@@ -56,7 +56,7 @@ func (a *acctFile) read(most int, each func(record []byte)) error {
 	return a.readOn(most, each)
 }
 
-// readOn reads the file on. One that is shorter than it was has been emptied.
+// readOn reads the rest of the file. A file that has become shorter was truncated.
 func (a *acctFile) readOn(most int, each func(record []byte)) error {
 	at, err := a.f.Stat()
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *acctFile) readOn(most int, each func(record []byte)) error {
 	return nil
 }
 
-// openAcct opens a file whose first record, if it has one, is of the version that is known.
+// openAcct opens a file. Its first record, if it has one, must have the known version.
 func openAcct(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -137,14 +137,14 @@ func (a *acctFile) open(mayEnable bool) error {
 	return err
 }
 
-// isCurrent reports whether the file still has its path.
+// isCurrent reports whether the path still leads to the file.
 func (a *acctFile) isCurrent() bool {
 	now, err := os.Stat(a.path)
 	open, err2 := a.f.Stat()
 	return err == nil && err2 == nil && os.SameFile(now, open)
 }
 
-// grows reports whether the kernel writes to the file, when a process ends.
+// grows reports whether the kernel writes to the file when a process ends.
 func (a *acctFile) grows() bool {
 	before, err := a.f.Stat()
 	if err != nil {
@@ -155,7 +155,7 @@ func (a *acctFile) grows() bool {
 	return err == nil && after.Size() > before.Size()
 }
 
-// endAccounting ends what an agent that was killed has left: accounting in its private file.
+// endAccounting ends the accounting of an agent that was killed, which writes to its private file.
 func endAccounting(private string) {
 	f, err := os.Open(private)
 	if err != nil {
@@ -168,14 +168,14 @@ func endAccounting(private string) {
 	os.Remove(private)
 }
 
-// endProcess has a process begin and end at once: one that is to execute what is no program.
+// endProcess makes a process that ends at once, because it executes a file that is not a program.
 func endProcess() {
 	if p, err := os.StartProcess(os.DevNull, []string{os.DevNull}, &os.ProcAttr{}); err == nil {
 		p.Wait()
 	}
 }
 
-// enable has the kernel write the private file.
+// enable makes the kernel write the private file.
 func (a *acctFile) enable() error {
 	if err := os.MkdirAll(filepath.Dir(a.private), 0o755); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (a *acctFile) enable() error {
 	return nil
 }
 
-// shorten empties the private file if it is long.
+// shorten truncates the private file if it is long.
 func (a *acctFile) shorten(most uint64) error {
 	at, err := a.f.Stat()
 	if err != nil || !a.kernel || uint64(at.Size()) <= most {
@@ -206,7 +206,7 @@ func (a *acctFile) shorten(most uint64) error {
 	return a.f.Truncate(0)
 }
 
-// close closes the file. If it is the private one, the kernel writes no more.
+// close closes the file. If it is the private one, the kernel stops writing.
 func (a *acctFile) close() {
 	if a.kernel {
 		if a.f != nil && a.grows() { // or somebody has the kernel write to another file

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setAccounting has the kernel write to a file when a process ends, to none if path is empty.
+// setAccounting makes the kernel write to a file when a process ends. An empty path ends
+// accounting.
 func setAccounting(path string) error {
 	if path != "" {
 		return unix.Acct(path)

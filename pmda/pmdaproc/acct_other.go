@@ -4,5 +4,5 @@ package pmdaproc
 
 import "errors"
 
-// setAccounting has the kernel write to a file when a process ends.
+// setAccounting fails except on Linux.
 func setAccounting(string) error { return errors.ErrUnsupported }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An acctRecord is what the kernel writes of a process when it ends, in version 3 of the format.
+// An acctRecord is the kernel's record of an ended process, in version 3 of the format.
 type acctRecord struct {
 	flag                                            uint8
 	tty                                             uint16
@@ -24,10 +24,10 @@ const (
 	acctVersion      = 3 // of the low half of the byte; the high bit is the order of bytes
 )
 
-// isAcctRecord reports whether a record has the version that is known.
+// isAcctRecord reports whether a record has the known version.
 func isAcctRecord(b []byte) bool { return len(b) >= acctRecordLength && b[1]&0x0f == acctVersion }
 
-// parseAcctRecord parses a record. It is not ok if that has another version.
+// parseAcctRecord parses a record. It is not ok if the record has another version.
 func parseAcctRecord(b []byte) (r acctRecord, ok bool) {
 	if !isAcctRecord(b) {
 		return r, false
@@ -49,8 +49,7 @@ func parseAcctRecord(b []byte) (r acctRecord, ok bool) {
 // exponent to the base 8.
 func expand(c uint16) uint64 { return uint64(c&0x1fff) << (3 * (c >> 13)) }
 
-// ended is when the process has ended. What has no such time, as a damaged record, has ended long
-// ago.
+// ended returns the end of the process. For an invalid time it returns a time long ago.
 func (r *acctRecord) ended(hertz uint64) time.Time {
 	seconds := float64(r.elapsed) / float64(max(hertz, 1))
 	if !(seconds >= 0 && seconds <= math.MaxInt32) { // also not a number

@@ -37,7 +37,7 @@ func (p *proc) addCgroups() {
 	}
 }
 
-// A cgroup is what is known of a control group in a hierarchy.
+// A cgroup is a control group in a hierarchy.
 type cgroup struct {
 	name      string
 	dir       string // its directory
@@ -46,12 +46,13 @@ type cgroup struct {
 	files     [maxCgroupFiles]content
 }
 
-// maxCgroupFiles is how many files of a group the metrics of an instance domain come from at most.
+// maxCgroupFiles is the maximum number of files of a group that the metrics of an instance domain
+// read.
 const maxCgroupFiles = 10
 
-// A cgroupList is the list of the control groups of a hierarchy, with what has been read of them. A
-// request begins a reading: it lists the groups, and the files are read again when values are
-// asked for.
+// A cgroupList is the list of the control groups of a hierarchy and the contents of their files. A
+// request starts a reading, which lists the groups. Files are read again when their values are
+// requested.
 type cgroupList struct {
 	c          *cgroups
 	controller string // whose hierarchy of version 1 it is; empty for version 2 alone
@@ -68,7 +69,7 @@ type cgroupList struct {
 	buf     []byte
 }
 
-// refresh begins a reading. Without a mounted hierarchy there are no groups.
+// refresh starts a reading. Without a mounted hierarchy the list is empty.
 func (l *cgroupList) refresh(ctx context.Context) error {
 	l.n++
 	l.list, l.names = l.list[:0], l.names[:0]
@@ -95,14 +96,13 @@ func (l *cgroupList) refresh(ctx context.Context) error {
 			l.add(tree, path, v.container)
 		}
 	}
-	l.forget()
+	l.dropUnlisted()
 	return nil
 }
 
 var nul = []byte{0}
 
-// add adds a group by its path below the mount point. Of groups with the same name the first
-// counts.
+// add adds a group by its path below the mount point. The first group with a name counts.
 func (l *cgroupList) add(tree *cgroupTree, path []byte, container string) {
 	name := tree.walk.cgroupName(path)
 	l.dir = append(append(l.dir[:0], tree.root...), path...)
@@ -123,8 +123,8 @@ func (l *cgroupList) add(tree *cgroupTree, path []byte, container string) {
 	l.list, l.names = append(l.list, g), append(l.names, g.name)
 }
 
-// forget forgets groups that have not been listed for long, whenever there are many.
-func (l *cgroupList) forget() {
+// dropUnlisted removes groups that have not been listed for some time, if the list has become long.
+func (l *cgroupList) dropUnlisted() {
 	if len(l.known) <= len(l.list)+len(l.list)/8+1024 && l.n%keptReadings != 0 {
 		return
 	}
@@ -146,12 +146,12 @@ func (l *cgroupList) has(dir []byte, name string) bool {
 	return true
 }
 
-// maxCgroupFile is how long a file of a group may be. Those of block devices and processors have a
-// line or a number for each.
+// maxCgroupFile is the maximum length of a file of a group in bytes. Some files have a line for
+// each block device or a number for each processor.
 const maxCgroupFile = 4 << 20
 
-// read reads a file of a group. The text is valid until the next. It is not ok if there is no such
-// file, or if it is too long.
+// read reads a file of a group. The text is valid until the next read. It is not ok if the file
+// does not exist or is too long.
 func (l *cgroupList) read(g *cgroup, name string) (text []byte, ok bool) {
 	l.path = append(append(append(append(l.path[:0], g.dir...), '/'), name...), 0)
 	f, err := openFile(l.path)
@@ -185,8 +185,7 @@ type groupFile[T any] struct {
 	parse         func(to *T, text []byte)
 }
 
-// of reads the file of a group, unless that has been done in this reading. It is nil if there is no
-// such file.
+// of reads the file of a group once per reading. It returns nil if the file does not exist.
 func (k *groupFile[T]) of(l *cgroupList, g *cgroup) *T {
 	c := &g.files[k.index]
 	v, ok := c.value.(*T)
@@ -241,7 +240,7 @@ func (d *cgroupInDom) refresh(ctx context.Context, _ *pmda.Request) (err error) 
 	return err
 }
 
-// deviceLabel is the label of an instance domain.
+// deviceLabel returns the label of an instance domain.
 func deviceLabel(device string) string {
 	if device == "" {
 		return ""
@@ -249,7 +248,7 @@ func deviceLabel(device string) string {
 	return `{"device_type":"` + device + `"}`
 }
 
-// quoteJSON is a text as JSON has it.
+// quoteJSON returns a text as a JSON string.
 func quoteJSON(s string) string {
 	b, _ := json.Marshal(s) // which cannot fail
 	return string(b)
@@ -300,13 +299,13 @@ func (d *cgroupInDom) addContainerID(name string, cluster, item int) {
 		}})
 }
 
-// A cgroupNumber is what a file of one number has.
+// A cgroupNumber is the contents of a file of one number.
 type cgroupNumber struct {
 	v  uint64
 	ok bool
 }
 
-// parse parses the first field of a text. The word max is 0: there is no such number.
+// parse parses the first field of a text. The word max means no number and yields 0.
 func (n *cgroupNumber) parse(text []byte) {
 	line, _, _ := procfile.CutLine(text)
 	field, _ := procfile.CutField(line)
@@ -322,8 +321,8 @@ func cgroupNumberFile(index int, first, second string) *groupFile[cgroupNumber] 
 	return &groupFile[cgroupNumber]{index, first, second, (*cgroupNumber).parse}
 }
 
-// A cgroupPairs is an instance domain of control groups and what they use of: devices or
-// processors. Each row has the values of an instance.
+// A cgroupPairs is an instance domain of control groups with their devices or processors. Each row
+// has the values of one pair.
 type cgroupPairs[T any] struct {
 	cgroupList
 	indom *pmda.InDom
@@ -332,7 +331,7 @@ type cgroupPairs[T any] struct {
 	name  []byte
 }
 
-// maxCgroupPairs is how many instances of such a domain there are at most.
+// maxCgroupPairs is the maximum number of instances of such a domain.
 const maxCgroupPairs = 1 << 18
 
 // addCgroupPairs adds an instance domain. Read reads what it has of a group, and of each calls row.

@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A blkioFile is a file of the controller blkio, and the metrics of it.
+// A blkioFile is a file of the controller blkio with its metrics.
 type blkioFile struct {
 	name   string // without blkio.
 	item   int    // of the first metric for each device
@@ -16,7 +16,7 @@ type blkioFile struct {
 	number func(n uint64) uint64 // the value of a number, nil for the number itself
 }
 
-// allItem is what items of metrics for all devices have more.
+// allItem is the difference between the items of the metrics for all devices and for each device.
 const allItem = 60
 
 var blkioFiles = [...]blkioFile{
@@ -43,8 +43,8 @@ type blkioNumbers struct {
 	ok bool
 }
 
-// parse parses a file, and calls each for the devices that are known. Numbers of a device count
-// when their total follows.
+// parse parses a file and calls each for each known device. The numbers of a device count only if
+// its total follows.
 func (f *blkioFile) parse(text []byte, b *blockDevices, each func(device int, n [len(blkioOps)]uint64)) {
 	var n [len(blkioOps)]uint64
 	last := -1
@@ -75,7 +75,7 @@ func (f *blkioFile) parse(text []byte, b *blockDevices, each func(device int, n 
 	}
 }
 
-// value is the value of a number.
+// value converts a number to its value.
 func (f *blkioFile) value(n uint64) uint64 {
 	if f.number == nil {
 		return n
@@ -83,10 +83,10 @@ func (f *blkioFile) value(n uint64) uint64 {
 	return f.number(n)
 }
 
-// A blkioDevice is what the files of a group have of a device.
+// A blkioDevice is the numbers of a device in the files of a group.
 type blkioDevice [len(blkioFiles)]blkioNumbers
 
-// addBlockIO adds the metrics of the disks that groups of version 1 use.
+// addBlockIO adds the metrics of disk use by groups of version 1.
 func (c *cgroups) addBlockIO() {
 	list := cgroupList{controller: "blkio"}
 	ofEach := &blockDevices{file: procfile.File{Path: c.p.path("proc/diskstats")}}

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// addCPUSets adds the metrics of where the processes of groups may run.
+// addCPUSets adds the metrics of the processors and nodes that groups may use.
 func (c *cgroups) addCPUSets() {
 	d := c.addInDom(20, "cpu", "Control groups with sets of processors and of nodes of memory", cgroupList{controller: "cpuset", either: true})
 	row := func(index, item int, file, text string) {
@@ -21,13 +21,13 @@ func (c *cgroups) addCPUSets() {
 	d.addContainerID("cpuset", 39, 2)
 }
 
-// parseFirstLine sets a text to the first line.
+// parseFirstLine sets a string to the first line of a text.
 func parseFirstLine(to *string, text []byte) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	setString(to, line)
 }
 
-// A cpuacctStat is what the file cpuacct.stat has, in clock ticks.
+// A cpuacctStat is the contents of the file cpuacct.stat, in clock ticks.
 type cpuacctStat struct{ user, system cgroupNumber }
 
 func (s *cpuacctStat) parse(text []byte) {
@@ -44,7 +44,7 @@ func (s *cpuacctStat) parse(text []byte) {
 	}
 }
 
-// addCPUAccounting adds the metrics of the time of processors that groups of version 1 had.
+// addCPUAccounting adds the metrics of the CPU time of groups of version 1.
 func (c *cgroups) addCPUAccounting() {
 	list := cgroupList{controller: "cpuacct"}
 	d := c.addInDom(21, "cpu", "Control groups whose use of processors is counted", list)
@@ -76,7 +76,7 @@ func (c *cgroups) addCPUAccounting() {
 		Text: "Time that the group had of each processor"}, func(v *uint64) (uint64, bool) { return *v, true })
 }
 
-// A throttling is what the file cpu.stat of version 1 has.
+// A throttling is the contents of the file cpu.stat of version 1.
 type throttling struct{ periods, throttled, time cgroupNumber }
 
 func (s *throttling) parse(text []byte) {
@@ -95,7 +95,7 @@ func (s *throttling) parse(text []byte) {
 	}
 }
 
-// addCPUScheduler adds the metrics of how processors are shared out to groups of version 1.
+// addCPUScheduler adds the metrics of the shares of CPU time of groups of version 1.
 func (c *cgroups) addCPUScheduler() {
 	d := c.addInDom(23, "cpu", "Control groups to which time of processors is shared out", cgroupList{controller: "cpu"})
 	addCgroupRows(d, 43, cgroupNumberFile(0, "cpu.shares", ""),
@@ -113,7 +113,7 @@ func (c *cgroups) addCPUScheduler() {
 	d.addContainerID("cpusched", 43, 6)
 }
 
-// addNetClass adds the metrics of the classes of packets of groups.
+// addNetClass adds the metrics of groups' packet classes.
 func (c *cgroups) addNetClass() {
 	d := c.addInDom(25, "interface", "Control groups whose packets have a class", cgroupList{controller: "net_cls"})
 	addCgroupRows(d, 47, cgroupNumberFile(0, "net_cls.classid", ""),

@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// blockDevices are the names of block devices, by their numbers.
+// blockDevices maps the numbers of block devices to their names.
 type blockDevices struct {
 	file  procfile.File         // /proc/diskstats
 	rows  procfile.Rows[uint64] // numbers, by the names
@@ -14,10 +14,10 @@ type blockDevices struct {
 	at    []int                 // of a reading of groups: one more than the row of the group at hand for each device
 }
 
-// maxBlockDevices is how many devices are known at most.
+// maxBlockDevices is the maximum number of devices.
 const maxBlockDevices = 1 << 16
 
-// deviceNumber is a number of a device.
+// deviceNumber combines the numbers of a device.
 func deviceNumber(major, minor uint32) uint64 { return uint64(major)<<32 | uint64(minor) }
 
 // read reads the list of devices. Without the file the list is empty.
@@ -29,7 +29,7 @@ func (b *blockDevices) read() {
 	b.parse(text)
 }
 
-// parse parses /proc/diskstats. Disks that are in memory or files are left out.
+// parse parses /proc/diskstats. It leaves out disks in memory and in files.
 func (b *blockDevices) parse(text []byte) {
 	if b.index == nil {
 		b.index = map[uint64]int{}
@@ -59,7 +59,7 @@ func (b *blockDevices) parse(text []byte) {
 	}
 }
 
-// find finds a device by a text such as 8:0.
+// find finds a device by its numbers, such as 8:0.
 func (b *blockDevices) find(numbers []byte) (at int, ok bool) {
 	major, minor, _ := bytes.Cut(numbers, colon)
 	first, isMajor := procfile.ParseUint32(major)
@@ -71,8 +71,9 @@ func (b *blockDevices) find(numbers []byte) (at int, ok bool) {
 	return at, ok
 }
 
-// deviceRow is the row of a group and a device. It is new if it is the first for them in this
-// reading: then it has the values of another. It is nil if there are too many.
+// deviceRow returns the row of a group and a device. isNew reports whether it is their first row in
+// this reading. A new row still has the values of another. It returns nil if there are too many
+// rows.
 func deviceRow[T any](d *cgroupPairs[T], b *blockDevices, g *cgroup, first, device int) (row *T, isNew bool) {
 	if at := b.at[device]; at > first {
 		return &d.rows.Vals[at-1], false

@@ -8,12 +8,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// An ioStat is what a line of the file io.stat has.
+// An ioStat is the numbers of a line of the file io.stat.
 type ioStat [6]uint64
 
 var ioStatKeys = [6][]byte{[]byte("rbytes="), []byte("wbytes="), []byte("rios="), []byte("wios="), []byte("dbytes="), []byte("dios=")}
 
-// parse parses what follows the numbers of the device. It is false unless all are there.
+// parse parses the part of a line after the numbers of the device. It returns false unless all
+// values are present.
 func (s *ioStat) parse(line []byte) bool {
 	for i, key := range ioStatKeys {
 		field, rest := procfile.CutField(line)
@@ -27,7 +28,7 @@ func (s *ioStat) parse(line []byte) bool {
 	return true
 }
 
-// addIOStat adds the metrics of the disks that groups of version 2 use.
+// addIOStat adds the metrics of disk use by groups of version 2.
 func (c *cgroups) addIOStat() {
 	devices := &blockDevices{file: procfile.File{Path: c.p.path("proc/diskstats")}}
 	d := addCgroupPairs(c, 17, "block device", "device_name", "Control groups of version 2, with each block device", "block", cgroupList{}, devices.read, func(d *cgroupPairs[ioStat], g *cgroup) {

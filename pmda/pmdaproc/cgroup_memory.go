@@ -7,15 +7,15 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A memoryKey is a line of the file memory.stat, and the metric of it.
+// A memoryKey is a line of the file memory.stat with its metric.
 type memoryKey struct {
 	item int
 	name string // that of the line too, but for a dot in it that is a _ there
 	text string
 }
 
-// memoryKeys are the lines. Of those up to maxTotal version 1 has sums over a group and those below
-// it too.
+// memoryKeys are the lines. In version 1 those up to maxTotal also have sums over a group and the
+// groups below it.
 var memoryKeys = []memoryKey{
 	{0, "cache", "Memory with parts of files"},
 	{1, "rss", "Memory of no file, also in huge pages"},
@@ -69,7 +69,7 @@ const (
 	recentPrefix = "recent."
 )
 
-// sem is the semantics of a metric, and units are its units.
+// sem returns the semantics and the units of a metric.
 func (k memoryKey) sem() (pdu.Sem, pdu.Units) {
 	switch {
 	case 6 <= k.item && k.item <= 9:
@@ -80,7 +80,7 @@ func (k memoryKey) sem() (pdu.Sem, pdu.Units) {
 	return pdu.SemInstant, pdu.SpaceByte
 }
 
-// memoryItem are the items of metrics by the names of lines.
+// memoryItem maps the names of lines to the items of their metrics.
 var memoryItem = func() map[string]int {
 	items := map[string]int{}
 	for _, k := range memoryKeys {
@@ -93,7 +93,7 @@ var memoryItem = func() map[string]int {
 	return items
 }()
 
-// A memoryStat is what the file has, by items.
+// A memoryStat is the contents of the file, by items.
 type memoryStat [memoryItems]cgroupNumber
 
 // parse parses lines such as "cache 4096".

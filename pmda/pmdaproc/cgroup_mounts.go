@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A cgroupMount is where a hierarchy of control groups is mounted.
+// A cgroupMount is a mounted hierarchy of control groups.
 type cgroupMount struct {
 	name    string   // the path as /proc/mounts has it
 	dir     string   // the path
@@ -28,11 +28,10 @@ type cgroupMounts struct {
 	list []cgroupMount
 }
 
-// maxCgroupMounts is how many mounts of control groups are known at most. Each container may have
-// some.
+// maxCgroupMounts is the maximum number of mounts of control groups. Each container may have some.
 const maxCgroupMounts = 1 << 14
 
-// read reads /proc/mounts. The caller does not change the list.
+// read reads /proc/mounts. The caller must not change the list.
 func (m *cgroupMounts) read() ([]cgroupMount, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +46,7 @@ func (m *cgroupMounts) read() ([]cgroupMount, error) {
 	return m.list, nil
 }
 
-// parseCgroupMounts parses /proc/mounts. Of mounts on the same path the first counts.
+// parseCgroupMounts parses /proc/mounts. The first mount on a path counts.
 func parseCgroupMounts(text []byte) []cgroupMount {
 	list := []cgroupMount{}
 	known := map[string]bool{}
@@ -73,7 +72,7 @@ func parseCgroupMounts(text []byte) []cgroupMount {
 // A cgroupSubsystem is a line of /proc/cgroups.
 type cgroupSubsystem struct{ hierarchy, groups, enabled uint32 }
 
-// A cgroupOverview is which controllers there are, and where hierarchies are mounted.
+// A cgroupOverview is the controllers and the mounts of hierarchies.
 type cgroupOverview struct {
 	c          *cgroups
 	group      *pmda.Group
@@ -91,10 +90,10 @@ type cgroupOverview struct {
 	}
 }
 
-// maxCgroupSubsystems is how many controllers may be. The kernel has 13.
+// maxCgroupSubsystems is the maximum number of controllers. The kernel has 13.
 const maxCgroupSubsystems = 1024
 
-// refresh reads the two files. Without one of them there is nothing of it.
+// refresh reads the two files. A missing file counts as empty.
 func (o *cgroupOverview) refresh(context.Context, *pmda.Request) error {
 	text, err := o.file.Read()
 	if err != nil && !isAbsent(err) {
@@ -134,7 +133,7 @@ func (o *cgroupOverview) parseSubsystems(text []byte) {
 	o.rows.End()
 }
 
-// isPlainName reports whether a name has nothing but visible characters of ASCII, and no colon.
+// isPlainName reports whether a name consists of printable ASCII characters other than a colon.
 func isPlainName(name []byte) bool {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f || c == ':' {
@@ -144,7 +143,7 @@ func isPlainName(name []byte) bool {
 	return len(name) > 0
 }
 
-// controllers are the options of a mount that are controllers.
+// controllers returns the options of a mount that are controllers.
 func (o *cgroupOverview) controllers(m cgroupMount) string {
 	var all []string
 	for _, option := range m.options {

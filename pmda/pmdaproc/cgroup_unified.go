@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// The files of a group of version 2 that the instance domain of such groups has metrics of.
+// The files of a group of version 2 with metrics in the instance domain of such groups.
 const (
 	unifiedCPUStat = iota
 	unifiedCPUPressure
@@ -33,7 +33,7 @@ func (c *cgroups) addUnified() {
 	d.addPressure(76, 0, unifiedIRQPressure, "irq", "full", full+" waited for the handling of interrupts", fullPressure)
 }
 
-// A cpuStat is what the file cpu.stat of version 2 has.
+// A cpuStat is the contents of the file cpu.stat of version 2.
 type cpuStat struct{ user, system, usage cgroupNumber }
 
 // parse parses lines such as "usage_usec 12".
@@ -53,12 +53,13 @@ func (s *cpuStat) parse(text []byte) {
 	}
 }
 
-// A pressure is what a file of stalls has: a line for stalls of some, and one for those of all.
+// A pressure is the contents of a file of stalls, which has a line for stalls of some processes and
+// one for stalls of all.
 type pressure [2]stalls
 
 const somePressure, fullPressure = 0, 1
 
-// stalls are the percentages of the last seconds, and the time in all.
+// stalls are the percentages of time over recent periods, and the total time.
 type stalls struct {
 	ok       bool
 	averages [3]float32
@@ -98,7 +99,7 @@ func (s *stalls) parse(line []byte) {
 	}
 }
 
-// addPressure adds the metrics of a line of a file.
+// addPressure adds the metrics of a line of a pressure file.
 func (d *cgroupInDom) addPressure(cluster, item, index int, of, who, text string, line int) {
 	k := &groupFile[pressure]{index, "", of + ".pressure", (*pressure).parse}
 	prefix := "pressure." + of + "." + who + "."

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A cgroupWalk goes through the directories of a hierarchy of control groups. Its memory is used
-// again by the next.
+// A cgroupWalk walks through the directories of a hierarchy of control groups. The next walk reuses
+// its memory.
 type cgroupWalk struct {
 	path  []byte // of the directory where it is
 	names []byte // of directories that it will come to, each with a NUL
@@ -26,24 +26,25 @@ const (
 	maxCgroupDepth = 256
 )
 
-// A cgroupTree is the directories of a hierarchy, as a request has found them: all instance domains
-// that it needs have the same groups, and the hierarchy is read once.
+// A cgroupTree is the directories of a hierarchy during a request. The hierarchy is read once, so
+// that all instance domains have the same groups.
 type cgroupTree struct {
 	root  string
 	walk  cgroupWalk
 	paths []byte // below the root, each with a NUL; that of the root is empty
 }
 
-// cgroupTrees are those that no request needs, whose memory is used again.
+// cgroupTrees are unused trees, whose memory is reused.
 type cgroupTrees struct {
 	mu   sync.Mutex
 	free []*cgroupTree
 }
 
-// maxFreeTrees is how many there are at most: a request needs one for each hierarchy.
+// maxFreeTrees is the maximum number of unused trees. A request needs one for each hierarchy.
 const maxFreeTrees = 16
 
-// of is the hierarchy below a directory, for a request. There are no groups if that cannot be read.
+// of returns the hierarchy below a directory for a request. It is empty if the directory cannot be
+// read.
 func (c *cgroupTrees) of(v *view, root string) *cgroupTree {
 	for _, t := range v.trees {
 		if t.root == root {
@@ -69,7 +70,7 @@ func (c *cgroupTrees) get() *cgroupTree {
 	return t
 }
 
-// release gives back what a request has found.
+// release returns the trees of a request.
 func (c *cgroupTrees) release(v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,8 +82,9 @@ func (c *cgroupTrees) release(v *view) {
 	v.trees = nil
 }
 
-// run calls visit for a directory and those below it, whose path it finds in w.path. Links are not
-// followed; a directory that goes meanwhile is left out. It is false if the first cannot be read.
+// run calls visit for a directory and each directory below it, with the path in w.path. It does not
+// follow links and leaves out directories that disappear. It returns false if the first directory
+// cannot be read.
 func (w *cgroupWalk) run(dir string, visit func()) bool {
 	w.path, w.names, w.found = append(w.path[:0], dir...), w.names[:0], 1
 	return w.below(0, visit)
@@ -106,7 +108,7 @@ func (w *cgroupWalk) below(depth int, visit func()) bool {
 	return true
 }
 
-// add adds a directory to those that the walk will come to.
+// add adds a directory to the walk.
 func (w *cgroupWalk) add(name []byte) {
 	if name[0] != '.' && w.found < maxCgroups {
 		w.found++
@@ -114,9 +116,9 @@ func (w *cgroupWalk) add(name []byte) {
 	}
 }
 
-// cgroupName is the name of a group by its path below the mount point: what systemd has escaped,
-// such as \x2d for a hyphen, stands for itself. What would not be seen as a part of a name stays or
-// becomes escaped: spaces and control characters. It is valid until the next.
+// cgroupName returns the name of a group, given its path below the mount point. It decodes the
+// escapes of systemd, such as \x2d for a hyphen. Spaces and control characters stay or become
+// escaped, because they would not be seen as part of a name. The name is valid until the next call.
 func (w *cgroupWalk) cgroupName(path []byte) []byte {
 	if len(path) == 0 {
 		return rootCgroup
@@ -146,8 +148,8 @@ var rootCgroup = []byte("/")
 
 const hexDigits = "0123456789abcdef"
 
-// appendVisible appends a character, escaped if it is no visible one, or if high is set and it is
-// none of ASCII.
+// appendVisible appends a character. It escapes a character that is not visible. With high it also
+// escapes characters outside ASCII.
 func appendVisible(to []byte, c byte, high bool) []byte {
 	if c <= ' ' || c == 0x7f || high && c > 0x7f {
 		return append(to, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
@@ -164,17 +166,18 @@ func hasHigh(name []byte) bool {
 	return false
 }
 
-// isOfContainer reports whether a group is that of a container, or below it: its path or the last
-// component of that is the container's name for it, with what systemd calls its kind of unit, or
-// without. In C any that begin so are, and lxc/web has those of lxc/web2 too.
+// isOfContainer reports whether a group belongs to a container or is below one that does. Its path
+// or the last component of the path must be the container's name, with or without the suffix of a
+// systemd unit. The C agent compares only the start of the name, so that lxc/web has the groups of
+// lxc/web2 too.
 func isOfContainer(name []byte, container string) bool {
 	container = strings.TrimPrefix(container, "/")
 	last := name[bytes.LastIndexByte(name, '/')+1:]
 	return beginsWith(name[1:], container) || beginsWith(last, container)
 }
 
-// beginsWith reports whether the path of a group begins with that of another, or with a name
-// without its ".scope".
+// beginsWith reports whether a path is that of group or of a group below it. The path may have the
+// suffix of a systemd unit that group lacks.
 func beginsWith(path []byte, group string) bool {
 	rest, ok := bytes.CutPrefix(path, []byte(group))
 	if !ok {

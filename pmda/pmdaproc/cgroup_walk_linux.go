@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPath opens a file that is no link, by a path that ends with a NUL.
+// openPath opens a file that is not a link. path ends with a NUL.
 func openPath(path []byte, flags int) (file, error) {
 	at := unix.AT_FDCWD
 	for {
@@ -22,10 +22,11 @@ func openPath(path []byte, flags int) (file, error) {
 	}
 }
 
-// openFile opens a file by a path that ends with a NUL.
+// openFile opens a file. path ends with a NUL.
 func openFile(path []byte) (file, error) { return openPath(path, 0) }
 
-// list adds the directories in the one where the walk is. It is false if there is no such one.
+// list adds the directories in the current directory of the walk. It returns false if that does not
+// exist.
 func (w *cgroupWalk) list() bool {
 	w.path = append(w.path, 0)
 	fd, err := openPath(w.path, unix.O_DIRECTORY)

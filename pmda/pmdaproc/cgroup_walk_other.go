@@ -4,13 +4,14 @@ package pmdaproc
 
 import "os"
 
-// openFile opens a file by a path that ends with a NUL.
+// openFile opens a file. path ends with a NUL.
 func openFile(path []byte) (file, error) {
 	f, err := os.Open(string(path[:len(path)-1]))
 	return file{f}, err
 }
 
-// list adds the directories in the one where the walk is. It is false if there is no such one.
+// list adds the directories in the current directory of the walk. It returns false if that does not
+// exist.
 func (w *cgroupWalk) list() bool {
 	list, err := os.ReadDir(string(w.path))
 	for _, e := range list {

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// clients are the settings of clients, which stores into proc.control have made.
+// clients are the settings of clients, which come from stores into proc.control.
 type clients struct {
 	threads atomic.Pointer[bool] // what was stored into proc.control.all.threads; nil for nothing
 
@@ -15,7 +15,7 @@ type clients struct {
 	bySeq map[uint64]settings
 }
 
-// settings are those of a client.
+// settings are the settings of a client.
 type settings struct {
 	threads *bool  // nil if it has not said
 	cgroup  string // the directory of a control group, empty if it has not said
@@ -40,7 +40,7 @@ func (c *clients) change(client *pmda.Client, change func(*settings)) {
 	c.bySeq[client.Seq] = s
 }
 
-// end forgets the settings of a client that has gone.
+// end removes the settings of a client that has disconnected.
 func (c *clients) end(client *pmda.Client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

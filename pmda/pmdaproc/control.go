@@ -49,7 +49,7 @@ func truth(b bool) uint32 {
 	return 0
 }
 
-// settings are those of the client of a request.
+// settings returns the settings of the client of a request.
 func (p *proc) settings(r *pmda.Request) settings {
 	if r.Client == nil {
 		return settings{}
@@ -57,8 +57,8 @@ func (p *proc) settings(r *pmda.Request) settings {
 	return p.clients.of(r.Client)
 }
 
-// storeAllThreads sets what clients get that have not said otherwise. It is for the root user or
-// the agent's own, since all clients would have to bear with it.
+// storeAllThreads sets the default for clients without a setting. Only the root user and the
+// agent's own may do so because it affects all clients.
 func (p *proc) storeAllThreads(_ context.Context, r *pmda.Request, _ pdu.Instance, v uint32) error {
 	c := r.Client
 	if !p.NoAccessChecks && (c == nil || c.UID < 0 || c.GID < 0 || c.UID != 0 && !p.identity.isOwn(c.UID)) {

@@ -17,7 +17,7 @@ import (
 
 var pageSize, ownPID = os.Getpagesize(), os.Getpid()
 
-// A reader reads the files of processes, all into the same memory.
+// A reader reads the files of processes into one buffer.
 type reader struct {
 	dir     directory // /proc
 	threads bool      // a file is that of the thread first, and then that of its process
@@ -31,7 +31,8 @@ type reader struct {
 	}
 }
 
-// maxFile is how much of a file of a process is read: no value may be longer.
+// maxFile is the maximum number of bytes that are read of a file of a process. No value may be
+// longer.
 const maxFile = 16 << 20
 
 const (
@@ -39,14 +40,14 @@ const (
 	keptBuffer  = 1 << 20 // a longer buffer is given up again
 )
 
-// trim gives up the memory for a long file.
+// trim releases the buffer of a long file.
 func (r *reader) trim() {
 	if len(r.buf) > keptBuffer {
 		r.buf = nil
 	}
 }
 
-// setPath sets path to that of a file of a process, relative to the directory, with a NUL.
+// setPath sets path to the relative path of a file of a process, with a NUL.
 func (r *reader) setPath(id pid, task bool, name string) {
 	r.path = strconv.AppendInt(r.path[:0], int64(id), 10)
 	if task {
@@ -88,14 +89,14 @@ func (r *reader) isOwn(id pid) bool {
 	return err == nil
 }
 
-// isAbsent reports whether a file is not there.
+// isAbsent reports whether an error means that a file does not exist.
 func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// readOnce reads a file that the kernel writes at once, so that a read that leaves room in the
-// buffer has all of it.
+// readOnce reads a file that the kernel writes in one piece. A read that does not fill the buffer
+// has read all of it.
 func (r *reader) readOnce(id pid, name string) ([]byte, error) { return r.read(id, name, true) }
 
-// readNew is readOnce.
+// readNew is readOnce with the parameters of readKept.
 func (r *reader) readNew(id pid, _ int, name string) ([]byte, error) { return r.readOnce(id, name) }
 
 // readKept is readOnce for a file that may be kept open.
@@ -131,7 +132,7 @@ func (r *reader) makeBuffer() {
 // readAll reads a file of many records. Each read returns only as many as fit into a page.
 func (r *reader) readAll(id pid, name string) ([]byte, error) { return r.read(id, name, false) }
 
-// read reads a file. The text is valid until the next.
+// read reads a file. The text is valid until the next read.
 func (r *reader) read(id pid, name string, once bool) ([]byte, error) {
 	f, err := r.open(id, name)
 	if err != nil {
@@ -154,7 +155,7 @@ func (r *reader) read(id pid, name string, once bool) ([]byte, error) {
 	}
 }
 
-// readHead reads the beginning of a file, in a single read.
+// readHead reads the start of a file in a single read.
 func (r *reader) readHead(id pid, name string, n int) ([]byte, error) {
 	f, err := r.open(id, name)
 	if err != nil {
@@ -192,20 +193,20 @@ func (r *reader) countEntries(id pid, name string) (n int, err error) {
 	return r.dir.count(r.path)
 }
 
-// processes adds all processes.
+// processes appends all processes.
 func (r *reader) processes(to []entry) ([]entry, error) { return r.dir.list(to) }
 
-// threadsOf adds the threads of a process; none if it has gone.
+// threadsOf appends the threads of a process. It appends nothing if the process has ended.
 func (r *reader) threadsOf(to []entry, id pid) []entry {
 	r.setPath(id, false, "task")
 	return r.dir.listAt(to, r.path)
 }
 
-// hidesCheck is how often the options of /proc are looked at.
+// hidesCheck is the interval between checks of the mount options of /proc.
 const hidesCheck = 10 * time.Second
 
-// hides reports whether the kernel hides the files of a process from other users, by the mount
-// option hidepid: what one of them has read is not for another then.
+// hides reports whether the mount option hidepid hides the files of a process from other users. If
+// so, values that were read for one user must not be shown to another.
 func (r *reader) hides() bool {
 	now := r.kept.now
 	if now.Before(r.hiding.next) {
@@ -219,7 +220,7 @@ func (r *reader) hides() bool {
 	return r.hiding.yes
 }
 
-// hidesProcesses reports whether a list of mounts has a /proc that does not show all.
+// hidesProcesses reports whether a list of mounts has a /proc that hides processes.
 func hidesProcesses(mounts []byte) bool {
 	for line := range procfile.Lines(mounts) {
 		m, _ := procfile.ParseMount(line)
@@ -235,11 +236,11 @@ func hidesProcesses(mounts []byte) bool {
 	return false
 }
 
-// errNoData is ENODATA of Linux, which not all systems have.
+// errNoData is ENODATA of Linux, which some other systems lack.
 const errNoData syscall.Errno = 61
 
-// valueError converts the error of a file of a process to that of its values. What a client may
-// not see it has no value of, and no error.
+// valueError converts the error of a file of a process to that of its values. A value that the
+// client may not see is missing without an error.
 func valueError(err error) error {
 	if err == nil {
 		return nil

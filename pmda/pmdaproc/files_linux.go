@@ -44,8 +44,8 @@ func (d *directory) fd() (file, error) {
 	return file(fd), nil
 }
 
-// mostKept is how many files of processes may stay open. It is 0 if they are not the kernel's, or
-// if the program may not have many.
+// mostKept returns how many files of processes may stay open. It is 0 if the files are not the
+// kernel's or if the program has few descriptors.
 func (d *directory) mostKept() int {
 	fd, err := d.fd()
 	if err != nil {
@@ -79,7 +79,7 @@ func (d *directory) openAt(path []byte, flags int) (file, error) {
 	}
 }
 
-// read reads on. At the end of the file it returns 0.
+// read reads the next bytes. At the end of the file it returns 0.
 func (f file) read(b []byte) (int, error) {
 	for {
 		n, err := syscall.Read(int(f), b)
@@ -89,7 +89,7 @@ func (f file) read(b []byte) (int, error) {
 	}
 }
 
-// readAt reads from the beginning.
+// readAt reads from the start of the file.
 func (f file) readAt(b []byte) (int, error) {
 	n, err := syscall.Pread(int(f), b, 0)
 	return max(n, 0), err
@@ -110,7 +110,7 @@ func (d *directory) readlink(path, b []byte) (int, error) {
 	return int(n), nil
 }
 
-// list adds the processes in the directory.
+// list appends the processes in the directory.
 func (d *directory) list(to []entry) ([]entry, error) {
 	fd, err := d.fd()
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *directory) list(to []entry) ([]entry, error) {
 	return d.entries(to, fd)
 }
 
-// listAt adds the processes in a directory below it.
+// listAt appends the processes in a directory below it.
 func (d *directory) listAt(to []entry, path []byte) []entry {
 	fd, err := d.openAt(path, openFlags|unix.O_DIRECTORY)
 	if err != nil {
@@ -143,7 +143,7 @@ func (d *directory) entries(to []entry, fd file) ([]entry, error) {
 	}
 }
 
-// count counts what is in a directory below it.
+// count counts the entries of a directory below it.
 func (d *directory) count(path []byte) (n int, err error) {
 	fd, err := d.openAt(path, openFlags|unix.O_DIRECTORY)
 	if err != nil {
@@ -159,10 +159,10 @@ func (d *directory) count(path []byte) (n int, err error) {
 	}
 }
 
-// directoryBuffer is how much of a directory is read at once.
+// directoryBuffer is the size of the buffer for the entries of a directory in bytes.
 const directoryBuffer = 64 << 10
 
-// readEntries reads the next entries of a directory, none at the end.
+// readEntries reads the next entries of a directory. It returns nothing at the end.
 func (d *directory) readEntries(fd file) ([]byte, error) {
 	if d.buf == nil {
 		d.buf = make([]byte, directoryBuffer)
@@ -175,7 +175,7 @@ func (d *directory) readEntries(fd file) ([]byte, error) {
 	}
 }
 
-// direntHead is how long an entry of getdents64(2) is before its name: it has the inode, the
+// direntHead is the length of the part of an entry of getdents64(2) before its name: the inode, the
 // offset, the length of the entry and the type.
 const direntHead = 19
 
@@ -195,7 +195,7 @@ func cutEntry(b []byte) (inode uint64, name, rest []byte, ok bool) {
 	return binary.NativeEndian.Uint64(b), name, b[n:], true
 }
 
-// parseEntries adds the processes among entries.
+// parseEntries appends the processes among the entries.
 func parseEntries(to []entry, b []byte) []entry {
 	for inode, name, rest, ok := cutEntry(b); ok; inode, name, rest, ok = cutEntry(rest) {
 		if id, ok := parsePID(name); ok {

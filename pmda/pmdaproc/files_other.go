@@ -19,7 +19,7 @@ func (d *directory) name(path []byte) string {
 	return filepath.Join(d.path, filepath.FromSlash(string(path[:len(path)-1])))
 }
 
-// mostKept is how many files of processes may stay open.
+// mostKept returns how many files of processes may stay open.
 func (d *directory) mostKept() int { return 0 }
 
 func (d *directory) open(path []byte) (file, error) {
@@ -27,7 +27,7 @@ func (d *directory) open(path []byte) (file, error) {
 	return file{f}, err
 }
 
-// read reads on. At the end of the file it returns 0.
+// read reads the next bytes. At the end of the file it returns 0.
 func (f file) read(b []byte) (int, error) {
 	n, err := f.f.Read(b)
 	if n == 0 && err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A hotList is the list of the processes that a condition holds for, which is made anew from time
-// to time.
+// A hotList is the list of the processes that match a condition. It is evaluated periodically.
 type hotList struct {
 	p       *proc
 	changed chan struct{} // has room for one: the condition or the interval is another
@@ -25,31 +24,31 @@ type hotList struct {
 	generation uint32
 	last       evaluation
 
-	// What follows is for the goroutine that evaluates.
+	// Only the goroutine that evaluates uses the following fields.
 	loaded  bool // it has looked for the file
 	sampler *sampler
 }
 
-// An evaluation is what evaluating the condition has found. Its map does not change.
+// An evaluation is the result of evaluating the condition. Its map does not change.
 type evaluation struct {
 	hot    map[pid]*hotProcess
 	totals totals
 }
 
-// A hotProcess is a process that the condition held for.
+// A hotProcess is a process that has matched the condition.
 type hotProcess struct {
 	uid    int
 	inode  uint64 // of its directory, which another process with its PID has not
 	values variables
 }
 
-// totals are how the processors were used between two evaluations: 1 is a whole processor.
+// totals are the uses of the processors between two evaluations: 1 is a whole processor.
 type totals struct{ idle, burn, transient, notBurn, other, percent float32 }
 
-// defaultInterval is how often the condition is evaluated unless a client changes that.
+// defaultInterval is the interval of evaluations unless a client changes it.
 const defaultInterval = 10 * time.Second
 
-// addHotproc adds the metrics that control hotproc, and those of its evaluation.
+// addHotproc adds the metrics that control hotproc and those of its evaluation.
 func (p *proc) addHotproc() {
 	h := &hotList{p: p, interval: defaultInterval, changed: make(chan struct{}, 1)}
 	h.sampler = newSampler(p)
@@ -112,14 +111,14 @@ func (h *hotList) evaluate() {
 	}
 }
 
-// evaluated is the last evaluation.
+// evaluated returns the last evaluation.
 func (h *hotList) evaluated() evaluation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.last
 }
 
-// set makes a text the condition. An empty one switches hotproc off.
+// set parses a text and sets the condition. An empty text switches hotproc off.
 func (h *hotList) set(text string, generation func(old uint32) uint32) error {
 	c, err := parseCondition(text)
 	if err != nil {
@@ -135,7 +134,7 @@ func (h *hotList) set(text string, generation func(old uint32) uint32) error {
 	return nil
 }
 
-// wake has run set its timer anew.
+// wake makes run reset its timer.
 func (h *hotList) wake() {
 	select {
 	case h.changed <- struct{}{}:
@@ -143,7 +142,7 @@ func (h *hotList) wake() {
 	}
 }
 
-// load reads the condition from the file of the options. If that fails it stays.
+// load reads the condition from the configured file. If that fails the condition stays.
 func (h *hotList) load() error {
 	path := h.p.HotprocConfig
 	if path == "" {
@@ -227,7 +226,7 @@ with ~ !~; comparisons are joined by && || ! and parentheses. Numbers: uid gid c
 ctxswitch virtualsize residentsize iodemand iowait schedwait. Texts: uname gname fname
 psargs. For example: uname != "root" && (cpuburn > 0.2 || fname ~ /^java/)`
 
-// rootOnly makes a Store for the root user.
+// rootOnly makes a Store function for the root user.
 func rootOnly[T pdu.Scalar](set func(T) error) func(context.Context, *pmda.Request, pdu.Instance, T) error {
 	return func(_ context.Context, r *pmda.Request, _ pdu.Instance, v T) error {
 		if r.Client == nil || r.Client.UID != 0 {
@@ -237,7 +236,7 @@ func rootOnly[T pdu.Scalar](set func(T) error) func(context.Context, *pmda.Reque
 	}
 }
 
-// addTotals adds how the processors were used.
+// addTotals adds the metrics of the use of processors.
 func (h *hotList) addTotals() {
 	total := func(item int, name, text string, value func(t *totals) float32) {
 		pmda.Register(h.p.Agent, pmda.Metric[float32]{Name: name, ID: pmda.Item(60, item), Text: text,
@@ -254,7 +253,7 @@ func (h *hotList) addTotals() {
 	total(7, "hotproc.total.cpuother.percent", "What others than hot processes have used, in percent of all that was used", func(t *totals) float32 { return t.percent })
 }
 
-// addVariables adds what the condition was evaluated with.
+// addVariables adds the metrics of the variables of the condition.
 func (h *hotList) addVariables() {
 	addVariable[float32](h, 1, "hotproc.predicate.ctxswitch", varCtxSwitch, pdu.UnitCount|pdu.PerSec, "Times a second that the process was given a processor and lost it")
 	addVariable[uint32](h, 2, "hotproc.predicate.virtualsize", varVirtualSize, pdu.SpaceKByte, "Virtual memory of the process")

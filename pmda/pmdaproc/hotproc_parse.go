@@ -17,8 +17,8 @@ const (
 	maxDepth     = 200      // parentheses and negations in each other
 )
 
-// parseCondition parses the text of a condition, which may follow the words "Version 1.0". It is
-// nil for a text without one.
+// parseCondition parses the text of a condition, which may follow the words "Version 1.0". It
+// returns nil for a text without a condition.
 func parseCondition(text string) (condition, error) {
 	if len(text) > maxCondition {
 		return nil, fmt.Errorf("a condition of more than %d bytes", maxCondition)
@@ -28,7 +28,7 @@ func parseCondition(text string) (condition, error) {
 		return nil, err
 	}
 	p := &parser{tokens: tokens}
-	if p.take("Version") {
+	if p.accept("Version") {
 		if v, err := strconv.ParseFloat(p.next().text, 64); err != nil || v != 1 {
 			return nil, errors.New("the version is not 1.0")
 		}
@@ -93,7 +93,7 @@ func scanCondition(text string) (tokens []token, err error) {
 	return tokens, nil
 }
 
-// scanToken is the token that a text begins with.
+// scanToken returns the token at the start of a text.
 func scanToken(text string) (token, error) {
 	if i := slices.IndexFunc(operators, func(op string) bool { return strings.HasPrefix(text, op) }); i >= 0 {
 		return token{tokenOperator, operators[i]}, nil
@@ -130,8 +130,8 @@ func (p *parser) next() token {
 	return t
 }
 
-// take takes a word or an operator, if it is next.
-func (p *parser) take(text string) bool {
+// accept skips a word or an operator if it comes next, and reports whether it did.
+func (p *parser) accept(text string) bool {
 	t := p.peek()
 	if t.text != text || t.kind != tokenWord && t.kind != tokenOperator {
 		return false
@@ -142,7 +142,7 @@ func (p *parser) take(text string) bool {
 
 func (p *parser) disjunction(depth int) (condition, error) {
 	a, err := p.conjunction(depth)
-	for err == nil && p.take("||") {
+	for err == nil && p.accept("||") {
 		var b condition
 		b, err = p.conjunction(depth)
 		a = connective{a, b, false}
@@ -152,7 +152,7 @@ func (p *parser) disjunction(depth int) (condition, error) {
 
 func (p *parser) conjunction(depth int) (condition, error) {
 	a, err := p.term(depth)
-	for err == nil && p.take("&&") {
+	for err == nil && p.accept("&&") {
 		var b condition
 		b, err = p.term(depth)
 		a = connective{a, b, true}
@@ -164,24 +164,24 @@ func (p *parser) term(depth int) (condition, error) {
 	switch {
 	case depth > maxDepth:
 		return nil, fmt.Errorf("more than %d parentheses in each other", maxDepth)
-	case p.take("!"):
+	case p.accept("!"):
 		c, err := p.term(depth + 1)
 		return negation{c}, err
-	case p.take("("):
+	case p.accept("("):
 		c, err := p.disjunction(depth + 1)
-		if err == nil && !p.take(")") {
+		if err == nil && !p.accept(")") {
 			err = errors.New("a parenthesis is not closed")
 		}
 		return c, err
-	case p.take("true"):
+	case p.accept("true"):
 		return always(true), nil
-	case p.take("false"):
+	case p.accept("false"):
 		return always(false), nil
 	}
 	return p.comparison()
 }
 
-// comparison parses two operands with an operator between them.
+// comparison parses two operands and the operator between them.
 func (p *parser) comparison() (condition, error) {
 	left, op := p.next(), p.next()
 	if op.kind != tokenOperator {
@@ -230,7 +230,7 @@ func textOperandOf(t token) (textOperand, bool) {
 	return textOperand{variable: i}, t.kind == tokenWord && i >= 0
 }
 
-// compilePattern compiles a pattern in the syntax of Emacs, which re_comp(3) has: groups and
+// compilePattern compiles a pattern in the syntax of Emacs, as re_comp(3) does: groups and
 // alternatives are written with backslashes.
 func compilePattern(source string) (*regexp.Regexp, error) {
 	var b strings.Builder
@@ -271,13 +271,12 @@ func compilePattern(source string) (*regexp.Regexp, error) {
 	return pattern.Compile(b.String())
 }
 
-// atEnd says whether a pattern or an alternative of it ends before its rest, so that a $ is an
-// anchor.
+// atEnd reports whether a pattern or an alternative ends before rest, so that a $ is an anchor.
 func atEnd(rest string) bool {
 	return rest == "" || strings.HasPrefix(rest, `\)`) || strings.HasPrefix(rest, `\|`)
 }
 
-// escapedPattern is what a character with a backslash before it means.
+// escapedPattern returns the meaning of a character after a backslash.
 func escapedPattern(c byte) string {
 	switch c {
 	case '(', ')', '|':
@@ -297,7 +296,7 @@ func escapedPattern(c byte) string {
 	return regexp.QuoteMeta(string(c))
 }
 
-// escapedSet has the characters mean themselves that only Go's sets of characters give a meaning.
+// escapedSet escapes the characters of a set that have a meaning only in Go's sets.
 var escapedSet = strings.NewReplacer(`\`, `\\`, "[", `\[`)
 
 // bracketLength returns the length in bytes of the bracket expression at the start of s, 0 if it

@@ -7,20 +7,20 @@ import (
 	"strconv"
 )
 
-// A condition says which processes are hot. Its String is the normal form of its text: with all
+// A condition decides which processes are hot. Its String is the normal form of its text, with all
 // parentheses.
 type condition interface {
 	holds(v *variables) bool
 	String() string
 }
 
-// variables are what a condition knows of a process.
+// variables are the properties of a process that a condition can use.
 type variables struct {
 	numbers [numberVariables]float64
 	texts   [len(textNames)]string
 }
 
-// The variables that are numbers, by their places in variables and in numberNames.
+// The numeric variables, by their indices in variables and in numberNames.
 const (
 	varGID = iota
 	varUID
@@ -36,7 +36,7 @@ const (
 
 var numberNames = [numberVariables]string{"gid", "uid", "cpuburn", "ctxswitch", "virtualsize", "residentsize", "iodemand", "iowait", "schedwait"}
 
-// The variables that are texts.
+// The text variables.
 const (
 	varGName = iota
 	varUName

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A sampler reads what conditions are about, of all processes.
+// A sampler reads the variables of conditions for all processes.
 type sampler struct {
 	p       *proc
 	table   *table // of its own, read with the rights of the agent
@@ -18,7 +18,7 @@ type sampler struct {
 	next    map[pid]sample // used again
 }
 
-// A sample is what counts up in a process.
+// A sample has the counters of a process.
 type sample struct {
 	start                           uint64 // the process's, by which it is told from others with its ID
 	cpu, switches, io, blkio, delay uint64
@@ -31,7 +31,7 @@ func newSampler(p *proc) *sampler {
 // evaluate evaluates a condition for all processes.
 func (s *sampler) evaluate(c condition, now time.Time) (evaluation, error) {
 	t := s.table
-	t.begin(&view{access: true})
+	t.startReading(&view{access: true})
 	if err := t.find(t.view); err != nil {
 		return evaluation{}, err
 	}
@@ -67,8 +67,8 @@ func (s *sampler) evaluate(c condition, now time.Time) (evaluation, error) {
 	return e, nil
 }
 
-// newTotals makes the totals of what hot processes and others have used, what was idle, and how
-// many processors there are.
+// newTotals returns the totals, given the use by hot processes and by others, the idle time, and
+// the number of processors.
 func newTotals(hot, others, idle, processors float64) totals {
 	transient := max(0, processors-hot-others-idle)
 	other := others + transient
@@ -79,7 +79,7 @@ func newTotals(hot, others, idle, processors float64) totals {
 	return t
 }
 
-// read reads the files of a process. It is not ok if that has ended.
+// read reads the files of a process. It is not ok if the process has ended.
 func (s *sampler) read(p *process) (v variables, now sample, ok bool) {
 	t := s.table
 	st, err := statKind.of(t, p)
@@ -106,7 +106,7 @@ func (s *sampler) read(p *process) (v variables, now sample, ok bool) {
 	return v, now, true
 }
 
-// rates sets the variables that are differences of two samples in a time.
+// rates sets the variables that are rates between two samples. dt is the time between them.
 func (s *sampler) rates(v *variables, old, now sample, dt float64) {
 	hz := float64(s.p.hertz())
 	per := func(old, now uint64, unit float64) float64 { return float64(now-min(now, old)) / unit / dt }
@@ -117,7 +117,7 @@ func (s *sampler) rates(v *variables, old, now sample, dt float64) {
 	v.numbers[varSchedWait] = per(old.delay, now.delay, 1e9)
 }
 
-// processors reads how long all processors were idle, in clock ticks, and how many there are.
+// processors reads the idle time of all processors, in clock ticks, and their number.
 func (s *sampler) processors() (idle uint64, n int) {
 	text, err := os.ReadFile(s.p.path("proc/stat"))
 	if err != nil {

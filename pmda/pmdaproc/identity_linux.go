@@ -12,8 +12,8 @@ import (
 // be locked to its goroutine: the functions of package syscall change all threads.
 type identity struct{}
 
-// allows reports whether the agent can have the rights of a user and group, and whether it
-// has to switch for them. Without the capabilities to switch it serves its own user alone.
+// allows reports whether the agent can act with the rights of a user and group, and whether it has
+// to switch to them. An agent that cannot switch serves only its own user.
 func (identity) allows(uid, gid int) (allowed, switches bool) {
 	if uid == unix.Geteuid() && gid == unix.Getegid() {
 		return true, false
@@ -21,12 +21,12 @@ func (identity) allows(uid, gid int) (allowed, switches bool) {
 	return unix.Geteuid() == 0 && uint64(uid) < noID && uint64(gid) < noID, true
 }
 
-// noID stands for an ID that is not to be changed.
+// noID means that an ID does not change.
 const noID = 1<<32 - 1
 
-// as calls f with the rights of a user and group. It is false if it could not, and has not
-// called f.
-func (identity) as(uid, gid int, f func()) (called bool) {
+// runAs calls f with the rights of a user and group. It returns false, without a call of f, if it
+// cannot switch.
+func (identity) runAs(uid, gid int, f func()) (called bool) {
 	var failure any
 	onOtherThread(func() (back bool) {
 		defer func() { failure = recover() }()
@@ -39,8 +39,9 @@ func (identity) as(uid, gid int, f func()) (called bool) {
 	return called
 }
 
-// onOtherThread calls f on a thread that nothing else runs on, and that is not the first one of the
-// program: whose rights that has the program seems to have. Unless f returns true the thread ends.
+// onOtherThread calls f on a thread that runs nothing else. It is not the program's first thread,
+// because the rights of that one appear to be those of the program. Unless f returns true the
+// thread ends.
 func onOtherThread(f func() bool) {
 	done := make(chan struct{})
 	go func() {
@@ -56,8 +57,8 @@ func onOtherThread(f func() bool) {
 	<-done
 }
 
-// switched calls f on this thread, with the rights of a user and group, if it can. Back is
-// whether the thread has its own rights then.
+// switched calls f on this thread with the rights of a user and group, if it can. back reports
+// whether the thread has its own rights again.
 func switched(uid, gid int, f func()) (called, back bool) {
 	groups, err := unix.Getgroups()
 	euid, egid := unix.Geteuid(), unix.Getegid()
@@ -71,7 +72,7 @@ func switched(uid, gid int, f func()) (called, back bool) {
 	return true, setresuid(-1, euid) == 0 && setresgid(-1, egid) == 0 && setgroups(groups) == 0
 }
 
-// setgroups sets the further groups of this thread.
+// setgroups sets the supplementary groups of this thread.
 func setgroups(groups []int) syscall.Errno {
 	list := make([]uint32, len(groups)+1) // never empty, for its address
 	for i, g := range groups {
@@ -88,7 +89,7 @@ func setresuid(real, effective int) syscall.Errno {
 	return err
 }
 
-// setresgid sets the group of this thread.
+// setresgid sets the real and effective group of this thread.
 func setresgid(real, effective int) syscall.Errno {
 	_, _, err := syscall.RawSyscall(sysSetresgid, uintptr(uint32(real)), uintptr(uint32(effective)), uintptr(uint32(noID)))
 	return err

@@ -4,7 +4,7 @@ package pmdaproc
 
 import "golang.org/x/sys/unix"
 
-// These machines have older calls too, for IDs of 16 bits.
+// These machines also have older calls for 16-bit IDs.
 const (
 	sysSetgroups = unix.SYS_SETGROUPS32
 	sysSetresuid = unix.SYS_SETRESUID32

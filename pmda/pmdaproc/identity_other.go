@@ -4,7 +4,7 @@ package pmdaproc
 
 import "os"
 
-// An identity cannot switch to the rights of other users: the files are those of another
+// An identity cannot switch to the rights of other users because the files are those of another
 // machine.
 type identity struct{}
 
@@ -12,7 +12,7 @@ func (identity) allows(uid, gid int) (allowed, switches bool) {
 	return uid == os.Geteuid() && gid == os.Getegid(), false
 }
 
-func (identity) as(int, int, func()) bool { return false }
+func (identity) runAs(int, int, func()) bool { return false }
 
 // isOwn reports whether a user is the agent's.
 func (identity) isOwn(uid int) bool { return uid == os.Geteuid() }

@@ -23,7 +23,7 @@ type keptFiles struct {
 	read [fileKinds]readingsOf // of the files of a kind
 }
 
-// A keptFile says which file it is: the ID of the process and the kind.
+// A keptFile identifies a file: the ID of the process and the kind.
 type keptFile uint64
 
 func keptFileOf(id pid, kind int) keptFile { return keptFile(id)<<8 | keptFile(kind) }
@@ -36,8 +36,8 @@ const (
 	mostKept = 16 << 10    // each takes the kernel 5 KB
 )
 
-// begin begins a reading.
-func (k *keptFiles) begin() {
+// startReading starts a reading.
+func (k *keptFiles) startReading() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.now = time.Now()
@@ -46,8 +46,8 @@ func (k *keptFiles) begin() {
 	}
 }
 
-// readAgain reads a file that is kept. It is not ok if that is not so, or if the process has gone:
-// then there may be another one by now.
+// readAgain reads a file that is kept. It is not ok if the file is not kept or if the process has
+// ended. Another process may have its ID by then.
 func (k *keptFiles) readAgain(id pid, kind int, buf []byte) (n int, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -67,7 +67,7 @@ func (k *keptFiles) readAgain(id pid, kind int, buf []byte) (n int, ok bool) {
 	return n, true
 }
 
-// keep keeps a file that has been read, if such files were read before not long ago.
+// keep keeps a file open if files of this kind have been read recently. It reports whether it does.
 func (k *keptFiles) keep(id pid, kind int, f file) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,7 +94,7 @@ func (k *keptFiles) close(f file) {
 	k.open.Add(-1)
 }
 
-// drop closes the files of a process that has gone.
+// drop closes the files of a process that has ended.
 func (k *keptFiles) drop(id pid) {
 	if k.limit == 0 {
 		return

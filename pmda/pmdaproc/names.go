@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A nameCache knows the names of users and groups.
+// A nameCache caches the names of users and groups.
 type nameCache struct {
 	mu     sync.Mutex
 	until  time.Time // they are forgotten then
@@ -42,7 +42,7 @@ func (c *nameCache) group(id uint32) string {
 	})
 }
 
-// expire forgets the names when they have been known for long.
+// expire removes all names after keptNames.
 func (c *nameCache) expire(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -99,7 +99,7 @@ func (p *proc) add() {
 	}
 }
 
-// proc is the agent while it is made, and what its parts share.
+// proc is the agent during its construction and the data that its parts share.
 type proc struct {
 	*pmda.Agent
 	*Options
@@ -117,18 +117,18 @@ type proc struct {
 	hotList   *hotList
 }
 
-// path is the path of a file that is at "/"+name if the root is "/".
+// path returns the path of a file that is at "/"+name with the root "/".
 func (p *proc) path(name string) string {
 	return filepath.Join(cmp.Or(p.Root, "/"), filepath.FromSlash(name))
 }
 
-// hertz is how many clock ticks there are in a second. It is 100 on all machines that Go knows.
+// hertz returns the number of clock ticks per second. It is 100 on all machines that Go supports.
 func (p *proc) hertz() uint64 { return uint64(max(0, cmp.Or(p.Hertz, 100))) }
 
-// pages is the length of pages of memory in KB.
+// pages converts a number of memory pages to KB.
 func (p *proc) pages(n uint64) uint64 { return n * uint64(max(0, cmp.Or(p.PageSize, pageSize))) / 1024 }
 
-// allThreads is whether threads are listed for clients that have not said otherwise.
+// allThreads reports whether threads are listed for clients without a setting.
 func (p *proc) allThreads() bool {
 	if set := p.clients.threads.Load(); set != nil {
 		return *set

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A process is what is known of one, or of a thread in a list with threads.
+// A process is a process, or a thread in a list with threads.
 type process struct {
 	id     pdu.InstID
 	inode  uint64 // of its directory, another one when the ID is used again; 0 if not known
@@ -20,8 +20,8 @@ type process struct {
 	files  [fileKinds]content
 }
 
-// A content is what a file of a process has, as it was read for the present reading of the
-// table, or before: its memory is used again.
+// A content is the parsed contents of a file of a process, from this reading of the table or an
+// earlier one. Its memory is reused.
 type content struct {
 	reading uint32
 	err     error
@@ -43,8 +43,8 @@ func (c *content) isNew(text []byte) bool {
 	return true
 }
 
-// A table is a list of processes with what has been read of them. A reading is what a
-// request sees: the list is that of its client, and files are read again.
+// A table is a list of processes and the contents of their files. A reading serves one request: the
+// list is that of its client, and files are read again.
 type table struct {
 	p          *proc
 	hot        map[pid]*hotProcess // of a table of hot processes: which there are
@@ -114,18 +114,18 @@ func (p *proc) newTable(prefix string, serial int, name, text, help string) *tab
 // their own list.
 var placeholder = pdu.Instance{ID: 0, Name: "placeholder"}
 
-// processLabels are the labels of a process.
+// processLabels returns the labels of a process.
 func processLabels(i pdu.Instance) string {
 	return `{"pid":` + strconv.Itoa(int(i.ID)) + "}"
 }
 
-// refresh begins a reading: it lists the processes that the client may see.
+// refresh starts a reading and lists the processes that the client may see.
 func (t *table) refresh(ctx context.Context, _ *pmda.Request) error {
 	v := viewOf(ctx)
 	if v.instances && !v.access {
 		return pdu.ErrPermission
 	}
-	t.begin(v)
+	t.startReading(v)
 	if t.isHot {
 		t.hot = t.p.hotList.evaluated().hot
 	}
@@ -144,8 +144,8 @@ func (t *table) refresh(ctx context.Context, _ *pmda.Request) error {
 	return nil
 }
 
-// begin begins a reading for a view.
-func (t *table) begin(v *view) {
+// startReading starts a reading for a view.
+func (t *table) startReading(v *view) {
 	t.n++
 	t.view = v
 	t.files.threads, t.files.foreign = v.threads, v.switches
@@ -153,7 +153,7 @@ func (t *table) begin(v *view) {
 	if t.n == 1 {
 		t.files.kept.limit = t.files.dir.mostKept()
 	}
-	t.files.kept.begin()
+	t.files.kept.startReading()
 	t.p.users.expire(t.files.kept.now)
 }
 
@@ -180,8 +180,8 @@ func (t *table) find(v *view) error {
 	return err
 }
 
-// keepGroup leaves of what was found the processes of the control group of a view: what a file says
-// that a client has named need not be so.
+// keepGroup removes processes that are not in the control group of a view, because a file that a
+// client has named may be forged.
 func (t *table) keepGroup(v *view) error {
 	if v.membersErr != nil {
 		return v.membersErr
@@ -205,7 +205,7 @@ func (t *table) addThreads() {
 	}
 }
 
-// setList makes the list of what was found.
+// setList makes the list from found.
 func (t *table) setList() {
 	if !slices.IsSortedFunc(t.found, byID) {
 		slices.SortFunc(t.found, byID)
@@ -223,17 +223,18 @@ func (t *table) setList() {
 			t.list = append(t.list, p)
 		}
 	}
-	t.forget()
+	t.dropUnlisted()
 }
 
 func byID(a, b entry) int { return cmp.Compare(a.id, b.id) }
 
-// keptReadings is for how many readings a process is known that is not listed any more. It
-// may be listed for another client.
+// keptReadings is the number of readings until an unlisted process is removed. It may be listed for
+// another client.
 const keptReadings = 64
 
-// forget forgets processes that have not been listed for long, whenever there are many.
-func (t *table) forget() {
+// dropUnlisted removes processes that have not been listed for some time, if the table has become
+// large.
+func (t *table) dropUnlisted() {
 	if len(t.known) <= len(t.list)+len(t.list)/8+1024 && t.n%keptReadings != 0 {
 		return
 	}
@@ -245,7 +246,7 @@ func (t *table) forget() {
 	}
 }
 
-// setInstances makes the list that of the instance domain.
+// setInstances gives the list to the instance domain.
 func (t *table) setInstances() error {
 	list := make([]pdu.Instance, len(t.list))
 	for i, p := range t.list {

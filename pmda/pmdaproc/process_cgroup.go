@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A membership is what the file cgroup of a process has.
+// A membership is the contents of the file cgroup of a process.
 type membership struct {
 	groups    string // for each line what follows the first colon, with semicolons between them
 	container string // the ID of the container, empty if it is in none
@@ -28,7 +28,7 @@ var membershipKind = &kind[membership]{cgroupFile, clusters{11, 54}, func(t *tab
 	return nil
 }}
 
-// parse parses the text of a file. A last line without a newline has been cut short.
+// parse parses the text of a file. A last line without a newline was cut short.
 func (m *membership) parse(text []byte) {
 	m.buf = m.buf[:0]
 	var container []byte
@@ -49,7 +49,7 @@ func (m *membership) parse(text []byte) {
 	setString(&m.container, container)
 }
 
-// containerIDLength is how many hexadecimal digits the ID of a container has.
+// containerIDLength is the number of hexadecimal digits in the ID of a container.
 const containerIDLength = 64
 
 // containerID returns the ID of the container that has a control group. It is in the last component

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// maxList is how long a list of the processes of a control group may be.
+// maxList is the maximum length of a list of the processes of a control group in bytes.
 const maxList = 64 << 20
 
 // cgroupProcesses appends the processes or threads of the control group with the directory dir. It
@@ -45,14 +45,14 @@ type groupReads struct {
 	calls hanging.Calls[int, groupRead] // by the user whose rights they have
 }
 
-// A groupRead says what is read.
+// A groupRead identifies a reading.
 type groupRead struct{ container, cgroup string }
 
-// unknownUser is the uid of clients that have not said who they are.
+// unknownUser is the uid of clients without credentials.
 const unknownUser = -1
 
 // groupMembers returns the processes of the control group of a view, sorted. The error is
-// pdu.ErrAgain for a group that does not answer.
+// pdu.ErrAgain for a group whose file system does not reply.
 func (p *proc) groupMembers(ctx context.Context, v *view) ([]entry, error) {
 	uid := v.uid
 	if !v.access && !v.switches {
@@ -62,7 +62,7 @@ func (p *proc) groupMembers(ctx context.Context, v *view) ([]entry, error) {
 	return hanging.Do(ctx, &p.groups.calls, uid, groupRead{v.container, v.cgroup}, func() (members []entry) {
 		v := &seen
 		if v.switches { // without the rights of the client it sees no group
-			p.identity.as(v.uid, v.gid, func() { members = p.groups.list(v) })
+			p.identity.runAs(v.uid, v.gid, func() { members = p.groups.list(v) })
 		} else {
 			members = p.groups.list(v)
 		}
@@ -79,7 +79,7 @@ func (p *proc) listGroup(v *view) []entry {
 	return cgroupProcesses(nil, p.path(v.cgroup), v.threads)
 }
 
-// containerProcesses adds the processes of a container.
+// containerProcesses appends the processes of a container.
 func (p *proc) containerProcesses(to []entry, v *view) []entry {
 	for _, dir := range p.cgroupDirectories(v.container) {
 		if _, err := os.Stat(dir); err == nil {
@@ -89,9 +89,9 @@ func (p *proc) containerProcesses(to []entry, v *view) []entry {
 	return to
 }
 
-// cgroupDirectories are where the control group of a container may be: as a path below the
-// mount point of the second version of control groups, or of the controller of memory in
-// the first; or below the slice of machines.
+// cgroupDirectories returns the possible directories of the control group of a container: below the
+// mount point of version 2 of control groups, below that of the memory controller of version 1, or
+// below the slice of machines.
 func (p *proc) cgroupDirectories(name string) (dirs []string) {
 	text, err := readLimited(p.path("proc/mounts"), maxList)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *proc) cgroupDirectories(name string) (dirs []string) {
 	return dirs
 }
 
-// readLimited reads a file of at most so many bytes.
+// readLimited reads a file of at most limit bytes.
 func readLimited(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // clients name it: it may be a pipe
 	if err != nil {

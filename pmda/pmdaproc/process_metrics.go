@@ -36,7 +36,7 @@ type kind[T any] struct {
 // file without metrics below hotproc.
 type clusters struct{ all, hot int }
 
-// of reads the file of a process, unless that has been done in this reading of the table.
+// of reads the file of a process once per reading of the table.
 func (k *kind[T]) of(t *table, p *process) (*T, error) {
 	c := &p.files[k.index]
 	v, ok := c.value.(*T)
@@ -75,7 +75,7 @@ func addRows[T any, V pdu.Scalar](p *proc, k *kind[T], rows ...row[T, V]) {
 	}
 }
 
-// addProcessMetric adds a metric of each process, and its twin below hotproc.
+// addProcessMetric adds a metric of each process and its counterpart below hotproc.
 func addProcessMetric[V pdu.Scalar](p *proc, c clusters, item int, m pmda.Metric[V], value func(*table, *process) (V, error)) {
 	for _, t := range []*table{p.processes, p.hot} {
 		own, cluster := m, c.all
@@ -91,8 +91,8 @@ func addProcessMetric[V pdu.Scalar](p *proc, c clusters, item int, m pmda.Metric
 	}
 }
 
-// putValues puts the values of the processes that the client may see. The error is that of the
-// last that it wants.
+// putValues puts the values of the processes that the client may see. It returns the error of the
+// last requested process.
 func putValues[V pdu.Scalar](t *table, s *pmda.Values[V], value func(*table, *process) (V, error)) error {
 	if !t.view.access {
 		return pdu.ErrPermission
@@ -110,14 +110,14 @@ func putValues[V pdu.Scalar](t *table, s *pmda.Values[V], value func(*table, *pr
 	return last
 }
 
-// setString sets a string, which is made anew only if it is another one.
+// setString sets a string. It allocates only if the string changes.
 func setString(s *string, b []byte) {
 	if *s != string(b) {
 		*s = string(b)
 	}
 }
 
-// processRoots are the dynamic roots: what a C collector's name space has of these metrics.
+// processRoots are the dynamic roots of these metrics in the name space of a C collector.
 var processRoots = []string{"psinfo", "memory", "id", "io", "schedstat", "fd", "namespaces", "smaps", "autogroup"}
 
 // addProcesses adds the metrics of each process.

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A label is how a process is called.
+// A label has the names of a process.
 type label struct {
 	known  bool
 	by     int    // the user with whose rights it was read
@@ -19,14 +19,14 @@ type label struct {
 	start uint64 // it has another command line
 }
 
-// pidDigits is how many digits a name begins with at least.
+// pidDigits is the minimum number of digits at the start of a name.
 const pidDigits = 6
 
-// maxName is how long the name of an instance with all arguments may be.
+// maxName is the maximum length in bytes of an instance name with all arguments.
 const maxName = 4095
 
-// names returns how a process is called, which is read once, and again when noteComm finds
-// that it has executed another program.
+// names returns the names of a process. They are read once, and again when noteComm finds that the
+// process has executed another program.
 func (t *table) names(p *process) *label {
 	l := &p.label
 	if l.known && (l.by == t.view.uid || !t.files.hides()) {
@@ -41,7 +41,7 @@ func (t *table) names(p *process) *label {
 	return l
 }
 
-// noteComm notes the kernel's name of a process and when it was started.
+// noteComm records the kernel's name of a process and its start time.
 func (l *label) noteComm(comm string, start uint64) {
 	if l.start == start && l.comm == comm {
 		return
@@ -50,7 +50,7 @@ func (l *label) noteComm(comm string, start uint64) {
 	l.comm, l.start = comm, start
 }
 
-// appendPID appends an ID in at least six digits.
+// appendPID appends an ID with at least pidDigits digits.
 func appendPID(b []byte, id pid) []byte {
 	for least := int64(100000); least > int64(id) && least > 1; least /= 10 {
 		b = append(b, '0')
@@ -58,8 +58,9 @@ func appendPID(b []byte, id pid) []byte {
 	return strconv.AppendInt(b, int64(id), 10)
 }
 
-// commandLine is the command line of a process, of at most so many bytes, or for one without
-// arguments the kernel's name of it in parentheses. It is not known of one that has gone.
+// commandLine returns the command line of a process, at most most bytes of it. For a process
+// without arguments it is the kernel's name in parentheses. It is not known if the process has
+// ended.
 func (t *table) commandLine(p *process, most int) (args []byte, known bool) {
 	text, err := t.files.readHead(p.id, "cmdline", most)
 	if err == nil && len(text) > 0 {
@@ -84,9 +85,8 @@ const (
 	bell   = 7
 )
 
-// cleanArguments removes what controls terminals, in place: sequences that begin with escape,
-// and of all other control characters it makes blanks, also of those of the second set where
-// it is encoded as UTF-8.
+// cleanArguments removes terminal control sequences in place. It replaces all other control
+// characters by blanks, including those of C1 in UTF-8.
 func cleanArguments(b []byte) []byte {
 	b = dropEscapes(b)
 	for i, c := range b {
@@ -100,7 +100,7 @@ func cleanArguments(b []byte) []byte {
 	return b
 }
 
-// dropEscapes removes the sequences that control terminals, in place.
+// dropEscapes removes escape sequences in place.
 func dropEscapes(b []byte) []byte {
 	if bytes.IndexByte(b, escape) < 0 {
 		return b
@@ -116,8 +116,8 @@ func dropEscapes(b []byte) []byte {
 	return to
 }
 
-// escapeLength is how long the sequence is that begins with escape. One that does not end
-// is as long as the text.
+// escapeLength returns the length of an escape sequence in bytes. A sequence without an end extends
+// to the end of the text.
 func escapeLength(b []byte) int {
 	if len(b) < 2 {
 		return len(b)

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// addDescriptors adds the number of open files, which is that of the entries of a directory.
+// addDescriptors adds the number of open files, which is the number of entries of a directory.
 func (p *proc) addDescriptors() {
 	k := &kind[uint32]{fdFile, clusters{51, 59}, func(t *table, p *process, to *uint32) error {
 		n, err := t.files.countEntries(p.id, "fd")
@@ -22,7 +22,7 @@ func (p *proc) addDescriptors() {
 		func(n *uint32) (uint32, error) { return *n, nil }})
 }
 
-// addLinks adds the targets of links, which are empty if the client may not see them.
+// addLinks adds the targets of links. They are empty if the client may not see them.
 func (p *proc) addLinks() {
 	link := func(index int, c clusters, name, file, text string) {
 		k := &kind[string]{index, c, func(t *table, p *process, to *string) error {
@@ -40,7 +40,7 @@ func (p *proc) addLinks() {
 	link(cwdLink, clusters{72, 73}, "psinfo.cwd", "cwd", "Current directory of the process")
 }
 
-// addSecurityLabel adds the label that a security module has for a process.
+// addSecurityLabel adds the label that a security module has given a process.
 func (p *proc) addSecurityLabel() {
 	addProcessMetric(p, clusters{12, 55}, 0, pmda.Metric[string]{Name: "psinfo.labels", Text: "Label of a security module such as SELinux"},
 		func(t *table, p *process) (string, error) {
@@ -100,7 +100,7 @@ func (p *proc) addAutogroup() {
 		func(a *autogroup) (int32, error) { return a.nice, nil }})
 }
 
-// hasAutogroups reports whether the kernel has such groups, as it was in this reading.
+// hasAutogroups reports whether the kernel has autogroups, as found in this reading.
 func (p *proc) hasAutogroups(t *table) bool {
 	if t.autogroups.reading != t.n {
 		text, err := readLimited(p.path("proc/sys/kernel/sched_autogroup_enabled"), 16)
@@ -109,7 +109,7 @@ func (p *proc) hasAutogroups(t *table) bool {
 	return t.autogroups.on
 }
 
-// parse parses the line. An empty one has zeroes.
+// parse parses the line. For an empty line the values are 0.
 func (a *autogroup) parse(text []byte) {
 	*a = autogroup{}
 	line, _, _ := procfile.CutLine(text)

@@ -9,11 +9,11 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A keyed is what a file of numbers with names has, by the place of the name in a list.
-// Those that are not there are 0.
+// A keyed has the numbers of a file with named numbers, by the index of the name in a list. Missing
+// numbers are 0.
 type keyed [20]uint64
 
-// keyedFile makes the kind of such a file, with the names that count.
+// keyedFile makes the kind of such a file. keys are the names that are parsed.
 func keyedFile(index int, c clusters, name string, keys map[string]int, read func(r *reader, id pid, kind int, name string) ([]byte, error)) *kind[keyed] {
 	return &kind[keyed]{index, c, func(t *table, p *process, to *keyed) error {
 		text, err := read(&t.files, p.id, index, name)
@@ -42,13 +42,13 @@ func (k *keyed) parse(text []byte, keys map[string]int) {
 	}
 }
 
-// A keyedRow is a metric of such a file: its item is the place of the name.
+// A keyedRow is a metric of such a file. Its item is the index of the name.
 type keyedRow struct {
 	key, name, text string
 	units           pdu.Units
 }
 
-// keysOf are the places of the names.
+// keysOf returns the indices of the names.
 func keysOf(rows []keyedRow) map[string]int {
 	keys := make(map[string]int, len(rows))
 	for i, r := range rows {

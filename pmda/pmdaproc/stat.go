@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A stat is what the file stat of a process has.
+// A stat is the contents of the file stat of a process.
 type stat struct {
 	comm  string
 	state byte
@@ -49,7 +49,7 @@ var statKind = &kind[stat]{statFile, clusters{8, 52}, func(t *table, p *process,
 	return nil
 }}
 
-// parse parses the text of a file. It fails if there is no state. Fields that are not there are 0.
+// parse parses the text of a file. It fails if the state is missing. Missing fields are 0.
 func (s *stat) parse(text []byte) bool {
 	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if from < 0 || to < from {
@@ -92,7 +92,7 @@ func cutSigned(line []byte) (v uint64, rest []byte) {
 	return parseSigned(line[from:at]), line[at:]
 }
 
-// hideAddresses makes those fields 0 that the kernel shows to the user of a process alone.
+// hideAddresses clears the fields that the kernel shows only to the user of a process.
 func (s *stat) hideAddresses() {
 	for i := 26; i <= 30; i++ {
 		s.n[i] = 0
@@ -121,7 +121,7 @@ func (p *proc) addStat() {
 	p.addStatTimes()
 }
 
-// statText is a metric of stat that is a text.
+// statText adds a text metric of stat.
 func (p *proc) statText(item int, name string, sem pdu.Sem, text string, value func(*stat) string) {
 	addRows(p, statKind, row[stat, string]{item, name, sem, 0, text, func(s *stat) (string, error) { return value(s), nil }})
 }
@@ -149,8 +149,8 @@ func (p *proc) addStatTexts() {
 		})
 }
 
-// environ is the environment of a process, empty if it cannot be read. It is valid until the next
-// file is read.
+// environ returns the environment of a process, empty if it cannot be read. It is valid until the
+// next file is read.
 func (t *table) environ(p *process) string {
 	text, err := t.files.readOnce(p.id, "environ") // which fills the buffer if it can
 	if err != nil || len(text) == 0 {
@@ -165,8 +165,8 @@ func (t *table) environ(p *process) string {
 	return borrowed(text)
 }
 
-// borrowed is a text as a string that is valid until the next file is read. It is copied into the
-// reply before that, and garbage of its length would be made otherwise.
+// borrowed returns a text as a string that is valid until the next file is read. The reply gets a
+// copy before that. A second copy would only be garbage.
 func borrowed(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 var wchanKind = &kind[string]{wchanFile, statKind.clusters, func(t *table, p *process, to *string) error {
@@ -178,7 +178,7 @@ var wchanKind = &kind[string]{wchanFile, statKind.clusters, func(t *table, p *pr
 	return nil
 }}
 
-// policyName is the name of a scheduling policy.
+// policyName returns the name of a scheduling policy.
 func policyName(policy uint64) string {
 	names := [...]string{"NORMAL", "FIFO", "RR", "BATCH", "?", "IDLE", "DEADLN"}
 	if policy < uint64(len(names)) {
@@ -187,7 +187,7 @@ func policyName(policy uint64) string {
 	return "?"
 }
 
-// A statRow is a metric of stat that is a field.
+// A statRow is a metric of a field of stat.
 type statRow struct {
 	item, field int
 	name        string
@@ -257,7 +257,7 @@ func (p *proc) addStatNumbers() {
 		func(s *stat) (uint64, error) { return s.n[35], nil }})
 }
 
-// statTicks are fields that count clock ticks.
+// statTicks are the fields that count clock ticks.
 var statTicks = []statRow{
 	{13, 14, "psinfo.utime", pdu.SemCounter, pdu.TimeMSec, "Time that the process has run as a user"},
 	{14, 15, "psinfo.stime", pdu.SemCounter, pdu.TimeMSec, "Time that the process has run in the kernel"},
@@ -276,7 +276,7 @@ func (p *proc) addStatTimes() {
 	}
 }
 
-// milliseconds converts clock ticks.
+// milliseconds converts clock ticks to milliseconds.
 func (p *proc) milliseconds(ticks uint64) uint64 {
 	hz := p.hertz()
 	return ticks/hz*1000 + ticks%hz*1000/hz

@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A numberLine is what a file of numbers in a line has. Those that are not there are 0.
+// A numberLine has the numbers of a file with one line. Missing numbers are 0.
 type numberLine [7]uint64
 
 // numberFile makes the kind of such a file.
@@ -31,14 +31,14 @@ func (n *numberLine) parse(text []byte) {
 	procfile.CutUints(line, n[:])
 }
 
-// number is the Value of a metric that is a number in the line.
+// number makes the Value of a metric of a number in the line.
 func number(at int) func(*numberLine) (uint64, error) {
 	return func(n *numberLine) (uint64, error) { return n[at], nil }
 }
 
 var statmKind = numberFile(statmFile, clusters{9, 53}, "statm")
 
-// addStatm adds the metrics of the file statm, and that of maps in its clusters.
+// addStatm adds the metrics of the file statm and that of maps in its clusters.
 func (p *proc) addStatm() {
 	for i, m := range []struct{ name, text string }{
 		{"memory.size", "Virtual memory of the process"},

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// A status is what the file status of a process has.
+// A status is the contents of the file status of a process.
 type status struct {
 	uids, gids [4]uint32 // real, effective, saved, of file systems
 	n          [statusNumbers]uint64
@@ -15,7 +15,7 @@ type status struct {
 	has        [statusLines]bool // which lines there are
 }
 
-// Lines of the file: those of a number, and then those of a text.
+// Lines of the file: first those with a number, then those with a text.
 const (
 	statusThreads = iota
 	statusVoluntary
@@ -50,7 +50,7 @@ const (
 	statusTexts = statusLines - statusNumbers
 )
 
-// statusIndex are the lines by their names.
+// statusIndex maps the names of lines to their indices.
 var statusIndex = map[string]int{
 	"Threads": statusThreads, "voluntary_ctxt_switches": statusVoluntary, "nonvoluntary_ctxt_switches": statusInvoluntary,
 	"Ngid": statusNgid, "Tgid": statusTgid, "envID": statusEnvID,
@@ -76,8 +76,7 @@ var statusKind = &kind[status]{statusFile, clusters{24, 56}, func(t *table, p *p
 	return nil
 }}
 
-// parse parses the text of a file. Numbers that are not there are 0: a process that has ended has
-// no memory.
+// parse parses the text of a file. Missing numbers are 0: an ended process has no memory.
 func (s *status) parse(text []byte) {
 	s.uids, s.gids, s.n = [4]uint32{}, [4]uint32{}, [statusNumbers]uint64{}
 	s.has = [statusLines]bool{}
@@ -118,7 +117,7 @@ func parseIDs(to *[4]uint32, rest []byte) {
 	}
 }
 
-// commas puts commas between words, in place.
+// commas replaces the blanks between words by commas, in place.
 func commas(b []byte) []byte {
 	to := b[:0]
 	for i, c := range b {
@@ -160,7 +159,7 @@ func (p *proc) addIDs() {
 	}
 }
 
-// addStatusTexts adds the metrics that are texts.
+// addStatusTexts adds the text metrics.
 func (p *proc) addStatusTexts() {
 	text := func(item, at int, name string, sem pdu.Sem, missing error, help string) {
 		addRows(p, statusKind, row[status, string]{item, name, sem, 0, help, func(s *status) (string, error) {
@@ -181,8 +180,7 @@ func (p *proc) addStatusTexts() {
 	text(40, statusNSSid, "namespaces.sid", pdu.SemDiscrete, pdu.ErrAppVersion, "IDs of the session in its namespaces, from the outermost")
 }
 
-// statusNumber adds a metric that is a number of 32 bits. Missing is its error if there is no such
-// line.
+// statusNumber adds a metric of a 32-bit number. missing is its error if the line is missing.
 func (p *proc) statusNumber(item, at int, name string, sem pdu.Sem, units pdu.Units, missing error, text string) {
 	addRows(p, statusKind, row[status, uint32]{item, name, sem, units, text, func(s *status) (uint32, error) {
 		if !s.has[at] {
@@ -192,7 +190,7 @@ func (p *proc) statusNumber(item, at int, name string, sem pdu.Sem, units pdu.Un
 	}})
 }
 
-// addStatusNumbers adds the metrics that are numbers.
+// addStatusNumbers adds the numeric metrics.
 func (p *proc) addStatusNumbers() {
 	p.statusNumber(28, statusThreads, "psinfo.threads", pdu.SemInstant, 0, nil, "Threads of the process")
 	p.statusNumber(29, statusVoluntary, "psinfo.vctxsw", pdu.SemInstant, 0, nil, "Times that the process has given up the processor by itself")

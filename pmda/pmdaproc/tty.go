@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// ttyNames are the names of terminals.
+// ttyNames caches the names of terminals.
 type ttyNames struct {
 	once    sync.Once
 	drivers []ttyDriver
@@ -29,7 +29,7 @@ type ttyDriver struct {
 	single   bool   // there is one, and the path is that of the terminal
 }
 
-// maxTTYs is how many names are known at most.
+// maxTTYs is the maximum number of cached names.
 const maxTTYs = 4096
 
 // name returns the name of the terminal with a device number, such as pts/3, or ? if it is unknown.

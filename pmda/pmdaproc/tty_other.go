@@ -2,5 +2,5 @@
 
 package pmdaproc
 
-// isDevice is false: devices are those of another machine.
+// isDevice returns false because the devices are those of another machine.
 func isDevice(string, uint32, uint32) bool { return false }
