@@ -111,7 +111,7 @@ func find(need string) (string, error) {
 	case filepath.IsAbs(need):
 		return findFile(need)
 	case strings.ContainsRune(need, '/'):
-		return "", fmt.Errorf("pcptest: %s is no kind of need", need)
+		return "", fmt.Errorf("pcptest: unknown kind of need: %s", need)
 	}
 	// PCP_BINADM_DIR comes first: that is where the servers are, and a Go pmcd may be in PATH.
 	path := filepath.Join(Conf("PCP_BINADM_DIR"), need)

@@ -37,7 +37,7 @@ func Tap(dst io.Writer, src io.Reader, seen func(pdu []byte)) error {
 			if _, err := io.Copy(dst, src); err != nil {
 				return err
 			}
-			return fmt.Errorf("pcptest: a PDU of %d bytes cannot be: what followed was passed on unrecorded", size)
+			return fmt.Errorf("pcptest: invalid PDU length %d: the rest was passed on unrecorded", size)
 		}
 		p := make([]byte, size)
 		copy(p, head[:])

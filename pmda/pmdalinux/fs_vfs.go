@@ -57,7 +57,7 @@ func (l *linux) addLocks() {
 }
 
 // errNoLock is the error for a line of /proc/locks that is not a lock.
-var errNoLock = errors.New("/proc/locks: a line is no lock")
+var errNoLock = errors.New("/proc/locks: malformed line")
 
 // parseLocks reads lines like "1: POSIX  ADVISORY  WRITE 1 00:06:1028 0 EOF". A line with an arrow
 // after the number waits for the lock above.

@@ -127,7 +127,7 @@ func (t *cpuTable) parseHead(head []byte) error {
 		t.cpus = append(t.cpus, pdu.InstID(n))
 	}
 	if len(t.cpus) == 0 {
-		return errors.New("there is no line that names processors")
+		return errors.New("no line names processors")
 	}
 	t.sums = make([]uint64, len(t.cpus))
 	return nil

@@ -56,7 +56,7 @@ func (l *linux) addLoad() {
 func (n *load) parse(text []byte) error {
 	line, _, whole := procfile.CutLine(text)
 	if !whole {
-		return errors.New("/proc/loadavg: no whole line")
+		return errors.New("/proc/loadavg: incomplete line")
 	}
 	var now load
 	for i := range now.average {

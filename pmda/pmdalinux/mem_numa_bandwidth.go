@@ -75,7 +75,7 @@ func readBandwidths(path string) (map[string]float64, error) {
 	}
 	of, ok := parseBandwidths(string(text))
 	if !ok {
-		return nil, fmt.Errorf("%s: there is no Version:1.0 before the nodes", path)
+		return nil, fmt.Errorf("%s: Version:1.0 is missing before the nodes", path)
 	}
 	return of, nil
 }

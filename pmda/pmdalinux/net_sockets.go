@@ -72,7 +72,7 @@ func (l *linux) inetSocketList(name string, family, protocol uint8) (*sockdiag.C
 }
 
 // errNoSocket is the error for a file with a malformed line, which would make the counts too low.
-var errNoSocket = errors.New("a list of sockets is damaged")
+var errNoSocket = errors.New("malformed list of sockets")
 
 // parse parses a title and then lines like "0: 0100007F:4E02 00000000:0000 0A …". The fourth field
 // is the state.

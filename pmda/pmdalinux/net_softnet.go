@@ -46,7 +46,7 @@ func (n *softnet) parse(text []byte) error {
 		for field, line := procfile.CutField(line); len(field) > 0; field, line = procfile.CutField(line) {
 			v, ok := procfile.ParseHex(field)
 			if !ok || v > 1<<32-1 {
-				return errors.New("/proc/net/softnet_stat: what should be a number is none")
+				return errors.New("/proc/net/softnet_stat: malformed number")
 			}
 			for i, c := range softnetColumns {
 				if c.at == at {

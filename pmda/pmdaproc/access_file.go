@@ -40,7 +40,7 @@ func readAllowed(path string) (allowedUsers, error) {
 		return allowedUsers{}, err
 	}
 	if at.Mode()&0o002 != 0 {
-		return allowedUsers{}, errors.New(path + ": anybody may write to the file")
+		return allowedUsers{}, errors.New(path + ": all users may write to the file")
 	}
 	text, err := readLimited(path, maxAccessFile)
 	if err != nil {

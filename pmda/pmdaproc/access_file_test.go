@@ -94,7 +94,7 @@ func TestBadAccessFile(t *testing.T) {
 		{"allowed: joe\nmapped: perhaps\n", `access.conf:2: mapped is \"perhaps\", expected true or false`, 0o644},
 		{"allowed: joe\n\nalowed: sue\n", `access.conf:3: expected \"allowed: NAMES\" or \"mapped: true\", found \"alowed: sue\"`, 0o644},
 		{"allowed: joe\nsue\n", `access.conf:2: expected `, 0o644},
-		{"allowed: joe\n", "access.conf: anybody may write to the file", 0o646},
+		{"allowed: joe\n", "access.conf: all users may write to the file", 0o646},
 	} {
 		a, log := withAccess(t, tt.text, tt.mode)
 		for range 2 {

@@ -153,7 +153,7 @@ func (h *hotList) load() error {
 		return err
 	}
 	if at.Mode()&0o002 != 0 {
-		return errors.New(path + ": anybody may write to the file")
+		return errors.New(path + ": all users may write to the file")
 	}
 	text, err := readLimited(path, maxCondition+1)
 	if err != nil {

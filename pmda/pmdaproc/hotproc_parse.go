@@ -21,7 +21,7 @@ const (
 // returns nil for a text without a condition.
 func parseCondition(text string) (condition, error) {
 	if len(text) > maxCondition {
-		return nil, fmt.Errorf("a condition of more than %d bytes", maxCondition)
+		return nil, fmt.Errorf("the condition has more than %d bytes", maxCondition)
 	}
 	tokens, err := scanCondition(text)
 	if err != nil {
@@ -75,7 +75,7 @@ func scanCondition(text string) (tokens []token, err error) {
 		case c == '"' || c == '/':
 			end := strings.IndexAny(text[1:], string(c)+"\n")
 			if end < 0 || text[1+end] != c {
-				return nil, fmt.Errorf("%c without another one in its line", c)
+				return nil, fmt.Errorf("unterminated %c", c)
 			}
 			kind := tokenText
 			if c == '/' {
@@ -104,11 +104,11 @@ func scanToken(text string) (token, error) {
 	word := text[:len(text)-len(strings.TrimLeftFunc(text, isWord))]
 	switch {
 	case word == "":
-		return token{}, fmt.Errorf("%q does not belong there", text[:1])
+		return token{}, fmt.Errorf("unexpected character %q", text[:1])
 	case word[0] != '.' && (word[0] < '0' || word[0] > '9'):
 		return token{tokenWord, word}, nil
 	case strings.Trim(word, "0123456789.") != "" || strings.Count(word, ".") > 1 || word == ".":
-		return token{}, fmt.Errorf("%q is no number", word)
+		return token{}, fmt.Errorf("invalid number %q", word)
 	}
 	return token{tokenNumber, word}, nil
 }
@@ -163,14 +163,14 @@ func (p *parser) conjunction(depth int) (condition, error) {
 func (p *parser) term(depth int) (condition, error) {
 	switch {
 	case depth > maxDepth:
-		return nil, fmt.Errorf("more than %d parentheses in each other", maxDepth)
+		return nil, fmt.Errorf("more than %d nested parentheses or negations", maxDepth)
 	case p.accept("!"):
 		c, err := p.term(depth + 1)
 		return negation{c}, err
 	case p.accept("("):
 		c, err := p.disjunction(depth + 1)
 		if err == nil && !p.accept(")") {
-			err = errors.New("a parenthesis is not closed")
+			err = errors.New("unclosed parenthesis")
 		}
 		return c, err
 	case p.accept("true"):
@@ -185,30 +185,30 @@ func (p *parser) term(depth int) (condition, error) {
 func (p *parser) comparison() (condition, error) {
 	left, op := p.next(), p.next()
 	if op.kind != tokenOperator {
-		return nil, fmt.Errorf("%q is followed by %q, no operator", left.text, op.text)
+		return nil, fmt.Errorf("expected an operator after %q, found %q", left.text, op.text)
 	}
 	right := p.next()
 	if a, ok := numberOperandOf(left); ok {
 		b, ok := numberOperandOf(right)
 		if !ok || !slices.Contains([]string{"<", "<=", ">", ">=", "==", "!="}, op.text) {
-			return nil, fmt.Errorf("%s %s %q is no comparison of numbers", a, op.text, right.text)
+			return nil, fmt.Errorf("%s %s %q does not compare numbers", a, op.text, right.text)
 		}
 		return numberComparison{a, b, op.text}, nil
 	}
 	a, ok := textOperandOf(left)
 	if !ok {
-		return nil, fmt.Errorf("%q is nothing to compare", left.text)
+		return nil, fmt.Errorf("expected a variable or a value, found %q", left.text)
 	}
 	if op.text == "~" || op.text == "!~" {
 		if right.kind != tokenPattern {
-			return nil, fmt.Errorf("%s is followed by %q, no pattern between slashes", op.text, right.text)
+			return nil, fmt.Errorf("expected a pattern between slashes after %s, found %q", op.text, right.text)
 		}
 		pattern, err := compilePattern(right.text)
 		return patternMatch{a, right.text, pattern, op.text == "!~"}, err
 	}
 	b, ok := textOperandOf(right)
 	if !ok || op.text != "==" && op.text != "!=" {
-		return nil, fmt.Errorf("%s %s %q is no comparison of texts", a, op.text, right.text)
+		return nil, fmt.Errorf("%s %s %q does not compare texts", a, op.text, right.text)
 	}
 	return textComparison{a, b, op.text}, nil
 }
@@ -245,14 +245,14 @@ func compilePattern(source string) (*regexp.Regexp, error) {
 			i++
 			c = source[i]
 			if c >= '1' && c <= '9' {
-				return nil, errors.New("a pattern cannot refer to what a group of it has matched")
+				return nil, errors.New("patterns cannot have back-references")
 			}
 			start = c == '(' || c == '|'
 			b.WriteString(escapedPattern(c))
 		case c == '[':
 			n := bracketLength(source[i:])
 			if n == 0 {
-				return nil, errors.New("a bracket is not closed in the pattern")
+				return nil, errors.New("unclosed bracket in the pattern")
 			}
 			b.WriteByte('[')
 			b.WriteString(escapedSet.Replace(source[i+1 : i+n]))

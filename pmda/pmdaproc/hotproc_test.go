@@ -77,7 +77,7 @@ func FuzzCondition(f *testing.F) {
 			return
 		}
 		again, err := parseCondition(form)
-		if err != nil && !strings.Contains(err.Error(), "parentheses in each other") || err == nil && again.String() != form {
+		if err != nil && !strings.Contains(err.Error(), "nested parentheses") || err == nil && again.String() != form {
 			t.Errorf("%q has the normal form %q, which is %v, %v", text, form, again, err)
 		}
 	})
