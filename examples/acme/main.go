@@ -1,5 +1,5 @@
-// Acme is the factory of PCP's guide for programmers, a program that exports how many products it
-// has built and how long they took, and the counterpart of acme.c in PCP's demos. It writes an MMV
+// Acme is the factory of PCP's programmer's guide: a program that exports how many products it has
+// built and how long they took. It is the counterpart of acme.c in PCP's demos. It writes an MMV
 // file for the agent pmdammv:
 //
 //	go run ./examples/acme &
@@ -48,7 +48,7 @@ var (
 
 var names = []string{"Anvils", "Rockets", "Giant_Rubber_Bands"}
 
-// A product is the handles for what the factory builds: found once, used often.
+// A product is the handles of a product's metrics. They are looked up once.
 type product struct{ count, busy, queued *mmv.Counter }
 
 func main() {

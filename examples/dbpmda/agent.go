@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/remote"
 )
 
-// An agent is the one that is open. It stays so while another cannot be opened.
+// An agent is the open agent. It stays open if another agent cannot be opened.
 type agent struct {
 	name    string     // that status shows
 	dso     bool       // it was opened as a shared object, and runs within this program: results and errors look like those of one
@@ -80,10 +80,10 @@ func (d *debugger) exchangeVersions(a *agent) {
 	d.warn("Warning: no version exchange with PMDA %s after %d secs\n", a.name, d.timeout)
 }
 
-// closeTimeout is how long an agent may take to read that its client has gone.
+// closeTimeout is the time that an agent has to read that its client has disconnected.
 const closeTimeout = time.Second
 
-// closeAgent tells the agent that its client has gone, and ends the connection.
+// closeAgent tells the agent that its client has disconnected and closes the connection.
 func (d *debugger) closeAgent() {
 	a := d.agent
 	if a == nil {
@@ -100,14 +100,14 @@ func (d *debugger) closeAgent() {
 	}
 }
 
-// close is the command.
+// close executes the command close.
 func (d *debugger) close() {
 	if d.connected() {
 		d.closeAgent()
 	}
 }
 
-// connected reports whether an agent is open, and says so if not.
+// connected reports whether an agent is open. It prints a message if not.
 func (d *debugger) connected() bool {
 	if d.agent == nil {
 		d.warn("Warning: No PMDA currently opened\n")
@@ -154,7 +154,7 @@ func (d *debugger) openPipe(file string, args []string) {
 	d.newAgent(a, s)
 }
 
-// newPipes makes the pipes of an agent: its ends, and ours.
+// newPipes makes the pipes of an agent: the agent's ends and ours.
 func newPipes() (child, ours pipes, err error) {
 	child.File, ours.in, err = os.Pipe()
 	if err != nil {
@@ -199,7 +199,7 @@ func (d *debugger) connect(network, address, name, shown string) {
 	d.newAgent(&agent{name: name, outFD: 3, inFD: 3}, c)
 }
 
-// servicePort is the port of a service of TCP.
+// servicePort returns the port of a TCP service.
 func servicePort(service string) (int, error) {
 	if _, err := strconv.Atoi(service); err == nil {
 		return 0, errors.New("a number")
@@ -207,8 +207,8 @@ func servicePort(service string) (int, error) {
 	return net.DefaultResolver.LookupPort(context.Background(), "tcp", service)
 }
 
-// openDSO runs the agent of this program that has the entry point of a shared object, which Go
-// cannot load.
+// openDSO runs the built-in agent with the entry point of a shared object, because Go cannot load
+// shared objects.
 func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	embedded := dso.Agents(new(pcpconf.Conf))
 	if start := embedded[entry]; start != nil {
@@ -228,7 +228,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 		file, strings.Join(slices.Sorted(maps.Keys(embedded)), ", "))
 }
 
-// dsoInterface is the version of the interface of shared objects that messages show.
+// dsoInterface is the version of the interface of shared objects in messages.
 const dsoInterface = 7
 
 // openEmbedded opens an agent that runs within this program.

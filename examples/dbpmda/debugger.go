@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A debugger is what the commands work on.
+// A debugger is the state that the commands share.
 type debugger struct {
 	in     input
 	out    *lineWriter
@@ -59,7 +59,8 @@ func (d *debugger) loadNames(file string) (messages string) {
 	return fmt.Sprintf("%s\ndbpmda: Cannot load namespace from \"%s\": %v\n", said, shown, cause)
 }
 
-// namespace replaces the name space; by that of the option -n if it fails, as PCP's tool does.
+// namespace replaces the name space. If that fails it loads that of the option -n, as PCP's tool
+// does.
 func (d *debugger) namespace(file string) {
 	d.namesFile = file
 	messages := d.loadNames(file)
@@ -75,18 +76,18 @@ func (d *debugger) namespace(file string) {
 	d.warn("%s", d.loadNames(d.given)) // if that fails, the names stay as they are
 }
 
-// A complaint is an error in the words of PCP's tool.
+// A complaint is an error with the text of PCP's tool.
 type complaint string
 
 func (c complaint) Error() string { return string(c) }
 
-// Why a name is not that of a metric.
+// Reasons why a name is not that of a metric.
 const (
 	errUnknownName = complaint("Unknown metric name")
 	errNonLeaf     = complaint("Metric name is not a leaf in PMNS")
 )
 
-// lookup is the PMID of a metric; the agent knows the names below dynamic roots.
+// lookup returns the PMID of a metric. The agent knows the names below dynamic roots.
 func (d *debugger) lookup(name string) (pdu.PMID, error) {
 	id, err := d.names.Lookup(name)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A request is what an agent can be asked for: the C functions whose failures are reported, the
-// method of an embedded agent, and the type of the reply.
+// A request is a kind of request to an agent: the C functions in its error messages, the method of
+// an embedded agent, and the type of the reply.
 type request struct {
 	send, method, decode string
 	reply                pdu.Kind
@@ -33,7 +33,7 @@ var (
 // A decoder is a PDU that can be decoded.
 type decoder interface{ Decode(body []byte) error }
 
-// An outcome is how a request has ended.
+// An outcome is the result of a request.
 type outcome int
 
 const (
@@ -42,7 +42,7 @@ const (
 	answered
 )
 
-// ask makes a request of the agent, and decodes the reply. It reports what fails.
+// ask makes a request of the agent and decodes the reply. It reports failures.
 func (d *debugger) ask(r request, p pdu.PDU, reply decoder) outcome {
 	a := d.agent
 	d.out.FlushLines()
@@ -80,7 +80,7 @@ func (d *debugger) ask(r request, p pdu.PDU, reply decoder) outcome {
 	return answered
 }
 
-// read reads a PDU. After an error that is not the end of the stream nothing further can be read.
+// read reads a PDU. After an error other than the end of the stream no further PDU can be read.
 func (a *agent) read() (pdu.Header, []byte, error) {
 	h, body, err := a.conn.Read()
 	if err != nil && err != io.EOF {
@@ -89,7 +89,7 @@ func (a *agent) read() (pdu.Header, []byte, error) {
 	return h, body, err
 }
 
-// askQuietly is ask without reports.
+// askQuietly is ask without messages.
 func (d *debugger) askQuietly(p pdu.PDU, want pdu.Kind, reply decoder) (ok bool) {
 	a := d.agent
 	if a.broken != nil || a.conn.Write(0, p) != nil {
@@ -99,8 +99,8 @@ func (d *debugger) askQuietly(p pdu.PDU, want pdu.Kind, reply decoder) (ok bool)
 	return err == nil && h.Kind == want && reply.Decode(body) == nil
 }
 
-// replyStatus is the outcome of a request that was replied to with a status: the success of a
-// store, or an error.
+// replyStatus returns the outcome of a request whose reply is a status: the success of a store, or
+// an error.
 func (d *debugger) replyStatus(r request, body []byte) outcome {
 	var s pdu.Status
 	err := s.Decode(body)
@@ -121,7 +121,7 @@ func (d *debugger) replyStatus(r request, body []byte) outcome {
 	return failed
 }
 
-// sendProfile tells the agent of the selection, if that has changed.
+// sendProfile sends the selection to the agent if it has changed.
 func (d *debugger) sendProfile() outcome {
 	if !d.selected || d.agent.broken != nil {
 		return answered

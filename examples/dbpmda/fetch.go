@@ -14,7 +14,7 @@ type rawResult struct {
 	forms []uint32 // of the sets
 }
 
-// Decode fills r from a body. Forms are read once the sets are known to lie within it.
+// Decode fills r from a body. It reads the forms after the sets are known to lie within the body.
 func (r *rawResult) Decode(body []byte) error {
 	if err := r.Result.Decode(body); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (r *rawResult) Decode(body []byte) error {
 	return nil
 }
 
-// inPlace is the form of values that stand in the set itself.
+// inPlace is the form of values in the set itself.
 const inPlace = 0
 
 // fetch prints the values of metrics.
@@ -121,8 +121,8 @@ func (d *debugger) printSet(s pdu.ValueSet, form uint32, desc pdu.Desc) {
 	}
 }
 
-// appendValue appends a value. One of an unknown type is printed as all that it may be, or as what
-// its block says.
+// appendValue appends a value. A value of unknown type is printed in all ways that its bytes allow,
+// or with the type of its block.
 func appendValue(b []byte, s pdu.ValueSet, i int, form uint32, t pdu.Type) []byte {
 	var format pdu.ValueFormat
 	if t == pdu.TypeUnknown && form != inPlace {

@@ -235,7 +235,7 @@ func (p *parser) label(t token) error {
 	return nil
 }
 
-// cluster is a metric of the cluster that a token stands for.
+// cluster returns a metric of the cluster that a token names.
 func (t token) cluster() (pdu.PMID, error) {
 	switch t.kind {
 	case number:
@@ -247,7 +247,7 @@ func (t token) cluster() (pdu.PMID, error) {
 	return 0, errSyntax
 }
 
-// attrAliases are further names of attributes in host specifications.
+// attrAliases are additional names of attributes in host specifications.
 var attrAliases = map[string]pdu.Attribute{
 	"authorise": pdu.AttrUserAuth, "authorize": pdu.AttrUserAuth, "user": pdu.AttrUsername, "pass": pdu.AttrPassword, "authmeth": pdu.AttrMethod,
 	"unix": pdu.AttrUnixSock, "uid": pdu.AttrUserID, "gid": pdu.AttrGroupID, "pid": pdu.AttrProcessID,
@@ -408,7 +408,7 @@ func (p *parser) openDSO() error {
 	return nil
 }
 
-// openSocket reads an address. It does not wait for the end of the line.
+// openSocket reads an address. It does not read the end of the line.
 func (p *parser) openSocket() error {
 	t := p.next()
 	if t.is("unix") {

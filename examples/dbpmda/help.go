@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// usages are the forms of the commands, in the order of the list that help prints.
+// usages are the forms of the commands, in the order of the output of help.
 var usages = []struct{ command, form string }{
 	{"attr", "name [value]"},
 	{"attr", "attr# [value]"},

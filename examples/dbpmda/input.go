@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A source is where commands come from.
+// A source is a source of commands.
 type source struct {
 	file   string // its name in messages; empty for the standard input
 	prompt string // what a line is asked for with
@@ -17,8 +17,8 @@ type source struct {
 	started bool
 }
 
-// An input reads its sources one after the other, byte by byte: a command is carried out as soon as
-// it is known, so that what it prints stands where it was given.
+// An input reads its sources one after the other, byte by byte. It reads no further than a command,
+// so that the output of the command follows its text.
 type input struct {
 	out     *lineWriter
 	echoed  io.Writer // what is echoed, as it is
@@ -37,7 +37,7 @@ func (in *input) add(r io.Reader, s source) {
 	in.newline = true
 }
 
-// next is the next byte; ok is false at the end.
+// next returns the next byte. ok is false at the end.
 func (in *input) next() (c byte, ok bool) {
 	if n := len(in.back); n > 0 {
 		c, in.back = in.back[n-1], in.back[:n-1]
@@ -53,7 +53,7 @@ func (in *input) unread(b []byte) {
 	}
 }
 
-// read is the next byte that was never returned.
+// read returns the next byte that was not returned before.
 func (in *input) read() (c byte, ok bool) {
 	for len(in.sources) > 0 {
 		s := in.sources[0]
@@ -74,7 +74,7 @@ func (in *input) read() (c byte, ok bool) {
 	return 0, false
 }
 
-// startLine asks for a line.
+// startLine prompts for a line.
 func (in *input) startLine(s *source) {
 	s.started = true
 	in.line++
@@ -88,7 +88,7 @@ func (in *input) startLine(s *source) {
 	}
 }
 
-// note keeps and echoes a byte that has been read.
+// note records and echoes a byte.
 func (in *input) note(s *source, c byte) {
 	if s.echo {
 		in.out.Flush()
@@ -103,7 +103,7 @@ func (in *input) note(s *source, c byte) {
 	}
 }
 
-// skipLine reads up to the end of the line, and reports whether the input ends before.
+// skipLine reads up to the end of the line, and reports whether the input ends before it.
 func (in *input) skipLine() (ended bool) {
 	for !in.newline && !in.atEnd() {
 		if _, ok := in.read(); !ok {
@@ -116,7 +116,7 @@ func (in *input) skipLine() (ended bool) {
 // atEnd reports whether the end has been read.
 func (in *input) atEnd() bool { return len(in.sources) == 0 }
 
-// caret is a line whose mark stands below the last byte that was read.
+// caret returns a line with a mark below the last byte that was read.
 func (in *input) caret(indent int) string {
 	return strings.Repeat(" ", max(in.width-1, 0)) + string(in.indent[:indent]) + "^ at or near here\n"
 }

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// A lineWriter is standard output as a terminal has it: before messages on standard error only
-// complete lines are shown.
+// A lineWriter buffers standard output like a terminal: only complete lines are shown before
+// messages on standard error.
 type lineWriter struct {
 	w   io.Writer
 	buf []byte
@@ -15,7 +15,7 @@ type lineWriter struct {
 
 func newLineWriter(w io.Writer) *lineWriter { return &lineWriter{w: w} }
 
-// maxBuffered is how many bytes are kept until they are written.
+// maxBuffered is the maximum number of bytes in the buffer.
 const maxBuffered = 32 << 10
 
 func (l *lineWriter) Write(b []byte) (int, error) {
@@ -26,10 +26,10 @@ func (l *lineWriter) Write(b []byte) (int, error) {
 	return len(b), l.err
 }
 
-// Flush writes all that is kept.
+// Flush writes the whole buffer.
 func (l *lineWriter) Flush() error { return l.write(len(l.buf)) }
 
-// FlushLines writes the lines that are complete.
+// FlushLines writes the complete lines.
 func (l *lineWriter) FlushLines() error { return l.write(bytes.LastIndexByte(l.buf, '\n') + 1) }
 
 func (l *lineWriter) write(n int) error {

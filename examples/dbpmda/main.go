@@ -1,6 +1,5 @@
-// Dbpmda tries an agent by hand, or from a script: it plays the collector's part towards one agent
-// at a time, which it starts, connects to, or runs within itself. It is the counterpart of PCP's
-// dbpmda.
+// Dbpmda tests an agent by hand or from a script. It plays the collector's part towards one agent
+// at a time, which it starts, connects to, or runs itself. It is the counterpart of PCP's dbpmda.
 //
 //	dbpmda -n /var/lib/pcp/pmdas/simple/root     # then: open pipe ./pmdasimple
 //	dbpmda -n root -ie <script                   # with prompts and commands in the output
@@ -21,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	names       string // file with the name space; empty means the installed one
 	user        string
@@ -72,7 +71,7 @@ func (o *options) command() *tool.Command {
 	return c
 }
 
-// maxTimeout is the longest time that -q can give, in seconds: a day.
+// maxTimeout is the maximum of -q in seconds: a day.
 const maxTimeout = 24 * 60 * 60
 
 func (o *options) setTimeout(v string) error {
@@ -84,7 +83,7 @@ func (o *options) setTimeout(v string) error {
 	return nil
 }
 
-// startFile has commands that run before those of the input, if it is in the working directory.
+// startFile has commands that run before the input, if it is in the working directory.
 const startFile = ".dbpmdarc"
 
 // run reads commands until quit or the end of the input.
@@ -119,7 +118,7 @@ func (o *options) run(c *tool.Command) error {
 	return d.out.Flush()
 }
 
-// isTerminal reports whether f is a device that is not the empty one.
+// isTerminal reports whether f is a character device other than /dev/null.
 func isTerminal(f *os.File) bool {
 	st, err := f.Stat()
 	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
@@ -129,7 +128,7 @@ func isTerminal(f *os.File) bool {
 	return err != nil || !os.SameFile(st, null)
 }
 
-// warn prints a message on standard error, after what has been printed before.
+// warn prints a message on standard error, after the pending output.
 func (d *debugger) warn(format string, args ...any) {
 	d.out.FlushLines()
 	fmt.Fprintf(d.errors, format, args...)

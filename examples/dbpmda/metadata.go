@@ -66,7 +66,7 @@ func (d *debugger) instance(r pdu.InstanceReq) {
 	})
 }
 
-// text prints the help texts of what has an identifier.
+// text prints the help texts of a metric or instance domain.
 func (d *debugger) text(header string, ident uint32, kind pdu.TextKind) {
 	if !d.connected() {
 		return
@@ -157,7 +157,7 @@ func (d *debugger) attr(key pdu.Attribute, value, shown string) {
 	})
 }
 
-// lookupDynamic is the PMID of a name that the agent knows; without an agent it does not matter.
+// lookupDynamic returns the PMID of a name that the agent knows. Without an agent it returns 0.
 func (d *debugger) lookupDynamic(name string) (pdu.PMID, error) {
 	if d.agent == nil {
 		return 0, nil
@@ -169,7 +169,7 @@ func (d *debugger) lookupDynamic(name string) (pdu.PMID, error) {
 	return reply.PMIDs[0], nil
 }
 
-// nameOf prints the names that the agent gives a metric.
+// nameOf prints the names that the agent has for a metric.
 func (d *debugger) nameOf(id pdu.PMID) {
 	var reply pdu.NameList
 	d.askNames("PMID: "+id.String(), nameRequest, pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &reply, func() {
@@ -179,7 +179,7 @@ func (d *debugger) nameOf(id pdu.PMID) {
 	})
 }
 
-// pmid prints the PMID that the agent gives a name.
+// pmid prints the PMID that the agent has for a name.
 func (d *debugger) pmid(name string) {
 	var reply pdu.PMIDList
 	d.askNames("Metric: "+name, pmidRequest, pdu.NameList{Names: []string{name}}, &reply, func() {
@@ -195,8 +195,8 @@ func (d *debugger) children(name string) {
 	d.askNames("Metric: "+name, childRequest, pdu.ChildReq{Name: name, Status: true}, &reply, func() { d.printChildren(reply) })
 }
 
-// traverse prints the names of all metrics below one; those of one that was opened as a shared
-// object with the status of metrics.
+// traverse prints the names of all metrics below a name. For an agent opened as a shared object it
+// prints their status too.
 func (d *debugger) traverse(name string) {
 	var reply pdu.NameList
 	d.askNames("Metric: "+name, traverseRequest, pdu.TraverseReq{Name: name}, &reply, func() {
@@ -224,7 +224,7 @@ func (d *debugger) printChildren(l pdu.NameList) {
 	}
 }
 
-// askNames makes a request about names, and prints the reply.
+// askNames makes a request about names and prints the reply.
 func (d *debugger) askNames(header string, r request, p pdu.PDU, reply decoder, print func()) {
 	if !d.connected() {
 		return
@@ -239,7 +239,7 @@ func (d *debugger) askNames(header string, r request, p pdu.PDU, reply decoder, 
 	})
 }
 
-// namesOf are the names of a metric in the name space.
+// namesOf returns the names of a metric in the name space.
 func (d *debugger) namesOf(id pdu.PMID, separator string) string {
 	if names := d.names.Names(id); len(names) > 0 {
 		return strings.Join(names, separator)

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// What ends a command before its end.
+// Errors that end a command early.
 var (
 	errSyntax = errors.New("syntax error")
 	errQuit   = errors.New("quit")
@@ -24,8 +24,8 @@ type parser struct {
 	cut   bool // within a line that has an error
 }
 
-// run carries out commands until the input ends or one ends the program. It reports whether the
-// input has ended, at the start of a line or in one that is not complete.
+// run executes commands until the input ends or a command ends the program. It reports whether the
+// input has ended, at the start of a line or within an incomplete one.
 func (d *debugger) run() (ended bool) {
 	p := &parser{d: d}
 	p.scan = scanner{in: &d.in, complain: p.complain}
@@ -49,8 +49,8 @@ func (d *debugger) run() (ended bool) {
 	return !p.cut
 }
 
-// complain prints an error, with a mark at the place in the line that was reached. The rest of the
-// line is skipped.
+// complain prints an error with a mark at the current place in the line. It skips the rest of the
+// line.
 func (p *parser) complain(message string) {
 	in := &p.d.in
 	indent := len(in.indent)
@@ -66,7 +66,7 @@ func (p *parser) complain(message string) {
 	p.d.warn("Error%s: %s\nType 'help' for a list of commands.\n", where, tool.EscapeName(message))
 }
 
-// next is the next token.
+// next returns the next token.
 func (p *parser) next() token {
 	t := p.scan.next()
 	p.ended = t.kind == endOfInput
@@ -81,7 +81,7 @@ func (p *parser) end() error {
 	return nil
 }
 
-// command reads a command and carries it out.
+// command reads a command and executes it.
 func (p *parser) command() error {
 	t := p.next()
 	switch t.kind {
@@ -109,13 +109,13 @@ func (p *parser) command() error {
 	return c.parse(p, t2)
 }
 
-// A command is what follows a keyword: parse gets the token behind it and carries the command out.
+// A command handles the words after a keyword: parse gets the next token and executes the command.
 type command struct {
 	bare  bool // parse also gets the end of the line; otherwise a keyword alone prints how the command is used
 	parse func(p *parser, t token) error
 }
 
-// commands are the commands by their keywords.
+// commands maps keywords to commands.
 var commands map[string]command
 
 func init() {
@@ -147,7 +147,7 @@ func init() {
 	}
 }
 
-// plain is a command of one word.
+// plain returns a command of one word.
 func plain(do func(d *debugger)) command {
 	return command{bare: true, parse: func(p *parser, t token) error {
 		if t.kind != endOfLine {
@@ -158,7 +158,7 @@ func plain(do func(d *debugger)) command {
 	}}
 }
 
-// onOff is a command that sets a flag.
+// onOff returns a command that sets a flag.
 func onOff(flag func(d *debugger) *bool) func(p *parser, t token) error {
 	return func(p *parser, t token) error {
 		if !t.is("on") && !t.is("off") {
@@ -182,8 +182,8 @@ func (t token) number() uint32 {
 	return parseWord(digits, base)
 }
 
-// parseWord is the low half of a number; one that has more than 64 bits counts as the greatest of
-// 63.
+// parseWord returns the low half of a number. A number that does not fit in 64 bits counts as the
+// maximum of 63 bits.
 func parseWord(digits string, base int) uint32 {
 	v, err := strconv.ParseInt(digits, base, 64)
 	if err != nil {
@@ -192,7 +192,7 @@ func parseWord(digits string, base int) uint32 {
 	return uint32(v)
 }
 
-// parts are the numbers between the dots of a token.
+// parts returns the numbers between the dots of a token.
 func (t token) parts() []int {
 	var n []int
 	for s := range strings.SplitSeq(t.text, ".") {
@@ -201,7 +201,7 @@ func (t token) parts() []int {
 	return n
 }
 
-// id is the PMID that a token stands for; ok is false if it stands for none.
+// id returns the PMID of a token. ok is false for a token that is not a PMID.
 func (t token) id() (id pdu.PMID, ok bool) {
 	switch n := t.parts; t.kind {
 	case number:
@@ -214,7 +214,7 @@ func (t token) id() (id pdu.PMID, ok bool) {
 	return 0, false
 }
 
-// metric is the PMID of the metric that a token names.
+// metric returns the PMID of the metric that a token names.
 func (p *parser) metric(t token) (pdu.PMID, error) {
 	if t.kind == name {
 		return p.d.lookup(t.text)
@@ -229,7 +229,7 @@ func (p *parser) metric(t token) (pdu.PMID, error) {
 	return id, nil
 }
 
-// file is the file that a token names: one in the working directory by its name alone.
+// file returns the file that a token names. A plain name is a file of the working directory.
 func (t token) file() (string, error) {
 	switch t.kind {
 	case name:
@@ -240,7 +240,7 @@ func (t token) file() (string, error) {
 	return "", errSyntax
 }
 
-// inDom is the instance domain that a token stands for.
+// inDom returns the instance domain of a token.
 func (t token) inDom() (pdu.InDom, error) {
 	switch t.kind {
 	case number:

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// A kind is what a word of a command is.
+// A kind is the kind of a word of a command.
 type kind int
 
 const (
@@ -55,7 +55,7 @@ type scanner struct {
 	complain func(message string)
 }
 
-// next is the next token. It reads no byte more than it takes to know that.
+// next returns the next token. It reads no byte beyond those that decide the token.
 func (s *scanner) next() token {
 	for {
 		word, k, ok := s.match()
@@ -73,7 +73,7 @@ func (s *scanner) next() token {
 	}
 }
 
-// token makes the token of a word.
+// token returns the token of a word.
 func (s *scanner) token(word string, k kind) token {
 	switch k {
 	case path:
@@ -92,8 +92,8 @@ func (s *scanner) token(word string, k kind) token {
 // maxWord is the maximum length of a word in bytes. Longer words are split.
 const maxWord = 16 << 10
 
-// match reads the longest word that is one; k is 0 if the next byte begins none. Bytes that were
-// read behind it are read again.
+// match reads the longest valid word. k is 0 if no word starts with the next byte. Bytes after the
+// word are read again.
 func (s *scanner) match() (word string, k kind, ok bool) {
 	var read []byte
 	length := 0 // of the longest word so far
@@ -172,8 +172,8 @@ func classifyWord(w string) (k kind, open bool) {
 	return 0, false
 }
 
-// classifyText classifies what begins with a quote: a text ends with the same on its line, and is
-// not empty.
+// classifyText classifies a word that starts with a quote. A text is not empty and ends with the
+// same quote on its line.
 func classifyText(w string) (kind, bool) {
 	end := strings.IndexAny(w[1:], w[:1]+"\n")
 	switch {
@@ -209,7 +209,7 @@ func classifyMinus(w string) (kind, bool) {
 	return 0, false
 }
 
-// cutHex is a word without the prefix of hexadecimal numbers.
+// cutHex returns a word without the prefix of hexadecimal numbers.
 func cutHex(w string) (digits string, ok bool) {
 	if len(w) >= 2 && w[0] == '0' && w[1]|0x20 == 'x' {
 		return w[2:], true
@@ -244,7 +244,7 @@ func classifyNumber(w string) (kind, bool) {
 	return 0, false
 }
 
-// nameLen is the number of bytes at the start of w that are a name.
+// nameLen returns the number of bytes at the start of w that form a name.
 func nameLen(w string) int {
 	n := 0
 	for n < len(w) && (isLetter(w[n]) || n > 0 && (isDigit(w[n]) || strings.IndexByte("_./:-", w[n]) >= 0)) {
@@ -265,8 +265,8 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// arguments reads the words up to the end of the line. Quotes group bytes to a word, and are left
-// out.
+// arguments reads the words up to the end of the line. Quotes group bytes into a word and are
+// removed.
 func (s *scanner) arguments() []string {
 	var args []string
 	var word []byte

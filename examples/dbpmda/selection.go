@@ -17,8 +17,8 @@ type selection struct {
 	entries []pdu.InDomProfile
 }
 
-// change selects or excludes instances of an instance domain: all if insts is empty. Instances of a
-// domain without an entry begin with an empty one. NoInDom stands for all instance domains.
+// change selects or excludes instances of an instance domain, all if insts is empty. A domain
+// without an entry starts with an empty one. NoInDom means all instance domains.
 func (s *selection) change(dom pdu.InDom, exclude bool, insts []pdu.InstID) error {
 	if dom == pdu.NoInDom {
 		if len(insts) > 0 {
@@ -48,7 +48,7 @@ func (s *selection) change(dom pdu.InDom, exclude bool, insts []pdu.InstID) erro
 	return nil
 }
 
-// profile is the selection in the order of the protocol.
+// profile returns the selection in the order of the protocol.
 func (s *selection) profile() pdu.Profile {
 	p := pdu.Profile{Exclude: s.exclude}
 	for _, e := range s.entries {
@@ -59,7 +59,7 @@ func (s *selection) profile() pdu.Profile {
 	return p
 }
 
-// dump is the selection for people.
+// dump returns the selection in readable form.
 func (s *selection) dump() string {
 	state := map[bool]string{true: "EXCLUDE", false: "INCLUDE"}
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// store stores a value into all instances of a metric that are selected.
+// store stores a value into all selected instances of a metric.
 func (d *debugger) store(id pdu.PMID, value string) {
 	if !d.connected() {
 		return
@@ -52,9 +52,8 @@ func (d *debugger) storeValue(id pdu.PMID, value string) outcome {
 	return d.ask(storeRequest, w.PDU(pdu.FormatLowRes), &none)
 }
 
-// replaceValues makes the request that stores a value in place of those in r, and prints both. The
-// metric is called id; that of desc and r may be another one, if an agent does not look at the
-// domain.
+// replaceValues makes the request that replaces the values in r by value, and prints both. The
+// request is for the metric id. desc and r may be of another metric if an agent ignores the domain.
 func (d *debugger) replaceValues(r *rawResult, id pdu.PMID, desc pdu.Desc, value string) (*pdu.ResultWriter, error) {
 	if r.Len() != 1 {
 		return nil, pdu.ErrIPC
@@ -94,7 +93,7 @@ func storable(t pdu.Type) bool {
 	return false
 }
 
-// typeName is the name of a type in messages.
+// typeName returns the name of a type in messages.
 func typeName(t pdu.Type) string {
 	switch t {
 	case pdu.TypeNoSupport:
@@ -105,8 +104,8 @@ func typeName(t pdu.Type) string {
 	return "UNKNOWN"
 }
 
-// parseValue is the value of a type that a text stands for. Integers are decimal, and of more bits
-// than the type has the low ones count. Blanks may go before a number.
+// parseValue parses a value of a type. Integers are decimal, and their low bits count if they have
+// more bits than the type. Blanks may precede a number.
 func parseValue(text string, t pdu.Type) (pdu.Atom, error) {
 	if t == pdu.TypeString {
 		return pdu.String(text), nil
@@ -141,7 +140,7 @@ func parseValue(text string, t pdu.Type) (pdu.Atom, error) {
 	return atom, nil
 }
 
-// parseUnsigned parses a number of 64 bits; one with a minus sign is its complement.
+// parseUnsigned parses a 64-bit number. A minus sign yields its two's complement.
 func parseUnsigned(text string) (uint64, error) {
 	digits, minus := strings.CutPrefix(text, "-")
 	if !minus {
@@ -154,7 +153,7 @@ func parseUnsigned(text string) (uint64, error) {
 	return v, err
 }
 
-// parseReal parses a float or a double. Those too small for full precision are out of range.
+// parseReal parses a float or a double. Numbers too small for full precision are out of range.
 func parseReal(text string, t pdu.Type) (pdu.Atom, error) {
 	if digits := strings.ToLower(strings.TrimLeft(text, " \t\n\v\f\r+-")); strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p") {
 		text += "p0" // a hexadecimal integer

@@ -1,4 +1,5 @@
-// Httpmetrics is a web server that counts and times its requests by route, as PCP's tools see:
+// Httpmetrics is a web server that counts and times its requests by route and exports the figures
+// to PCP's tools:
 //
 //	go run ./examples/httpmetrics -pcp localhost:44399 & pminfo -h localhost:44399 -f mmv.web
 package main
@@ -29,7 +30,7 @@ var (
 		mmv.ExponentialBuckets(0.125, 2, 16))
 )
 
-// measure is a middleware: it counts and times what next, a ServeMux, serves.
+// measure is middleware that counts and times the requests of next, a ServeMux.
 func measure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inFlight.Inc()

@@ -71,8 +71,8 @@ func run(args []string, stdout, stderr io.Writer) (status int) {
 
 const usage = "Usage: mkaf [findopts] filename ..."
 
-// collect is the base names of the archives that the arguments stand for, in order. ok is false if
-// one asks for help.
+// collect returns the base names of the archives of the arguments in order. ok is false if an
+// argument asks for help.
 func collect(args []string, stderr io.Writer) (bases []string, ok bool) {
 	var options []string
 	for _, arg := range args {
@@ -151,5 +151,5 @@ func isArchive(name string) bool {
 // ofFile are the endings of the names of an archive's files.
 var ofFile = regexp.MustCompile(`(\.(meta|index|[0-9]+))?(\.(xz|lzma|bz2|bz|gz|Z|z|zst))?$`)
 
-// baseOf is the base name of a file's archive.
+// baseOf returns the base name of a file's archive.
 func baseOf(name string) string { return ofFile.ReplaceAllString(name, "") }

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/helptext"
 )
 
-// The exit statuses.
+// Exit statuses.
 const (
 	statusWarning = 1 // a text is not what its source says, or with -V empty
 	statusFailed  = 2 // an entry is missing, or all are
@@ -152,8 +152,8 @@ func (c *compiler) parse(name string, r io.Reader) (err error) {
 	return nil
 }
 
-// open opens a file to be written, and leaves in it what it has: it belongs to the other
-// file of the pair.
+// open opens a file for writing and keeps its contents, because it may belong to the other file of
+// the pair.
 func (c *compiler) open(suffix string) (*os.File, error) {
 	f, err := os.OpenFile(c.base+suffix, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
@@ -179,7 +179,7 @@ func (c *compiler) write() error {
 	return errors.Join(err, f.Close())
 }
 
-// replace replaces what a file has.
+// replace replaces the contents of a file.
 func replace(f *os.File, b []byte) error {
 	err := f.Truncate(0)
 	if errors.Is(err, syscall.EINVAL) { // not of a file, but of a device
@@ -194,7 +194,7 @@ func replace(f *os.File, b []byte) error {
 	return nil
 }
 
-// report prints what is wrong with an entry.
+// report prints a problem of an entry.
 func (c *compiler) report(p *helptext.Problem) {
 	status, onlyVerbose := statusWarning, false
 	switch p.Kind {

@@ -23,7 +23,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// options are those that pcp2prometheus does not have.
+// options are the options that pcp2prometheus lacks.
 type options struct {
 	sending.Options
 	gzip, print bool

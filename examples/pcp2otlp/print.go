@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// lines is a receiver that prints what it gets.
+// lines is a receiver that prints the messages that it gets.
 type lines struct{}
 
 func printer() *http.Client { return &http.Client{Transport: lines{}} }

@@ -55,7 +55,7 @@ func run(ctx context.Context, c *tool.Command, o *sending.Options) error {
 	})
 }
 
-// labelName is what Prometheus takes for the name of a label.
+// labelName matches valid names of labels in Prometheus.
 var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 func labels(o *sending.Options) (all []remotewrite.Label, err error) {

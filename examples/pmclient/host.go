@@ -40,7 +40,7 @@ type host struct {
 	loadMissing bool          // the last sample had no value of one of them
 }
 
-// A sample is what was fetched at one time.
+// A sample is the values that were fetched at one time.
 type sample struct {
 	pdu.Result
 	descs []pdu.Desc // of the metrics
@@ -50,7 +50,7 @@ type sample struct {
 // The instances of the load, in the order of sample.loads.
 var loadNames = [2]string{"1 minute", "15 minute"}
 
-// find looks up what a sample needs.
+// find looks up the metrics of a sample.
 func (h *host) find(ctx context.Context) error {
 	ncpu, err := h.describe(ctx, "hinv.ncpu")
 	if err != nil {
@@ -153,7 +153,7 @@ func (h *host) fetchError(err error) error {
 	return h.command.Errorf("pmFetch: %w", tool.Cause(err))
 }
 
-// singleValue is the first value of a set, the only one of a singular metric.
+// singleValue returns the first value of a set, the only one of a singular metric.
 func singleValue[T pdu.Scalar](s pdu.ValueSet, t pdu.Type) (v T, ok bool) {
 	if s.Len() == 0 {
 		return v, false

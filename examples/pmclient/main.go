@@ -33,13 +33,13 @@ func newCommand() *command {
 		"finish", "interval", "timezone", "hostzone", "version", "help")...)
 	c.AddOptions("Reporting options",
 		tool.Option{Short: 'P', Long: "pause", Help: "pause between updates for archive replay", Set: tool.Flag(&c.pause)},
-		// Of time control pmclient(1) has only the letters.
+		// pmclient(1) accepts the letters of time control without an effect.
 		tool.Option{Short: 'g'},
 		tool.Option{Short: 'p', Arg: "N"})
 	return c
 }
 
-// run prints the report that the command line asks for.
+// run prints the report of the command line.
 func run(ctx context.Context, c *command) error {
 	if _, err := c.Parse(os.Args[1:]); err != nil {
 		return err
@@ -73,8 +73,7 @@ func run(ctx context.Context, c *command) error {
 	return c.printRows(ctx, h, r, interval)
 }
 
-// printRows prints the report. Its first sample has no row, since rates are from one sample to the
-// next.
+// printRows prints the report. The first sample has no row because rates need two samples.
 func (c *command) printRows(ctx context.Context, h *host, r *report, interval time.Duration) error {
 	var ticks <-chan time.Time
 	if r.archive == "" || c.pause {

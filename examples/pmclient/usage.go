@@ -19,11 +19,11 @@ type usage struct {
 
 var unknown = math.NaN()
 
-// usageOf is what happened from one sample to the next.
+// usageOf returns the usage between two samples.
 func usageOf(before, now *sample, cpus int) usage {
 	u := usage{busiest: -1, cpu: unknown, busy: unknown, iops: unknown, free: unknown}
 	u.addProcessors(before, now, cpus)
-	// As in pmclient(1) the value is a float of 32 bits, and the one before has to be there.
+	// As in pmclient(1) the value is a 32-bit float, and the previous sample must have one too.
 	_, wasFree := singleValue[float32](before.At(freeMem), before.descs[freeMem].Type)
 	if v, ok := singleValue[float32](now.At(freeMem), now.descs[freeMem].Type); ok && wasFree {
 		if a, err := pdu.Float32(v).ConvertUnits(now.descs[freeMem].Units, pdu.SpaceMByte); err == nil {
@@ -40,7 +40,7 @@ func usageOf(before, now *sample, cpus int) usage {
 	return u
 }
 
-// rate is the rate of a counter per second. It is unknown if the counter was reset, and if the
+// rate returns the rate of a counter per second. It is unknown if the counter was reset or the
 // metric has changed.
 func rate(before, now *sample, metric int, from, to pdu.Atom) float64 {
 	if d := now.descs[metric]; d != before.descs[metric] || d.Sem != pdu.SemCounter {
@@ -53,8 +53,8 @@ func rate(before, now *sample, metric int, from, to pdu.Atom) float64 {
 	return v
 }
 
-// addProcessors computes how busy the processors were, and which was busiest: its number is its
-// index in the set.
+// addProcessors computes the usage of the processors and the busiest one. Its number is its index
+// in the set.
 func (u *usage) addProcessors(before, now *sample, cpus int) {
 	set := now.At(cpuUser)
 	for i := range min(set.Len(), cpus) {
@@ -74,7 +74,7 @@ func (u *usage) addProcessors(before, now *sample, cpus int) {
 }
 
 // busyShare returns the share of the time that a processor was busy. As in pmclient(1) the values
-// are floats of 32 bits: milliseconds, after a month, in steps of 256.
+// are 32-bit floats. After a month of uptime these have a resolution of 256 milliseconds.
 func busyShare(before, now *sample, cpu pdu.InstID) float64 {
 	var share float64
 	for _, metric := range []int{cpuUser, cpuSys} {
@@ -90,7 +90,7 @@ func busyShare(before, now *sample, cpu pdu.InstID) float64 {
 	return share
 }
 
-// load is the load of an instance of loadNames, unknown without a value.
+// load returns the load of an instance of loadNames, unknown without a value.
 func (s *sample) load(i int) float64 {
 	if s.loads[i] == pdu.NoInst {
 		return unknown
@@ -98,7 +98,7 @@ func (s *sample) load(i int) float64 {
 	return s.value(load, s.loads[i])
 }
 
-// value is the value of an instance, unknown without one.
+// value returns the value of an instance, unknown without one.
 func (s *sample) value(metric int, inst pdu.InstID) float64 {
 	for i, a := range s.At(metric).All(s.descs[metric].Type) {
 		if i == inst {

@@ -1,18 +1,17 @@
-// Pmdalinux exports the statistics of the Linux kernel, as PCP's agent of that name
-// does and in its place: under pmcd, over a pipe. The package pmda/pmdalinux is the
-// agent, which examples/pmcd has inside.
+// Pmdalinux exports the statistics of the Linux kernel. It replaces PCP's agent of the same name,
+// under pmcd and over a pipe. The package pmda/pmdalinux is the agent, which examples/pmcd
+// contains.
 //
 //	go build ./examples/pmdalinux
 //	install -b pmdalinux /var/lib/pcp/pmdas/linux/    # then restart pmcd
 //
-// The environment variable LINUX_STATSPATH names a directory to look into instead
-// of "/", for /proc and /sys of another machine. The IDs of disks, interfaces and
-// the like are kept where PCP's agent keeps them, so that they stay the same when
-// one of the two takes the place of the other. Of files that only the root user may
-// read, clients that are this user see what there is, and others with the option -A.
+// The environment variable LINUX_STATSPATH names a directory to read instead of "/", with /proc and
+// /sys of another machine. The IDs of disks, interfaces and other instances are kept in the files
+// of PCP's agent, so that they stay the same when one agent replaces the other. Only clients of the
+// root user see files that only that user may read. With the option -A all clients see them.
 //
-// A client that asks for a container gets the network, the file systems and the host name of that.
-// Which process it is PCP's agent pmdaroot says.
+// A client that requests a container gets the network, the file systems and the host name of the
+// container. PCP's agent pmdaroot tells the process of the container.
 package main
 
 import (

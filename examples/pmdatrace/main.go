@@ -1,13 +1,13 @@
-// Pmdatrace exports what applications tell the trace library, libpcp_trace or package trace, about
-// their transactions, points, observations and counters, as PCP's agent of that name does and in
-// its place: under pmcd, over a pipe. The package pmda/pmdatrace is the agent, which any collector
-// can have inside.
+// Pmdatrace exports the transactions, points, observations and counters that applications report
+// through the trace library, libpcp_trace or package trace. It replaces PCP's agent of the same
+// name, under pmcd and over a pipe. The package pmda/pmdatrace is the agent, which any collector
+// can contain.
 //
 //	go build ./examples/pmdatrace
 //	install -b pmdatrace /var/lib/pcp/pmdas/trace/    # then run Install there, or restart pmcd
 //
 // It listens for applications on port 4323 of all IPv4 addresses, unless -I, PCP_TRACE_PORT or
-// --address say otherwise.
+// --address override that.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 
 func main() { setUp().daemon.Main() }
 
-// setUp makes the program before its options are known, and with them its agent.
+// setUp makes the program before its options are known. newAgent makes its agent afterwards.
 func setUp() *program {
 	p := &program{daemon: pmda.Daemon{
 		Agent: &pmda.Agent{Name: "trace", Domain: pmdatrace.Domain}, // for -d
@@ -53,7 +53,8 @@ type program struct {
 	port    string // empty if not given
 }
 
-// flags are the options of pmdatrace(1). -U takes the place of that of other agents.
+// flags returns the options of pmdatrace(1). -U replaces the option of that letter that other agents
+// have.
 func (p *program) flags() []pmda.Option {
 	o := &p.options
 	return []pmda.Option{
@@ -84,7 +85,7 @@ func positive(option, v string) (int, error) {
 	return n, nil
 }
 
-// units reads six numbers: the dimensions of space, time and count, and their scales.
+// units parses six numbers: the dimensions of space, time and count, and their scales.
 func units(option, v string) (pdu.Units, error) {
 	var n []int
 	for s := range strings.SplitSeq(v, ",") {
@@ -104,7 +105,7 @@ func units(option, v string) (pdu.Units, error) {
 	return u, nil
 }
 
-// newAgent makes the agent when all options have been read.
+// newAgent makes the agent after all options have been parsed.
 func (p *program) newAgent([]string) (err error) {
 	if p.options.Access, err = pmdatrace.ParseAccess(p.access...); err != nil {
 		return err

@@ -26,7 +26,7 @@ func main() {
 	os.Exit(status)
 }
 
-// run prints what the arguments ask for. Only the first can be an option.
+// run prints the texts of the arguments. Only the first argument can be an option.
 func run(args []string, out, errs io.Writer) (status int) {
 	if build.Asked(args) {
 		io.WriteString(out, build.Text("pmerr"))
@@ -49,14 +49,14 @@ func run(args []string, out, errs io.Writer) (status int) {
 	return 1
 }
 
-// isOption reports whether an argument is an option. A dash before a hexadecimal digit begins a
+// isOption reports whether an argument is an option. A dash before a hexadecimal digit starts a
 // number.
 func isOption(arg string) bool {
 	return strings.HasPrefix(arg, "-") && (len(arg) == 1 || !isHex(arg[1]))
 }
 
-// printCode prints the text of a code. Codes are negative; a positive number stands for the code
-// without its sign.
+// printCode prints the text of a code. Codes are negative. A positive number means the code with a
+// minus sign.
 func printCode(out io.Writer, arg string) {
 	code, ok := parseCode(arg)
 	if !ok {
@@ -70,8 +70,8 @@ func printCode(out io.Writer, arg string) {
 	fmt.Fprintf(out, "Code: %d 0x%x Text: %s\n", code, uint32(code), pdu.Error(code))
 }
 
-// parseCode parses the number of 32 bits at the beginning of a text as scanf(3) does: hexadecimal
-// after "0x", which alone is 0, or decimal.
+// parseCode parses the 32-bit number at the start of a text as scanf(3) does: hexadecimal after
+// "0x", which alone is 0, or decimal.
 func parseCode(arg string) (code int32, ok bool) {
 	if len(arg) >= 2 && arg[0] == '0' && arg[1]|0x20 == 'x' {
 		n := 2

@@ -1,5 +1,5 @@
-// Pmevent prints the event records of one metric, as they come or as they were in an archive. It is
-// pmval by another name, as in PCP: options, output and exit status are those of pmevent(1).
+// Pmevent prints the event records of one metric, live or from an archive. It is pmval under
+// another name, as in PCP: options, output and exit status are those of pmevent(1).
 package main
 
 import (

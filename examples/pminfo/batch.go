@@ -31,8 +31,8 @@ func (p *printer) printBatch() {
 	}
 }
 
-// A batch is what the replies say of the metrics of a batch, in their order. What the options do
-// not need is empty.
+// A batch is the replies about the metrics of a batch, in their order. Fields that the options do
+// not need are empty.
 type batch struct {
 	ids      []pdu.PMID
 	descs    []pdu.Desc
@@ -43,8 +43,8 @@ type batch struct {
 	labels   []pdu.LabelSet // of the metrics alone
 }
 
-// requestBatch requests what the options need of the batch's metrics. After an error, function is
-// the function of the C library whose error it is.
+// requestBatch requests what the options need for the metrics of the batch. On error, function is
+// the function of the C library that would have failed.
 func (p *printer) requestBatch() (b *batch, function string, err error) {
 	b = new(batch)
 	if !p.archive {
@@ -101,8 +101,8 @@ func (s *show) needsDesc() bool { return s.descs || s.values || s.labels || s.se
 
 func (s *show) needsPMID() bool { return s.needsDesc() || s.pmid || s.oneLine || s.help }
 
-// fetchByInstances fetches a metric that has values only for a profile that lists the instances. It
-// returns the message of an error, empty for none.
+// fetchByInstances fetches a metric that has values only for a profile that lists its instances. It
+// returns the message of an error, empty for success.
 func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 	insts, err := p.pc.Instances(p.ctx, d.InDom)
 	switch {
@@ -126,8 +126,8 @@ func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 	return ""
 }
 
-// instances returns the instances of a domain: none if the request fails. They are requested once
-// in a batch, in an archive once for adjacent metrics with the domain.
+// instances returns the instances of a domain, none if the request fails. They are requested once
+// in a batch, and in an archive once for adjacent metrics of the domain.
 func (p *printer) instances(d pdu.InDom) instances {
 	in, ok := p.insts[d]
 	if !ok {

@@ -11,9 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A labelCache holds the labels that have been requested, by what they are of. In an archive, where
-// the metrics that are printed are as of different times, each map has one entry at most, so that
-// its labels are of adjacent metrics.
+// A labelCache holds the requested labels by their subject. In an archive, metrics are printed as
+// of different times. Each map then has at most one entry, so that its labels serve only adjacent
+// metrics.
 type labelCache struct {
 	context  []pdu.LabelSet
 	domains  map[pdu.Domain][]pdu.LabelSet
@@ -22,8 +22,8 @@ type labelCache struct {
 	insts    map[pdu.InDom][]pdu.LabelSet
 }
 
-// cachedSets returns an entry of a map, which is requested if it is not there: no labels if the
-// request fails.
+// cachedSets returns an entry of a map and requests it if it is missing. It returns no labels if
+// the request fails.
 func cachedSets[K comparable](p *printer, m *map[K][]pdu.LabelSet, key K, request func() ([]pdu.LabelSet, error)) []pdu.LabelSet {
 	sets, ok := (*m)[key]
 	if !ok {
@@ -36,7 +36,7 @@ func cachedSets[K comparable](p *printer, m *map[K][]pdu.LabelSet, key K, reques
 	return sets
 }
 
-// asList makes a list of a reply with one set, which is empty for a set without labels.
+// asList converts a reply with one set to a list, which is empty for a set without labels.
 func asList(s pdu.LabelSet, err error) ([]pdu.LabelSet, error) {
 	if err != nil || len(s.Labels) == 0 {
 		return nil, err
@@ -116,8 +116,8 @@ func mergeLabels(sets []pdu.LabelSet) pdu.LabelSet {
 	return m
 }
 
-// requiredLabels returns the labels of a set that are not optional: those that identify what the
-// set labels.
+// requiredLabels returns the labels of a set that are not optional. They identify what the set
+// labels.
 func requiredLabels(s pdu.LabelSet) pdu.LabelSet {
 	m, _ := pdu.MergeLabels(func(l pdu.NamedLabel) bool { return l.Flags&pdu.LabelOptional == 0 }, s) // a merged set merges without an error
 	return m
@@ -142,7 +142,7 @@ func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
 		return
 	}
 	insts := p.instLabels(d.InDom)
-	// The domain is that of the instances, which for a derived metric is another one.
+	// The domain is that of the instances. A derived metric has another domain.
 	above := p.inDomLabels(d.InDom.Domain(), d.InDom)
 	name := func(inst pdu.InstID, unknown string) string {
 		if name, ok := p.instances(d.InDom).names.Name(inst); ok {
@@ -151,7 +151,7 @@ func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
 		return unknown
 	}
 	if p.series {
-		// The labels of the cluster and of the metric do not count here, optional labels do.
+		// Optional labels count here, labels of the cluster and of the metric do not.
 		for s := range insts {
 			p.printf("    inst [%d or \"%s\"] series %s\n", s.Inst, tool.EscapeName(name(s.Inst, "DISAPPEARED")),
 				seriesID("instance", fmt.Sprintf(`"name":"%s","labels":%v`, name(s.Inst, "???"), mergeLabels(append(slices.Clip(above), s)))))

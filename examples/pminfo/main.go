@@ -1,8 +1,7 @@
-// Pminfo shows what there is to know of metrics: their names, descriptors, help texts, labels and
-// values.
+// Pminfo prints information about metrics: their names, descriptors, help texts, labels and values.
 //
 //	pminfo                           # the names of all metrics
-//	pminfo -dT kernel.all.load       # what one of them is
+//	pminfo -dT kernel.all.load       # the descriptor and the help text of one
 //	pminfo -h web1 -f kernel.all     # values of several, on another host
 //	pminfo -a 20261123 -O @10:30 -f kernel.all   # in an archive, at half past ten
 package main
@@ -18,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// show says what is printed of each metric. Its fields are the options.
+// show selects what is printed of each metric. Its fields are the options.
 type show struct {
 	batch                      int
 	descs, fullInDom           bool
@@ -40,7 +39,7 @@ func main() {
 	os.Exit(status)
 }
 
-// run prints what the command line asks for and returns the exit status.
+// run prints what the command line requests and returns the exit status.
 func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) {
 	args, err := c.Parse(os.Args[1:])
 	if err != nil {
@@ -109,8 +108,8 @@ func newCommand(s *show) *tool.Command {
 	return c
 }
 
-// printAll prints what the arguments name, or all metrics, and returns the exit status: 1 if one
-// names nothing.
+// printAll prints the metrics of the arguments, or all metrics. It returns the exit status, which
+// is 1 if an argument names nothing.
 func (p *printer) printAll(args []string) (status int) {
 	if len(args) == 0 {
 		names, err := p.pc.Traverse(p.ctx, "")
@@ -131,8 +130,7 @@ func (p *printer) printAll(args []string) (status int) {
 	return status
 }
 
-// addArgument adds the metrics of a PMID or of a name to those to be printed, or prints an instance
-// domain.
+// addArgument adds the metrics of a PMID or of a name, or prints an instance domain.
 func (p *printer) addArgument(arg string) error {
 	var domain, middle, item int
 	var err error
@@ -151,7 +149,7 @@ func (p *printer) addArgument(arg string) error {
 	if err != nil {
 		return err
 	}
-	// The first name of a PMID stands for it, as if it were the argument.
+	// The first name of a PMID is used as if it were the argument.
 	below, err := p.pc.Traverse(p.ctx, names[0])
 	p.addMetrics(below)
 	return err

@@ -30,7 +30,7 @@ type printer struct {
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
-// print prints texts, which may be long, without a copy.
+// print prints texts without copying them, because they may be long.
 func (p *printer) print(texts ...string) {
 	for _, text := range texts {
 		p.out.WriteString(text)
@@ -107,7 +107,7 @@ func (p *printer) printHead(name string, b *batch, i int) {
 	p.printf("\n")
 }
 
-// printProblem prints what is wrong with a metric, if something is.
+// printProblem prints the problem of a metric if it has one.
 func (p *printer) printProblem(name string, d pdu.Desc, s pdu.ValueSet) {
 	switch {
 	case d.Type == pdu.TypeNoSupport:
@@ -119,7 +119,7 @@ func (p *printer) printProblem(name string, d pdu.Desc, s pdu.ValueSet) {
 	}
 }
 
-// printInDomain prints all about an instance domain.
+// printInDomain prints all information about an instance domain.
 func (p *printer) printInDomain(d pdu.InDom) {
 	if p.verify {
 		return // there is nothing to verify

@@ -32,8 +32,8 @@ func (p *printer) printValues(d pdu.Desc, s pdu.ValueSet) {
 	}
 }
 
-// printInst prints what comes before the value of an instance. It reports whether the value is to
-// be printed.
+// printInst prints the text before the value of an instance. It reports whether the value must be
+// printed.
 func (p *printer) printInst(d pdu.InDom, inst pdu.InstID) bool {
 	if d == pdu.NoInDom {
 		p.printf("    ")

@@ -1,4 +1,4 @@
-// Pmlc asks a running pmlogger what it records, and changes that.
+// Pmlc shows what a running pmlogger records, and changes it.
 //
 //	pmlc -P
 //	pmlc> query kernel.all.load
@@ -23,7 +23,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// An invocation is what the command line says.
+// An invocation is the parsed command line.
 type invocation struct {
 	echo, interactive bool
 	host              string
@@ -59,7 +59,7 @@ func (v *invocation) command() *tool.Command {
 	return c
 }
 
-// keep is a standard option under another name, whose argument set gets, too.
+// keep returns a standard option with another long name. set also gets its argument.
 func keep(o tool.Option, long, help string, set func(value string)) tool.Option {
 	standard := o.Set
 	o.Long, o.Help = long, help
@@ -79,7 +79,7 @@ func (v *invocation) setPort(value string) error {
 	return nil
 }
 
-// check sets the PID, and checks what goes with what.
+// check sets the PID and checks that the options fit together.
 func (v *invocation) check(operands []string) error {
 	given := len(operands)
 	if v.primary {
@@ -152,7 +152,7 @@ func run(ctx context.Context, c *tool.Command, v *invocation) error {
 	return nil
 }
 
-// timeout is that of the environment.
+// timeout returns the timeout of the environment.
 func timeout() time.Duration {
 	value := os.Getenv("PMLOGGER_REQUEST_TIMEOUT")
 	if value == "" {

@@ -40,7 +40,7 @@ type checker struct {
 
 func (k *checker) printf(format string, args ...any) { fmt.Fprintf(k.errs, format, args...) }
 
-// trace prints what is being done, with -v.
+// trace prints progress messages with -v.
 func (k *checker) trace(format string, args ...any) {
 	if k.verbose > 0 {
 		k.printf(format, args...)

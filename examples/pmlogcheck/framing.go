@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A framing checks the records of one file: that they are complete, and begin and end with their
-// length.
+// A framing checks the records of one file: that they are complete, and that they begin and end
+// with their length.
 type framing struct {
 	*checker
 	path   string
@@ -27,8 +27,7 @@ type framing struct {
 	broken bool // the line about the file has been ended
 }
 
-// What is in the words of a label after its length: magic and version, and more that does not
-// matter here.
+// The words of a label after its length: magic and version, and others that the check ignores.
 const (
 	labelHead  = 4
 	labelMagic = 0x50052600
@@ -62,7 +61,7 @@ func (k *checker) checkFiles(ctx context.Context) (fatal bool) {
 	return fatal
 }
 
-// checkFile checks a file, and reports whether it is sound.
+// checkFile checks a file and reports whether it is valid.
 func (k *checker) checkFile(ctx context.Context, path string) bool {
 	c := &framing{checker: k, path: tool.EscapeName(path)}
 	f, err := archive.Options{AnyFeature: true}.OpenFile(ctx, path)
@@ -90,7 +89,7 @@ func (k *checker) checkFile(ctx context.Context, path string) bool {
 	return true
 }
 
-// openError is the text of an error, those of PCP as strerror(3) has them.
+// openError returns the text of an error. Errors of PCP have the text of strerror(3).
 func openError(err error) string {
 	code := pdu.FromError(err)
 	if code > pdu.ErrGeneric {
@@ -108,7 +107,7 @@ func (c *framing) found(format string, args ...any) {
 	c.printf(format, args...)
 }
 
-// checkRecords checks all records, and reports whether they are sound.
+// checkRecords checks all records and reports whether they are valid.
 func (c *framing) checkRecords() bool {
 	version, sound := 0, true
 	for {
@@ -166,8 +165,8 @@ func (c *framing) checkRecord() (more, ok bool) {
 		c.foundLength("header", int32(head))
 		return false, false
 	}
-	// Of a length less than 0, which is no less than that of a record without a sign, there is no
-	// body to be skipped.
+	// A negative length is not below the minimum, because the check is unsigned. Such a record has
+	// no body to skip.
 	body := max(int(int32(head))-2*wordLen, 0)
 	c.body, _ = io.ReadFull(c.in, c.head[:min(body, labelHead)])
 	rest, _ := c.in.Discard(body - min(body, labelHead))
@@ -194,7 +193,7 @@ func (c *framing) checkRecord() (more, ok bool) {
 	return true, true
 }
 
-// word reads a word, or what there is of it.
+// word reads a word, or fewer bytes at the end of the file.
 func (c *framing) word() (word uint32, got int) {
 	var b [wordLen]byte
 	got, _ = io.ReadFull(c.in, b[:])
@@ -217,8 +216,8 @@ func (c *framing) foundEOF(which string, want, got int) {
 	}
 }
 
-// checkLabel checks magic and version of the label. The version is the one to be expected in what
-// follows, 0 if the label cannot be used.
+// checkLabel checks the magic number and the version of the label. It returns the version that the
+// rest of the file must have, 0 if the label is invalid.
 func (c *framing) checkLabel() (version int, ok bool) {
 	word := binary.BigEndian.Uint32(c.head[:])
 	if magic := word &^ 0xff; magic != labelMagic {
@@ -243,7 +242,7 @@ func (c *framing) checkLabel() (version int, ok bool) {
 	return version, true
 }
 
-// labelLens are the lengths of labels by their version.
+// labelLens are the lengths of labels by version.
 var labelLens = map[int]int64{2: 132, 3: 808}
 
 // typeNames are the types of metadata records that only one version of the archive has.
@@ -258,7 +257,7 @@ var typeNames = map[int32]struct {
 	archive.TypeLabels:     {3, "LABEL"},
 }
 
-// checkType checks that a metadata record is of a type that the version of the archive has.
+// checkType checks that the version of the archive has this type of metadata record.
 func (c *framing) checkType(version int) {
 	typ := int32(binary.BigEndian.Uint32(c.head[:]))
 	if t, ok := typeNames[typ]; ok && c.body == labelHead && t.version != version && version != 0 {

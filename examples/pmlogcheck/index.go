@@ -28,13 +28,13 @@ func decodeEntry(b []byte, version, number int) entry {
 	return entry{number, int64(int32(word(4)))<<32 | int64(word(0)), int64(int32(word(8))), int32(word(12)), long(16), long(24)}
 }
 
-// before reports whether the time of e is before another time; neither need have less than a second
-// of nanoseconds.
+// before reports whether the time of e is before another time. The nanoseconds of both may exceed a
+// second.
 func (e *entry) before(sec, nsec int64) bool {
 	return float64(e.sec-sec)+float64(e.nsec-nsec)/1e9 < 0
 }
 
-// checkIndex is pass 1: it checks that the index leads to records.
+// checkIndex is pass 1. It checks that the index leads to records.
 func (k *checker) checkIndex() {
 	k.trace("%s: start pass1 (check temporal index)\n", k.base)
 	f, err := k.arch.File(archive.VolumeIndex)

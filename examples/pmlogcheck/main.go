@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// options are those of the command line.
+// options are the options of the command line.
 type options struct {
 	label    bool
 	metaOnly bool
@@ -64,7 +64,7 @@ func newCommand(o *options) *tool.Command {
 	return c
 }
 
-// run checks what the command line asks for.
+// run checks the archives of the command line.
 func run(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer) error {
 	args, err := c.Parse(os.Args[1:])
 	switch {
@@ -131,5 +131,5 @@ func check(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer,
 	return k.checkValues()
 }
 
-// failed is how pmlogcheck ends after it has reported what is wrong.
+// failed ends pmlogcheck after it has reported faults.
 var failed = &tool.ExitError{Status: 1}

@@ -1,11 +1,11 @@
-// Pmlogextract merges archives into one, and takes parts out of them: of a time window, of metrics
-// and of instances.
+// Pmlogextract merges archives into one and extracts parts of them: a time window, metrics and
+// instances.
 //
 //	pmlogextract 20261122 20261123 both                    # one archive of two
 //	pmlogextract -S @10:00 -T @11:00 20261123 hour         # an hour of one
 //	pmlogextract -c metrics.config -v 1000 20261123 part   # some metrics, 1000 records a volume
 //
-// Debug options are taken as by PCP's tool, and show nothing.
+// It accepts the debug options of PCP's tool but prints no debug output.
 package main
 
 import (
@@ -107,7 +107,7 @@ func (x *extract) setVersion(value string) error {
 	return nil
 }
 
-// oneZone makes -z and -Z together the error that PCP's tool makes of it.
+// oneZone makes -z and -Z together an error, as in PCP's tool.
 func oneZone(options []tool.Option) []tool.Option {
 	given := map[byte]bool{}
 	for i := range options {
@@ -126,7 +126,7 @@ func oneZone(options []tool.Option) []tool.Option {
 	return options
 }
 
-// parseNumber reads a number as strtol(3) does, and an int of C's takes it.
+// parseNumber parses a number as strtol(3) does, converted to a C int.
 func parseNumber(value string) (int, bool) {
 	if value == "" {
 		return 0, true
@@ -166,7 +166,7 @@ func (x *extract) run(ctx context.Context) error {
 	return nil
 }
 
-// selectMetrics selects those of -c.
+// selectMetrics selects the metrics of the file of -c.
 func (x *extract) selectMetrics(j *logextract.Job) error {
 	if x.config == "" {
 		return nil

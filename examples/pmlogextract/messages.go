@@ -60,7 +60,7 @@ func (x *extract) warn(err error) {
 	fmt.Fprint(os.Stderr, tool.Escape(text))
 }
 
-// helpChange says what help text has changed.
+// helpChange describes a change of help text.
 func helpChange(e *logextract.TextError) string {
 	of := "metric PMID " + pdu.PMID(e.Ident).String()
 	if e.Kind&pdu.TextInDom != 0 {
@@ -76,7 +76,7 @@ func (x *extract) endMessage(e *logextract.EndError) string {
 	return fmt.Sprintf("%s: Error: cannot get end of archive (%s): %v\n", x.Name, e.Archive, tool.Cause(e.Err))
 }
 
-// openError is the error of inputs.
+// openError returns the error of an input that cannot be opened.
 func (x *extract) openError(err error) error {
 	if e, ok := errors.AsType[*logextract.OpenError](err); ok {
 		return x.Errorf("Error: cannot open archive \"%s\": %w", e.Archive, tool.Cause(e.Err))
@@ -90,7 +90,7 @@ func (x *extract) openError(err error) error {
 	return x.Errorf("Error: %w", err)
 }
 
-// configError is the error of the file of -c.
+// configError returns the error of the file of -c.
 func (x *extract) configError(err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +102,7 @@ func (x *extract) configError(err error) error {
 	return &tool.ExitError{Status: 2, Message: "input in flex scanner failed\n", Err: err}
 }
 
-// createError is the error of an output that cannot be made of these inputs.
+// createError returns the error of an output that cannot be made from these inputs.
 func (x *extract) createError(err error) error {
 	if e, ok := errors.AsType[*archive.Error](err); ok {
 		text := fmt.Sprintf("__pmLogNewFile: \"%s\" already exists, not over-written\n", e.File)
@@ -115,7 +115,7 @@ func (x *extract) createError(err error) error {
 	return x.fatal(err)
 }
 
-// fatal is the error of an extraction that has begun.
+// fatal returns the error of an extraction that has started.
 func (x *extract) fatal(err error) error {
 	text := ""
 	version, isVersion := errors.AsType[*logextract.VersionError](err)
@@ -137,7 +137,7 @@ func (x *extract) fatal(err error) error {
 	return x.notCreated(text)
 }
 
-// notCreated is how the tool ends after an error.
+// notCreated returns the error that ends the tool without an output.
 func (x *extract) notCreated(text string) error {
 	if !x.job.Desperate {
 		text += fmt.Sprintf("Archive \"%s\" not created.\n", x.output)

@@ -1,12 +1,12 @@
-// Pmlogmv gives all files of an archive another base name. By the name of pmlogcp it copies them,
-// and by that of pmlogls it lists them.
+// Pmlogmv gives all files of an archive another base name. Under the name pmlogcp it copies them,
+// and under pmlogls it lists them.
 //
-//	pmlogmv 20261123 /archives/web1-20261123     # to another file system, too
-//	pmlogmv 20261123 /archives                   # to a directory, with its name
-//	pmlogmv -N 20261123 web1                     # what would be done
+//	pmlogmv 20261123 /archives/web1-20261123     # also to another file system
+//	pmlogmv 20261123 /archives                   # into a directory, under its name
+//	pmlogmv -N 20261123 web1                     # only prints what it would do
 //	ln -s pmlogmv pmlogcp && ./pmlogcp -Vc 20261123 /backup
 //
-// Debug options are taken as by PCP's tool, and show nothing.
+// It accepts the debug options of PCP's tool but prints no debug output.
 package main
 
 import (
@@ -61,7 +61,7 @@ func newMover(name string) *mover {
 	return m
 }
 
-// interrupted returns a context that ends with a signal, which is its cause.
+// interrupted returns a context that a signal cancels. The signal is its cause.
 func interrupted(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
@@ -74,7 +74,7 @@ func interrupted(parent context.Context) (context.Context, func()) {
 	return ctx, func() { signal.Stop(signals); close(signals) }
 }
 
-// caught is the end by a signal.
+// caught is the error of a run that a signal has ended.
 type caught struct{ os.Signal }
 
 func (c caught) Error() string {
@@ -123,8 +123,8 @@ func (m *mover) run(ctx context.Context) error {
 	return m.failed(o.Copy(ctx, files, to))
 }
 
-// open finds the files of an archive that can be opened, the first of several. Their paths begin as
-// in messages of PCP's tools.
+// open finds the files of an archive that can be opened, or of the first of several. Their paths
+// begin as in messages of PCP's tools.
 func (m *mover) open(ctx context.Context, name string) (files archive.Files, err error) {
 	if trimmed := strings.TrimRight(name, "/"); trimmed != "" {
 		name = trimmed
@@ -158,7 +158,7 @@ func (m *mover) open(ctx context.Context, name string) (files archive.Files, err
 	return files, nil
 }
 
-// directory is the part of an archive's name before the base name, with a slash.
+// directory returns the part of an archive's name before the base name, with a slash.
 func directory(name string) string {
 	dir := name
 	if info, err := os.Stat(name); err != nil || !info.IsDir() {

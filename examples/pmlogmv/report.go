@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// checkNames refuses names that a shell would not take as they are.
+// checkNames refuses names with characters that a shell interprets.
 func (m *mover) checkNames(from, to string) error {
 	if m.force {
 		return nil
@@ -84,7 +84,7 @@ func (m *mover) report(s archive.MoveStep) {
 	}
 }
 
-// made is why a file could not be linked or copied.
+// made returns the error of a file that could not be linked or copied.
 func (m *mover) made(err error) error {
 	link, ok := errors.AsType[*os.LinkError](err)
 	switch {
@@ -96,7 +96,8 @@ func (m *mover) made(err error) error {
 	return m.Errorf("%s %s -> %s failed: %w", link.Op, tool.EscapeName(link.Old), tool.EscapeName(link.New), tool.Cause(link.Err))
 }
 
-// reportSums prints the checksums of a file and its copy. PCP's tool has them from a command.
+// reportSums prints the checksums of a file and its copy. PCP's tool runs a command to compute
+// them.
 func (m *mover) reportSums(sums [2]string) {
 	if sums[0] == "" {
 		return

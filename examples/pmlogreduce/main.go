@@ -1,9 +1,10 @@
-// Pmlogreduce makes an archive of another one with fewer records: the values at regular times.
+// Pmlogreduce makes an archive from another one with fewer records: the values at regular
+// intervals.
 //
 //	pmlogreduce 20261123 reduced                # every ten minutes
 //	pmlogreduce -t 1hour -A 1hour 20261123 reduced
 //
-// Debug options are taken as by PCP's tool, and show nothing.
+// It accepts the debug options of PCP's tool but prints no debug output.
 package main
 
 import (
@@ -73,7 +74,7 @@ func (r *reducer) setInterval(value string) error {
 	return nil
 }
 
-// parseCount reads a number as strtol(3) does. An empty text is 0.
+// parseCount parses a number as strtol(3) does. An empty text is 0.
 func parseCount(s string) (n int, ok bool) {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
 	if s == "" {
@@ -129,7 +130,7 @@ func (r *reducer) run(ctx context.Context) error {
 	return r.failed(output, o.Reduce(ctx, pc, output))
 }
 
-// wrongWindow is the error of a time window that makes no sense.
+// wrongWindow returns the error of an invalid time window.
 func (r *reducer) wrongWindow(err error) error {
 	exit, ok := errors.AsType[*tool.ExitError](err)
 	if !ok {
@@ -152,7 +153,7 @@ func (r *reducer) newVolume(number int, t time.Time) {
 	fmt.Fprintf(os.Stderr, "%s: New log volume %d, at %s\n", r.Name, number, clock.Append(nil, t))
 }
 
-// failed is the message about an error of Reduce.
+// failed returns the message for an error of Reduce.
 func (r *reducer) failed(output string, err error) error {
 	if err == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A metric is what the value sets of a metric have.
+// A metric is the value sets of a metric.
 type metric struct {
 	id              pdu.PMID
 	bytes           int64
@@ -18,7 +18,8 @@ type metric struct {
 	last            map[uint32]string // by instance, the value since the last mark
 }
 
-// reportData prints the sizes of a volume, and returns how many bytes it has accounted for.
+// reportData prints the sizes of a volume and returns the number of bytes that it has accounted
+// for.
 func (s *sizer) reportData(f *archive.File, label archive.Label, size int64) (int64, error) {
 	stamp := int64(8)
 	if label.Version > 2 {
@@ -73,7 +74,7 @@ func (s *sizer) reportData(f *archive.File, label archive.Label, size int64) (in
 	return bytes + overhead, nil
 }
 
-// metricNames is the names of a metric in parentheses, after a blank.
+// metricNames returns the names of a metric in parentheses after a blank.
 func (s *sizer) metricNames(id pdu.PMID) string {
 	if s.names == nil {
 		return ""
@@ -97,7 +98,7 @@ func (s *sizer) printSet(m *metric, first bool, n int64) {
 	fmt.Fprintf(s.out, " bytes=%d\n", n)
 }
 
-// printMetrics prints the metrics that have most of the bytes of a volume.
+// printMetrics prints the metrics with most of the bytes of a volume.
 func (s *sizer) printMetrics(metrics []*metric, bytes, size int64) {
 	var printed int64
 	for _, m := range byBytes(metrics, func(m *metric) int64 { return m.bytes }) {
@@ -111,7 +112,7 @@ func (s *sizer) printMetrics(metrics []*metric, bytes, size int64) {
 	}
 }
 
-// A valueSet is the values of a metric in a record, each with its instance and its bytes as in the
+// A valueSet is the values of a metric in a record. Each has its instance and its bytes as in the
 // file.
 type valueSet struct {
 	id     pdu.PMID

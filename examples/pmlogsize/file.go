@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// report prints what the bytes of a file are spent on. A file without a label is skipped.
+// report prints what the bytes of a file are used for. It skips a file without a label.
 func (s *sizer) report(ctx context.Context, path string) error {
 	f, err := archive.Options{AnyFeature: true}.OpenFile(ctx, path)
 	if errors.Is(err, pdu.ErrLogFile) {
@@ -54,13 +54,13 @@ func (s *sizer) report(ctx context.Context, path string) error {
 	return err
 }
 
-// skip tells why a file is not reported on.
+// skip prints the reason why a file is skipped.
 func (s *sizer) skip(path string, why error) {
 	s.out.Flush()
 	fmt.Fprintf(os.Stderr, "%s: cannot load label record: %v\n", tool.Escape(path), why)
 }
 
-// misnamed is what is wrong with a file that has not the name of a file of an archive.
+// misnamed returns the error of a file without the name of an archive's file.
 func misnamed(path string) error {
 	const magic = 0x50052600 // of labels, with the version in the last byte
 	f, err := os.Open(path)
@@ -87,10 +87,10 @@ func isCompressed(path string) bool {
 	return false
 }
 
-// percent is how much part is of whole.
+// percent returns part as a percentage of whole.
 func percent(part, whole int64) float64 { return 100 * float64(part) / float64(whole) }
 
-// plural is a word for a number of things.
+// plural returns a word for a number of things.
 func plural(n int64, word string) string {
 	if n == 1 {
 		return fmt.Sprintf("1 %s", word)
@@ -98,7 +98,7 @@ func plural(n int64, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// duplicates is the text about values or instances that are there more than once.
+// duplicates returns the text about values or instances that occur more than once.
 func duplicates(bytes, n int64) string {
 	if n == 0 {
 		return ""
@@ -106,7 +106,8 @@ func duplicates(bytes, n int64) string {
 	return fmt.Sprintf(" (%d bytes for %s)", bytes, plural(n, "dup"))
 }
 
-// reportIndex prints the sizes of the index, and returns how many bytes it has accounted for.
+// reportIndex prints the sizes of the index and returns the number of bytes that it has accounted
+// for.
 func (s *sizer) reportIndex(f *archive.File, label archive.Label, size int64) (int64, error) {
 	var bytes, n int64
 	for r, err := range f.Records() {
@@ -123,7 +124,8 @@ func (s *sizer) reportIndex(f *archive.File, label archive.Label, size int64) (i
 	return bytes + label.Len(), nil
 }
 
-// readError is the error of a record that cannot be read, with the lengths that PCP's tool prints.
+// readError returns the error of a record that cannot be read, with the lengths that PCP's tool
+// prints.
 func readError(f *archive.File, what string, size int64, err error) error {
 	e, ok := errors.AsType[*archive.Error](err)
 	length, have := int64(0), int64(0)
@@ -145,7 +147,7 @@ func readError(f *archive.File, what string, size int64, err error) error {
 	return &tool.ExitError{Status: 1, Message: fmt.Sprintf("Error: %s read failed: %v\n", what, err), Err: err}
 }
 
-// lengthAt is the length of the record at an offset, as a file that is not compressed says it.
+// lengthAt returns the length of the record at an offset of a file that is not compressed.
 func lengthAt(path string, offset int64) (int64, bool) {
 	if isCompressed(path) {
 		return 0, false

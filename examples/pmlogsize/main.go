@@ -1,9 +1,9 @@
-// Pmlogsize tells what an archive's bytes are spent on: which metrics, instance domains, labels and
+// Pmlogsize shows what an archive's bytes are used for: which metrics, instance domains, labels and
 // texts.
 //
 //	pmlogsize 20261123             # of each file
-//	pmlogsize -d -x 90 20261123.0  # and of the metrics that have most of it
-//	pmlogsize -r 20261123          # and how much of it is values that have not changed
+//	pmlogsize -d -x 90 20261123.0  # and the metrics with most of the bytes
+//	pmlogsize -r 20261123          # and the share of values that have not changed
 package main
 
 import (
@@ -53,7 +53,7 @@ func newCommand(s *sizer) *tool.Command {
 	return c
 }
 
-// setThreshold takes a percentage; run reports another value without the usage message.
+// setThreshold sets a percentage. run reports an invalid value without the usage message.
 func (s *sizer) setThreshold(value string) error {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > 100 {
@@ -65,7 +65,7 @@ func (s *sizer) setThreshold(value string) error {
 	return nil
 }
 
-// culls reports whether the details end after that many bytes of all.
+// culls reports whether the details end after printed bytes.
 func (s *sizer) culls(printed, bytes int64) bool {
 	return s.threshold > 0 && percent(printed, bytes) > float64(s.threshold)
 }
@@ -125,8 +125,8 @@ func files(arg string) ([]string, error) {
 	return paths, nil
 }
 
-// noFiles is the error of an argument without files: of the directory where they would be, if it
-// cannot be read.
+// noFiles returns the error of an argument without files. If the directory cannot be read, it is
+// the error of the directory.
 func noFiles(arg string, err error) error {
 	message := fmt.Sprintf("Error: no PCP archive files match \"%s\"\n", arg)
 	dir := strings.TrimRight(arg, "/")
@@ -146,7 +146,8 @@ func (s *sizer) findNames(ctx context.Context, arg string) {
 	}
 }
 
-// byBytes sorts parts of a file by their bytes, those with the same in the order of the file.
+// byBytes sorts parts of a file by their bytes. Parts with the same number stay in the order of the
+// file.
 func byBytes[T any](parts []T, bytes func(T) int64) []T {
 	return slices.SortedStableFunc(slices.Values(parts), func(a, b T) int { return cmp.Compare(bytes(b), bytes(a)) })
 }

@@ -13,7 +13,7 @@ type part struct {
 	bytes, records int64
 }
 
-// An inDom is what the records of an instance domain have.
+// An inDom is the records of an instance domain.
 type inDom struct {
 	part
 	id             pdu.InDom
@@ -22,10 +22,11 @@ type inDom struct {
 	seen           map[pdu.Instance]bool
 }
 
-// frameLen is the bytes of a record that are no payload: its length before and after it.
+// frameLen is the length of the parts of a record around its body: its length before and after it.
 const frameLen = 8
 
-// reportMeta prints the sizes of the metadata, and returns how many bytes it has accounted for.
+// reportMeta prints the sizes of the metadata and returns the number of bytes that it has accounted
+// for.
 func (s *sizer) reportMeta(f *archive.File, label archive.Label, size int64) (int64, error) {
 	var metrics, inDoms, labels, texts part
 	var domains []*inDom
@@ -109,7 +110,7 @@ func (s *sizer) printMetric(r *archive.Record) error {
 	return err
 }
 
-// descNames is where the names of a descriptor's record begin.
+// descNames is the offset of the names in a descriptor record.
 const descNames = 32
 
 // addInDom adds a record of an instance domain.
@@ -159,7 +160,7 @@ func (s *sizer) printInDom(recordType int32, in *archive.InDomRecord) {
 	s.out.WriteByte('\n')
 }
 
-// printInDoms prints the instance domains that have most of their bytes.
+// printInDoms prints the instance domains with most of the bytes.
 func (s *sizer) printInDoms(domains []*inDom, bytes, size int64) {
 	if !s.detail {
 		return

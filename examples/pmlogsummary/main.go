@@ -1,5 +1,5 @@
-// Pmlogsummary prints statistics of the numbers in an archive: of each metric and instance the
-// average, and more on request.
+// Pmlogsummary prints statistics of the numbers in an archive: the average of each metric and
+// instance, and more on request.
 //
 //	pmlogsummary 20261123                     # time averages; those of counters are rates
 //	pmlogsummary -a 20261123 kernel.all.load  # all statistics of a metric
@@ -19,7 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// show says what is printed. Its fields are the options.
+// show selects what is printed. Its fields are the options.
 type show struct {
 	stochastic, average, sum     bool
 	minimum, maximum             bool
@@ -45,7 +45,7 @@ func main() {
 	os.Exit(c.Report(err))
 }
 
-// outBuffer is how many bytes are written at a time.
+// outBuffer is the size of the output buffer in bytes.
 const outBuffer = 64 << 10
 
 func newCommand(s *show) *tool.Command {
@@ -81,13 +81,13 @@ func newCommand(s *show) *tool.Command {
 	return c
 }
 
-// all is -a.
+// all implements -a.
 func (s *show) all() {
 	s.stochastic, s.average, s.label, s.minimum, s.maximum, s.count = true, true, true, true, true, true
 	s.sum = false
 }
 
-// onlySum is -s.
+// onlySum implements -s.
 func (s *show) onlySum() {
 	s.stochastic, s.average, s.label, s.minimum, s.maximum, s.count = false, false, false, false, false, false
 	s.sum = true
@@ -105,7 +105,7 @@ func (s *show) setBins(value string) error {
 	return nil
 }
 
-// setPrecision takes a negative number for 6, as printf(3) does.
+// setPrecision sets the precision. A negative number means 6, as for printf(3).
 func (s *show) setPrecision(value string) error {
 	n, ok := parseNumber(value)
 	switch {
@@ -118,7 +118,7 @@ func (s *show) setPrecision(value string) error {
 	return nil
 }
 
-// parseNumber reads a number as strtol(3) does; an empty text is 0.
+// parseNumber parses a number as strtol(3) does. An empty text is 0.
 func parseNumber(value string) (n int64, ok bool) {
 	if value == "" {
 		return 0, true
@@ -127,7 +127,7 @@ func parseNumber(value string) (n int64, ok bool) {
 	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// run prints what the command line asks for.
+// run prints the statistics of the command line.
 func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error {
 	args, err := c.Parse(os.Args[1:])
 	archives := c.Archives()

@@ -131,7 +131,7 @@ func (m *summary) appendStats(b []byte, n *metric, s *series) []byte {
 	return m.appendBins(b, s)
 }
 
-// scaleOfAverage is the scale of the time average: that of counters.
+// scaleOfAverage returns the scale of the time average, which is that of counters.
 func (n *metric) scaleOfAverage() float64 {
 	if n.counter() {
 		return n.scale
@@ -139,7 +139,7 @@ func (n *metric) scaleOfAverage() float64 {
 	return 1
 }
 
-// appendBins appends the ranges and how many values they have.
+// appendBins appends the ranges and the number of values in each.
 func (m *summary) appendBins(b []byte, s *series) []byte {
 	for i, count := range s.bins {
 		b = append(append(b, m.delimiter), '[')
@@ -162,7 +162,7 @@ func (m *summary) appendTime(b []byte, t stamp) []byte {
 	return append(m.clock.AppendDate(append(b, '\''), t.time()), '\'')
 }
 
-// rateUnits is the text of the units of a metric, of counters that of their rates.
+// rateUnits returns the units of a metric. For a counter they are those of its rate.
 func rateUnits(n *metric, sum bool) string {
 	u := n.desc.Units
 	if n.counter() && !sum {

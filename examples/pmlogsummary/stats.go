@@ -9,17 +9,17 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A stamp is a time in microseconds since 1970. PCP's tool does not look at nanoseconds.
+// A stamp is a time in microseconds since 1970. PCP's tool ignores nanoseconds.
 type stamp int64
 
 func stampOf(t time.Time) stamp { return stamp(t.UnixMicro()) }
 
 func (a stamp) time() time.Time { return time.UnixMicro(int64(a)) }
 
-// since is the time from b to a in seconds; 0 if a is before b.
+// since returns the time from b to a in seconds, 0 if a is before b.
 func (a stamp) since(b stamp) float64 { return float64(max(a-b, 0)) / 1e6 }
 
-// A series is the values of one instance, or of a metric without instances, added up.
+// A series is the sums over the values of one instance, or of a metric without instances.
 type series struct {
 	last       stamp
 	value      float64 // the last one
@@ -55,7 +55,7 @@ func (m *summary) markAll(now stamp) {
 	}
 }
 
-// add adds the values of a record, or begins series with them.
+// add adds the values of a record. The first value of a series starts it.
 func (m *summary) add(n *metric, numbers []lognum.Number, now stamp) error {
 	counter := n.counter()
 	var since stamp     // of what
@@ -88,7 +88,7 @@ func (m *summary) add(n *metric, numbers []lognum.Number, now stamp) error {
 	return nil
 }
 
-// begin begins a series with its first value.
+// begin starts a series with its first value.
 func (n *metric) begin(now stamp, v float64) {
 	s := series{first: now, last: now, value: v, minAt: now, maxAt: now}
 	if !n.counter() {
@@ -97,7 +97,7 @@ func (n *metric) begin(now stamp, v float64) {
 	n.series = append(n.series, s)
 }
 
-// increase is how much a counter has increased. ok is false if it was reset.
+// increase returns the increase of a counter. ok is false if it was reset.
 func (n *metric) increase(from, to float64) (v float64, ok bool) {
 	v, code := n.kind.Increase(difference.Float(from), difference.Float(to))
 	return v, code == 0
@@ -125,7 +125,7 @@ func (s *series) addCount(n *metric, now stamp, v, time float64) {
 	s.value, s.last = v, now
 }
 
-// limits notes a value that is less or greater than those before.
+// limits records a value that is less than the minimum or greater than the maximum.
 func (s *series) limits(v float64, now stamp) {
 	if v < s.min {
 		s.min, s.minAt = v, now
@@ -135,7 +135,7 @@ func (s *series) limits(v float64, now stamp) {
 	}
 }
 
-// addValue adds a value that is not that of a counter.
+// addValue adds a value of a metric that is not a counter.
 func (s *series) addValue(now stamp, v float64) {
 	s.sum += v
 	s.stochastic += v
@@ -150,7 +150,7 @@ func (s *series) addValue(now stamp, v float64) {
 	s.value, s.last = v, now
 }
 
-// extend lets a discrete metric have its last value up to a time.
+// extend extends the last value of a discrete metric up to a time.
 func (s *series) extend(now stamp) {
 	s.stochastic += s.value
 	s.average += float64(s.value * now.since(s.last))
@@ -210,7 +210,7 @@ func (s *series) addToBins(n *metric, now stamp, v float64) {
 	s.value, s.last = v, now
 }
 
-// bin is the index of the range that a value is in.
+// bin returns the index of the range of a value.
 func (s *series) bin(v float64) int {
 	width := (s.max - s.min) / float64(len(s.bins))
 	bound := s.min

@@ -23,7 +23,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A summary is made of an archive, or of several as one.
+// A summary is the statistics of an archive, or of several as one.
 type summary struct {
 	*show
 	out       *bufio.Writer
@@ -53,7 +53,7 @@ type selection struct {
 	instances []string
 }
 
-// A metric is what is added up of a metric.
+// A metric is the statistics of a metric.
 type metric struct {
 	id      pdu.PMID
 	desc    pdu.Desc
@@ -85,7 +85,7 @@ func openSummary(ctx context.Context, c *tool.Command, s *show, name string) (*s
 	return m, nil
 }
 
-// findEnd finds the end of the archive. That of a damaged one is far away.
+// findEnd finds the end of the archive. A damaged archive ends in the far future.
 func (m *summary) findEnd() {
 	var err error
 	if m.end, err = m.set.End(); err == nil {
@@ -134,7 +134,7 @@ func (m *summary) lookup(args []string) (wanted []selection) {
 	return wanted
 }
 
-// newMetric makes what is kept of a metric.
+// newMetric makes the statistics of a metric.
 func (m *summary) newMetric(known *lognum.Metric[*metric]) *metric {
 	n := &metric{id: known.ID, desc: known.Desc, scale: 1}
 	if !known.Known {
@@ -148,7 +148,7 @@ func (m *summary) newMetric(known *lognum.Metric[*metric]) *metric {
 	return n
 }
 
-// timeScale is how many of the units of time a second has; 1 for units without.
+// timeScale returns the number of the units' time units per second, 1 for units without time.
 func timeScale(u pdu.Units) float64 {
 	const second = 3
 	switch down := second - u.ScaleTime(); {
@@ -161,7 +161,7 @@ func timeScale(u pdu.Units) float64 {
 	}
 }
 
-// warn prints the first thing that went wrong with a metric.
+// warn prints the first error of a metric.
 func (m *summary) warn(n *metric, what string, err error) {
 	if !m.warns || n.warned {
 		return
@@ -236,7 +236,7 @@ func (m *summary) eachSet(sets []lognum.Set[*metric], now stamp, add func(*metri
 	return nil
 }
 
-// instanceNames is the names of instances, the latest one of each.
+// instanceNames returns the latest name of each instance.
 func (m *summary) instanceNames(d pdu.InDom) (names tool.InstanceNames) {
 	if in := m.meta.InDom(d); in != nil && d != pdu.NoInDom {
 		names = tool.NewInstanceNames(in.All())

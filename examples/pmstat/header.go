@@ -14,8 +14,8 @@ const (
 	headerLines = 3
 )
 
-// headerRows is how many rows there are below a header: as many as fit on the terminal. PCP's
-// pmstat counts on where there is not even room for the header, too.
+// headerRows returns the number of rows below a header: as many as fit on the terminal. As in PCP's
+// pmstat it may be less than 1 on a small terminal.
 func headerRows() int {
 	_, height, err := terminal.Size(os.Stdout)
 	if err != nil || height == 0 {
@@ -25,8 +25,8 @@ func headerRows() int {
 }
 
 // printHeader prints the time of the sample before the rows and the titles of the columns. The
-// second line of titles for several sources, whose rows have no column for buffers, is that of
-// PCP's pmstat: their columns "buff" and "cache" are of free and cached memory.
+// second line of titles for several sources is that of PCP's pmstat. It has no column for buffers:
+// "buff" and "cache" are free and cached memory.
 func (r *report) printHeader() {
 	at := r.sources[0].time.Add(time.Second / 2).Truncate(time.Second)
 	fmt.Fprintf(r.out, "@ %s\n", at.In(r.Location).Format(tool.CtimeLayout))

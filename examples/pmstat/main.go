@@ -50,7 +50,7 @@ func main() {
 	os.Exit(c.Report(run(context.Background(), c)))
 }
 
-// run prints the report that the command line asks for.
+// run prints the report of the command line.
 func run(ctx context.Context, c *command) error {
 	if err := c.parse(); err != nil {
 		return err
@@ -81,8 +81,8 @@ func run(ctx context.Context, c *command) error {
 	return r.print(ctx)
 }
 
-// parse parses the command line. What is wrong with operands and -P is reported after what is wrong
-// with other options.
+// parse parses the command line. Errors of operands and -P are reported after errors of other
+// options.
 func (c *command) parse() error {
 	operands, err := c.Parse(os.Args[1:])
 	exit, failed := errors.AsType[*tool.ExitError](err)
@@ -107,7 +107,7 @@ func (c *command) parse() error {
 	return err
 }
 
-// open opens the sources that have any of the metrics, and sets the times with the first of them.
+// open opens the sources that have any of the metrics. The first of them sets the times.
 func (c *command) open(ctx context.Context) (sources []*source, err error) {
 	kind, names := c.sourceNames()
 	for _, name := range names {
@@ -149,10 +149,10 @@ func (c *command) open(ctx context.Context) (sources []*source, err error) {
 	return sources, nil
 }
 
-// noName is how pmstat(1) prints the name of a local context that stands in for a collector.
+// noName is the name that pmstat(1) prints for a local context in place of a collector.
 const noName = "(null)"
 
-// sourceNames are the sources, all of one kind.
+// sourceNames returns the names of the sources, which are all of one kind.
 func (c *command) sourceNames() (kind pmapi.SourceKind, names []string) {
 	kind, name := c.Source()
 	switch {
@@ -171,8 +171,8 @@ func printNoMetrics(names ...string) {
 	}
 }
 
-// setMode has all archives read at the interval, from the origin on. Like PCP's pmstat it steps by
-// whole milliseconds.
+// setMode makes all archives be read at the interval from the origin on. Like PCP's pmstat it steps
+// by whole milliseconds.
 func (c *command) setMode(ctx context.Context, sources []*source) error {
 	step := c.Interval.Truncate(time.Millisecond)
 	for _, s := range sources {
@@ -185,7 +185,7 @@ func (c *command) setMode(ctx context.Context, sources []*source) error {
 	return nil
 }
 
-// uniqueNames leaves out names that have come before.
+// uniqueNames removes repeated names.
 func uniqueNames(names []string) (unique []string) {
 	for _, name := range names {
 		if !slices.Contains(unique, name) {
@@ -195,7 +195,7 @@ func uniqueNames(names []string) (unique []string) {
 	return unique
 }
 
-// reportOpenError prints why a source cannot be opened.
+// reportOpenError prints the error of a source that cannot be opened.
 func (c *command) reportOpenError(err error) {
 	exit, ok := errors.AsType[*tool.ExitError](err)
 	if !ok || errors.Is(err, errors.ErrUnsupported) {
@@ -205,9 +205,9 @@ func (c *command) reportOpenError(err error) {
 	c.Report(exit.WithMessage(fmt.Sprintf("pmstat: Cannot create fetchgroup: %v\n", tool.Cause(err))))
 }
 
-// samples is the number of samples to print, 0 for no end: that of -s, or those before the time of
-// -T if they are more. The interval has the precision of PCP's pmstat, which finds 9 samples of 0.3
-// seconds in 3 seconds.
+// samples returns the number of samples to print, 0 for no limit. It is the larger of -s and the
+// number of samples before the time of -T. The interval has the precision of PCP's pmstat, which
+// finds 9 samples of 0.3 seconds in 3 seconds.
 func (c *command) samples() int {
 	n := max(c.Samples, 0)
 	if c.FinishGiven {

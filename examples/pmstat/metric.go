@@ -33,7 +33,7 @@ const (
 	metricCount
 )
 
-// metricNames are the names of the metrics, and of others in their place for hosts without.
+// metricNames are the names of the metrics. A fallback replaces a metric that a host lacks.
 var metricNames = [metricCount]struct{ name, fallback string }{
 	load:       {name: "kernel.all.load"},
 	swapUsed:   {name: "swap.used"},
@@ -120,8 +120,8 @@ func (s *source) describe(ctx context.Context, names []string) map[string]pdu.De
 	return known
 }
 
-// add makes a metric of a row from one of the source, and reports whether that fits: it is a
-// number, with the instance and the units that are needed.
+// add maps a metric of a row to a metric of the source. It reports whether that fits: it must be a
+// number with the needed instance and units.
 func (s *source) add(ctx context.Context, m int, d pdu.Desc) bool {
 	if d.Type < 0 || d.Type > pdu.TypeDouble || (m == load) != (d.InDom != pdu.NoInDom) {
 		return false
@@ -144,7 +144,7 @@ func (s *source) add(ctx context.Context, m int, d pdu.Desc) bool {
 	return true
 }
 
-// findInstance finds the load's instance, which an archive may have at another time.
+// findInstance finds the instance of the load. An archive may have it only at another time.
 func findInstance(ctx context.Context, pc *pmapi.Context, d pdu.InDom) (pdu.InstID, error) {
 	inst, err := pc.InstIDEver(ctx, d, loadInstance)
 	if errors.Is(err, pdu.ErrNotArchive) {

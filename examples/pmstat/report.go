@@ -59,8 +59,8 @@ func (r *report) print(ctx context.Context) error {
 	return nil
 }
 
-// endError is the error of a report whose sources have all ended. PCP's exit status is 0 if no
-// archive has data.
+// endError returns the error of a report whose sources have all ended. Like PCP's, the exit status
+// is 0 if no archive has data.
 func (r *report) endError() error {
 	for _, s := range r.sources {
 		if !s.noData {
@@ -70,8 +70,8 @@ func (r *report) endError() error {
 	return nil
 }
 
-// await waits for the next sample: one of an archive at once, except with -P. again is true if the
-// header comes once more instead.
+// await waits for the next sample. It does not wait for a sample of an archive, except with -P.
+// again reports that the header is printed once more instead.
 func (r *report) await(ctx context.Context) (again bool, err error) {
 	if r.control != nil {
 		return r.awaitStep(ctx)
@@ -116,7 +116,7 @@ func (r *report) printSample(ctx context.Context, s *source) error {
 	return nil
 }
 
-// printNode prints the name of a source's host: its beginning, or with -l its end.
+// printNode prints the start of the name of a source's host, or with -l its end.
 func (r *report) printNode(s *source) {
 	name := s.node
 	if r.suffix {

@@ -7,8 +7,8 @@ import (
 
 const nodeWidth = 7
 
-// printRow prints the row of a source's latest sample, after the name of the host if there are
-// several.
+// printRow prints the row of a source's latest sample. With several sources it starts with the name
+// of the host.
 func (r *report) printRow(s *source) {
 	if v, ok := s.loadAverage(); ok {
 		fmt.Fprintf(r.out, " %7.2f", v)
@@ -38,7 +38,7 @@ func (r *report) printRow(s *source) {
 	fmt.Fprintln(r.out)
 }
 
-// printMemory prints an amount of memory, in six digits of Kbyte or else in mega- or gigabytes.
+// printMemory prints an amount of memory with six digits of Kbyte, or in mega- or gigabytes.
 func printMemory(w io.Writer, s *source, m int) {
 	v, ok := numberOf[uint32](s, m)
 	switch {
@@ -53,7 +53,7 @@ func printMemory(w io.Writer, s *source, m int) {
 	}
 }
 
-// printRate prints a rate, in four digits or else in thousands or millions.
+// printRate prints a rate with four digits, or in thousands or millions.
 func printRate(w io.Writer, s *source, m int) {
 	v, ok := numberOf[uint32](s, m)
 	switch {

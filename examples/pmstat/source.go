@@ -26,7 +26,7 @@ type source struct {
 	dropped     bool       // no more is fetched
 }
 
-// fetch fetches the next sample. One that fails keeps what has been fetched before it.
+// fetch fetches the next sample. If that fails, the previous samples stay.
 func (s *source) fetch(ctx context.Context) error {
 	s.now, s.before = s.before, s.now
 	if err := s.pc.Fetch(ctx, s.ids, &s.now); err != nil {
@@ -42,8 +42,8 @@ func (s *source) fetch(ctx context.Context) error {
 	return nil
 }
 
-// findAgain looks up the metrics after a change in the collector. One that has changed has values
-// from the next sample on.
+// findAgain looks up the metrics after a change in the collector. A metric that has changed has
+// values from the next sample on.
 func (s *source) findAgain(ctx context.Context) {
 	old, ids := s.metrics, s.ids
 	s.ids = nil
@@ -120,7 +120,7 @@ func toKByte(a pdu.Atom, units pdu.Units) (pdu.Atom, error) {
 	return pdu.Float64(v).ConvertUnits(units, pdu.SpaceKByte)
 }
 
-// rate is how fast a counter has come from the sample before to a value.
+// rate returns the rate of a counter from the previous sample to a value.
 func (s *source) rate(m int, to pdu.Atom) (pdu.Atom, error) {
 	if s.samples < 2 {
 		return to, pdu.ErrAgain
@@ -137,7 +137,7 @@ func (s *source) rate(m int, to pdu.Atom) (pdu.Atom, error) {
 	return pdu.Float64(rate), err
 }
 
-// usage is how the processors were used.
+// usage is the use of the processors.
 type usage struct{ user, sys, idle, wait, steal, guest uint32 }
 
 // percent is the usage of the processors in percent. ok is false if it is not known. Without

@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// followTimeControl has a time control server say when samples are fetched, and which. It is the
-// last source whose position the server sets, as with PCP's pmstat: other archives are read record
-// by record.
+// followTimeControl lets a time control server decide when samples are fetched, and which. As with
+// PCP's pmstat, the server sets the position of the last source only. Other archives are read
+// record by record.
 func (r *report) followTimeControl(ctx context.Context) (err error) {
 	if r.control, err = r.TimeControl(ctx, r.sources[len(r.sources)-1].pc, r.Interval); err != nil {
 		return err
@@ -19,7 +19,7 @@ func (r *report) followTimeControl(ctx context.Context) (err error) {
 	return nil
 }
 
-// obey does what the server wants apart from fetches.
+// obey does what the server requests, except for fetches.
 func (r *report) obey(e timecontrol.Event) {
 	fmt.Fprint(r.out, e)
 	switch e.Kind {
@@ -34,9 +34,9 @@ func (r *report) obey(e timecontrol.Event) {
 	r.out.Flush()
 }
 
-// awaitStep waits until the server wants a sample. again is true if the header is printed once more
-// before: that takes a step of the server. Beyond the end there are no samples until the server is
-// at another position.
+// awaitStep waits until the server requests a sample. again reports that the header must be printed
+// once more first, which takes a step of the server. Beyond the end there are no samples until the
+// server moves to another position.
 func (r *report) awaitStep(ctx context.Context) (again bool, err error) {
 	for {
 		if err := r.control.Next(ctx); err != nil {
@@ -55,7 +55,7 @@ func (r *report) awaitStep(ctx context.Context) (again bool, err error) {
 	}
 }
 
-// acknowledge tells a time control server that a step has been done.
+// acknowledge tells a time control server that a step is complete.
 func (r *report) acknowledge() error {
 	if r.control == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A job is what the command line asks for.
+// A job is the store that the command line requests.
 type job struct {
 	metric, text string
 	insts        []string // none: all
@@ -24,10 +24,10 @@ type argumentError string
 
 func (e argumentError) Error() string { return string(e) }
 
-// failed makes the error of a step, with PCP's text for its cause.
+// failed returns the error of a step with PCP's text for its cause.
 func failed(step string, err error) error { return fmt.Errorf("%s: %w", step, tool.Cause(err)) }
 
-// find looks up the metric, whose type has to be one that can be stored.
+// find looks up the metric and checks that values of its type can be stored.
 func (j *job) find(ctx context.Context, pc *pmapi.Context) (pdu.Desc, error) {
 	ids, err := pc.Lookup(ctx, []string{j.metric})
 	if err != nil {
@@ -89,7 +89,7 @@ func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) err
 	return nil
 }
 
-// store stores a value in the instances that have one, or in all that were selected if none has
+// store stores a value in the instances that have a value, or in all selected instances if none has
 // one.
 func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, selected []pdu.InstID, v pdu.Atom) (*pdu.Result, error) {
 	w := pdu.ResultWriter{Limit: pmapi.MaxStore}
@@ -112,9 +112,9 @@ func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, se
 	return r, pc.StoreResult(ctx, r)
 }
 
-// selectInstances makes fetches return the instances that the options name, and returns them.
-// Without the option it returns, if they are needed, all there are, also with their names; those of
-// a singular metric are one.
+// selectInstances limits fetches to the instances of the options and returns them. Without the
+// option it returns all instances with their names if they are needed. A singular metric has one
+// instance.
 func (j *job) selectInstances(ctx context.Context, pc *pmapi.Context, d pdu.Desc) (ids []pdu.InstID, all []pdu.Instance, err error) {
 	insts, err := tool.SelectInstances(ctx, pc, d.InDom, j.insts)
 	switch {
@@ -148,7 +148,7 @@ func (j *job) parseValue(t pdu.Type) (pdu.Atom, error) {
 	return v, nil
 }
 
-// print prints a line for each value that is there now. Those before are sorted by instance.
+// print prints a line for each current value. The old values are sorted by instance.
 func (j *job) print(out *bufio.Writer, d pdu.Desc, before, now pdu.ValueSet, names tool.InstanceNames) {
 	var format pdu.ValueFormat
 	for i := range now.Len() {

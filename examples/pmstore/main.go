@@ -23,7 +23,7 @@ func main() {
 	os.Exit(c.Report(run(context.Background(), c, j)))
 }
 
-// run stores what the command line says.
+// run stores the value of the command line.
 func run(ctx context.Context, c *tool.Command, j *job) error {
 	args, err := c.Parse(os.Args[1:])
 	if err != nil {

@@ -1,6 +1,6 @@
-// Pmtime steps programs through time together: those that are started with -p and its port, or that
-// start it, with -g. It is a time control server as PCP's pmtime is, but has no window: options say
-// what its buttons would.
+// Pmtime steps several programs through time together: programs started with -p and its port, and
+// programs that start it with -g. It is a time control server like PCP's pmtime but has no window.
+// Options replace the buttons.
 package main
 
 import (
@@ -87,7 +87,7 @@ func main() {
 	os.Exit(status)
 }
 
-// run serves until the programs have gone.
+// run serves until the programs have disconnected.
 func run(ctx context.Context, c *command, args []string) error {
 	operands, err := c.Parse(args)
 	if err != nil {
@@ -108,8 +108,8 @@ func run(ctx context.Context, c *command, args []string) error {
 	return nil
 }
 
-// listen listens on the port of -p, or on the first free one, which it prints for the program that
-// has started this one.
+// listen listens on the port of -p, or on the first free one. It prints a free port for the program
+// that has started this one.
 func (c *command) listen() (net.Listener, error) {
 	if c.port != 0 {
 		return net.Listen("tcp4", address(c.port))

@@ -1,7 +1,7 @@
 // Sample is the agent that PCP's tools and tests rely on, the counterpart of PCP's pmdasample:
 // metrics of every type and kind of instance domain, values that clients set, errors on demand,
-// events and dynamic names. The package examples/internal/sample is the agent; it also runs inside
-// a collector.
+// events and dynamic names. The package examples/internal/sample is the agent, which also runs
+// inside a collector.
 //
 //	go build ./examples/sample
 //	./sample -i 2029                 # wait for a collector
