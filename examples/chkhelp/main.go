@@ -83,12 +83,12 @@ func run(args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// A complaint is an error of the command line that the program finds, not getopt(3).
+// A complaint is an error of the command line that the program finds and getopt(3) does not.
 type complaint string
 
 func (c complaint) Error() string { return "chkhelp: " + string(c) }
 
-// parse reads the command line, and prints what is wrong with it.
+// parse parses the command line and prints its errors.
 func (c *checker) parse(args []string) (operands []string, ok bool) {
 	flag := func(of *bool) func(string) error {
 		return func(string) error { *of = true; return nil }
@@ -126,7 +126,7 @@ func (c *checker) parse(args []string) (operands []string, ok bool) {
 	return operands, len(wrong) == 0 && len(clashes) == 0
 }
 
-// setVersion takes a number as strtol(3) reads it.
+// setVersion parses a number as strtol(3) does.
 func setVersion(v string) error {
 	n, rest, ok := cnum.ScanInt(v)
 	numeric, known := complaint("-v requires numeric argument"), complaint("deprecated option - only version 2 is supported")
@@ -141,7 +141,7 @@ func setVersion(v string) error {
 	return nil
 }
 
-// clashes are what options and operands do not go together.
+// clashes returns the errors of options and operands that exclude each other.
 func (c *checker) clashes(operands []string) (found []complaint) {
 	all := c.metrics || c.indoms
 	switch {
@@ -207,7 +207,7 @@ func (c *checker) listMissing(at string) {
 	}
 }
 
-// printAll prints the entries that -p and -i ask for.
+// printAll prints the entries that -p and -i select.
 func (c *checker) printAll() {
 	for _, e := range c.entries {
 		d, isInDom := e.Of.InDom()
@@ -239,7 +239,7 @@ func (c *checker) printNamed(name string) {
 	c.printTexts(pdu.TextOfMetric(id))
 }
 
-// printTexts prints the texts that -O and -H ask for.
+// printTexts prints the texts that -O and -H select.
 func (c *checker) printTexts(of pdu.TextTarget) {
 	e, ok := c.index[of]
 	print := func(text, none, empty string) {

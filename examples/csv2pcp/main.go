@@ -1,10 +1,10 @@
-// Csv2pcp makes a PCP archive of a table of comma-separated values.
+// Csv2pcp converts a table of comma-separated values to a PCP archive.
 //
-// The first line has the names of the columns. The first column is the time, the others are
-// metrics: a name such as disk.dev.read, with an instance in brackets if the metric has some
-// (disk.dev.read[sda]), and after a colon counter, discrete or string if the values are not numbers
-// at an instant (disk.dev.read[sda]:counter). A time is in seconds since 1970, or as in 2026-11-23
-// 10:30:00.5, or with a zone as RFC 3339 has it. An empty field is no value.
+// The first line has the names of the columns. The first column is the time. The others are
+// metrics: a name such as disk.dev.read, with an instance in brackets if the metric has instances
+// (disk.dev.read[sda]), and with ":counter", ":discrete" or ":string" if the values are not numbers
+// at an instant (disk.dev.read[sda]:counter). A time is a number of seconds since 1970, or has the
+// form 2026-11-23 10:30:00.5, or that of RFC 3339 with a zone. An empty field is no value.
 package main
 
 import (
@@ -65,7 +65,7 @@ func run(args []string, stdin io.Reader, errs io.Writer, progress bool) (status 
 	return 0
 }
 
-// convert makes the archive that args[0] names, of a file or of standard input.
+// convert makes the archive args[0] from a file or from standard input.
 func convert(args []string, o archive.WriterOptions, in io.Reader, errs io.Writer, progress bool) error {
 	size, name := int64(0), "standard input"
 	if len(args) == 2 {
@@ -101,7 +101,7 @@ func convert(args []string, o archive.WriterOptions, in io.Reader, errs io.Write
 	return nil
 }
 
-// progressText says how far a table has been read.
+// progressText returns the progress of reading a table.
 func progressText(rows int, read, size int64) string {
 	if size <= 0 {
 		return fmt.Sprintf("%d rows", rows)

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A table is comma-separated values that become an archive.
+// A table is comma-separated values to be converted to an archive.
 type table struct {
 	zone     *time.Location
 	progress func(rows int, read int64) // called now and then; may be nil
@@ -24,7 +24,7 @@ type table struct {
 	last     time.Time // of the rows so far
 }
 
-// convert writes an archive of the rows. After an error there is no archive.
+// convert writes an archive of the rows. On error it leaves no archive.
 func (t *table) convert(in io.Reader, base string, o archive.WriterOptions) error {
 	r := csv.NewReader(in)
 	r.ReuseRecord = true
@@ -68,7 +68,7 @@ func (t *table) convert(in io.Reader, base string, o archive.WriterOptions) erro
 	}
 }
 
-// discard closes and removes an archive, whose files did not exist before.
+// discard closes and removes an archive whose files did not exist before.
 func discard(im *logimport.Importer, base string) error {
 	err := im.Close()
 	found, _ := archive.Options{}.Find(base) // there are no files before the first row
@@ -110,7 +110,7 @@ func (t *table) define(im *logimport.Importer, header []string) error {
 	return nil
 }
 
-// parseColumn reads the name of a column: NAME[INSTANCE]:KIND.
+// parseColumn parses the name of a column: NAME[INSTANCE]:KIND.
 func parseColumn(s string) (name, instance string, d pdu.Desc, err error) {
 	d = pdu.Desc{Type: pdu.TypeDouble, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
 	name, kind := strings.TrimSpace(s), ""
@@ -135,7 +135,7 @@ func parseColumn(s string) (name, instance string, d pdu.Desc, err error) {
 	return name, instance, d, nil
 }
 
-// similar names the kind that a misspelt one stands for.
+// similar returns the kind that a misspelt one resembles.
 func similar(kind string) string {
 	if near := spelling.Similar(kind, []string{"counter", "discrete", "string"}); len(near) > 0 {
 		return ": similar word: " + near[0]
@@ -168,8 +168,8 @@ func (t *table) row(im *logimport.Importer, fields []string) error {
 	return im.Write(at)
 }
 
-// parseTime reads seconds since 1970, or a date and time. When clocks are set back, times of a zone
-// occur twice: then it returns the first one after last.
+// parseTime parses seconds since 1970, or a date and time. When clocks are set back, local times
+// occur twice. Then it returns the first one after last.
 func parseTime(s string, zone *time.Location, last time.Time) (time.Time, error) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if sec, err := strconv.ParseInt(whole, 10, 64); err == nil {
@@ -190,7 +190,7 @@ func parseTime(s string, zone *time.Location, last time.Time) (time.Time, error)
 	return time.Time{}, notTime(s)
 }
 
-// notTime is the error of a field in the column of times.
+// notTime returns the error of a field in the column of times.
 func notTime(s string) error {
 	return fmt.Errorf("%q is not a time: write seconds since 1970, 2026-11-23 10:30:00 or 2026-11-23T10:30:00Z", s)
 }

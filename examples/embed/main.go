@@ -1,5 +1,5 @@
-// Embed is a web server with a collector inside: PCP's tools see its requests and
-// what its Go runtime does, without a daemon, a file or a privilege.
+// Embed is a web server with a collector inside: PCP's tools see its requests and the statistics of
+// its Go runtime, without a daemon, a file or a privilege.
 //
 //	go run ./examples/embed
 //	curl localhost:8080/order

@@ -63,7 +63,7 @@ func (c *command) addColumn(column fleetview.Column, err error) error {
 	return err
 }
 
-// run does what the command line asks for.
+// run shows the hosts of the command line.
 func (c *command) run(ctx context.Context, args []string) error {
 	hosts, err := c.Parse(args)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *command) run(ctx context.Context, args []string) error {
 	return c.show(ctx, f)
 }
 
-// each calls a function with what each tick has.
+// each calls do with a snapshot of each tick.
 func (c *command) each(ctx context.Context, f *pmapi.Fleet[fleetview.Items], do func(s *fleetview.Snapshot) error) error {
 	n := 0
 	for tick := range f.Every(ctx, cmp.Or(c.Interval, time.Second)) {
@@ -126,7 +126,7 @@ func (c *command) print(ctx context.Context, f *pmapi.Fleet[fleetview.Items]) er
 	return err
 }
 
-// show shows a screen.
+// show draws a screen.
 func (c *command) show(ctx context.Context, f *pmapi.Fleet[fleetview.Items]) error {
 	t, err := terminal.Open(os.Stdin, os.Stdout)
 	if err != nil {

@@ -24,8 +24,8 @@ func main() {
 	os.Exit(run(os.Args, output(os.Stdout), os.Stderr))
 }
 
-// output is a file to print to. On a terminal, control characters in the names and texts of a file
-// are escaped.
+// output returns a writer to f. On a terminal it escapes control characters in the names and texts
+// of a file.
 func output(f *os.File) io.Writer {
 	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		return tool.NewEscapeWriter(f)
@@ -33,7 +33,7 @@ func output(f *os.File) io.Writer {
 	return f
 }
 
-// run prints what the arguments ask for and returns the exit status.
+// run prints the file of the arguments and returns the exit status.
 func run(args []string, out, errs io.Writer) int {
 	if len(args) > 0 && build.Asked(args[1:]) {
 		io.WriteString(out, build.Text("mmvdump"))
@@ -60,7 +60,7 @@ func run(args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// defaultPath is what is printed if no argument says otherwise.
+// defaultPath returns the path of the file that is printed without an argument.
 func defaultPath() (string, error) {
 	conf, err := pcpconf.Load("")
 	if err != nil {

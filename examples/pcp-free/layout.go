@@ -41,7 +41,8 @@ var metricNames = [metricCount]string{
 	slab:      "mem.util.slabReclaimable",
 }
 
-// valuesOf are the values of the metrics in Kbyte, 0 for one that is missing or that is not a size.
+// valuesOf returns the values of the metrics in Kbyte, 0 for one that is missing or that is not a
+// size.
 func valuesOf(r *pdu.Result, descs []pdu.Desc) (v [metricCount]int64) {
 	for m := range v {
 		set := r.At(m)
@@ -62,14 +63,14 @@ func valuesOf(r *pdu.Result, descs []pdu.Desc) (v [metricCount]int64) {
 	return v
 }
 
-// A layout is how a report looks.
+// A layout is the format of a report.
 type layout struct {
 	shift                     uint // of bytes, to get what is printed
 	old, lowHigh, total, wide bool
 }
 
-// print prints a report. Like PCP's tool it prints the total of low memory in the place of what is
-// free of it.
+// print prints a report. Like PCP's tool it prints the total of low memory in place of its free
+// part.
 func (l *layout) print(out io.Writer, v [metricCount]int64) {
 	cache := v[cached] + v[slab]
 	used := v[physMem] - v[free] - v[buffers] - cache

@@ -1,4 +1,4 @@
-// Pcp-free prints how much memory a host has, and how much of it is used. Options, output and exit
+// Pcp-free prints the size of a host's memory and how much of it is used. Options, output and exit
 // status are those of pcp-free of PCP, which "pcp free" runs.
 package main
 
@@ -69,7 +69,7 @@ func newCommand() *command {
 	return c
 }
 
-// run prints the reports. There is one without -s and -c, and no end with -s alone.
+// run prints the reports: one without -s and -c, and an unlimited number with -s alone.
 func run(ctx context.Context, c *command, out *bufio.Writer) error {
 	if _, err := c.Parse(os.Args[1:]); err != nil {
 		return err

@@ -48,7 +48,7 @@ func run(ctx context.Context, c *tool.Command) error {
 	return nil
 }
 
-// format is what follows the time of day, and the metrics whose values are missing.
+// format returns the line after the time of day, and the metrics without values.
 func format(r *pdu.Result, descs []pdu.Desc) (line string, missing []string) {
 	value := func(metric, i int) float64 {
 		if r.At(metric).Len() > i {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// commands are the commands by their names, with the least number of characters that an
-// abbreviation has.
+// commands are the commands by name, with the minimum length of an abbreviation.
 var commands = []struct {
 	name  string
 	least int
@@ -29,7 +28,7 @@ var commands = []struct {
 	{"selections", 1, (*manager).printSelections},
 }
 
-// do does one command.
+// do executes a command.
 func (m *manager) do(name string, args []string) (status int) {
 	switch {
 	case slices.Contains(m.tools.known(), name):
@@ -51,7 +50,7 @@ func printHelp(*manager, []string) int {
 	return 0
 }
 
-// splitList splits the arguments of a command that selects.
+// splitList splits the arguments of a command that selects archives.
 func splitList(args []string) []string {
 	return strings.FieldsFunc(strings.Join(args, ","), func(r rune) bool { return r == ',' })
 }
@@ -88,10 +87,10 @@ func (m *manager) selectHosts(args []string) int {
 	return 0
 }
 
-// An entry is an archive that is selected.
+// An entry is a selected archive.
 type entry struct{ host, path string }
 
-// selected are the archives that are selected.
+// selected returns the selected archives.
 func (m *manager) selected() (list []entry) {
 	indexes := m.archives
 	if indexes == nil {
@@ -118,7 +117,7 @@ func (m *manager) printSelections([]string) int {
 	return 0
 }
 
-// list prints what is in the folio. Its exit status is that of PCP's, which is 1 unless archives
+// list prints the contents of the folio. Like that of PCP's, the exit status is 1 unless archives
 // are selected.
 func (m *manager) list(args []string) int {
 	option := strings.Join(args, " ")
@@ -154,7 +153,7 @@ func (m *manager) list(args []string) int {
 	return 0
 }
 
-// printLabel prints what pmdumplog says of an archive.
+// printLabel prints the label of an archive with pmdumplog.
 func printLabel(path string) {
 	var out strings.Builder
 	cmd := toolCommand("pmdumplog", "-l", path)

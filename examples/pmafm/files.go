@@ -11,8 +11,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// check prints of each archive whether its files are there, and whether it is of the host that the
-// folio says.
+// check prints for each archive whether its files exist and whether it is of the folio's host.
 func (m *manager) check([]string) int {
 	for _, a := range m.Archives {
 		path := m.path(a.Base)
@@ -40,8 +39,8 @@ func (m *manager) check([]string) int {
 	return 0
 }
 
-// fileLabel is the label of a file of an archive, which may be compressed. ok is false if there is
-// no such file.
+// fileLabel returns the label of a file of an archive, which may be compressed. ok is false if the
+// file does not exist.
 func fileLabel(path string) (label archive.Label, ok bool) {
 	for _, suffix := range append([]string{""}, compressions...) {
 		f, err := archive.Options{AnyFeature: true}.OpenFile(context.Background(), path+suffix)
@@ -91,7 +90,7 @@ func (m *manager) exists(name string) bool {
 	return err == nil
 }
 
-// volumes are the names of an archive's data volumes, in the order of ls.
+// volumes returns the names of an archive's data volumes, in the order of ls.
 func (m *manager) volumes(base string) (names []string) {
 	if base == "" {
 		return nil

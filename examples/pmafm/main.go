@@ -1,5 +1,5 @@
-// Pmafm lists and checks the archives of a folio, as mkaf(1) makes them, and runs PCP's tools on
-// them. Commands and output are those of pmafm(1) of PCP.
+// Pmafm lists and checks the archives of a folio made by mkaf(1), and runs PCP's tools on them.
+// Commands and output are those of pmafm(1) of PCP.
 package main
 
 import (
@@ -41,7 +41,7 @@ Selection:
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run does the command of the arguments, or those of standard input.
+// run executes the command of the arguments, or the commands of standard input.
 func run(args []string) (status int) {
 	switch {
 	case build.Asked(args):
@@ -69,7 +69,7 @@ func run(args []string) (status int) {
 	return m.interact()
 }
 
-// A manager has a folio and what is selected of it.
+// A manager is a folio and the selection.
 type manager struct {
 	folio.Folio
 	name  string // of the folio's file, without its directory
@@ -88,7 +88,7 @@ func open(path string) (*manager, error) {
 		return nil, fmt.Errorf("cannot open folio \"%s\"", path)
 	}
 	m := &manager{Folio: folio.Parse(text), name: filepath.Base(path)}
-	// "./name" is a name without a directory too, but "././name" has one.
+	// "./name" also counts as a name without a directory, but "././name" does not.
 	if i := strings.LastIndexByte(path, filepath.Separator); i >= 0 && strings.TrimRight(path[:i], string(filepath.Separator)) != "." {
 		dir, err := filepath.Abs(path[:i+1])
 		if err != nil {
@@ -102,7 +102,7 @@ func open(path string) (*manager, error) {
 	return m, nil
 }
 
-// path is the path of a file that the folio names.
+// path returns the path of a file that the folio names.
 func (m *manager) path(name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -110,7 +110,7 @@ func (m *manager) path(name string) string {
 	return m.dir + name
 }
 
-// interact does the commands of standard input.
+// interact executes the commands of standard input.
 func (m *manager) interact() int {
 	for !m.done {
 		fmt.Print("pmafm> ")
@@ -125,10 +125,10 @@ func (m *manager) interact() int {
 	return 0
 }
 
-// maxLine is how long a command may be.
+// maxLine is the maximum length of a command in bytes.
 const maxLine = 1 << 20
 
-// readLine reads a line, and not a byte more: the rest is for the tools that are run.
+// readLine reads a line and no byte more, because the tools read the rest.
 func readLine(r io.Reader) (string, error) {
 	var line []byte
 	b := make([]byte, 1)

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
-// tools are PCP's tools by how they are run, as the files of pmafm's configuration have them:
-// assignments of a shell.
+// tools are PCP's tools by the way they are run. The files of pmafm's configuration assign them in
+// shell syntax:
 //
 //	MULTI     those that take several archives at once, after -a each
 //	SINGLE    others
@@ -23,7 +23,7 @@ import (
 //	REPLAY    those that can replay a folio that they have made
 type tools map[string][]string
 
-// readTools reads the configuration: the files of PCP's and of the user's own directory.
+// readTools reads the configuration from PCP's directory and the user's.
 func readTools() (tools, error) {
 	conf, err := pcpconf.Load("")
 	if err != nil {
@@ -44,7 +44,7 @@ func readTools() (tools, error) {
 	return t, err
 }
 
-// readDir reads the files of a directory, and its subdirectories' not. It reports whether there are
+// readDir reads the files of a directory, without its subdirectories. It reports whether it has
 // any.
 func readDir(dir string, values map[string]string) (found bool) {
 	entries, err := os.ReadDir(dir)
@@ -67,8 +67,8 @@ var (
 	reference  = regexp.MustCompile(`\$(?:([A-Z]+)|\{([A-Z]+)\})`)
 )
 
-// assign does the assignments of a shell's text. It knows values in quotes, and references to
-// others in them.
+// assign executes the assignments of a shell text. It supports quoted values and references to
+// other variables in them.
 func assign(text string, values map[string]string) {
 	for _, a := range assignment.FindAllStringSubmatch(text, -1) {
 		value := a[3]
@@ -81,7 +81,7 @@ func assign(text string, values map[string]string) {
 	}
 }
 
-// known are the names of all tools, in order.
+// known returns the sorted names of all tools.
 func (t tools) known() []string {
 	all := map[string]bool{}
 	for _, name := range append(slices.Clone(t["MULTI"]), t["SINGLE"]...) {
@@ -111,7 +111,7 @@ func (t tools) print() {
 	fmt.Println("\t" + line)
 }
 
-// run runs a tool on the archives that are selected: once, if it takes several.
+// run runs a tool on the selected archives, once if it takes several.
 func (m *manager) run(args []string) int { return m.runTool(args, false) }
 
 // repeat runs a tool once for each archive.
@@ -156,7 +156,7 @@ func (m *manager) runTool(args []string, once bool) (status int) {
 	return status
 }
 
-// replay runs the tool that has made the folio, if it can replay it.
+// replay runs the tool that made the folio, if it can replay it.
 func (m *manager) replay([]string) int {
 	if m.Creator == "" {
 		fmt.Println("Error: cannot determine folio creator")
@@ -180,7 +180,7 @@ func (m *manager) replay([]string) int {
 	return m.run(append([]string{m.Creator}, args...))
 }
 
-// toolCommand is a command that runs a tool of PATH, or where PCP has those that are not in it.
+// toolCommand returns a command that runs a tool of PATH, or of PCP's directory.
 func toolCommand(tool string, args ...string) *exec.Cmd {
 	cmd := exec.Command(tool, args...)
 	if errors.Is(cmd.Err, exec.ErrNotFound) {

@@ -62,7 +62,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "pmdaproc:", err)
 		os.Exit(1)
 	}
-	// The root user may see all, and what each client may see besides.
+	// Only the root user sees everything and can switch to the rights of each client.
 	d := pmda.Daemon{Agent: a, Log: "proc.log", User: "root", PipeOnly: true, Options: []pmda.Option{
 		{Short: 'A', Long: "no-access-checks", Help: "show all clients what the agent sees",
 			Set: func(string) error { o.NoAccessChecks = true; return nil }},

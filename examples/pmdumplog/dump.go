@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// show says what is printed. Its fields are the options.
+// show selects what is printed. Its fields are the options.
 type show struct {
 	label, fullLabel bool
 	descs            bool
@@ -35,7 +35,7 @@ type show struct {
 	raw              string
 }
 
-// all is -a.
+// all implements -a.
 func (s *show) all() {
 	s.label, s.fullLabel, s.descs, s.inDoms, s.index, s.values, s.sizes = true, true, true, true, true, true, true
 }
@@ -88,7 +88,8 @@ func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dum
 	return d, nil
 }
 
-// use sets the archive whose files are printed. Its version says how many digits times have.
+// use sets the archive whose files are printed. Its version determines the number of digits of
+// times.
 func (d *dumper) use(a *archive.Archive) {
 	if a == nil || a == d.arch {
 		return
@@ -116,7 +117,7 @@ func (d *dumper) eachArchive(print func() error) error {
 	return nil
 }
 
-// findEnd finds the end of the archive. That of a damaged one is far away.
+// findEnd finds the end of the archive. A damaged archive ends in the far future.
 func (d *dumper) findEnd(name string) {
 	d.end, d.endErr = d.set.End()
 	if d.endErr == nil {
@@ -128,7 +129,7 @@ func (d *dumper) findEnd(name string) {
 		"         produce complete information.  Continuing and hoping for the best.\n\n")
 }
 
-// setTimes sets the zone and the time window. Backwards there is no limit without -S and -T.
+// setTimes sets the zone and the time window. Backwards the window has no limit without -S and -T.
 func (d *dumper) setTimes(c *tool.Command) error {
 	if err := c.SetArchiveTimes(d.label.Host, d.label.TimeZone, d.label.Start, d.end); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (d *dumper) setTimes(c *tool.Command) error {
 	return nil
 }
 
-// print prints the sections, and the values of metrics if any are named.
+// print prints the sections, and the values of metrics if metrics are named.
 func (d *dumper) print(ids []pdu.PMID) error {
 	if n := len(d.set.Archives()); n > 1 {
 		d.printf("Note: multi-archive context with %d archives\n", n)
@@ -173,7 +174,7 @@ func (d *dumper) printf(format string, args ...any) {
 	d.out.Write(d.buf)
 }
 
-// printTime prints a time as -x says.
+// printTime prints a time in the format of -x.
 func (d *dumper) printTime(t time.Time) { d.out.Write(d.appendTime(d.out.AvailableBuffer(), t)) }
 
 func (d *dumper) appendTime(b []byte, t time.Time) []byte {
@@ -184,7 +185,7 @@ func (d *dumper) appendTime(b []byte, t time.Time) []byte {
 	return b
 }
 
-// appendDate appends a time as -x and -xx say.
+// appendDate appends a time in the format of -x or -xx.
 func (d *dumper) appendDate(b []byte, t time.Time) []byte {
 	if d.stamp == 0 {
 		return d.clock.Append(b, t)
@@ -200,7 +201,7 @@ func (d *dumper) appendDate(b []byte, t time.Time) []byte {
 	return b
 }
 
-// allNames returns the names of a metric, or what stands for none.
+// allNames returns the names of a metric, or none if it has no names.
 func (d *dumper) allNames(id pdu.PMID, none string) string {
 	names := d.nameSpace.Names(id)
 	if len(names) == 0 {

@@ -79,7 +79,7 @@ func (d *dumper) appendEvent(b []byte, r pdu.EventRecord, n int, t pdu.Type) []b
 	return b
 }
 
-// appendEventTime appends the time of a record: that of a high-resolution record without a date.
+// appendEventTime appends the time of a record. The time of a high-resolution record has no date.
 func (d *dumper) appendEventTime(b []byte, at time.Time, t pdu.Type) []byte {
 	clock := d.clock
 	defer func() { d.clock = clock }()

@@ -16,7 +16,7 @@ type indexEntry struct {
 	sec, nsec int64
 }
 
-// printIndex prints the entries of the index, and what is wrong with them.
+// printIndex prints the entries of the index and their faults.
 func (d *dumper) printIndex() error {
 	tabs := 2
 	if d.label.Version > 2 {
@@ -66,7 +66,7 @@ func rawTime(b []byte, version int) (sec, nsec int64) {
 	return int64(second)<<32 | int64(low), int64(int32(binary.BigEndian.Uint32(b[8:])))
 }
 
-// valid reports whether the time is one.
+// valid reports whether the time is valid.
 func (e *indexEntry) valid() bool {
 	return e.sec >= 0 && e.nsec >= 0 && e.nsec < int64(time.Second)
 }
@@ -86,7 +86,7 @@ func (d *dumper) appendIndexTime(b []byte, e *indexEntry) []byte {
 	return append(b, strings.Replace(whole, "."+zeros, fmt.Sprintf(".%0*d", d.clock.Digits, fraction), 1)...)
 }
 
-// printProblems prints what is wrong with an entry.
+// printProblems prints the faults of an entry.
 func (d *dumper) printProblems(e, last *indexEntry) {
 	volume, volumeErr := d.arch.File(e.Volume)
 	if e.Volume < 0 {
@@ -109,14 +109,14 @@ func (d *dumper) printProblems(e, last *indexEntry) {
 	}
 }
 
-// printPastEnd prints whether an offset lies beyond the end of a file.
+// printPastEnd reports an offset beyond the end of a file.
 func (d *dumper) printPastEnd(f *archive.File, offset int64, what string) {
 	if size, err := f.Size(); err == nil && offset > size {
 		d.printf("\t\tError: offset to %s file past end of file (%d)\n", what, size)
 	}
 }
 
-// printOrder prints what of an entry lies before the last one.
+// printOrder reports the fields of an entry that are less than in the last one.
 func (d *dumper) printOrder(e, last *indexEntry) {
 	if last.sec > e.sec || last.sec == e.sec && last.nsec > e.nsec {
 		d.printf("\t\tError: timestamp went backwards in time %s -> %s\n", d.appendIndexTime(nil, last), d.appendIndexTime(nil, e))

@@ -33,7 +33,7 @@ func (d *dumper) printInstance(verb string, inst pdu.Instance) {
 	d.printf("   %s%d or \"%s\"\n", verb, inst.ID, inst.Name)
 }
 
-// printInDomRecords prints the records of instance domains as they are in the file.
+// printInDomRecords prints the records of instance domains as the file has them.
 func (d *dumper) printInDomRecords() error {
 	d.printf("\nInstance Domains on-disk ...\n")
 	return d.eachArchive(d.printInDomsOf)

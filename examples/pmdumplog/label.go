@@ -34,7 +34,7 @@ func (d *dumper) printLabel() error {
 	return nil
 }
 
-// appendMore appends what -L has more than -l.
+// appendMore appends the lines that -L prints in addition to -l.
 func appendMore(b []byte, l *archive.Label) []byte {
 	if l.TimeZone != "" {
 		b = fmt.Appendf(b, "Archive timezone: %s\n", l.TimeZone)

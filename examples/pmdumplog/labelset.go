@@ -40,7 +40,7 @@ func (d *dumper) printLabelSets() error {
 	return nil
 }
 
-// labelTarget is what the labels of a record are of.
+// labelTarget returns the subject of the labels of a record.
 func labelTarget(r *archive.LabelRecord, inst pdu.InstID) string {
 	switch r.Class {
 	case pdu.LabelContext:

@@ -1,7 +1,7 @@
-// Pmdumplog prints what is in an archive: its label, metrics, instance domains, labels, help texts,
-// index and values.
+// Pmdumplog prints the contents of an archive: its label, metrics, instance domains, labels, help
+// texts, index and values.
 //
-//	pmdumplog -L 20261123                    # from when to when, and from where
+//	pmdumplog -L 20261123                    # the host, the start and the end
 //	pmdumplog 20261123 kernel.all.load       # the values of a metric
 //	pmdumplog -a 20261123                    # all but labels and help texts
 package main
@@ -27,7 +27,7 @@ func main() {
 	os.Exit(c.Report(err))
 }
 
-// outBuffer is how many bytes are written at a time.
+// outBuffer is the size of the output buffer in bytes.
 const outBuffer = 64 << 10
 
 func newCommand(s *show) *tool.Command {
@@ -57,7 +57,7 @@ func newCommand(s *show) *tool.Command {
 	return c
 }
 
-// run prints what the command line asks for.
+// run prints what the command line selects.
 func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error {
 	args, err := c.Parse(os.Args[1:])
 	archives := c.Archives()
@@ -96,7 +96,7 @@ func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error
 	return nil
 }
 
-// lookup finds the metrics of names and below names.
+// lookup returns the metrics with and below the names.
 func (d *dumper) lookup(names []string) (ids []pdu.PMID, err error) {
 	for _, name := range names {
 		metrics, err := d.nameSpace.Traverse(name)

@@ -40,7 +40,8 @@ const (
 	rawPerWord = 4
 )
 
-// printRawRecord prints what follows the length of a record, and reports whether it is complete.
+// printRawRecord prints the rest of a record after its length. It reports whether the record is
+// complete.
 func printRawRecord(out *bufio.Writer, in *bufio.Reader, length int32) bool {
 	for i := range int64(length) - 8 {
 		c, err := in.ReadByte()

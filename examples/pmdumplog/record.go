@@ -17,7 +17,7 @@ func (d *dumper) printRecords(ids []pdu.PMID) error {
 	move := c.Next
 	last := d.from // of the records that were read
 	before := func(t time.Time) bool { return t.Before(last) }
-	// Where time steps back in the archive, its last record need not have its latest time.
+	// If time steps back in the archive, its last record need not have its latest time.
 	toEnd := d.endErr == nil && d.from.Equal(d.label.Start) && !d.until.Before(d.end)
 	beyond := func(t time.Time) bool { return !toEnd && t.After(d.until) }
 	err := c.SeekNext(d.from)
@@ -53,8 +53,8 @@ func (d *dumper) printRecords(ids []pdu.PMID) error {
 	return fmt.Errorf("pmFetch: %w", tool.Cause(err))
 }
 
-// seekLast moves to after the last record of the time window. What is wrong after the end of the
-// archive does not matter.
+// seekLast moves to after the last record of the time window. It ignores faults after the end of
+// the archive.
 func (d *dumper) seekLast(c *archive.Cursor) error {
 	if d.endErr == nil && !d.until.Before(d.end) {
 		return c.SeekEnd()
@@ -97,7 +97,7 @@ func (d *dumper) printRecord(c *archive.Cursor, ids []pdu.PMID) error {
 	return err
 }
 
-// pick notes the sets of metrics in their order, or all sets if no metrics are given.
+// pick collects the sets of metrics in their order, or all sets without metrics.
 func (d *dumper) pick(r *pdu.Result, ids []pdu.PMID) {
 	d.picked = d.picked[:0]
 	if len(ids) == 0 {
@@ -116,7 +116,7 @@ func (d *dumper) pick(r *pdu.Result, ids []pdu.PMID) {
 	}
 }
 
-// pickedLen is the length of a record with the picked sets alone.
+// pickedLen returns the length of a record with only the picked sets.
 func (d *dumper) pickedLen() int {
 	const lengths, count = 2 * 4, 4
 	timeLen := 8

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A metric is what there is to print of a metric beside its values.
+// A metric is the information to print about a metric, except for its values.
 type metric struct {
 	text   string // "    29.0.5 (sample.colour):"
 	names  string
@@ -22,7 +22,7 @@ type metric struct {
 	events bool
 }
 
-// metric returns the metric of an identifier.
+// metric returns the metric with an identifier.
 func (d *dumper) metric(id pdu.PMID) *metric {
 	if m := d.metrics[id]; m != nil {
 		return m
@@ -106,7 +106,7 @@ func (d *dumper) instances(id pdu.InDom) *inDomNames {
 	return n
 }
 
-// move changes to the state that holds at a time.
+// move changes to the state that is valid at a time.
 func (n *inDomNames) move(t time.Time) {
 	if n.domain == nil || (n.state < 0 || !t.Before(n.from)) && (n.until.IsZero() || t.Before(n.until)) {
 		return

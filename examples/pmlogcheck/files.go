@@ -25,8 +25,8 @@ func trimCompression(name string) string {
 	return name
 }
 
-// baseName is the name of an archive that a file is of, by the name of the file; ok is false if it
-// is not of any. The part is "meta", "index" or the number of a volume.
+// baseName returns the name of the archive of a file. ok is false for a name that is not that of an
+// archive's file. part is "meta", "index" or the number of a volume.
 func baseName(name string) (base, part string, ok bool) {
 	name = trimCompression(name)
 	i := strings.LastIndexByte(name, '.')
@@ -42,7 +42,7 @@ func baseName(name string) (base, part string, ok bool) {
 	return base, part, true
 }
 
-// archiveName is the name of the archive that an argument stands for: that itself, or a file of the
+// archiveName returns the name of the archive of an argument, which is that name or a file of the
 // archive.
 func archiveName(arg string) string {
 	base, part, ok := baseName(arg)
@@ -60,7 +60,7 @@ func exists(path string) bool {
 	})
 }
 
-// findFiles finds the files of the archive that the argument stands for.
+// findFiles finds the files of the archive that the argument selects.
 func (k *checker) findFiles(arg string) error {
 	k.trace("Scanning for components of archive \"%s\"\n", tool.EscapeName(arg))
 	k.arg, k.base = arg, archiveName(arg)
@@ -93,7 +93,7 @@ func (k *checker) findFiles(arg string) error {
 	return nil
 }
 
-// directory is the names in a directory, in the order that they have there.
+// directory returns the names in a directory, in the order of the directory.
 func directory(dir string) ([]string, error) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -104,7 +104,7 @@ func directory(dir string) ([]string, error) {
 	return append([]string{".", ".."}, names...), err
 }
 
-// notOf is why a file is not of the archive with a name; "" if it is.
+// notOf returns the reason why a file does not belong to an archive, "" if it does.
 func notOf(name, file string) string {
 	base, part, ok := baseName(file)
 	switch {

@@ -9,14 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// The greatest dimension and scales that make sense.
+// The maximum dimension and scales that make sense.
 const (
 	maxDimension  = 2
 	maxSpaceScale = 6 // exabytes
 	maxTimeScale  = 5 // hours
 )
 
-// checkMetadata is pass 2: it checks that the descriptors make sense.
+// checkMetadata is pass 2. It checks that the descriptors make sense.
 func (k *checker) checkMetadata() {
 	k.trace("%s: start pass2\n", k.base)
 	var descs []pdu.Desc
@@ -30,7 +30,7 @@ func (k *checker) checkMetadata() {
 	k.checkMetaTimes()
 }
 
-// checkMetaTimes checks that instance domains and label sets are from the time of the archive.
+// checkMetaTimes checks that instance domains and label sets have times within the archive.
 func (k *checker) checkMetaTimes() {
 	f, err := k.arch.File(archive.VolumeMeta)
 	if err != nil {

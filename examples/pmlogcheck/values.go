@@ -28,7 +28,7 @@ type last struct {
 	known bool // since the last mark
 }
 
-// A scan goes over the records of the volumes.
+// A scan reads the records of the volumes.
 type scan struct {
 	*checker
 	reader  *lognum.Reader[*metric]
@@ -40,7 +40,7 @@ type scan struct {
 	names   map[pdu.InDom]tool.InstanceNames
 }
 
-// checkValues is pass 3: it checks times and values.
+// checkValues is pass 3. It checks times and values.
 func (k *checker) checkValues() error {
 	k.trace("%s: start pass3\n", k.base)
 	s := &scan{checker: k, reader: lognum.NewReader[*metric](k.set.Metadata()), cursor: k.set.Cursor(), volume: k.label.Volume,
@@ -67,9 +67,9 @@ func (k *checker) checkValues() error {
 	return nil
 }
 
-// seek moves to where PCP's tool begins to read: where the entry of the index leads that is nearest
-// to a time, or else to the start. The entry before the time leads to one record more, unless it is
-// the last one. One that leads into a record is an error.
+// seek moves to the first record that PCP's tool reads: that of the index entry nearest to a time,
+// or the start. If the nearest entry is before the time, one more record is read, except at the
+// last entry. An entry that leads into a record is an error.
 func (s *scan) seek() error {
 	t, index := s.prior, s.arch.Index()
 	if t.IsZero() || len(index) == 0 || s.badIndex {
@@ -102,7 +102,7 @@ func (s *scan) seek() error {
 	return nil
 }
 
-// run goes over the records of the time window.
+// run checks the records of the time window.
 func (s *scan) run() error {
 	for {
 		if err := s.cursor.Next(); err != nil {
@@ -123,7 +123,7 @@ func (s *scan) run() error {
 		}
 		if s.cursor.Mark() {
 			s.marks++
-			s.forget()
+			s.forgetValues()
 		}
 		for i := range sets {
 			if err := s.checkSet(&sets[i], now); err != nil {
@@ -133,13 +133,13 @@ func (s *scan) run() error {
 	}
 }
 
-// place is the volume and time of the record. As in PCP's tool, the volume is that of the first
-// record.
+// place returns the volume and the time of the record. As in PCP's tool, the volume is that of the
+// first record.
 func (s *scan) place() string {
 	return fmt.Sprintf("%s.%d:[%s]", s.base, s.volume, s.timeText(s.cursor.Time()))
 }
 
-// checkTime checks that times ascend from that of the label.
+// checkTime checks that times ascend from the time of the label.
 func (s *scan) checkTime(now time.Time) {
 	if now.Before(s.label.Start) {
 		s.printf("%s: timestamp before label timestamp: %s\n", s.place(), s.timeText(s.label.Start))
@@ -150,8 +150,8 @@ func (s *scan) checkTime(now time.Time) {
 	s.prior = now
 }
 
-// forget forgets all values, at a mark.
-func (s *scan) forget() {
+// forgetValues discards all values at a mark.
+func (s *scan) forgetValues() {
 	for _, m := range s.reader.Metrics() {
 		for i := range m.State.series {
 			m.State.series[i].known = false
@@ -171,7 +171,7 @@ func (s *scan) newMetric(set *lognum.Set[*metric]) *metric {
 	return m
 }
 
-// decreased reports whether a counter was reset, or has passed its greatest value.
+// decreased reports whether a counter was reset or has wrapped.
 func (m *metric) decreased(from, to float64) bool {
 	_, code := m.kind.Increase(difference.Float(from), difference.Float(to))
 	return code != 0
@@ -219,7 +219,7 @@ func (s *scan) checkSet(set *lognum.Set[*metric], now time.Time) error {
 	return nil
 }
 
-// wrapKinds are the words for integers that have passed their greatest value.
+// wrapKinds are the words for wrapped integers.
 var wrapKinds = map[pdu.Type]string{
 	pdu.Type32: "signed 32-bit", pdu.TypeU32: "unsigned 32-bit", pdu.Type64: "signed 64-bit", pdu.TypeU64: "unsigned 64-bit",
 }
@@ -234,7 +234,7 @@ func (s *scan) reportWrap(m *lognum.Metric[*metric], v *last, series int, now ti
 		v.value, s.timeText(v.at), value, s.timeText(now))
 }
 
-// instanceName is the latest name of an instance.
+// instanceName returns the latest name of an instance.
 func (s *scan) instanceName(d pdu.InDom, inst pdu.InstID) string {
 	names, ok := s.names[d]
 	if !ok {

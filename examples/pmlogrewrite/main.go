@@ -1,7 +1,7 @@
-// Pmlogrewrite changes what an archive says: names, types, units and identifiers of metrics,
-// instances, help texts, labels, the host and the times. Rules say how; see pmlogrewrite(1) and
-// package archive/logrewrite. The debug option appl0 shows the records that are read and written;
-// others show nothing.
+// Pmlogrewrite changes the contents of an archive: names, types, units and identifiers of metrics,
+// instances, help texts, labels, the host and the times. Rules define the changes: see
+// pmlogrewrite(1) and package archive/logrewrite. The debug option appl0 prints the records that
+// are read and written. Other debug options have no effect.
 //
 //	pmlogrewrite -c rules 20261123 20261123.new   # another archive, changed
 //	pmlogrewrite -c rules -i 20261123             # the archive itself
@@ -63,7 +63,7 @@ func newCommand(r *rewriter) *tool.Command {
 	return c
 }
 
-// addConfig adds a file of rules, or all those of a directory.
+// addConfig adds a file of rules, or all files of a directory.
 func (r *rewriter) addConfig(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -93,7 +93,7 @@ func (r *rewriter) addConfig(path string) error {
 	return nil
 }
 
-// setVersion takes the number at the beginning of the value, as PCP's tool does.
+// setVersion parses the number at the start of the value, as PCP's tool does.
 func (r *rewriter) setVersion(value string) error {
 	r.Version = 0
 	_, _ = fmt.Sscanf(value, "%d", &r.Version)
@@ -142,7 +142,7 @@ func (r *rewriter) run(ctx context.Context, c *tool.Command) error {
 	return r.write(ctx, c, set, plan)
 }
 
-// plan reads the rules, and prints what they change.
+// plan reads the rules and prints their changes.
 func (r *rewriter) plan(c *tool.Command, set *archive.Set) (*logrewrite.Plan, error) {
 	r.Warn = func(w logrewrite.Warning) {
 		if w.Always || r.warnings {
@@ -183,7 +183,7 @@ func (r *rewriter) add(c *tool.Command, plan *logrewrite.Plan, name string) erro
 	return plain(wrong)
 }
 
-// plain is an error that is printed as it stands.
+// plain returns an error that is printed without a prefix.
 func plain(err error) error {
 	if err == nil {
 		return nil

@@ -63,8 +63,8 @@ func appendSet(b []byte, s *archive.Set, set pdu.ValueSet) []byte {
 	return b
 }
 
-// instanceName is the name of an instance in quotes. As in PCP's tool it is that which it has when
-// the archive starts.
+// instanceName returns the name of an instance in quotes. As in PCP's tool it is the name at the
+// start of the archive.
 func instanceName(domain *archive.InDom, start time.Time, inst pdu.InstID) string {
 	if domain != nil {
 		if state := domain.Index(start); state >= 0 {

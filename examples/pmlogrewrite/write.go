@@ -53,7 +53,7 @@ func (r *rewriter) checkOutput(c *tool.Command, set *archive.Set, version int) e
 	return nil
 }
 
-// report is the error of an archive that was not written.
+// report returns the error of an archive that was not written.
 func (r *rewriter) report(c *tool.Command, set *archive.Set, err error) error {
 	if err == nil {
 		return nil

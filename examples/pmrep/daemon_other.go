@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// daemonize cannot be done on this system.
+// daemonize is not supported on this system.
 func daemonize() (parent bool, started func() error, err error) {
 	return true, nil, errors.New("--daemonize is not supported on this system")
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// inDaemon is set, to the process that has started it, in the environment of the process that
-	// goes on in the background.
+	// inDaemon is an environment variable of the background process. Its value is the ID of the
+	// process that has started it.
 	inDaemon = "PMREP_IN_DAEMON"
 
 	// startFile is a descriptor. The background process writes to it after it has written the

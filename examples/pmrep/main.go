@@ -1,6 +1,6 @@
-// Pmrep reports the values of metrics in columns, of a collector or of archives: as text or as CSV.
+// Pmrep reports the values of metrics of a collector or of archives in columns, as text or as CSV.
 // Options, configuration files, output and exit status are those of pmrep(1) of PCP, which can also
-// write archives. By the name of pcp2csv it writes CSV.
+// write archives. Under the name pcp2csv it writes CSV.
 //
 //	pmrep -p -t 5 kernel.all.load disk.dev.read
 //	pmrep -a 20261123 -S @10:00 -T @11:00 :vmstat
@@ -29,7 +29,8 @@ func main() {
 	os.Exit(c.Report(run(c, os.Args[1:])))
 }
 
-// run writes the report that the command line asks for. Signals end it like the end of its samples.
+// run writes the report of the command line. Signals end it in the same way as the end of its
+// samples.
 func run(c *report.Command, args []string) error {
 	if err := c.Parse(args); err != nil {
 		return err
@@ -44,7 +45,7 @@ func run(c *report.Command, args []string) error {
 	return write(c, nil)
 }
 
-// write writes the report. After the headers it calls started, if there is such a function.
+// write writes the report. After the headers it calls started unless that is nil.
 func write(c *report.Command, started func() error) error {
 	ctx, stop := signalled()
 	defer stop()
@@ -68,12 +69,12 @@ func write(c *report.Command, started func() error) error {
 	return endOf(ctx, c.Exit(r.Run(ctx, p)))
 }
 
-// errSignal is the cause of the end by a signal.
+// errSignal is the cause of a context that a signal has ended.
 type errSignal struct{ os.Signal }
 
 func (e errSignal) Error() string { return e.String() }
 
-// signalled returns a context that ends with a signal, and what releases it.
+// signalled returns a context that a signal ends, and a function that releases it.
 func signalled() (context.Context, func()) {
 	ctx, end := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)

@@ -7,10 +7,10 @@ import (
 	"github.com/pcp-go/pcp/internal/terminal"
 )
 
-// defaultRows is the height where there is no terminal.
+// defaultRows is the height without a terminal.
 const defaultRows = 24
 
-// terminalRows is the height of the terminal: what the environment says, or else the terminal.
+// terminalRows returns the height of the terminal from the environment, or else from the terminal.
 func terminalRows() int {
 	if n, err := strconv.Atoi(os.Getenv("LINES")); err == nil && n > 0 {
 		return n

@@ -2,5 +2,5 @@
 
 package main
 
-// resizes are the heights that the terminal gets.
+// resizes returns nil because this system does not report new sizes of the terminal.
 func resizes() <-chan int { return nil }

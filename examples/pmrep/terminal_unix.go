@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resizes are the heights that the terminal gets.
+// resizes returns a channel of the new heights of the terminal.
 func resizes() <-chan int {
 	changed, rows := make(chan os.Signal, 1), make(chan int)
 	signal.Notify(changed, unix.SIGWINCH)

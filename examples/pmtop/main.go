@@ -1,5 +1,5 @@
-// Pmtop shows how busy a host is on a full screen: its processors, memory, disks and network
-// interfaces, and any other metrics, live or as an archive has recorded them.
+// Pmtop shows on a full screen how busy a host is: its processors, memory, disks and network
+// interfaces, and any other metrics, live or from an archive.
 //
 //	pmtop -h web1                          # press h for help, q to quit
 //	pmtop -a 20261123 -S @09:00 -t 1min    # an archive; the cursor keys move in time

@@ -41,7 +41,7 @@ pmtrace always uses the asynchronous PDU protocol mode.
 
 func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) }
 
-// A job is what the command line says.
+// A job is the parsed command line.
 type job struct {
 	kind    trace.Kind
 	tag     string
@@ -131,8 +131,8 @@ func (j *job) options() *getopt.Set {
 	}}
 }
 
-// do makes the calls. what names the one that failed, or else all; it is empty if the command ran
-// untraced.
+// do sends the value or runs the command. what names the failed call, or the call that succeeded.
+// It is empty if the command ran untraced.
 func (j *job) do(ctx context.Context, s *trace.Session, errs io.Writer) (what string, status int, err error) {
 	switch j.kind {
 	case trace.KindCounter:
@@ -162,7 +162,7 @@ func (j *job) do(ctx context.Context, s *trace.Session, errs io.Writer) (what st
 	return "transaction", status, nil
 }
 
-// exitStatus is the status of a shell whose last command ended so.
+// exitStatus returns the exit status that a shell reports for p.
 func exitStatus(p *os.ProcessState) int {
 	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return 128 + int(w.Signal())
@@ -170,7 +170,7 @@ func exitStatus(p *os.ProcessState) int {
 	return p.ExitCode()
 }
 
-// text is the C library's text of an error.
+// text returns the C library's text of an error.
 func text(err error) string {
 	if e, ok := errors.AsType[trace.Error](err); ok {
 		return e.Error()

@@ -1,5 +1,5 @@
-// Pmval prints the values of one metric, again and again, or as they were in an archive. Options,
-// output and exit status are those of pmval(1) of PCP.
+// Pmval prints the values of one metric repeatedly, live or from an archive. Options, output and
+// exit status are those of pmval(1) of PCP.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Trivial is an agent with one metric, the counterpart of PCP's pmdatrivial, which knows pipes
-// alone: this one has the options for sockets too.
+// Trivial is an agent with one metric, the counterpart of PCP's pmdatrivial. PCP's agent supports
+// only pipes, this one also sockets.
 //
 //	go build ./examples/trivial
 //	sudo ./trivial --install /var/lib/pcp/pmdas/trivial

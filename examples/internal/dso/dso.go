@@ -1,5 +1,5 @@
-// Package dso has the agents that the examples run in their own process where PCP loads a shared
-// object.
+// Package dso has the agents that the examples run in their own process. PCP loads shared objects
+// for them.
 package dso
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// Agents are the agents by the names of the initialisation routines that PCP's have. The domain 0
-// is the agent's own.
+// Agents returns the agents by the names of the initialisation routines of PCP's shared objects.
+// The domain 0 means the agent's usual domain.
 func Agents(conf *pcpconf.Conf) map[string]func(domain pdu.Domain) (pmda.Handler, error) {
 	root := pmdaroot.NewClient(filepath.Join(conf.Get("PCP_VAR_DIR"), "pmcd", "root.socket"))
 	return map[string]func(domain pdu.Domain) (pmda.Handler, error){
@@ -88,7 +88,8 @@ func inDomain(a *pmda.Agent, domain pdu.Domain) *pmda.Agent {
 	return a
 }
 
-// mappedValues makes the agent of the MMV files in one of PCP's directories for such files.
+// mappedValues returns a function that makes the agent of the MMV files in one of PCP's directories
+// for such files.
 func mappedValues(conf *pcpconf.Conf, name string, own pdu.Domain) func(domain pdu.Domain) (pmda.Handler, error) {
 	return func(domain pdu.Domain) (pmda.Handler, error) {
 		if domain == 0 {

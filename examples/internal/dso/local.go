@@ -14,20 +14,20 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Local has the agents of a tool's local contexts: those of pmcd's configuration that this package
-// has. What they and the table log goes to standard error, as from shared objects.
+// Local returns the agents of a tool's local contexts: the agents of pmcd's configuration that this
+// package has. They log to standard error, as shared objects do.
 func Local(name string) tool.LocalAgents {
 	return &localAgents{name: name, table: sync.OnceValues(newTable)}
 }
 
-// localAgents reads the configuration when it is needed, since most tools are not used with local
+// localAgents reads the configuration when it is needed, because most tools do not use local
 // contexts.
 type localAgents struct {
 	name  string
 	table func() (*localTable, error)
 }
 
-// A localTable is the table with the rest of the configuration.
+// A localTable is the agents and the rest of the configuration.
 type localTable struct {
 	local.Table
 	labels collector.ContextLabels

@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A loggerID is which logger to connect to.
+// A loggerID identifies a logger to connect to.
 type loggerID struct {
 	kind   idKind
 	pid    int
@@ -34,15 +34,15 @@ const (
 	bySocket
 )
 
-// The errors of connections that have no other.
+// Errors of connections without another error code.
 const (
 	errNoHost  = pdu.Error(-113) // EHOSTUNREACH, which stands for a host without address
 	errRefused = pdu.Error(-111) // ECONNREFUSED, which stands for most that can be wrong
 	errNoPerm  = pdu.Error(-1)   // EPERM
 )
 
-// Connect connects to the logger that the command line names: that with a PID or a port, or the
-// primary one, or that at the socket of Host.
+// Connect connects to the logger of the command line: the one with a PID or a port, the primary
+// one, or the one at the socket of Host.
 func (s *Shell) Connect(ctx context.Context, pid, port int, primary bool) {
 	id := loggerID{kind: byPID, pid: pid, port: port}
 	switch {
@@ -56,7 +56,7 @@ func (s *Shell) Connect(ctx context.Context, pid, port int, primary bool) {
 	s.connect(ctx, id, "", true)
 }
 
-// disconnect closes the connection that there may be.
+// disconnect closes the connection if there is one.
 func (s *Shell) disconnect() {
 	if s.client != nil {
 		s.client.Close()

@@ -32,13 +32,12 @@ func (t token) is(text string) bool {
 	return (t.kind == tokenWord || t.kind == tokenPunct) && t.text == text
 }
 
-// isName reports whether a word can be the name of a metric or an instance. With a "-" it is that
-// of a host.
+// isName reports whether a word can be the name of a metric or an instance. A word with "-" can
+// only be that of a host.
 func (t token) isName() bool { return t.kind == tokenWord && !strings.Contains(t.text, "-") }
 
-// A lexer splits the input into tokens, as the scanner of pmlc(1) does, which shows in the echo of
-// the input, in where errors are reported, and in what is read after them: to find the end of a
-// token it reads ahead of it.
+// A lexer splits the input into tokens like the scanner of pmlc(1). It reads ahead to find the end
+// of a token. The echo of the input, the places of errors and the skipped input depend on that.
 type lexer struct {
 	in         *bufio.Reader
 	echo       io.Writer    // nil for none
@@ -74,8 +73,8 @@ func (l *lexer) read() (byte, bool) {
 	return c, true
 }
 
-// at is the character after n others that are not part of a token yet; ok is false at the end of
-// the input.
+// at returns the character after n others that are not yet part of a token. ok is false at the end
+// of the input.
 func (l *lexer) at(n int) (c byte, ok bool) {
 	for len(l.ahead) <= n {
 		c, ok := l.read()
@@ -87,7 +86,7 @@ func (l *lexer) at(n int) (c byte, ok bool) {
 	return l.ahead[n], true
 }
 
-// span is how many characters from n on fulfil a condition.
+// span returns the number of characters from n on that fulfil a condition.
 func (l *lexer) span(n int, f func(c byte) bool) int {
 	for {
 		c, ok := l.at(n)
@@ -98,8 +97,8 @@ func (l *lexer) span(n int, f func(c byte) bool) int {
 	}
 }
 
-// take takes the next n characters.
-func (l *lexer) take(n int) string {
+// takeText removes the next n characters and returns them.
+func (l *lexer) takeText(n int) string {
 	s := string(l.ahead[:n])
 	l.ahead = append(l.ahead[:0], l.ahead[n:]...)
 	return s
@@ -118,11 +117,11 @@ func (l *lexer) next() token {
 		case !ok:
 			return token{kind: tokenEOF}
 		case isBlank(c):
-			l.take(l.span(0, isBlank))
+			l.takeText(l.span(0, isBlank))
 		case c == '#':
-			l.take(l.span(0, func(c byte) bool { return c != '\n' }))
+			l.takeText(l.span(0, func(c byte) bool { return c != '\n' }))
 		case c == '\n':
-			l.take(1)
+			l.takeText(1)
 			l.line++
 			if !l.braces {
 				return token{kind: tokenEOL}
@@ -130,11 +129,11 @@ func (l *lexer) next() token {
 		case isLetter(c):
 			return l.word()
 		case isDigit(c):
-			return number(l.take(l.span(0, isDigit)))
+			return number(l.takeText(l.span(0, isDigit)))
 		case c == '"':
 			n := l.span(1, func(c byte) bool { return c != '"' && c != '\n' })
 			if end, ok := l.at(n); ok && end == '"' && n > 1 {
-				s := l.take(n + 1)
+				s := l.takeText(n + 1)
 				return token{kind: tokenString, text: s[1:n]}
 			}
 			l.refuse()
@@ -142,7 +141,7 @@ func (l *lexer) next() token {
 			if c == '}' {
 				l.braces = false
 			}
-			return token{kind: tokenPunct, text: l.take(1)}
+			return token{kind: tokenPunct, text: l.takeText(1)}
 		default:
 			l.refuse()
 		}
@@ -155,10 +154,10 @@ func (l *lexer) word() token {
 	if word := string(l.ahead[:n]); word == "unix" || word == "local" {
 		if c, ok := l.at(n); ok && c == ':' {
 			n = l.span(n+1, func(c byte) bool { return !isBlank(c) && c != '\n' })
-			return token{kind: tokenURL, text: l.take(n)}
+			return token{kind: tokenURL, text: l.takeText(n)}
 		}
 	}
-	return token{kind: tokenWord, text: l.take(n)}
+	return token{kind: tokenWord, text: l.takeText(n)}
 }
 
 // number returns a token of digits. As with strtol(3), a number that does not fit in 64 bits
@@ -171,16 +170,16 @@ func number(digits string) token {
 	return token{kind: tokenNumber, text: digits, num: int32(n)}
 }
 
-// refuse reports a character that begins no token, and skips the rest of the line unless that has
-// been read already.
+// refuse reports a character that begins no token. It skips the rest of the line unless that was
+// already read.
 func (l *lexer) refuse() {
-	l.unexpected(l.take(1)[0])
+	l.unexpected(l.takeText(1)[0])
 	l.refused = true
 	l.skipLine()
 }
 
-// skipLine reads up to the end of the line, and in braces up to the closing one before. What has
-// been read ahead is not skipped.
+// skipLine skips to the end of the line, or in braces to a closing brace before it. It does not
+// skip characters that were read ahead.
 func (l *lexer) skipLine() {
 	for l.braces && l.last != '}' {
 		if c, ok := l.read(); !ok {

@@ -19,7 +19,8 @@ type metric struct {
 	names []pdu.Instance // of its instance domain, when they are needed
 }
 
-// newMetric is a metric of a request. A name from a collector must not control the terminal.
+// newMetric returns a metric of a request. It escapes names of collectors, so that they cannot
+// control the terminal.
 func newMetric(name string, desc pdu.Desc) *metric {
 	return &metric{name: tool.EscapeName(name), desc: desc}
 }
@@ -37,7 +38,7 @@ type metricList struct {
 	err     error     // the first failure of a look-up, which pmlc(1) reports for all names after it, too
 }
 
-// add adds the metrics of a name, or below it.
+// add adds the metrics with or below a name.
 func (l *metricList) add(ctx context.Context, name string) {
 	l.spec, l.fresh = nil, true
 	if l.err == nil {
@@ -55,8 +56,7 @@ func (l *metricList) add(ctx context.Context, name string) {
 	l.err = pdu.ErrPMID
 }
 
-// lookup finds the metrics of a name. Those that the agent does not know, or not here, are left
-// out.
+// lookup finds the metrics of a name. It leaves out metrics that the agent does not know.
 func (l *metricList) lookup(ctx context.Context, name string) error {
 	pc := l.Shell.metrics
 	names, err := pc.Traverse(ctx, name)
@@ -118,8 +118,8 @@ func (l *metricList) some() {
 	}
 }
 
-// addInstance adds an instance of a name to its metrics: the one called name, or if that is empty,
-// with a number.
+// addInstance adds an instance to the metrics of a name. The instance has a name, or a number if
+// name is empty.
 func (l *metricList) addInstance(ctx context.Context, name string, number int32) {
 	if l.err != nil || len(l.spec) == 0 {
 		return
@@ -208,7 +208,7 @@ func (l *metricList) noInstance(m *metric, name string, number int32) {
 	}
 }
 
-// instances gets the instance domain of a metric.
+// instances requests the instance domain of a metric.
 func (s *Shell) instances(ctx context.Context, m *metric) error {
 	if m.names != nil || m.singular() {
 		return nil

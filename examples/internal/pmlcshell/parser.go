@@ -24,7 +24,7 @@ const errReported = errorLine("")
 // errQuit ends the program.
 const errQuit = errorLine("quit")
 
-// A parser reads commands, and has them carried out.
+// A parser reads and executes commands.
 type parser struct {
 	*Shell
 	lex    *lexer
@@ -33,7 +33,7 @@ type parser struct {
 	line   int // of tok
 }
 
-// peek is the next token.
+// peek returns the next token without removing it.
 func (p *parser) peek() token {
 	if !p.peeked {
 		p.tok = p.lex.next()
@@ -46,14 +46,14 @@ func (p *parser) peek() token {
 	return p.tok
 }
 
-// next takes the next token.
+// next removes and returns the next token.
 func (p *parser) next() token {
 	t := p.peek()
 	p.peeked = false
 	return t
 }
 
-// accept takes the next token if it is a keyword or a punctuation character.
+// accept removes the next token if it is the keyword or punctuation character text.
 func (p *parser) accept(text string) bool {
 	if !p.peek().is(text) {
 		return false
@@ -62,7 +62,7 @@ func (p *parser) accept(text string) bool {
 	return true
 }
 
-// expect takes the next token, which must be a keyword or a punctuation character.
+// expect removes the next token, which must be the keyword or punctuation character text.
 func (p *parser) expect(text string) error {
 	if !p.accept(text) {
 		return errSyntax
@@ -70,7 +70,7 @@ func (p *parser) expect(text string) error {
 	return nil
 }
 
-// end takes the end of the command.
+// end removes the end of the command.
 func (p *parser) end() error {
 	if p.peek().kind != tokenEOL {
 		return errSyntax // also at the end of the input
@@ -79,7 +79,7 @@ func (p *parser) end() error {
 	return nil
 }
 
-// run carries out commands until the input ends or one says so.
+// run executes commands until the input ends or a command ends it.
 func (p *parser) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		t := p.peek()
@@ -122,7 +122,7 @@ var commands = map[string]func(p *parser, ctx context.Context) error{
 	"advisory":   (*parser).logCommand,
 }
 
-// command reads a command and carries it out.
+// command reads and executes a command.
 func (p *parser) command(ctx context.Context) error {
 	t := p.peek()
 	if t.kind == tokenEOL {
@@ -153,7 +153,7 @@ func (p *parser) showCommand(ctx context.Context) error {
 	return err
 }
 
-// host reads "@ HOST", or nothing: an empty host.
+// host parses "@ HOST". Without that the host is empty.
 func (p *parser) host() (string, error) {
 	if !p.accept("@") && !p.accept("at") {
 		return "", nil
@@ -247,7 +247,7 @@ func (p *parser) quitCommand(context.Context) error {
 	return errQuit
 }
 
-// connected reads the end of a command that needs a connection.
+// connected parses the end of a command that needs a connection.
 func (p *parser) connected() error {
 	if err := p.end(); err != nil {
 		return err
@@ -309,7 +309,7 @@ func (p *parser) timezoneCommand(context.Context) error {
 	return p.end()
 }
 
-// number reads a number and the end of the command.
+// number parses a number and the end of the command.
 func (p *parser) number() (int, error) {
 	t := p.peek()
 	if t.kind != tokenNumber {
@@ -387,7 +387,7 @@ func init() {
 	}
 }
 
-// frequency reads "once" or "[every] NUMBER UNIT".
+// frequency parses "once" or "[every] NUMBER UNIT".
 func (p *parser) frequency(r *request) error {
 	if p.accept("once") {
 		return nil
@@ -407,7 +407,7 @@ func (p *parser) frequency(r *request) error {
 	return nil
 }
 
-// statement reads the list of metrics of a request, and makes it.
+// statement parses the list of metrics of a request and makes the request.
 func (p *parser) statement(ctx context.Context, r request) error {
 	if err := p.needConnection(); err != nil {
 		return err
@@ -431,7 +431,7 @@ func (p *parser) statement(ctx context.Context, r request) error {
 	return nil
 }
 
-// list reads SPEC or { SPEC [,] SPEC … }.
+// list parses SPEC or { SPEC [,] SPEC … }.
 func (p *parser) list(ctx context.Context, l *metricList) error {
 	if !p.accept("{") {
 		return p.spec(ctx, l)
@@ -448,14 +448,14 @@ func (p *parser) list(ctx context.Context, l *metricList) error {
 	}
 }
 
-// atName reports whether the next token is a name. Keywords are, in lists of metrics, unless the
-// lexer has refused something.
+// atName reports whether the next token is a name. In lists of metrics keywords are names too,
+// unless the lexer has refused a character.
 func (p *parser) atName() bool {
 	t := p.peek()
 	return t.isName() && !(p.lex.refused && isKeyword[t.text])
 }
 
-// spec reads NAME [ "[" INST { [,] INST } "]" ].
+// spec parses NAME [ "[" INST { [,] INST } "]" ].
 func (p *parser) spec(ctx context.Context, l *metricList) error {
 	if !p.atName() {
 		return errSyntax

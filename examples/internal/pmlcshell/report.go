@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A request is a query, or a change.
+// A request is a query or a change.
 type request struct {
 	enquire bool
 	control logconf.Control
@@ -22,10 +22,10 @@ type request struct {
 	delta   int32 // milliseconds, as they come out of the arithmetic of C
 }
 
-// maxDelta is the longest interval, in milliseconds.
+// maxDelta is the maximum interval in milliseconds.
 const maxDelta = int32(logconf.MaxInterval / time.Millisecond)
 
-// request makes a request for metrics, and prints the reply.
+// request requests metrics and prints the reply.
 func (s *Shell) request(ctx context.Context, r request, metrics []*metric) {
 	switch {
 	case r.delta < 0:
@@ -60,7 +60,7 @@ func (s *Shell) request(ctx context.Context, r request, metrics []*metric) {
 	}
 }
 
-// stateOf is the state of a metric, the one at index i of the list, in a reply.
+// stateOf returns the state of a metric in a reply. The metric has the index i in the list.
 func (s *Shell) stateOf(m *metric, i int, states []logger.MetricState) (logger.MetricState, bool) {
 	if i >= len(states) || states[i].PMID != m.desc.PMID {
 		s.warnf("GAK! %s not found in returned result\n", m.name)
@@ -73,14 +73,14 @@ func (s *Shell) stateOf(m *metric, i int, states []logger.MetricState) (logger.M
 	return state, true
 }
 
-// missing are the instances that a request has named and the reply has not.
+// missing returns the instances that a request has named and the reply lacks.
 func (m *metric) missing(state logger.MetricState) []pdu.InstID {
 	return slices.DeleteFunc(slices.Clone(m.insts), func(i pdu.InstID) bool {
 		return slices.ContainsFunc(state.Values, func(v logger.ValueState) bool { return v.Inst == i })
 	})
 }
 
-// instanceText is an instance as ID or "NAME".
+// instanceText returns an instance as ID or "NAME".
 func (m *metric) instanceText(inst pdu.InstID) string {
 	name := "???"
 	if i := slices.IndexFunc(m.names, func(i pdu.Instance) bool { return i.ID == inst }); i >= 0 {
@@ -149,7 +149,7 @@ func (s *Shell) printState(m *metric, v logger.ValueState) {
 	s.printf("%s\n", b.String())
 }
 
-// intervalText is an interval in 12 characters, or less if it has decimals.
+// intervalText returns an interval in 12 characters, or fewer with decimals.
 func intervalText(d time.Duration) string {
 	if d == 0 {
 		return "        once"
@@ -169,7 +169,7 @@ func intervalText(d time.Duration) string {
 	return fmt.Sprintf("%*.*f %s", 7-decimals, decimals, v, unit)
 }
 
-// printUnchanged prints what of a change has had no effect.
+// printUnchanged prints the parts of a change without an effect.
 func (s *Shell) printUnchanged(ctx context.Context, r request, metrics []*metric, states []logger.MetricState) {
 	told := false
 	tell := func() {
@@ -208,7 +208,7 @@ func (s *Shell) printUnchanged(ctx context.Context, r request, metrics []*metric
 	}
 }
 
-// done reports whether an instance is recorded as the request says.
+// done reports whether an instance is recorded as requested.
 func (r request) done(v logger.ValueState) bool {
 	if v.Interval != time.Duration(r.delta)*time.Millisecond {
 		return false
@@ -219,7 +219,7 @@ func (r request) done(v logger.ValueState) bool {
 	return v.Mandatory == (r.control == logconf.Mandatory) && v.On == (r.state == logconf.On)
 }
 
-// status prints what the logger says about itself.
+// status prints the status of the logger.
 func (s *Shell) status(ctx context.Context) {
 	st, err := s.client.Status(ctx)
 	if err != nil {
@@ -244,7 +244,7 @@ func (s *Shell) status(ctx context.Context) {
 	s.printf("log size         %d\n", st.Size)
 }
 
-// A zone is that of the times of status.
+// A zone is the time zone of the output of status.
 type zone struct {
 	kind zoneKind
 	name string
@@ -258,7 +258,7 @@ const (
 	zoneNamed
 )
 
-// location is a zone, and what it is called.
+// location returns a zone and its name.
 func (z zone) location(logger string) (*time.Location, string) {
 	switch z.kind {
 	case zoneLogger:
@@ -269,13 +269,13 @@ func (z zone) location(logger string) (*time.Location, string) {
 	return tool.LocalZone(), "local"
 }
 
-// stamp is a time with nanoseconds.
+// stamp returns a time with nanoseconds.
 func stamp(t time.Time, loc *time.Location) string {
 	return t.In(loc).Format(tool.DateHighResStampLayout)
 }
 
-// newZone is the zone of a value of TZ. As with pmNewZone(3), three letters are a name alone, and
-// the offset is 0.
+// newZone returns the zone of a value of TZ. As with pmNewZone(3), three letters are only a name,
+// and the offset is 0.
 func newZone(tz string) *time.Location {
 	if len(tz) == 3 {
 		tz += "+0"

@@ -1,4 +1,4 @@
-// Package pmlcshell is the command language of pmlc(1), and what the commands print.
+// Package pmlcshell implements the command language and the output of pmlc(1).
 package pmlcshell
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A Shell carries out commands that it reads. Its exported fields are set before the first method
-// is called. One goroutine at a time.
+// A Shell executes the commands that it reads. Its exported fields are set before the first call of
+// a method. It may be used by one goroutine at a time.
 type Shell struct {
 	In       io.Reader
 	Out, Err io.Writer // not buffered, so that the echo, the results and errors are in order
 	// Interactive prints prompts; Echo the input.
 	Interactive, Echo bool
-	// Host is where the commands connect that name no host.
+	// Host is the host of commands that name no host.
 	Host string
-	// MapDir is the directory of the loggers' map files, and SocketDirs are those of their sockets.
+	// MapDir is the directory of the loggers' map files. SocketDirs are those of their sockets.
 	MapDir     string
 	SocketDirs []string
-	// Timeout is how long to wait for a logger; 0 means for ever.
+	// Timeout is the time to wait for a logger. 0 means no limit.
 	Timeout time.Duration
-	// Names is the name space in place of that of the collector; nil for none.
+	// Names replaces the name space of the collector. Nil means the collector's.
 	Names *pmns.Tree
 	// Dial connects to a collector.
 	Dial func(ctx context.Context, host string) (*pmapi.Context, error)
@@ -42,7 +42,7 @@ type Shell struct {
 	lex     *lexer
 }
 
-// SetZone sets the zone of times: that of a TZ, or that of the logger.
+// SetZone sets the zone of times: that of a TZ, or the logger's.
 func (s *Shell) SetZone(tz string, logger bool) {
 	switch {
 	case logger:
@@ -52,7 +52,7 @@ func (s *Shell) SetZone(tz string, logger bool) {
 	}
 }
 
-// Run carries out the commands of the input.
+// Run executes the commands of the input.
 func (s *Shell) Run(ctx context.Context) {
 	defer s.disconnect()
 	p := &parser{Shell: s}
@@ -84,7 +84,7 @@ func (s *Shell) printf(format string, args ...any) { fmt.Fprintf(s.Out, format, 
 // warnf prints on standard error.
 func (s *Shell) warnf(format string, args ...any) { fmt.Fprintf(s.Err, format, args...) }
 
-// errorf reports an error, or what severity says, in a line of the input.
+// errorf reports an error, or a message of another severity, with the line of the input.
 func (s *Shell) errorf(severity string, line int, format string, args ...any) {
 	s.warnf("%s [<stdin>, line %d]\n", severity, line)
 	if text := fmt.Sprintf(format, args...); text != "" {
@@ -92,7 +92,7 @@ func (s *Shell) errorf(severity string, line int, format string, args ...any) {
 	}
 }
 
-// Banner prints what a user at a terminal sees first.
+// Banner prints the text that a user at a terminal sees first.
 func (s *Shell) Banner() {
 	s.printf("Performance Co-Pilot Logger Control (pmlc), Version %s\n\n%s\n", version, menu)
 }

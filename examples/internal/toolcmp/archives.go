@@ -14,21 +14,22 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// testSuite is where PCP's test suite is installed.
+// testSuite is the directory of PCP's test suite.
 const testSuite = "/var/lib/pcp/testsuite"
 
-// shortArchive is how many bytes the files of an archive have that is compared if not all are.
+// shortArchive is the maximum size of an archive's files in bytes for a comparison that is not
+// complete.
 const shortArchive = 6 << 10
 
 // Crash is the reason for a difference that keeps the real tool from being run.
 const Crash = "PCP's tool crashes"
 
-// Archives compares what the real tool and ours print of the archives of PCP's test suite: of short
-// ones, or of all, which takes minutes. Each element of options is the options of a run.
+// Archives compares the output of the real tool and ours for the archives of PCP's test suite: for
+// short ones, or for all, which takes minutes. Each element of options is the options of a run.
 //
-// differs has the reasons of differences that are on purpose, by the options and the name of the
-// archive with a blank between them; "*" stands for all options. Those that are no longer there are
-// errors, except for "*".
+// differs maps intended differences to their reasons. A key is the options and the name of the
+// archive with a blank between them. "*" stands for all options. A difference that no longer exists
+// is an error, except with "*".
 func Archives(t *testing.T, tool string, options []string, all bool, differs map[string]string) {
 	t.Helper()
 	pcptest.Need(t, tool, testSuite+"/archives")
@@ -62,8 +63,8 @@ func Archives(t *testing.T, tool string, options []string, all bool, differs map
 
 var date = regexp.MustCompile(`[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (\d{4})`)
 
-// maskPresent replaces the present time, which some tools print where they have no time of an
-// archive. All archives are of other years.
+// maskPresent replaces the current time, which some tools print instead of a time of an archive.
+// All archives are of other years.
 func maskPresent(text string) string {
 	lastYear := time.Now().Year() - 1 // in some zone
 	return date.ReplaceAllStringFunc(text, func(s string) string {
@@ -74,7 +75,7 @@ func maskPresent(text string) string {
 	})
 }
 
-// archiveNames are the names of archives below testSuite.
+// archiveNames returns the names of archives below testSuite.
 func archiveNames(t *testing.T, all bool) (names []string) {
 	t.Helper()
 	sizes := map[string]int64{}
@@ -108,7 +109,8 @@ func archiveNames(t *testing.T, all bool) (names []string) {
 	return slices.DeleteFunc(names, func(name string) bool { return sizes[name] > shortArchive })
 }
 
-// firstDifference is the first line that differs; diff would take long for dumps of large archives.
+// firstDifference returns the first line that differs. diff would take too long for dumps of large
+// archives.
 func firstDifference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {

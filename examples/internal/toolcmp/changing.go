@@ -18,11 +18,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Changing compares what the real tool and ours print of archives whose metrics change: of n of
-// them, which differ by their seeds. In each, values are of other types and for other instances
-// than the descriptor says, instances come, go and are renamed, counters are reset, and there are
-// marks and errors. In the middle, the clock is set back or jumps forward, and metrics get other
-// names or PMIDs. Each element of options is the options of a run, which come before the archive.
+// Changing compares the output of the real tool and ours for n archives whose metrics change. The
+// archives differ by their seeds. In each, values have other types and instances than the
+// descriptor says, instances come, go and are renamed, counters are reset, and there are marks and
+// errors. In the middle, the clock is set back or jumps forward, and metrics get other names or
+// PMIDs. Each element of options is the options of a run, which precede the archive.
 func Changing(t *testing.T, tool string, n int, options, env []string) {
 	t.Helper()
 	pcptest.Need(t, tool)
@@ -101,7 +101,7 @@ func newChanger(seed uint64) *changer {
 	return c
 }
 
-// changeInstances lets an instance come, go, or have another name.
+// changeInstances adds, removes or renames an instance.
 func (c *changer) changeInstances() {
 	switch c.IntN(3) {
 	case 0:
@@ -116,7 +116,7 @@ func (c *changer) changeInstances() {
 	}
 }
 
-// write writes records from a time on, and returns the time of the last one.
+// write writes records that start at a time, and returns the time of the last one.
 func (c *changer) write(t testing.TB, base string, at time.Time, records int) time.Time {
 	t.Helper()
 	w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}.Create(base)

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// masks are replacements for what differs between two runs of one tool.
+// masks are replacements for output that differs between two runs of one tool.
 var masks = map[string]struct {
 	pattern *regexp.Regexp
 	with    string
@@ -35,13 +35,13 @@ type Runner struct {
 	Program func(tool string) string
 }
 
-// runTimeout bounds a run. A run that takes longer is a difference, not a failure of the test as
-// with pcptest.Run.
+// runTimeout limits the duration of a run. A longer run is a difference and does not fail the test
+// as with pcptest.Run.
 const runTimeout = time.Minute
 
-// Compare runs a line with the real tool and with ours, and returns how the two differ, lines of
-// the real one marked "-", or "" if they do not. On a busy machine one of the two may be late and
-// differ by accident; so a difference counts only if it is there three times in a row.
+// Compare runs a line with the real tool and with ours, and returns the difference, with lines of
+// the real tool marked "-", or "" without a difference. On a busy machine one of the two may be
+// late and differ by accident. Therefore only a difference in three consecutive tries counts.
 func (r *Runner) Compare(t testing.TB, l Line) string {
 	t.Helper()
 	const tries = 3
@@ -52,7 +52,7 @@ func (r *Runner) Compare(t testing.TB, l Line) string {
 	return difference
 }
 
-// compare is Compare with a single try.
+// compare is Compare with one try.
 func (r *Runner) compare(t testing.TB, l Line) string {
 	t.Helper()
 	want := runLine(t, l, pcptest.Tool(t, l.Tool()))
@@ -62,7 +62,7 @@ func (r *Runner) compare(t testing.TB, l Line) string {
 	return difference(want, runLine(t, l, r.Program(l.Tool())))
 }
 
-// difference is how two runs differ, "" if they do not.
+// difference returns the difference between two runs, "" if they are equal.
 func difference(want, got result) string {
 	var all string
 	for _, c := range [...]struct{ what, want, got string }{
@@ -78,11 +78,11 @@ func difference(want, got result) string {
 	return all
 }
 
-// A result is what a run has written, its exit status in words, and the messages that it wrote to
-// the file of that name, which PCP_STDERR may name.
+// A result is the output of a run, its exit status in words, and the messages that it wrote to the
+// file that PCP_STDERR names.
 type result struct{ stdout, stderr, status, messages string }
 
-// neverEnds is the status of a run that was killed, since it took too long.
+// neverEnds is the status of a run that was killed after runTimeout.
 const neverEnds = "none, killed\n"
 
 func runLine(t testing.TB, l Line, program string) result {

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// contextLines is how many equal lines a difference has before and after those that differ.
+// contextLines is the number of equal lines that a difference has before and after the lines that
+// differ.
 const contextLines = 2
 
-// mostCompared is how large the table may be that compares two texts line by line.
+// mostCompared is the maximum size of the table for a comparison by lines.
 const mostCompared = 4 << 20
 
-// diff is how two texts differ: their lines, those only in want marked "-" and those only in got
-// "+". Long runs of lines that both have are left out. Empty means that the texts are the same.
+// diff returns the difference of two texts: lines only in want are marked "-" and lines only in got
+// "+". Long runs of common lines are left out. It is empty if the texts are equal.
 func diff(want, got string) string {
 	if want == got {
 		return ""
@@ -70,7 +71,7 @@ func commonLengths(a, b []string) [][]int {
 	return n
 }
 
-// shorten leaves out equal lines that are not near one that differs.
+// shorten removes equal lines that are not near a line that differs.
 func shorten(marked []string) string {
 	near := make([]bool, len(marked))
 	for i, line := range marked {

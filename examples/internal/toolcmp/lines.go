@@ -7,8 +7,9 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// Lines compares what the real tool and ours print, for command lines as in a table. They run where
-// the archives of PCP's test suite are: names begin with "archives/" or "badarchives/".
+// Lines compares the output of the real tool and ours for command lines as in a table. They run in
+// the directory of the archives of PCP's test suite: names begin with "archives/" or
+// "badarchives/".
 func Lines(t *testing.T, tool string, lines ...string) {
 	t.Helper()
 	pcptest.Need(t, tool, testSuite+"/archives")

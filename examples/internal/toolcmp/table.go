@@ -23,7 +23,7 @@ type Line struct {
 // Tool is the name of the line's tool.
 func (l Line) Tool() string { return l.Args[0] }
 
-// String is the line with its place.
+// String returns the line with its position.
 func (l Line) String() string { return l.Place + ": " + l.Text }
 
 // ReadTable reads a table. vars are the variables that its lines may use.
