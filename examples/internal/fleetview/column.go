@@ -1,5 +1,5 @@
-// Package fleetview lays out what the example fleet shows: the hosts of a pmapi.Fleet with the
-// greatest values, and those that have something wrong.
+// Package fleetview formats the output of the example fleet: the hosts of a pmapi.Fleet with the
+// greatest values, and those with a problem.
 package fleetview
 
 import (
@@ -18,8 +18,7 @@ type Column struct {
 	Expr     string // of a derived metric, which has the name Metric; empty for another
 }
 
-// Defaults are the columns that are shown if none is chosen: the load, and the shares of CPUs and
-// memory that are in use.
+// Defaults returns the default columns: the load, and the used shares of CPUs and memory.
 func Defaults() []Column {
 	return []Column{
 		{Label: "load", Metric: "kernel.all.load", Instance: "1 minute"},
@@ -28,7 +27,7 @@ func Defaults() []Column {
 	}
 }
 
-// ParseMetric is the column of a metric, with an instance in brackets if it has any.
+// ParseMetric parses the column of a metric, with an instance in brackets if it has instances.
 func ParseMetric(text string) (Column, error) {
 	spec, err := pmapi.ParseMetricSpec(text, pmapi.SourceHost, "")
 	switch {
@@ -47,7 +46,7 @@ func ParseMetric(text string) (Column, error) {
 	return c, nil
 }
 
-// ParseExpr is the column of a derived metric: LABEL=EXPRESSION.
+// ParseExpr parses the column of a derived metric: LABEL=EXPRESSION.
 func ParseExpr(text string, n int) (Column, error) {
 	label, expr, ok := strings.Cut(text, "=")
 	label, expr = strings.TrimSpace(label), strings.TrimSpace(expr)
@@ -57,11 +56,11 @@ func ParseExpr(text string, n int) (Column, error) {
 	return Column{Label: label, Metric: fmt.Sprintf("fleet.column%d", n), Expr: expr}, nil
 }
 
-// Items are those of one host, one for each column.
+// Items are the items of one host, one for each column.
 type Items []*pmapi.Item[float64]
 
-// NewFleet is a fleet that fetches columns, with the options of a Dialer, which gets their derived
-// metrics.
+// NewFleet makes a fleet that fetches columns. It has the options of d and adds the derived metrics
+// to them.
 func NewFleet(d *pmapi.Dialer, columns []Column) (*pmapi.Fleet[Items], error) {
 	if d.Derived == nil {
 		d.Derived = new(pmapi.Derived)

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/internal/terminal"
 )
 
-// A Screen is a terminal: what pressing keys and resizing it is about.
+// A Screen is a terminal with its keys and its size.
 type Screen interface {
 	Draw(lines [][]byte) error
 	Size() (width, height int)
@@ -18,7 +18,7 @@ type Screen interface {
 	Suspend() error
 }
 
-// drawPause is how much time there is at least between two drawings.
+// drawPause is the minimum time between two drawings.
 const drawPause = 50 * time.Millisecond
 
 // Show draws each snapshot on a screen until the snapshots end, q or Ctrl-C is pressed, or ctx

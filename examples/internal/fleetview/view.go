@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A Snapshot is what a tick has shown, and stays as it is.
+// A Snapshot is the values of a tick. It is immutable.
 type Snapshot struct {
 	Time    time.Time
 	missed  int
@@ -32,7 +32,7 @@ type host struct {
 	values  []float64 // NaN where there is none
 }
 
-// NewSnapshot copies what a tick has.
+// NewSnapshot copies the values of a tick.
 func NewSnapshot(tick *pmapi.FleetTick[Items], columns []Column) *Snapshot {
 	s := &Snapshot{Time: tick.Time, missed: tick.Missed, columns: columns, counts: tick.Counts(), hosts: make([]host, len(tick.Rows))}
 	values := make([]float64, len(tick.Rows)*len(columns))
@@ -56,14 +56,14 @@ func NewSnapshot(tick *pmapi.FleetTick[Items], columns []Column) *Snapshot {
 	return s
 }
 
-// An Order is which hosts come first: those with the greatest values of a column, or with the least
-// if it is reversed.
+// An Order decides which hosts come first: those with the greatest values of a column, or with the
+// least if it is reversed.
 type Order struct {
 	Column  int
 	Reverse bool
 }
 
-// top is the n hosts that come first, of those that are up. Those without a value come last.
+// top returns the first n hosts that are up. Hosts without a value come last.
 func (s *Snapshot) top(n int, o Order) []*host {
 	var ranked []*host
 	for i := range s.hosts {
@@ -81,7 +81,8 @@ func (s *Snapshot) top(n int, o Order) []*host {
 	return ranked[:min(n, len(ranked))]
 }
 
-// troubles are the hosts that are not up, the latest first, and then those that lack something.
+// troubles returns the hosts that are not up, the latest first, and then the hosts without some
+// value.
 func (s *Snapshot) troubles() (list []*host) {
 	for i := range s.hosts {
 		if h := &s.hosts[i]; h.status.State != pmapi.HostUp || h.missing != nil {
@@ -103,7 +104,7 @@ func (s *Snapshot) troubles() (list []*host) {
 	return list
 }
 
-// A Layout is how much is shown.
+// A Layout limits how much is shown.
 type Layout struct {
 	Hosts  int  // how many hosts there are, those with troubles aside
 	Width  int  // of a line; 0 for no limit
@@ -118,7 +119,7 @@ const (
 	shortestHost = 12
 )
 
-// Lines is the text of a snapshot.
+// Lines returns the lines of a snapshot.
 func (s *Snapshot) Lines(l Layout, o Order) [][]byte {
 	troubles := s.troubles()
 	n, room := l.Hosts, l.Hosts // for hosts, and for troubles
@@ -157,7 +158,7 @@ func (s *Snapshot) Lines(l Layout, o Order) [][]byte {
 	return lines
 }
 
-// line is a text as wide as a line may be, in a colour.
+// line returns a text in a colour, cut to the width of a line.
 func (l Layout) line(colour, text string) []byte {
 	if l.Width > 0 && utf8.RuneCountInString(text) > l.Width {
 		text = string([]rune(text)[:l.Width])
@@ -168,7 +169,7 @@ func (l Layout) line(colour, text string) []byte {
 	return []byte(text)
 }
 
-// title is how many hosts there are in each state.
+// title returns the number of hosts in each state.
 func (s *Snapshot) title() string {
 	var states []string
 	for state := pmapi.HostConnecting; state <= pmapi.HostEnded; state++ {
@@ -183,7 +184,7 @@ func (s *Snapshot) title() string {
 	return text
 }
 
-// header has the labels, with a star at the column that hosts are in the order of.
+// header returns the labels, with a star at the column that sorts the hosts.
 func (s *Snapshot) header(width int, o Order) string {
 	text := pad("host", width)
 	for i, c := range s.columns {
@@ -196,7 +197,7 @@ func (s *Snapshot) header(width int, o Order) string {
 	return text
 }
 
-// trouble is what is wrong with a host.
+// trouble describes the problem of a host.
 func (h *host) trouble() string {
 	if h.status.State == pmapi.HostUp {
 		return tool.EscapeName(cause(h.missing))
@@ -208,7 +209,7 @@ func (h *host) trouble() string {
 	return tool.EscapeName(text)
 }
 
-// cause is the text of an error, or of several that were joined, without the operation and the
+// cause returns the text of an error, or of several joined errors, without the operation and the
 // host.
 func cause(err error) string {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -232,13 +233,13 @@ func cause(err error) string {
 	return text
 }
 
-// pad is a name in a column of a width.
+// pad pads a name to the width of a column.
 func pad(name string, width int) string {
 	name = cut(tool.EscapeName(name), width)
 	return name + strings.Repeat(" ", width-utf8.RuneCountInString(name))
 }
 
-// cut is a text of at most so many characters.
+// cut returns at most so many characters of a text.
 func cut(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-1]) + "~"
@@ -246,7 +247,7 @@ func cut(text string, most int) string {
 	return text
 }
 
-// formatValue is a value in its column.
+// formatValue formats a value for its column.
 func formatValue(v float64) string {
 	text := "?"
 	switch {

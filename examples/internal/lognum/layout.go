@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A layout is what a record has. Mostly, another record of the same metrics differs in its values
-// alone; then these are all that is decoded, and nothing else has to be checked again.
+// A layout is the structure of a record. Usually the next record of the same metrics differs only
+// in its values. Then only the values are decoded, and nothing else has to be checked.
 type layout[M any] struct {
 	start   int  // of the sets
 	length  int  // of the record
@@ -18,19 +18,19 @@ type layout[M any] struct {
 	numbers []Number
 }
 
-// A layoutKey tells layouts apart: by the offset and number of the sets, and the metric and number
-// of values of the first one. The offset differs between archives of version 2 and 3, which one
-// set may have.
+// A layoutKey distinguishes layouts by the offset and number of the sets, and by the metric and
+// number of values of the first set. The offset differs between archives of version 2 and 3, which
+// one archive set may mix.
 type layoutKey struct {
 	start int
 	count uint32
 	first uint64
 }
 
-// maxLayouts is how many layouts are kept.
+// maxLayouts is the maximum number of layouts that are kept.
 const maxLayouts = 256
 
-// A value is where a value of a record is.
+// A value is the position of a value in a record.
 type value struct {
 	pair  uint64 // instance and, for a block, its index
 	block int32  // where that is
@@ -42,7 +42,7 @@ const (
 	blockLen = 12 // bytes of a block with 64 bits
 )
 
-// fill makes a layout of a record, which is not malformed.
+// fill makes the layout of a valid record.
 func (r *Reader[M]) fill(l *layout[M], result *pdu.Result, raw []byte) {
 	l.length, l.same = len(raw), true
 	l.sets, l.values, l.numbers = l.sets[:0], l.values[:0], l.numbers[:0]
@@ -103,8 +103,7 @@ func (l *layout[M]) addValues(set *Set[M], values pdu.ValueSet, raw []byte, at i
 	}
 }
 
-// refill decodes the numbers of a record, and reports whether all else in it is as in the one
-// before.
+// refill decodes the numbers of a record. It reports whether everything else is as in the layout.
 func (l *layout[M]) refill(raw []byte) bool {
 	if !l.same || len(raw) != l.length {
 		return false
@@ -180,7 +179,7 @@ func refillBlocks(t pdu.Type, numbers []Number, values []value, pairs, raw []byt
 // inPlace reports whether values of a type are in place.
 func inPlace(t pdu.Type) bool { return t == pdu.Type32 || t == pdu.TypeU32 || t == pdu.TypeFloat }
 
-// number32 is a number of a type that is in place.
+// number32 returns a number whose type is in place.
 func number32(t pdu.Type, bits uint32) float64 {
 	switch t {
 	case pdu.Type32:
@@ -191,7 +190,7 @@ func number32(t pdu.Type, bits uint32) float64 {
 	return float64(math.Float32frombits(bits))
 }
 
-// number64 is a number of a type that is in a block.
+// number64 returns a number whose type is in a block.
 func number64(t pdu.Type, bits uint64) float64 {
 	switch t {
 	case pdu.Type64:
@@ -202,8 +201,7 @@ func number64(t pdu.Type, bits uint64) float64 {
 	return math.Float64frombits(bits)
 }
 
-// oddNumber is the number in a value that is encoded in an unusual way. It must be of the metric's
-// type.
+// oddNumber returns the number of a value with an unusual encoding. It must have the metric's type.
 func oddNumber(s pdu.ValueSet, i int, t pdu.Type) (float64, pdu.Error) {
 	a := s.Atom(i, t)
 	if a.Type != t {

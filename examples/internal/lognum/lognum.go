@@ -1,6 +1,6 @@
-// Package lognum reads the numbers in the records of an archive, each with the series that it is
-// of: that of a metric without instances, or of one of its instances. It is for commands that look
-// at all numbers of an archive.
+// Package lognum reads the numbers in the records of an archive, each with its series: that of a
+// metric without instances, or of one instance. It is for commands that read all numbers of an
+// archive.
 package lognum
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Reader reads the numbers of records, for a command that keeps an M for each metric. One
-// goroutine at a time.
+// A Reader reads the numbers of records for a command that keeps an M for each metric. It may be
+// used by one goroutine at a time.
 type Reader[M any] struct {
 	meta    *archive.Metadata
 	metrics map[pdu.PMID]*Metric[M]
@@ -49,12 +49,12 @@ type Set[M any] struct {
 	head uint64 // PMID and number of values
 }
 
-// NewReader makes a Reader for records of an archive with a metadata.
+// NewReader returns a Reader for records of an archive with metadata meta.
 func NewReader[M any](meta *archive.Metadata) *Reader[M] {
 	return &Reader[M]{meta: meta, metrics: map[pdu.PMID]*Metric[M]{}, layouts: map[layoutKey]*layout[M]{}}
 }
 
-// Metric is a metric that was in a record, nil if it was in none.
+// Metric returns a metric that was in a record, nil if it was in none so far.
 func (r *Reader[M]) Metric(id pdu.PMID) *Metric[M] { return r.metrics[id] }
 
 // Metrics returns the metrics of the records so far, in the order of their first record.
@@ -73,8 +73,8 @@ func (r *Reader[M]) add(id pdu.PMID) *Metric[M] {
 	return m
 }
 
-// Read reads the record that a cursor has read last; a mark has no sets. They are valid until the
-// next call. A malformed record is an error of Cursor.Result.
+// Read returns the sets of the record that a cursor has read last. A mark has no sets. They are
+// valid until the next call. A malformed record is an error of Cursor.Result.
 func (r *Reader[M]) Read(c *archive.Cursor) ([]Set[M], error) {
 	if c.Mark() {
 		_, err := c.Result()
@@ -112,7 +112,7 @@ func (r *Reader[M]) layout(key layoutKey) *layout[M] {
 	return l
 }
 
-// find finds the series of an instance, or makes it; -1 for none.
+// find returns the series of an instance. With add it makes a missing one, without it returns -1.
 func (m *Metric[M]) find(inst pdu.InstID, add bool) int {
 	if i, ok := m.index[inst]; ok {
 		return i

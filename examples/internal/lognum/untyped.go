@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Untyped is the value of 64 bits at an index of a set that is in a block without a type, as there
-// are in old archives; ok is false for all others. As PCP's tools it takes its bytes to be in the
-// order of this computer; they are in that of the one that wrote them.
+// Untyped returns the 64-bit value at an index of a set if it is in a block without a type, as in
+// old archives. ok is false for all others. Like PCP's tools it assumes the byte order of this
+// computer. The bytes are in the order of the computer that wrote them.
 func Untyped(s pdu.ValueSet, i int, t pdu.Type) (a pdu.Atom, ok bool) {
 	if t != pdu.Type64 && t != pdu.TypeU64 && t != pdu.TypeDouble {
 		return a, false

@@ -1,4 +1,4 @@
-// Package pmiostat is the tool that has the names pmiostat and pcp-iostat.
+// Package pmiostat is the tool with the names pmiostat and pcp-iostat.
 package pmiostat
 
 import (
@@ -63,7 +63,7 @@ func newCommand(name string) *command {
 	return c
 }
 
-// setPrecision sets the number of digits. PCP's tool ignores what is no number, too.
+// setPrecision sets the number of digits. Like PCP's tool it ignores a value that is not a number.
 func (c *command) setPrecision(value string) error {
 	if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil {
 		c.precision = n
@@ -109,14 +109,14 @@ func Main(name string) {
 	os.Exit(pmcc.Report(os.Stderr, &c.Command, err, 1))
 }
 
-// A fetchError is the error of a fetch. Unlike others it has no end of line, and the status is 1.
+// A fetchError is the error of a fetch. Its message has no newline and the exit status is 1.
 type fetchError struct{ err error }
 
 func (e *fetchError) Error() string { return "pmFetch: " + tool.Escape(tool.Cause(e.err).Error()) }
 
 func (e *fetchError) Unwrap() error { return e.err }
 
-// run prints the report that the command line asks for.
+// run prints the report of the command line.
 func (c *command) run(ctx context.Context, out *bufio.Writer) error {
 	if _, err := c.Parse(os.Args[1:]); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *command) run(ctx context.Context, out *bufio.Writer) error {
 	return r.print(ctx, interval)
 }
 
-// check is what is wrong with the options, or "".
+// check returns the error of the options, or "".
 func (c *command) check(pc *pmapi.Context) string {
 	switch {
 	case c.aggregate != "" && !slices.Contains([]string{"sum", "avg", "min", "max"}, c.aggregate):
@@ -162,8 +162,8 @@ func (c *command) check(pc *pmapi.Context) string {
 	return ""
 }
 
-// print prints samples until the end of the archive, as many as -s says, or those before the time
-// of -T.
+// print prints samples until the end of the archive, up to the number of -s, or up to the time of
+// -T.
 func (r *report) print(ctx context.Context, interval time.Duration) error {
 	for n := 0; ; n++ {
 		if err := r.fetch(ctx); err != nil {

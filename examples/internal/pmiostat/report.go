@@ -94,7 +94,7 @@ func (r *report) find(ctx context.Context) error {
 	return nil
 }
 
-// instances are the devices of a domain.
+// instances returns the devices of a domain.
 func (r *report) instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
 	if tool.IsArchive(r.pc) {
 		return r.pc.InstancesEver(ctx, d)
@@ -161,11 +161,11 @@ func (r *report) instanceName(ctx context.Context, known map[pdu.InDom]tool.Inst
 	return name, nil
 }
 
-// headingPeriod is how many samples there are below a heading.
+// headingPeriod is the number of samples below a heading.
 const headingPeriod = 23
 
-// printSample prints how the latest sample differs from the one before. As in PCP's tool a device
-// that lacks a value ends it.
+// printSample prints the differences between the last two samples. As in PCP's tool a device that
+// lacks a value ends it.
 func (r *report) printSample() {
 	if r.count%headingPeriod == 0 && !r.noHeadings {
 		r.printHeading()
@@ -216,7 +216,7 @@ func (r *report) printSample() {
 	r.printRow(fmt.Sprintf("%s(%s)", r.aggregate, r.pattern), total, true)
 }
 
-// add adds a device to what aggregates all. The least begins with 0, as in PCP's tool.
+// add adds a device to the aggregate. The minimum starts at 0, as in PCP's tool.
 func (r *report) add(total *[columnCount]float64, row [columnCount]float64) {
 	for i, v := range row {
 		switch r.aggregate {
@@ -267,7 +267,7 @@ func (r *report) row(device string) (row *[columnCount]float64, ok bool) {
 
 const columnCount = 12
 
-// columns are the columns after the name: the width is that of the heading at least, and grows with
+// columns are the columns after the name. The width is at least that of the heading and grows with
 // the precision.
 var columns = [columnCount]struct {
 	heading         string
@@ -295,7 +295,7 @@ func (r *report) printHeading() {
 	r.out.WriteByte('\n')
 }
 
-// printRow prints a row, with "?" for all values if they are not known.
+// printRow prints a row, with "?" for all values if they are unknown.
 func (r *report) printRow(device string, row [columnCount]float64, known bool) {
 	if r.timestamps {
 		r.out.WriteString(r.now.time.In(r.Location).Format(tool.CtimeLayout) + " ")

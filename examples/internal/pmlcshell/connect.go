@@ -96,7 +96,7 @@ func (s *Shell) connect(ctx context.Context, id loggerID, host string, verbose b
 	}
 }
 
-// name is what a logger is called in messages.
+// name returns the name of a logger in messages.
 func (d *dialing) name(the bool) string {
 	switch {
 	case d.id.kind == byPrimary:
@@ -111,7 +111,7 @@ func (d *dialing) name(the bool) string {
 	return fmt.Sprintf("pmlogger pid %d", d.id.pid)
 }
 
-// connectError is the text of an error of a connection.
+// connectError returns the text of an error of a connection.
 func connectError(err error) string {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return errNoHost.Error()
@@ -126,8 +126,7 @@ func connectError(err error) string {
 	}
 }
 
-// isLost reports whether an error is that of a logger that has gone, or does not speak the
-// protocol.
+// isLost reports whether an error means that the logger has ended or does not speak the protocol.
 func isLost(err error) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrEOF, pdu.ErrIPC, pdu.ErrTooBig, -104, -32: // ECONNRESET, EPIPE
@@ -136,7 +135,7 @@ func isLost(err error) bool {
 	return false
 }
 
-// A hostName is a host as commands have it.
+// A hostName is a host in a command.
 type hostName struct {
 	scheme string // "unix", "local" or ""
 	path   string // of a socket, with a scheme
@@ -289,7 +288,7 @@ func (d *dialing) findPort(ctx context.Context) (int, error) {
 	return 0, errRefused
 }
 
-// mapErrors reports map files that are wrong.
+// mapErrors reports malformed map files.
 func (s *Shell) mapErrors(err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
@@ -307,13 +306,13 @@ func (s *Shell) mapErrors(err error) {
 	}
 }
 
-// An unreachable is the failure to connect to the collector of a host.
+// An unreachable is the error of a connection to the collector of a host.
 type unreachable struct{ err error }
 
 func (e unreachable) Error() string { return e.err.Error() }
 func (e unreachable) Unwrap() error { return e.err }
 
-// remoteProcesses are the loggers on another host, as its collector says.
+// remoteProcesses returns the loggers on another host, which its collector lists.
 func (s *Shell) remoteProcesses(ctx context.Context, host string) ([]pmlc.Process, error) {
 	if _, err := net.LookupHost(host); err != nil {
 		return nil, err
@@ -397,8 +396,8 @@ func (s *Shell) printProcesses(host string, list []pmlc.Process) {
 	s.printf("\n")
 }
 
-// openCollector opens a context on the collector of the connected logger, for names and instances,
-// and reports why it cannot.
+// openCollector opens a context on the collector of the connected logger, for names and instances.
+// It reports failures.
 func (s *Shell) openCollector(ctx context.Context) bool {
 	if s.metrics != nil {
 		return true
@@ -443,8 +442,8 @@ func (s *Shell) qa(ctx context.Context, n int) {
 	}
 }
 
-// failed reports the failure of a request. What the logger says comes after prefix. Otherwise the
-// connection is closed.
+// failed reports the failure of a request. prefix precedes an error of the logger. After another
+// error it closes the connection.
 func (s *Shell) failed(prefix string, err error) {
 	if e, ok := err.(pdu.Error); ok {
 		if e != pdu.ErrIPC {
@@ -458,7 +457,7 @@ func (s *Shell) failed(prefix string, err error) {
 	s.disconnect()
 }
 
-// SocketDirs are the directories of loggers' sockets: PCP_RUN_DIR, and that of the user's own.
+// SocketDirs returns the directories of loggers' sockets: PCP_RUN_DIR and the user's.
 func SocketDirs(run, home string) []string {
 	dirs := []string{run}
 	if home != "" {

@@ -13,11 +13,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// maxBases is how many base names are tried of one with conversions of strftime(3), with -00, -01,
-// … at the end.
+// maxBases is the number of base names that are tried for a name with conversions of strftime(3),
+// with -00, -01, … at the end.
 const maxBases = 100
 
-// chooseBase chooses the base name of the archive. The notes are about those that cannot be had;
+// chooseBase chooses the base name of the archive. The notes are about names that cannot be used.
 // err is about the last one.
 func chooseBase(format string, now time.Time) (base, notes string, err error) {
 	if !strings.Contains(format, "%") {
@@ -50,7 +50,7 @@ func baseHint(base string, err error) string {
 	return ""
 }
 
-// tryBase finds out whether there can be an archive of a name.
+// tryBase checks whether an archive can have a name.
 func tryBase(base string) (note string, err error) {
 	for _, suffix := range []string{".index", ".meta", ".0"} {
 		if _, err := os.Lstat(base + suffix); err == nil {

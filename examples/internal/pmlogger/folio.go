@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// writeFolio makes the archive folio "Latest" in the working directory, for loggers that
-// pmlogger_check has started, if that is below the directory of PCP's archives.
+// writeFolio makes the archive folio "Latest" in the working directory if that is below the
+// directory of PCP's archives, for loggers that pmlogger_check has started.
 func (p *program) writeFolio() {
 	dir, err := os.Getwd()
 	if err != nil {

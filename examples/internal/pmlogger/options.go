@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// options is what the command line says.
+// options is the parsed command line.
 type options struct {
 	cmd       *tool.Command
 	namespace func(string) error // reads the file of -n, when there is a log for errors
@@ -128,7 +128,7 @@ func (o *options) setTable() {
 	c.AddOptions("Options that PCP's pmlogger does not have", append(o.daily.options(), o.login.options()...)...)
 }
 
-// number reads a decimal number as strtol(3) does; an empty text is 0.
+// number parses a decimal number as strtol(3) does. An empty text is 0.
 func number(text string) (n int64, ok bool) {
 	n, rest, digits := cnum.ScanInt(text)
 	return n, rest == "" && (digits || text == "")
@@ -207,8 +207,9 @@ func (o *options) setDebug(text string) error {
 	return nil
 }
 
-// isDaemon reports whether the program runs as a service, which becomes another user: the primary
-// logger, one that pmlogger_check has started, and one that has started itself again.
+// isDaemon reports whether the program runs as a service and switches to another user. That is true
+// for the primary logger, for one that pmlogger_check has started, and for one that has restarted
+// itself.
 func (o *options) isDaemon() bool {
 	return o.primary || o.user != "" || o.isRestarted()
 }
@@ -218,7 +219,7 @@ func (o *options) isRestarted() bool {
 	return o.note == checkNote || strings.HasPrefix(o.note, reexecNote)
 }
 
-// Notes of -m that mean something.
+// The values of -m with an effect.
 const (
 	checkNote  = "pmlogger_check"
 	reexecNote = "reexec"

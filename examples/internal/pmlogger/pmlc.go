@@ -88,7 +88,7 @@ func (p *program) logRequest(ctx context.Context, peer net.Addr, r *pmlc.Control
 	io.WriteString(p.w, tool.Escape(b.String()))
 }
 
-// describeTarget writes what a request says of a metric.
+// describeTarget writes the part of a request about one metric.
 func (p *program) describeTarget(ctx context.Context, b *strings.Builder, r *pmlc.ControlReq, t logger.Target, state logger.MetricState) {
 	note := func(failed bool) string {
 		if failed {
@@ -118,7 +118,7 @@ func (p *program) describeTarget(ctx context.Context, b *strings.Builder, r *pml
 	}
 }
 
-// grants reports whether an instance is as a request wants it.
+// grants reports whether an instance is in the requested state.
 func grants(i logger.ValueState, r *pmlc.ControlReq) bool {
 	switch r.State {
 	case logconf.Maybe:
@@ -129,7 +129,7 @@ func grants(i logger.ValueState, r *pmlc.ControlReq) bool {
 	return i.On && i.Interval == r.Interval && i.Mandatory == (r.Control == logconf.Mandatory)
 }
 
-// hostOf is the name of a client's host, or its address.
+// hostOf returns the name of a client's host, or its address.
 func hostOf(ctx context.Context, a *net.TCPAddr) string {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// caught are the signals that mean something.
+// caught are the handled signals.
 var caught = []os.Signal{os.Interrupt}
 
-// What signals do.
+// An action is the effect of a signal.
 type action byte
 
 const (
@@ -20,10 +20,10 @@ const (
 	actReexec
 )
 
-// actionOf is what a signal does, and its number.
+// actionOf returns the number and the effect of a signal.
 func actionOf(os.Signal) (number int, a action) { return 2, actEnd }
 
-// exists reports whether there is a process.
+// exists reports whether a process exists.
 func exists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -33,5 +33,5 @@ func exists(pid int) bool {
 	return true
 }
 
-// execSelf fails: only Unix can do it.
+// execSelf is only supported on Unix.
 func execSelf(args, env []string) error { return errors.ErrUnsupported }

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// caught are the signals that mean something.
+// caught are the handled signals.
 var caught = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM}
 
-// What signals do.
+// An action is the effect of a signal.
 type action byte
 
 const (
@@ -21,7 +21,7 @@ const (
 	actReexec
 )
 
-// actionOf is what a signal does, and its number.
+// actionOf returns the number and the effect of a signal.
 func actionOf(s os.Signal) (number int, a action) {
 	number = int(s.(syscall.Signal))
 	switch s {
@@ -35,7 +35,7 @@ func actionOf(s os.Signal) (number int, a action) {
 	return number, actEnd
 }
 
-// exists reports whether there is a process.
+// exists reports whether a process exists.
 func exists(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // execSelf replaces this process by another run of its program.

@@ -31,11 +31,11 @@ func mistakenURL(base string) string {
 	return fmt.Sprintf("%s is the name of an archive on this computer: write http://%s to send the archive to a receiver", base, base)
 }
 
-// login is who pushes: a file, so that others do not see the password.
+// login is the user who pushes. It comes from a file, so that other users do not see the password.
 type login struct{ user push.User }
 
-// options are a long one that cannot be abbreviated and is not in the usage message, which is that
-// of C's program.
+// options returns a long option that cannot be abbreviated. It is not in the usage message, which
+// is that of C's program.
 func (l *login) options() []tool.Option {
 	return []tool.Option{{Long: "login", Arg: "FILE", Exact: true, Help: "name and password for an archive of a URL", Set: func(path string) error {
 		f, err := os.Open(path)
@@ -55,7 +55,7 @@ func (l *login) options() []tool.Option {
 	}}}
 }
 
-// pushOptions are where the archive is sent to, nil if it is in files.
+// pushOptions returns the receiver of the archive, nil for an archive in files.
 func (o *options) pushOptions() *push.SenderOptions {
 	if !isURL(o.base) {
 		return nil

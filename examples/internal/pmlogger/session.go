@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 )
 
-// A session is a recording session: the program that has started this one sends commands through a
+// A session is a recording session. The program that has started this one sends commands through a
 // pipe.
 type session struct {
 	w       io.Writer
@@ -27,7 +27,8 @@ type session struct {
 	begun   time.Time
 }
 
-// run follows the commands until the launcher is gone. It reports whether that ends the logger.
+// run executes the commands until the program that started it has exited. It reports whether that
+// ends the logger.
 func (s *session) run(ctx context.Context) (stop bool) {
 	for {
 		c, err := s.control.Next()
@@ -65,15 +66,15 @@ func (s *session) askToStop(ctx context.Context) (stop bool) {
 	return err != nil || answer == "Yes"
 }
 
-// elapsed is how long the session has been in progress, a second at least.
+// elapsed returns the duration of the session, at least a second.
 func (s *session) elapsed() time.Duration {
 	return max(time.Since(s.begun).Round(time.Second), time.Second)
 }
 
-// longSession is from when on the time of a session counts in minutes.
+// longSession is the minimum duration of a session whose time is printed in minutes.
 const longSession = 240 * time.Second
 
-// progress begins all dialogs.
+// progress returns the text at the start of all dialogs.
 func (s *session) progress() string {
 	for1 := fmt.Sprintf("%d seconds", s.elapsed()/time.Second)
 	if s.elapsed() >= longSession {
@@ -87,7 +88,7 @@ func (s *session) progress() string {
 	return text
 }
 
-// growth is how fast the archive grows.
+// growth returns the growth rate of the archive.
 func (s *session) growth() string {
 	perHour := float64(s.logger.Status().Bytes) / s.elapsed().Hours() / 1024
 	return fmt.Sprintf("the rate of %.1f Kbytes per hour or %.1f Mbytes per day", perHour, perHour*24/1024)
@@ -97,8 +98,8 @@ func (s *session) howToEnd() string {
 	return fmt.Sprintf("At any time this pmlogger process may be terminated with the following command:\n  $ pmsignal -s TERM %d\n", os.Getpid())
 }
 
-// dialog shows a text and returns the answer. If the program for that fails, the text goes to the
-// log.
+// dialog shows a text and returns the answer. If the program for dialogs fails, the text goes to
+// the log.
 func (s *session) dialog(ctx context.Context, severity, text string, args ...string) (answer string, err error) {
 	f, err := os.CreateTemp(s.tmp, "msg")
 	if err == nil {

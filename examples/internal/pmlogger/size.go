@@ -17,7 +17,7 @@ type size struct {
 	after   time.Duration
 }
 
-// byteUnits are the units of bytes, with upper and lower case as one and without the s of a plural.
+// byteUnits are the units of bytes, in lower case and without the s of a plural.
 var byteUnits = map[string]int64{
 	"b": 1, "byte": 1,
 	"k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "kbyte": 1 << 10, "kilobyte": 1 << 10, "kibibyte": 1 << 10,
@@ -25,8 +25,8 @@ var byteUnits = map[string]int64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30, "gbyte": 1 << 30, "gigabyte": 1 << 30, "gibibyte": 1 << 30,
 }
 
-// set sets a size. The last s of the argument counts for nothing, so that "2s" is two records; what
-// says in the error what the size is of.
+// set returns a function that sets a size. The last s of the argument is ignored, so "2s" is two
+// records. what names the option in the error.
 func (s *size) set(what string) func(string) error {
 	return func(text string) error {
 		if n := len(text) - 1; n > 0 && text[n]|0x20 == 's' {

@@ -7,11 +7,11 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// debugAttributes are the bits of control that let the agent log the attributes of its clients:
-// those of PCP's debug options auth and attr.
+// debugAttributes are the bits of control that make the agent log the attributes of its clients.
+// They are those of PCP's debug options auth and attr.
 const debugAttributes = 1<<24 | 1<<26
 
-// SetClient logs what is new of a client, if control says so.
+// SetClient logs new attributes of a client if control has those bits.
 func (h handler) SetClient(c *pmda.Client) {
 	known := h.s.known[c.ID]
 	if known == nil || known.Seq != c.Seq {

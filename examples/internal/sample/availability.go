@@ -10,13 +10,13 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// availability says whether the agent serves requests. It is used before a request, too, when
+// availability tells whether the agent serves requests. It is also used before a request, when
 // another may run.
 type availability struct {
 	unready atomic.Int32 // for so many seconds, from the next request on
 }
 
-// registerAvailability adds the metric that makes the agent not ready, and what is done before each
+// registerAvailability adds the metric that makes the agent unready, and the check before each
 // request.
 func (s *sample) registerAvailability() {
 	a := &s.dynamic.availability
@@ -28,7 +28,7 @@ func (s *sample) registerAvailability() {
 	s.agent.OnRequest(func(context.Context, pdu.Kind, *pmda.Request) error { return s.check() })
 }
 
-// check is the error of every request.
+// check returns the error of every request.
 func (s *sample) check() error {
 	if path := s.opts.Unavailable; path != "" {
 		if _, err := os.Stat(path); err == nil {

@@ -46,7 +46,7 @@ func addBins[T pdu.Scalar](s *sample, item int, group string, value valueFunc[T]
 	add(s, item+1, pmda.Metric[T]{Name: group + ".bin_ctr", InDom: s.indoms.bin, Sem: pdu.SemCounter, Units: pdu.SpaceKByte, Value: value})
 }
 
-// ofBin is the number in a bin.
+// ofBin returns a function that returns the number in a bin.
 func ofBin[T int32 | uint32 | int64 | uint64 | float32 | float64](s *sample) valueFunc[T] {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (T, error) {
 		return T(s.bins[binIndex(i.ID)]), nil
@@ -55,8 +55,8 @@ func ofBin[T int32 | uint32 | int64 | uint64 | float32 | float64](s *sample) val
 
 const itemBogusBin = 51
 
-// bogusBins writes every other bin as an instance that does not exist. Tables cannot, as that need
-// not be one that the client wants.
+// bogusBins writes every other bin as an instance that does not exist. Tables cannot return
+// instances that the client has not selected.
 func (s *sample) bogusBins(r *pmda.Request, w *pdu.ResultWriter) {
 	wanted := r.Profile.For(s.indoms.bin.ID())
 	for i, v := range s.bins {
@@ -74,7 +74,7 @@ func (s *sample) bogusBins(r *pmda.Request, w *pdu.ResultWriter) {
 func binID(i int) pdu.InstID     { return pdu.InstID(i+1) * 100 }
 func binIndex(id pdu.InstID) int { return int(id)/100 - 1 }
 
-// storeBins sets numbers up to the first that is wrong.
+// storeBins sets numbers up to the first invalid one.
 func (s *sample) storeBins(values pdu.ValueSet) error {
 	for id, a := range values.All(pdu.Type32) {
 		if a.Type != pdu.Type32 {

@@ -49,7 +49,7 @@ func (s *sample) countClient(client *pmda.Client, received, sent int) {
 	p.sent += int32(sent)
 }
 
-// clear forgets the counts of one direction or both.
+// clear clears the counts of one or both directions.
 func (c *clients) clear(received, sent bool) {
 	for _, p := range c.counts {
 		if received {
@@ -61,7 +61,7 @@ func (c *clients) clear(received, sent bool) {
 	}
 }
 
-// EndClient forgets a client.
+// EndClient removes a client.
 func (h handler) EndClient(client *pmda.Client) {
 	c := &h.s.dynamic.clients
 	if c.counts[client.ID] != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// colours are saw-teeth over instances that stay and over instances that come and go.
+// colours are saw-tooth values of instances that stay and of instances that come and go.
 type colours struct {
 	x        int32        // what all the teeth are made of: it goes round from 0 to 99, once it has done so
 	ids      []pdu.InstID // the instances of mirage, in the order in which they have come
@@ -68,20 +68,20 @@ func (c *colours) storeX(values pdu.ValueSet) error {
 	return err
 }
 
-// next is the next x.
+// next returns the next x.
 func (c *colours) next() int32 {
 	c.x = (c.x + 1) % 100
 	return c.x
 }
 
-// startMirage lets the instances of mirage come and go from now on.
+// startMirage makes the instances of mirage come and go from now on.
 func (s *sample) startMirage() {
 	if c := &s.colours; c.change.IsZero() {
 		c.change = time.Now().Add(time.Duration(c.interval) * time.Millisecond)
 	}
 }
 
-// refreshMirage lets some instances of mirage go and others come, if it is time. Instance 0 stays.
+// refreshMirage removes and adds instances of mirage when that is due. Instance 0 stays.
 func (s *sample) refreshMirage() {
 	c := &s.colours
 	now := time.Now()

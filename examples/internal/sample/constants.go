@@ -5,7 +5,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// writables are the values that clients set and that do nothing else.
+// writables are values that clients can set and that have no other effect.
 type writables struct {
 	rate      int32
 	long      int32

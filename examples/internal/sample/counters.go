@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// counters are what grows with each fetch.
+// counters are values that grow with each fetch.
 type counters struct {
 	wrap      wrapping
 	slow      wrapping
@@ -40,7 +40,7 @@ func (s *sample) registerCounters() {
 	s.registerConstRate()
 }
 
-// addWrapping adds four counters that grow by as much as step has.
+// addWrapping adds four counters that grow by the values of step.
 func addWrapping(s *sample, item int, group string, w *wrapping, step wrapping) {
 	add(s, item, pmda.Metric[int32]{Name: group + ".long", Sem: pdu.SemCounter, Value: growing(&w.long, step.long)})
 	add(s, item+1, pmda.Metric[uint32]{Name: group + ".ulong", Sem: pdu.SemCounter, Value: growing(&w.ulong, step.ulong)})
@@ -48,7 +48,7 @@ func addWrapping(s *sample, item int, group string, w *wrapping, step wrapping) 
 	add(s, item+3, pmda.Metric[uint64]{Name: group + ".ulonglong", Sem: pdu.SemCounter, Value: growing(&w.ulonglong, step.ulonglong)})
 }
 
-// growing is a number after it has grown.
+// growing returns a function that increases a number and returns it.
 func growing[T int32 | uint32 | int64 | uint64 | float32 | float64](v *T, step T) valueFunc[T] {
 	return of(func() T {
 		*v += step
@@ -56,7 +56,7 @@ func growing[T int32 | uint32 | int64 | uint64 | float32 | float64](v *T, step T
 	})
 }
 
-// registerNegative adds four numbers that are below zero at first, with three semantics each.
+// registerNegative adds four numbers that are negative at first, with three semantics each.
 func (s *sample) registerNegative() {
 	c := &s.counters
 	c.m32, c.m64, c.mFloat, c.mDouble = -10000, -10000, -10000, -10000
@@ -74,7 +74,7 @@ func (s *sample) registerNegative() {
 	}
 }
 
-// registerConstRate adds a counter that grows with time, and how fast.
+// registerConstRate adds a counter that grows with time, and its rate.
 func (s *sample) registerConstRate() {
 	c := &s.counters.constRate
 	c.value, c.at = 10<<20, time.Unix(0, 0) // the first rate counts from 1970, as in PCP's agent

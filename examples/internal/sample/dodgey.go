@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// dodgey is the state of a metric whose instances and errors clients choose, or chance.
+// dodgey is the state of a metric whose instances and errors are set by clients or random.
 type dodgey struct {
 	control int32
 	left    int32     // fetches of it before chance decides again
@@ -76,7 +76,7 @@ func (s *sample) dodgeyValues(_ context.Context, _ *pmda.Request, v *pmda.Values
 	return nil
 }
 
-// decideDodgey lets chance decide about the next fetches: an error, or which instances there are.
+// decideDodgey makes a random choice for the next fetches: an error, or the set of instances.
 func (s *sample) decideDodgey() {
 	d := &s.dodgey
 	d.err = 0

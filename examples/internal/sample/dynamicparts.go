@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// dynamicParts is the state of events, dynamic names, processes, per-client counts and the like.
+// dynamicParts is the state of events, dynamic names, processes and per-client counts.
 type dynamicParts struct {
 	low, high events
 	ghosts    ghosts
@@ -20,8 +20,8 @@ type dynamicParts struct {
 	availability availability
 }
 
-// registerDynamicParts registers the metrics of events, dynamic names, processes, per-client counts
-// and the like.
+// registerDynamicParts registers the metrics of events, dynamic names, processes and per-client
+// counts.
 func (s *sample) registerDynamicParts() {
 	s.agent.ClientAttributes = true // nothing here depends on them, but PCP's agent wants them too
 	s.registerEvents()
@@ -36,7 +36,7 @@ func (s *sample) registerDynamicParts() {
 	s.setLabels()
 }
 
-// prepareFetch does what metrics need once in a fetch. Its error is that of the whole fetch.
+// prepareFetch prepares the metrics of a fetch. Its error fails the whole fetch.
 func (s *sample) prepareFetch(r *pmda.Request, ids []pdu.PMID) error {
 	var ghosts, processes, file bool
 	s.dynamic.low.counts, s.dynamic.high.counts = nil, nil
@@ -71,7 +71,7 @@ func (s *sample) prepareFetch(r *pmda.Request, ids []pdu.PMID) error {
 	return nil
 }
 
-// hasDynamicValues reports whether a metric of the tables has values, or an error, that those do
+// hasDynamicValues reports whether a metric of the tables has values or an error that the tables do
 // not have.
 func (s *sample) hasDynamicValues(id pdu.PMID) bool {
 	switch id {
@@ -83,7 +83,7 @@ func (s *sample) hasDynamicValues(id pdu.PMID) bool {
 	return false
 }
 
-// fetchDynamic writes what such a metric has.
+// fetchDynamic writes the values of such a metric.
 func (h handler) fetchDynamic(ctx context.Context, r *pmda.Request, id pdu.PMID, w *pdu.ResultWriter) {
 	switch {
 	case id == h.s.id(itemMeta):
@@ -95,7 +95,7 @@ func (h handler) fetchDynamic(ctx context.Context, r *pmda.Request, id pdu.PMID,
 	}
 }
 
-// descDynamic describes a metric whose descriptor is not that of its registration, or returns
+// descDynamic returns the descriptor of a metric if it is not that of its registration, otherwise
 // false.
 func (s *sample) descDynamic(id pdu.PMID) (pdu.Desc, error, bool) {
 	switch id {

@@ -1,6 +1,6 @@
 package sample
 
-// eventTexts are those of events.
+// eventTexts are the texts of events.
 var eventTexts = map[string]text{
 	"10": {"Two kinds of event arrays", `The instances fungus, whose records follow a pattern, and bogus, whose
 records tell how often it has been fetched.`},
@@ -31,7 +31,7 @@ itself has no value.`},
 
 const onlyInEvents = "Values are in records of event.records and its neighbours alone."
 
-// dynamicNameTexts are those of metrics below dynamic roots.
+// dynamicNameTexts are the texts of metrics below dynamic roots.
 var dynamicNameTexts = map[string]text{
 	"secret.bar":           {"A string below a dynamic root", `It is "foo".`},
 	"secret.foo.one":       {"The number 1 below a dynamic root", belowRoot},
@@ -55,7 +55,7 @@ walks four fetches and rests four. A store in ghosts.visible begins anew.`},
 
 const belowRoot = "The agent says what is below the root when it is asked. The value does not change."
 
-// churnTexts are those of instances that change in the same way each time.
+// churnTexts are the texts of instances that change in the same way each time.
 var churnTexts = map[string]text{
 	"12": {"Processes that somebody has made up", `Four that are always there and at most sixteen others. With each fetch,
 one that is there ends with probability 0.075, and in each place that is
@@ -72,7 +72,7 @@ bins are there in their order until the next fetch.`},
 	"scramble.bin": {"Number of a bin", `The number in its name.`},
 }
 
-// controlTexts are those of metrics that clients change by a store or otherwise.
+// controlTexts are the texts of metrics that clients change by a store or otherwise.
 var controlTexts = map[string]text{
 	"7": {"Instances of a file", `The file dynamic.indom in the directory of the agent has a number and a
 name for each instance, both on one line. If it has a fault, or does not

@@ -33,8 +33,8 @@ const (
 	instBogus
 )
 
-// events are the event arrays of one resolution. As in PCP's agent there is one array of each kind:
-// if a fetch makes it twice, both of its values are the second.
+// events are the event arrays of one resolution. As in PCP's agent there is one array of each kind.
+// If a fetch makes it twice, both values are the second array.
 type events struct {
 	patterns int32   // fetches of the pattern; at -1 it has an unknown parameter
 	texts    int32   // fetches of the text
@@ -44,8 +44,8 @@ type events struct {
 	text     pdu.EventBuilder
 }
 
-// registerEvents adds event arrays, and the metrics of their parameters, which have no values
-// elsewhere.
+// registerEvents adds event arrays and the metrics of their parameters. These metrics have values
+// only in events.
 func (s *sample) registerEvents() {
 	low, high := &s.dynamic.low, &s.dynamic.high
 	low.missed = 7 // high says that it misses none, as that of PCP's agent
@@ -89,14 +89,14 @@ func (s *sample) addEventReset(item int, name string, e *events) {
 	})
 }
 
-// eventArray is the value of a metric of events.
+// eventArray returns the value of a metric of events.
 func eventArray(b *pdu.EventBuilder) ([]byte, error) {
 	a, err := b.Atom()
 	return a.Bytes(), err
 }
 
-// buildEvents makes the arrays that the values of a metric need, before the first value of a fetch
-// is written.
+// buildEvents makes the arrays for the values of a metric before the first value of a fetch is
+// written.
 func (s *sample) buildEvents(item int, r *pmda.Request) {
 	e := &s.dynamic.low
 	switch item {
@@ -121,7 +121,7 @@ func (s *sample) buildEvents(item int, r *pmda.Request) {
 	}
 }
 
-// buildText makes a record with the number of the fetch, and another one every third time.
+// buildText makes a record with the number of the fetch, and a second record every third time.
 func (e *events) buildText(id func(item int) pdu.PMID) {
 	now := time.Now()
 	b := &e.text
@@ -135,7 +135,7 @@ func (e *events) buildText(id func(item int) pdu.PMID) {
 	e.texts++
 }
 
-// buildPattern makes one of four sets of records, a second after each other.
+// buildPattern makes one of four sets of records, one second apart.
 func (e *events) buildPattern(id func(item int) pdu.PMID) {
 	at := time.Now().Add(-10 * time.Second)
 	b := &e.pattern

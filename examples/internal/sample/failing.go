@@ -11,7 +11,7 @@ const (
 	itemErrorCheck = 75
 )
 
-// registerFailing adds metrics that have no values or errors.
+// registerFailing adds metrics without values and metrics with errors.
 func (s *sample) registerFailing() {
 	add(s, 9, pmda.Metric[int32]{Name: "noinst", Value: failing[int32](pmda.NoValue)})
 	add(s, itemNoSupport, pmda.Metric[int32]{Name: "bad.nosupport", Value: failing[int32](pdu.ErrAppVersion)})
@@ -22,10 +22,10 @@ func (s *sample) registerFailing() {
 	add(s, itemErrorCheck, pmda.Metric[int32]{Name: "error_check", Value: constant(int32(0))})
 }
 
-// failsWhole reports whether a fetch of a metric fails with all others that follow it.
+// failsWhole reports whether a metric fails the rest of a fetch too.
 func (s *sample) failsWhole(id pdu.PMID) bool { return s.errorCode < 0 && id == s.id(itemErrorCheck) }
 
-// descFailing describes a metric that fails, or returns false.
+// descFailing returns the descriptor of a metric that fails, otherwise false.
 func (s *sample) descFailing(id pdu.PMID) (pdu.Desc, error, bool) {
 	switch id {
 	case s.id(itemErrorCheck):

@@ -21,11 +21,11 @@ const (
 	itemFileInstant  = 78
 )
 
-// maxInDomFile is how much of the file is read.
+// maxInDomFile is the maximum number of bytes that are read of the file.
 const maxInDomFile = 1 << 20
 
-// fileInDom is an instance domain that is in a file: numbers and names, each pair on one line. It
-// is empty if there is no file, or a fault in it.
+// fileInDom is an instance domain in a file. Each line has a number and a name. It is empty if the
+// file does not exist or has a fault.
 type fileInDom struct {
 	path    string // empty if there is no file
 	log     func() *slog.Logger
@@ -100,8 +100,8 @@ func readInDomFile(path string) ([]pdu.Instance, error) {
 	return parseInDomFile(string(b))
 }
 
-// parseInDomFile reads pairs of a number and a name. What separates a number from its name may be
-// nothing, but no end of a line.
+// parseInDomFile parses pairs of a number and a name. The name may follow its number without a
+// separator, but must be on the same line.
 func parseInDomFile(text string) (list []pdu.Instance, err error) {
 	const blank = " \t\v\f\r"
 	for {

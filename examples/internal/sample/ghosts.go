@@ -60,7 +60,7 @@ func (s *sample) registerGhosts() {
 		}})
 }
 
-// show makes the first n ghosts visible, all if there are fewer.
+// show makes the first n ghosts visible, or all if there are fewer.
 func (g *ghosts) show(n int32) error {
 	g.visible, g.step = min(n, int32(len(allGhosts))), 0
 	list := make([]pdu.Instance, max(g.visible, 0))
@@ -71,7 +71,7 @@ func (g *ghosts) show(n int32) error {
 	return err
 }
 
-// lookUpGhost finds one ghost, visible or not, as PCP's agent does.
+// lookUpGhost finds one ghost, whether it is visible or not, as PCP's agent does.
 func (s *sample) lookUpGhost(d pdu.InDom, inst pdu.InstID, name string) (i pdu.Instance, ok bool) {
 	if d != s.dynamic.ghosts.indom.ID() {
 		return i, false

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A handler wraps the one that replies from the tables, for what tables cannot say.
+// A handler wraps the handler of the tables, for replies that tables cannot make.
 type handler struct {
 	pmda.Handler
 	s *sample
@@ -18,10 +18,11 @@ type handler struct {
 // begin counts a request and its reply.
 func (h handler) begin(r *pmda.Request) { h.s.count(r.Client, 1, 1) }
 
-// Namespace has several names for some metrics, which tables cannot have.
+// Namespace returns the name space. Some of its metrics have several names, which tables do not
+// support.
 func (h handler) Namespace() *pmns.Tree { return h.s.namespace(h.s.agent.Domain) }
 
-// Fetch fails as a whole if one of the metrics does, but those before it are fetched.
+// Fetch fails as a whole if one of the metrics fails. It still fetches the metrics before that one.
 func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	s := h.s
 	s.countProfile(r)
@@ -57,7 +58,7 @@ func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	return w.Err()
 }
 
-// inTables reports whether the tables have the values of a metric.
+// inTables reports whether a metric has its values from the tables.
 func (h handler) inTables(ctx context.Context, r *pmda.Request, id pdu.PMID) bool {
 	switch id {
 	case h.s.id(itemNeedProfile):
@@ -85,10 +86,10 @@ func (s *sample) fetchSpecial(r *pmda.Request, id pdu.PMID, w *pdu.ResultWriter)
 	}
 }
 
-// id is the PMID of an item.
+// id returns the PMID of an item.
 func (s *sample) id(item int) pdu.PMID { return pdu.MakePMID(s.agent.Domain, 0, item) }
 
-// Desc describes a metric, also those whose descriptor changes.
+// Desc returns the descriptor of a metric, which for some metrics changes.
 func (h handler) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	h.begin(r)
 	if d, err, ok := h.s.descDynamic(id); ok {
@@ -100,7 +101,7 @@ func (h handler) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.De
 	return h.Handler.Desc(ctx, r, id)
 }
 
-// Instances lists a domain or looks an instance up.
+// Instances lists a domain or looks up an instance.
 func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	h.begin(r)
 	if i, ok := h.s.lookUpGhost(d, inst, name); ok {
@@ -116,7 +117,7 @@ func (h handler) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, k
 	return h.Handler.Text(ctx, r, of, kind)
 }
 
-// Store keeps the rules of PCP's agent.
+// Store follows the rules of PCP's agent.
 func (h handler) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 	h.begin(r)
 	return h.s.store(values)

@@ -53,14 +53,14 @@ func (s *sample) attach(serial int, name string, list []pdu.Instance) *pmda.InDo
 	return d
 }
 
-// shortName is the part of a name that tells instances apart. What follows it is ignored, as by
-// PCP's agent, where "fat chance" is "fat bald bastard" too.
+// shortName returns the part of a name that identifies an instance. The rest is ignored, as by
+// PCP's agent, where "fat chance" is also "fat bald bastard".
 func shortName(name string) string {
 	short, _, _ := strings.Cut(name, " ")
 	return short
 }
 
-// refreshInDom makes instances come and go before a request for them.
+// refreshInDom changes the instances of a domain before a request for them.
 func (s *sample) refreshInDom(d pdu.InDom) {
 	switch d {
 	case s.indoms.mirage.ID():

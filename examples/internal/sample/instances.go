@@ -11,7 +11,7 @@ import (
 
 const itemNeedProfile = 49
 
-// registerInstances adds metrics of domains that are large, or that need a profile.
+// registerInstances adds metrics of large domains and of domains that need a profile.
 func (s *sample) registerInstances() {
 	add(s, itemNeedProfile, pmda.Metric[float32]{Name: "needprofile", Sem: pdu.SemDiscrete, InDom: s.indoms.family,
 		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (float32, error) {
@@ -41,7 +41,7 @@ func (s *sample) registerInstances() {
 		Value: func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int32, error) { return int32(i.ID), nil }})
 }
 
-// hasProfile reports whether a client has said which instances of the family it wants, as for
+// hasProfile reports whether a client has selected instances of the family, as clients do for
 // processes.
 func (s *sample) hasProfile(r *pmda.Request) bool {
 	p := r.Profile.For(s.indoms.family.ID())

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// setLabels sets the labels that do not change, and those of instances.
+// setLabels sets the fixed labels and those of instances.
 func (s *sample) setLabels() {
 	type object = map[string]any
 	s.agent.DomainLabels = pmda.LabelJSON(object{"agent": "sample", "role": "testing"})
@@ -20,10 +20,10 @@ func (s *sample) setLabels() {
 	s.indoms.mirage.InstanceLabels = func(i pdu.Instance) string { return pmda.LabelJSON(object{"transient": i.ID != 0}) }
 }
 
-// rapidLabels are those of the metric rapid.
+// rapidLabels are the labels of the metric rapid.
 var rapidLabels = pmda.LabelJSON(map[string]any{"measure": "speed", "units": "metres per second", "unitsystem": "SI"})
 
-// changingLabels say whether a client has changed a metric.
+// changingLabels returns labels that tell whether a client has changed a metric.
 func (s *sample) changingLabels(_ context.Context, _ *pmda.Request, of pdu.LabelTarget) string {
 	if of.Class != pdu.LabelItem {
 		return ""

@@ -15,7 +15,7 @@ const (
 	itemMetaUnits = 90
 )
 
-// meta is the descriptor of a metric, which clients set part by part, without a check.
+// meta is the descriptor of a metric. Clients set its parts one by one, without checks.
 type meta struct{ typ, indom, sem, units uint32 }
 
 func (s *sample) registerMeta() {
@@ -34,12 +34,12 @@ func (s *sample) registerMeta() {
 	}
 }
 
-// desc is the descriptor.
+// desc returns the descriptor.
 func (m *meta) desc(id pdu.PMID) pdu.Desc {
 	return pdu.Desc{PMID: id, Type: pdu.Type(int32(m.typ)), InDom: pdu.InDom(m.indom), Sem: pdu.Sem(int32(m.sem)), Units: pdu.Units(m.units)}
 }
 
-// value is 42 as a value of the type, or an Atom of pdu.TypeUnknown.
+// value returns 42 as a value of the type, or an Atom of pdu.TypeUnknown.
 func (m *meta) value() pdu.Atom {
 	switch pdu.Type(int32(m.typ)) {
 	case pdu.Type32:
@@ -60,8 +60,8 @@ func (m *meta) value() pdu.Atom {
 	return pdu.Atom{Type: pdu.TypeUnknown}
 }
 
-// err is that of a fetch of the metric: PCP's agent fails it as a whole, or dies, if there is no
-// value of the type.
+// err returns the error of a fetch of the metric. If the type has no value, PCP's agent fails the
+// whole fetch or crashes.
 func (m *meta) err() error {
 	if m.value().Type == pdu.TypeUnknown {
 		return pdu.ErrType
@@ -69,7 +69,7 @@ func (m *meta) err() error {
 	return nil
 }
 
-// write writes the value for every instance of the domain, for one if there is no such domain.
+// write writes the value for every instance of the domain, or for one if the domain does not exist.
 func (m *meta) write(ctx context.Context, h pmda.Handler, r *pmda.Request, w *pdu.ResultWriter) {
 	d := pdu.InDom(m.indom)
 	list := []pdu.Instance{{ID: pdu.NoInst}}

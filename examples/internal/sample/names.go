@@ -202,7 +202,7 @@ updown.control.max 167
 updown.control.step 168
 `
 
-// names is the name space, made when it is first wanted.
+// names caches the name space.
 type names struct {
 	mu     sync.Mutex
 	domain pdu.Domain

@@ -61,11 +61,11 @@ func (s *sample) registerProcess() {
 	storeWord(s, 42, func(uint32) error { s.clearCounts(false, true); return nil })
 }
 
-// seconds is how long the agent has run. It changes with the second of the clock, as in PCP's
+// seconds returns how long the agent has run. It changes with the second of the clock, as in PCP's
 // agent.
 func (s *sample) seconds() uint32 { return uint32(time.Now().Unix() - s.start.Unix()) }
 
-// of2 is what a function of no instance returns that may fail.
+// of2 is of for a function that may fail.
 func of2[T pdu.Scalar](f func() (T, error)) valueFunc[T] {
 	return func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return f() }
 }
@@ -77,7 +77,7 @@ func (s *sample) count(c *pmda.Client, received, sent int) {
 	s.countClient(c, received, sent)
 }
 
-// clearCounts sets the counts of one direction or both to 0, also those of each client.
+// clearCounts clears the counts of one or both directions, in total and for each client.
 func (s *sample) clearCounts(received, sent bool) {
 	if received {
 		s.process.received = 0
@@ -88,8 +88,8 @@ func (s *sample) clearCounts(received, sent bool) {
 	s.dynamic.clients.clear(received, sent)
 }
 
-// countProfile counts the PDU that brings a profile before a request for values or labels if that
-// of the last one was another's. It has no reply.
+// countProfile counts a profile PDU before a request for values or labels if the last such request
+// was of another client. A profile has no reply.
 func (s *sample) countProfile(r *pmda.Request) {
 	if p := (profileOf{r.Profile, r.Client.Seq, r.ContextID}); s.process.profile != p {
 		s.process.profile = p
@@ -97,14 +97,14 @@ func (s *sample) countProfile(r *pmda.Request) {
 	}
 }
 
-// profileOf is a profile, and whose it is.
+// profileOf is a profile and its client.
 type profileOf struct {
 	profile *pdu.Profile
 	client  uint64
 	context int32
 }
 
-// memoryInUse is how much memory the program has.
+// memoryInUse returns the memory of the program in bytes.
 func memoryInUse() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(sample)

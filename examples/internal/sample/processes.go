@@ -26,8 +26,8 @@ const (
 	processChanges  = lcgRange * 75 / 1000
 )
 
-// processes are made up. With every fetch some end and others start, in an order that is the same
-// after each reset.
+// processes are synthetic processes. With every fetch some end and others start, in an order that
+// is the same after each reset.
 type processes struct {
 	indom   *pmda.InDom
 	random  lcg
@@ -68,13 +68,13 @@ func (s *sample) registerProcesses() {
 	})
 }
 
-// reset ends all processes. Those of before start with the next fetch.
+// reset ends all processes. The initial processes start with the next fetch.
 func (p *processes) reset() {
 	*p = processes{indom: p.indom, random: 1}
 	_, _ = p.indom.SetInstances()
 }
 
-// step makes processes end and start before a fetch.
+// step ends and starts processes before a fetch.
 func (p *processes) step() {
 	if p.running == nil {
 		for i := range steadyProcesses {
@@ -111,7 +111,7 @@ func (p *processes) start(slot int) {
 	p.running = append(p.running, f)
 }
 
-// processName is the name of the instance with an ordinal.
+// processName returns the name of the instance with an ordinal.
 func processName(ordinal int) string {
 	dirs := [...]string{"/etc", "/usr/bin", "/usr/local", "/usr/opt/bin"}
 	programs := [...]string{"bozo", "bobo", "jester", "loko", "pierrot", "waldo", "yobo", "jojo", "koko", "lala"}

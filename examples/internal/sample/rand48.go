@@ -5,7 +5,8 @@ package sample
 // equal those of PCP's agent after the same requests.
 type rand48 uint64
 
-// next is a number from 0 to n-1. Not all are equally likely, but that does not matter here.
+// next returns a number from 0 to n-1. The numbers are not equally likely, which does not matter
+// here.
 func (r *rand48) next(n int32) int32 {
 	*r = (*r*0x5deece66d + 0xb) & (1<<48 - 1)
 	return int32(*r>>17) % n

@@ -36,13 +36,12 @@ type Options struct {
 	// Unavailable is the path of a file that makes all requests fail while it exists. Empty means
 	// no file.
 	Unavailable string
-	// Stop is called when a client has stored -1 in control, to end the program after the reply;
-	// nil means that the agent goes on, as PCP's does inside a collector.
+	// Stop is called when a client has stored -1 into control, to end the program after the reply.
+	// Nil means that the agent continues, as PCP's does inside a collector.
 	Stop func()
 }
 
-// sample is the state of the agent. Its handler runs one request at a time, so that nothing here
-// needs a lock.
+// sample is the state of the agent. Its handler runs one request at a time, so it needs no lock.
 type sample struct {
 	agent  *pmda.Agent
 	opts   Options
@@ -66,8 +65,8 @@ type sample struct {
 	dynamic dynamicParts // what dynamicparts.go and its companions keep
 }
 
-// New returns the agent. One request runs at a time, as in PCP's agent, whose values depend on
-// their order.
+// New returns the agent. It runs one request at a time, as PCP's agent does, because values depend
+// on the order of requests.
 func New(opts Options) *pmda.Agent {
 	opts.Domain = cmp.Or(opts.Domain, Domain)
 	if opts.Name == "" {
@@ -96,7 +95,7 @@ func New(opts Options) *pmda.Agent {
 	return s.agent
 }
 
-// useHelp takes the help texts of an installed PCP. They are within the handler, which counts
+// useHelp uses the help texts of an installed PCP. They are within the handler, which counts
 // requests for them.
 func (s *sample) useHelp() {
 	if s.opts.Dir == "" {
@@ -127,21 +126,21 @@ func add[T pdu.Scalar](s *sample, item int, m pmda.Metric[T]) {
 	pmda.Register(s.agent, m)
 }
 
-// valueFunc is Value of a Metric.
+// valueFunc is the type of Value of a Metric.
 type valueFunc[T pdu.Scalar] = func(context.Context, *pmda.Request, pdu.Instance) (T, error)
 
-// constant is the same value always.
+// constant returns a function that always returns v.
 func constant[T pdu.Scalar](v T) valueFunc[T] { return of(func() T { return v }) }
 
-// variable is what a variable holds.
+// variable returns a function that returns the value of a variable.
 func variable[T pdu.Scalar](v *T) valueFunc[T] { return of(func() T { return *v }) }
 
-// of is what a function of no instance returns.
+// of returns f as a Value function, which ignores the instance.
 func of[T pdu.Scalar](f func() T) valueFunc[T] {
 	return func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return f(), nil }
 }
 
-// failing is an error always.
+// failing returns a function that always fails.
 func failing[T pdu.Scalar](err error) valueFunc[T] {
 	return func(context.Context, *pmda.Request, pdu.Instance) (v T, _ error) { return v, err }
 }

@@ -10,7 +10,7 @@ const (
 	itemScrambleBin     = 121
 )
 
-// An lcg is a generator of pseudo-random numbers below lcgRange.
+// An lcg is a linear congruential generator of numbers below lcgRange.
 type lcg uint32
 
 const lcgRange = 1 << 31
@@ -20,8 +20,8 @@ func (g *lcg) next() uint32 {
 	return uint32(*g)
 }
 
-// scramble is an instance domain whose instances have another order with every fetch. Some are
-// missing.
+// scramble is an instance domain that changes the order of its instances with every fetch. Some
+// instances are missing.
 type scramble struct {
 	indom   *pmda.InDom
 	bins    []pdu.Instance // all of them
@@ -51,7 +51,7 @@ func (s *sample) writeScramble(r *pmda.Request, w *pdu.ResultWriter) {
 	}
 }
 
-// next makes the instances those of the next version, and returns them.
+// next sets and returns the instances of the next version.
 func (c *scramble) next() []pdu.Instance {
 	random := lcg(uint32(c.version<<10+13) % lcgRange)
 	c.version++

@@ -27,14 +27,14 @@ var secretNumbers = [...]string{"secret.foo.one", "secret.foo.two", "secret.foo.
 // redirect is the PMID of a metric that another agent has.
 var redirect = pdu.MakePMID(2, 4, 1)
 
-// A dynamicName is the name of a metric below a dynamic root, without its first part: requests may
-// have any.
+// A dynamicName is the name of a metric below a dynamic root, without its first part, which in
+// requests may be any.
 type dynamicName struct {
 	name string
 	id   pdu.PMID
 }
 
-// dynamicNames are all of them as they are now, in the order of a traversal.
+// dynamicNames returns all current dynamic names in the order of a traversal.
 func (s *sample) dynamicNames() []dynamicName {
 	list := []dynamicName{{"secret.foo.bar.max.redirect", redirect}, {"secret.bar", s.id(firstSecret)}}
 	for i, name := range secretNumbers {
@@ -72,7 +72,8 @@ func (h handler) Names(_ context.Context, _ *pmda.Request, id pdu.PMID) (names [
 	return names, nil
 }
 
-// Children returns what is one level below a name: nothing below a leaf and an unknown name.
+// Children returns the names one level below a name. It returns nothing for a leaf and for an
+// unknown name.
 func (h handler) Children(_ context.Context, _ *pmda.Request, name string) (list []pmns.Child, err error) {
 	_, name, ok := strings.Cut(name, ".")
 	if !ok {

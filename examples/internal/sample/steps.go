@@ -5,7 +5,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// steps are what goes up and down in steps.
+// steps are values that rise and fall in steps.
 type steps struct {
 	base   int32 // of step
 	scales [7]scaleStep
@@ -28,7 +28,7 @@ func (s *sample) registerSteps() {
 	s.registerUpDown()
 }
 
-// A scaleStep is a number that changes by a factor each scaleRepeat fetches. It is 1 at first.
+// A scaleStep is a number that changes by a factor every scaleRepeat fetches. It starts at 1.
 type scaleStep struct {
 	value   float64
 	fetches int
@@ -36,7 +36,7 @@ type scaleStep struct {
 
 const scaleRepeat = 5
 
-// registerScaleSteps adds numbers that change by a factor, for tools that choose a scale.
+// registerScaleSteps adds numbers that change by a factor, to test how tools choose a scale.
 func (s *sample) registerScaleSteps() {
 	const day = 24 * 3600
 	for i, m := range []struct {
@@ -64,7 +64,7 @@ func (s *sample) registerScaleSteps() {
 	}
 }
 
-// upTo goes up until a limit is reached, then to 1.
+// upTo returns a function that multiplies by factor up to a limit and then returns to 1.
 func upTo(limit, factor float64) func(v float64) float64 {
 	return func(v float64) float64 {
 		if v >= limit {
@@ -74,7 +74,7 @@ func upTo(limit, factor float64) func(v float64) float64 {
 	}
 }
 
-// downFrom goes down to 1, then to the top.
+// downFrom returns a function that divides by factor down to 1 and then returns to top.
 func downFrom(top, factor float64) func(v float64) float64 {
 	return func(v float64) float64 {
 		if v <= 1 {
@@ -84,7 +84,7 @@ func downFrom(top, factor float64) func(v float64) float64 {
 	}
 }
 
-// registerUpDown adds a number that goes up and down between limits that clients set.
+// registerUpDown adds a number that rises and falls between limits that clients set.
 func (s *sample) registerUpDown() {
 	u := &s.steps.updown
 	u.max, u.repeat, u.step, u.left = 200, 5, 10, 5
@@ -99,7 +99,7 @@ func (s *sample) registerUpDown() {
 	storeWord(s, 168, unsigned(&u.step))
 }
 
-// unsigned is a store of a number that would be negative if it were signed.
+// unsigned returns a store of a number that refuses values above the maximum of a signed one.
 func unsigned(v *uint32) func(uint32) error {
 	return func(to uint32) error {
 		if int32(to) < 0 {

@@ -12,8 +12,7 @@ func (s *sample) store(values *pdu.Result) error {
 	return nil
 }
 
-// storeSet stores the values of one metric. Only where a metric can be stored does it matter what
-// comes.
+// storeSet stores the values of one metric. It checks the values only if the metric can be stored.
 func (s *sample) storeSet(set pdu.ValueSet) error {
 	item := set.PMID.Item()
 	known := item <= lastItem || item >= firstDynamic && item <= lastDynamic || item == itemBigID
@@ -36,7 +35,7 @@ const (
 	lastDynamic  = 1011
 )
 
-// storeWord lets clients store a metric that has 32-bit integers: one value, which is in its place.
+// storeWord lets clients store one value in place into a metric of 32-bit integers.
 func storeWord[T int32 | uint32](s *sample, item int, set func(v T) error) {
 	s.stores[item] = func(values pdu.ValueSet) error {
 		t := pdu.ScalarType[T]()
@@ -51,8 +50,7 @@ func storeWord[T int32 | uint32](s *sample, item int, set func(v T) error) {
 	}
 }
 
-// storeBlock lets clients store a metric whose values are in blocks: one value, which is in a
-// block.
+// storeBlock lets clients store one value in a block into a metric whose values are in blocks.
 func storeBlock[T pdu.Scalar](s *sample, item int, set func(v T)) {
 	s.stores[item] = func(values pdu.ValueSet) error {
 		if values.Len() != 1 || !inBlock(values) {
@@ -62,7 +60,7 @@ func storeBlock[T pdu.Scalar](s *sample, item int, set func(v T)) {
 	}
 }
 
-// storeFloat lets clients store a metric of type float: one value, which may be in its place.
+// storeFloat lets clients store one value into a metric of type float. The value may be in place.
 func storeFloat(s *sample, item int, set func(v float32)) {
 	s.stores[item] = func(values pdu.ValueSet) error {
 		if values.Len() != 1 {
@@ -72,7 +70,7 @@ func storeFloat(s *sample, item int, set func(v float32)) {
 	}
 }
 
-// storeOne stores a value, which has to be of the metric's type.
+// storeOne stores a value, which must have the metric's type.
 func storeOne[T pdu.Scalar](values pdu.ValueSet, set func(v T)) error {
 	t := pdu.ScalarType[T]()
 	a := values.Atom(0, t)
@@ -86,13 +84,13 @@ func storeOne[T pdu.Scalar](values pdu.ValueSet, set func(v T)) error {
 	return err
 }
 
-// inBlock reports whether the values of a set are in blocks, and not in their place.
+// inBlock reports whether the values of a set are in blocks.
 func inBlock(values pdu.ValueSet) bool {
 	// A value in place takes the type that Atom is given. A value in a block has a type.
 	return values.Atom(0, pdu.Type32).Type != pdu.Type32 || values.Atom(0, pdu.TypeU32).Type != pdu.TypeU32
 }
 
-// storesInto is a store into a variable.
+// storesInto returns a function that stores into a variable.
 func storesInto[T int32 | uint32](v *T) func(T) error {
 	return func(to T) error {
 		*v = to

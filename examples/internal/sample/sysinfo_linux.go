@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// sysinfo is the structure that sysinfo(2) fills, in the order of bytes of the machine.
+// sysinfo returns the structure that sysinfo(2) fills, in the byte order of the machine.
 func sysinfo() ([]byte, error) {
 	var info syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&info); err != nil {

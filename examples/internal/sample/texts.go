@@ -5,9 +5,8 @@ import "fmt"
 // A text is the help text of a metric or an instance domain.
 type text struct{ oneLine, help string }
 
-// texts are those of metrics by their names below the agent's, and of instance domains by their
-// serials. They are ours. The program examples/sample reads those of an installed PCP in their
-// place, if there are any.
+// texts are the texts of metrics by their names below the agent's, and of instance domains by their
+// serials. We wrote them. The program examples/sample prefers the texts of an installed PCP.
 var texts = makeTexts()
 
 func makeTexts() map[string]text {

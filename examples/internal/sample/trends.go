@@ -50,7 +50,7 @@ func (s *sample) registerTrends() {
 	add(s, 85, pmda.Metric[int32]{Name: "byte_rate_perhour", Units: pdu.SpaceByte | pdu.PerHour, Value: now})
 }
 
-// drift is a number that goes up or down for some fetches.
+// drift returns a number that rises or falls for some fetches.
 func (s *sample) drift() int32 {
 	t := &s.trends
 	change := s.random.next(50)

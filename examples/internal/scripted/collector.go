@@ -1,6 +1,7 @@
-// Package scripted has a collector for tests of tools: its clock, its instances and its values
-// follow a script, from the first fetch of each client on, so that what two tools print of it can
-// be compared byte for byte. A Suite compares a tool of ours with what the real PCP's tool printed.
+// Package scripted has a collector for tests of tools. Its clock, its instances and its values
+// follow a script from the first fetch of each client on, so that the output of two tools can be
+// compared byte by byte. A Suite compares a tool of ours with the recorded output of the real PCP's
+// tool.
 package scripted
 
 import (
@@ -15,7 +16,7 @@ import (
 )
 
 // A Collector is the script of a collector. Its functions get n, the number of the client's fetch,
-// from 0 on; fetches of none of the Metrics do not count.
+// which starts at 0. Fetches of none of the Metrics do not count.
 type Collector struct {
 	Clock   func(n int) time.Time // of the fetch; nil: a second later with each fetch
 	Metrics []Metric
@@ -31,8 +32,8 @@ type Metric struct {
 	Store  pdu.Error                        // the error of a store, 0 for none
 }
 
-// Serve runs the collector on a port of the loopback interface until the test has ended, and
-// returns its address.
+// Serve runs the collector on a port of the loopback interface until the test ends. It returns the
+// collector's address.
 func (c Collector) Serve(t testing.TB) (addr string) {
 	t.Helper()
 	return pcptest.Serve(t, func(conn net.Conn) { c.serveClient(conn) })

@@ -30,8 +30,8 @@ func (c Case) title() string {
 	return strings.Join(c.Args, " ")
 }
 
-// A Suite compares a tool of ours with the one of the real PCP that has the same name. What that
-// prints is in golden files:
+// A Suite compares a tool of ours with the real PCP's tool of the same name. The output of the real
+// tool is in golden files:
 //
 //	$ TITLE
 //	1 a line on standard output|
@@ -43,12 +43,11 @@ type Suite struct {
 	Cases   []Case
 	Differs map[string]string // titles of cases in which ours differs on purpose, and why
 
-	// Adapt removes from what ours printed what a later PCP prints in addition. nil removes
-	// nothing.
+	// Adapt removes the additional output of a later PCP from our output. Nil removes nothing.
 	Adapt func(printed string) string
 }
 
-// Test compares what our tool prints with the golden files.
+// Test compares the output of our tool with the golden files.
 func (s *Suite) Test(t *testing.T) {
 	want, got := s.readGolden(t), s.runCases(t, pcptest.Build(t, "./examples/"+s.Tool))
 	for _, c := range s.Cases {
@@ -70,7 +69,7 @@ func (s *Suite) Test(t *testing.T) {
 	}
 }
 
-// TestInterop compares what the installed tool prints with the golden files, or writes them if
+// TestInterop compares the output of the installed tool with the golden files, or writes them if
 // update is true.
 func (s *Suite) TestInterop(t *testing.T, update bool) {
 	pcptest.Need(t, s.Tool)
@@ -83,10 +82,10 @@ func (s *Suite) TestInterop(t *testing.T, update bool) {
 	}
 }
 
-// atOnce is how many cases run at the same time: they wait for their next sample most of the time.
+// atOnce is the number of cases that run at the same time. They mostly wait for their next sample.
 const atOnce = 4
 
-// runCases runs the cases with a program and returns what it prints, by their titles.
+// runCases runs the cases with a program and returns its output by their titles.
 func (s *Suite) runCases(t *testing.T, program string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -120,7 +119,7 @@ func (c Case) argv(t *testing.T, program string) []string {
 	return append(argv, c.Args...)
 }
 
-// golden returns an output as golden files have it.
+// golden returns an output in the format of golden files.
 func golden(out pcptest.Output) string {
 	var b strings.Builder
 	for i, text := range []string{out.Stdout, out.Stderr} {
@@ -135,7 +134,7 @@ func golden(out pcptest.Output) string {
 // largeGolden is the length in bytes above which the next case starts another golden file.
 const largeGolden = 64 << 10
 
-// writeGolden replaces all golden files with what was printed.
+// writeGolden replaces all golden files by the printed output.
 func (s *Suite) writeGolden(t *testing.T, printed map[string]string) {
 	t.Helper()
 	if err := errors.Join(os.RemoveAll(s.Golden), os.MkdirAll(s.Golden, 0o755)); err != nil {
@@ -159,7 +158,7 @@ func (s *Suite) writeGolden(t *testing.T, printed map[string]string) {
 	flush()
 }
 
-// readGolden returns what the golden files say the real tool prints, by the titles of the cases.
+// readGolden returns the output of the real tool in the golden files by the titles of the cases.
 func (s *Suite) readGolden(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.Golden, "*.txt"))

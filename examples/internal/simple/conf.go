@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// maxLine is how much of the file's first line counts.
+// maxLine is the maximum number of bytes that count of the file's first line.
 const maxLine = 255
 
 // A conf is the configuration file.
@@ -58,7 +58,7 @@ func (c *conf) check(d *pmda.InDom, log *slog.Logger) {
 	}
 }
 
-// read returns the instances, which have commas between in the file.
+// read returns the instances, which are separated by commas in the file.
 func (c *conf) read(log *slog.Logger) ([]string, error) {
 	f, err := os.Open(c.path)
 	if err != nil {

@@ -1,7 +1,6 @@
 package simple
 
-// The texts are ours. The program examples/simple reads those of an installed
-// PCP in their place, if there are any.
+// We wrote these texts. The program examples/simple prefers the texts of an installed PCP.
 const (
 	colorInDomText = "Three colours"
 	colorInDomHelp = `The instances red, green and blue, numbered 0, 1 and 2. They never change.`

@@ -27,8 +27,8 @@ type simple struct {
 }
 
 // New returns the agent. conf is the path of its configuration file, a line such as "sec,min,hour"
-// with the instances of simple.now; it is read again when it has changed. An empty path means all
-// three, for ever.
+// with the instances of simple.now. The file is read again when it has changed. An empty path means
+// that all three always exist.
 func New(conf string) *pmda.Agent {
 	s := &simple{agent: &pmda.Agent{Name: "simple", Domain: 253, DomainLabels: `{"role":"testing"}`}}
 	s.conf.path = conf
@@ -38,8 +38,8 @@ func New(conf string) *pmda.Agent {
 	return s.agent
 }
 
-// register adds the metrics of the tables. The numbers are those of PCP's agent; others could leave
-// them out.
+// register adds the metrics of the tables. The numbers are those of PCP's agent. An agent without
+// that need can leave them out.
 func (s *simple) register() {
 	a := s.agent
 	color := a.AddInDom("color", "red", "green", "blue")
@@ -91,13 +91,13 @@ func (s *simple) register() {
 	})
 }
 
-// A handler wraps the one that replies from the tables.
+// A handler wraps the handler of the tables.
 type handler struct {
 	pmda.Handler
 	s *simple
 }
 
-// Fetch counts fetches, and reads the clock.
+// Fetch counts fetches and reads the clock.
 func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	s := h.s
 	s.mu.Lock()
@@ -107,8 +107,8 @@ func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	return h.Handler.Fetch(ctx, r, ids, w)
 }
 
-// readCPU reads the processor times of this process, once a fetch. If a client has set the count of
-// fetches back, they are read again when it has caught up, as in PCP's agent.
+// readCPU reads the processor times of this process once per fetch. If a client has set the count
+// of fetches back, they are read again when it has caught up, as in PCP's agent.
 func (s *simple) readCPU() (err error) {
 	if s.numfetch > s.cpuAt {
 		if s.cpu, err = cpuTimesNow(); err == nil {
@@ -118,7 +118,7 @@ func (s *simple) readCPU() (err error) {
 	return err
 }
 
-// timeOf is the part of the time that an instance of simple.now stands for.
+// timeOf returns the part of the time for an instance of simple.now.
 func (s *simple) timeOf(instance string) uint32 {
 	switch instance {
 	case "sec":

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Store replaces Store functions of the metrics, to keep the rules of PCP's agent: a bad value is
-// an error, yet the nearest one that is allowed is set; after an error no colour is set, but the
+// Store replaces the Store functions of the metrics, to follow the rules of PCP's agent. An invalid
+// value is an error, but the nearest valid one is set. After an error no colour is set, but the
 // count of fetches is.
 func (h handler) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
 	s := h.s
@@ -49,7 +49,7 @@ func (s *simple) storeNumfetch(set pdu.ValueSet) error {
 	return nil
 }
 
-// storeColors stops at the first instance that is wrong.
+// storeColors stops at the first invalid instance.
 func (s *simple) storeColors(set pdu.ValueSet) error {
 	for id, a := range set.All(pdu.Type32) {
 		if id < 0 || int(id) >= len(s.colors) {
