@@ -72,7 +72,7 @@ func run(args []string) (status int) {
 	return runCommand(conf, name, slices.Concat(p.args, operands))
 }
 
-// parsed is what the command line says.
+// parsed is the parsed command line.
 type parsed struct {
 	env  map[string]string // of the command
 	args []string          // of the command, before the operands

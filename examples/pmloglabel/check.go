@@ -99,7 +99,7 @@ func (l *labeler) compare(label *archive.Label, name string) {
 	}
 }
 
-// bestLabel is the good label, or what there is to say without one.
+// bestLabel returns the valid label, or a replacement without one.
 func (l *labeler) bestLabel() archive.Label {
 	if l.good != nil {
 		return *l.good
@@ -114,7 +114,7 @@ func (l *labeler) bestLabel() archive.Label {
 	return none
 }
 
-// version is the version of a file whose label is good for nothing else.
+// version returns the version of a file whose label has another fault.
 func (c *component) version() (version int, ok bool) {
 	const magic = 0x50052600
 	f, err := os.Open(c.path)

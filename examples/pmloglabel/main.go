@@ -34,7 +34,7 @@ type labeler struct {
 	status int
 }
 
-// The exit statuses beside 0 and 1.
+// Exit statuses in addition to 0 and 1.
 const (
 	statusBad    = 2 // a label is wrong, or differs from another one
 	statusFailed = 3 // a label could not be written
@@ -71,7 +71,7 @@ func newCommand(l *labeler) *tool.Command {
 	return c
 }
 
-// setPID takes the number at the beginning of the value, as PCP's tool does.
+// setPID parses the number at the start of the value, as PCP's tool does.
 func (l *labeler) setPID(value string) error {
 	digits := strings.TrimLeft(strings.TrimLeft(value, " \t"), "+-")
 	number := value[:len(value)-len(strings.TrimLeft(digits, "0123456789"))]
@@ -88,7 +88,7 @@ func (l *labeler) setVersion(value string) error {
 	return nil
 }
 
-// run checks the labels, and prints or changes them.
+// run checks the labels and prints or changes them.
 func (l *labeler) run(ctx context.Context, c *tool.Command) error {
 	args, err := c.Parse(os.Args[1:])
 	exit, wrong := errors.AsType[*tool.ExitError](err)
@@ -136,7 +136,7 @@ func find(name string) (archive.Files, error) {
 	return found[0], nil
 }
 
-// print prints the label, and when the archive ends.
+// print prints the label and the end of the archive.
 func (l *labeler) print(ctx context.Context, name string) {
 	clock := logtext.Clock{Location: tool.LocalZone(), Digits: logtext.Millis}
 	label := l.bestLabel()

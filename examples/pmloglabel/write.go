@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// writeAll writes the label with its changes to all files.
+// writeAll writes the changed label to all files.
 func (l *labeler) writeAll() {
 	if l.good == nil {
 		l.status = statusFailed
@@ -44,7 +44,7 @@ func (l *labeler) writeAll() {
 	l.good = &label
 }
 
-// write writes a label over that of the file. On an error it says what has failed.
+// write overwrites the label of the file. On error, what names the failed step.
 func (c *component) write(label archive.Label) (what string, err error) {
 	b, err := label.Append(nil)
 	if err != nil {
@@ -54,8 +54,8 @@ func (c *component) write(label archive.Label) (what string, err error) {
 	if err != nil {
 		return "open", err // also of a compressed file, which has another name
 	}
-	// A label of another version has another length: this one would leave a part of it, or
-	// overwrite records.
+	// A label of another version has another length. Writing it would leave a part of the old one
+	// or overwrite records.
 	if old, err := c.label(context.Background()); err == nil && old.Len() != label.Len() {
 		f.Close()
 		return "label write", pdu.ErrLabel

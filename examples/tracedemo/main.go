@@ -1,6 +1,6 @@
-// Tracedemo reports trace data as the programs do that PCP ships in
-// /usr/share/pcp/demos/trace: the same transactions, points, observations and
-// counters. See them with pminfo -f trace, once the trace agent is installed.
+// Tracedemo reports the same trace data as the programs that PCP ships in
+// /usr/share/pcp/demos/trace: transactions, points, observations and counters. Install the trace
+// agent and see them with pminfo -f trace.
 package main
 
 import (
@@ -106,7 +106,7 @@ func (d *demo) app1(ctx context.Context) error {
 	return s.Point(ctx, "imouttahere")
 }
 
-// background runs a program with a Client, and sends what is left.
+// background runs a program with a Client and sends its remaining data.
 func (d *demo) background(ctx context.Context, program func(context.Context, *trace.Client)) error {
 	c := &trace.Client{Config: d.config}
 	program(ctx, c)
@@ -125,7 +125,7 @@ func (d *demo) app2(ctx context.Context, c *trace.Client) {
 	}
 }
 
-// app3 does all at once. Transactions of one tag could overlap too.
+// app3 does all work at the same time. Transactions of one tag could overlap too.
 func (d *demo) app3(ctx context.Context, c *trace.Client) {
 	var wg sync.WaitGroup
 	loops := d.loops
@@ -144,7 +144,7 @@ func (d *demo) app3(ctx context.Context, c *trace.Client) {
 	wg.Wait()
 }
 
-// waitTime is a transaction of up to 9 seconds. One that is interrupted does not count.
+// waitTime is a transaction of up to 9 seconds. An interrupted one does not count.
 func (d *demo) waitTime(ctx context.Context, c *trace.Client, tag string) {
 	sp := c.Begin(tag)
 	defer sp.End()
@@ -178,7 +178,7 @@ func (d *demo) useCPU(_ context.Context, c *trace.Client, tag string) {
 	}
 }
 
-// sleep sleeps so many seconds. It is false if the program is interrupted.
+// sleep sleeps for some seconds. It returns false if the program is interrupted.
 func (d *demo) sleep(ctx context.Context, seconds int) bool {
 	select {
 	case <-time.After(time.Duration(seconds) * d.second):

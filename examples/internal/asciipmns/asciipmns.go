@@ -1,5 +1,5 @@
-// Package asciipmns loads a name space for tools that say what is wrong with it in the
-// words of pmLoadASCIINameSpace(3).
+// Package asciipmns loads a name space for tools. Its errors have the texts of
+// pmLoadASCIINameSpace(3).
 package asciipmns
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Names are a name space, and the names that libpcp gives every program besides.
+// Names is a name space and the names that libpcp adds to every name space.
 type Names struct{ tree *pmns.Tree }
 
 // added are the metrics of event records.
@@ -32,8 +32,8 @@ func (n *Names) Lookup(name string) (pdu.PMID, error) {
 	return id, err
 }
 
-// Of returns the names of a metric, the last of the name space first. A dynamic root has
-// none.
+// Of returns the names of a metric, the last one of the name space first. A dynamic root has no
+// names.
 func (n *Names) Of(id pdu.PMID) []string {
 	for _, a := range added {
 		if id == a.id {
@@ -43,7 +43,7 @@ func (n *Names) Of(id pdu.PMID) []string {
 	return n.tree.Names(id)
 }
 
-// Traverse returns the names of all metrics at or below a name; "" is the root.
+// Traverse returns the names of all metrics at or below a name. "" is the root.
 func (n *Names) Traverse(at string) ([]string, error) {
 	var names []string
 	metrics, err := n.tree.Traverse(at)

@@ -1,6 +1,6 @@
-// Package faulty is an agent with faulty metrics, for tests of tools: instances that their domain
-// does not have, domains that fail, values that contradict their descriptor, broken event arrays,
-// empty texts, labels that override each other.
+// Package faulty is an agent with faulty metrics for tests of tools: instances that their domain
+// lacks, domains that fail, values that contradict their descriptor, broken event arrays, empty
+// texts, labels that override each other.
 package faulty
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Start runs a collector with the agent on a port of the loopback interface, and ends it with the
-// test. host is for -h.
+// Start runs a collector with the agent on a port of the loopback interface until the test ends.
+// host is for -h.
 func Start(t testing.TB) (host string) {
 	t.Helper()
 	s := &collector.Server{Hostname: "odd.example.com", Labels: collector.ContextLabels{}}
@@ -65,7 +65,7 @@ func desc(t pdu.Type, d pdu.InDom) pdu.Desc { return pdu.Desc{Type: t, InDom: d,
 
 func single(t pdu.Type) pdu.Desc { return desc(t, pdu.NoInDom) }
 
-// uints are values by instance.
+// uints returns a function that writes values by instance.
 func uints(insts ...pdu.InstID) func(w *pdu.ResultWriter) {
 	return func(w *pdu.ResultWriter) {
 		for _, i := range insts {
@@ -80,10 +80,10 @@ func value(a pdu.Atom) func(w *pdu.ResultWriter) {
 	return func(w *pdu.ResultWriter) { w.Atom(pdu.NoInst, a) }
 }
 
-// at is a time of the events: 2001-09-09 01:46:40 UTC and some.
+// at returns a time of the events: n seconds after 2001-09-09 01:46:40 UTC.
 func at(n int) time.Time { return time.Unix(1e9+int64(n), 123456789).UTC() }
 
-// An Agent is an agent with faulty metrics, and some that keep what is stored.
+// An Agent is an agent with faulty metrics, and some that keep stored values.
 type Agent struct {
 	pmda.Unimplemented
 	metrics []metric
@@ -140,7 +140,7 @@ func (a *Agent) reset() {
 	}
 }
 
-// Namespace has the names of all metrics.
+// Namespace returns the names of all metrics.
 func (a *Agent) Namespace() *pmns.Tree { return a.tree }
 
 func (a *Agent) metric(id pdu.PMID) *metric {
@@ -150,7 +150,7 @@ func (a *Agent) metric(id pdu.PMID) *metric {
 	return &a.metrics[id.Item()]
 }
 
-// Desc describes a metric.
+// Desc returns the descriptor of a metric.
 func (a *Agent) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
 	m := a.metric(id)
 	if m == nil {
@@ -161,7 +161,7 @@ func (a *Agent) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc,
 	return d, nil
 }
 
-// Fetch gives values.
+// Fetch fetches values.
 func (a *Agent) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -189,7 +189,7 @@ func (a *Agent) Fetch(_ context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu
 	return nil
 }
 
-// instances are those of a metric that keeps what is stored.
+// instances returns the instances of a metric that keeps stored values.
 func (a *Agent) instances(d pdu.InDom) []pdu.InstID {
 	if d == pdu.NoInDom {
 		return []pdu.InstID{pdu.NoInst}
@@ -197,7 +197,8 @@ func (a *Agent) instances(d pdu.InDom) []pdu.InstID {
 	return []pdu.InstID{0, 1, 2}
 }
 
-// Store keeps values, of metrics that do. 666 is refused, and 999 brings the first values back.
+// Store stores values of the metrics that keep them. It refuses 666, and 999 restores the first
+// values.
 func (a *Agent) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -234,7 +235,7 @@ func (a *Agent) Store(_ context.Context, _ *pmda.Request, values *pdu.Result) er
 	return nil
 }
 
-// Instances are those of a domain.
+// Instances returns the instances of a domain.
 func (a *Agent) Instances(_ context.Context, _ *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	all := []pdu.Instance{{ID: 0, Name: "zero"}, {ID: 1, Name: "one and a half"}, {ID: 2, Name: "two"}}
 	switch d.Serial() {
@@ -255,7 +256,7 @@ func (a *Agent) Instances(_ context.Context, _ *pmda.Request, d pdu.InDom, inst 
 	return nil, pdu.ErrInst
 }
 
-// Text gives help.
+// Text returns help texts.
 func (a *Agent) Text(_ context.Context, _ *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	if d, ok := of.InDom(); ok {
 		if d.Serial() == halfKnown && kind&pdu.TextOneLine != 0 {
@@ -281,7 +282,7 @@ func (a *Agent) Text(_ context.Context, _ *pmda.Request, of pdu.TextTarget, kind
 	return text, nil
 }
 
-// Labels are of every class.
+// Labels returns labels of every class.
 func (a *Agent) Labels(_ context.Context, _ *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	text, optional := "", false
 	switch of.Class {

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Fault is a fault between a tool and its collector, which Start simulates. The zero value is
-// none.
+// A Fault is a fault between a tool and its collector, which Start simulates. The zero value has no
+// fault.
 type Fault struct {
 	// Hidden are features of the collector that the tool does not see.
 	Hidden pdu.Features
@@ -98,7 +98,7 @@ func exchange(in, out *pdu.Conn, h pdu.Header, body []byte) error {
 	}
 }
 
-// asIs is a PDU with the body that it came with.
+// asIs is a PDU with an encoded body.
 type asIs struct {
 	kind pdu.Kind
 	body []byte

@@ -44,7 +44,7 @@ func metrics() []metric {
 	}, eventMetrics()...), storeMetrics()...)
 }
 
-// storeMetrics keep what is stored.
+// storeMetrics returns metrics that keep stored values.
 func storeMetrics() []metric {
 	return []metric{
 		{name: "store.u32", desc: single(pdu.TypeU32)},

@@ -1,4 +1,4 @@
-// Package launch runs another program in the place of this one.
+// Package launch replaces this program by another one.
 package launch
 
 import (
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Beside is the path of a program in the directory of this one, or "" if it is not there.
+// Beside returns the path of a program in the directory of this one, or "" if it does not exist.
 func Beside(name string) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -16,7 +16,7 @@ func Beside(name string) string {
 	return In(filepath.Dir(self), name)
 }
 
-// In is the path of a program in a directory, or "" if it is not there.
+// In returns the path of a program in a directory, or "" if it does not exist.
 func In(dir, name string) string {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
@@ -28,8 +28,7 @@ func In(dir, name string) string {
 	return InPath(path)
 }
 
-// InPath is the path of a program in a directory of the environment's PATH, or "" if it is not
-// there.
+// InPath returns the path of a program in a directory of PATH, or "" if it does not exist.
 func InPath(name string) string {
 	path, err := exec.LookPath(name)
 	if err != nil {

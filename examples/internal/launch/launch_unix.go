@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run runs a program with arguments, without its name, in the place of this one. It returns only if
-// it cannot.
+// Run replaces this program by the program at path. args lack its name. It returns only on failure.
 func Run(path string, args ...string) (status int, err error) {
 	return 1, unix.Exec(path, append([]string{path}, args...), os.Environ())
 }

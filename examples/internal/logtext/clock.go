@@ -12,8 +12,8 @@ const (
 	Nanos  = 9 // pmdumplog on archives of version 3
 )
 
-// A Clock prints times of day in one zone, such as 18:34:32.257504. It remembers the last second,
-// since the times of an archive come in order. One goroutine at a time.
+// A Clock formats times of day in one zone, such as 18:34:32.257504. It caches the last second,
+// because the times of an archive ascend. It may be used by one goroutine at a time.
 type Clock struct {
 	Location *time.Location
 	Digits   int // Millis, Micros or Nanos; what is beyond them is cut off
@@ -53,7 +53,7 @@ func (c *Clock) AppendDate(b []byte, t time.Time) []byte {
 	return local.AppendFormat(b, "2006")
 }
 
-// Seconds is the time from a to b in seconds, with the rounding that the C library has.
+// Seconds returns the time from a to b in seconds, rounded as in the C library.
 func Seconds(a, b time.Time) float64 {
 	return float64(b.Unix()-a.Unix()) + float64(b.Nanosecond()-a.Nanosecond())/math.Pow10(Nanos)
 }

@@ -1,5 +1,5 @@
-// Package mistakes has the mistakes that users make most often with the programs of this module, in
-// one table, and the messages that they get on a terminal. It is for tests alone.
+// Package mistakes has a table of the most common mistakes of users of this module's programs, and
+// of the messages that they get on a terminal. It is only for tests.
 //
 //	func TestMistakes(t *testing.T) {
 //		mistakes.Test(t, "pmcd", func(args []string) int { return run(args, os.Stderr) })

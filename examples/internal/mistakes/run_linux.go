@@ -29,14 +29,14 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// ended is what the test writes to the terminal when a program has ended.
+// ended is the text that the test writes to the terminal after a program has ended.
 const ended = "\x00"
 
-// Test makes the mistakes with one program, on a terminal and in a directory with files. It checks
-// what the user reads. Main runs the program in this process and returns its exit status.
+// Test makes the mistakes of one program, on a terminal and in a directory with files. It checks
+// the text that the user sees. main runs the program in this process and returns its exit status.
 func Test(t *testing.T, program string, main func(args []string) (status int)) {
 	p := newPlaces(t)
-	// SIGTERM ends the programs that have started, and not the test.
+	// SIGTERM must end the programs and not the test.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -72,7 +72,7 @@ func Test(t *testing.T, program string, main func(args []string) (status int)) {
 	}
 }
 
-// onTerminal runs a program whose output is a terminal, and returns what that shows.
+// onTerminal runs a program whose output is a terminal, and returns the text on the terminal.
 func onTerminal(t *testing.T, m mistake, run func() int) (status int, shown string) {
 	user, program := pty.Open(t)
 	read := make(chan string, 1)
@@ -101,7 +101,7 @@ func onTerminal(t *testing.T, m mistake, run func() int) (status int, shown stri
 	return status, <-read
 }
 
-// places are what the variables of a command line stand for.
+// places are the values of the variables of a command line.
 type places struct {
 	vars map[string]string
 }
@@ -149,8 +149,8 @@ func newPlaces(t *testing.T) *places {
 	return p
 }
 
-// newDir returns a directory with the files, the archive web1, and two damaged copies: the
-// volume of cut and the metadata of cutmeta have lost their last bytes.
+// newDir returns a directory with the files, the archive web1, and two damaged copies. The last
+// bytes are missing from the volume of cut and from the metadata of cutmeta.
 func (p *places) newDir(t *testing.T) string {
 	t.Helper()
 	dir := pcptest.ShortDir(t)
@@ -192,7 +192,7 @@ func (p *places) newDir(t *testing.T) string {
 	return dir
 }
 
-// serveCollector serves the metric demo.load, and returns HOST:PORT.
+// serveCollector serves the metric demo.load and returns HOST:PORT.
 func serveCollector(t *testing.T, config *tls.Config) string {
 	t.Helper()
 	a := &pmda.Agent{Name: "demo", Domain: 250}
@@ -222,7 +222,7 @@ func serveGateway(t *testing.T) string {
 	})
 }
 
-// serve runs a server until the test ends, and returns where it listens.
+// serve runs a server until the test ends and returns its address.
 func serve(t *testing.T, run func(context.Context, net.Listener) error) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

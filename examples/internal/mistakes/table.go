@@ -1,6 +1,6 @@
 package mistakes
 
-// A mistake is a command line, and what its user reads.
+// A mistake is a command line and the message that its user sees.
 type mistake struct {
 	name    string
 	program string
@@ -14,7 +14,7 @@ type mistake struct {
 	want []string
 }
 
-// table has the mistakes. The files that it names are those of files.
+// table is the mistakes. The files that it names are those of files.
 var table = []mistake{
 	// Connections.
 	{name: "wrong port", program: "pmval", args: "-s 1 -h localhost:$FREE demo.load",
@@ -162,7 +162,7 @@ var table = []mistake{
 		want: []string{"csv2pcp: ", "web1.index: file already exists", "choose another name for the archive"}},
 }
 
-// files are in the directory of each program.
+// files are the files in the directory of each program.
 var files = map[string]string{
 	"agent.conf":   "cache 250 pipe binary /bin/true\n",
 	"type.conf":    "cache 250 pipo binary /bin/true\n",

@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// The widths of lines of filled text: none is as long as mostWidth, and lines as long as goalWidth
-// are the best.
+// Widths of lines of filled text. All lines are shorter than mostWidth, and goalWidth is the best
+// width.
 const (
 	mostWidth = 64
 	goalWidth = 59
 )
 
-// Fill breaks a text into lines at blanks, as fmt(1) of GNU does for a width of 64: so that what
-// all lines cost is least, but the last. A line costs the square of what it differs from the goal,
-// half the square of what it differs from the next, and what lineCost says, in tenths of columns.
+// Fill breaks a text into lines at blanks, as fmt(1) of GNU does for a width of 64. It minimises
+// the sum of the costs of all lines except the last. The cost of a line is the square of the
+// difference from the goal, plus half the square of the difference from the next line, plus
+// lineCost, in tenths of columns.
 func Fill(text string) (lines []string) {
 	var words []string // with the blanks before them
 	for rest := text; strings.Trim(rest, " ") != ""; {

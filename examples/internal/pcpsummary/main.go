@@ -1,5 +1,5 @@
-// Package pcpsummary prints what "pcp summary" does: which PCP a host runs, or an archive is of,
-// and on what hardware.
+// Package pcpsummary prints the output of "pcp summary": which PCP a host runs or an archive is
+// from, and on what hardware.
 package pcpsummary
 
 import (
@@ -107,8 +107,7 @@ func open(ctx context.Context, c *tool.Command) (*summary, error) {
 	return s, nil
 }
 
-// hasLabel reports whether PCP's command, which asks pmdumplog -z for it, knows the label of an
-// archive.
+// hasLabel reports whether PCP's command, which runs pmdumplog -z, finds the label of an archive.
 func hasLabel(name string) bool {
 	info, err := os.Stat(name)
 	_, zone := os.LookupEnv("PCP_TIMEZONE") // does not go with -z
@@ -121,7 +120,7 @@ var names = []string{"pmcd.hostname", "pmda.uname", "hinv.cputype", "hinv.ncpu",
 	"pmcd.pmlogger.pmcd_host", "pmcd.pmlogger.archive", "pmcd.pmie.pmcd_host", "pmcd.pmie.logfile", "pmcd.pmie.configfile", "pmcd.pmie.numrules",
 	"pmcd.pmie.eval.true", "pmcd.pmie.eval.false", "pmcd.pmie.eval.unknown", "pmcd.pmie.eval.expected", "pmcd.pmie.actions"}
 
-// fetch fetches the metrics, in archives one by one. What fails has no values.
+// fetch fetches the metrics, in archives one by one. Metrics that fail have no values.
 func (s *summary) fetch(ctx context.Context) {
 	ids, _ := s.pc.Lookup(ctx, names)
 	var batch []pdu.PMID
@@ -162,7 +161,7 @@ func (s *summary) fetchSome(ctx context.Context, ids []pdu.PMID, names []string)
 	}
 }
 
-// instances are the instances of a domain at the time of the values.
+// instances returns the instances of a domain at the time of the values.
 func (s *summary) instances(ctx context.Context, d pdu.InDom) tool.InstanceNames {
 	if d == pdu.NoInDom {
 		return tool.NewInstanceNames(nil)

@@ -11,10 +11,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// indent is before the lines of an entry that follow the first.
+// indent precedes the lines of an entry after the first.
 const indent = "           "
 
-// text is the value of a metric without instances, or "".
+// text returns the value of a metric without instances, or "".
 func (s *summary) text(metric string) string {
 	if v := s.values[metric]; len(v) == 1 {
 		return v[0].text
@@ -22,7 +22,7 @@ func (s *summary) text(metric string) string {
 	return ""
 }
 
-// number is the value of a metric without instances, which may be a text.
+// number returns the value of a metric without instances, which may be a text.
 func (s *summary) number(metric string) (n int64, ok bool) {
 	v := s.values[metric]
 	if len(v) != 1 {
@@ -35,7 +35,7 @@ func (s *summary) number(metric string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// megabytes is the value of a metric without instances, which is a size.
+// megabytes returns the value of a metric without instances in megabytes. The metric is a size.
 func (s *summary) megabytes(metric string) (n int64, ok bool) {
 	v := s.values[metric]
 	if len(v) != 1 {
@@ -70,7 +70,7 @@ func (s *summary) print(out io.Writer, engines bool) {
 	printList(out, "     pmie", s.engines(engines))
 }
 
-// hardware is what hinv tells. Only the amount of memory has no comma behind it.
+// hardware returns the line about the hardware. Only the amount of memory has no comma after it.
 func (s *summary) hardware() string {
 	var parts []string
 	for _, p := range []struct{ metric, one string }{{"hinv.ncpu", "cpu"}, {"hinv.ndisk", "disk"}, {"hinv.nnode", "node"},
@@ -94,8 +94,8 @@ func (s *summary) hardware() string {
 	return strings.Join(parts, " ")
 }
 
-// collector is the version of pmcd, and how many agents and clients it has, without the one that
-// asks.
+// collector returns the version of pmcd and the number of its agents and clients, without this
+// client.
 func (s *summary) collector() string {
 	version, build := cmp.Or(s.text("pmcd.version"), "unknown"), s.text("pmcd.build")
 	if build != "" {
@@ -122,7 +122,7 @@ func plural(word string, n int64) string {
 	return word + "s"
 }
 
-// agents are the names of the agents, with the status of those that are not well.
+// agents returns the names of the agents. Those with a problem have their status.
 func (s *summary) agents() string {
 	var names []string
 	for _, v := range s.values["pmcd.agent.status"] {
@@ -160,7 +160,7 @@ func (s *summary) programs(hosts, files string) (list []program, primary string)
 	return list, primary
 }
 
-// loggers are the lines about loggers, sorted.
+// loggers returns the sorted lines about loggers.
 func (s *summary) loggers() (lines []string) {
 	list, primary := s.programs("pmcd.pmlogger.pmcd_host", "pmcd.pmlogger.archive")
 	for _, p := range list {
@@ -203,7 +203,7 @@ func (s *summary) engines(whole bool) (lines []string) {
 	return lines
 }
 
-// of is the value of an instance.
+// of returns the value of an instance.
 func (s *summary) of(metric string, inst pdu.InstID) (v value, ok bool) {
 	for _, v := range s.values[metric] {
 		if v.inst == inst {
@@ -213,7 +213,7 @@ func (s *summary) of(metric string, inst pdu.InstID) (v value, ok bool) {
 	return value{}, false
 }
 
-// printList prints lines after a title, if there are any.
+// printList prints lines after a title. Without lines it prints nothing.
 func printList(out io.Writer, title string, lines []string) {
 	if len(lines) > 0 {
 		fmt.Fprintf(out, "%s: %s\n", title, strings.Join(lines, "\n"+indent))

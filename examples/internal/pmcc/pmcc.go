@@ -1,4 +1,4 @@
-// Package pmcc is what those tools share that are Python programs in PCP: how they open their
+// Package pmcc is the common part of tools that are Python programs in PCP: how they open their
 // source, and how they report errors. [Metrics] is for other tools, too.
 package pmcc
 
@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// An Error is an error of the client library, which these tools print on standard output, with its
-// arguments. They end with status 0 then.
+// An Error is an error of the client library with its arguments. These tools print it on standard
+// output and end with status 0.
 type Error struct {
 	Err  error
 	Args []string
@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// List writes words as Python writes a list of them.
+// List formats words as Python formats a list of them.
 func List(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -45,8 +45,8 @@ func List(words []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// Open opens the source that the command line names and sets the times. Archives are read at an
-// interval from the origin on, or record by record.
+// Open opens the source of the command line and sets the times. Archives are read at an interval
+// from the origin on, or record by record.
 func Open(ctx context.Context, c *tool.Command, mode pmapi.Mode, interval time.Duration) (*pmapi.Context, error) {
 	kind, name := c.Source()
 	pc, err := c.OpenSource(ctx, kind, name)
@@ -71,8 +71,7 @@ func Open(ctx context.Context, c *tool.Command, mode pmapi.Mode, interval time.D
 	return pc, nil
 }
 
-// Lookup looks up metrics, and their descriptors. The error has the names of those that the source
-// does not know.
+// Lookup looks up metrics and their descriptors. The error names the metrics that the source lacks.
 func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID, []pdu.Desc, error) {
 	ids, err := pc.Lookup(ctx, names)
 	var unknown []string
@@ -100,14 +99,14 @@ func Lookup(ctx context.Context, pc *pmapi.Context, names []string) ([]pdu.PMID,
 	return ids, descs, nil
 }
 
-// Metrics are metrics that a tool fetches again and again.
+// Metrics are metrics that a tool fetches repeatedly.
 type Metrics struct {
 	Names []string
 	Descs []pdu.Desc // of the last fetch; nil before the first
 }
 
-// Fetch fetches the metrics. It looks them up first, and again when one of them has changed. Errors
-// are those of Lookup and *Error.
+// Fetch fetches the metrics. It looks them up at first and when one of them has changed. Errors are
+// those of Lookup, and *Error.
 func (m *Metrics) Fetch(ctx context.Context, pc *pmapi.Context, r *pdu.Result) error {
 	if m.Descs == nil {
 		var err error
@@ -151,8 +150,8 @@ func (m *Metrics) fetch(ctx context.Context, pc *pmapi.Context, r *pdu.Result) e
 	return nil
 }
 
-// Report prints an error of a tool and returns its exit status: 0 for one of the client library, as
-// these tools end, and usage for others.
+// Report prints an error of a tool and returns its exit status: 0 for an error of the client
+// library, as in these tools, and usage for others.
 func Report(out io.Writer, c *tool.Command, err error, usage int) (status int) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		fmt.Fprintf(out, "%s: %s\n", c.Name, tool.Escape(e.Error()))

@@ -14,14 +14,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A config is a configuration that has been read.
+// A config is a parsed configuration.
 type config struct {
 	*logconf.Config
 	name string // in messages
 	err  error  // what is wrong with its syntax; what comes before that is in the Config
 }
 
-// findConfig is the path of a configuration: that of the option, or a file of the directory of
+// findConfig returns the path of a configuration: that of the option, or a file of the directory of
 // PCP's configurations.
 func (p *program) findConfig() (path string, err error) {
 	name := p.opts.config
@@ -43,8 +43,8 @@ func (p *program) configDir() string {
 	return filepath.Join(p.conf.Get("PCP_VAR_DIR"), "config", "pmlogger")
 }
 
-// readConfig reads the configuration. An error of the preprocessor ends it there, as with pmcpp(1),
-// and is printed.
+// readConfig reads the configuration. An error of the preprocessor is printed and ends the
+// configuration, as with pmcpp(1).
 func (p *program) readConfig(path string) (*config, error) {
 	fmt.Fprintf(p.w, "preprocessor cmd: %s -rs -I %s %s\n", filepath.Join(p.conf.Get("PCP_BINADM_DIR"), "pmcpp"), p.configDir(), path)
 	c := &config{Config: new(logconf.Config), name: path}
@@ -64,8 +64,8 @@ func (p *program) readConfig(path string) (*config, error) {
 	return c, nil
 }
 
-// preprocess is the configuration without directives, up to the first that is wrong. What logconf
-// sees is the same text that pmlogger(1) gets from pmcpp(1).
+// preprocess returns the configuration without directives, up to the first invalid one. logconf
+// gets the same text as pmlogger(1) gets from pmcpp(1).
 func (p *program) preprocess(name string, source io.Reader) string {
 	pp := pmcpp.Config{Open: openRegular, Dirs: []string{p.configDir()}, Shell: true, Restrict: true}.NewReader(name, source)
 	defer pp.Close()
@@ -92,7 +92,7 @@ func (p *program) preprocess(name string, source io.Reader) string {
 	}
 }
 
-// openRegular opens an included file, but no device or FIFO.
+// openRegular opens an included file. It refuses devices and FIFOs.
 func openRegular(name string) (io.ReadCloser, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -104,7 +104,7 @@ func openRegular(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// hint returns where the syntax is wrong, and what is allowed there.
+// hint returns the position of a syntax error and the text that is allowed there.
 func (c *config) hint() string {
 	wrong, ok := errors.AsType[*logconf.SyntaxError](c.err)
 	switch {
@@ -120,7 +120,7 @@ func (c *config) hint() string {
 	return text
 }
 
-// printError prints what is wrong with the syntax.
+// printError prints the syntax error.
 func (c *config) printError(w io.Writer) {
 	wrong, ok := errors.AsType[*logconf.SyntaxError](c.err)
 	if !ok {

@@ -17,13 +17,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// reexecEnv is set in the environment of a logger that has started itself again. Its log goes on.
+// reexecEnv is set in the environment of a logger that has restarted itself, which continues its
+// log.
 const reexecEnv = "PMLOGGER_REEXEC"
 
-// again reports whether the program has started itself again.
+// again reports whether the program has restarted itself.
 func (p *program) again() bool { return os.Getenv(reexecEnv) != "" }
 
-// becomeDaemon becomes the user of services, and notes the process.
+// becomeDaemon switches to the user of services and records the process ID.
 func (p *program) becomeDaemon() error {
 	if err := account.Become(cmp.Or(p.opts.user, p.conf.Get("PCP_USER"))); err != nil {
 		p.log.Log(context.Background(), pmlog.LevelCritical, err.Error())
@@ -47,7 +48,7 @@ func (p *program) notePID() {
 	p.pidFile = f
 }
 
-// removePID removes the note of the process.
+// removePID removes the file of notePID.
 func (p *program) removePID() {
 	if p.pidFile != nil {
 		_ = p.pidFile.Remove()
@@ -55,8 +56,8 @@ func (p *program) removePID() {
 	}
 }
 
-// openLog makes the log of standard output and standard error, and writes its first lines. The log
-// of the run before becomes NAME.prev.
+// openLog redirects standard output and standard error to the log, and writes its first lines. The
+// log of the previous run is renamed to NAME.prev.
 func (p *program) openLog() {
 	name := cmp.Or(p.opts.log, "pmlogger.log")
 	if name == "-" {
@@ -82,13 +83,13 @@ func (p *program) openLog() {
 	p.startLog("")
 }
 
-// A start is that of a program on a terminal, until it records.
+// A start is the start of a program on a terminal, until it records.
 type start struct {
 	stderr io.WriteCloser // the terminal
 	log    *daemonfile.Log
 }
 
-// fail prints the log, which says why nothing is recorded.
+// fail prints the log, which tells why nothing is recorded.
 func (s *start) fail() {
 	text, err := s.log.Text()
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *start) fail() {
 	fmt.Fprintf(s.stderr, "%s: nothing is recorded; log file %q contains ...\n%s", programName, filepath.Clean(s.log.Name()), text)
 }
 
-// started ends the start. Later messages are in the log alone.
+// started ends the start. Later messages are only in the log.
 func (p *program) started() {
 	if p.start != nil {
 		_ = p.start.stderr.Close()
@@ -106,7 +107,7 @@ func (p *program) started() {
 	}
 }
 
-// startLog writes the first lines of the log, and that it could not be opened.
+// startLog writes the first lines of the log, and failed if the log could not be opened.
 func (p *program) startLog(failed string) {
 	_ = daemonfile.StartLog(p.w, programName)
 	if failed != "" {
@@ -114,7 +115,7 @@ func (p *program) startLog(failed string) {
 	}
 }
 
-// notify tells the service manager something, with -N.
+// notify sends a state to the service manager, with -N.
 func (p *program) notify(state string) {
 	if p.opts.notify {
 		if err := daemonfile.Notify(state); err != nil {
@@ -123,7 +124,7 @@ func (p *program) notify(state string) {
 	}
 }
 
-// execute starts the program again, in this process.
+// execute restarts the program in this process.
 func (p *program) execute() error {
 	args := reexecArgs(p.args, p.opts.base)
 	fmt.Fprint(p.w, "\n=== pmlogger: reexec cmdlne:")
@@ -138,9 +139,9 @@ func (p *program) execute() error {
 	return nil
 }
 
-// reexecArgs are the arguments of a logger that starts itself again: another note in the place of
-// that of -m, before the last argument as with C's program, unless that is the value of an option,
-// where it would be lost.
+// reexecArgs returns the arguments of a logger that restarts itself. They have another note of -m,
+// before the last argument as with C's program, unless that is the value of an option and the note
+// would be lost.
 func reexecArgs(args []string, operand string) []string {
 	again := args[:1:1]
 	for i := 1; i < len(args); i++ {

@@ -18,8 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// daily is what the options say that C's program does not have: an archive for each day in a
-// directory, which is kept in order.
+// daily is the options that C's program lacks: an archive for each day in a directory, and the care
+// of the directory.
 type daily struct {
 	on       bool
 	given    string // the first option that means nothing without the others
@@ -28,11 +28,11 @@ type daily struct {
 	compress *retention.Compressor
 }
 
-// defaultKeep is how long archives are kept, as by pmlogger_daily(1).
+// defaultKeep is the maximum age of archives, as for pmlogger_daily(1).
 const defaultKeep = 14 * 24 * time.Hour
 
-// options are long ones that cannot be abbreviated, which the usage message has after those of C's
-// program.
+// options returns long options that cannot be abbreviated. The usage message lists them after those
+// of C's program.
 func (d *daily) options() []tool.Option {
 	d.keep, d.compress = defaultKeep, retention.Gzip(gzip.DefaultCompression)
 	return []tool.Option{
@@ -81,7 +81,7 @@ func (d *daily) setCompress(text string) error {
 	return nil
 }
 
-// prepareDaily prepares what record runs: loggers, one after the other.
+// prepareDaily prepares loggers for record, one after the other.
 func (p *program) prepareDaily(ctx context.Context, c *config) error {
 	lo, err := p.loggerOptions(c)
 	if err == nil {
@@ -120,7 +120,7 @@ func (p *program) prepareDaily(ctx context.Context, c *config) error {
 	return nil
 }
 
-// present is the logger of the present archive, for those who outlive it.
+// present is the logger of the current archive, for users that outlive an archive.
 type present struct{ p *program }
 
 var _ pmlc.Logger = present{}

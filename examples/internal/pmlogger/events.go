@@ -19,17 +19,17 @@ import (
 // stdin is the name of a configuration on standard input.
 const stdin = "<stdin>"
 
-// events writes what happens to a logger to its log.
+// events writes the events of a logger to its log.
 type events struct {
 	w      io.Writer
 	report bool                // of the sizes of records: -r
 	ending func(reason string) // is told why the logger ends
 	daily  bool                // there is another logger after some ends
-	// skipped gets the metrics that a lookup did not find.
+	// skipped gets the metrics that a lookup has not found.
 	skipped func(e logger.MetricSkipped)
 }
 
-// print is logger.Options.Report. Names may be those of any collector.
+// print is logger.Options.Report. It escapes names because a collector may return any.
 func (p *events) print(e logger.Event) {
 	var b strings.Builder
 	p.describe(&b, e)
@@ -126,7 +126,7 @@ func settingText(s logger.Setting) string {
 	return fmt.Sprintf("(%v) %s", s.Control, strings.ToUpper(s.State.String()))
 }
 
-// recordedText is what -r says of a task.
+// recordedText returns the line that -r prints about a task.
 func recordedText(e logger.Recorded) string {
 	metrics := slices.Clone(e.Task.Metrics)
 	slices.SortStableFunc(metrics, func(a, b logger.TaskMetric) int { return cmp.Compare(b.PMID, a.PMID) })

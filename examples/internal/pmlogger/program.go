@@ -52,7 +52,7 @@ type program struct {
 	port    int // of TCP, 0 without
 }
 
-// errFailed is the error of what has been reported already.
+// errFailed is an error that was already reported.
 var errFailed = errors.New("reported")
 
 // Main runs pmlogger and returns its exit status. The first argument is the name of the program.
@@ -100,7 +100,7 @@ func Main(args []string) (status int) {
 	return 0
 }
 
-// complain writes an error to the log, and keeps its advice.
+// complain writes an error to the log and keeps its advice.
 func (p *program) complain(err error) {
 	if exit, ok := errors.AsType[*tool.ExitError](err); ok {
 		io.WriteString(p.w, exit.Message)
@@ -115,8 +115,8 @@ func (p *program) complain(err error) {
 	p.hint = hint.Of(err)
 }
 
-// terminal returns a command for hints. Until the program records, its Stderr is the terminal that
-// the program was started on, if there is one. Later it is the log.
+// terminal returns a command for hints. Until the program records, its Stderr is the terminal on
+// which the program was started, if there is one. Later it is the log.
 func (p *program) terminal() *tool.Command {
 	c := *p.opts.cmd
 	if p.start != nil {
@@ -125,8 +125,7 @@ func (p *program) terminal() *tool.Command {
 	return &c
 }
 
-// hintSkipped prints, on a terminal, the names that are similar to that of a metric which does not
-// exist.
+// hintSkipped prints, on a terminal, names similar to that of a metric that does not exist.
 func (p *program) hintSkipped(e logger.MetricSkipped) {
 	c := p.terminal()
 	if advice := c.NameHint(context.Background(), p.src, e.Metric, e.Err); advice != "" {
@@ -134,7 +133,7 @@ func (p *program) hintSkipped(e logger.MetricSkipped) {
 	}
 }
 
-// ending writes why the logger ends.
+// ending writes the reason why the logger ends.
 func (p *program) ending(reason string) {
 	what := "exiting"
 	if p.reexec {
@@ -143,7 +142,7 @@ func (p *program) ending(reason string) {
 	p.log.Info(fmt.Sprintf("%s: %s, %s", programName, reason, what))
 }
 
-// run does it all, from the first line in the log on.
+// run does the whole work of the program, from the first line in the log on.
 func (p *program) run() error {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
@@ -187,7 +186,7 @@ func (p *program) run() error {
 	return p.record(ctx)
 }
 
-// checkHint is advice on -C without a collector.
+// checkHint is the advice for -C without a collector.
 const checkHint = "-C also looks up the metrics: name a collector with -h, or use -o for the agents in this program"
 
 // connect opens the source.
@@ -223,7 +222,7 @@ func (p *program) connect(ctx context.Context) error {
 	return nil
 }
 
-// source is what the log and the status call the source.
+// source returns the name of the source in the log and in the status.
 func (p *program) source() string {
 	if p.opts.local {
 		return "local context"
@@ -231,7 +230,7 @@ func (p *program) source() string {
 	return pmapi.RedactHost(cmp.Or(p.opts.host, "local:"))
 }
 
-// loggerOptions are the options of the logger as far as the command line has them.
+// loggerOptions returns the options of the logger that the command line sets.
 func (p *program) loggerOptions(c *config) (logger.Options, error) {
 	o := p.opts
 	lo := logger.Options{
@@ -253,7 +252,7 @@ func (p *program) loggerOptions(c *config) (logger.Options, error) {
 	return lo, o.setEnd(&lo, p.zone)
 }
 
-// setEnd sets when the logger ends by -T: a time, or how long after the first record.
+// setEnd sets the end of the logger to that of -T: a time, or a duration after the first record.
 func (o *options) setEnd(lo *logger.Options, zone *time.Location) error {
 	if o.finish == "" {
 		return nil
@@ -273,7 +272,7 @@ func (o *options) setEnd(lo *logger.Options, zone *time.Location) error {
 	return nil
 }
 
-// resolve looks up what is in the configuration, and reports what is wrong with it.
+// resolve looks up the metrics of the configuration and reports its errors.
 func (p *program) resolve(ctx context.Context, c *config) error {
 	lo, _ := p.loggerOptions(c)
 	tasks, err := lo.Check(ctx, p.src)
@@ -286,7 +285,7 @@ func (p *program) resolve(ctx context.Context, c *config) error {
 	return err
 }
 
-// parsed says that the configuration is good, or what is wrong with it otherwise.
+// parsed reports that the configuration is valid, or its errors.
 func (p *program) parsed(c *config) error {
 	if c.err != nil {
 		c.printError(p.w)
@@ -348,7 +347,7 @@ func (p *program) prepare(ctx context.Context, c *config) error {
 	return nil
 }
 
-// printStarting says what is recorded.
+// printStarting prints what is recorded.
 func (p *program) printStarting() {
 	kind := ""
 	if p.opts.primary {
@@ -363,10 +362,10 @@ func (p *program) reportNothing() error {
 	return errFailed
 }
 
-// lookupTimeout is how long the name server may delay the start.
+// lookupTimeout limits how long the name server can delay the start.
 const lookupTimeout = time.Second
 
-// fullName is the name of a host that its address has, or else the name as it is.
+// fullName returns the name of the host's address, or host if the address has no name.
 func fullName(ctx context.Context, host string) string {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -377,7 +376,7 @@ func fullName(ctx context.Context, host string) string {
 	return addressName(ctx, addrs[0], host)
 }
 
-// addressName is the first name of an address, or what there is without.
+// addressName returns the first name of an address, or without if it has no name.
 func addressName(ctx context.Context, addr, without string) string {
 	if names, err := net.DefaultResolver.LookupAddr(ctx, addr); err == nil && len(names) > 0 {
 		return strings.TrimSuffix(names[0], ".")
@@ -385,7 +384,7 @@ func addressName(ctx context.Context, addr, without string) string {
 	return without
 }
 
-// printAccessErrors prints what is wrong with the access section.
+// printAccessErrors prints the errors of the access section.
 func (p *program) printAccessErrors(err error) {
 	for _, err := range joined(err) {
 		rule, ok := errors.AsType[*pmlc.RuleError](err)
@@ -405,7 +404,7 @@ func (p *program) printAccessErrors(err error) {
 	}
 }
 
-// joined are the errors in one of errors.Join.
+// joined returns the errors of an errors.Join.
 func joined(err error) []error {
 	if j, ok := err.(interface{ Unwrap() []error }); ok {
 		return j.Unwrap()

@@ -15,10 +15,10 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 )
 
-// pidPoll is how often the process of -p is looked for.
+// pidPoll is the interval between checks of the process of -p.
 const pidPoll = time.Second
 
-// An endReason is why this program ends the logger.
+// An endReason is the reason that makes this program end the logger.
 type endReason struct {
 	text   string
 	reexec bool // the program starts itself again then
@@ -26,7 +26,7 @@ type endReason struct {
 
 func (r endReason) Error() string { return r.text }
 
-// record records until there is a reason to end.
+// record records until the logger ends.
 func (p *program) record(ctx context.Context) error {
 	p.begun = time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -60,7 +60,7 @@ func (p *program) record(ctx context.Context) error {
 	return err
 }
 
-// follow starts those who tell the logger what to do.
+// follow starts the goroutines that control the logger.
 func (p *program) follow(ctx context.Context, wg *sync.WaitGroup) {
 	wg.Go(func() { p.serve(ctx) })
 	wg.Go(func() { p.followSignals(ctx) })
@@ -72,8 +72,8 @@ func (p *program) follow(ctx context.Context, wg *sync.WaitGroup) {
 	}
 }
 
-// announce tells others that the logger runs: in its map file, and the service manager. Remove
-// takes it back.
+// announce announces that the logger runs, in its map file and to the service manager. remove
+// undoes that.
 func (p *program) announce() (remove func(), err error) {
 	dir := pmlc.MapDir(p.conf.Get("PCP_TMP_DIR"))
 	if p.opts.primary {
@@ -108,7 +108,7 @@ func (p *program) announce() (remove func(), err error) {
 	}, nil
 }
 
-// alonePrimary fails if there is a primary logger.
+// alonePrimary fails if another primary logger runs.
 func (p *program) alonePrimary() error {
 	pid, link := p.otherPrimary()
 	if pid == 0 {
@@ -132,7 +132,7 @@ func (p *program) otherPrimary() (pid int, link string) {
 	return pid, link
 }
 
-// followSignals ends the logger, or its volume, when a signal says so.
+// followSignals ends the logger, or its volume, on a signal.
 func (p *program) followSignals(ctx context.Context) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, caught...)
@@ -170,7 +170,7 @@ func (p *program) watchProcess(ctx context.Context) {
 	}
 }
 
-// followLauncher ends the logger when the program that has started it says so.
+// followLauncher ends the logger when the program that has started it requests that.
 func (p *program) followLauncher(ctx context.Context) {
 	pipe := os.NewFile(uintptr(p.opts.control), "control pipe")
 	defer pipe.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A chosen is a metric that the user has asked for.
+// A chosen is a metric that the user has selected.
 type chosen struct {
 	name      string
 	err       error // why it cannot be shown
@@ -27,9 +27,8 @@ type chosen struct {
 // A valueRow is a value of a chosen metric.
 type valueRow struct{ name, instance, value, units string }
 
-// choose looks up the metrics that the user has asked for, if names have changed. A metric with the
-// descriptor that it had before stays in the group, so that its rates go on. All others are added
-// again.
+// choose looks up the metrics that the user has selected, if names have changed. A metric with the
+// same descriptor as before stays in the group and keeps its rates. All others are added again.
 func (s *sampler) choose(ctx context.Context) error {
 	if !s.changed {
 		return nil
@@ -102,7 +101,7 @@ func (c *chosen) add(g *pmapi.Group) {
 	c.numbers = add(g, c.name, scale)
 }
 
-// remove takes the metric out of its group.
+// remove removes the metric from its group.
 func (c *chosen) remove() {
 	switch {
 	case c.texts != nil:
@@ -112,8 +111,8 @@ func (c *chosen) remove() {
 	}
 }
 
-// presentation is how values of a metric are converted, what units they have then, and how they are
-// formatted: bytes with a letter for their size, counters as rates, those of time as percentages.
+// presentation returns the conversion, the units and the format of a metric's values: bytes have a
+// letter for their size, counters are rates, and rates of times are percentages.
 func presentation(d pdu.Desc) (scale, units string, format func(float64) string) {
 	u := d.Units
 	isRate := d.Sem == pdu.SemCounter
@@ -134,7 +133,7 @@ func presentation(d pdu.Desc) (scale, units string, format func(float64) string)
 	return "", u.String(), whole
 }
 
-// read is what the group has fetched.
+// read returns the values that the group has fetched.
 func (c *chosen) read() []valueRow {
 	name := tool.EscapeName(c.name)
 	err := c.err
@@ -171,14 +170,14 @@ func (c *chosen) appendRow(rows []valueRow, instance, value string, err error) [
 	return append(rows, r)
 }
 
-// isInstance reports whether an instance is that which the user means: by its name, or by its name
-// up to the first space.
+// isInstance reports whether wanted is the name of an instance, or its name up to the first space.
 func isInstance(name, wanted string) bool {
 	first, _, _ := strings.Cut(name, " ")
 	return name == wanted || first == wanted
 }
 
-// reason is what stands in the place of a value: nothing but a sign if there will be one soon.
+// reason returns the text in place of a missing value. It is only a sign if a value will follow
+// soon.
 func reason(err error) string {
 	if err == nil || errors.Is(err, pdu.ErrAgain) || errors.Is(err, pdu.ErrValue) {
 		return missing

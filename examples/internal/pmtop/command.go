@@ -28,7 +28,7 @@ type Command struct {
 	processes bool
 }
 
-// New is the command line with its options.
+// New returns a Command with its options.
 func New() *Command {
 	c := &Command{Command: tool.Command{Name: "pmtop", Synopsis: "[options] [metric ...]", Local: dso.Local("pmtop")}}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "host", "namespace", "origin", "start", "samples", "finish", "interval",
@@ -40,7 +40,7 @@ func New() *Command {
 	return c
 }
 
-// Run shows what the command line asks for until the user has seen enough.
+// Run shows the view until the user quits.
 func (c *Command) Run(ctx context.Context, args []string) error {
 	operands, err := c.Parse(args)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package pmtop is the view of one host that pmtop shows: processors, memory, disks, network
-// interfaces, and metrics of the user's choice, live or as they were recorded.
+// Package pmtop is the view of one host in pmtop: processors, memory, disks, network interfaces,
+// and metrics of the user's choice, live or from an archive.
 package pmtop

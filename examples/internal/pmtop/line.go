@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A style is how a piece of text looks on a terminal.
+// A style is the appearance of text on a terminal.
 type style uint8
 
 const (
@@ -33,7 +33,7 @@ type line []span
 
 func text(s string) line { return line{{text: s}} }
 
-// width is the number of characters.
+// width returns the number of characters.
 func (l line) width() int {
 	n := 0
 	for _, s := range l {
@@ -42,7 +42,8 @@ func (l line) width() int {
 	return n
 }
 
-// appendTo appends what fits in width characters, 0 for all. Without styled there is only the text.
+// appendTo appends the part that fits in width characters. Width 0 means no limit. Without styled
+// it appends only the text.
 func (l line) appendTo(b []byte, width int, styled bool) []byte {
 	bounded := width > 0
 	for _, s := range l {
@@ -65,7 +66,7 @@ func (l line) appendTo(b []byte, width int, styled bool) []byte {
 	return b
 }
 
-// clip is the beginning of s, at most width characters.
+// clip returns the first width characters of s.
 func clip(s string, width int) string {
 	for i := range s {
 		if width == 0 {
@@ -76,12 +77,12 @@ func clip(s string, width int) string {
 	return s
 }
 
-// padLeft puts blanks in front.
+// padLeft adds blanks on the left.
 func padLeft(s string, width int) string {
 	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
 }
 
-// padRight puts blanks behind, and cuts what is longer.
+// padRight adds blanks on the right, or cuts a longer text.
 func padRight(s string, width int) string {
 	s = clip(s, width)
 	return s + strings.Repeat(" ", width-utf8.RuneCountInString(s))

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// missing stands for a value that is not there.
+// missing stands for a missing value.
 const missing = "-"
 
-// count is a number in at most 7 characters.
+// count formats a number with at most 7 characters.
 func count(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
@@ -28,7 +28,7 @@ func count(v float64) string {
 	return scaled(v, 1000, "kMGTPEZ")
 }
 
-// whole is a count as a number without decimals, as far as it is one.
+// whole formats a count, without decimals if it is a whole number.
 func whole(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -36,7 +36,7 @@ func whole(v float64) string {
 	return count(v)
 }
 
-// size is a number of bytes: 512, 1.5K, 23.4G.
+// size formats a number of bytes: 512, 1.5K, 23.4G.
 func size(v float64) string {
 	if math.IsNaN(v) {
 		return missing
@@ -47,8 +47,8 @@ func size(v float64) string {
 	return scaled(v, 1024, "KMGTPEZ")
 }
 
-// scaled is a number with three digits or so, and the letter of the power of base that it is
-// divided by.
+// scaled formats a number with about three digits, divided by a power of base. letters has the
+// letters of the powers.
 func scaled(v, base float64, letters string) string {
 	i := -1
 	for i+1 < len(letters) && math.Abs(v) >= 999.5 {
@@ -65,7 +65,7 @@ func scaled(v, base float64, letters string) string {
 	return strconv.FormatFloat(v, 'f', digits, 64) + letters[i:i+1]
 }
 
-// percent is a percentage with one decimal.
+// percent formats a percentage with one decimal.
 func percent(v float64) string {
 	if math.IsNaN(v) {
 		return missing
@@ -73,7 +73,7 @@ func percent(v float64) string {
 	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
-// elapsed is a span of time: 3 days 04:20, or 04:20.
+// elapsed formats a duration: 3 days 04:20, or 04:20.
 func elapsed(d time.Duration) string {
 	minutes := int(d / time.Minute)
 	clock := two(minutes/60%24) + ":" + two(minutes%60)

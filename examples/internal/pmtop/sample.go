@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A sampler reads what the view shows of a context.
+// A sampler reads the values of the view from a context.
 type sampler struct {
 	pc       *pmapi.Context
 	group    *pmapi.Group
@@ -78,7 +78,7 @@ var memoryMetrics = [memoryKinds]string{
 	swapFree:        "mem.util.swapFree",
 }
 
-// A sample is what was read at one time.
+// A sample is the values that were read at one time.
 type sample struct {
 	at     time.Time
 	host   string
@@ -92,7 +92,7 @@ type sample struct {
 	chosen []valueRow
 }
 
-// shares are the parts of a processor's time by kind, in percent.
+// shares are the shares of a processor's time by kind, in percent.
 type shares [timeKinds]float64
 
 type tableRows struct {
@@ -100,7 +100,7 @@ type tableRows struct {
 	rows []row
 }
 
-// newSampler makes the sampler of a context, with metrics that the user wants to see.
+// newSampler makes the sampler of a context with the metrics that the user has selected.
 func newSampler(ctx context.Context, pc *pmapi.Context, specs []pmapi.MetricSpec, withProcesses bool, interval time.Duration) (*sampler, error) {
 	g := pc.Group()
 	s := &sampler{pc: pc, group: g, specs: specs, changed: true, archive: tool.IsArchive(pc), interval: interval, host: tool.EscapeName(pc.HostName(ctx))}
@@ -128,8 +128,7 @@ func newSampler(ctx context.Context, pc *pmapi.Context, specs []pmapi.MetricSpec
 	return s, nil
 }
 
-// next reads the next sample. After an error that has ended the connection, next connects again
-// first.
+// next reads the next sample. After an error that has ended the connection, it reconnects first.
 func (s *sampler) next(ctx context.Context) (*sample, error) {
 	v, err := s.fetch(ctx)
 	if err != nil {
@@ -139,8 +138,8 @@ func (s *sampler) next(ctx context.Context) (*sample, error) {
 	return v, err
 }
 
-// fetch reads the next sample. It chooses metrics again when names have changed. Their values come
-// with the sample after it.
+// fetch reads the next sample. After names have changed it selects metrics again, whose values come
+// with the next sample.
 func (s *sampler) fetch(ctx context.Context) (*sample, error) {
 	if s.lost {
 		if err := s.pc.Reconnect(ctx); err != nil {
@@ -162,8 +161,8 @@ func (s *sampler) fetch(ctx context.Context) (*sample, error) {
 	return s.read(at), nil
 }
 
-// seek reads the sample of an archive at a time. That before it is read too, since counters have
-// rates only then.
+// seek reads the sample of an archive at a time. It also reads the previous one, because counters
+// need it for rates.
 func (s *sampler) seek(ctx context.Context, at time.Time) (*sample, error) {
 	if err := s.pc.SetMode(ctx, pmapi.ModeInterp, at.Add(-s.interval), s.interval); err != nil {
 		return nil, err
@@ -176,7 +175,7 @@ func (s *sampler) seek(ctx context.Context, at time.Time) (*sample, error) {
 	return s.next(ctx)
 }
 
-// read makes a sample of what the group has fetched.
+// read makes a sample of the values that the group has fetched.
 func (s *sampler) read(at time.Time) *sample {
 	v := &sample{at: at, host: s.host}
 	v.system = strings.TrimSpace(first(s.systemName) + " " + first(s.release) + " " + first(s.machine))
@@ -240,10 +239,10 @@ func readShares(times *[timeKinds][]*pmapi.Set[float64]) []shares {
 	return list
 }
 
-// unknown is a number that is not known.
+// unknown is the value of unknown numbers.
 var unknown = math.NaN()
 
-// first is the first value of a set of texts.
+// first returns the first value of a set of texts.
 func first(s *pmapi.Set[string]) string {
 	if s.Len() == 0 {
 		return ""

@@ -49,8 +49,8 @@ type part struct {
 	style style
 }
 
-// bar is a bar of a number of characters within brackets. Parts end at the character that their sum
-// comes next to.
+// bar returns a bar of width characters in brackets. A part ends at the character nearest to the
+// sum of the parts so far.
 func bar(width int, parts ...part) line {
 	l := line{{text: "["}}
 	sum, drawn := 0.0, 0
@@ -86,7 +86,7 @@ func (v *sample) processorSection(width int) section {
 		s.fixed = append(s.fixed, append(l, temperature(padLeft(percent(v.all.busy()), 6), v.all.busy()), span{text: detail.String()}))
 	}
 	perLine := max(1, (width+2)/(cellWidth+2))
-	// Neighbours stand below each other.
+	// Consecutive processors are below each other.
 	lines := (len(v.each) + perLine - 1) / perLine
 	for i := range lines {
 		l := line{}
@@ -100,10 +100,10 @@ func (v *sample) processorSection(width int) section {
 	return s
 }
 
-// barWidth is the width of a bar between a label and a text.
+// barWidth returns the width of a bar between a label and a text.
 func barWidth(width, detail int) int { return max(10, min(60, width-labelWidth-2-detail)) }
 
-// temperature is a text whose style shows how near a percentage is to 100.
+// temperature returns a text whose style shows how close a percentage is to 100.
 func temperature(s string, v float64) span {
 	switch {
 	case v >= veryHot:
@@ -134,14 +134,14 @@ func (v *sample) memorySection(width int) section {
 	return s
 }
 
-// gauge is a line with a label, a bar, the percentage of its first part, and a text.
+// gauge returns a line with a label, a bar, the percentage of its first part, and a text.
 func gauge(label string, width int, detail string, parts ...part) line {
 	l := line{{padRight(label, labelWidth), bold}}
 	l = append(l, bar(width, parts...)...)
 	return append(l, temperature(padLeft(percent(parts[0].share), 6)+" %", parts[0].share), span{text: detail})
 }
 
-// known is a number, 0 if it is not known.
+// known returns a number, 0 if it is unknown.
 func known(v float64) float64 {
 	if math.IsNaN(v) {
 		return 0
@@ -149,7 +149,7 @@ func known(v float64) float64 {
 	return v
 }
 
-// section is a table, its first column as wide as the longest name, if there is room.
+// section formats a table. The first column is as wide as the longest name if it fits.
 func (t *tableRows) section(width int) section {
 	s := section{title: strings.ToLower(t.title)}
 	longest := len(t.title)

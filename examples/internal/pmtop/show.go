@@ -40,7 +40,7 @@ const (
 	firstGap = 500 * time.Millisecond // at most, from the first sample to the second, without which there are no rates
 )
 
-// show shows samples on the terminal until the user has seen enough.
+// show shows samples on the terminal until the user quits.
 func (c *Command) show(ctx context.Context, s *sampler, v *view) error {
 	term, err := terminal.Open(os.Stdin, os.Stdout)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Command) show(ctx context.Context, s *sampler, v *view) error {
 		w.sample.memory[i] = unknown
 	}
 	defer w.timer.Stop()
-	// A request that is still under way ends before the context is closed.
+	// A pending request must end before the context is closed.
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		cancel()
@@ -64,8 +64,8 @@ func (c *Command) show(ctx context.Context, s *sampler, v *view) error {
 	return w.run(ctx)
 }
 
-// run waits for keys, for the time of the next sample, for what is being read, and for a change of
-// the screen.
+// run handles keys, the time of the next sample, results of readings, and changes of the screen's
+// size.
 func (w *show) run(ctx context.Context) error {
 	for {
 		if err := w.draw(); err != nil {
@@ -92,7 +92,7 @@ func (w *show) run(ctx context.Context) error {
 	}
 }
 
-// next reads the next sample.
+// next returns the function that reads the next sample.
 func (w *show) next() func(context.Context) (*sample, error) {
 	if w.sampler.archive {
 		return w.seek(w.at)
@@ -100,7 +100,7 @@ func (w *show) next() func(context.Context) (*sample, error) {
 	return w.sampler.next
 }
 
-// seek reads the sample of a time in an archive.
+// seek returns the function that reads the sample of a time in an archive.
 func (w *show) seek(at time.Time) func(context.Context) (*sample, error) {
 	if at.After(w.end) && !w.end.IsZero() {
 		at = w.end
@@ -116,7 +116,7 @@ func (w *show) seek(at time.Time) func(context.Context) (*sample, error) {
 	}
 }
 
-// start begins to read; one thing at a time, the latest next.
+// start starts a reading. During another reading it only records the latest request.
 func (w *show) start(ctx context.Context, read func(context.Context) (*sample, error)) {
 	if w.reading {
 		w.pending = read
@@ -161,7 +161,7 @@ func (w *show) handleReading(ctx context.Context, r reading) bool {
 	return w.samples != 0
 }
 
-// press does what a key is for. It is false for those that quit.
+// press handles a key. It returns false for keys that quit.
 func (w *show) press(ctx context.Context, key terminal.Key) bool {
 	switch key {
 	case 'q', 'Q', terminal.KeyInterrupt:
@@ -205,7 +205,7 @@ func (w *show) page() int {
 	return max(1, height-4)
 }
 
-// pause stops, or goes on at once.
+// pause pauses, or continues at once.
 func (w *show) pause() {
 	w.paused = !w.paused
 	if !w.paused {
@@ -221,7 +221,7 @@ func (w *show) setInterval(d time.Duration) {
 	}
 }
 
-// choose shows one section, or all of them.
+// choose shows one section or all of them.
 func (w *show) choose(number int) {
 	width, _ := w.term.Size()
 	sections := w.sample.sections(width)
@@ -231,7 +231,7 @@ func (w *show) choose(number int) {
 	}
 }
 
-// move goes to another time of an archive and stops there.
+// move moves to another time of an archive and pauses.
 func (w *show) move(ctx context.Context, key terminal.Key) {
 	shown := w.sample.at
 	switch key {

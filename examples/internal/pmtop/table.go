@@ -31,7 +31,7 @@ type columnSpec struct {
 
 const columnWidth = 9
 
-// value makes the of of a column that is the sum of some metrics.
+// value returns the function of a column that is the sum of some metrics.
 func value(indexes ...int) func([]float64) float64 {
 	return func(v []float64) float64 {
 		sum := 0.0
@@ -89,7 +89,7 @@ var processes = &tableSpec{
 	order: 0,
 }
 
-// per is a / b, 0 if both are 0.
+// per returns a / b, 0 if both are 0.
 func per(a, b float64) float64 {
 	if a == 0 && b == 0 {
 		return 0
@@ -126,7 +126,7 @@ func add(g *pmapi.Group, name, scale string) *pmapi.Set[float64] {
 	return pmapi.AddSet[float64](g, name, pmapi.Scale(scale))
 }
 
-// read is what the group has fetched, in the order of the view.
+// read returns the values that the group has fetched, in the order of the view.
 func (t *table) read() []row {
 	byName := map[string]int{}
 	var rows []row

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A view is what the user has chosen to see.
+// A view is the choices of the user.
 type view struct {
 	location *time.Location
 	interval time.Duration
@@ -36,8 +36,7 @@ var helpText = []string{
 	"Bars of memory:     | used, . buffers and cache",
 }
 
-// lines is the view of a sample on a screen of some size; of height 0 for as many lines as there
-// are.
+// lines returns the view of a sample on a screen of a size. Height 0 means no limit.
 func (v *view) lines(s *sample, width, height int) []line {
 	header := v.header(s, width)
 	if height == 0 {
@@ -62,7 +61,7 @@ func (v *view) lines(s *sample, width, height int) []line {
 	return append(lines, v.footer(s.sections(width)))[:min(height, len(body)+2)]
 }
 
-// header says whose the values are, and of when.
+// header returns the line with the host and the time of the values.
 func (v *view) header(s *sample, width int) line {
 	left := " " + s.host
 	if len(s.load) > 0 {
@@ -85,7 +84,7 @@ func (v *view) header(s *sample, width int) line {
 	return line{{padRight(left, max(0, width-len(right))) + right, inverse}}
 }
 
-// footer tells the keys, or what is wrong.
+// footer returns the line with the keys or with an error.
 func (v *view) footer(sections []section) line {
 	if v.message != "" {
 		return line{{v.message, hot}}
@@ -98,7 +97,7 @@ func (v *view) footer(sections []section) line {
 	return line{{b.String(), dim}}
 }
 
-// body are the lines between header and footer.
+// body returns the lines between header and footer.
 func (v *view) body(sections []section, height int) []line {
 	i := slices.IndexFunc(sections, func(s section) bool { return s.title == v.zoom })
 	if i < 0 {
@@ -110,8 +109,8 @@ func (v *view) body(sections []section, height int) []line {
 	return append(slices.Clone(s.fixed), s.rows[v.scroll:min(len(s.rows), v.scroll+room)]...)
 }
 
-// join puts sections below each other, with a blank line between. If they are higher than height,
-// -1 for any, the sections with the most rows lose some.
+// join puts sections below each other, separated by blank lines. If they are higher than height,
+// rows of the longest sections are left out. Height -1 means no limit.
 func join(sections []section, height int) []line {
 	room := make([]int, len(sections))
 	total := max(0, len(sections)-1)

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// openArchive prepares for the samples of an archive: from the origin on at the interval, or with
-// -U and for events those that were recorded.
+// openArchive prepares for the samples of an archive: from the origin on at the interval, or the
+// recorded ones with -U and for events.
 func (p *printer) openArchive(ctx context.Context, name string) error {
 	p.archive = name
 	p.layout = [...]string{tool.StampLayout, tool.DateMicroStampLayout, tool.DateHighResStampLayout}[min(p.stamps, 2)]
@@ -26,7 +26,7 @@ func (p *printer) openArchive(ctx context.Context, name string) error {
 	return nil
 }
 
-// fetchRecorded reads up to the next record that has the metric, or to a mark.
+// fetchRecorded reads the next record with the metric, or a mark.
 func (p *printer) fetchRecorded(ctx context.Context, r *pdu.Result) error {
 	for {
 		if err := p.pc.FetchArchive(ctx, r); err != nil {
@@ -39,7 +39,7 @@ func (p *printer) fetchRecorded(ctx context.Context, r *pdu.Result) error {
 	}
 }
 
-// find finds the metric's set in a sample, which may be a whole record.
+// find returns the metric's set in a sample, which may be a whole record.
 func (p *printer) find(r *pdu.Result) (set pdu.ValueSet, ok bool) {
 	for _, s := range r.All() {
 		if s.PMID == p.desc.PMID {
@@ -49,13 +49,13 @@ func (p *printer) find(r *pdu.Result) (set pdu.ValueSet, ok bool) {
 	return set, false
 }
 
-// values is the metric's set in a sample, empty in a mark.
+// values returns the metric's set in a sample, empty in a mark.
 func (p *printer) values(r *pdu.Result) pdu.ValueSet {
 	set, _ := p.find(r)
 	return set
 }
 
-// printMark prints that nothing was recorded for some time.
+// printMark prints that recording was interrupted.
 func (p *printer) printMark() {
 	p.printNote("Archive logging suspended")
 	p.needLabels = true

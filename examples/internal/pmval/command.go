@@ -1,5 +1,5 @@
-// Package pmval prints the values of one metric, again and again, or as they were in an archive. It
-// is the programs pmval and pmevent, which PCP has as one program with two names.
+// Package pmval prints the values of one metric repeatedly, live or from an archive. It is the
+// programs pmval and pmevent, which are one program in PCP too.
 package pmval
 
 import (
@@ -70,14 +70,14 @@ func (c *command) setRecorded(archive string) error {
 	return c.Standard("archive")[0].Set(archive)
 }
 
-// Main runs the program with a name, as messages have it, and returns its exit status.
+// Main runs the program under a name, which messages use, and returns its exit status.
 func Main(name string) (status int) {
 	tool.LimitMemory()
 	c := newCommand(name)
 	return c.Report(run(context.Background(), c))
 }
 
-// run prints the report that the command line asks for.
+// run prints the report of the command line.
 func run(ctx context.Context, c *command) error {
 	operands, err := c.Parse(os.Args[1:])
 	if err != nil {
@@ -126,7 +126,7 @@ func run(ctx context.Context, c *command) error {
 	return p.printSamples(ctx)
 }
 
-// metricSpec parses the operand: a metric, perhaps with a source and instances.
+// metricSpec parses the operand: a metric, optionally with a source and instances.
 func (c *command) metricSpec(operands []string) (spec pmapi.MetricSpec, err error) {
 	switch {
 	case len(operands) == 0:

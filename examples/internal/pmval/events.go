@@ -65,8 +65,8 @@ func (p *printer) printRecord(ctx context.Context, n int, r pdu.EventRecord) {
 	}
 }
 
-// formatTime formats the time of a record as a time of day, to the nanosecond where the records
-// have those.
+// formatTime formats the time of a record as a time of day, with nanoseconds if the records have
+// them.
 func (p *printer) formatTime(t time.Time) string {
 	if p.desc.Type == pdu.TypeHighResEvent {
 		return t.In(p.Location).Format(tool.HighResStampLayout)
@@ -74,7 +74,7 @@ func (p *printer) formatTime(t time.Time) string {
 	return t.In(p.Location).Format(tool.StampLayout)
 }
 
-// parameterName is the name of a parameter's metric, which is requested once.
+// parameterName returns the name of a parameter's metric. It is requested once.
 func (p *printer) parameterName(ctx context.Context, id pdu.PMID) (string, error) {
 	if name, ok := p.names[id]; ok {
 		return name, nil

@@ -50,7 +50,7 @@ func (c *command) findInstances(ctx context.Context, m *metric) error {
 	return c.refreshInstances(ctx, m)
 }
 
-// selectInstances makes a column for each instance that was named. An empty list makes no column.
+// selectInstances makes a column for each named instance. An empty list makes no column.
 func (c *command) selectInstances(ctx context.Context, m *metric, names []string) (err error) {
 	m.selected = true
 	m.insts, err = tool.SelectInstances(ctx, m.pc, m.desc.InDom, names)
@@ -98,7 +98,7 @@ func (m *metric) allHaveColumns(set pdu.ValueSet) bool {
 	return true
 }
 
-// store stores the value of -x in all instances that have a column.
+// store stores the value of -x into all instances with a column.
 func (c *command) store(ctx context.Context, m *metric) error {
 	value, err := pdu.ParseAtom(*c.filter, m.desc.Type)
 	switch {

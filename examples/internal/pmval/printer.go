@@ -45,7 +45,7 @@ type printer struct {
 	buf        []byte
 }
 
-// describe sets what depends on the descriptor of the metric.
+// describe sets the fields that depend on the descriptor of the metric.
 func (p *printer) describe() {
 	p.rates = p.desc.Sem == pdu.SemCounter && !p.raw
 	p.column = p.command.column
@@ -56,12 +56,13 @@ func (p *printer) isEvents() bool {
 	return p.desc.Type == pdu.TypeEvent || p.desc.Type == pdu.TypeHighResEvent
 }
 
-// tailWidth is how much a number may have after its digits so that points stand below each other.
+// tailWidth is the maximum width of the text after the digits of a number, so that decimal points
+// are aligned.
 const tailWidth = 3
 
 // printLabels prints the names of the instances above their columns. The first time it also prints
-// in full those that are too long, and decides whether the labels of rates stand further to the
-// left, above the points.
+// names that are too long in full, and decides whether the labels of rates are shifted left, above
+// the decimal points.
 func (p *printer) printLabels() {
 	width := p.column.Width
 	if !p.labelled {
@@ -98,11 +99,11 @@ func (p *printer) printLabels() {
 	p.buf = b
 }
 
-// maxRow is how much of a row is kept until it is complete. A row is written whole up to that
-// length, since an error of one of its values makes it disappear.
+// maxRow is the maximum size of the buffer of a row. An error of one of its values discards the
+// buffered part.
 const maxRow = 64 << 10
 
-// writeLong writes b if it is long, and returns what is left.
+// writeLong writes b if it is long, and returns the rest.
 func (p *printer) writeLong(b []byte) []byte {
 	if len(b) < maxRow {
 		return b
@@ -115,7 +116,7 @@ func (p *printer) writeLong(b []byte) []byte {
 // no value.
 type cellFunc func(b []byte, i int, column tool.Column) ([]byte, error)
 
-// printRow prints a cell in each column, and below them the values of instances without a column.
+// printRow prints a cell in each column, and the values of instances without a column below them.
 func (p *printer) printRow(set pdu.ValueSet, cell cellFunc) (err error) {
 	b := p.appendStamp(p.buf[:0])
 	if p.desc.InDom == pdu.NoInDom {
@@ -156,8 +157,8 @@ func (p *printer) appendStamp(b []byte) []byte {
 	return p.now.In(p.Location).AppendFormat(b, p.layout)
 }
 
-// appendCell appends the cell of the value at an index, or "?" if the index is less than 0 or there
-// is no cell.
+// appendCell appends the cell of the value at an index. It appends "?" for an index less than 0 and
+// for an empty cell.
 func (p *printer) appendCell(b []byte, i int, cell cellFunc) ([]byte, error) {
 	start := len(b)
 	if i >= 0 {
@@ -172,7 +173,7 @@ func (p *printer) appendCell(b []byte, i int, cell cellFunc) ([]byte, error) {
 	return b, nil
 }
 
-// appendWarnings appends a line for each value that has no column.
+// appendWarnings appends a line for each value without a column.
 func (p *printer) appendWarnings(b []byte, set pdu.ValueSet, cell cellFunc) (_ []byte, err error) {
 	if p.selected {
 		return b, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// printRates prints a row of the rates from one sample to the next.
+// printRates prints a row of the rates between two samples.
 func (p *printer) printRates(before, now *pdu.Result) error {
 	old, set := p.values(before), p.values(now)
 	elapsed := time.Duration(tool.Elapsed(before.Time, now.Time) * 1e9)
@@ -40,8 +40,8 @@ func (p *printer) printRates(before, now *pdu.Result) error {
 	})
 }
 
-// rate returns how fast a counter has increased. It computes with floating point numbers, as
-// pmval(1) does: 64-bit counters beyond 2^53 come in steps of more than 1.
+// rate returns the rate of a counter. Like pmval(1) it computes with floating point numbers, so
+// 64-bit counters above 2^53 have steps of more than 1.
 func (p *printer) rate(from, to pdu.Atom, elapsed time.Duration) (float64, error) {
 	a, err := p.float(from)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// printSamples prints the samples, the first at once and the others at the interval. Those of an
+// printSamples prints the samples, the first at once and the others at the interval. Samples of an
 // archive do not wait, except with -d.
 func (p *printer) printSamples(ctx context.Context) error {
 	if p.control != nil {
@@ -26,8 +26,7 @@ func (p *printer) printSamples(ctx context.Context) error {
 	return p.printReports(ctx)
 }
 
-// printReports prints samples. It begins again with a header when the name stands for another
-// metric.
+// printReports prints samples. It starts a new report when the name belongs to another metric.
 func (p *printer) printReports(ctx context.Context) error {
 	for {
 		p.needLabels = true
@@ -44,7 +43,7 @@ func (p *printer) printReports(ctx context.Context) error {
 	}
 }
 
-// errOther ends a report because the name stands for another metric now. A new report begins.
+// errOther ends a report because the name now belongs to another metric. A new report starts.
 var errOther = errors.New("another metric")
 
 // wait waits for the next sample.
@@ -55,7 +54,7 @@ func (p *printer) wait() {
 	}
 }
 
-// printGauge prints samples as they are.
+// printGauge prints samples without rates.
 func (p *printer) printGauge(ctx context.Context) error {
 	r := new(pdu.Result)
 	for {
@@ -83,10 +82,9 @@ func (p *printer) printGauge(ctx context.Context) error {
 	}
 }
 
-// printCounter prints how a counter changes. A sample that comes first, or after one without
-// values, has no rate; it does not count as a sample of -s. After one without values where there
-// would have been a rate, the next is fetched at once, and is as the first one of all unless there
-// has been a rate.
+// printCounter prints the rates of a counter. The first sample and a sample after one without
+// values have no rate and do not count for -s. If a sample has no values where a rate was expected,
+// the next is fetched at once. It counts as the first sample unless there has been a rate.
 func (p *printer) printCounter(ctx context.Context) error {
 	before, now := new(pdu.Result), new(pdu.Result)
 	hadValues := false // of the sample before
@@ -136,7 +134,7 @@ func (p *printer) isLastSample() bool {
 	return p.samples == 0
 }
 
-// fetch fetches a sample. more is false when the time window or the archive has ended.
+// fetch fetches a sample. more is false after the end of the time window or the archive.
 func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err error) {
 	for {
 		if err := p.awaitStep(ctx); err != nil {
@@ -169,7 +167,7 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 	return more, nil
 }
 
-// function is the function of the C library that samples come from, for messages.
+// function returns the name of the C library's function that fetches samples, for messages.
 func (p *printer) function() string {
 	if p.recorded {
 		return "pmFetchArchive"
@@ -197,9 +195,9 @@ func (p *printer) fetchOnce(ctx context.Context, r *pdu.Result) error {
 	return w.Fill(r)
 }
 
-// findAgain looks the metric up after names have changed. If that fails, gone says why, and the
-// next sample tries again. The error is errOther if the name stands for another metric, or for one
-// with another descriptor.
+// findAgain looks up the metric after names have changed. If that fails it sets gone, and the next
+// sample tries again. The error is errOther if the name belongs to another metric or the descriptor
+// has changed.
 func (p *printer) findAgain(ctx context.Context) error {
 	ids, err := p.pc.Lookup(ctx, []string{p.name})
 	var desc pdu.Desc

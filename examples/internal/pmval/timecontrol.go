@@ -23,7 +23,7 @@ func (p *printer) followTimeControl(ctx context.Context) error {
 	return nil
 }
 
-// obey does what the server wants apart from fetches.
+// obey does what the server requests, except for fetches.
 func (p *printer) obey(e timecontrol.Event) {
 	fmt.Fprint(p.out, e)
 	switch e.Kind {
@@ -35,7 +35,8 @@ func (p *printer) obey(e timecontrol.Event) {
 	p.out.Flush()
 }
 
-// awaitStep waits until the server wants a sample. That before is done, once it has been printed.
+// awaitStep waits until the server requests a sample. It first acknowledges the previous step,
+// whose sample was printed.
 func (p *printer) awaitStep(ctx context.Context) error {
 	if p.control == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package timeserver has a time control server for tests: it sends what a test says.
+// Package timeserver has a time control server for tests. A test decides what it sends.
 package timeserver
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/timecontrol"
 )
 
-// A Server is a time control server that sends what a test says.
+// A Server is a time control server that sends the messages of a test.
 type Server struct {
 	Port     string
 	listener net.Listener
@@ -33,7 +33,7 @@ func New(t testing.TB) *Server {
 	return &Server{Port: port, listener: ln}
 }
 
-// Close has the port refuse clients.
+// Close stops listening, so that clients are refused.
 func (s *Server) Close() { s.listener.Close() }
 
 // Serve serves one client. commands is a comma-separated list: "step N [DELTA]" and "back N" step

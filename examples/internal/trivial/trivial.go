@@ -1,5 +1,5 @@
-// Package trivial is the least agent that there can be: one metric. It serves what the agent of
-// this name that comes with PCP does.
+// Package trivial is the smallest possible agent: one metric. It serves the same metric as PCP's
+// agent of the same name.
 package trivial
 
 import (
@@ -23,8 +23,8 @@ func New() *pmda.Agent {
 			return uint64(time.Now().Unix()), nil
 		},
 	})
-	// PCP's trivial is older than labels. Without this line it would have {"agent":"trivial"}, as
-	// agents do.
+	// PCP's trivial is older than labels. Without this line the agent would have
+	// {"agent":"trivial"}, like other agents.
 	a.Use(func(next pmda.Handler) pmda.Handler { return noLabels{next} })
 	return a
 }
