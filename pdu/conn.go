@@ -10,7 +10,7 @@ import (
 	"sync"
 	"weak"
 
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 const (
@@ -465,7 +465,7 @@ func (c *Conn) Flush() error {
 		wrote, err = c.rw.Write(b[n:end])
 		n += wrote
 	}
-	if timeout.Is(err) {
+	if ctxwait.TimedOut(err) {
 		*c.out = append(b[:0], b[n:]...)
 	} else {
 		putBuffer(c.out)

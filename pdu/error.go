@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
@@ -281,7 +281,7 @@ func FromError(err error) Error {
 	if _, ok := errors.AsType[*wire.Error](err); ok {
 		return ErrIPC
 	}
-	if timeout.Is(err) {
+	if ctxwait.TimedOut(err) {
 		return ErrTimeout
 	}
 	for _, m := range errorCodes {

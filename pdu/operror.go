@@ -1,7 +1,7 @@
 package pdu
 
 import (
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
@@ -26,7 +26,7 @@ func (e *OpError) Error() string {
 func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether a deadline of the stream passed.
-func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
+func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // malformed is an ErrIPC with the place in a body that is wrong.
 type malformed struct{ at *wire.Error }

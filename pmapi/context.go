@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -27,7 +27,7 @@ type Context struct {
 	name     string // for errors
 	hostName string // used if the source has none
 	src      source.Source
-	turn     ctxlock.Mutex   // of calling src
+	turn     ctxwait.Mutex   // of calling src
 	open     context.Context // ends with Close
 	close    context.CancelFunc
 	follow   func() // called in turn before each request; nil for nothing
@@ -37,7 +37,7 @@ type Context struct {
 }
 
 func newContext(name string, src source.Source) *Context {
-	c := &Context{name: name, hostName: name, src: src, turn: ctxlock.New(), profile: everything}
+	c := &Context{name: name, hostName: name, src: src, turn: ctxwait.NewMutex(), profile: everything}
 	if a := archiveBelow(src); a != nil {
 		a.SetTurn(c.turn)
 		c.follow = a.Follow

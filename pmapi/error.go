@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -44,7 +44,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether something has taken too long: a collector (pdu.ErrTimeout,
 // ETIMEDOUT), the network, or the caller's context.Context.
-func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
+func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // A BulkError is the error of a call for several items, some of which have failed. The
 // results of the others are good; in the place of a missing result stands the one that the

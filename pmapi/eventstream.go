@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/typename"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -147,7 +147,7 @@ func (r *eventRecords) setDesc(d, _ pdu.Desc) error {
 // checkEvents returns an error unless a metric has event records.
 func checkEvents(d pdu.Desc) error {
 	if d.Type != pdu.TypeEvent && d.Type != pdu.TypeHighResEvent {
-		return fmt.Errorf("type %s has no event records: %w", typename.Of(d.Type), pdu.ErrType)
+		return fmt.Errorf("type %s has no event records: %w", wording.Type(d.Type), pdu.ErrType)
 	}
 	return nil
 }

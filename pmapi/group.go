@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/difference"
-	"github.com/pcp-go/pcp/internal/typename"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -406,7 +406,7 @@ func isMisfit(code pdu.Error) bool {
 
 // misfit is an error about a value, or all values, of a metric's type and a Go type.
 func misfit(from pdu.Type, to reflect.Type, err error) error {
-	return fmt.Errorf("from type %s to %s: %w", typename.Of(from), goName(to), err)
+	return fmt.Errorf("from type %s to %s: %w", wording.Type(from), goName(to), err)
 }
 
 // goName is the name of a Go type.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -25,7 +25,7 @@ type link struct {
 	addr     string // for errors
 	local    bool   // the collector is on this computer and knows the user of the process
 	pdus     *pdu.Conn
-	deadline ctxdeadline.Deadline
+	deadline ctxwait.Deadline
 	stream   *watchedStream
 	ctx      context.Context // of the present request
 	timeout  time.Duration   // for each wait for a reply

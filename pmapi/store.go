@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/typename"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -156,11 +156,11 @@ func storedAtom(value any, d pdu.Desc) (pdu.Atom, error) {
 		switch v := value.(type) {
 		case nil:
 		case pdu.Atom:
-			from = "type " + typename.Of(v.Type)
+			from = "type " + wording.Type(v.Type)
 		default:
 			from = goName(reflect.TypeOf(value))
 		}
-		return pdu.Atom{}, fmt.Errorf("from %s to type %s: %w", from, typename.Of(d.Type), err)
+		return pdu.Atom{}, fmt.Errorf("from %s to type %s: %w", from, wording.Type(d.Type), err)
 	}
 	return a, nil
 }

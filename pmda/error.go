@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // An OpError says which operation of an agent failed, on what, and why.
@@ -56,4 +56,4 @@ func callSite() string {
 func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether the cause is a time-out.
-func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
+func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }

@@ -6,8 +6,8 @@ import (
 	"math"
 	"reflect"
 
-	"github.com/pcp-go/pcp/internal/typename"
 	"github.com/pcp-go/pcp/internal/wire"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -53,7 +53,7 @@ func RegisterParam[T pdu.Scalar](to Registry, m Metric[T]) EventParam[T] {
 			return errors.New("has values in event records alone: no Value, Values, InDom, Group or Store")
 		}
 		if m.Type == pdu.TypeEvent || m.Type == pdu.TypeHighResEvent {
-			return errors.New("type " + typename.Of(m.Type) + " cannot be a parameter of an event")
+			return errors.New("type " + wording.Type(m.Type) + " cannot be a parameter of an event")
 		}
 		m.Value = noValue[T]
 		e, err := newMetric(m)

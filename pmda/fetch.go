@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -22,7 +22,7 @@ type Group struct {
 	agent   *Agent
 	index   int
 	refresh func(context.Context, *Request) error
-	turn    ctxlock.Mutex // the lock
+	turn    ctxwait.Mutex // the lock
 	log     logOnce       // of refresh
 }
 
@@ -32,7 +32,7 @@ type Group struct {
 func (a *Agent) Group(refresh func(ctx context.Context, r *Request) error) *Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	g := &Group{agent: a, index: a.groups, refresh: refresh, turn: ctxlock.New()}
+	g := &Group{agent: a, index: a.groups, refresh: refresh, turn: ctxwait.NewMutex()}
 	a.groups++
 	return g
 }

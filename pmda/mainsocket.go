@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/pcp-go/pcp/internal/account"
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 )
 
@@ -84,7 +84,7 @@ func listenUnix(path string, log *slog.Logger) (net.Listener, error) {
 
 // accept waits for the collector, and refuses all later connections.
 func accept(ctx context.Context, ln net.Listener) (net.Conn, error) {
-	defer ctxdeadline.CloseAfter(ctx, ln)()
+	defer ctxwait.CloseAfter(ctx, ln)()
 	return ln.Accept()
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pcp-go/pcp/internal/typename"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -164,7 +164,7 @@ func newMetric[T pdu.Scalar](m Metric[T]) (*metric, error) {
 		e.store = func(ctx context.Context, r *Request, i pdu.Instance, at pdu.Atom) error {
 			v, err := stored[T](at, e.typ)
 			if err != nil {
-				return fmt.Errorf("a value of type %s for a metric of type %s: %w", typename.Of(at.Type), typename.Of(e.typ), err)
+				return fmt.Errorf("a value of type %s for a metric of type %s: %w", wording.Type(at.Type), wording.Type(e.typ), err)
 			}
 			return m.Store(ctx, r, i, v)
 		}
@@ -205,7 +205,7 @@ func checkType(t, ofT pdu.Type) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("type %s cannot hold Go values of type %s", typename.Of(t), typename.Of(ofT))
+	return fmt.Errorf("type %s cannot hold Go values of type %s", wording.Type(t), wording.Type(ofT))
 }
 
 // add adds a metric to tables.

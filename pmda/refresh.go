@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -54,7 +54,7 @@ type Polled[T any] struct {
 	wake     chan struct{} // has room for one: the time of the next attempt has changed
 	stop     func()        // of the Background function
 
-	turn      ctxlock.Mutex // one attempt at a time
+	turn      ctxwait.Mutex // one attempt at a time
 	attempt   atomic.Pointer[time.Time]
 	inARow    atomic.Int32 // failures since the last success
 	refreshes atomic.Uint64
@@ -103,7 +103,7 @@ func (c *Polled[T]) Attach(a *Agent) error {
 		a.fail(err)
 		return err
 	}
-	c.agent, c.turn = a, ctxlock.New()
+	c.agent, c.turn = a, ctxwait.NewMutex()
 	c.asked, c.wake = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.group = a.Group(c.check)
 	c.interval.Store(int64(c.Every))

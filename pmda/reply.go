@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pcp-go/pcp/internal/typename"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -121,7 +121,7 @@ func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.Value
 		}
 		if v.Type == pdu.TypeUnknown {
 			if s.Atom(at, pdu.TypeUnknown).Type == pdu.Type32 {
-				return fmt.Errorf("an integer of 32 bits for a metric of type %s: %w", typename.Of(m.typ), pdu.ErrBadStore)
+				return fmt.Errorf("an integer of 32 bits for a metric of type %s: %w", wording.Type(m.typ), pdu.ErrBadStore)
 			}
 			return fmt.Errorf("the bytes of the value are malformed: %w", pdu.ErrBadStore)
 		}

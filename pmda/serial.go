@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -19,7 +19,7 @@ func Serial(h Handler) Handler {
 	if h == nil {
 		return nil // which Serve and collectors refuse
 	}
-	return &serial{Handler: h, turn: ctxlock.New(), known: map[uint64]bool{}, compactAt: mostEvents}
+	return &serial{Handler: h, turn: ctxwait.NewMutex(), known: map[uint64]bool{}, compactAt: mostEvents}
 }
 
 // mostEvents is how many events are queued before those that do not matter any more are removed.
@@ -27,7 +27,7 @@ const mostEvents = 1024
 
 type serial struct {
 	Handler
-	turn ctxlock.Mutex // of calling the Handler
+	turn ctxwait.Mutex // of calling the Handler
 
 	mu        sync.Mutex
 	events    []clientEvent   // that the Handler has not got yet, in their order

@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
@@ -31,7 +31,7 @@ func ServeListener(ctx context.Context, h Handler, ln net.Listener) error {
 	if ln == nil {
 		return &OpError{Op: "serve", Err: errors.New("the listener is nil: look at the error of net.Listen")}
 	}
-	defer ctxdeadline.CloseAfter(ctx, ln)()
+	defer ctxwait.CloseAfter(ctx, ln)()
 	if h == nil {
 		return &OpError{Op: "serve", Err: errors.New("the Handler is nil")}
 	}

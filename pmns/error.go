@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/pmcpp"
-	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -31,7 +31,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether the cause is a time-out, as a reader or writer of the
 // caller's may have.
-func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
+func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // A ParseError is an error in a name space file: what is wrong, and where. It
 // unwraps to pdu.ErrPMNS.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -275,7 +275,7 @@ func (s *Session) await(ctx context.Context, kind Kind) error {
 	for {
 		ack, err := s.acks.Ack()
 		switch {
-		case err != nil && timeout.Is(err):
+		case err != nil && ctxwait.TimedOut(err):
 			if s.owed++; s.Compatible {
 				s.owed = 0
 			}
@@ -350,9 +350,9 @@ func (s *Session) coded(ctx context.Context, err error) error {
 		c = -113 // EHOSTUNREACH
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		c = ErrIPC
-	case timeout.Is(err) && s.conn != nil:
+	case ctxwait.TimedOut(err) && s.conn != nil:
 		c = ErrTimeout // no Ack
-	case timeout.Is(err):
+	case ctxwait.TimedOut(err):
 		c = -110 // ETIMEDOUT
 	case !c.isErrno():
 		c = ErrIPC

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -21,7 +21,7 @@ type Logger struct {
 	host string
 	wake chan struct{} // the tasks have changed
 
-	mu       ctxlock.Mutex // held while a task is recorded, or anything is changed
+	mu       ctxwait.Mutex // held while a task is recorded, or anything is changed
 	w        *archive.Writer
 	metrics  map[pdu.PMID]*metric
 	order    []*metric // in the order of the requests
@@ -85,7 +85,7 @@ func (o Options) resolved(ctx context.Context, src *pmapi.Context) (*Logger, err
 	if o.Report == nil {
 		o.Report = LogEvent
 	}
-	l := &Logger{src: src, opts: o, mu: ctxlock.New(), wake: make(chan struct{}, 1), metrics: map[pdu.PMID]*metric{}}
+	l := &Logger{src: src, opts: o, mu: ctxwait.NewMutex(), wake: make(chan struct{}, 1), metrics: map[pdu.PMID]*metric{}}
 	l.meta.init()
 	if o.Config != nil {
 		if err := l.configure(ctx, o.Config.Requests); err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // maxNumber is the greatest number of an archive.
@@ -26,7 +26,7 @@ type incoming struct {
 	r *Receiver
 	state
 	version  int
-	turn     ctxlock.Mutex
+	turn     ctxwait.Mutex
 	last     time.Time     // of the last request
 	longest  time.Duration // between two
 	resumed  bool          // the files are open
@@ -48,7 +48,7 @@ func (r *Receiver) begin(c client, label []byte, timeout time.Duration) (*incomi
 	if !c.mayPush(hostDir(l.Host)) {
 		return nil, denied("%s may not push archives of host %s", c.id, hostDir(l.Host))
 	}
-	a := &incoming{r: r, version: l.Version, turn: ctxlock.New(), last: time.Now(), resumed: true}
+	a := &incoming{r: r, version: l.Version, turn: ctxwait.NewMutex(), last: time.Now(), resumed: true}
 	a.Owner, a.Label, a.Timeout = c.id, label, max(int(timeout/time.Second), 1)
 	if err := r.register(a); err != nil {
 		return nil, err

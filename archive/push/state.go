@@ -12,7 +12,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // stateDir is the directory of states, which has the name of no host.
@@ -111,7 +111,7 @@ func (r *Receiver) load() error {
 			return
 		}
 		l, _ := parseLabel(s.Label)
-		r.archives[s.Number] = &incoming{r: r, state: s, version: l.Version, turn: ctxlock.New(), last: time.Now()}
+		r.archives[s.Number] = &incoming{r: r, state: s, version: l.Version, turn: ctxwait.NewMutex(), last: time.Now()}
 		r.perClient[s.Owner]++
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logimport"
-	"github.com/pcp-go/pcp/internal/spelling"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -137,7 +137,7 @@ func parseColumn(s string) (name, instance string, d pdu.Desc, err error) {
 
 // similar returns the kind that a misspelt one resembles.
 func similar(kind string) string {
-	if near := spelling.Similar(kind, []string{"counter", "discrete", "string"}); len(near) > 0 {
+	if near := wording.Similar(kind, []string{"counter", "discrete", "string"}); len(near) > 0 {
 		return ": similar word: " + near[0]
 	}
 	return ""

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/spelling"
+	"github.com/pcp-go/pcp/internal/wording"
 )
 
 // An Option is a line of a program's table of options. One with a Heading and nothing else starts a
@@ -195,7 +195,7 @@ func (s *Set) similar(name string) []string {
 			names = append(names, o.Long)
 		}
 	}
-	return spelling.Similar(name, names)
+	return wording.Similar(name, names)
 }
 
 // letter returns the option of a letter, nil if there is none.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/internal/getopt"
-	"github.com/pcp-go/pcp/internal/spelling"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -84,7 +84,7 @@ const (
 
 // Words returns advice on a misspelt word in the place of some words of a language, or "".
 func Words(word string, allowed []string) string {
-	if near := spelling.Similar(word, allowed); len(near) > 0 {
+	if near := wording.Similar(word, allowed); len(near) > 0 {
 		return "similar words: " + strings.Join(near, ", ")
 	}
 	if len(allowed) > 0 {
@@ -213,7 +213,7 @@ func Archive(path string, err error) string {
 		names = append(names, base)
 	}
 	names = slices.Compact(names)
-	if near := spelling.Similar(filepath.Base(first), names); len(near) > 0 {
+	if near := wording.Similar(filepath.Base(first), names); len(near) > 0 {
 		return fmt.Sprintf("similar archives in %s: %s", dir, strings.Join(near, ", "))
 	}
 	return fmt.Sprintf("archives in %s: %s", dir, some(names))
@@ -251,7 +251,7 @@ func Metric(name string, names []string) string {
 	if isArchive(name) {
 		return fmt.Sprintf("there is an archive %s: -a %s reads it", name, name)
 	}
-	if near := spelling.Similar(name, withParents(names)); len(near) > 0 {
+	if near := wording.Similar(name, withParents(names)); len(near) > 0 {
 		return "similar names: " + strings.Join(near, ", ")
 	}
 	// The longest beginning that exists.

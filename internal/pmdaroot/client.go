@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -29,7 +29,7 @@ const mostStuck = 256
 type Client struct {
 	socket string
 
-	turn   ctxlock.Mutex // guards what follows
+	turn   ctxwait.Mutex // guards what follows
 	conn   *Conn         // nil if there is none
 	closed bool
 
@@ -46,7 +46,7 @@ type containerRequest struct {
 // NewClient makes a Client for a socket, which is root.socket in the directory pmcd of
 // $PCP_VAR_DIR.
 func NewClient(socket string) *Client {
-	return &Client{socket: socket, turn: ctxlock.New(), stuck: map[containerRequest]time.Time{}}
+	return &Client{socket: socket, turn: ctxwait.NewMutex(), stuck: map[containerRequest]time.Time{}}
 }
 
 // Connect connects, for a program that cannot do so later since it gives up root's privileges.

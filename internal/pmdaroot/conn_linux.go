@@ -10,8 +10,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -22,9 +21,9 @@ const maxFiles = 16
 // is awaited and thrown away by the next exchange: a program that has given up root's privileges
 // could not connect again. Safe for concurrent use.
 type Conn struct {
-	turn     ctxlock.Mutex
+	turn     ctxwait.Mutex
 	conn     *net.UnixConn
-	deadline ctxdeadline.Deadline
+	deadline ctxwait.Deadline
 	late     int // replies that nobody waits for any more
 	broken   error
 }
@@ -50,7 +49,7 @@ func Dial(ctx context.Context, socket string) (*Conn, error) {
 }
 
 func newConn(nc *net.UnixConn) *Conn {
-	c := &Conn{turn: ctxlock.New(), conn: nc}
+	c := &Conn{turn: ctxwait.NewMutex(), conn: nc}
 	c.deadline.Set = nc.SetDeadline
 	return c
 }

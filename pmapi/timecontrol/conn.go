@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -25,7 +25,7 @@ type Conn struct {
 	have int // bytes of the next message in in
 	out  []byte
 
-	deadline ctxdeadline.Deadline // of reads
+	deadline ctxwait.Deadline // of reads
 }
 
 // How long the parts of Dial and Start, and writes, may take.
@@ -88,7 +88,7 @@ func NewConn(ctx context.Context, nc net.Conn, set Message) (*Conn, error) {
 }
 
 func newConn(nc net.Conn) *Conn {
-	return &Conn{nc: nc, deadline: ctxdeadline.Deadline{Set: nc.SetReadDeadline}}
+	return &Conn{nc: nc, deadline: ctxwait.Deadline{Set: nc.SetReadDeadline}}
 }
 
 func (c *Conn) handshake(ctx context.Context, set *Message) error {

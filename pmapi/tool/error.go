@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/hint"
-	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -41,7 +41,7 @@ func (e *ExitError) Hint() string {
 func (e *ExitError) Unwrap() error { return e.Err }
 
 // Timeout reports whether the cause is a time-out.
-func (e *ExitError) Timeout() bool { return timeout.Is(e.Err) }
+func (e *ExitError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // WithMessage returns an error like e with another message, of which Report prints what is wrong in
 // the specification of a host first, as it does of e. An empty message leaves only that.

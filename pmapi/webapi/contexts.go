@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -55,7 +55,7 @@ func (t *contexts) reserve(s *session) error {
 	case t.byID == nil:
 		t.byID, t.scraped, t.perClient = map[uint32]*session{}, map[scrapeKey]*session{}, map[netip.Addr]int{}
 	}
-	s.turn, s.users = ctxlock.New(), 1
+	s.turn, s.users = ctxwait.NewMutex(), 1
 	for s.id == 0 || t.byID[s.id] != nil {
 		var b [4]byte
 		_, _ = rand.Read(b[:]) // which never fails

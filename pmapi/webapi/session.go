@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/cnum"
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -37,7 +37,7 @@ type session struct {
 	derived   int  // bytes that its derived metrics take
 
 	// These are used only by the request that has the turn.
-	turn   ctxlock.Mutex
+	turn   ctxwait.Mutex
 	lost   bool // the connection
 	result pdu.Result
 	plans  map[planKey]*plan

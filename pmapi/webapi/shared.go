@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -17,14 +17,14 @@ const sharedIdle = time.Minute
 // see that. If the archives have been replaced, open is called again. Without Shared, each context
 // of a client reads the metadata again and keeps a copy in memory.
 func Shared(open func(context.Context) (*pmapi.Context, error)) func(context.Context) (*pmapi.Context, error) {
-	s := &sharedSource{open: open, turn: ctxlock.New()}
+	s := &sharedSource{open: open, turn: ctxwait.NewMutex()}
 	return s.context
 }
 
 // A sharedSource opens contexts on a source that is open.
 type sharedSource struct {
 	open func(context.Context) (*pmapi.Context, error)
-	turn ctxlock.Mutex // guards what follows
+	turn ctxwait.Mutex // guards what follows
 
 	base *pmapi.Context // nil if it is not open
 	used int            // contexts on base

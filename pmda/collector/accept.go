@@ -8,14 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
 // accept serves the clients of a listener until ctx ends. When the process is out
 // of descriptors, new clients are refused and the others go on.
 func (s *Server) accept(ctx context.Context, l net.Listener) error {
-	defer ctxdeadline.CloseAfter(ctx, l)()
+	defer ctxwait.CloseAfter(ctx, l)()
 	s.spare.open()
 	defer s.spare.close()
 	var delay time.Duration

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/shortlist"
 	"github.com/pcp-go/pcp/internal/turns"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -364,7 +364,7 @@ func (s *Server) subject(k *call) []any {
 		metrics = f.ids
 	}
 	if len(metrics) > 0 {
-		attrs = append(attrs, slog.String("metrics", shortlist.Of(len(metrics), func(i int) string { return s.nameOf(metrics[i]) })))
+		attrs = append(attrs, slog.String("metrics", wording.List(len(metrics), func(i int) string { return s.nameOf(metrics[i]) })))
 	}
 	if k.indom != 0 {
 		attrs = append(attrs, slog.String("indom", k.indom.String()))

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // An OpError says what has failed, and of which agent. All errors of a Server are
@@ -28,7 +28,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether something was not done in time, such as a process that
 // does not end or an agent that does not return.
-func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
+func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // A notEnded is something that did not end in time.
 type notEnded string

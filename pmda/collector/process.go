@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/rawconn"
-	"github.com/pcp-go/pcp/internal/timeout"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
@@ -317,7 +317,7 @@ func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream,
 		if err == nil {
 			return c.(remote.Stream), nil
 		}
-		if before != nil && (ctx.Err() != nil || timeout.Is(err)) {
+		if before != nil && (ctx.Err() != nil || ctxwait.TimedOut(err)) {
 			err = before // it says more than that the time is over
 		}
 		if p.cmd == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -85,7 +85,7 @@ func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent
 		Agent:      &pmda.Agent{Name: strings.ReplaceAll(o.Prefix, ".", "_"), Domain: o.Domain, Logger: o.Logger},
 		prefix:     o.Prefix,
 		now:        now,
-		turn:       ctxlock.New(),
+		turn:       ctxwait.NewMutex(),
 		histograms: map[int]*histogram{},
 	}
 	a.Use(func(next pmda.Handler) pmda.Handler { return handler{next, a} })
@@ -105,7 +105,7 @@ type agent struct {
 	quantiles *pmda.InDom
 
 	// turn is the lock of what follows.
-	turn       ctxlock.Mutex
+	turn       ctxwait.Mutex
 	readings   [numClusters][]*reading // by item
 	godebug    []*reading
 	histograms map[int]*histogram // by serial

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pdu"
@@ -63,7 +63,7 @@ func newAgent(o Options, l limits) *agent {
 		Agent:      &pmda.Agent{Name: o.Name, Domain: o.Domain, Logger: o.Logger},
 		limits:     l,
 		registries: o.Registries,
-		turn:       ctxlock.New(),
+		turn:       ctxwait.NewMutex(),
 	}
 	if o.Dir != "" {
 		a.dir = newDirectory(o.Dir, l)
@@ -87,7 +87,7 @@ type agent struct {
 	fetches sync.Pool                // of *fetch
 
 	// turn is the lock of what follows.
-	turn    ctxlock.Mutex
+	turn    ctxwait.Mutex
 	dir     *directory // nil if there is none
 	regs    []*entry   // of registries; nil before the first scan
 	limited struct{ of, log *slog.Logger }

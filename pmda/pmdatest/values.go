@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/typename"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -283,7 +283,7 @@ func (c *checker) checkSet(m metric, s pdu.ValueSet, p *pdu.Profile) {
 		seen[id] = true
 		c.checkInst(m, id, p)
 		if a.Type == pdu.TypeUnknown && s.Atom(at, pdu.TypeUnknown).Type == pdu.Type32 {
-			c.errorf("%s: Fetch: the value of instance %d is an integer of 32 bits, the descriptor has type %s", m.name, id, typename.Of(m.desc.Type))
+			c.errorf("%s: Fetch: the value of instance %d is an integer of 32 bits, the descriptor has type %s", m.name, id, wording.Type(m.desc.Type))
 			continue
 		}
 		c.checkAtom(m, id, a)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // Serve accepts connections of applications on a listener until ctx ends, and closes the listener.
@@ -22,7 +22,7 @@ import (
 // An application that breaks the protocol, or does not read the replies that it requested, is
 // disconnected.
 func (a *Agent) Serve(ctx context.Context, ln net.Listener) error {
-	defer ctxdeadline.CloseAfter(ctx, ln)()
+	defer ctxwait.CloseAfter(ctx, ln)()
 	if err := a.Err(); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/internal/turns"
 	"github.com/pcp-go/pcp/pdu"
@@ -104,7 +104,7 @@ type Agent struct {
 	timeout      atomic.Int64 // a time.Duration; less than 0 is no limit
 	wants        pdu.Features // what the agent asked for in its CREDS
 	done         chan struct{}
-	readDeadline ctxdeadline.Deadline // ends a read at its deadline or with its context
+	readDeadline ctxwait.Deadline // ends a read at its deadline or with its context
 
 	// turns has one place. In the state ready, the goroutine that has it reads and writes conn. In
 	// the other states nothing is written, and only the goroutine that setState has started reads.

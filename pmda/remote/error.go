@@ -3,7 +3,7 @@ package remote
 import (
 	"fmt"
 
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // An OpError says with which agent something has failed. New returns it. The
@@ -24,4 +24,4 @@ func (e *OpError) Error() string {
 func (e *OpError) Unwrap() error { return e.Err }
 
 // Timeout reports whether the agent did not do it in time.
-func (e *OpError) Timeout() bool { return timeout.Is(e.Err) }
+func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/shortlist"
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -46,7 +46,7 @@ func (a *Agent) subject(request pdu.PDU) []any {
 			metrics = append(metrics, s.PMID)
 		}
 	case pdu.NameList:
-		return []any{slog.String("metrics", shortlist.Of(len(p.Names), func(i int) string { return p.Names[i] }))}
+		return []any{slog.String("metrics", wording.List(len(p.Names), func(i int) string { return p.Names[i] }))}
 	case pdu.LabelReq:
 		switch p.Class {
 		case pdu.LabelItem:
@@ -67,7 +67,7 @@ func (a *Agent) subject(request pdu.PDU) []any {
 	}
 	switch {
 	case len(metrics) > 0:
-		return []any{slog.String("metrics", shortlist.Of(len(metrics), func(i int) string { return a.cfg.NameOf(metrics[i]) }))}
+		return []any{slog.String("metrics", wording.List(len(metrics), func(i int) string { return a.cfg.NameOf(metrics[i]) }))}
 	case indom != 0:
 		return []any{slog.String("indom", indom.String())}
 	}

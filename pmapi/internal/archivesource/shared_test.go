@@ -9,7 +9,7 @@ import (
 	"weak"
 
 	"github.com/pcp-go/pcp/archive"
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -38,7 +38,7 @@ func TestSharedMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func(s *Source) *Source {
-		s.SetTurn(ctxlock.New())
+		s.SetTurn(ctxwait.NewMutex())
 		t.Cleanup(func() { s.Close() })
 		return s
 	}

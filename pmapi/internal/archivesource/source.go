@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -45,7 +45,7 @@ type Source struct {
 	cursor *archive.Cursor
 	seek   bool // the cursor is not at the position yet
 	closed atomic.Bool
-	turn   ctxlock.Mutex // of requests, nil if another source must not change this one
+	turn   ctxwait.Mutex // of requests, nil if another source must not change this one
 
 	req        request
 	states     map[pdu.InDom]int // of the domains of values, at the latest fetch
@@ -133,7 +133,7 @@ func (s *Source) drop() {
 
 // SetTurn tells the source which lock its caller holds during requests. From now on, the caller
 // calls Follow before each request.
-func (s *Source) SetTurn(turn ctxlock.Mutex) {
+func (s *Source) SetTurn(turn ctxwait.Mutex) {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
 	s.turn = turn

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/spelling"
+	"github.com/pcp-go/pcp/internal/wording"
 )
 
 // A Config is the contents of a configuration file of pmcd, pmcd.conf.
@@ -219,7 +219,7 @@ func (p *parser) adviseWords(found token, allowed ...string) {
 		return
 	}
 	near := ""
-	if words := spelling.Similar(strings.ToLower(found.text), allowed); len(words) > 0 {
+	if words := wording.Similar(strings.ToLower(found.text), allowed); len(words) > 0 {
 		near = ": similar word: " + words[0]
 	}
 	p.advise(", not %q%s", found.text, near)

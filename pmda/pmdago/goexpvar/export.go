@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/expvars"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
@@ -50,7 +50,7 @@ func Add(a *pmda.Agent, root string) error {
 func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 	e := &exporter{
 		agent: a, root: root, do: do,
-		turn:   ctxlock.New(),
+		turn:   ctxwait.NewMutex(),
 		tops:   map[string]*variable{},
 		byName: map[string]*metric{},
 		known:  map[metricKey]*metric{},
@@ -87,7 +87,7 @@ type exporter struct {
 	err     error // of Add
 
 	// turn is the lock of what follows, and of reading variables.
-	turn       ctxlock.Mutex
+	turn       ctxwait.Mutex
 	vars       []expvar.KeyValue // at the last list
 	listed     bool              // there was one
 	keysListed []string

@@ -10,8 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
-	"github.com/pcp-go/pcp/internal/timeout"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -58,7 +57,7 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (*Client, er
 type Client struct {
 	conn     net.Conn
 	pdus     *pdu.Conn
-	deadline ctxdeadline.Deadline
+	deadline ctxwait.Deadline
 	timeout  time.Duration
 	pid      int
 	version  int
@@ -74,7 +73,7 @@ func (c *Client) wait(ctx context.Context, f func() error) error {
 	c.deadline.Start(ctx, limit)
 	defer c.deadline.Stop()
 	err := f()
-	if timeout.Is(err) && ctx.Err() != nil {
+	if ctxwait.TimedOut(err) && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return err

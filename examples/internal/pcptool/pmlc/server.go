@@ -14,7 +14,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
-	"github.com/pcp-go/pcp/internal/ctxdeadline"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -106,7 +106,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	for i, ln := range listeners {
 		wg.Go(func() {
 			defer cancel()
-			defer ctxdeadline.CloseAfter(ctx, ln)()
+			defer ctxwait.CloseAfter(ctx, ln)()
 			errs[i] = accept(ctx, ln, func(conn net.Conn) {
 				select {
 				case waiting <- struct{}{}:

@@ -1,5 +1,6 @@
-// Package spelling finds the word that a misspelt one stands for.
-package spelling
+// Package wording words parts of messages: long lists, names of types, and corrections of misspelt
+// words.
+package wording
 
 import "slices"
 

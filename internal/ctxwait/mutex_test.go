@@ -1,4 +1,4 @@
-package ctxlock_test
+package ctxwait_test
 
 import (
 	"context"
@@ -7,12 +7,12 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/pcp-go/pcp/internal/ctxlock"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // One has the lock at a time.
 func TestLock(t *testing.T) {
-	m := ctxlock.New()
+	m := ctxwait.NewMutex()
 	n := 0 // for the race detector too
 	var wg sync.WaitGroup
 	for range 8 {
@@ -34,7 +34,7 @@ func TestLock(t *testing.T) {
 }
 
 func TestTryLock(t *testing.T) {
-	m := ctxlock.New()
+	m := ctxwait.NewMutex()
 	if !m.TryLock() || m.TryLock() {
 		t.Error("the lock is had once")
 	}
@@ -48,7 +48,7 @@ func TestTryLock(t *testing.T) {
 func TestEnds(t *testing.T) {
 	cause := errors.New("no longer needed")
 	synctest.Test(t, func(t *testing.T) {
-		m := ctxlock.New()
+		m := ctxwait.NewMutex()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		if err := m.Lock(ctx); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestEnds(t *testing.T) {
 
 // Nothing is allocated.
 func TestAllocs(t *testing.T) {
-	m, ctx := ctxlock.New(), t.Context()
+	m, ctx := ctxwait.NewMutex(), t.Context()
 	if n := testing.AllocsPerRun(100, func() {
 		if err := m.Lock(ctx); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package ctxdeadline
+package ctxwait
 
 import (
 	"context"

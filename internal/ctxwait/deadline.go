@@ -1,6 +1,6 @@
-// Package ctxdeadline makes the end of a context a deadline of a stream, such as
-// a net.Conn, which knows only times.
-package ctxdeadline
+// Package ctxwait limits waits by contexts: locks, and reads and writes of streams, such as a
+// net.Conn, which know only deadlines.
+package ctxwait
 
 import (
 	"context"

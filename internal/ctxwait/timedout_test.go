@@ -1,4 +1,4 @@
-package timeout
+package ctxwait
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestIs(t *testing.T) {
+func TestTimedOut(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want bool
@@ -25,7 +25,7 @@ func TestIs(t *testing.T) {
 		{errors.Join(&net.OpError{Op: "read", Err: io.EOF}, fmt.Errorf("second: %w", context.DeadlineExceeded)), true},
 		{errors.Join(io.EOF, context.Canceled), false},
 	} {
-		if got := Is(tt.err); got != tt.want {
+		if got := TimedOut(tt.err); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.err, got, tt.want)
 		}
 	}

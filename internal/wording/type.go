@@ -1,11 +1,10 @@
-// Package typename names types of metrics in errors.
-package typename
+package wording
 
 import "github.com/pcp-go/pcp/pdu"
 
-// Of is the name of a type of metrics. Integers have their Go type too, for their names alone, such
-// as "32", read like numbers.
-func Of(t pdu.Type) string {
+// Type returns the name of a metric's type. Those of the integers include the Go type, because
+// PCP's names for them, such as "32", read like numbers.
+func Type(t pdu.Type) string {
 	switch t {
 	case pdu.Type32:
 		return "32 (int32)"
