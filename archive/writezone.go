@@ -1,10 +1,10 @@
 package archive
 
 import (
-	"fmt"
 	"os"
-	"strings"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/strftime"
 )
 
 // LocalTimeZone is the time zone of this process as in $TZ, as C programs put it into labels: the
@@ -13,20 +13,5 @@ func LocalTimeZone(now time.Time) string {
 	if tz := os.Getenv("TZ"); tz != "" {
 		return tz
 	}
-	name, offset := now.Zone()
-	if strings.ContainsAny(name, "+-0123456789") { // zones without a name, which a TZ has in brackets
-		name = "<" + name + ">"
-	}
-	west := -offset / 60 // a TZ counts from here to UTC, in minutes here
-	switch {
-	case west == 0:
-		return name
-	case west%60 == 0:
-		return fmt.Sprintf("%s%+d", name, west/60)
-	}
-	sign := '+'
-	if west < 0 {
-		sign, west = '-', -west
-	}
-	return fmt.Sprintf("%s%c%d:%02d", name, sign, west/60, west%60)
+	return strftime.Zone(now)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -147,7 +148,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 		}
 		return 0
 	}
-	if p.own && (c.transport == 0 || c.transport == 'p') && isTerminal(os.Stdin) {
+	if p.own && (c.transport == 0 || c.transport == 'p') && terminal.Is(os.Stdin) {
 		log.Log(ctx, pmlog.LevelCritical, "standard input is a terminal: an agent is started by a collector, or with -i, -u or -6; see --help")
 		return 1
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
-	"os"
 	"strconv"
 
 	"github.com/pcp-go/pcp/internal/account"
@@ -86,14 +84,4 @@ func listenUnix(path string, log *slog.Logger) (net.Listener, error) {
 func accept(ctx context.Context, ln net.Listener) (net.Conn, error) {
 	defer ctxwait.CloseAfter(ctx, ln)()
 	return ln.Accept()
-}
-
-// isTerminal reports whether f is a device that is not the empty one.
-func isTerminal(f *os.File) bool {
-	st, err := f.Stat()
-	if err != nil || st.Mode()&fs.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err == nil && !os.SameFile(st, null)
 }

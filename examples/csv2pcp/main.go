@@ -19,17 +19,12 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stderr, isTerminal(os.Stderr)))
-}
-
-// isTerminal reports whether f is a terminal. Progress is shown only there.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stderr, terminal.Is(os.Stderr)))
 }
 
 func run(args []string, stdin io.Reader, errs io.Writer, progress bool) (status int) {

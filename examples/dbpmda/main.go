@@ -17,6 +17,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -109,23 +110,13 @@ func (o *options) run(c *tool.Command) error {
 		defer f.Close()
 		d.in.add(f, source{file: startFile, prompt: startFile + "> ", echo: true})
 	}
-	prompted := o.interactive || isTerminal(os.Stdin)
+	prompted := o.interactive || terminal.Is(os.Stdin)
 	d.in.add(os.Stdin, source{prompt: "dbpmda> ", silent: !prompted, echo: o.echo})
 	if d.run() && prompted {
 		d.printf("\n")
 	}
 	d.closeAgent()
 	return d.out.Flush()
-}
-
-// isTerminal reports whether f is a character device other than /dev/null.
-func isTerminal(f *os.File) bool {
-	st, err := f.Stat()
-	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(st, null)
 }
 
 // warn prints a message on standard error, after the pending output.

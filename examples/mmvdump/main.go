@@ -16,6 +16,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -27,7 +28,7 @@ func main() {
 // output returns a writer to f. On a terminal it escapes control characters in the names and texts
 // of a file.
 func output(f *os.File) io.Writer {
-	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if terminal.Is(f) {
 		return tool.NewEscapeWriter(f)
 	}
 	return f

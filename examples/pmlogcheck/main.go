@@ -15,6 +15,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -33,7 +34,7 @@ func main() {
 	c := newCommand(o)
 	errs := bufio.NewWriter(tool.NewEscapeWriter(os.Stderr))
 	var notes strings.Builder
-	if !isTerminal(os.Stdout) { // where PCP's tool, too, prints notes at its end
+	if !terminal.Is(os.Stdout) { // where PCP's tool, too, prints notes at its end
 		c.Stdout = &notes
 	}
 	err := run(context.Background(), c, o, errs)
@@ -41,11 +42,6 @@ func main() {
 	status := c.Report(err)
 	os.Stdout.WriteString(notes.String())
 	os.Exit(status)
-}
-
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func newCommand(o *options) *tool.Command {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -64,7 +65,7 @@ func (k *checker) reportMended(f archive.RepairedFile) {
 
 // confirmRepair asks the user whether to repair a file.
 func (k *checker) confirmRepair(in *bufio.Reader, f archive.RepairedFile) (bool, error) {
-	if !isTerminal(os.Stdin) {
+	if !terminal.Is(os.Stdin) {
 		return false, &tool.ExitError{Status: 1, Message: "Error: not interactive so repair not allowed\n       ... consider -R for non-interactive repair\n"}
 	}
 	k.errs.Flush()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logextract"
 	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -36,7 +37,7 @@ type extract struct {
 func main() {
 	x := newExtract()
 	var notes strings.Builder
-	if info, err := os.Stdout.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 { // where PCP's tool, too, prints notes at its end
+	if !terminal.Is(os.Stdout) { // where PCP's tool, too, prints notes at its end
 		x.Stdout = &notes
 	}
 	status := x.Report(x.run(context.Background()))

@@ -11,6 +11,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logimport"
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/strftime"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -45,7 +46,7 @@ const defaultVersion = 2
 
 func newArchiver(w *bufio.Writer, r *Report, base string) (Printer, error) {
 	h := &r.header
-	o := archive.WriterOptions{Label: archive.Label{Version: archiveVersion(), Host: h.Host, TimeZone: posixZone(h.Start.In(h.Location))}}
+	o := archive.WriterOptions{Label: archive.Label{Version: archiveVersion(), Host: h.Host, TimeZone: strftime.Zone(h.Start.In(h.Location))}}
 	im, err := logimport.New(base, o)
 	if err != nil {
 		return nil, err
@@ -63,25 +64,6 @@ func archiveVersion() int {
 		return v
 	}
 	return defaultVersion
-}
-
-// posixZone is a zone as labels of archives have it: the abbreviation and the offset of some time.
-func posixZone(t time.Time) string {
-	name, offset := t.Zone()
-	sign := '+' // west
-	if offset > 0 {
-		sign = '-'
-	} else {
-		offset = -offset
-	}
-	switch minutes := offset / 60 % 60; {
-	case offset == 0:
-		return name
-	case minutes == 0:
-		return fmt.Sprintf("%s%c%d", name, sign, offset/3600)
-	default:
-		return fmt.Sprintf("%s%c%d:%02d", name, sign, offset/3600, minutes)
-	}
 }
 
 func (p *archiver) Start(h *Header) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pcp-go/pcp/internal/strftime"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
@@ -178,7 +179,7 @@ func TestIdentity(t *testing.T) {
 	b.Want("labels", `{"role":"test"}`)
 	b.Want("seqnum", "2")
 	b.Want("sighups", "0")
-	b.Want("timezone", posixZone(time.Now()))
+	b.Want("timezone", strftime.Zone(time.Now()))
 	if v := buildVersion(); v == "" || strings.ContainsAny(v, "() ") {
 		t.Errorf("build is %q", v)
 	}

@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/pcp-go/pcp/internal/build"
+	"github.com/pcp-go/pcp/internal/strftime"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -26,7 +28,8 @@ func (p *pmcd) identity(name string, item int, sem pdu.Sem, text, help string, v
 // addIdentity registers pmcd.timezone and what comes after it.
 func (p *pmcd) addIdentity() {
 	p.identity("pmcd.timezone", 5, pdu.SemDiscrete, "Time zone of the collector",
-		"The collector's local time zone, as $TZ has it.", timezone)
+		"The collector's local time zone, as $TZ has it.",
+		func() string { return strftime.Zone(time.Now()) })
 	p.identity("pmcd.zoneinfo", 26, pdu.SemDiscrete, "Time zone of the collector by name",
 		`The collector's local time zone as a colon and its name in the time zone
 database, such as ":Europe/Berlin"; empty if the name is not known.`, zoneinfo)

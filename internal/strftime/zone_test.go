@@ -1,4 +1,4 @@
-package pmcdagent
+package strftime
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPosixZone(t *testing.T) {
+func TestZone(t *testing.T) {
 	winter := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	tests := []struct {
 		abbreviation string
@@ -26,7 +26,7 @@ func TestPosixZone(t *testing.T) {
 	got := make([]string, len(tests))
 	want := make([]string, len(tests))
 	for i, tt := range tests {
-		got[i], want[i] = posixZone(winter.In(time.FixedZone(tt.abbreviation, 60*tt.east))), tt.want
+		got[i], want[i] = Zone(winter.In(time.FixedZone(tt.abbreviation, 60*tt.east))), tt.want
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
