@@ -23,8 +23,8 @@ type cell struct {
 	inst   *instance // nil if the metric has no domain
 }
 
-// A slot is a place of a value: a record in an image, or memory of its own. A slot that a goroutine
-// holds keeps the image, so that its memory is not unmapped.
+// A slot holds a value in a record of an image or in separate memory. A goroutine that holds a slot
+// keeps its image from being unmapped.
 type slot struct {
 	record *[valueLen / 8]uint64
 	moved  atomic.Bool // the cell has another slot, or is about to get it
@@ -40,7 +40,7 @@ func (c *cell) init(m *metric, inst *instance) {
 	c.slot.Store(newSlot(m.cells))
 }
 
-// newSlot returns a slot with memory of its own.
+// newSlot returns a slot that is not part of an image.
 func newSlot(t Type) *slot {
 	s := &slot{record: new([valueLen / 8]uint64)}
 	if t == TypeString {
@@ -152,8 +152,8 @@ func (c *cell) override(old *slot, word uint64) {
 	c.slot.Load().store(c.typ, word)
 }
 
-// carry adds to the current slot what was added to an old one since it was moved. Whoever does so
-// is done with the old one afterwards.
+// carry adds to the current slot what was added to an old slot after the move. The caller does not
+// use the old slot afterwards.
 func (c *cell) carry(old *slot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,10 +173,10 @@ func (c *cell) carry(old *slot) {
 	old.base = now
 }
 
-// settle is for readers: it brings over what was added to an old slot while the cell was moved.
-// Whoever adds to an old slot also carries it, but may do so later. Only what does nothing but add
-// is settled: a gauge's old word may have been set, and the difference to what it was is no
-// addition. Whoever has set it stores it in the current slot.
+// settle is for readers. It carries additions to an old slot that happened during the move, because
+// the goroutine that made them may carry them later. A cell that can be set, such as a gauge, is
+// not settled: the difference of its old word need not be an addition, and the goroutine that set
+// it stores the value in the current slot.
 func (c *cell) settle(old *slot) {
 	if c.metric.adds {
 		c.carry(old)
@@ -213,11 +213,11 @@ func (c *cell) word() uint64 {
 	return 0
 }
 
-// setText stores a text of up to MaxString bytes: in the one of two strings that is not the value,
+// setText stores a text of up to maxString bytes: in the one of two strings that is not the value,
 // which it is then made by one store. A reader sees the old text or the new one. cell.mu is held.
 func (s *slot) setText(text string) {
 	var b [stringLen]byte
-	copy(b[:MaxString], text)
+	copy(b[:maxString], text)
 	next := stringLen - s.current()
 	for i := range stringLen / 8 {
 		atomic.StoreUint64(&s.text[next/8+i], native.Uint64(b[8*i:]))
@@ -232,7 +232,7 @@ func (s *slot) getText() string {
 	for i := range stringLen / 8 {
 		native.PutUint64(b[8*i:], atomic.LoadUint64(&s.text[s.current()/8+i]))
 	}
-	return string(b[:min(*s.half(), MaxString)])
+	return string(b[:min(*s.half(), maxString)])
 }
 
 // current is where in s.text the value is: 0 or stringLen.

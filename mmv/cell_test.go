@@ -12,7 +12,7 @@ func TestMovedText(t *testing.T) {
 	r := &Registry{Name: "app"}
 	d := r.InDom("d", Domain{})
 	kept, removed := r.Text("kept", Metric{}), d.Text("removed", Metric{}).With("a")
-	for _, text := range []string{"", "abc", strings.Repeat("x", MaxString)} {
+	for _, text := range []string{"", "abc", strings.Repeat("x", maxString)} {
 		kept.Set(text)
 		removed.Set(text)
 		r.Source()
@@ -91,7 +91,7 @@ func TestZeroHandles(t *testing.T) {
 func TestTooManyLabels(t *testing.T) {
 	r := &Registry{Name: "app", Labels: Labels{"first": 1}}
 	many := Labels{"first": 2}
-	for i := range MaxLabels {
+	for i := range maxLabels {
 		many["label"+strings.Repeat("x", i%200)+string(rune('a'+i/200))] = i
 	}
 	r.AddLabels(many)

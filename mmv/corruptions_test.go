@@ -129,7 +129,7 @@ var patches = []struct {
 func (p *patcher) endNames() {
 	for _, off := range []int{p.sect[sectionMetrics] + metricName, p.instance(0, instanceName)} {
 		n := shortNameLen
-		if p.v != Version1 {
+		if p.v != version1 {
 			off, n = int(native.Uint64(p.b[off:])), stringLen
 		}
 		for i := range n {

@@ -9,15 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Dump writes all that an MMV file says, as mmvdump of PCP prints it: for people who look for what
-// is wrong in a file. So it shows what is there, also of a file that Read refuses, up to the first
-// flaw of each section. path is what it says of the file's name; intervals in progress count up to
-// now. good is false if a flaw was found, and then mmvdump's exit status is 1. The error is that of
-// w or src; a source of more than MaxFile bytes is one too.
+// Dump writes the contents of an MMV file in the format of PCP's mmvdump. It also shows a file that
+// Read refuses, each section up to its first flaw. path is the file's name in the output. Intervals
+// in progress count up to now. good is false if there is a flaw: mmvdump then exits with 1. The
+// error is that of w or src, or says that src has more than 256 MiB.
 func Dump(w io.Writer, path string, src Source, now time.Time) (good bool, err error) {
 	size := src.Size()
-	if size > MaxFile {
-		return false, fmt.Errorf("mmv: %s has %d bytes, limit %d", path, size, MaxFile)
+	if size > maxFile {
+		return false, fmt.Errorf("mmv: %s has %d bytes, limit %d", path, size, maxFile)
 	}
 	d := dumper{w: bufio.NewWriter(w), b: make([]byte, size), now: now}
 	n, err := src.ReadAt(d.b, 0)
@@ -63,7 +62,7 @@ func (d *dumper) text(offset uint64) []byte {
 	return t
 }
 
-// slot is the string in the slot at an offset, all of which is inside of the file.
+// slot returns the string in the slot at an offset. The slot lies inside the file.
 func (d *dumper) slot(offset uint64) []byte {
 	t, _ := cut(d.b[offset:][:stringLen-1])
 	return t
@@ -76,7 +75,7 @@ func (d *dumper) header(path string) bool {
 	if string(d.b[headerMagic:headerMagic+len(magic)]) != magic {
 		return d.bad("Bad magic: %s\n", d.b[headerMagic:headerMagic+len(magic)-1])
 	}
-	if d.version = Version(d.uint32(headerVersion)); !d.version.Valid() {
+	if d.version = Version(d.uint32(headerVersion)); !d.version.valid() {
 		return d.bad("Version %d not supported\n", d.version)
 	}
 	g1, g2 := d.uint64(headerGeneration1), d.uint64(headerGeneration2)
@@ -91,7 +90,7 @@ func (d *dumper) header(path string) bool {
 	}
 	cluster := d.uint32(headerCluster)
 	d.printf("Cluster    = %d\n", cluster)
-	if cluster > MaxCluster {
+	if cluster > maxCluster {
 		return d.bad("Bad cluster: %d is not a valid cluster ID\n", int32(cluster))
 	}
 	flags := d.uint32(headerFlags)
@@ -184,12 +183,12 @@ func (d *dumper) instances(toc int, offset uint64, n int) bool {
 		indom, name := d.uint64(off+instanceInDom), []byte(nil)
 		switch {
 		case d.fits(indom, indomLen):
-		case d.version == Version1:
+		case d.version == version1:
 			return d.bad("\nBad file size: too small for toc[%d] indom[%d]\n", toc, i)
 		default:
 			return d.bad("\nBad file size: too small for toc[%d] inst[%d] indom\n", toc, i)
 		}
-		if d.version == Version1 {
+		if d.version == version1 {
 			name = d.text(off + instanceName)
 		} else {
 			at := d.uint64(off + instanceName)
@@ -201,7 +200,7 @@ func (d *dumper) instances(toc int, offset uint64, n int) bool {
 			name = d.slot(at)
 		}
 		// mmvdump prints the offset that the record would have in version 1.
-		shown := offset + uint64(i*Version1.instanceLen())
+		shown := offset + uint64(i*version1.instanceLen())
 		d.printf("  [%d/%d] instance = [%d or \"%s\"]\n", d.uint32(indom+indomSerial), int64(shown),
 			int32(d.uint32(off+instanceID)), name)
 	}
@@ -237,10 +236,10 @@ func (d *dumper) metrics(toc int, offset uint64, n int) bool {
 	return true
 }
 
-// metricName is the name of the metric whose record is at an offset, all of which is inside of the
-// file.
+// metricName returns the name of the metric whose record is at an offset. The record lies inside
+// the file.
 func (d *dumper) metricName(offset uint64, toc int, kind string, i int, field string) (name []byte, ok bool) {
-	if d.version == Version1 {
+	if d.version == version1 {
 		return d.text(offset + metricName), true
 	}
 	at := d.uint64(offset + metricName)

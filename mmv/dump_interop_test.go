@@ -216,5 +216,5 @@ func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 // huge is a source that is too long. It cannot be read.
 type huge struct{}
 
-func (huge) Size() int64                       { return MaxFile + 1 }
+func (huge) Size() int64                       { return maxFile + 1 }
 func (huge) ReadAt([]byte, int64) (int, error) { panic("read") }

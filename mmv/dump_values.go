@@ -36,7 +36,7 @@ func (d *dumper) instanceOfValue(toc, i int, offset uint64) bool {
 		return d.bad("\nBad file size: toc[%d] value[%d] inst offset\n", toc, i)
 	}
 	name := d.text(offset + instanceName)
-	if d.version != Version1 {
+	if d.version != version1 {
 		at := d.uint64(offset + instanceName)
 		if !d.fits(at, stringLen) {
 			return d.bad("Bad file size: too small for toc[%d] value[%d] iname\n", toc, i)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// FuzzMMV reads and dumps any bytes. An error is a *FormatError without a file; a file can be
+// FuzzMMV reads and dumps any bytes. An error is a *formatError without a file; a file can be
 // walked, and contradicts nothing that the documentation says.
 func FuzzMMV(f *testing.F) {
 	for _, name := range recordings {
@@ -26,7 +26,7 @@ func FuzzMMV(f *testing.F) {
 		}
 		file, err := Read(bytes.NewReader(image))
 		if err != nil {
-			if _, ok := errors.AsType[*FormatError](err); !ok || file != nil {
+			if _, ok := errors.AsType[*formatError](err); !ok || file != nil {
 				t.Fatalf("error %v (%T), file %v", err, err, file)
 			}
 			return

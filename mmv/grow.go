@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// grow brings the image, if there is one, up to date with what has been registered: in place if it
-// has room, else by a new one. What cannot be brought there goes on in memory of its own. r.mu is
-// held.
+// grow adds what has been registered to the image, if there is one: in place if it has room, else
+// by a new image. Values that fit into neither stay in separate memory. The caller holds r.mu.
 func (r *Registry) grow() {
 	im := r.image.Load()
 	if im == nil {
@@ -95,7 +94,7 @@ func (r *Registry) build(exact bool, alloc func(size int) ([]uint64, error)) (*i
 // of an MMV file. An agent in this process calls it at the beginning of each fetch. If it returns
 // another Source than before, or its File has Changed, the agent must read the metadata again. An
 // earlier Source can still be read, but its File has Changed. An empty Source, which Read refuses,
-// means that the metrics take more than MaxFile bytes.
+// means that the metrics take more than 256 MiB.
 func (r *Registry) Source() Source {
 	r.mu.Lock()
 	r.log.on = true

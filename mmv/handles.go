@@ -90,7 +90,7 @@ func (g *FloatGauge) Add(f float64) { g.addFloat(f) }
 // Value returns the value that the metric has.
 func (g *FloatGauge) Value() float64 { return g.typ.float(g.word()) }
 
-// A Text is a string of up to MaxString bytes, such as a state or a version. Its methods are safe
+// A Text is a string of up to 254 bytes, such as a state or a version. Its methods are safe
 // for concurrent use. Set takes a lock of this Text. A reader sees one complete text, unless two
 // others are set during the read. It is the counterpart of mmv_set_string(3).
 //
@@ -98,11 +98,11 @@ func (g *FloatGauge) Value() float64 { return g.typ.float(g.word()) }
 // otherwise.
 type Text struct{ cell }
 
-// Set sets the text, up to its first NUL and up to MaxString bytes. A longer text is cut between
+// Set sets the text, up to its first NUL and up to 254 bytes. A longer text is cut between
 // two characters.
 func (t *Text) Set(text string) {
 	text, _, _ = strings.Cut(text, "\x00")
-	text = cutText(text, MaxString)
+	text = cutText(text, maxString)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s := t.slot.Load(); s != nil {

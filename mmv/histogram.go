@@ -114,12 +114,12 @@ func (r *Registry) histogram(where uintptr, name string, m Metric, d *InDom, bou
 		m.Type, m.Sem = nil, 0
 	}
 	s := &histogramSpec{unit: timeUnit(m.Units), bounds: bounds, at: at, names: bucketNames(bounds)}
-	s.domain = r.inDom(where, name+".bucket", Domain{Text: cutText("Buckets of "+name, MaxText)})
+	s.domain = r.inDom(where, name+".bucket", Domain{Text: cutText("Buckets of "+name, maxText)})
 	of := func(suffix, what string, units pdu.Units, k class, d *InDom) *metric {
 		spec := m
 		spec.Units = units
 		if spec.Text != "" {
-			spec.Text = cutText(spec.Text, MaxText-len(what)-2) + ": " + what
+			spec.Text = cutText(spec.Text, maxText-len(what)-2) + ": " + what
 		}
 		if m.Item != 0 {
 			m.Item++
@@ -237,8 +237,8 @@ func (h *Histogram) Observe(f float64) {
 //	defer func(start time.Time) { latency.ObserveDuration(time.Since(start)) }(time.Now())
 func (h *Histogram) ObserveDuration(d time.Duration) { h.Observe(float64(d) / h.unit) }
 
-// timeUnit is how many nanoseconds the unit of time has; that of a second if there is none that has
-// a name.
+// timeUnit returns the length of the unit of time in nanoseconds, or that of a second if u has no
+// known unit of time.
 func timeUnit(u pdu.Units) float64 {
 	scales := [...]time.Duration{time.Nanosecond, time.Microsecond, time.Millisecond, time.Second, time.Minute, time.Hour}
 	if u.DimTime() == 0 || u.ScaleTime() >= len(scales) {

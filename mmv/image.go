@@ -15,7 +15,7 @@ import (
 // records than there are, so that most additions are made in place. What a registry adds is
 // appended by place: to a new image all, to the current one what it lacks.
 type image struct {
-	// mu is held by whoever changes anything but values, and read-held by readers in this process.
+	// mu is locked for changes of anything except values. Readers in this process read-lock it.
 	mu       sync.RWMutex
 	words    []uint64
 	bytes    []byte // the same memory
@@ -72,7 +72,7 @@ func (r *Registry) need(im *image, v Version) room {
 	for _, m := range metrics {
 		n.sections[sectionStrings] += countTexts(m.Text, m.Help)
 	}
-	if v > Version1 {
+	if v > version1 {
 		n.sections[sectionStrings] += len(metrics) + n.sections[sectionInstances]
 	}
 	cells := r.cells[have[sectionValues]:]
@@ -95,7 +95,7 @@ func countTexts(texts ...string) (n int) {
 	return n
 }
 
-// spare adds room for records to come: half as many again of each kind that there is, and some.
+// spare adds room for later records: half as many again of each kind in use, and a few more.
 func (n *room) spare() {
 	for k := range n.sections {
 		if n.sections[k] > 0 {
@@ -111,8 +111,8 @@ func (n *room) spare() {
 		n.sections[sectionInstances] = withSpare(n.sections[sectionInstances]) // for domains to come
 		n.sections[sectionStrings]++                                           // the name of spare instances
 	}
-	n.sections[sectionMetrics] = min(n.sections[sectionMetrics], MaxMetrics)
-	n.sections[sectionLabels] = min(n.sections[sectionLabels], MaxLabels)
+	n.sections[sectionMetrics] = min(n.sections[sectionMetrics], maxMetrics)
+	n.sections[sectionLabels] = min(n.sections[sectionLabels], maxLabels)
 }
 
 func withSpare(n int) int { return n + n/2 + 8 }
@@ -160,8 +160,8 @@ func newImage(v Version, n room, alloc func(size int) ([]uint64, error)) (*image
 		s.offset = size
 		size += s.room * s.size
 	}
-	if size > MaxFile {
-		return nil, fmt.Errorf("mmv: the metrics take %d bytes, limit %d", size, MaxFile)
+	if size > maxFile {
+		return nil, fmt.Errorf("mmv: the metrics take %d bytes, limit %d", size, maxFile)
 	}
 	words, err := alloc(size)
 	if err != nil {
@@ -195,8 +195,8 @@ type placement struct {
 	to   *slot
 }
 
-// place appends what the registry has and the image lacks, for which there is room. Readers do not
-// see it before show. The values are still to be moved.
+// place appends what the registry has and the image lacks. The image has room for it. Readers do
+// not see it before show. The caller moves the values.
 func (im *image) place(r *Registry, exact bool) []placement {
 	domains := len(im.blocks)
 	for _, d := range r.domains[domains:] {
@@ -245,7 +245,7 @@ func (im *image) text(text string) uint64 {
 
 // name places the name of a metric or an instance in its record.
 func (im *image) name(off int, name string) {
-	if im.version == Version1 {
+	if im.version == version1 {
 		copy(im.bytes[off:off+shortNameLen-1], name)
 		return
 	}
@@ -261,8 +261,8 @@ func (im *image) placeDomain(d *InDom) {
 	im.blocks = append(im.blocks, block{})
 }
 
-// placeInstances appends instances to a domain. If it has no block yet, it gets one, with spare
-// room unless the image is to be exact.
+// placeInstances appends instances to a domain. If the domain has no block yet, it gets one. Unless
+// exact is set, the block has spare room.
 func (im *image) placeInstances(d *InDom, b *block, exact bool) {
 	more := d.instances[b.used:]
 	if len(more) == 0 {
@@ -293,7 +293,7 @@ func (im *image) placeInstance(off, dom int, id pdu.InstID, name string) {
 	switch {
 	case name != "":
 		im.name(off+instanceName, name)
-	case im.version > Version1:
+	case im.version > version1:
 		if im.filler == 0 {
 			im.filler = im.next(sectionStrings)
 		}

@@ -31,10 +31,10 @@ type InDom struct {
 
 // A Domain describes an instance domain at its registration. All fields are optional.
 type Domain struct {
-	Text string // one line that says what the instances are, up to MaxText bytes
-	Help string // more than one line, up to MaxText bytes
+	Text string // one line that says what the instances are, up to 255 bytes
+	Help string // more than one line, up to 255 bytes
 
-	// Serial is the number of the domain in the file, 1 to SafeSerial. 0 means a number computed
+	// Serial is the number of the domain in the file, 1 to 2047. 0 means a number computed
 	// from the name, like Metric.Item.
 	Serial int
 
@@ -84,13 +84,13 @@ func (r *Registry) inDom(where uintptr, name string, d Domain) *InDom {
 	if same := r.inDoms[name]; same != nil {
 		errs = append(errs, fmt.Errorf("already registered at %s", site(same.where)))
 	}
-	if d.Serial < 0 || d.Serial > SafeSerial {
-		errs = append(errs, fmt.Errorf("serial %d is out of range (1..%d)", d.Serial, SafeSerial))
+	if d.Serial < 0 || d.Serial > safeSerial {
+		errs = append(errs, fmt.Errorf("serial %d is out of range (1..%d)", d.Serial, safeSerial))
 	} else if same := r.serials[d.Serial]; same != nil {
 		errs = append(errs, fmt.Errorf("serial %d is that of %q, registered at %s", d.Serial, same.name, site(same.where)))
 	}
-	if len(r.domains) == SafeSerial {
-		errs = append(errs, fmt.Errorf("there are %d instance domains, which is the limit", SafeSerial))
+	if len(r.domains) == safeSerial {
+		errs = append(errs, fmt.Errorf("there are %d instance domains, which is the limit", safeSerial))
 	}
 	dom.bad = errs != nil
 	r.failEach(where, fmt.Sprintf("instance domain %q", name), errors.Join(append(errs, checkTexts(d.Text, d.Help))...))
@@ -98,7 +98,7 @@ func (r *Registry) inDom(where uintptr, name string, d Domain) *InDom {
 		return dom
 	}
 	if dom.serial == 0 {
-		dom.serial = free(r.serials, hash(name), 1, SafeSerial)
+		dom.serial = free(r.serials, hash(name), 1, safeSerial)
 	}
 	dom.index = len(r.domains)
 	r.domains = append(r.domains, dom)
@@ -152,8 +152,8 @@ func (d *InDom) add(where uintptr, name string, id *pdu.InstID) *instance {
 	return in
 }
 
-// instance returns the instance with a name, a new one if there is none. It is bad if something is
-// wrong.
+// instance returns the instance with a name, and adds it if it is new. An instance that cannot be
+// exported is marked as bad.
 func (d *InDom) instance(where uintptr, name string, id pdu.InstID) *instance {
 	if in := d.byName[name]; in != nil {
 		return in
@@ -173,13 +173,13 @@ func (d *InDom) instance(where uintptr, name string, id pdu.InstID) *instance {
 	in.index = len(d.instances)
 	d.instances = append(d.instances, in)
 	d.byID[in.id], d.byWord[firstWord(name)] = in, in
-	if len(name) > MaxShortName {
-		d.registry.version = max(d.registry.version, Version2)
+	if len(name) > maxShortName {
+		d.registry.version = max(d.registry.version, version2)
 	}
 	return in
 }
 
-// firstWord is the part of an instance's name by which tools find it.
+// firstWord returns the first word of an instance's name. Tools find the instance by it.
 func firstWord(name string) string {
 	word, _, _ := strings.Cut(name, " ")
 	return word

@@ -15,7 +15,7 @@ import (
 
 // Labels are labels of a registry, a metric, an instance domain or an instance. A name is a letter,
 // then letters, digits and "_". A value is anything that encoding/json encodes: a string, a number,
-// a bool, nil, a slice or a map of those. Name and value take up to MaxLabelJSON bytes as JSON.
+// a bool, nil, a slice or a map of those. Name and value take up to 243 bytes as JSON.
 // Optional marks a label as optional.
 type Labels map[string]any
 
@@ -77,8 +77,8 @@ func labelText(name string, value any) (string, error) {
 		return "", fmt.Errorf("label %q: %w", name, err)
 	}
 	text := fmt.Sprintf("{%q:%s}", name, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-	if len(text) > MaxLabelJSON {
-		return "", fmt.Errorf("label %q takes %d bytes as JSON, limit %d", name, len(text), MaxLabelJSON)
+	if len(text) > maxLabelJSON {
+		return "", fmt.Errorf("label %q takes %d bytes as JSON, limit %d", name, len(text), maxLabelJSON)
 	}
 	_, err := pdu.ParseLabels(pdu.LabelContext, text, false)
 	if err = cmp.Or(err, pdu.CheckLabelNames(text)); err != nil {
@@ -87,7 +87,7 @@ func labelText(name string, value any) (string, error) {
 	return text, nil
 }
 
-// nameRule is what errors say of a name that is none.
+// nameRule is the text of errors for invalid names.
 const nameRule = `a name is components of letters, digits and "_" with dots between them, each beginning with a letter`
 
 // isName reports whether s is a name of metrics: components with dots between them, each a letter,

@@ -17,19 +17,18 @@ var native = binary.NativeEndian
 // magic are the first four bytes of a file.
 const magic = "MMV\x00"
 
-// A Version is the version of the file format.
+// A Version is the version of the file format. Names have up to 63 bytes in version 1 and up to 255
+// in versions 2 and 3. Version 3 adds labels.
 type Version int32
 
-// The versions of the file format. Version 2 has names of up to MaxName bytes, version 3 has labels
-// too.
 const (
-	Version1 Version = 1 // names of up to MaxShortName bytes
-	Version2 Version = 2
-	Version3 Version = 3
+	version1 Version = 1
+	version2 Version = 2
+	version3 Version = 3
 )
 
-// Valid reports whether v is a version of the format.
-func (v Version) Valid() bool { return v >= Version1 && v <= Version3 }
+// valid reports whether v is a version of the format.
+func (v Version) valid() bool { return v >= version1 && v <= version3 }
 
 // Flags are the flags in the header of a file. Bits without a name are ignored by agents.
 type Flags uint32
@@ -79,8 +78,8 @@ const (
 	TypeElapsed   Type = 9 // microseconds, with an interval that may be in progress
 )
 
-// PDU is the type that a collector exports: Type64 for TypeElapsed, else the same number. A number
-// that is none of ours is passed on as it is.
+// PDU returns the type that a collector exports: Type64 for TypeElapsed, else the same number, also
+// for unknown types.
 func (t Type) PDU() pdu.Type {
 	if t == TypeElapsed {
 		return pdu.Type64
@@ -96,8 +95,8 @@ func (t Type) String() string {
 	return pdu.Type(t).String()
 }
 
-// isKnown reports whether t is a type that has values or may say that it has none. The aggregate
-// types 7 and 8, which C's writer lets pass and which end C's pmdammv, are not.
+// isKnown reports whether t is a type of this package. The aggregate types 7 and 8 are not: C's
+// writer accepts them, and C's pmdammv ends when it reads them.
 func (t Type) isKnown() bool { return t >= TypeNoSupport && t <= TypeString || t == TypeElapsed }
 
 // A sectionKind is the type of a section, as the table of contents has it.
@@ -211,7 +210,7 @@ const (
 
 // nameLen is how many bytes the name takes in the record of a metric or of an instance.
 func (v Version) nameLen() int {
-	if v == Version1 {
+	if v == version1 {
 		return shortNameLen
 	}
 	return nameOffsetLen
@@ -225,19 +224,19 @@ func (v Version) instanceLen() int { return instanceName + v.nameLen() }
 
 // The limits of the format and of the agents that read it.
 const (
-	MaxShortName = shortNameLen - 1          // bytes of a name of a metric or an instance in version 1
-	MaxName      = stringLen - 1             // bytes of a name in versions 2 and 3
-	MaxText      = stringLen - 1             // bytes of a one-line text or a help text
-	MaxString    = stringLen - 2             // bytes of a string value
-	MaxLabelJSON = labelLen - 13             // bytes of a label as JSON, {"name":value}
-	MaxMetrics   = 1023                      // metrics in a file
-	MaxInDoms    = pdu.MaxInDomSerial        // instance domains in a file
-	MaxLabels    = 255                       // labels in a file
-	MaxCluster   = pdu.MaxCluster            // greatest cluster
-	MaxItem      = pdu.MaxItem               // greatest item of a metric
-	MaxSerial    = pdu.MaxInDomSerial        // greatest serial of a domain that agents take
+	maxShortName = shortNameLen - 1          // bytes of a name of a metric or an instance in version 1
+	maxNameLen   = stringLen - 1             // bytes of a name in versions 2 and 3
+	maxText      = stringLen - 1             // bytes of a one-line text or a help text
+	maxString    = stringLen - 2             // bytes of a string value
+	maxLabelJSON = labelLen - 13             // bytes of a label as JSON, {"name":value}
+	maxMetrics   = 1023                      // metrics in a file
+	maxInDoms    = pdu.MaxInDomSerial        // instance domains in a file
+	maxLabels    = 255                       // labels in a file
+	maxCluster   = pdu.MaxCluster            // greatest cluster
+	maxItem      = pdu.MaxItem               // greatest item of a metric
+	maxSerial    = pdu.MaxInDomSerial        // greatest serial of a domain that agents take
 	noSerial     = int32(-1)                 // of a metric without a domain; 0 means the same
 	clusterShift = 11                        // an exported domain has the serial cluster<<11 | serial
-	SafeSerial   = 1<<clusterShift - 1       // greatest serial that leaves the cluster's bits alone
-	SafeCluster  = MaxSerial >> clusterShift // greatest cluster that leaves room for serials
+	safeSerial   = 1<<clusterShift - 1       // greatest serial that leaves the cluster's bits alone
+	safeCluster  = maxSerial >> clusterShift // greatest cluster that leaves room for serials
 )

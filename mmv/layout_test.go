@@ -11,13 +11,13 @@ func TestLayout(t *testing.T) {
 	for _, c := range []struct {
 		version          Version
 		metric, instance int
-	}{{Version1, 104, 80}, {Version2, 48, 24}, {Version3, 48, 24}} {
-		if !c.version.Valid() || c.version.metricLen() != c.metric || c.version.instanceLen() != c.instance {
-			t.Errorf("version %d: valid %v, metrics of %d bytes, instances of %d", c.version, c.version.Valid(),
+	}{{version1, 104, 80}, {version2, 48, 24}, {version3, 48, 24}} {
+		if !c.version.valid() || c.version.metricLen() != c.metric || c.version.instanceLen() != c.instance {
+			t.Errorf("version %d: valid %v, metrics of %d bytes, instances of %d", c.version, c.version.valid(),
 				c.version.metricLen(), c.version.instanceLen())
 		}
 	}
-	if Version(0).Valid() || Version(4).Valid() {
+	if Version(0).valid() || Version(4).valid() {
 		t.Error("version 0 or 4 is valid")
 	}
 }

@@ -18,10 +18,10 @@ func (silentHandler) Handle(context.Context, slog.Record) error { return nil }
 func (h silentHandler) WithAttrs([]slog.Attr) slog.Handler      { return h }
 func (h silentHandler) WithGroup(string) slog.Handler           { return h }
 
-// A plainHandler writes lines such as "2026/01/02 15:04:05 INFO ordered product=Anvils", as the
-// handler does with which a program starts, but not through the logger of package log.
+// A plainHandler writes lines such as "2026/01/02 15:04:05 INFO ordered product=Anvils". The
+// initial handler of package slog does the same, but through the logger of package log.
 type plainHandler struct {
-	first slog.Handler // the one with which the program started: it knows which levels are enabled
+	first slog.Handler // the initial handler; it knows which levels are enabled
 	text  slog.Handler // writes to a plainWriter
 }
 

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// staleAfter is the age at which an unfinished file is one that a program has left when it was
-// killed.
+// Unfinished files older than staleAfter are taken for those of killed programs.
 const staleAfter = time.Hour
 
 // sweep removes unfinished files of earlier runs.
@@ -55,7 +54,7 @@ func (r *Registry) clash() error {
 	return nil
 }
 
-// clusterOf is the cluster in the header of a file, -1 if it is none.
+// clusterOf returns the cluster in the header of a file, or -1 if it is not an MMV file.
 func clusterOf(path string) int {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return -1

@@ -26,7 +26,7 @@ func (r *Registry) unlock() {
 	}
 }
 
-// news are the problems that are to be logged now.
+// news returns the problems to log now.
 func (r *Registry) news() (news []error) {
 	l := &r.log
 	if !l.on {

@@ -1,18 +1,17 @@
 package mmv
 
-// A ProcessCheck says whether agents look if the process of a file still lives, and leave the file
-// out if not.
+// A ProcessCheck says whether agents check that the process of a file still lives, and ignore the
+// file otherwise.
 type ProcessCheck int
 
 const (
-	// ProcessAuto has agents look where they can: if this process has the same id for them as for
-	// itself. On Linux that is so in the PID name space of the host, which is told from others,
-	// those of containers, by its number in /proc/self/ns/pid. An agent in the same container could
-	// look, too; that cannot be found out. Where /proc hides processes from other users (hidepid),
-	// agents take them for dead: ProcessOff is right there.
+	// ProcessAuto has agents check if they see the process under the id that it sees itself. On
+	// Linux this holds in the PID name space of the host. The number in /proc/self/ns/pid tells it
+	// from those of containers, where agents do not check. If /proc hides processes from other
+	// users (hidepid), agents take them for dead: use ProcessOff.
 	ProcessAuto ProcessCheck = iota
 
-	// ProcessOn has agents look. Close removes the file.
+	// ProcessOn has agents check. Close removes the file.
 	ProcessOn
 
 	// ProcessOff has agents serve the file, with its last values, until it is removed or replaced.

@@ -210,8 +210,8 @@ func (f *publication) failed(err error) {
 	f.retry = time.Now().Add(retryInterval)
 }
 
-// explain says what is wrong with the directory or the file at path, and not with an unfinished
-// file, whose name nobody knows.
+// explain returns an error about the directory or the file at path. It does not name the unfinished
+// file, whose name users do not know.
 func (f *publication) explain(path string, err error) error {
 	what := ""
 	if e, ok := errors.AsType[*fs.PathError](err); ok {

@@ -21,26 +21,25 @@ type Source interface {
 	Size() int64
 }
 
-// MaxFile is how many bytes a file may have for Read. The metadata of a file is read at once, so it
-// is also the greatest part of the memory that reading one takes.
-const MaxFile = 256 << 20
+// maxFile is the size limit of a file in bytes. Read reads the metadata at once, so this limits its
+// memory, too.
+const maxFile = 256 << 20
 
-// A File is what an MMV file says of its metrics: all but the values, which a Reader or Snapshot
-// reads.
+// A File has the metadata of an MMV file. A Reader or Snapshot reads the values.
 //
-// It is the state at the time of Open or Read and never changes. When the file does, Changed says
-// so, and it must be opened again. A File may be used by several goroutines, which must not change
-// what its fields point to.
+// A File is the state at the time of Open or Read and never changes. If the file changes, Changed
+// reports it and the file must be opened again. Several goroutines may use a File, and must not
+// change what its fields point to.
 type File struct {
 	Path       string // "" if Read has read it
 	Version    Version
 	Generation uint64 // identifies the contents; other contents have another one
 	Flags      Flags
 	PID        int // process that wrote the file; it counts if Flags has FlagProcess and it is not 0
-	Cluster    int // 0 to MaxCluster; 0 lets the agent choose
+	Cluster    int // 0 to 4095; 0 lets the agent choose
 
-	// Metrics are those that an agent can export, in the file's order: each has a name, and an item
-	// of its own.
+	// Metrics are those that an agent can export, in the file's order. Each has a name and a unique
+	// item.
 	Metrics []FileMetric
 
 	// InDoms are the instance domains, in the file's order. When two have the same serial, the
@@ -49,9 +48,9 @@ type File struct {
 
 	Labels []FileLabel // in the file's order
 
-	// Problems are flaws for which something was left out of the above: a section, a metric, an
-	// instance, a value. The rest can be used. There are at most MaxProblems; Flaws is how many
-	// flaws there were. Each is a *FormatError.
+	// Problems are the first 16 flaws, each an ErrFormat, and Flaws is the number of all flaws. For
+	// each flaw something is missing above: a section, a metric, an instance or a value. The rest
+	// can be used.
 	Problems []error
 	Flaws    int
 
@@ -61,34 +60,34 @@ type File struct {
 	values int64 // offset of the section of values
 }
 
-// MaxProblems is how many flaws of a file are kept in File.Problems.
-const MaxProblems = 16
+// maxProblems is the limit of File.Problems.
+const maxProblems = 16
 
 // A FileMetric is a metric of a file.
 type FileMetric struct {
 	Name  string // without the prefix that an agent adds
-	Item  int    // 0 to MaxItem, unique in the file
+	Item  int    // 0 to 1023, unique in the file
 	Type  Type   // may be a number that is no type: then there are no values but an error
 	Sem   pdu.Sem
 	Units pdu.Units
 	InDom uint32 // serial of its instance domain, which the file need not have; 0 if it has none
 
-	// Instances says of which instances the file has values, each once, in the file's order. The
-	// instance domain need not have them. A metric without a domain has pdu.NoInst here, or nothing
-	// if there is no value.
+	// Instances are those that have values, each once, in the file's order. The instance domain
+	// need not have them. For a metric without a domain it is pdu.NoInst, or nothing if there is no
+	// value.
 	Instances []pdu.InstID
 
 	records []int32 // of each of them, which record of the section of values
 	texts   texts
 }
 
-// Text returns the one-line text or the help text of the metric. The error is pdu.ErrText if there
-// is none, pdu.ErrGeneric if the file says that it lies outside of the file. It never wraps those.
+// Text returns the one-line text or the help text of the metric. The error is exactly pdu.ErrText
+// if the metric has no such text, or pdu.ErrGeneric if its offset lies outside the file.
 func (m *FileMetric) Text(kind pdu.TextKind) (string, error) { return m.texts.get(kind) }
 
 // A FileInDom is an instance domain of a file.
 type FileInDom struct {
-	Serial    uint32 // 0 to MaxSerial
+	Serial    uint32 // 0 to 4194303
 	Instances []pdu.Instance
 	texts     texts
 }
@@ -104,13 +103,13 @@ type FileLabel struct {
 	Flags    uint32
 	Identity uint32     // of what the label is: serial of an instance domain, cluster, or item
 	Instance pdu.InstID // for pdu.LabelInstances
-	JSON     string     // as the file has it, {"name":value} in a good one; up to MaxLabelJSON bytes
+	JSON     string     // as the file has it, {"name":value} in a good one; up to 243 bytes
 }
 
 // texts are a one-line text and a help text.
 type texts struct{ short, long text }
 
-// A text is a text of a metric or a domain. The zero text is none.
+// A text is a text of a metric or a domain. The zero text means that the file has no text.
 type text struct {
 	s     string
 	state textState
@@ -140,8 +139,8 @@ func (t *texts) get(kind pdu.TextKind) (string, error) {
 
 // Open reads a file and leaves it open for its values; Close closes it. The file is read, never
 // mapped into memory, so that its writer may cut it at any time. Errors: an *fs.PathError from the
-// system; a *FormatError, which wraps ErrInFlux while the file is being written; fs.ErrInvalid if
-// it is no regular file.
+// system; ErrFormat, and also ErrInFlux while the file is being written; fs.ErrInvalid if it is not
+// a regular file.
 func Open(path string) (*File, error) {
 	// Nothing else is opened: a FIFO would wait, and a device may do anything. O_NONBLOCK is for
 	// one that takes the place of the file between the two calls.
@@ -190,8 +189,8 @@ type osFile struct {
 func (f osFile) Size() int64 { return f.size }
 
 // Read reads the MMV file that a source has. The File uses the source as long as values are read.
-// The error is that of the source's ReadAt, or a *FormatError, which wraps ErrInFlux while the file
-// is being written.
+// Errors: those of the source's ReadAt; ErrFormat, and also ErrInFlux while the file is being
+// written.
 func Read(src Source) (*File, error) { return read("", src) }
 
 func read(path string, src Source) (*File, error) {
@@ -199,8 +198,8 @@ func read(path string, src Source) (*File, error) {
 	if p.f.size < headerLen {
 		return nil, p.fail("header", p.f.size, "the file has %d bytes, a header %d", p.f.size, headerLen)
 	}
-	if p.f.size > MaxFile {
-		return nil, p.fail("header", 0, "the file has %d bytes, limit %d", p.f.size, MaxFile)
+	if p.f.size > maxFile {
+		return nil, p.fail("header", 0, "the file has %d bytes, limit %d", p.f.size, maxFile)
 	}
 	if p.f.size <= pooledLen {
 		buffer := buffers.Get().(*[pooledLen]byte)
@@ -219,8 +218,8 @@ func read(path string, src Source) (*File, error) {
 	if changed, err := p.f.Changed(); err != nil {
 		return nil, err
 	} else if changed || p.f.Generation != generation {
-		return nil, &FormatError{File: path, Section: "header", Offset: headerGeneration1,
-			Problem: "the generation changed while the file was read", Err: ErrInFlux}
+		return nil, &formatError{file: path, section: "header", offset: headerGeneration1,
+			problem: "the generation changed while the file was read", err: ErrInFlux}
 	}
 	p.sections()
 	return p.f, nil
@@ -248,8 +247,8 @@ func (p *parser) read(n int64) error {
 // cut since it was opened.
 func (p *parser) readError(n int, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
-		return &FormatError{File: p.f.Path, Section: "file", Offset: int64(n),
-			Problem: fmt.Sprintf("the file ends here, it had %d bytes when it was opened", p.f.size), Err: ErrInFlux}
+		return &formatError{file: p.f.Path, section: "file", offset: int64(n),
+			problem: fmt.Sprintf("the file ends here, it had %d bytes when it was opened", p.f.size), err: ErrInFlux}
 	}
 	return err
 }

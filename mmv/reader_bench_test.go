@@ -14,7 +14,7 @@ import (
 // manyValues is a file of version 2 with metrics over one domain. Every name has a string of its
 // own, as the C library writes it.
 func manyValues(metrics, instances int) []byte {
-	const v = Version2
+	const v = version2
 	indoms := headerLen + 4*entryLen
 	first := indoms + indomLen
 	metric := first + instances*v.instanceLen()

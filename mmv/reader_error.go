@@ -7,8 +7,12 @@ import (
 
 // Errors that a caller may want to tell from others. Test for them with errors.Is.
 var (
+	// ErrFormat says that a file is malformed. The message names the section, the offset and the
+	// flaw.
+	ErrFormat = errors.New("malformed MMV file")
+
 	// ErrInFlux says that a file is being written: its two generation numbers are 0 or differ. It
-	// will be complete soon, if its writer lives.
+	// will be complete soon, if its writer lives. Such an error is ErrFormat, too.
 	ErrInFlux = errors.New("the file is being written")
 
 	// ErrChanged says that a file is not the one any more that was read: its generation number is
@@ -19,26 +23,27 @@ var (
 	ErrNoValue = errors.New("no value")
 )
 
-// A FormatError is a flaw in a file: where it is, and what is wrong.
-type FormatError struct {
-	File    string // path; empty if the source is no file
-	Section string // "header", "metrics", …
-	Offset  int64  // from the beginning of the file, of the field or record that is wrong
-	Problem string
-	Err     error // ErrInFlux, a pdu.Error, or nil
+// A formatError is an ErrFormat: the place and the description of a flaw.
+type formatError struct {
+	file    string // path; empty if the source is no file
+	section string // "header", "metrics", …
+	offset  int64  // from the beginning of the file, of the field or record that is wrong
+	problem string
+	err     error // ErrInFlux, a pdu.Error, or nil
 }
 
-// Error is one line with all of it, but for the text of a pdu.Error.
-func (e *FormatError) Error() string {
-	s := fmt.Sprintf("mmv: %s: %s at offset %d: %s", e.File, e.Section, e.Offset, e.Problem)
-	if e.File == "" {
-		s = fmt.Sprintf("mmv: %s at offset %d: %s", e.Section, e.Offset, e.Problem)
+// Error returns one line with all fields except the text of a pdu.Error.
+func (e *formatError) Error() string {
+	s := fmt.Sprintf("mmv: %s: %s at offset %d: %s", e.file, e.section, e.offset, e.problem)
+	if e.file == "" {
+		s = fmt.Sprintf("mmv: %s at offset %d: %s", e.section, e.offset, e.problem)
 	}
-	if e.Err == ErrInFlux {
+	if e.err == ErrInFlux {
 		s += ": " + ErrInFlux.Error()
 	}
 	return s
 }
 
-// Unwrap is e.Err.
-func (e *FormatError) Unwrap() error { return e.Err }
+func (e *formatError) Unwrap() error { return e.err }
+
+func (e *formatError) Is(target error) bool { return target == ErrFormat }

@@ -291,6 +291,6 @@ func readReplaced(path string) error {
 
 // expected reports whether an error is one that a file gives while it changes.
 func expected(err error) bool {
-	_, format := errors.AsType[*FormatError](err)
+	_, format := errors.AsType[*formatError](err)
 	return format || errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist)
 }

@@ -107,7 +107,7 @@ func (m *FileMetric) dropRepeated() {
 
 // labels reads the labels.
 func (p *parser) labels() {
-	records := p.records(sectionLabels, labelLen, MaxLabels)
+	records := p.records(sectionLabels, labelLen, maxLabels)
 	for i := 0; i < len(records); i += labelLen {
 		b, off := records[i:i+labelLen], p.sect[sectionLabels].offset+uint64(i)
 		json, ended := cut(b[labelJSON:])

@@ -21,44 +21,44 @@ type parser struct {
 	chunk    []byte  // what was copied last, with room for more
 }
 
-// A section is an entry of the table of contents. The zero section is none.
+// A section is an entry of the table of contents. The zero section means that the file lacks it.
 type section struct {
 	count  uint32
 	offset uint64
 }
 
-// textFactor limits the names and texts of a File to so many times the length of the file, and
-// textMin bytes. A string may be used by many records; this keeps a small file with long strings
-// from taking much more memory than it is long.
+// The names and texts of a File take at most textFactor times the length of the file, plus textMin
+// bytes. Many records can use the same string, so without this limit a small file could take much
+// memory.
 const (
 	textFactor = 2
 	textMin    = 1 << 20
 )
 
 func (p *parser) fail(section string, offset int64, format string, args ...any) error {
-	return &FormatError{File: p.f.Path, Section: section, Offset: offset, Problem: fmt.Sprintf(format, args...)}
+	return &formatError{file: p.f.Path, section: section, offset: offset, problem: fmt.Sprintf(format, args...)}
 }
 
-// leaveOut notes a flaw for which something is left out.
+// leaveOut records a flaw. The caller ignores the part that has it.
 func (p *parser) leaveOut(kind sectionKind, offset uint64, format string, args ...any) {
-	if p.f.Flaws++; p.f.Flaws <= MaxProblems {
+	if p.f.Flaws++; p.f.Flaws <= maxProblems {
 		p.f.Problems = append(p.f.Problems, p.fail(kind.String(), int64(min(offset, math.MaxInt64)), format, args...))
 	}
 }
 
-// header reads the header, of which there are all bytes.
+// header reads the header. The caller has read all of its bytes.
 func (p *parser) header() error {
 	b, f := p.b, p.f
 	if string(b[headerMagic:headerMagic+len(magic)]) != magic {
 		return p.fail("header", headerMagic, "no MMV file: it begins with %q", b[:len(magic)])
 	}
-	if f.Version = Version(native.Uint32(b[headerVersion:])); !f.Version.Valid() {
+	if f.Version = Version(native.Uint32(b[headerVersion:])); !f.Version.valid() {
 		return p.fail("header", headerVersion, "version %d, want 1, 2 or 3", f.Version)
 	}
 	f.Generation = native.Uint64(b[headerGeneration1:])
 	if g := native.Uint64(b[headerGeneration2:]); f.Generation == 0 || f.Generation != g {
-		return &FormatError{File: f.Path, Section: "header", Offset: headerGeneration1,
-			Problem: fmt.Sprintf("generation %d, then %d", f.Generation, g), Err: ErrInFlux}
+		return &formatError{file: f.Path, section: "header", offset: headerGeneration1,
+			problem: fmt.Sprintf("generation %d, then %d", f.Generation, g), err: ErrInFlux}
 	}
 	n := int32(native.Uint32(b[headerSections:]))
 	if n < 2 {
@@ -70,8 +70,8 @@ func (p *parser) header() error {
 	f.Flags = Flags(native.Uint32(b[headerFlags:]))
 	f.PID = int(int32(native.Uint32(b[headerProcess:])))
 	f.Cluster = int(int32(native.Uint32(b[headerCluster:])))
-	if f.Cluster < 0 || f.Cluster > MaxCluster {
-		return p.fail("header", headerCluster, "cluster %d, want 0 to %d", f.Cluster, MaxCluster)
+	if f.Cluster < 0 || f.Cluster > maxCluster {
+		return p.fail("header", headerCluster, "cluster %d, want 0 to %d", f.Cluster, maxCluster)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (p *parser) sections() {
 	p.labels()
 }
 
-// records returns the records of a section. It is nil if there are none or the section is wrong.
+// records returns the records of a section, or nil if it is empty or malformed.
 func (p *parser) records(kind sectionKind, length int, limit uint32) []byte {
 	s := p.sect[kind]
 	if s.count > limit {
@@ -150,7 +150,7 @@ const textsTooLong = "names and texts are more than twice as long as the file"
 // name reads the name in a record. The problem is empty if there is one.
 func (p *parser) name(b []byte) (name, problem string) {
 	var t []byte
-	if p.f.Version == Version1 {
+	if p.f.Version == version1 {
 		var ended bool
 		if t, ended = cut(b[:shortNameLen]); !ended {
 			return "", fmt.Sprintf("the name does not end within %d bytes", shortNameLen)
@@ -196,7 +196,7 @@ func (p *parser) text(kind sectionKind, record uint64, what string, offset uint6
 
 // inDoms reads the instance domains with their instances.
 func (p *parser) inDoms() {
-	records := p.records(sectionInDoms, indomLen, MaxInDoms)
+	records := p.records(sectionInDoms, indomLen, maxInDoms)
 	length := p.f.Version.instanceLen()
 	// The instances of two domains are not the same records. So there are at most as many as fit
 	// into the file.
@@ -205,8 +205,8 @@ func (p *parser) inDoms() {
 		b, off := records[i:i+indomLen], p.sect[sectionInDoms].offset+uint64(i)
 		serial, n, first := native.Uint32(b[indomSerial:]), native.Uint32(b[indomCount:]), native.Uint64(b[indomInstances:])
 		switch {
-		case serial > MaxSerial:
-			p.leaveOut(sectionInDoms, off, "serial %d, limit %d", serial, MaxSerial)
+		case serial > maxSerial:
+			p.leaveOut(sectionInDoms, off, "serial %d, limit %d", serial, maxSerial)
 			continue
 		case !p.fits(first, uint64(n), length):
 			p.leaveOut(sectionInDoms, off, "%d instances at offset %d do not fit into the %d bytes of the file", n, first, len(p.b))
@@ -224,7 +224,7 @@ func (p *parser) inDoms() {
 	}
 }
 
-// instances reads n instances, all of whose records are inside of the file.
+// instances reads n instances. Their records lie inside the file.
 func (p *parser) instances(first uint64, n, length int) []pdu.Instance {
 	list := make([]pdu.Instance, 0, n)
 	for i := range n {
@@ -243,8 +243,8 @@ func (p *parser) instances(first uint64, n, length int) []pdu.Instance {
 // metrics reads the metrics, without their values.
 func (p *parser) metrics() {
 	length := p.f.Version.metricLen()
-	records := p.records(sectionMetrics, length, MaxMetrics)
-	var seen [MaxItem + 1]bool
+	records := p.records(sectionMetrics, length, maxMetrics)
+	var seen [maxItem + 1]bool
 	p.f.Metrics = make([]FileMetric, 0, len(records)/length)
 	p.metricOf = make([]int32, len(records)/length)
 	for i := 0; i < len(records); i += length {
@@ -252,8 +252,8 @@ func (p *parser) metrics() {
 		p.metricOf[i/length] = leftOut
 		rest := b[metricName+p.f.Version.nameLen():]
 		item := native.Uint32(rest[metricItem:])
-		if item > MaxItem {
-			p.leaveOut(sectionMetrics, off, "item %d, limit %d", item, MaxItem)
+		if item > maxItem {
+			p.leaveOut(sectionMetrics, off, "item %d, limit %d", item, maxItem)
 			continue
 		}
 		if seen[item] {

@@ -81,9 +81,9 @@ func (f *File) instanceNames() map[uint32]map[pdu.InstID]string {
 	return domains
 }
 
-// Lookup finds the value of an instance, or of a metric without a domain if instance is empty. ok
-// is false if there is none; an error counts as none. The metric's name is that in the file, as it
-// was registered: "requests" for mmv.shop.requests.
+// Lookup returns the value of an instance, or of a metric without a domain if instance is empty. ok
+// is false if there is no value or an error. The metric's name is the registered one, such as
+// "requests" for mmv.shop.requests.
 func (s *Snapshot) Lookup(metric, instance string) (v pdu.Atom, ok bool) {
 	for _, m := range s.Metrics {
 		if m.Metric.Name != metric {

@@ -99,9 +99,9 @@ func TestRead(t *testing.T) {
 		header header
 		text   string
 	}{
-		{"v1.mmv", header{Version1, FlagProcess, 11}, sampleInDom + sampleMetrics},
-		{"v2.mmv", header{Version2, 0, 32}, strings.ReplaceAll(sampleInDom+sampleMetrics, "red", strings.Repeat("red", 30))},
-		{"v3.mmv", header{Version3, FlagProcess, 13}, sampleInDom + sampleMetrics + sampleLabelText},
+		{"v1.mmv", header{version1, FlagProcess, 11}, sampleInDom + sampleMetrics},
+		{"v2.mmv", header{version2, 0, 32}, strings.ReplaceAll(sampleInDom+sampleMetrics, "red", strings.Repeat("red", 30))},
+		{"v3.mmv", header{version3, FlagProcess, 13}, sampleInDom + sampleMetrics + sampleLabelText},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			f, err := Read(bytes.NewReader(recorded(t, c.file)))
@@ -130,8 +130,8 @@ func flawOf(t testing.TB, image []byte, whole string) string {
 	t.Helper()
 	f, err := Read(bytes.NewReader(image))
 	if err != nil {
-		if _, ok := errors.AsType[*FormatError](err); !ok {
-			t.Errorf("error %v (%T), want a *FormatError", err, err)
+		if _, ok := errors.AsType[*formatError](err); !ok {
+			t.Errorf("error %v (%T), want a *formatError", err, err)
 		}
 		if errors.Is(err, ErrInFlux) {
 			return "in flux\n"
@@ -140,8 +140,8 @@ func flawOf(t testing.TB, image []byte, whole string) string {
 	}
 	text := ""
 	for _, p := range f.Problems {
-		if _, ok := errors.AsType[*FormatError](p); !ok {
-			t.Errorf("problem %v (%T), want a *FormatError", p, p)
+		if _, ok := errors.AsType[*formatError](p); !ok {
+			t.Errorf("problem %v (%T), want a *formatError", p, p)
 		}
 		text += p.Error() + "\n"
 	}

@@ -26,8 +26,8 @@ func TestTruncated(t *testing.T) {
 			for n := range len(image) {
 				f, err := Read(bytes.NewReader(image[:n]))
 				if n < start {
-					if _, ok := errors.AsType[*FormatError](err); !ok {
-						t.Fatalf("%d bytes: error %v (%T), want a *FormatError", n, err, err)
+					if _, ok := errors.AsType[*formatError](err); !ok {
+						t.Fatalf("%d bytes: error %v (%T), want a *formatError", n, err, err)
 					}
 					continue
 				}
@@ -49,10 +49,10 @@ func TestTruncated(t *testing.T) {
 // checkFile reads all that a file has and fails if something contradicts the documentation.
 func checkFile(t testing.TB, f *File) {
 	t.Helper()
-	if min(f.Flaws, MaxProblems) != len(f.Problems) {
+	if min(f.Flaws, maxProblems) != len(f.Problems) {
 		t.Fatalf("%d flaws, %d problems", f.Flaws, len(f.Problems))
 	}
-	if len(f.Metrics) > MaxMetrics || len(f.Labels) > MaxLabels || f.Cluster < 0 || f.Cluster > MaxCluster {
+	if len(f.Metrics) > maxMetrics || len(f.Labels) > maxLabels || f.Cluster < 0 || f.Cluster > maxCluster {
 		t.Fatalf("%d metrics, %d labels, cluster %d", len(f.Metrics), len(f.Labels), f.Cluster)
 	}
 	instances := 0
@@ -70,7 +70,7 @@ func checkFile(t testing.TB, f *File) {
 	for i := range f.Metrics {
 		m := &f.Metrics[i]
 		checkText(t, m.Text)
-		if items[m.Item] || m.Item < 0 || m.Item > MaxItem || m.Sem == 0 {
+		if items[m.Item] || m.Item < 0 || m.Item > maxItem || m.Sem == 0 {
 			t.Fatalf("metric %s: item %d, semantics %d", m.Name, m.Item, m.Sem)
 		}
 		items[m.Item] = true
@@ -84,7 +84,7 @@ func checkFile(t testing.TB, f *File) {
 func checkText(t testing.TB, text func(pdu.TextKind) (string, error)) {
 	t.Helper()
 	for _, kind := range []pdu.TextKind{pdu.TextOneLine, pdu.TextHelp} {
-		if s, err := text(kind); len(s) > MaxText || err != nil && err != pdu.ErrText && err != pdu.ErrGeneric {
+		if s, err := text(kind); len(s) > maxText || err != nil && err != pdu.ErrText && err != pdu.ErrGeneric {
 			t.Fatalf("text of %d bytes, %v", len(s), err)
 		}
 	}
@@ -203,7 +203,7 @@ func TestMemory(t *testing.T) {
 func domainsImage(size, domains int) []byte {
 	b := make([]byte, size)
 	copy(b, magic)
-	native.PutUint32(b[headerVersion:], uint32(Version2))
+	native.PutUint32(b[headerVersion:], uint32(version2))
 	native.PutUint64(b[headerGeneration1:], 1)
 	native.PutUint64(b[headerGeneration2:], 1)
 	native.PutUint32(b[headerSections:], 2)
@@ -218,7 +218,7 @@ func domainsImage(size, domains int) []byte {
 func sharedInstances(size int) []byte {
 	b := domainsImage(size, 1000)
 	first := headerLen + 2*entryLen + 1000*indomLen
-	n := (size - first) / Version2.instanceLen()
+	n := (size - first) / version2.instanceLen()
 	for i := range 1000 {
 		r := b[headerLen+2*entryLen+i*indomLen:]
 		native.PutUint32(r[indomSerial:], uint32(i+1))
@@ -226,7 +226,7 @@ func sharedInstances(size int) []byte {
 		native.PutUint64(r[indomInstances:], uint64(first))
 	}
 	for i := range n {
-		native.PutUint64(b[first+i*Version2.instanceLen()+instanceName:], headerLen)
+		native.PutUint64(b[first+i*version2.instanceLen()+instanceName:], headerLen)
 	}
 	return b
 }

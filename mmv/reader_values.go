@@ -10,9 +10,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Reader reads values. It reads pages of the file, each at most once after Reset, so that many
-// values take few system calls, in any order. It reuses its memory: in the steady state nothing is
-// allocated. The zero Reader is ready for Reset. One goroutine at a time.
+// A Reader reads values in any order. It reads each page of the file at most once after Reset, so
+// many values need few system calls. It reuses its memory: in the steady state it allocates
+// nothing. The zero Reader is ready for Reset. One goroutine at a time may use a Reader.
 type Reader struct {
 	f      *File
 	now    int64    // microseconds since 1970
@@ -25,8 +25,8 @@ type Reader struct {
 
 const (
 	pageLen = 16 << 10
-	// A record or a string that begins in a page is whole in it: so much of the next page is read
-	// too.
+	// A page also has the first pageMore bytes of the next one, so that it has all of a record or a
+	// string that begins in it.
 	pageMore = stringLen
 )
 
@@ -36,8 +36,8 @@ type page struct {
 	b     [pageLen + pageMore]byte
 }
 
-// Reset forgets all that has been read, for new values or another file. now is the time up to which
-// intervals in progress count, usually time.Now().
+// Reset forgets all that has been read, for new values or another file. Intervals in progress count
+// up to now, which usually is time.Now().
 func (r *Reader) Reset(f *File, now time.Time) {
 	for _, p := range r.pages[:r.used] {
 		r.table[p.index] = 0
@@ -48,27 +48,26 @@ func (r *Reader) Reset(f *File, now time.Time) {
 	}
 }
 
-// Value returns the value of instance m.Instances[i] of a metric of the file of Reset. It is as a
-// collector exports it: an elapsed time has the type pdu.Type64 and counts the interval in progress
-// up to the time of Reset. The bytes of a string are valid until the next Reset.
+// Value returns the value of instance m.Instances[i] of a metric of the file of Reset, in the form
+// that a collector exports: an elapsed time has the type pdu.Type64 and includes the interval in
+// progress up to the time of Reset. The bytes of a string are valid until the next Reset.
 //
-// Errors: ErrNoValue; pdu.ErrAppVersion for TypeNoSupport; pdu.ErrType for a number that is no
-// type; ErrChanged, or the error of the source's ReadAt, after which all calls up to the next Reset
-// fail; a *FormatError that wraps pdu.ErrGeneric for a string outside of the file.
+// Errors: ErrNoValue; pdu.ErrAppVersion for TypeNoSupport; pdu.ErrType for an unknown type;
+// ErrFormat and pdu.ErrGeneric for a string outside the file. After ErrChanged or an error of the
+// source's ReadAt, all calls fail until the next Reset.
 func (r *Reader) Value(m *FileMetric, i int) (pdu.Atom, error) { return r.valueAt(m.Place(i)) }
 
-// A Place says where in its file a value is, and of which type it is.
+// A Place is the position of a value in its file, and its type.
 type Place struct {
 	record int32 // index in the section of values
 	typ    Type
 }
 
-// Place is the place of instance m.Instances[i], for NumberAt.
+// Place returns the place of instance m.Instances[i], for NumberAt.
 func (m *FileMetric) Place(i int) Place { return Place{m.records[i], m.Type} }
 
-// NumberAt is Value of a number whose Place is known, in the form that pdu.ResultWriter.Number
-// takes, for those who read many: an Atom takes longer. ok is false for all else, of which Value
-// tells what it is: strings, elapsed times, no value and errors.
+// NumberAt returns a number in the form that pdu.ResultWriter.Number takes. It is faster than
+// Value. ok is false for strings, elapsed times, missing values and errors. Use Value for these.
 func (r *Reader) NumberAt(p Place) (t pdu.Type, bits uint64, ok bool) {
 	if p.typ < 0 || p.typ > TypeDouble {
 		return 0, 0, false
@@ -123,7 +122,7 @@ func (r *Reader) valueAt(p Place) (pdu.Atom, error) {
 	return r.text(off, int64(native.Uint64(b[valueExtra:])))
 }
 
-// isSentinel reports whether a record of a value says that there is none, but for strings.
+// isSentinel reports whether the record of a number stands for a missing value.
 func (t Type) isSentinel(b []byte) bool {
 	switch t {
 	case TypeFloat:
@@ -165,7 +164,7 @@ func (r *Reader) text(value, slot int64) (pdu.Atom, error) {
 }
 
 func (r *Reader) textError(value int64, problem string) error {
-	return &FormatError{File: r.f.Path, Section: "values", Offset: value + valueExtra, Problem: problem, Err: pdu.ErrGeneric}
+	return &formatError{file: r.f.Path, section: "values", offset: value + valueExtra, problem: problem, err: pdu.ErrGeneric}
 }
 
 // at returns n bytes at an offset, which are within the file as it was when it was opened; n is at

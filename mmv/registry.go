@@ -43,7 +43,7 @@ type Registry struct {
 	// it may have "-" too.
 	Name string
 
-	// Cluster is the second part of the metrics' PMIDs, 70.CLUSTER.ITEM, from 1 to SafeCluster. 0
+	// Cluster is the second part of the metrics' PMIDs, 70.CLUSTER.ITEM, from 1 to 2047. 0
 	// means a number computed from Name, which is the same on every host and after every restart.
 	// Programs of one host should have different clusters. Err reports a clash that Publish finds.
 	Cluster int
@@ -96,8 +96,8 @@ const maxErrors = 100
 
 // A Metric describes a metric at its registration. All fields are optional.
 type Metric struct {
-	Text  string    // one line that says what it is, up to MaxText bytes
-	Help  string    // more than one line, up to MaxText bytes
+	Text  string    // one line that says what it is, up to 255 bytes
+	Help  string    // more than one line, up to 255 bytes
 	Units pdu.Units // such as pdu.UnitCount, pdu.TimeSec or pdu.SpaceByte
 	Sem   pdu.Sem   // 0: that of the handle
 
@@ -106,7 +106,7 @@ type Metric struct {
 	// which exports the metric without values.
 	Type *Type
 
-	// Item is the third part of the PMID, 1 to MaxItem. 0 means a number computed from the name.
+	// Item is the third part of the PMID, 1 to 1023. 0 means a number computed from the name.
 	// It is the same after every restart and does not depend on other metrics, unless two names
 	// give the same number. Then the later registration gets the next free one.
 	Item int
@@ -181,7 +181,7 @@ func (r *Registry) Timer(name string, m Metric) *Timer {
 	return t
 }
 
-// Text registers a metric of strings of up to MaxString bytes and returns its handle.
+// Text registers a metric of strings of up to 254 bytes and returns its handle.
 func (r *Registry) Text(name string, m Metric) *Text {
 	t := new(Text)
 	r.single(&t.cell, name, m, textClass)
@@ -216,16 +216,16 @@ func (r *Registry) start() (where uintptr) {
 	r.names, r.groups, r.items = make(map[string]*metric), make(map[string]*metric), make(map[int]*metric)
 	r.serials, r.inDoms = make(map[int]*InDom), make(map[string]*InDom)
 	r.histograms, r.runtimes = make(map[*Histogram]*instance), make(map[string]uintptr)
-	r.version = Version1
-	if !r.isFileName() || len(r.Name) > MaxName {
+	r.version = version1
+	if !r.isFileName() || len(r.Name) > maxNameLen {
 		r.fail(where, "Registry.Name %q: %s", r.Name, nameRule)
 	}
 	if r.Cluster == 0 {
-		r.Cluster = hash(r.Name)%SafeCluster + 1
-	} else if r.Cluster < 0 || r.Cluster > SafeCluster {
-		r.fail(where, "Registry.Cluster %d: out of range (1..%d)", r.Cluster, SafeCluster)
+		r.Cluster = hash(r.Name)%safeCluster + 1
+	} else if r.Cluster < 0 || r.Cluster > safeCluster {
+		r.fail(where, "Registry.Cluster %d: out of range (1..%d)", r.Cluster, safeCluster)
 	}
-	if r.Version != 0 && !r.Version.Valid() {
+	if r.Version != 0 && !r.Version.valid() {
 		r.fail(where, "Registry.Version %d: there are 1, 2 and 3", r.Version)
 		r.Version = 0
 	}
@@ -248,17 +248,17 @@ func (r *Registry) addLabels(where uintptr, owner string, l Labels, c pdu.LabelC
 	if len(records) == 0 {
 		return
 	}
-	if r.Version != 0 && r.Version < Version3 {
-		r.fail(where, "%s: labels need version %d, Registry.Version is %d", owner, Version3, r.Version)
+	if r.Version != 0 && r.Version < version3 {
+		r.fail(where, "%s: labels need version %d, Registry.Version is %d", owner, version3, r.Version)
 		return
 	}
 	kept := slices.DeleteFunc(slices.Clone(r.labels), func(l label) bool { return slices.ContainsFunc(records, l.same) })
-	if n := len(kept) + len(records); n > MaxLabels {
-		r.fail(where, "%s: %d labels are too many, limit %d", owner, n, MaxLabels)
+	if n := len(kept) + len(records); n > maxLabels {
+		r.fail(where, "%s: %d labels are too many, limit %d", owner, n, maxLabels)
 		return
 	}
 	r.stale = r.stale || len(kept) < len(r.labels)
-	r.version = Version3
+	r.version = version3
 	r.labels = append(kept, records...)
 }
 
@@ -279,7 +279,7 @@ func (r *Registry) metric(where uintptr, name string, spec Metric, k class, dom 
 		m.Units = pdu.TimeUSec
 	}
 	if m.Item == 0 {
-		m.Item = free(r.items, hash(name), 1, MaxItem)
+		m.Item = free(r.items, hash(name), 1, maxItem)
 	}
 	m.index = len(r.metrics)
 	r.metrics = append(r.metrics, m)
@@ -289,8 +289,8 @@ func (r *Registry) metric(where uintptr, name string, spec Metric, k class, dom 
 			r.groups[name[:i]] = m
 		}
 	}
-	if len(name) > MaxShortName {
-		r.version = max(r.version, Version2)
+	if len(name) > maxShortName {
+		r.version = max(r.version, version2)
 	}
 	r.addLabels(where, fmt.Sprintf("metric %q", name), m.Labels, pdu.LabelItem, uint32(m.Item), nil)
 	return m
@@ -329,13 +329,13 @@ func (r *Registry) check(m *metric, k class) error {
 	if m.Sem != 0 && m.Sem != pdu.SemCounter && m.Sem != pdu.SemInstant && m.Sem != pdu.SemDiscrete {
 		wrong("semantics %d do not exist", m.Sem)
 	}
-	if m.Item < 0 || m.Item > MaxItem {
-		wrong("item %d is out of range (1..%d)", m.Item, MaxItem)
+	if m.Item < 0 || m.Item > maxItem {
+		wrong("item %d is out of range (1..%d)", m.Item, maxItem)
 	} else if same := r.items[m.Item]; same != nil {
 		wrong("item %d is that of %q, registered at %s", m.Item, same.name, site(same.where))
 	}
-	if len(r.metrics) == MaxMetrics {
-		wrong("there are %d metrics, which is the limit", MaxMetrics)
+	if len(r.metrics) == maxMetrics {
+		wrong("there are %d metrics, which is the limit", maxMetrics)
 	}
 	m.bad = errs != nil
 	return errors.Join(append(errs, checkTexts(m.Text, m.Help))...)
@@ -343,18 +343,18 @@ func (r *Registry) check(m *metric, k class) error {
 
 // maxName is how long a name may be.
 func (r *Registry) maxName() int {
-	if r.Version == Version1 {
-		return MaxShortName
+	if r.Version == version1 {
+		return maxShortName
 	}
-	return MaxName
+	return maxNameLen
 }
 
 func checkTexts(short, long string) error {
 	var errs []error
 	for i, s := range [...]string{short, long} {
 		what := [...]string{"Text", "Help"}[i]
-		if len(s) > MaxText {
-			errs = append(errs, fmt.Errorf("%s has %d bytes, limit %d: it is cut", what, len(s), MaxText))
+		if len(s) > maxText {
+			errs = append(errs, fmt.Errorf("%s has %d bytes, limit %d: it is cut", what, len(s), maxText))
 		}
 		if strings.Contains(s, "\x00") {
 			errs = append(errs, fmt.Errorf("%s has a NUL: it is cut there", what))
@@ -369,7 +369,7 @@ func (r *Registry) isFileName() bool {
 	return isName(r.Name) || r.NoPrefix && isName(strings.ReplaceAll(r.Name, "-", "_"))
 }
 
-// isReserved reports whether agents have a metric of their own that a metric would collide with.
+// isReserved reports whether a metric would collide with one of the agent itself.
 func (r *Registry) isReserved(name string) bool {
 	if !r.NoPrefix {
 		name = r.Name + "." + name

@@ -38,7 +38,7 @@ var registrationErrors = []struct {
 	{name: "digit", want: "each beginning with a letter", register: counters("a.1")},
 	{name: "dots", want: "each beginning with a letter", register: counters("a..b")},
 	{name: "long name", want: "the name has 256 bytes, limit 255", register: counters(long[:254] + "xy")},
-	{name: "long for version 1", want: "the name has 64 bytes, limit 63", set: func(r *mmv.Registry) { r.Version = mmv.Version1 },
+	{name: "long for version 1", want: "the name has 64 bytes, limit 63", set: func(r *mmv.Registry) { r.Version = 1 },
 		register: counters(long[:64])},
 	{name: "control", want: "agents have metrics mmv.control.reload", set: func(r *mmv.Registry) { r.NoPrefix = true },
 		register: counters("control.files")},
@@ -84,7 +84,7 @@ var registrationErrors = []struct {
 		r.Gauge("a", mmv.Metric{Labels: mmv.Labels{"f": func() {}}})
 	}},
 	{name: "long label", want: "bytes as JSON, limit 243", register: func(r *mmv.Registry) { r.AddLabels(mmv.Labels{"a": long}) }},
-	{name: "labels in version 2", want: "labels need version 3", set: func(r *mmv.Registry) { r.Version = mmv.Version2 },
+	{name: "labels in version 2", want: "labels need version 3", set: func(r *mmv.Registry) { r.Version = 2 },
 		register: func(r *mmv.Registry) { r.AddLabels(mmv.Labels{"a": 1}) }},
 	{name: "buckets", want: `histogram "h": bound 1: bounds must ascend`, register: func(r *mmv.Registry) {
 		r.Histogram("h", mmv.Metric{}, []float64{1, 1}).Observe(2)

@@ -97,7 +97,7 @@ func (b *runtimeBridge) read() {
 // add registers what one metric of the runtime is.
 func (b *runtimeBridge) add(d metrics.Description) {
 	m := Metric{
-		Text: cutText(goruntime.Sentence(d.Description), MaxText), Help: cutText(d.Description, MaxText),
+		Text: cutText(goruntime.Sentence(d.Description), maxText), Help: cutText(d.Description, maxText),
 		Units: goruntime.Units(d.Name), Sem: goruntime.Sem(d),
 	}
 	name := goruntime.Name(b.prefix, d.Name)
@@ -117,10 +117,10 @@ func (b *runtimeBridge) add(d metrics.Description) {
 // setUint stores a number of the runtime. A limit that is not set is math.MaxInt64 there.
 func setUint(g *Gauge, n uint64) { g.Set(int64(min(n, math.MaxInt64))) }
 
-// vec registers counts over an instance domain of their own.
+// vec registers counts over a new instance domain.
 func (b *runtimeBridge) vec(name, domain, text string, sem pdu.Sem) *Vec[Gauge] {
-	d := b.registry.InDom(b.prefix+"."+name+"."+domain, Domain{Text: cutText(text, MaxText)})
-	return d.Gauge(b.prefix+"."+name, Metric{Text: cutText(text, MaxText), Units: pdu.UnitCount, Sem: sem, Type: new(TypeU64)})
+	d := b.registry.InDom(b.prefix+"."+name+"."+domain, Domain{Text: cutText(text, maxText)})
+	return d.Gauge(b.prefix+"."+name, Metric{Text: cutText(text, maxText), Units: pdu.UnitCount, Sem: sem, Type: new(TypeU64)})
 }
 
 // A distribution is a histogram of the runtime as metrics.
@@ -142,11 +142,11 @@ func (b *runtimeBridge) addHistogram(name string, d metrics.Description, m Metri
 	}
 	with := func(what string, u pdu.Units, t Type) Metric {
 		m := m
-		m.Text, m.Units, m.Type = cutText(m.Text, MaxText-len(what)-2)+": "+what, u, &t
+		m.Text, m.Units, m.Type = cutText(m.Text, maxText-len(what)-2)+": "+what, u, &t
 		return m
 	}
 	r := b.registry
-	buckets := r.InDom(name+".bucket", Domain{Text: cutText("Buckets of "+name, MaxText),
+	buckets := r.InDom(name+".bucket", Domain{Text: cutText("Buckets of "+name, maxText),
 		Help: "Buckets that have counted something, from the lower limit up to, but not including,\nthe upper one."})
 	h.bucket = buckets.Gauge(name+".buckets", with("counts by bucket", pdu.UnitCount, TypeU64))
 	h.count = r.Gauge(name+".count", with("count of all", pdu.UnitCount, TypeU64))

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// errReadOnly is none here.
+// errReadOnly never occurs on these systems.
 var errReadOnly = errors.New("read-only file system")
 
 type tempFile struct {

@@ -30,7 +30,7 @@ type Span struct {
 	start time.Time
 }
 
-// Start begins a span. Each span is to be stopped once:
+// Start begins a span. Stop each span once:
 //
 //	defer requests.Start().Stop()
 func (t *Timer) Start() Span {
@@ -85,9 +85,9 @@ func (t *Timer) advance(now time.Time) {
 	t.last = now
 }
 
-// write stores the record: the value is such that value + now + extra is the sum. The extra word,
-// the negated time of day at which it was set, only changes when the first span starts or the last
-// one stops. So a reader that comes between two stores can be wrong only then.
+// write stores the record, such that value + now + extra is the sum. The extra word is the negated
+// time of day of its last change. It changes only when the first span starts or the last one stops,
+// so only then a concurrent reader can get a wrong sum.
 func (t *Timer) write(now time.Time) {
 	s := t.slot.Load()
 	if s == nil {

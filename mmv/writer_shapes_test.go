@@ -33,7 +33,7 @@ var writerShapes = append(numberShapes(), []writerShape{
 	{name: "empty", fill: func(r *Registry) {}},
 	{name: "text", fill: func(r *Registry) { r.Text("t", Metric{}).Set("idle") }, want: []string{"t=idle"}},
 	{name: "text_empty", fill: func(r *Registry) { r.Text("t", Metric{}) }, want: []string{"t="}},
-	{name: "text_longest", fill: func(r *Registry) { r.Text("t", Metric{}).Set(long) }, want: []string{"t=" + long[:MaxString]}},
+	{name: "text_longest", fill: func(r *Registry) { r.Text("t", Metric{}).Set(long) }, want: []string{"t=" + long[:maxString]}},
 	{name: "text_rune", fill: func(r *Registry) { r.Text("t", Metric{}).Set(long[:253] + "é") }, want: []string{"t=" + long[:253]}},
 	{name: "timer", fill: func(r *Registry) { r.Timer("t", Metric{}).Add(1500 * time.Microsecond) }, want: []string{"t=1500"}},
 	{name: "nosupport", fill: func(r *Registry) { r.Counter("n", Metric{Type: new(TypeNoSupport)}).Inc() },
@@ -42,7 +42,7 @@ var writerShapes = append(numberShapes(), []writerShape{
 		want: []string{"n=" + pdu.ErrAppVersion.Error()}},
 	{name: "one_line", fill: func(r *Registry) { r.Counter("c", Metric{Text: "A line"}) }, want: []string{"c=0"}},
 	{name: "help", fill: func(r *Registry) { r.Counter("c", Metric{Help: "Two\nlines"}) }, want: []string{"c=0"}},
-	{name: "both_texts", fill: func(r *Registry) { r.Counter("c", Metric{Text: long[:MaxText], Help: long[:MaxText]}) }, want: []string{"c=0"}},
+	{name: "both_texts", fill: func(r *Registry) { r.Counter("c", Metric{Text: long[:maxText], Help: long[:maxText]}) }, want: []string{"c=0"}},
 	{name: "units", fill: func(r *Registry) {
 		r.Gauge("bytes", Metric{Units: pdu.SpaceMByte})
 		r.FloatGauge("rate", Metric{Units: pdu.SpaceKByte | pdu.PerSec, Sem: pdu.SemDiscrete}).Set(2.5)
@@ -51,9 +51,9 @@ var writerShapes = append(numberShapes(), []writerShape{
 		r.Gauge("total", Metric{Sem: pdu.SemCounter}).Set(7)
 		r.Counter("level", Metric{Sem: pdu.SemInstant}).Add(8)
 	}, want: []string{"total=7", "level=8"}},
-	{name: "item", fill: func(r *Registry) { r.Counter("c", Metric{Item: MaxItem}) }, want: []string{"c=0"}},
-	{name: "cluster", set: func(r *Registry) { r.Cluster = SafeCluster }, fill: func(r *Registry) {
-		r.InDom("d", Domain{Serial: SafeSerial}).Counter("c", Metric{}).With("x").Inc()
+	{name: "item", fill: func(r *Registry) { r.Counter("c", Metric{Item: maxItem}) }, want: []string{"c=0"}},
+	{name: "cluster", set: func(r *Registry) { r.Cluster = safeCluster }, fill: func(r *Registry) {
+		r.InDom("d", Domain{Serial: safeSerial}).Counter("c", Metric{}).With("x").Inc()
 	}, want: []string{"c[x]=1"}},
 	{name: "no_prefix", set: func(r *Registry) { r.NoPrefix = true }, fill: func(r *Registry) { r.Counter("alone", Metric{}) }, want: []string{"alone=0"}},
 	{name: "process_on", set: func(r *Registry) { r.Process = ProcessOn }, fill: func(r *Registry) { r.Counter("c", Metric{}) }, want: []string{"c=0"}},
@@ -78,9 +78,9 @@ var writerShapes = append(numberShapes(), []writerShape{
 	{name: "name_longest", fill: func(r *Registry) { r.Counter(long[:254]+"x", Metric{}) }, version: 2, want: []string{long[:254] + "x=0"}},
 	{name: "instance_longest", fill: func(r *Registry) { r.InDom("d", Domain{}).Counter("c", Metric{}).With(long[:255]) }, version: 2,
 		want: []string{"c[" + long[:255] + "]=0"}},
-	{name: "version_2", set: func(r *Registry) { r.Version = Version2 }, fill: fillDomain, version: 2,
+	{name: "version_2", set: func(r *Registry) { r.Version = version2 }, fill: fillDomain, version: 2,
 		want: []string{"count[Anvils]=1", "time[Anvils]=20", "count[Rockets of steel]=2"}},
-	{name: "version_3", set: func(r *Registry) { r.Version = Version3 }, fill: fillHistogram, version: 3,
+	{name: "version_3", set: func(r *Registry) { r.Version = version3 }, fill: fillHistogram, version: 3,
 		want: []string{"h.bucket[..1]=2", "h.bucket[1..2]=1", "h.bucket[2..]=1", "h.count=4", "h.sum=12", "h.p50=1"}},
 	{name: "labels", set: func(r *Registry) { r.Labels = Labels{"app": "demo", "n": 3} }, fill: fillLabels, version: 3,
 		want: []string{"m=0", "c[red]=0", "c[green]=0"}},
@@ -99,7 +99,7 @@ var writerShapes = append(numberShapes(), []writerShape{
 		d.Remove("b")
 	}, grow: func(r *Registry) { r.domains[0].Remove("c", "a") }, want: []string{"c[d]=100"}},
 	{name: "most_metrics", fill: func(r *Registry) {
-		for i := range MaxMetrics {
+		for i := range maxMetrics {
 			r.Counter(fmt.Sprint("c", i), Metric{})
 		}
 	}, want: mostMetrics()},
@@ -185,7 +185,7 @@ func grownOften() []string {
 }
 
 func mostMetrics() (s []string) {
-	for i := range MaxMetrics {
+	for i := range maxMetrics {
 		s = append(s, fmt.Sprintf("c%d=0", i))
 	}
 	return s
@@ -264,7 +264,7 @@ func TestWriterShapes(t *testing.T) {
 			if len(f.Problems) > 0 {
 				t.Errorf("problems: %v", f.Problems)
 			}
-			if want := max(s.version, Version1); f.Version != want {
+			if want := max(s.version, version1); f.Version != want {
 				t.Errorf("version %d, want %d", f.Version, want)
 			}
 			if diff := cmp.Diff(s.wanted(), writtenValues(t, f)); diff != "" {

@@ -10,23 +10,19 @@ import (
 // An Attribute numbers a property of a client connection.
 type Attribute int32
 
-// The attributes, PCP_ATTR_* of the C library. Agents see username, userid,
-// groupid, processid and container.
+// The attributes, PCP_ATTR_* of the C library. Agents see username, userid, groupid, processid and
+// container. The numbers without a constant have names too, such as "protocol" for 1.
 const (
 	AttrNone      Attribute = 0 // SASL data
-	AttrProtocol  Attribute = 1 // of a host specification, like all up to 10
-	AttrSecure    Attribute = 2
-	AttrCompress  Attribute = 3
+	AttrSecure    Attribute = 2 // of a host specification, like UserAuth and AuthName to UnixSock
 	AttrUserAuth  Attribute = 4
 	AttrUsername  Attribute = 5 // user who has authenticated
 	AttrAuthName  Attribute = 6
 	AttrPassword  Attribute = 7
 	AttrMethod    Attribute = 8
-	AttrRealm     Attribute = 9
 	AttrUnixSock  Attribute = 10
 	AttrUserID    Attribute = 11 // user of the client process, in decimal
 	AttrGroupID   Attribute = 12 // group of the client process, in decimal
-	AttrLocal     Attribute = 13 // of a host specification
 	AttrProcessID Attribute = 14 // client process, in decimal
 	AttrContainer Attribute = 15 // name of the container that the client wants metrics of
 	AttrExclusive Attribute = 16 // deprecated
@@ -35,7 +31,7 @@ const (
 var attrNames = [...]string{"", "protocol", "secure", "compress", "userauth", "username", "authname",
 	"password", "method", "realm", "unixsock", "userid", "groupid", "local", "processid", "container", "exclusive"}
 
-// String is the attribute's name, as __pmAttrKeyStr_r(3) gives it.
+// String returns the attribute's name, as __pmAttrKeyStr_r(3) does.
 func (a Attribute) String() string {
 	if a > 0 && int(a) < len(attrNames) {
 		return attrNames[a]

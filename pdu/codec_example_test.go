@@ -37,7 +37,7 @@ func firstFetch(stream io.ReadWriter, desc pdu.Desc, pid int32) error {
 		return err
 	}
 	if h.Kind != pdu.KindResult { // an ERROR may come first: see Status.Change
-		return &pdu.UnexpectedError{Want: pdu.KindResult, Got: h.Kind}
+		return h.Unexpected(pdu.KindResult)
 	}
 	var r pdu.Result
 	if err := r.Decode(body); err != nil {
@@ -102,15 +102,15 @@ func ExampleResultWriter() {
 
 // A collector combines the values of its agents, in the order of its client's
 // request.
-func ExampleResultWriter_CopySet() {
+func ExampleResultWriter_CopySets() {
 	var kernel, cache, reply pdu.ResultWriter
 	kernel.Begin(pdu.MakePMID(60, 2, 0))
 	kernel.Float32(1, 1.5)
 	cache.Begin(pdu.MakePMID(251, 0, 0))
 	cache.Uint64(pdu.NoInst, 17)
 
-	reply.CopySet(&cache, 0)
-	reply.CopySet(&kernel, 0)
+	reply.CopySets(&cache, 0, 1)
+	reply.CopySets(&kernel, 0, 1)
 	reply.Time = time.Unix(1_700_000_000, 0)
 	b, err := reply.Append(make([]byte, pdu.HeaderLen), pdu.FormatHighRes)
 	fmt.Println(reply.Len(), len(b), err)

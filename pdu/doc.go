@@ -46,7 +46,7 @@
 //		return err
 //	}
 //	if h.Kind != pdu.KindResult { // an ERROR may come first: see Status.Change
-//		return &pdu.UnexpectedError{Want: pdu.KindResult, Got: h.Kind}
+//		return h.Unexpected(pdu.KindResult)
 //	}
 //	var r pdu.Result
 //	if err := r.Decode(body); err != nil {

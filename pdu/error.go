@@ -292,15 +292,19 @@ func FromError(err error) Error {
 	return ErrGeneric
 }
 
-// The errno values that this package names itself, negated.
+// Errno values that often stand for errors of PCP. FromError returns others, such as
+// pdu.FromError(syscall.EIO).
 const (
-	errNoEnt     Error = -2
-	err2Big      Error = -7
-	errAccess    Error = -13
-	errExist     Error = -17
-	errInval     Error = -22
-	errOpNotSupp Error = -95
-	errCanceled  Error = -125
+	ErrInvalid     Error = -22 // EINVAL: Invalid argument
+	ErrUnsupported Error = -95 // EOPNOTSUPP: Operation not supported
+)
+
+const (
+	errNoEnt    Error = -2
+	err2Big     Error = -7
+	errAccess   Error = -13
+	errExist    Error = -17
+	errCanceled Error = -125
 )
 
 var errorCodes = [...]struct {
@@ -314,8 +318,8 @@ var errorCodes = [...]struct {
 	{fs.ErrNotExist, errNoEnt},
 	{fs.ErrExist, errExist},
 	{fs.ErrPermission, errAccess},
-	{fs.ErrInvalid, errInval},
-	{errors.ErrUnsupported, errOpNotSupp},
+	{fs.ErrInvalid, ErrInvalid},
+	{errors.ErrUnsupported, ErrUnsupported},
 }
 
 // The first PDU of a pmcd connection, and it alone, still carries the codes of

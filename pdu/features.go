@@ -17,10 +17,8 @@ const (
 	FeatureAuth          Features = 0x0004 // SASL; of an agent: requests client attributes
 	FeatureCredsRequired Features = 0x0008 // the client must authenticate
 	FeatureSecureAck     Features = 0x0010 // the collector acknowledges the start of TLS
-	FeatureNoNSSInit     Features = 0x0020 // retired
 	FeatureContainer     Features = 0x0040 // the container attribute; of an agent: requests it
 	FeatureCertRequired  Features = 0x0080 // the client needs a certificate
-	FeatureBadLabel      Features = 0x0100 // retired
 	FeatureLabels        Features = 0x0200 // labels: LABEL_REQ
 	FeatureHighRes       Features = 0x0400 // times with nanoseconds: HIGHRES_FETCH
 	FeatureDescs         Features = 0x0800 // many descriptors at once: DESC_IDS

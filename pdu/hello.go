@@ -70,7 +70,7 @@ func readCreds(c *Conn) (Features, error) {
 		return 0, hello(err)
 	}
 	if h.Kind != KindCreds {
-		return 0, hello(&UnexpectedError{Want: KindCreds, Got: h.Kind})
+		return 0, hello(h.Unexpected(KindCreds))
 	}
 	var creds Creds
 	if err := creds.Decode(body); err != nil {
@@ -82,19 +82,11 @@ func readCreds(c *Conn) (Features, error) {
 	return creds.Features, nil
 }
 
-// An UnexpectedError is the arrival of a PDU of the wrong kind. It unwraps to
+// Unexpected returns the error for a PDU that arrived where one of the kind want had to. It wraps
 // ErrIPC.
-type UnexpectedError struct {
-	Want, Got Kind
+func (h Header) Unexpected(want Kind) error {
+	return problem{ErrIPC, "expected " + want.String() + ", got " + h.Kind.String()}
 }
-
-// Error names both kinds.
-func (e *UnexpectedError) Error() string {
-	return "expected " + e.Want.String() + ", got " + e.Got.String() + ": " + ErrIPC.Error()
-}
-
-// Unwrap returns ErrIPC.
-func (*UnexpectedError) Unwrap() error { return ErrIPC }
 
 // hello is the error of a failed hello.
 func hello(err error) error { return &OpError{Op: "hello", Err: err} }

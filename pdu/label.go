@@ -156,8 +156,8 @@ func (s *LabelSet) decode(c *wire.Cursor, body []byte) int {
 	if n < 0 {
 		s.Err, n = Error(n), 0
 	}
-	if n > MaxLabels {
-		c.Fail("nlabels", 12, "%d, limit %d", n, MaxLabels)
+	if n > maxLabels {
+		c.Fail("nlabels", 12, "%d, limit %d", n, maxLabels)
 		return 0
 	}
 	switch at := off - HeaderLen; {

@@ -62,9 +62,9 @@ func (f LabelFlags) Class() LabelClass { return LabelClass(f &^ (LabelCompound |
 // Limits of a label set, those of PCP's decoders. Nesting is limited too, to 64
 // objects and arrays.
 const (
-	MaxLabels    = 254   // labels in a set
+	maxLabels    = 254   // labels in a set
 	MaxLabelJSON = 65534 // bytes of JSON text
-	MaxLabelName = 254   // bytes of a name
+	maxLabelName = 254   // bytes of a name
 )
 
 // A Label locates one label in the JSON text of its set. It is pmLabel of the C
@@ -153,7 +153,7 @@ func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error)
 	}
 	out, err := jsonscan.Compact(nil, []byte(text))
 	if err != nil {
-		return LabelSet{}, labelError(err, errInval)
+		return LabelSet{}, labelError(err, ErrInvalid)
 	}
 	if err := checkLabelNames(out); err != nil {
 		if out, _ = jsonscan.CompactMembers(nil, out, validLabelName); string(out) == "{}" {
@@ -171,7 +171,7 @@ func ParseLabels(class LabelClass, text string, optional bool) (LabelSet, error)
 	}
 	for i, l := range named {
 		if i > 0 && named[i-1].clashes(l) {
-			return LabelSet{}, labelError(fmt.Errorf("name %q stands twice", named[i-1].full), errInval)
+			return LabelSet{}, labelError(fmt.Errorf("name %q stands twice", named[i-1].full), ErrInvalid)
 		}
 		s.Labels = append(s.Labels, l.Label)
 	}
@@ -191,7 +191,7 @@ func checkLabelNames(text []byte) error {
 	_ = jsonscan.Walk(text, func(m jsonscan.Member) error {
 		if !validLabelName(m.Path) {
 			if bad == 0 {
-				first = string(m.Path[:min(len(m.Path), MaxLabelName)])
+				first = string(m.Path[:min(len(m.Path), maxLabelName)])
 			}
 			bad++
 		}
@@ -201,9 +201,9 @@ func checkLabelNames(text []byte) error {
 	case 0:
 		return nil
 	case 1:
-		return labelError(fmt.Errorf("bad name %q", first), errInval)
+		return labelError(fmt.Errorf("bad name %q", first), ErrInvalid)
 	}
-	return labelError(fmt.Errorf("bad name %q, and %d more", first, bad-1), errInval)
+	return labelError(fmt.Errorf("bad name %q, and %d more", first, bad-1), ErrInvalid)
 }
 
 func labelError(err error, code Error) error { return fmt.Errorf("labels: %w: %w", err, code) }
@@ -232,10 +232,10 @@ func (s *LabelSet) build(flags LabelFlags) ([]namedIndex, error) {
 	var tooBig error
 	err := jsonscan.Walk(s.JSON, func(m jsonscan.Member) error {
 		switch {
-		case len(m.Path) > MaxLabelName:
-			tooBig = fmt.Errorf("name %.20q… of %d bytes, limit %d", m.Path, len(m.Path), MaxLabelName)
-		case len(named) == MaxLabels:
-			tooBig = fmt.Errorf("more than %d labels", MaxLabels)
+		case len(m.Path) > maxLabelName:
+			tooBig = fmt.Errorf("name %.20q… of %d bytes, limit %d", m.Path, len(m.Path), maxLabelName)
+		case len(named) == maxLabels:
+			tooBig = fmt.Errorf("more than %d labels", maxLabels)
 		}
 		if tooBig != nil {
 			return tooBig
@@ -254,7 +254,7 @@ func (s *LabelSet) build(flags LabelFlags) ([]namedIndex, error) {
 	case tooBig != nil:
 		return nil, labelError(tooBig, err2Big)
 	case err != nil:
-		return nil, labelError(err, errInval)
+		return nil, labelError(err, ErrInvalid)
 	}
 	slices.SortStableFunc(named, func(a, b namedIndex) int { return cmp.Compare(a.full, b.full) })
 	return named, nil
@@ -268,7 +268,7 @@ func MakeLabels(class LabelClass, labels any, optional bool) (LabelSet, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(labels); err != nil {
-		return LabelSet{}, labelError(err, errInval)
+		return LabelSet{}, labelError(err, ErrInvalid)
 	}
 	s, err := ParseLabels(class, b.String(), optional)
 	if err == nil {
@@ -320,7 +320,7 @@ type labelMember struct {
 func (s LabelSet) members() map[int]labelMember {
 	m := make(map[int]labelMember, len(s.Labels))
 	_ = jsonscan.Walk(s.JSON, func(j jsonscan.Member) error {
-		if len(j.Path) <= MaxLabelName { // a hostile text could hold names whose lengths add up to its size squared
+		if len(j.Path) <= maxLabelName { // a hostile text could hold names whose lengths add up to its size squared
 			m[j.NameOff] = labelMember{string(j.Path), j.ValueOff, j.ValueLen}
 		}
 		return nil
@@ -370,22 +370,22 @@ func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error)
 
 // add adds a label to a set whose text still lacks its last brace.
 func (s *LabelSet) add(l NamedLabel) error {
-	if len(l.Name) > MaxLabelName {
-		return labelError(fmt.Errorf("name %.20q… of %d bytes, limit %d", l.Name, len(l.Name), MaxLabelName), err2Big)
+	if len(l.Name) > maxLabelName {
+		return labelError(fmt.Errorf("name %.20q… of %d bytes, limit %d", l.Name, len(l.Name), maxLabelName), err2Big)
 	}
 	if l.Value == "" {
 		l.Value = "null"
 	}
 	if _, err := jsonscan.Compact(nil, []byte(`"`+l.Name+`"`)); err != nil {
-		return labelError(fmt.Errorf("name %q: %w", l.Name, err), errInval)
+		return labelError(fmt.Errorf("name %q: %w", l.Name, err), ErrInvalid)
 	}
 	value, err := jsonscan.Compact(nil, []byte(l.Value))
 	if err != nil {
-		return labelError(fmt.Errorf("value of %q: %w", l.Name, err), errInval)
+		return labelError(fmt.Errorf("value of %q: %w", l.Name, err), ErrInvalid)
 	}
 	size := len(s.JSON) + len(l.Name) + len(value) + len(`{"":}`)
-	if len(s.Labels) == MaxLabels || size > MaxLabelJSON {
-		return labelError(fmt.Errorf("more than %d labels or %d bytes of JSON", MaxLabels, MaxLabelJSON), err2Big)
+	if len(s.Labels) == maxLabels || size > MaxLabelJSON {
+		return labelError(fmt.Errorf("more than %d labels or %d bytes of JSON", maxLabels, MaxLabelJSON), err2Big)
 	}
 	open := byte(',')
 	if len(s.JSON) == 0 {
@@ -419,8 +419,8 @@ func (s *LabelSet) validate() error {
 	if len(s.JSON) > MaxLabelJSON {
 		return fmt.Errorf("label set of instance %d: %d bytes of JSON, limit %d: %w", s.Inst, len(s.JSON), MaxLabelJSON, ErrIPC)
 	}
-	if len(s.Labels) > MaxLabels {
-		return fmt.Errorf("label set of instance %d: %d labels, limit %d: %w", s.Inst, len(s.Labels), MaxLabels, ErrIPC)
+	if len(s.Labels) > maxLabels {
+		return fmt.Errorf("label set of instance %d: %d labels, limit %d: %w", s.Inst, len(s.Labels), maxLabels, ErrIPC)
 	}
 	for i, l := range s.Labels {
 		if !l.within(len(s.JSON)) {

@@ -100,23 +100,23 @@ func TestParseLabelsErrors(t *testing.T) {
 		want Error
 		text string
 	}{
-		{`{"a":1,"a":2}`, errInval, `labels: name "a" stands twice: Invalid argument`},
-		{`{"a":1,"a":{"b":2}}`, errInval, `labels: name "a" stands twice: Invalid argument`},
-		{`{"a":{"b":1},"a.b":2}`, errInval, `labels: name "a.b" stands twice: Invalid argument`},
-		{`{"":1}`, errInval, `labels: bad name "": Invalid argument`},
-		{`{"1a":1}`, errInval, `labels: bad name "1a": Invalid argument`},
-		{`{"a-b":1}`, errInval, `labels: bad name "a-b": Invalid argument`},
-		{`{"a.":1}`, errInval, `labels: bad name "a.": Invalid argument`},
-		{`{"a..b":1}`, errInval, `labels: bad name "a..b": Invalid argument`},
-		{`{"a":{"":1}}`, errInval, `labels: bad name "a.": Invalid argument`},
-		{`{"a-b":1,"c":{"d-e":[{"f":1}],"9":{}}}`, errInval, `labels: bad name "a-b", and 2 more: Invalid argument`},
-		{`{"a":{"1b":{"c":1}}}`, errInval, `labels: bad name "a.1b.c": Invalid argument`},
-		{`{"é":1}`, errInval, `labels: bad name "é": Invalid argument`},
-		{`{"a":foo}`, errInval, `labels: JSON at offset 5: want a value: Invalid argument`},
-		{`{"a":1`, errInval, `labels: JSON at offset 6: want ,: Invalid argument`},
-		{`[1]`, errInval, `labels: JSON at offset 0: want an object: Invalid argument`},
+		{`{"a":1,"a":2}`, ErrInvalid, `labels: name "a" stands twice: Invalid argument`},
+		{`{"a":1,"a":{"b":2}}`, ErrInvalid, `labels: name "a" stands twice: Invalid argument`},
+		{`{"a":{"b":1},"a.b":2}`, ErrInvalid, `labels: name "a.b" stands twice: Invalid argument`},
+		{`{"":1}`, ErrInvalid, `labels: bad name "": Invalid argument`},
+		{`{"1a":1}`, ErrInvalid, `labels: bad name "1a": Invalid argument`},
+		{`{"a-b":1}`, ErrInvalid, `labels: bad name "a-b": Invalid argument`},
+		{`{"a.":1}`, ErrInvalid, `labels: bad name "a.": Invalid argument`},
+		{`{"a..b":1}`, ErrInvalid, `labels: bad name "a..b": Invalid argument`},
+		{`{"a":{"":1}}`, ErrInvalid, `labels: bad name "a.": Invalid argument`},
+		{`{"a-b":1,"c":{"d-e":[{"f":1}],"9":{}}}`, ErrInvalid, `labels: bad name "a-b", and 2 more: Invalid argument`},
+		{`{"a":{"1b":{"c":1}}}`, ErrInvalid, `labels: bad name "a.1b.c": Invalid argument`},
+		{`{"é":1}`, ErrInvalid, `labels: bad name "é": Invalid argument`},
+		{`{"a":foo}`, ErrInvalid, `labels: JSON at offset 5: want a value: Invalid argument`},
+		{`{"a":1`, ErrInvalid, `labels: JSON at offset 6: want ,: Invalid argument`},
+		{`[1]`, ErrInvalid, `labels: JSON at offset 0: want an object: Invalid argument`},
 		{`{"` + long + `":1}`, err2Big, `labels: name "aaaaaaaaaaaaaaaaaaaa"… of 255 bytes, limit 254: Argument list too long`},
-		{manyLabels(MaxLabels + 1), err2Big, `labels: more than 254 labels: Argument list too long`},
+		{manyLabels(maxLabels + 1), err2Big, `labels: more than 254 labels: Argument list too long`},
 		{`{"a":"` + strings.Repeat("x", 65528) + `"}`, err2Big, `labels: 65536 bytes of JSON, limit 65534: Argument list too long`},
 	} {
 		s, err := ParseLabels(LabelContext, tt.in, false)
@@ -127,7 +127,7 @@ func TestParseLabelsErrors(t *testing.T) {
 			t.Errorf("%.40s: a set beside the error", tt.in)
 		}
 	}
-	for _, in := range []string{manyLabels(MaxLabels), `{"` + long[1:] + `":1}`, `{"a":"` + strings.Repeat("x", 65526) + `"}`} {
+	for _, in := range []string{manyLabels(maxLabels), `{"` + long[1:] + `":1}`, `{"a":"` + strings.Repeat("x", 65526) + `"}`} {
 		if s, err := ParseLabels(LabelContext, in, true); err != nil || s.Labels[0].Flags != LabelFlags(LabelContext)|LabelOptional {
 			t.Errorf("%.40s: %v", in, err)
 		}
@@ -213,7 +213,7 @@ func TestMergeLabelsErrors(t *testing.T) {
 		{JSON: junk, Labels: []Label{{NameOff: 2, NameLen: 1, ValueOff: 5, ValueLen: 3}}},
 		{JSON: junk, Labels: []Label{{NameOff: 2, NameLen: 2, ValueOff: 13, ValueLen: 1}}},
 	} {
-		if m, err := MergeLabels(nil, s); !errors.Is(err, errInval) {
+		if m, err := MergeLabels(nil, s); !errors.Is(err, ErrInvalid) {
 			t.Errorf("junk: %s, %v", m, err)
 		}
 	}
@@ -297,7 +297,7 @@ func TestMakeLabels(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for _, v := range []any{map[string]any{"f": math.NaN()}, 5, map[string]int{"a-b": 1}} {
-		if _, err := MakeLabels(LabelDomain, v, false); !errors.Is(err, errInval) {
+		if _, err := MakeLabels(LabelDomain, v, false); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%v: %v", v, err)
 		}
 	}

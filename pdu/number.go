@@ -11,7 +11,7 @@ import (
 // " or "-inf?  "; NaN is "  0.00 ". The counterpart of pmNumberStr(3).
 func FormatNumber(v float64) string {
 	var buf [8]byte
-	return string(AppendNumber(buf[:0], v))
+	return string(appendNumber(buf[:0], v))
 }
 
 // numberScales are the suffixes, each for numbers above below and below above,
@@ -28,8 +28,8 @@ var numberScales = [...]struct {
 	{999995e9, -99995e9, 1e12, 'T'},
 }
 
-// AppendNumber appends FormatNumber to b.
-func AppendNumber(b []byte, v float64) []byte {
+// appendNumber appends FormatNumber to b.
+func appendNumber(b []byte, v float64) []byte {
 	if math.IsNaN(v) || v > -0.005 && v < 0.005 {
 		return append(b, "  0.00 "...) // never -0.00
 	}

@@ -25,7 +25,7 @@ func TestFormatNumber(t *testing.T) {
 
 func TestAppendNumberAllocates(t *testing.T) {
 	b := make([]byte, 0, 16)
-	if n := testing.AllocsPerRun(100, func() { b = AppendNumber(AppendNumber(b[:0], 1234.5), -1e300) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { b = appendNumber(appendNumber(b[:0], 1234.5), -1e300) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	if string(b) != "  1.23K-inf?  " {
@@ -37,6 +37,6 @@ func BenchmarkAppendNumber(b *testing.B) {
 	b.ReportAllocs()
 	buf := make([]byte, 0, 16)
 	for b.Loop() {
-		buf = AppendNumber(buf[:0], 123456.789)
+		buf = appendNumber(buf[:0], 123456.789)
 	}
 }

@@ -83,7 +83,7 @@ func TestResultWriterMemory(t *testing.T) {
 		"eights": func(w *pdu.ResultWriter) { w.Uint64(1, 2) },
 		"many":   func(w *pdu.ResultWriter) { w.Uint64s(insts, values) },
 		"text":   func(w *pdu.ResultWriter) { w.String(1, long) },
-		"copies": func(w *pdu.ResultWriter) { w.CopySet(&source, 0) },
+		"copies": func(w *pdu.ResultWriter) { w.CopySets(&source, 0, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &purse{left: 1 << 20}

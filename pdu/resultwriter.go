@@ -409,10 +409,26 @@ func (w *ResultWriter) Atom(inst InstID, a Atom) {
 
 // Copy adds a set of a decoded result with its values as they are. A set with a
 // malformed block, or whose values share one, becomes ErrIPC.
-func (w *ResultWriter) Copy(s ValueSet) { w.CopySelected(s, InDomProfile{}) }
-
-// CopySet adds the set at index i of another writer.
-func (w *ResultWriter) CopySet(from *ResultWriter, i int) { w.CopySets(from, i, i+1) }
+func (w *ResultWriter) Copy(s ValueSet) {
+	w.Begin(s.PMID)
+	if n := s.count(); n < 0 {
+		w.bad = Error(n)
+		return
+	}
+	left := len(s.buf)
+	for i := range s.Len() {
+		if s.form() == valInsitu {
+			w.add(valInsitu, s.Inst(i), s.word(i))
+			continue
+		}
+		off, n, ok := s.block(i)
+		if left -= n; !ok || left < 0 {
+			w.Fail(ErrIPC)
+			return
+		}
+		w.addBlock(s.form(), s.Inst(i), Type(s.buf[off]), s.buf[off+blockHeadLen:off+n])
+	}
+}
 
 // CopySets adds the sets of another writer from index i up to, but not
 // including, j: at once, which is faster than one by one.

@@ -264,13 +264,13 @@ func TestResultWriterNoOpenSet(t *testing.T) {
 		"after CopySet": func(_ *testing.T, w *pdu.ResultWriter) []setView {
 			w.Begin(1)
 			w.Uint64(1, 7)
-			w.CopySet(w, 0)
+			w.CopySets(w, 0, 1)
 			return []setView{set, set}
 		},
 		"after being copied": func(_ *testing.T, w *pdu.ResultWriter) []setView {
 			w.Begin(1)
 			w.Uint64(1, 7)
-			new(pdu.ResultWriter).CopySet(w, 0)
+			new(pdu.ResultWriter).CopySets(w, 0, 1)
 			return []setView{set}
 		},
 	} {
@@ -301,7 +301,7 @@ func TestResultWriterSize(t *testing.T) {
 }
 
 // A merge of several writers in any order is what one writer would have written.
-func TestResultWriterCopySet(t *testing.T) {
+func TestResultWriterCopySetsInOrder(t *testing.T) {
 	var agents [3]pdu.ResultWriter
 	everyType(&agents[0])
 	agents[1].Begin(20)
@@ -316,16 +316,16 @@ func TestResultWriterCopySet(t *testing.T) {
 
 	var want, got pdu.ResultWriter
 	for i := range 11 {
-		got.CopySet(&agents[0], 10-i)
+		got.CopySets(&agents[0], 10-i, 10-i+1)
 		switch i {
 		case 0:
-			got.CopySet(&agents[1], 2)
-			got.CopySet(&agents[2], 0)
+			got.CopySets(&agents[1], 2, 3)
+			got.CopySets(&agents[2], 0, 1)
 		case 5:
-			got.CopySet(&agents[1], 0)
-			got.CopySet(&agents[1], 1)
-			got.CopySet(&agents[2], 1)
-			got.CopySet(&agents[2], 0) // a request may have a metric twice
+			got.CopySets(&agents[1], 0, 1)
+			got.CopySets(&agents[1], 1, 2)
+			got.CopySets(&agents[2], 1, 2)
+			got.CopySets(&agents[2], 0, 1) // a request may have a metric twice
 		}
 	}
 	r := new(pdu.Result)
@@ -433,7 +433,7 @@ func TestResultWriterCopySets(t *testing.T) {
 				}
 			}
 			for k := i; k < j; k++ {
-				one.CopySet(&from, k)
+				one.CopySets(&from, k, k+1)
 			}
 			many.CopySets(&from, i, j)
 			finish(t, &many, typesByPMID())

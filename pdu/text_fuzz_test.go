@@ -48,7 +48,7 @@ func fuzzUnits(t *testing.T, s string) {
 func fuzzLabels(t *testing.T, s string) {
 	set, err := ParseLabels(LabelItem, s, false)
 	if err != nil {
-		if set.JSON != nil || set.Labels != nil || !errors.Is(err, errInval) && !errors.Is(err, err2Big) {
+		if set.JSON != nil || set.Labels != nil || !errors.Is(err, ErrInvalid) && !errors.Is(err, err2Big) {
 			t.Errorf("labels %q: %v beside %v", s, set, err)
 		}
 		return

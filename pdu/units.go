@@ -9,12 +9,11 @@ import "strconv"
 //	     23–20  dimension in count     11–8   power of ten of count
 //	     7–3    extra unit (7.2)       2–0    its scale
 //
-// Dimensions are signed, −8 to 7. The constants have dimension 1 and combine
-// with |, so that units may stand in constant expressions:
+// Dimensions are signed, −8 to 7. Combine constants with |, also in constant expressions:
 //
 //	const rate = pdu.SpaceKByte | pdu.PerSec // Kbyte / sec
 //
-// It is pmUnits of the C library.
+// The counterpart of pmUnits of the C library.
 type Units uint32
 
 // The extents of a dimension and of the scales.
@@ -30,38 +29,39 @@ const NoUnits Units = 0
 
 // Units of space, with dimension 1. Each is 1024 of the one before.
 const (
-	SpaceByte Units = 1<<28 | iota<<16
-	SpaceKByte
-	SpaceMByte
-	SpaceGByte
-	SpaceTByte
-	SpacePByte
-	SpaceEByte
-	SpaceZByte
-	SpaceYByte
+	SpaceByte  Units = 1<<28 | 0<<16
+	SpaceKByte Units = 1<<28 | 1<<16
+	SpaceMByte Units = 1<<28 | 2<<16
+	SpaceGByte Units = 1<<28 | 3<<16
+	SpaceTByte Units = 1<<28 | 4<<16
+	SpacePByte Units = 1<<28 | 5<<16
+	SpaceEByte Units = 1<<28 | 6<<16
+	SpaceZByte Units = 1<<28 | 7<<16
+	SpaceYByte Units = 1<<28 | 8<<16
 )
 
 // Units of time, with dimension 1.
 const (
-	TimeNSec Units = 1<<24 | iota<<12
-	TimeUSec
-	TimeMSec
-	TimeSec
-	TimeMin
-	TimeHour
+	TimeNSec Units = 1<<24 | 0<<12
+	TimeUSec Units = 1<<24 | 1<<12
+	TimeMSec Units = 1<<24 | 2<<12
+	TimeSec  Units = 1<<24 | 3<<12
+	TimeMin  Units = 1<<24 | 4<<12
+	TimeHour Units = 1<<24 | 5<<12
 )
 
-// UnitCount is the unit of counts, with dimension 1.
+// UnitCount is the unit of events, with dimension 1, such as read operations. PCP prints it as
+// "count". It is to counts what SpaceByte is to space.
 const UnitCount Units = 1 << 20
 
 // Units per time, with dimension −1.
 const (
-	PerNSec Units = 0xf<<24 | iota<<12
-	PerUSec
-	PerMSec
-	PerSec
-	PerMin
-	PerHour
+	PerNSec Units = 0xf<<24 | 0<<12
+	PerUSec Units = 0xf<<24 | 1<<12
+	PerMSec Units = 0xf<<24 | 2<<12
+	PerSec  Units = 0xf<<24 | 3<<12
+	PerMin  Units = 0xf<<24 | 4<<12
+	PerHour Units = 0xf<<24 | 5<<12
 )
 
 // PerCount is the unit per count, with dimension −1.
@@ -86,10 +86,10 @@ const (
 
 // The kinds of extra unit, as Units.Extra returns them.
 const (
-	ExtraTemperature = 1 + iota
-	ExtraVoltage
-	ExtraCurrent
-	ExtraPower
+	extraTemperature = 1 + iota
+	extraVoltage
+	extraCurrent
+	extraPower
 )
 
 // MakeUnits composes units of the three basic dimensions. Dimensions and the scale
@@ -119,13 +119,13 @@ func (u Units) ScaleTime() int { return int(u >> 12 & 0xf) }
 // ScaleCount is the power of ten of count, −8 to 7.
 func (u Units) ScaleCount() int { return int(int32(u<<20) >> 28) }
 
-// Extra is the kind of the extra unit of PCP 7.2: 0 for none or one of
-// ExtraTemperature to ExtraPower.
+// Extra is the kind of the extra unit of PCP 7.2: 0 none, 1 temperature, 2 voltage, 3 current,
+// 4 power.
 func (u Units) Extra() int { return int(int32(u<<24) >> 27) }
 
-// ExtraScale is the scale of the extra unit, 0 to 7, as in the constants from
-// TempCelsius to MicroWatt.
-func (u Units) ExtraScale() int { return int(u & 7) }
+// extraScale is the scale of the extra unit, 0 to 7, as in the constants from TempCelsius to
+// MicroWatt.
+func (u Units) extraScale() int { return int(u & 7) }
 
 var spaceNames = [...]string{"byte", "Kbyte", "Mbyte", "Gbyte", "Tbyte", "Pbyte", "Ebyte", "Zbyte", "Ybyte"}
 
@@ -133,16 +133,16 @@ var timeNames = [...]string{"nanosec", "microsec", "millisec", "sec", "min", "ho
 
 // extraNames are the names of extra units, by kind and scale.
 var extraNames = [...][]string{
-	ExtraTemperature: {1: "temperature (C)", 2: "temperature (F)", 3: "temperature (K)"},
-	ExtraVoltage:     {1: "voltage (V)", 2: "voltage (mV)", 3: "voltage (uV)"},
-	ExtraCurrent:     {1: "current (A)", 2: "current (mA)", 3: "current (uA)"},
-	ExtraPower:       {1: "power (kW)", 2: "power (W)", 3: "power (mW)", 4: "power (uW)"},
+	extraTemperature: {1: "temperature (C)", 2: "temperature (F)", 3: "temperature (K)"},
+	extraVoltage:     {1: "voltage (V)", 2: "voltage (mV)", 3: "voltage (uV)"},
+	extraCurrent:     {1: "current (A)", 2: "current (mA)", 3: "current (uA)"},
+	extraPower:       {1: "power (kW)", 2: "power (W)", 3: "power (mW)", 4: "power (uW)"},
 }
 
 // extraName is the name of u's extra unit, "" if it has none or one that this
 // package does not know.
 func (u Units) extraName() string {
-	kind, scale := u.Extra(), u.ExtraScale()
+	kind, scale := u.Extra(), u.extraScale()
 	if kind <= 0 || kind >= len(extraNames) || scale >= len(extraNames[kind]) {
 		return ""
 	}

@@ -44,11 +44,11 @@ func TestUnitsString(t *testing.T) {
 func TestUnitsFields(t *testing.T) {
 	type fields struct{ DS, DT, DC, SS, ST, SC, Extra, ExtraScale int }
 	of := func(u Units) fields {
-		return fields{u.DimSpace(), u.DimTime(), u.DimCount(), u.ScaleSpace(), u.ScaleTime(), u.ScaleCount(), u.Extra(), u.ExtraScale()}
+		return fields{u.DimSpace(), u.DimTime(), u.DimCount(), u.ScaleSpace(), u.ScaleTime(), u.ScaleCount(), u.Extra(), u.extraScale()}
 	}
 	for u, want := range map[Units]fields{
 		SpaceYByte | TimeHour | UnitCount: {1, 1, 1, 8, 5, 0, 0, 0},
-		PerMin | MicroWatt:                {0, -1, 0, 0, 4, 0, ExtraPower, 4},
+		PerMin | MicroWatt:                {0, -1, 0, 0, 4, 0, extraPower, 4},
 		MakeUnits(-8, 7, -1, 15, 15, -8):  {-8, 7, -1, 15, 15, -8, 0, 0},
 		0xff:                              {Extra: -1, ExtraScale: 7},
 	} {

@@ -22,7 +22,7 @@ import (
 // has 128 bits for the product, and where the factor itself exceeds 63 it
 // computes with floats, with ErrSign and ErrTrunc as above.
 func (a Atom) ConvertUnits(from, to Units) (Atom, error) {
-	if from.Extra() == ExtraTemperature && from.ExtraScale() != to.ExtraScale() {
+	if from.Extra() == extraTemperature && from.extraScale() != to.extraScale() {
 		return convertTemperature(a, from, to)
 	}
 	from, to = asCounts(from), asCounts(to)
@@ -63,10 +63,10 @@ var (
 	countScales = [...]unitScale{{1, 1e8}, {1, 1e7}, {1, 1e6}, {1, 1e5}, {1, 1e4}, {1, 1e3}, {1, 1e2}, {1, 1e1}, {1, 1},
 		{1e1, 1}, {1e2, 1}, {1e3, 1}, {1e4, 1}, {1e5, 1}, {1e6, 1}, {1e7, 1}}
 	extraScales = [...][]unitScale{
-		ExtraTemperature: {1: {1, 1}, 2: {1, 1}, 3: {1, 1}},
-		ExtraVoltage:     {1: {1, 1}, 2: {1, 1e3}, 3: {1, 1e6}},
-		ExtraCurrent:     {1: {1, 1}, 2: {1, 1e3}, 3: {1, 1e6}},
-		ExtraPower:       {1: {1e3, 1}, 2: {1, 1}, 3: {1, 1e3}, 4: {1, 1e6}},
+		extraTemperature: {1: {1, 1}, 2: {1, 1}, 3: {1, 1}},
+		extraVoltage:     {1: {1, 1}, 2: {1, 1e3}, 3: {1, 1e6}},
+		extraCurrent:     {1: {1, 1}, 2: {1, 1e3}, 3: {1, 1e6}},
+		extraPower:       {1: {1e3, 1}, 2: {1, 1}, 3: {1, 1e3}, 4: {1, 1e6}},
 	}
 )
 
@@ -105,7 +105,7 @@ func (r *scaleRatio) multiplyExtra(from, to Units) bool {
 	if kind == 0 {
 		return true
 	}
-	return kind > 0 && kind < len(extraScales) && r.multiply(1, extraScales[kind], from.ExtraScale(), to.ExtraScale())
+	return kind > 0 && kind < len(extraScales) && r.multiply(1, extraScales[kind], from.extraScale(), to.extraScale())
 }
 
 // product63 is a*b, or 0 if that exceeds 63 bits.
@@ -224,20 +224,20 @@ func convertTemperature(a Atom, from, to Units) (Atom, error) {
 	if err != nil {
 		return Atom{}, ErrConv
 	}
-	switch from.ExtraScale() {
-	case TempCelsius.ExtraScale():
-	case TempFahrenheit.ExtraScale():
+	switch from.extraScale() {
+	case TempCelsius.extraScale():
+	case TempFahrenheit.extraScale():
 		v = (v - 32) * 5 / 9
-	case TempKelvin.ExtraScale():
+	case TempKelvin.extraScale():
 		v -= 273.15
 	default:
 		return Atom{}, ErrUnit
 	}
-	switch to.ExtraScale() {
-	case TempCelsius.ExtraScale():
-	case TempFahrenheit.ExtraScale():
+	switch to.extraScale() {
+	case TempCelsius.extraScale():
+	case TempFahrenheit.extraScale():
 		v = v*9/5 + 32
-	case TempKelvin.ExtraScale():
+	case TempKelvin.extraScale():
 		v += 273.15
 	default:
 		return Atom{}, ErrUnit

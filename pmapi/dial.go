@@ -16,9 +16,6 @@ import (
 // Dialer.Dial. The counterpart of pmNewContext(3).
 func Dial(ctx context.Context, spec string) (*Context, error) { return new(Dialer).Dial(ctx, spec) }
 
-// errNotSupported is EOPNOTSUPP in Linux's numbers, which is errors.ErrUnsupported.
-const errNotSupported pdu.Error = -95
-
 // Dial opens a context on the collector that a host specification names (see
 // ParseHost): "web1.example.com", "web1:44321,4321", "[::1]", "web1@proxy",
 // "unix:", "unix:///run/x.socket", or "local:", which is the socket or else TCP on
@@ -69,7 +66,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 // opener is how to connect to what a specification names.
 func (n Dialer) opener(h HostSpec) (opener, error) {
 	if _, compress := h.Attr("compress"); compress {
-		return nil, fmt.Errorf("%w: there is no compression yet", errNotSupported)
+		return nil, fmt.Errorf("%w: there is no compression yet", pdu.ErrUnsupported)
 	}
 	n.secureFor(h)
 	path := h.Path

@@ -284,17 +284,14 @@ func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 	return attrs, nil
 }
 
-// errInvalid is EINVAL.
-const errInvalid pdu.Error = -22
-
 // A hostAttrError says which value in a host specification cannot be decoded.
 type hostAttrError struct{ text, name, value string }
 
 func (e *hostAttrError) Error() string {
-	return fmt.Sprintf("%s: %q: %s=%s: %v", badHostSpec, e.text, e.name, e.value, errInvalid)
+	return fmt.Sprintf("%s: %q: %s=%s: %v", badHostSpec, e.text, e.name, e.value, pdu.ErrInvalid)
 }
 
-func (e *hostAttrError) Unwrap() error { return errInvalid }
+func (e *hostAttrError) Unwrap() error { return pdu.ErrInvalid }
 
 // A badHostError is the error of Dial for a specification that names no collector. Its text has one
 // line, for logs; that of ParseHost is made for a terminal.

@@ -235,7 +235,7 @@ func (l *link) readReply(want pdu.Kind) ([]byte, error) {
 		}
 	}
 	if h.Kind != want {
-		return nil, lostError{cause: &pdu.UnexpectedError{Want: want, Got: h.Kind}}
+		return nil, lostError{cause: h.Unexpected(want)}
 	}
 	return body, nil
 }

@@ -62,7 +62,7 @@ func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features
 	case i.hasContainer && i.container == "":
 		return 0, false, errNoProcess
 	case len(i.container) > maxContainer || strings.IndexByte(i.container, 0) >= 0:
-		return 0, false, errInvalid
+		return 0, false, pdu.ErrInvalid
 	}
 	if i.wanted {
 		want |= pdu.FeatureAuth
@@ -72,9 +72,9 @@ func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features
 	}
 	switch missing := want &^ offered; {
 	case missing&pdu.FeatureAuth != 0:
-		return 0, false, fmt.Errorf("%w: the collector has no users to log in", errNotSupported)
+		return 0, false, fmt.Errorf("%w: the collector has no users to log in", pdu.ErrUnsupported)
 	case missing != 0:
-		return 0, false, fmt.Errorf("%w: the collector has no containers", errNotSupported)
+		return 0, false, fmt.Errorf("%w: the collector has no containers", pdu.ErrUnsupported)
 	}
 	if offered&pdu.FeatureCredsRequired != 0 && !local { // C pmcd, if it knows the user, would ignore all else that is wanted
 		want |= pdu.FeatureCredsRequired
@@ -175,7 +175,7 @@ func (l *link) readLogin() ([]byte, error) {
 	}
 	var p pdu.Attr
 	if h.Kind != pdu.KindAttr {
-		return nil, &pdu.UnexpectedError{Want: pdu.KindAttr, Got: h.Kind}
+		return nil, h.Unexpected(pdu.KindAttr)
 	}
 	if err := p.Decode(body); err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (l *link) confirm() error {
 		return err
 	}
 	if h.Kind != pdu.KindError {
-		return &pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind}
+		return h.Unexpected(pdu.KindError)
 	}
 	if err := statusError(body); err != error(pdu.ErrNoAgent) && err != error(pdu.ErrPMID) {
 		return err

@@ -60,7 +60,7 @@ func (d *Dialer) secureFeatures(offered pdu.Features, local bool) (pdu.Features,
 	has := offered&pdu.FeatureSecure != 0
 	switch {
 	case d.Secure == SecureEnforce && !has:
-		return 0, fmt.Errorf("%w: the collector has no TLS", errNotSupported)
+		return 0, fmt.Errorf("%w: the collector has no TLS", pdu.ErrUnsupported)
 	case d.Secure != SecureEnforce && offered&pdu.FeatureCertRequired != 0 && !d.peer.local:
 		return 0, fmt.Errorf("%w: it is used with TLS enforced, as by pcps://", pdu.ErrNeedClientCert)
 	case d.Secure == SecureOff || !has:
@@ -99,7 +99,7 @@ func (l *link) startTLS(config *tls.Config) error {
 	var ack pdu.Status
 	switch {
 	case h.Kind != pdu.KindError:
-		return &pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind}
+		return h.Unexpected(pdu.KindError)
 	case ack.Decode(body) != nil:
 		return pdu.ErrIPC
 	case ack.Code < 0:

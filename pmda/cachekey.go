@@ -69,11 +69,8 @@ func (t *cacheTable) findKey(key string) (slot int, ok bool) {
 
 // conflict is the error of a name that is that of another entry up to the first space.
 func conflict(other string) error {
-	return fmt.Errorf("it and the instance %q are the same up to the first space: %w", other, errConflict)
+	return fmt.Errorf("it and the instance %q are the same up to the first space: %w", other, pdu.ErrInvalid)
 }
-
-// errConflict is -EINVAL.
-const errConflict = pdu.Error(-22)
 
 var errNoIDs = fmt.Errorf("no IDs are left for new instances: %w", pdu.ErrGeneric)
 

@@ -29,6 +29,7 @@ func TestLabelTexts(t *testing.T) {
 		Measure string `json:"measure"`
 		Max     int    `json:"max,omitempty"`
 	}
+	const maxLabels = 254 // in a set
 	many := func(n int) map[string]any {
 		m := map[string]any{}
 		for i := range n {
@@ -50,9 +51,9 @@ func TestLabelTexts(t *testing.T) {
 		{"both", pmda.LabelJSON(map[string]any{"z": 1}) + pmda.LabelNotes(map[string]any{"a": true}), `-1:{"a":true,"z":1} 0x90 0x10`},
 		{"the last counts", `{"a":1,"b":2} optional {"a":3} {"c":{"d":4}} `, `-1:{"a":3,"b":2,"c.d":4} 0x90 0x10 0x50`},
 		{"note replaced", `optional{"a":1}{"a":2}`, `-1:{"a":2} 0x10`},
-		{"as many as can be", pmda.LabelJSON(many(200)) + pmda.LabelNotes(many(pdu.MaxLabels)), "254 labels"},
-		{"too many", pmda.LabelJSON(many(pdu.MaxLabels + 1)), "error: Labels: more than 254 labels: Argument list too long"},
-		{"too many in two", `{"x":1}` + pmda.LabelJSON(many(pdu.MaxLabels)), "error: Labels `{\"x\":1}{\"l0\":0,\"l1\":1,\"l10\":10,\"l100\":100,\"l101\":101,\"l102\":`...: labels: more than 254 labels or 65534 bytes of JSON: Argument list too long"},
+		{"as many as can be", pmda.LabelJSON(many(200)) + pmda.LabelNotes(many(maxLabels)), "254 labels"},
+		{"too many", pmda.LabelJSON(many(maxLabels + 1)), "error: Labels: more than 254 labels: Argument list too long"},
+		{"too many in two", `{"x":1}` + pmda.LabelJSON(many(maxLabels)), "error: Labels `{\"x\":1}{\"l0\":0,\"l1\":1,\"l10\":10,\"l100\":100,\"l101\":101,\"l102\":`...: labels: more than 254 labels or 65534 bytes of JSON: Argument list too long"},
 		{"as long as can be", pmda.LabelJSON(long(pdu.MaxLabelJSON - 8)), "1 labels"},
 		{"too long", pmda.LabelJSON(long(pdu.MaxLabelJSON - 7)), "error: Labels: 65535 bytes of JSON, limit 65534: Argument list too long"},
 		{"bad name", pmda.LabelJSON(map[string]any{"9": 1}), `error: Labels: bad name "9": Invalid argument`},

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/trace"
 )
 
@@ -69,20 +70,20 @@ func (a *agent) stop() {
 
 func (a *agent) serve(conn net.Conn) {
 	if a.deaf {
-		conn.Write(trace.Ack{Code: trace.Version}.Append(nil))
+		conn.Write(tracewire.Ack{Code: tracewire.Version}.Append(nil))
 		return
 	}
 	defer conn.Close()
-	var code int32 = trace.Version
+	var code int32 = tracewire.Version
 	a.set(func() {
 		if a.refuse != 0 {
 			code = int32(a.refuse)
 		}
 	})
-	if _, err := conn.Write(trace.Ack{Code: code}.Append(nil)); err != nil || code < 0 {
+	if _, err := conn.Write(tracewire.Ack{Code: code}.Append(nil)); err != nil || code < 0 {
 		return
 	}
-	acks := make(chan trace.Ack, 1000) // a pipe has no buffer: write them while more is read
+	acks := make(chan tracewire.Ack, 1000) // a pipe has no buffer: write them while more is read
 	defer close(acks)
 	a.wg.Go(func() {
 		for ack := range acks {
@@ -90,7 +91,7 @@ func (a *agent) serve(conn net.Conn) {
 			conn.Write(ack.Append(nil))
 		}
 	})
-	d := trace.NewDecoder(batchReader{a, conn})
+	d := tracewire.NewDecoder(batchReader{a, conn})
 	for n := 1; ; n++ {
 		data, err := d.Data()
 		if err != nil {
@@ -101,12 +102,12 @@ func (a *agent) serve(conn net.Conn) {
 			return
 		}
 		if data.Sync && !a.mute {
-			acks <- trace.Ack{Code: int32(data.Kind)}
+			acks <- tracewire.Ack{Code: int32(data.Kind)}
 		}
 	}
 }
 
-func (a *agent) count(d trace.Data) {
+func (a *agent) count(d tracewire.Data) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.got == nil {

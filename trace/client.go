@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // A Client sends data to a trace agent in the background. Calls that report data never wait: they
@@ -24,7 +26,7 @@ type Client struct {
 	Config
 
 	// Queue is the number of data that may wait to be sent, rounded up to a power of two, at least
-	// 64. 0 means DefaultQueue. Each takes 144 bytes.
+	// 64. 0 means 4096. Each takes 144 bytes.
 	Queue int
 
 	q       atomic.Pointer[queue] // nil until the first datum
@@ -47,8 +49,8 @@ type Client struct {
 	nowWaiting atomic.Int32       // len(waiters), or more while one is added
 }
 
-// DefaultQueue is how many data of a Client may wait to be sent.
-const DefaultQueue = 4096
+// defaultQueue is how many data of a Client may wait to be sent.
+const defaultQueue = 4096
 
 // minQueue is the least Client.Queue; smaller values mean this.
 const minQueue = 64
@@ -89,19 +91,21 @@ func (c *Client) Stats() Stats {
 //
 // A tag has 1 to MaxTag bytes, does not begin with a space and has no control characters. Data
 // with other tags are counted as invalid, and Close reports the first of them.
-func (c *Client) Point(tag string) { c.put(KindPoint, -1, tag) }
+func (c *Client) Point(tag string) { c.put(tracewire.KindPoint, -1, tag) }
 
 // Observe reports a value, such as a length or a temperature. The counterpart of pmtraceobs(3).
-func (c *Client) Observe(tag string, value float64) { c.put(KindObservation, value, tag) }
+func (c *Client) Observe(tag string, value float64) { c.put(tracewire.KindObservation, value, tag) }
 
 // Counter reports the value of a counter, which never goes down. The counterpart of
 // pmtracecounter(3).
-func (c *Client) Counter(tag string, value float64) { c.put(KindCounter, value, tag) }
+func (c *Client) Counter(tag string, value float64) { c.put(tracewire.KindCounter, value, tag) }
 
 // Transaction reports a transaction that took d. Begin measures it.
-func (c *Client) Transaction(tag string, d time.Duration) { c.put(KindTransaction, d.Seconds(), tag) }
+func (c *Client) Transaction(tag string, d time.Duration) {
+	c.put(tracewire.KindTransaction, d.Seconds(), tag)
+}
 
-func (c *Client) put(kind Kind, value float64, tag string) {
+func (c *Client) put(kind tracewire.Kind, value float64, tag string) {
 	if !validTag(tag) {
 		c.refuse(tag)
 		return
@@ -142,7 +146,7 @@ func (c *Client) start() *queue {
 		c.q.Store(q)
 		return q
 	}
-	q := newQueue(cmp.Or(c.Queue, DefaultQueue))
+	q := newQueue(cmp.Or(c.Queue, defaultQueue))
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel, c.closing, c.done = cancel, make(chan struct{}), make(chan struct{})
 	s := &sender{c: c, q: q, ctx: ctx, closing: c.closing}

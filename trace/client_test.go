@@ -423,7 +423,7 @@ func TestClientAllocates(t *testing.T) {
 	tag, ctx := strings.Repeat("x", 100), trace.NewContext(t.Context(), c)
 	if n := testing.AllocsPerRun(2*trace.DefaultQueue, func() {
 		c.Point(tag)
-		sp := trace.Begin(ctx, tag)
+		sp := trace.FromContext(ctx).Begin(tag)
 		c.Observe(tag, 1)
 		sp.End()
 	}); n != 0 {
@@ -438,17 +438,17 @@ func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{}
 		c := newClient(t, a)
-		if trace.FromContext(t.Context()) != trace.Default {
-			t.Error("no default")
-		}
-		if trace.FromContext(trace.NewContext(t.Context(), nil)) != trace.Default {
-			t.Error("no default instead of none")
+		for _, ctx := range []context.Context{t.Context(), trace.NewContext(t.Context(), nil)} {
+			if !trace.FromContext(ctx).NoAgent {
+				t.Error("the client of a context without one has an agent")
+			}
 		}
 		ctx := trace.NewContext(t.Context(), c)
-		sp := trace.Begin(ctx, "tag")
-		trace.Point(ctx, "tag")
-		trace.Observe(ctx, "tag", 3)
-		trace.Counter(ctx, "tag", 4)
+		fromContext := trace.FromContext(ctx)
+		sp := fromContext.Begin("tag")
+		fromContext.Point("tag")
+		fromContext.Observe("tag", 3)
+		fromContext.Counter("tag", 4)
 		sp.End()
 		if err := c.Flush(ctx); err != nil {
 			t.Error(err)

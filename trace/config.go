@@ -11,16 +11,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // A Config says which agent to send to and how. Its zero value is the agent of
 // this host with the time limits of the C library.
 type Config struct {
 	Host string // of the agent; empty: localhost
-	Port int    // of the agent; 0: DefaultPort
+	Port int    // of the agent; 0: 4323
 
-	ConnectTimeout time.Duration // how long to wait for a connection; 0: DefaultConnectTimeout
-	RequestTimeout time.Duration // how long to wait for an Ack; 0: DefaultRequestTimeout
+	ConnectTimeout time.Duration // how long to wait for a connection; 0: 3 s
+	RequestTimeout time.Duration // how long to wait for an Ack; 0: 10 s
 
 	// Reconnect is how long to wait before the next attempt to connect: after the
 	// first failure, the second, and so on. The last element serves for all further
@@ -38,10 +40,13 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// DefaultPort is the TCP port of a trace agent.
+const DefaultPort = 4323
+
 // The time limits of the C library.
 const (
-	DefaultConnectTimeout = 3 * time.Second
-	DefaultRequestTimeout = 10 * time.Second
+	defaultConnectTimeout = 3 * time.Second
+	defaultRequestTimeout = 10 * time.Second
 )
 
 // minBackOff keeps a Client from doing nothing else than to try.
@@ -113,7 +118,7 @@ func (c *Config) address() string {
 }
 
 func (c *Config) requestTimeout() time.Duration {
-	return cmp.Or(c.RequestTimeout, DefaultRequestTimeout)
+	return cmp.Or(c.RequestTimeout, defaultRequestTimeout)
 }
 
 // backOff is how long to wait after so many failures in a row, of which there is at least one.
@@ -129,7 +134,7 @@ func (c *Config) logger() *slog.Logger { return cmp.Or(c.Logger, slog.Default())
 
 // dial connects, without waiting for the agent to say anything.
 func (c *Config) dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, DefaultConnectTimeout))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, defaultConnectTimeout))
 	defer cancel()
 	dial := c.DialContext
 	if dial == nil {
@@ -138,20 +143,29 @@ func (c *Config) dial(ctx context.Context) (net.Conn, error) {
 	return dial(ctx, "tcp", c.address())
 }
 
-// greet waits for the Ack with which an agent accepts or refuses a connection.
-func (c *Config) greet(ctx context.Context, conn net.Conn, d *Decoder) error {
+// readAck reads an Ack. The error for a malformed PDU wraps ErrIPC.
+func readAck(d *tracewire.Decoder) (tracewire.Ack, error) {
+	ack, err := d.Ack()
+	if errors.Is(err, tracewire.ErrMalformed) {
+		err = &codedError{ErrIPC, err}
+	}
+	return ack, err
+}
+
+// greet waits for the Ack that accepts or refuses a connection.
+func (c *Config) greet(ctx context.Context, conn net.Conn, d *tracewire.Decoder) error {
 	if err := conn.SetReadDeadline(time.Now().Add(c.requestTimeout())); err != nil {
 		return err
 	}
 	defer watch(ctx, conn)()
-	ack, err := d.Ack()
+	ack, err := readAck(d)
 	switch {
 	case err != nil:
 		return err
 	case ack.Code < 0:
-		return ack.Err()
+		return Error(ack.Code)
 	case ack.Code == 0:
-		return fmt.Errorf("agent greets with 0, want version %d: %w", Version, ErrIPC)
+		return fmt.Errorf("agent greets with 0, want version %d: %w", tracewire.Version, ErrIPC)
 	}
 	return conn.SetReadDeadline(time.Time{})
 }

@@ -10,12 +10,11 @@
 //	c.Point("cart.empty")       // a point that the program passes: count
 //	c.Observe("queue.length", float64(len(queue))) // a value
 //
-// Code that only has a context uses the functions of the package. They report to the client of
-// [NewContext], or to [Default] without one:
+// [NewContext] and [FromContext] pass a client to code that only has a context:
 //
 //	ctx = trace.NewContext(ctx, c)
 //	...
-//	span := trace.Begin(ctx, "checkout")
+//	span := trace.FromContext(ctx).Begin("checkout")
 //	defer span.End()
 //
 // [FromEnv] returns the [Config] that the environment variables PCP_TRACE_HOST, PCP_TRACE_PORT and
@@ -70,8 +69,7 @@
 //	...
 //	n := c.Stats().Accepted
 //
-// Code whose context has no client uses [Default], which connects to localhost:4323. A test sets
-// trace.Default.NoAgent before the first datum. The example Test of package pmdatrace has an agent
+// So does the client of a context without one. The example Test of package pmdatrace has an agent
 // in the test and checks the exported values.
 //
 // # If data are missing
@@ -88,9 +86,9 @@
 //
 // # Protocol
 //
-// [Data], [Ack] and [Decoder] are the parts of an agent. Applications send Data over TCP. The
-// agent sends an Ack when it accepts a connection, and one for each Data that asks for it. A
-// Client asks for an Ack in the last Data of each batch, which confirms the others too.
+// Applications send one PDU for each datum over TCP. The agent acknowledges the connection, and
+// each datum that asks for it. A Client asks in the last datum of each batch, which confirms the
+// others too.
 //
 // # Names in the C library
 //

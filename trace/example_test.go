@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/trace"
 )
 
@@ -21,15 +22,15 @@ func exampleAgent() trace.Config {
 		client, conn := net.Pipe()
 		go func() {
 			defer conn.Close()
-			conn.Write(trace.Ack{Code: trace.Version}.Append(nil))
-			for d := trace.NewDecoder(conn); ; {
+			conn.Write(tracewire.Ack{Code: tracewire.Version}.Append(nil))
+			for d := tracewire.NewDecoder(conn); ; {
 				data, err := d.Data()
 				if err != nil {
 					return
 				}
 				fmt.Printf("agent: %v %s\n", data.Kind, data.Tag)
 				if data.Sync {
-					conn.Write(trace.Ack{Code: int32(data.Kind)}.Append(nil))
+					conn.Write(tracewire.Ack{Code: int32(data.Kind)}.Append(nil))
 				}
 			}
 		}()
@@ -61,17 +62,17 @@ func Example() {
 	// agent: transaction checkout
 }
 
-func ExampleBegin() {
+func ExampleFromContext() {
 	c := &trace.Client{Config: exampleAgent()}
 	ctx := trace.NewContext(context.Background(), c)
 
 	// Somewhere below, where only the context is known:
 	buy := func(ctx context.Context) {
-		sp := trace.Begin(ctx, "buy")
+		sp := trace.FromContext(ctx).Begin("buy")
 		defer sp.End()
-		pay := trace.Begin(ctx, "pay")
+		pay := trace.FromContext(ctx).Begin("pay")
 		defer pay.End()
-		trace.Point(ctx, "bought")
+		trace.FromContext(ctx).Point("bought")
 	}
 	buy(ctx)
 	c.Close(ctx)
@@ -163,9 +164,9 @@ func ExampleSession() {
 // A test counts what the code under test reports. It needs no agent.
 func ExampleConfig_noAgent() {
 	checkout := func(ctx context.Context) { // the code under test
-		span := trace.Begin(ctx, "checkout")
+		span := trace.FromContext(ctx).Begin("checkout")
 		defer span.End()
-		trace.Point(ctx, "cart.full")
+		trace.FromContext(ctx).Point("cart.full")
 	}
 
 	c := &trace.Client{Config: trace.Config{NoAgent: true}}

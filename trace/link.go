@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // A link is a connection to an agent that has accepted it. A goroutine reads from
@@ -14,7 +16,7 @@ import (
 type link struct {
 	conn   net.Conn
 	limit  int // of batches, in bytes
-	acks   chan Ack
+	acks   chan tracewire.Ack
 	done   chan struct{} // closed when the reader has ended
 	err    error         // why; set before done is closed
 	stop   chan struct{} // closed by close
@@ -29,14 +31,14 @@ func (c *Client) connect(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	unhook := context.AfterFunc(ctx, func() { conn.Close() })
-	d := NewDecoder(conn)
+	d := tracewire.NewDecoder(conn)
 	if err := c.greet(ctx, conn, d); err != nil {
 		unhook()
 		conn.Close()
 		return nil, err
 	}
 	l := &link{conn: conn, limit: batchLimit(conn), unhook: unhook,
-		acks: make(chan Ack), done: make(chan struct{}), stop: make(chan struct{})}
+		acks: make(chan tracewire.Ack), done: make(chan struct{}), stop: make(chan struct{})}
 	go l.read(d)
 	return l, nil
 }
@@ -44,18 +46,18 @@ func (c *Client) connect(ctx context.Context) (*link, error) {
 // batchLimit is how many bytes one segment of a connection holds.
 func batchLimit(conn net.Conn) int {
 	n := maxSegment(conn)
-	if n < align(dataLen(MaxTag)) {
+	if n < align(tracewire.DataLen(MaxTag)) {
 		return smallBatch
 	}
 	return min(n, maxBatch)
 }
 
-func (l *link) read(d *Decoder) {
+func (l *link) read(d *tracewire.Decoder) {
 	defer close(l.done)
 	for {
-		ack, err := d.Ack()
-		if err == nil {
-			err = ack.Err()
+		ack, err := readAck(d)
+		if err == nil && ack.Code < 0 {
+			err = Error(ack.Code)
 		}
 		if err != nil {
 			l.err = err
@@ -83,7 +85,7 @@ func (l *link) broken() bool {
 
 // exchange writes a batch and waits for its Ack. written is false if the agent
 // cannot have got anything of it.
-func (l *link) exchange(batch []byte, kind Kind, timeout time.Duration) (written bool, err error) {
+func (l *link) exchange(batch []byte, kind tracewire.Kind, timeout time.Duration) (written bool, err error) {
 	if err := l.conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return false, err
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // A queue is a ring of data that goroutines put in without a lock and that one
@@ -27,7 +29,7 @@ type queue struct {
 type slot struct {
 	seq   atomic.Uint64
 	value float64
-	kind  Kind
+	kind  tracewire.Kind
 	len   uint8
 	tag   [MaxTag]byte
 }
@@ -45,7 +47,7 @@ func newQueue(n int) *queue {
 }
 
 // put appends a datum whose tag is of 1 to MaxTag bytes, or counts it as dropped.
-func (q *queue) put(kind Kind, value float64, tag string) {
+func (q *queue) put(kind tracewire.Kind, value float64, tag string) {
 	mask := uint64(len(q.slots) - 1)
 	for {
 		pos := q.tail.Load()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // TestQueue has goroutines put more than fits, while one takes: what each has
@@ -22,7 +24,7 @@ func TestQueue(t *testing.T) {
 		wg.Go(func() {
 			defer running.Add(-1)
 			for n := range each {
-				q.put(KindCounter, float64(n), strconv.Itoa(i))
+				q.put(tracewire.KindCounter, float64(n), strconv.Itoa(i))
 			}
 		})
 	}
@@ -44,7 +46,7 @@ func TestQueue(t *testing.T) {
 		t.Errorf("%d taken, %d accepted, %d dropped of %d", taken, q.accepted(), q.dropped.Load(), goroutines*each)
 	}
 	q.close()
-	q.put(KindPoint, 0, "late")
+	q.put(tracewire.KindPoint, 0, "late")
 	if q.peek(0) != nil || q.accepted() != taken {
 		t.Error("a put after close")
 	}
@@ -53,7 +55,7 @@ func TestQueue(t *testing.T) {
 // BenchmarkPut is the cost of a datum in the caller, plus that of taking it again.
 func BenchmarkPut(b *testing.B) {
 	c := &Client{}
-	q := newQueue(DefaultQueue)
+	q := newQueue(defaultQueue)
 	c.q.Store(q)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // A batch is what is written at once, and acknowledged before the next. C agents
@@ -93,18 +95,18 @@ func (s *sender) closed() bool {
 // A batch is some data of the queue, encoded. The last PDU asks for an Ack.
 type batch struct {
 	bytes []byte
-	count uint64 // of PDUs
-	kind  Kind   // of the last one
-	more  bool   // there are data that did not fit
+	count uint64         // of PDUs
+	kind  tracewire.Kind // of the last one
+	more  bool           // there are data that did not fit
 }
 
 // fill makes a batch of at most limit bytes. The data stay in the queue.
 func (s *sender) fill(limit int) batch {
 	b, from, last := batch{bytes: s.buf[:0]}, int32(os.Getpid()), 0
 	d := s.q.peek(0)
-	for ; d != nil && len(b.bytes)+align(dataLen(int(d.len))) <= limit; d = s.q.peek(b.count) {
+	for ; d != nil && len(b.bytes)+align(tracewire.DataLen(int(d.len))) <= limit; d = s.q.peek(b.count) {
 		last, b.kind = len(b.bytes), d.kind
-		b.bytes = appendData(b.bytes, Data{From: from, Kind: d.kind, Value: d.value}, d.tag[:d.len])
+		b.bytes = tracewire.AppendData(b.bytes, tracewire.Data{From: from, Kind: d.kind, Value: d.value}, d.tag[:d.len])
 		size := align(len(b.bytes) - last)
 		b.bytes = append(b.bytes, zeroes[:last+size-len(b.bytes)]...)
 		binary.BigEndian.PutUint32(b.bytes[last:], uint32(size))
@@ -112,7 +114,7 @@ func (s *sender) fill(limit int) batch {
 	}
 	b.more = d != nil
 	if b.count > 0 {
-		b.bytes[last+syncOffset] |= syncBit
+		b.bytes[last+tracewire.SyncOffset] |= tracewire.SyncBit
 	}
 	s.buf = b.bytes
 	return b

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/ctxwait"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -42,7 +43,7 @@ type Session struct {
 	fixed bool // a connection was made, so that async does not change
 
 	conn     net.Conn // nil: not connected
-	acks     *Decoder
+	acks     *tracewire.Decoder
 	owed     int // Acks that belong to calls that have timed out
 	failures int // in a row
 	next     time.Time
@@ -98,7 +99,7 @@ func (s *Session) End(ctx context.Context, tag string) error {
 			return err
 		}
 		t.ongoing = false
-		return s.send(ctx, KindTransaction, tag, now.Sub(t.start).Seconds(), nil)
+		return s.send(ctx, tracewire.KindTransaction, tag, now.Sub(t.start).Seconds(), nil)
 	})
 }
 
@@ -117,18 +118,18 @@ func (s *Session) Abort(tag string) error {
 // Point says that the point of the program that tag names was passed. The
 // counterpart of pmtracepoint(3).
 func (s *Session) Point(ctx context.Context, tag string) error {
-	return s.call("point", tag, func() error { return s.send(ctx, KindPoint, tag, -1, &s.sent) })
+	return s.call("point", tag, func() error { return s.send(ctx, tracewire.KindPoint, tag, -1, &s.sent) })
 }
 
 // Observe sends a value, such as a length or a temperature. The counterpart of pmtraceobs(3).
 func (s *Session) Observe(ctx context.Context, tag string, value float64) error {
-	return s.call("obs", tag, func() error { return s.send(ctx, KindObservation, tag, value, &s.sent) })
+	return s.call("obs", tag, func() error { return s.send(ctx, tracewire.KindObservation, tag, value, &s.sent) })
 }
 
 // Counter sends the value of a counter, which never goes down. The counterpart of
 // pmtracecounter(3).
 func (s *Session) Counter(ctx context.Context, tag string, value float64) error {
-	return s.call("counter", tag, func() error { return s.send(ctx, KindCounter, tag, value, &s.sent) })
+	return s.call("counter", tag, func() error { return s.send(ctx, tracewire.KindCounter, tag, value, &s.sent) })
 }
 
 // Close ends the connection. A later call makes another one.
@@ -146,7 +147,7 @@ func (s *Session) call(name, tag string, f func() error) error {
 	s.note(StateAPI, name, slog.String("tag", tag))
 	most := MaxTag
 	if s.Compatible {
-		most = maxWireTag - 1
+		most = tracewire.MaxTag - 1
 	}
 	var err error
 	switch {
@@ -219,7 +220,7 @@ func (s *Session) dialAgent(ctx context.Context) error {
 	if err != nil {
 		return s.coded(ctx, err)
 	}
-	s.conn, s.acks, s.owed = conn, NewDecoder(conn), 0
+	s.conn, s.acks, s.owed = conn, tracewire.NewDecoder(conn), 0
 	err = s.coded(ctx, s.greet(ctx, conn, s.acks))
 	if err != nil && !s.Compatible {
 		s.disconnect()
@@ -236,7 +237,7 @@ func (s *Session) disconnect() {
 }
 
 // send sends a datum and waits for its Ack.
-func (s *Session) send(ctx context.Context, kind Kind, tag string, value float64, first *bool) error {
+func (s *Session) send(ctx context.Context, kind tracewire.Kind, tag string, value float64, first *bool) error {
 	if err := s.connect(ctx, first); err != nil {
 		if first != nil && !*first {
 			return err
@@ -249,7 +250,7 @@ func (s *Session) send(ctx context.Context, kind Kind, tag string, value float64
 	return s.hide(s.exchange(ctx, kind, tag, value))
 }
 
-func (s *Session) exchange(ctx context.Context, kind Kind, tag string, value float64) error {
+func (s *Session) exchange(ctx context.Context, kind tracewire.Kind, tag string, value float64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -259,7 +260,7 @@ func (s *Session) exchange(ctx context.Context, kind Kind, tag string, value flo
 	if ctx.Done() != nil {
 		defer watch(ctx, s.conn)()
 	}
-	s.buf = appendData(s.buf[:0], Data{From: int32(os.Getpid()), Kind: kind, Sync: !s.async, Value: value}, tag)
+	s.buf = tracewire.AppendData(s.buf[:0], tracewire.Data{From: int32(os.Getpid()), Kind: kind, Sync: !s.async, Value: value}, tag)
 	s.notePDU("sent", int32(kind), s.buf)
 	if _, err := s.conn.Write(s.buf); err != nil {
 		return s.broken(cmp.Or(ctx.Err(), err))
@@ -271,7 +272,7 @@ func (s *Session) exchange(ctx context.Context, kind Kind, tag string, value flo
 }
 
 // await waits for the Ack of a datum.
-func (s *Session) await(ctx context.Context, kind Kind) error {
+func (s *Session) await(ctx context.Context, kind tracewire.Kind) error {
 	for {
 		ack, err := s.acks.Ack()
 		switch {
@@ -291,7 +292,7 @@ func (s *Session) await(ctx context.Context, kind Kind) error {
 		case s.owed > 0:
 			s.owed--
 		case ack.Code < 0:
-			return ack.Err()
+			return Error(ack.Code)
 		case ack.Code != int32(kind):
 			return s.broken(fmt.Errorf("Ack %d, want %d", ack.Code, kind))
 		default:

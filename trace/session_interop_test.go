@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/trace"
 )
 
@@ -260,7 +261,7 @@ func (a *tcpAgent) do(line string) string {
 	case "close":
 		a.closeAll()
 	case "listen", "refuse", "silent":
-		a.silent, a.greet = verb == "silent", max(trace.Version, n)
+		a.silent, a.greet = verb == "silent", max(tracewire.Version, n)
 		if n < 0 {
 			a.greet = n
 		}
@@ -318,7 +319,7 @@ func (a *tcpAgent) accept(ln net.Listener) {
 		if silent {
 			continue
 		}
-		c.Write(trace.Ack{Code: greet}.Append(nil))
+		c.Write(tracewire.Ack{Code: greet}.Append(nil))
 		if greet < 0 {
 			continue
 		}
@@ -327,14 +328,14 @@ func (a *tcpAgent) accept(ln net.Listener) {
 }
 
 func (a *tcpAgent) serve(c net.Conn) {
-	d := trace.NewDecoder(c)
+	d := tracewire.NewDecoder(c)
 	for {
 		data, err := d.Data()
 		if err != nil {
 			return
 		}
 		a.mu.Lock()
-		ack := trace.Ack{Code: int32(data.Kind)}
+		ack := tracewire.Ack{Code: int32(data.Kind)}
 		if a.code != 0 {
 			ack.Code = a.code
 		}

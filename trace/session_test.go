@@ -208,7 +208,7 @@ func TestSessionAsync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{mute: true}
 		s, ctx := newSession(t, a), t.Context()
-		if old, err := s.SetState(trace.StateAsync); old != trace.StateNone || err != nil {
+		if old, err := s.SetState(trace.StateAsync); old != 0 || err != nil {
 			t.Error(old, err)
 		}
 		wantErrors(t, []error{s.Point(ctx, "a"), s.Point(ctx, "a")}, nil, nil)

@@ -5,15 +5,13 @@ import (
 	"time"
 )
 
-// A Span is a transaction in progress. Spans are values: any number of them, of
-// the same tag or not, may be in progress at once, one in another or side by
-// side in many goroutines.
+// A Span is a transaction in progress. Any number of Spans may be in progress at once, nested or in
+// several goroutines, with equal or different tags.
 //
 //	sp := client.Begin("checkout")
 //	defer sp.End()
 //
-// The zero Span is one that has ended. One goroutine at a time may use a Span; a
-// copy is a Span of its own, which ends on its own.
+// The zero Span has ended. One goroutine at a time may use a Span. A copy ends separately.
 type Span struct {
 	c     *Client
 	tag   string
@@ -37,11 +35,6 @@ func (s *Span) End() {
 // counterpart of pmtraceabort(3).
 func (s *Span) Abort() { s.c = nil }
 
-// Default is the Client of contexts without one. It sends to the agent of this host,
-// localhost:4323, and reads nothing from the environment. It connects when it gets its first
-// datum, in a test too, unless trace.Default.NoAgent is set before that.
-var Default = new(Client)
-
 type clientKey struct{}
 
 // NewContext returns a context with c as its Client.
@@ -49,24 +42,14 @@ func NewContext(ctx context.Context, c *Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// FromContext returns the Client of ctx: that of the nearest NewContext, or Default, also where
-// that is nil.
+// discard is the Client of contexts without one.
+var discard = &Client{Config: Config{NoAgent: true}}
+
+// FromContext returns the Client of the nearest NewContext, or one that sends nothing if there is
+// none or it is nil.
 func FromContext(ctx context.Context) *Client {
 	if c, ok := ctx.Value(clientKey{}).(*Client); ok && c != nil {
 		return c
 	}
-	return Default
+	return discard
 }
-
-// Begin starts a transaction of the Client of ctx: see Client.Begin. Like Point, Observe and
-// Counter, it uses Default if ctx does not come from NewContext.
-func Begin(ctx context.Context, tag string) Span { return FromContext(ctx).Begin(tag) }
-
-// Point is Client.Point of the Client of ctx.
-func Point(ctx context.Context, tag string) { FromContext(ctx).Point(tag) }
-
-// Observe is Client.Observe of the Client of ctx.
-func Observe(ctx context.Context, tag string, value float64) { FromContext(ctx).Observe(tag, value) }
-
-// Counter is Client.Counter of the Client of ctx.
-func Counter(ctx context.Context, tag string, value float64) { FromContext(ctx).Counter(tag, value) }

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// State is the set of flags of pmtracestate(3).
+// State is the set of flags of pmtracestate(3). Zero means synchronous and silent.
 type State int
 
 // The flags, PMTRACE_STATE_* of <pcp/trace.h>. The first four make a Session log
@@ -19,9 +19,6 @@ const (
 	StateNoAgent State = 16 // no communication at all: calls succeed and do nothing
 	StateAsync   State = 32 // do not wait for Acks
 )
-
-// StateNone is no flags: synchronous and silent.
-const StateNone State = 0
 
 // SetState replaces the flags and returns the earlier ones. StateAsync has to be
 // set before the first connection: later SetState fails with EINVAL and changes

@@ -6,6 +6,10 @@ import (
 	"unicode"
 )
 
+// MaxTag is the longest tag that every agent accepts, in bytes. C agents on processors whose char
+// is signed, such as amd64, close the connection when they receive a longer one.
+const MaxTag = 124
+
 // validTag reports whether a tag can be sent to every agent, and be the name of an instance there.
 func validTag(tag string) bool {
 	if tag == "" || len(tag) > MaxTag || tag[0] == ' ' {

@@ -180,7 +180,7 @@ func TestPageEnvironment(t *testing.T) {
 // The page may have TLS and a login.
 func TestSecurePage(t *testing.T) {
 	dir := t.TempDir()
-	v, err := sasl.MakeVerifier("secret", []byte("salt"), 4096)
+	v, err := sasl.NewVerifier("secret")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ const saslDir = "/etc/sasl2"
 // configuration. There need not be any.
 func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
 	dirs := cmp.Or(os.Getenv("PCP_SASL2_CONFIG_PATH"), conf.Get("PCP_SASLCONF_DIR"), saslDir)
-	c := sasl.Config{Database: sasl.DefaultDatabase}
+	var c sasl.Config
 	for dir := range strings.SplitSeq(dirs, ":") {
 		path := filepath.Join(dir, "pmcd.conf")
 		found, err := sasl.LoadConfig(path)

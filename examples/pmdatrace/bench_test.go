@@ -7,17 +7,17 @@ import (
 	"net"
 	"testing"
 
-	"github.com/pcp-go/pcp/trace"
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // BenchmarkInterop sends values to PCP's agent and to ours: one at a time with an acknowledgement
 // for each, and many at once with one for the last. Many values are 1024 bytes, so that a PDU ends
 // at the end of a read. PCP's agent breaks the connection if it reads less than a header.
 func BenchmarkInterop(b *testing.B) {
-	one := value(b, trace.KindTransaction, true)
+	one := value(b, tracewire.KindTransaction, true)
 	var many []byte
 	for len(many)+len(one) < 1024 {
-		many = append(many, value(b, trace.KindTransaction, false)...)
+		many = append(many, value(b, tracewire.KindTransaction, false)...)
 	}
 	many = append(many, one...)
 	for _, s := range sides(b) {
@@ -31,7 +31,7 @@ func BenchmarkInterop(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer conn.Close()
-				in := trace.NewDecoder(conn)
+				in := tracewire.NewDecoder(conn)
 				if _, err := in.Ack(); err != nil {
 					b.Fatal(err)
 				}
@@ -50,8 +50,8 @@ func BenchmarkInterop(b *testing.B) {
 }
 
 // value is a PDU of 32 bytes.
-func value(b *testing.B, kind trace.Kind, sync bool) []byte {
-	p, err := trace.Data{Kind: kind, Tag: []byte("1234567"), Value: 0.25, Sync: sync}.Append(nil)
+func value(b *testing.B, kind tracewire.Kind, sync bool) []byte {
+	p, err := tracewire.Data{Kind: kind, Tag: []byte("1234567"), Value: 0.25, Sync: sync}.Append(nil)
 	if err != nil || len(p) != 32 {
 		b.Fatalf("%d bytes, %v", len(p), err)
 	}

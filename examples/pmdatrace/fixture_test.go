@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pcp-go/pcp/internal/pcptest"
-	"github.com/pcp-go/pcp/trace"
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // A side is one of the two agents, PCP's or ours, under a C pmcd.
@@ -97,7 +97,7 @@ func (s *side) listens() bool {
 		return false
 	}
 	defer conn.Close()
-	_, err = trace.NewDecoder(conn).Ack()
+	_, err = tracewire.NewDecoder(conn).Ack()
 	return err == nil
 }
 
@@ -152,15 +152,15 @@ func (s *side) info(t testing.TB, args ...string) string {
 }
 
 // send sends values and waits until they have been taken.
-func (s *side) send(t testing.TB, values ...trace.Data) {
+func (s *side) send(t testing.TB, values ...tracewire.Data) {
 	conn, err := net.Dial("tcp", s.addr())
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	defer conn.Close()
-	in := trace.NewDecoder(conn)
-	if ack, err := in.Ack(); err != nil || ack.Err() != nil {
+	in := tracewire.NewDecoder(conn)
+	if ack, err := in.Ack(); err != nil || ack.Code < 0 {
 		t.Errorf("%s: %+v, %v", s.name, ack, err)
 		return
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
-	"github.com/pcp-go/pcp/trace"
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // timed are the values of transactions that a program has timed.
@@ -59,17 +59,17 @@ point ` + strings.Repeat("x", 124) + `
 `)
 
 // fixed are values with known times, and invalid values.
-var fixed = []trace.Data{
-	{Kind: trace.KindTransaction, Tag: []byte("fixed"), Value: 0.25},
-	{Kind: trace.KindTransaction, Tag: []byte("fixed"), Value: 1.5},
-	{Kind: trace.KindTransaction, Tag: []byte("fixed"), Value: 0.125},
-	{Kind: trace.KindTransaction, Tag: []byte("negative"), Value: -5},
-	{Kind: trace.KindPoint, Tag: []byte("fixed"), Value: 3},
-	{Kind: trace.KindObservation, Tag: []byte("not a number"), Value: math.NaN()},
-	{Kind: trace.KindObservation, Tag: []byte("tiny"), Value: 1e-300},
-	{Kind: trace.KindCounter, Tag: []byte("infinite"), Value: math.Inf(1)},
-	{Kind: trace.KindCounter, Tag: []byte("fixed"), Value: 1},
-	{Kind: trace.KindCounter, Tag: []byte("fixed"), Value: 0.5},
+var fixed = []tracewire.Data{
+	{Kind: tracewire.KindTransaction, Tag: []byte("fixed"), Value: 0.25},
+	{Kind: tracewire.KindTransaction, Tag: []byte("fixed"), Value: 1.5},
+	{Kind: tracewire.KindTransaction, Tag: []byte("fixed"), Value: 0.125},
+	{Kind: tracewire.KindTransaction, Tag: []byte("negative"), Value: -5},
+	{Kind: tracewire.KindPoint, Tag: []byte("fixed"), Value: 3},
+	{Kind: tracewire.KindObservation, Tag: []byte("not a number"), Value: math.NaN()},
+	{Kind: tracewire.KindObservation, Tag: []byte("tiny"), Value: 1e-300},
+	{Kind: tracewire.KindCounter, Tag: []byte("infinite"), Value: math.Inf(1)},
+	{Kind: tracewire.KindCounter, Tag: []byte("fixed"), Value: 1},
+	{Kind: tracewire.KindCounter, Tag: []byte("fixed"), Value: 0.5},
 }
 
 // Applications of the C library find both agents alike, and so does pminfo.
@@ -175,8 +175,8 @@ func TestInteropConnectionLimit(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { conn.Close() })
-				ack, err := trace.NewDecoder(conn).Ack()
-				return err == nil && ack.Err() == nil
+				ack, err := tracewire.NewDecoder(conn).Ack()
+				return err == nil && ack.Code >= 0
 			})
 		}
 		const refused = "point one: Cannot connect to PMDA - connection limit reached\n"
@@ -190,35 +190,35 @@ func TestInteropConnectionLimit(t *testing.T) {
 // rawPDUs are bytes that an application sends to an agent which has said that it accepts it. (Not
 // here is what the C agent cannot do: a header in pieces, and tags of more than 124 bytes.)
 func rawPDUs(t *testing.T) map[string][]byte {
-	one := func(kind trace.Kind, tag string, change func(b []byte)) []byte {
-		b, err := trace.Data{Kind: kind, Tag: []byte(tag), Value: 1, Sync: true}.Append(nil)
+	one := func(kind tracewire.Kind, tag string, change func(b []byte)) []byte {
+		b, err := tracewire.Data{Kind: kind, Tag: []byte(tag), Value: 1, Sync: true}.Append(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		change(b)
 		return b
 	}
-	tag := func(change func(b []byte)) []byte { return one(trace.KindCounter, "tag", change) }
+	tag := func(change func(b []byte)) []byte { return one(tracewire.KindCounter, "tag", change) }
 	same := func([]byte) {}
 	pdus := map[string][]byte{
 		"one":          tag(same),
 		"not answered": append(tag(func(b []byte) { b[15] = 0 }), tag(same)...),
 		"other bits":   tag(func(b []byte) { b[15] |= 0x7f }),
-		"ack":          trace.Ack{Code: 1}.Append(nil),
+		"ack":          tracewire.Ack{Code: 1}.Append(nil),
 		"type":         tag(func(b []byte) { b[7] = 0x52 }),
 		"version":      tag(func(b []byte) { b[12] = 2 }),
 		"no tag":       tag(func(b []byte) { b[13] = 0 }),
 		"beyond end":   tag(func(b []byte) { b[13] = 5 }),
 		"kind 0":       tag(func(b []byte) { b[14] = 0 }),
 		"kind 5":       tag(func(b []byte) { b[14] = 5 }),
-		"longest":      one(trace.KindPoint, strings.Repeat("l", 124), same),
-		"no NUL":       one(trace.KindPoint, "raw", func(b []byte) { b[13] = 3 }),
+		"longest":      one(tracewire.KindPoint, strings.Repeat("l", 124), same),
+		"no NUL":       one(tracewire.KindPoint, "raw", func(b []byte) { b[13] = 3 }),
 		"more behind":  append(tag(func(b []byte) { binary.BigEndian.PutUint32(b, uint32(len(b)+8)) }), "padding!"...),
 	}
 	for _, n := range []uint32{0, 15, 20, 273, 1 << 31} {
 		pdus[fmt.Sprint("length ", n)] = tag(func(b []byte) { binary.BigEndian.PutUint32(b, n) })
 	}
-	for kind := trace.KindTransaction; kind <= trace.KindCounter; kind++ {
+	for kind := tracewire.KindTransaction; kind <= tracewire.KindCounter; kind++ {
 		pdus["four"] = append(pdus["four"], one(kind, "four", same)...)
 	}
 	return pdus
@@ -248,12 +248,12 @@ func (s *side) answers(t *testing.T, b []byte) (codes []int32, end string) {
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(30 * time.Second))
-	in := trace.NewDecoder(conn)
-	if ack, err := in.Ack(); err != nil || ack.Code != trace.Version {
+	in := tracewire.NewDecoder(conn)
+	if ack, err := in.Ack(); err != nil || ack.Code != tracewire.Version {
 		t.Fatalf("%s: %+v, %v", s.name, ack, err)
 	}
-	const last = int32(trace.KindTransaction)
-	mark, err := trace.Data{Kind: trace.KindTransaction, Tag: []byte("end"), Sync: true}.Append(nil)
+	const last = int32(tracewire.KindTransaction)
+	mark, err := tracewire.Data{Kind: tracewire.KindTransaction, Tag: []byte("end"), Sync: true}.Append(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestInteropSurvives(t *testing.T) {
 	io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n")
 	io.Copy(io.Discard, conn)
 	conn.Close()
-	s.send(t, trace.Data{Kind: trace.KindPoint, Tag: []byte("alive"), Value: -1})
+	s.send(t, tracewire.Data{Kind: tracewire.KindPoint, Tag: []byte("alive"), Value: -1})
 	if out := s.info(t, "-f", "trace.point.count"); !strings.Contains(out, `"alive"] value 1`) {
 		t.Error(out)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/trace"
 )
 
 // newProgram is a program that is not the whole process.
@@ -87,7 +87,7 @@ func TestListens(t *testing.T) {
 	}()
 	conn := dial(t, free.Addr().String())
 	defer conn.Close()
-	if ack, err := trace.NewDecoder(conn).Ack(); err != nil || ack.Code != trace.Version {
+	if ack, err := tracewire.NewDecoder(conn).Ack(); err != nil || ack.Code != tracewire.Version {
 		t.Errorf("%+v, %v", ack, err)
 	}
 	collector.Close()

@@ -17,6 +17,7 @@ import (
 	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/trace"
 )
 
@@ -43,7 +44,7 @@ func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stder
 
 // A job is the parsed command line.
 type job struct {
-	kind    trace.Kind
+	kind    tracewire.Kind
 	tag     string
 	value   float64
 	command string
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		io.WriteString(out, build.Text("pmtrace"))
 		return 0
 	}
-	j := job{kind: trace.KindPoint}
+	j := job{kind: tracewire.KindPoint}
 	tags, bad := j.options().Parse(args)
 	for _, err := range bad {
 		if !errors.Is(err, getopt.ErrUsage) {
@@ -89,7 +90,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	switch {
 	case err != nil:
 		fmt.Fprintf(errs, "pmtrace: %s error: %s\n", what, text(err))
-	case !j.quiet && (j.kind == trace.KindCounter || j.kind == trace.KindObservation):
+	case !j.quiet && (j.kind == tracewire.KindCounter || j.kind == tracewire.KindObservation):
 		fmt.Fprintf(out, "pmtrace: %s complete (tag=\"%s\", value=%f)\n", what, j.tag, j.value)
 	case !j.quiet && what != "":
 		fmt.Fprintf(out, "pmtrace: %s complete (tag=\"%s\")\n", what, j.tag)
@@ -98,14 +99,14 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 func (j *job) options() *getopt.Set {
-	one := func(kind trace.Kind) error {
-		if j.kind != trace.KindPoint {
+	one := func(kind tracewire.Kind) error {
+		if j.kind != tracewire.KindPoint {
 			return errors.New("only one of -c, -v or -e allowed")
 		}
 		j.kind = kind
 		return nil
 	}
-	value := func(letter string, kind trace.Kind) func(string) error {
+	value := func(letter string, kind tracewire.Kind) func(string) error {
 		return func(s string) error {
 			v, n, err := cnum.Scan(s)
 			if j.value = v; n != len(s) || err != nil && n == 0 {
@@ -115,9 +116,9 @@ func (j *job) options() *getopt.Set {
 		}
 	}
 	return &getopt.Set{Program: "pmtrace", Options: []getopt.Option{
-		{Short: 'c', Arg: "value", Set: value("-c", trace.KindCounter)},
-		{Short: 'v', Arg: "value", Set: value("-v", trace.KindObservation)},
-		{Short: 'e', Arg: "command", Set: func(s string) error { j.command = s; return one(trace.KindTransaction) }},
+		{Short: 'c', Arg: "value", Set: value("-c", tracewire.KindCounter)},
+		{Short: 'v', Arg: "value", Set: value("-v", tracewire.KindObservation)},
+		{Short: 'e', Arg: "command", Set: func(s string) error { j.command = s; return one(tracewire.KindTransaction) }},
 		{Short: 'h', Arg: "host", Set: func(s string) error { j.host = s; return nil }},
 		{Short: 'q', Set: func(string) error { j.quiet = true; return nil }},
 		{Short: 'S', Arg: "state", Set: func(s string) error {
@@ -135,11 +136,11 @@ func (j *job) options() *getopt.Set {
 // It is empty if the command ran untraced.
 func (j *job) do(ctx context.Context, s *trace.Session, errs io.Writer) (what string, status int, err error) {
 	switch j.kind {
-	case trace.KindCounter:
+	case tracewire.KindCounter:
 		return "counter", 0, s.Counter(ctx, j.tag, j.value)
-	case trace.KindObservation:
+	case tracewire.KindObservation:
 		return "observation", 0, s.Observe(ctx, j.tag, j.value)
-	case trace.KindPoint:
+	case tracewire.KindPoint:
 		return "point", 0, s.Point(ctx, j.tag)
 	}
 	begun := s.Begin(ctx, j.tag)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pcp-go/pcp/internal/pcptest"
-	"github.com/pcp-go/pcp/trace"
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // startAgent is a trace agent that keeps the data of all connections.
@@ -29,13 +29,13 @@ func startAgent(t *testing.T) (port int, got func() []string) {
 			if err != nil {
 				return
 			}
-			conn.Write(trace.Ack{Code: trace.Version}.Append(nil))
-			for dec := trace.NewDecoder(conn); ; {
+			conn.Write(tracewire.Ack{Code: tracewire.Version}.Append(nil))
+			for dec := tracewire.NewDecoder(conn); ; {
 				d, err := dec.Data()
 				if err != nil {
 					break
 				}
-				if d.Kind == trace.KindTransaction {
+				if d.Kind == tracewire.KindTransaction {
 					d.Value = 0 // a time
 				}
 				data = append(data, fmt.Sprintf("%v %s %v %t", d.Kind, d.Tag, d.Value, d.Sync))

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pcp-go/pcp/trace"
+	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
 // startAgent is a trace agent that counts data by kind and tag.
@@ -31,15 +31,15 @@ func startAgent(t *testing.T) (got func() map[string]int) {
 			return
 		}
 		defer conn.Close()
-		conn.Write(trace.Ack{Code: trace.Version}.Append(nil))
-		for d := trace.NewDecoder(conn); ; {
+		conn.Write(tracewire.Ack{Code: tracewire.Version}.Append(nil))
+		for d := tracewire.NewDecoder(conn); ; {
 			data, err := d.Data()
 			if err != nil {
 				return
 			}
 			counts[data.Kind.String()+" "+string(data.Tag)]++
 			if data.Sync {
-				conn.Write(trace.Ack{Code: int32(data.Kind)}.Append(nil))
+				conn.Write(tracewire.Ack{Code: int32(data.Kind)}.Append(nil))
 			}
 		}
 	})

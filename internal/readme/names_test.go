@@ -41,7 +41,7 @@ func TestNamesIn(t *testing.T) {
 		{"`Registry.Err` and `Registry.Error`", "Registry.Error"},
 		{"runtime/trace.Start, mmv.shop.orders, mmv.NAME.metric, x.mmv.Gone, net.Listener.Addr, a.Domain.Foo", ""},
 		{"`pmda.Handler.Fetch`, `pmda.Handler.Fetched`.", "pmda.Handler.Fetched"},
-		{"`trace.Default.NoAgent`, `trace.Default.Agentless`, `trace.Client.Config`", "trace.Default.Agentless"},
+		{"`trace.Config.NoAgent`, `trace.Config.Agentless`, `trace.Client.Config`", "trace.Config.Agentless"},
 	} {
 		var bad []string
 		for _, name := range namesIn(tt.line) {

@@ -48,7 +48,7 @@ func newBridge(r *mmv.Registry, root string, log *slog.Logger, do func(func(expv
 
 // A metric is what is registered under a name.
 type metric interface {
-	// clear is called at the end of a pass in which no value was set.
+	// clear ends a pass that set no value.
 	clear(pass int)
 	// keep has the values of the pass before stay.
 	keep(pass int)
@@ -176,7 +176,7 @@ func (b *bridge) level(name, path string, depth int) *level {
 	return &level{b, name, path, depth > maxDepth, map[string]bool{}}
 }
 
-// add calls f with the name and the path for a key, unless there can be none.
+// add calls f with the name and the path for a key, or logs why it ignores the key.
 func (l *level) add(key string, f func(name, path string)) {
 	name, path := l.name+"."+expvars.Component(key), strings.TrimPrefix(l.path+"\x00"+key, "\x00")
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// register returns the metric of a name, which create makes if there is none; nil if there can be
-// none.
+// register returns the metric of a name, and calls create for a new name. It returns nil if the
+// metric cannot be registered.
 func (b *bridge) register(name, path string, create func(mmv.Metric) metric) metric {
 	if m := b.metrics[name]; m != nil {
 		return m
@@ -136,7 +136,7 @@ func (s *set) keep(pass int) {
 	}
 }
 
-// instances sets the values of a Map. What is no number in it is left out.
+// instances sets the values of a Map. It ignores elements that are not numbers.
 func (b *bridge) instances(name, path string, float bool, entries []expvar.KeyValue) {
 	m := b.register(name, path, func(m mmv.Metric) metric {
 		s := &set{passes: map[string]int{}}

@@ -50,7 +50,7 @@ func typeOf(conn net.Conn, id pdu.PMID) (pdu.Type, error) {
 	case *pdu.Status:
 		return 0, p.Code
 	}
-	return 0, &pdu.UnexpectedError{Want: pdu.KindDesc, Got: h.Kind}
+	return 0, h.Unexpected(pdu.KindDesc)
 }
 
 // A collector that knows one metric, and expects its requests in one order.

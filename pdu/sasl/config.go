@@ -12,18 +12,18 @@ import (
 // how users may log in.
 type Config struct {
 	Mechanisms []string // mech_list; nil without one
-	Database   string   // sasldb_path, the path of a File; DefaultDatabase without one
+	Database   string   // sasldb_path, the path of a File; empty means /etc/sasldb2
 	Check      string   // pwcheck_method; empty without one
 }
 
-// DefaultDatabase is where the Cyrus library keeps users where its configuration does not say.
-const DefaultDatabase = "/etc/sasldb2"
+// defaultDatabase is where the Cyrus library keeps users unless its configuration says otherwise.
+const defaultDatabase = "/etc/sasldb2"
 
-// LoadConfig reads a configuration file, lines of the form "key: value". Lines that are empty,
-// begin with "#", or have other keys than those of Config say nothing. Without the file the error
-// wraps fs.ErrNotExist, and the Config has the defaults.
+// LoadConfig reads a configuration file, which has lines of the form "key: value". Empty lines,
+// lines that begin with "#" and keys that Config does not have are ignored. If there is no file the
+// error wraps fs.ErrNotExist, and the Config has the defaults.
 func LoadConfig(path string) (Config, error) {
-	c := Config{Database: DefaultDatabase}
+	c := Config{Database: defaultDatabase}
 	f, err := os.Open(path)
 	if err != nil {
 		return c, err
@@ -40,7 +40,7 @@ func LoadConfig(path string) (Config, error) {
 		case "mech_list":
 			c.Mechanisms = append([]string{}, strings.Fields(value)...)
 		case "sasldb_path":
-			c.Database = cmp.Or(value, DefaultDatabase)
+			c.Database = cmp.Or(value, defaultDatabase)
 		case "pwcheck_method":
 			c.Check = value
 		}
@@ -48,18 +48,18 @@ func LoadConfig(path string) (Config, error) {
 	return c, lines.Err()
 }
 
-// Users are those of the database. If passwords are not to be checked there, nobody can log in:
-// Check may be empty, or have the word auxprop.
+// Users returns the users of the database. No user can log in unless Check is empty or has the word
+// auxprop, because only the database is supported.
 func (c Config) Users() Users {
 	if c.Check != "" && !slices.Contains(strings.Fields(c.Check), "auxprop") {
 		return unchecked(c.Check)
 	}
-	return File{Path: c.Database}
+	return File{Path: cmp.Or(c.Database, defaultDatabase)}
 }
 
-// unchecked are users whose passwords somebody else would have to check.
+// unchecked refuses all users. It is the name of a way to check passwords that is not supported.
 type unchecked string
 
 func (u unchecked) Verifier(string) (Verifier, error) {
-	return Verifier{}, fail(ErrFail, "pwcheck_method "+string(u)+" is not supported, only auxprop")
+	return Verifier{}, fail(errFail, "pwcheck_method "+string(u)+" is not supported, only auxprop")
 }

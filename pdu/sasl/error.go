@@ -5,7 +5,7 @@ import "github.com/pcp-go/pcp/pdu"
 // The codes of failed logins, as they are sent to clients: those of the Cyrus library below
 // pdu.ErrNYI.
 const (
-	ErrFail        pdu.Error = pdu.ErrNYI - 1  // SASL_FAIL: generic failure
+	errFail        pdu.Error = pdu.ErrNYI - 1  // SASL_FAIL: generic failure
 	ErrNoMechanism pdu.Error = pdu.ErrNYI - 4  // SASL_NOMECH: none that both sides have, or allow
 	ErrProtocol    pdu.Error = pdu.ErrNYI - 5  // SASL_BADPROT: a malformed message
 	ErrParam       pdu.Error = pdu.ErrNYI - 7  // SASL_BADPARAM: no user name; no mechanism

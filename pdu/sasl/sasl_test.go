@@ -171,7 +171,7 @@ const (
 func capturedServer(t testing.TB) *scramServer {
 	t.Helper()
 	salt := []byte("\x0e\xa2\x49\x66\x85\xcb\x6a\x70\xc1\xc3\x45\xfc\x5e\x2f\x4f\x25\xf0\x01\x8c\xe6\x56\x86\x82\x70\x7b\xee\x5b\x6c\x2b\xf5\xbd\x7d")
-	v, err := MakeVerifier("secret", salt, 4096)
+	v, err := makeVerifier("secret", salt, 4096)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestVerifier(t *testing.T) {
 			t.Errorf("%q is a verifier", text)
 		}
 	}
-	if _, err := MakeVerifier("x", nil, 4096); err == nil {
+	if _, err := makeVerifier("x", nil, 4096); err == nil {
 		t.Error("a verifier without a salt")
 	}
 	if (Verifier{}).Check("") {
@@ -343,14 +343,14 @@ func TestFile(t *testing.T) {
 		}
 	}
 	write("# users\n\n#ann:x\nbob:" + v.String() + "\n bad : x\nbroken:x\nann:" + v.String() + "\r\n")
-	for user, want := range map[string]pdu.Error{"ann": 0, "bob": 0, "broken": ErrFail, "joe": ErrNoUser, "#ann": ErrNoUser, "": ErrNoUser} {
+	for user, want := range map[string]pdu.Error{"ann": 0, "bob": 0, "broken": errFail, "joe": ErrNoUser, "#ann": ErrNoUser, "": ErrNoUser} {
 		got, err := f.Verifier(user)
 		if want == 0 && (err != nil || got.String() != v.String()) || want != 0 && !errors.Is(err, want) {
 			t.Errorf("%q: %v, %v", user, got, err)
 		}
 	}
 	write(strings.Repeat("x", 1<<20))
-	if _, err := f.Verifier("ann"); !errors.Is(err, ErrFail) {
+	if _, err := f.Verifier("ann"); !errors.Is(err, errFail) {
 		t.Errorf("a long line: %v", err)
 	}
 }
@@ -360,7 +360,7 @@ func TestUsersErrors(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		want pdu.Error
-	}{{errors.New("no directory"), ErrFail}, {ErrNoUser, ErrNoUser}, {fail(ErrAuth, "locked"), ErrAuth}} {
+	}{{errors.New("no directory"), errFail}, {ErrNoUser, ErrNoUser}, {fail(ErrAuth, "locked"), ErrAuth}} {
 		for _, m := range Mechanisms() {
 			if _, err := logIn(m, failing{test.err}, Credentials{"a", "b"}); !errors.Is(err, test.want) {
 				t.Errorf("%s: %v: %v", m.Name, test.err, err)

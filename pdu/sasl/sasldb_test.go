@@ -109,14 +109,14 @@ func TestLoadConfig(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pmcd.conf")
 	c, err := LoadConfig(path)
-	if diff := cmp.Diff(Config{Database: DefaultDatabase}, c); diff != "" || !errors.Is(err, fs.ErrNotExist) {
+	if diff := cmp.Diff(Config{Database: defaultDatabase}, c); diff != "" || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the file: %v, %s", err, diff)
 	}
 	for text, want := range map[string]Config{
-		"": {Database: DefaultDatabase},
+		"": {Database: defaultDatabase},
 		"# c\n mech_list: plain  scram-sha-256 \n#keytab: /x\nsasldb_path:\t/etc/pcp/passwd.db\r\n": {[]string{"plain", "scram-sha-256"}, "/etc/pcp/passwd.db", ""},
-		"mech_list:\npwcheck_method: saslauthd\nlog_level: 3\nword\n":                               {[]string{}, DefaultDatabase, "saslauthd"},
-		"pwcheck_method: saslauthd auxprop":                                                         {nil, DefaultDatabase, "saslauthd auxprop"},
+		"mech_list:\npwcheck_method: saslauthd\nlog_level: 3\nword\n":                               {[]string{}, defaultDatabase, "saslauthd"},
+		"pwcheck_method: saslauthd auxprop":                                                         {nil, defaultDatabase, "saslauthd auxprop"},
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -129,7 +129,7 @@ func TestLoadConfig(t *testing.T) {
 			t.Errorf("%q: users %#v", text, c.Users())
 		}
 	}
-	if _, err := unchecked("saslauthd").Verifier("root"); !errors.Is(err, ErrFail) {
+	if _, err := unchecked("saslauthd").Verifier("root"); !errors.Is(err, errFail) {
 		t.Error(err)
 	}
 }

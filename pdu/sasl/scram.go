@@ -109,10 +109,10 @@ func (s *scramServer) first(m string) ([]byte, error) {
 		return nil, err
 	}
 	if err := s.verifier.check(); err != nil {
-		return nil, fail(ErrFail, err.Error())
+		return nil, fail(errFail, err.Error())
 	}
 	s.name, s.nonce = user, nonce+s.newNonce()
-	reply := "r=" + s.nonce + ",s=" + base64.StdEncoding.EncodeToString(s.verifier.Salt) + ",i=" + strconv.Itoa(s.verifier.Iterations)
+	reply := "r=" + s.nonce + ",s=" + base64.StdEncoding.EncodeToString(s.verifier.salt) + ",i=" + strconv.Itoa(s.verifier.iterations)
 	s.messages = bare + "," + reply
 	return []byte(reply), nil
 }
@@ -131,12 +131,12 @@ func (s *scramServer) final(m string) ([]byte, error) {
 		return nil, fail(ErrProtocol, "Nonce mismatch in SCRAM input")
 	}
 	messages := s.messages + "," + without
-	key := xor(proof, sign(s.verifier.StoredKey[:], messages))
+	key := xor(proof, sign(s.verifier.storedKey[:], messages))
 	stored := sha256.Sum256(key[:])
-	if subtle.ConstantTimeCompare(stored[:], s.verifier.StoredKey[:]) != 1 {
+	if subtle.ConstantTimeCompare(stored[:], s.verifier.storedKey[:]) != 1 {
 		return nil, fail(ErrAuth, "StoredKey mismatch")
 	}
-	sum := sign(s.verifier.ServerKey[:], messages)
+	sum := sign(s.verifier.serverKey[:], messages)
 	return []byte("v=" + base64.StdEncoding.EncodeToString(sum[:])), nil
 }
 

@@ -61,14 +61,14 @@ func (c *scramClient) final(m string) ([]byte, error) {
 		return nil, fail(ErrProtocol, "the server's salt is malformed")
 	}
 	n, err := strconv.Atoi(attr[2][2:])
-	if err != nil || n < DefaultIterations || n > MaxIterations {
-		return nil, fail(ErrProtocol, fmt.Sprintf("the server wants %q iterations, not %d to %d", attr[2][2:], DefaultIterations, MaxIterations))
+	if err != nil || n < defaultIterations || n > maxIterations {
+		return nil, fail(ErrProtocol, fmt.Sprintf("the server wants %q iterations, not %d to %d", attr[2][2:], defaultIterations, maxIterations))
 	}
 	without := "c=" + base64.StdEncoding.EncodeToString([]byte(c.gs2)) + ",r=" + nonce
 	messages := c.bare + "," + m + "," + without
 	key, stored, server, err := keys(c.Password, salt, n)
 	if err != nil {
-		return nil, fail(ErrFail, err.Error())
+		return nil, fail(errFail, err.Error())
 	}
 	proof := xor(key, sign(stored[:], messages))
 	sum := sign(server[:], messages)

@@ -15,7 +15,7 @@ import (
 // Users are who may log in. Safe for concurrent use.
 type Users interface {
 	// Verifier returns that of a user. Its error, sent to the client by its code, is an *Error, or
-	// wraps ErrNoUser if there is no such user; any other is sent as ErrFail.
+	// wraps ErrNoUser if there is no such user; any other is sent as SASL_FAIL.
 	Verifier(user string) (Verifier, error)
 }
 
@@ -31,7 +31,7 @@ func verifierOf(u Users, user string) (Verifier, error) {
 	if errors.Is(err, ErrNoUser) {
 		return Verifier{}, fail(ErrNoUser, err.Error())
 	}
-	return Verifier{}, fail(ErrFail, err.Error())
+	return Verifier{}, fail(errFail, err.Error())
 }
 
 // A Map is users by their names.
@@ -67,8 +67,8 @@ type File struct {
 // maxFile is how much of a file of users is read.
 const maxFile = 16 << 20
 
-// Verifier returns that of a user, or ErrNoUser, also if the file cannot be read, or ErrFail for a
-// line that is no Verifier.
+// Verifier returns the verifier of a user. Errors: ErrNoUser, also if the file cannot be read;
+// SASL_FAIL for a line that is malformed.
 func (f File) Verifier(user string) (Verifier, error) {
 	b, err := readUsers(f.Path)
 	if err != nil {
@@ -120,12 +120,12 @@ func findLine(path string, b []byte, user string) (Verifier, error) {
 		}
 		v, err := ParseVerifier(text)
 		if err != nil {
-			return Verifier{}, fail(ErrFail, fmt.Sprintf("%s:%d: %v", path, n, err))
+			return Verifier{}, fail(errFail, fmt.Sprintf("%s:%d: %v", path, n, err))
 		}
 		return v, nil
 	}
 	if err := lines.Err(); err != nil && !errors.Is(err, io.EOF) {
-		return Verifier{}, fail(ErrFail, fmt.Sprintf("%s: %v", path, err))
+		return Verifier{}, fail(errFail, fmt.Sprintf("%s: %v", path, err))
 	}
 	return Verifier{}, errUnknown
 }

@@ -13,35 +13,34 @@ import (
 	"strings"
 )
 
-// A Verifier is what a server keeps of a password: what tells whether a client has it. Who gets to
-// know a verifier can play the server, but not log in; and has to try passwords one by one, each
-// for the time of as many hashes as there are iterations.
+// A Verifier is what a server keeps in place of a password, to check whether a client knows it. A
+// thief of a verifier can impersonate the server but cannot log in. To find the password he must
+// compute thousands of hashes for each guess.
 type Verifier struct {
-	Iterations           int
-	Salt                 []byte
-	StoredKey, ServerKey [sha256.Size]byte
+	iterations           int
+	salt                 []byte
+	storedKey, serverKey [sha256.Size]byte
 }
 
 // Limits of verifiers.
 const (
-	DefaultIterations = 4096    // the least that RFC 7677 allows
-	MaxIterations     = 1 << 20 // about half a second of work
+	defaultIterations = 4096    // the least that RFC 7677 allows
+	maxIterations     = 1 << 20 // about half a second of work
 	maxSalt           = 512
 	saltLen           = 32
 )
 
-// NewVerifier makes a verifier of a password with a random salt, and the default number of
-// iterations.
+// NewVerifier returns a verifier of a password with a random salt and 4096 iterations.
 func NewVerifier(password string) (Verifier, error) {
 	salt := make([]byte, saltLen)
 	rand.Read(salt)
-	return MakeVerifier(password, salt, DefaultIterations)
+	return makeVerifier(password, salt, defaultIterations)
 }
 
-// MakeVerifier makes a verifier of a password, a salt of up to 512 bytes, which must be of this
-// password alone, and a number of iterations from 1 to MaxIterations. Other arguments are an error.
-func MakeVerifier(password string, salt []byte, iterations int) (Verifier, error) {
-	v := Verifier{Iterations: iterations, Salt: salt}
+// makeVerifier returns a verifier of a password. The salt has 1 to maxSalt bytes and belongs to
+// this password alone. There are 1 to maxIterations iterations.
+func makeVerifier(password string, salt []byte, iterations int) (Verifier, error) {
+	v := Verifier{iterations: iterations, salt: salt}
 	if err := v.check(); err != nil {
 		return Verifier{}, err
 	}
@@ -49,17 +48,17 @@ func MakeVerifier(password string, salt []byte, iterations int) (Verifier, error
 	if err != nil {
 		return Verifier{}, err
 	}
-	v.StoredKey, v.ServerKey = stored, server
+	v.storedKey, v.serverKey = stored, server
 	return v, nil
 }
 
 // check reports what cannot be in a verifier.
 func (v *Verifier) check() error {
 	switch {
-	case v.Iterations < 1 || v.Iterations > MaxIterations:
-		return fmt.Errorf("sasl: %d iterations, want 1 to %d", v.Iterations, MaxIterations)
-	case len(v.Salt) == 0 || len(v.Salt) > maxSalt:
-		return fmt.Errorf("sasl: a salt of %d bytes, want 1 to %d", len(v.Salt), maxSalt)
+	case v.iterations < 1 || v.iterations > maxIterations:
+		return fmt.Errorf("sasl: %d iterations, want 1 to %d", v.iterations, maxIterations)
+	case len(v.salt) == 0 || len(v.salt) > maxSalt:
+		return fmt.Errorf("sasl: a salt of %d bytes, want 1 to %d", len(v.salt), maxSalt)
 	}
 	return nil
 }
@@ -87,22 +86,22 @@ func (v Verifier) Check(password string) bool {
 	if v.check() != nil {
 		return false
 	}
-	_, stored, _, err := keys(password, v.Salt, v.Iterations)
-	return err == nil && subtle.ConstantTimeCompare(stored[:], v.StoredKey[:]) == 1
+	_, stored, _, err := keys(password, v.salt, v.iterations)
+	return err == nil && subtle.ConstantTimeCompare(stored[:], v.storedKey[:]) == 1
 }
 
 const verifierScheme = "SCRAM-SHA-256"
 
-// String is the verifier in the form of RFC 5803:
+// String returns the verifier in the form of RFC 5803:
 // SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY, where the last three are in base 64.
 func (v Verifier) String() string {
 	b64 := base64.StdEncoding.EncodeToString
-	return verifierScheme + "$" + strconv.Itoa(v.Iterations) + ":" + b64(v.Salt) + "$" + b64(v.StoredKey[:]) + ":" + b64(v.ServerKey[:])
+	return verifierScheme + "$" + strconv.Itoa(v.iterations) + ":" + b64(v.salt) + "$" + b64(v.storedKey[:]) + ":" + b64(v.serverKey[:])
 }
 
 var errVerifier = errors.New("sasl: no verifier, want SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY")
 
-// ParseVerifier reads what String has written.
+// ParseVerifier parses the result of String.
 func ParseVerifier(text string) (Verifier, error) {
 	part := strings.Split(text, "$")
 	if len(part) != 3 || part[0] != verifierScheme {
@@ -114,14 +113,14 @@ func ParseVerifier(text string) (Verifier, error) {
 	if !ok || !ok2 || err != nil {
 		return Verifier{}, errVerifier
 	}
-	v := Verifier{Iterations: n}
-	if v.Salt, err = base64.StdEncoding.DecodeString(salt); err != nil {
+	v := Verifier{iterations: n}
+	if v.salt, err = base64.StdEncoding.DecodeString(salt); err != nil {
 		return Verifier{}, errVerifier
 	}
 	for _, k := range []struct {
 		text string
 		key  *[sha256.Size]byte
-	}{{stored, &v.StoredKey}, {server, &v.ServerKey}} {
+	}{{stored, &v.storedKey}, {server, &v.serverKey}} {
 		b, err := base64.StdEncoding.DecodeString(k.text)
 		if err != nil || len(b) != sha256.Size {
 			return Verifier{}, errVerifier

@@ -19,7 +19,7 @@ import (
 
 // users has amy and bob, with their password.
 var users = sync.OnceValue(func() sasl.Users {
-	v, err := sasl.MakeVerifier("secret", []byte("salt"), 4096)
+	v, err := sasl.NewVerifier("secret")
 	if err != nil {
 		panic(err)
 	}

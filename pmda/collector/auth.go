@@ -33,9 +33,6 @@ const (
 	mostContainer = 255
 )
 
-// errInvalid is EINVAL in the numbers of Linux.
-const errInvalid pdu.Error = -22
-
 // authFeatures are those of the challenge that are about who a client is.
 func (s *Server) authFeatures() pdu.Features {
 	f := pdu.FeatureContainer
@@ -63,7 +60,7 @@ func (r *request) identify(wanted pdu.Features, refused error) error {
 	}
 	switch {
 	case logsIn && c.s.Users == nil:
-		return errNotSupported
+		return pdu.ErrUnsupported
 	case logsIn:
 		if err := c.logIn(); err != nil {
 			return err
@@ -270,7 +267,7 @@ func (c *client) readContainer() (string, error) {
 	case p.Key != pdu.AttrContainer:
 		return "", fmt.Errorf("%w: %v in place of the container", pdu.ErrIPC, p.Key)
 	case !isContainer(p.Value):
-		return "", errInvalid
+		return "", pdu.ErrInvalid
 	}
 	return string(p.Value), nil
 }
@@ -309,7 +306,7 @@ func (c *client) readAttr(limit time.Duration) (p pdu.Attr, err error) {
 		}
 	}
 	if h.Kind != pdu.KindAttr {
-		return p, &pdu.UnexpectedError{Want: pdu.KindAttr, Got: h.Kind}
+		return p, h.Unexpected(pdu.KindAttr)
 	}
 	return p, p.Decode(body)
 }

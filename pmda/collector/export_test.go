@@ -15,8 +15,7 @@ var (
 )
 
 const (
-	ErrTryAgain     = errTryAgain
-	ErrNotSupported = errNotSupported
+	ErrTryAgain = errTryAgain
 
 	PanicPause         = panicPause
 	ExtraTime          = extraTime

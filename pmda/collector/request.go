@@ -359,11 +359,8 @@ func (r *request) prepareCall(k *call) {
 const requestable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
 	pdu.FeatureSecureAck | pdu.FeatureContainer | pdu.FeatureCertRequired
 
-// Negated numbers of Linux.
-const (
-	errTryAgain     pdu.Error = -11 // EAGAIN
-	errNotSupported pdu.Error = -95 // EOPNOTSUPP
-)
+// errTryAgain is EAGAIN in Linux's numbers.
+const errTryAgain pdu.Error = -11
 
 // setCreds takes the client's reply to the challenge, or a later change of it.
 func (r *request) setCreds(body []byte) error {
@@ -394,7 +391,7 @@ func (r *request) takeCreds(p *pdu.Creds) error {
 		return err
 	}
 	if p.Features&pdu.FeatureCompress != 0 {
-		return errNotSupported
+		return pdu.ErrUnsupported
 	}
 	return r.identify(p.Features, err)
 }

@@ -42,7 +42,7 @@ func (e *FormatError) Error() string {
 }
 
 // Unwrap returns EINVAL.
-func (e *FormatError) Unwrap() error { return pdu.Error(-22) }
+func (e *FormatError) Unwrap() error { return pdu.ErrInvalid }
 
 // badHeader has the words of the C library.
 var badHeader = &FormatError{-1, "Bad format, not version 2 PCP help text"}

@@ -148,9 +148,9 @@ func TestFilesOfC(t *testing.T) {
 func TestFilesOfGo(t *testing.T) {
 	dir := newDir(t)
 	all := sides(t, dir)
-	for v := mmv.Version1; v <= mmv.Version3; v++ {
+	for v := mmv.Version(1); v <= 3; v++ {
 		r := &mmv.Registry{Name: fmt.Sprint("go", v), Version: v}
-		if v == mmv.Version3 {
+		if v == 3 {
 			r.Labels = mmv.Labels{"app": "test"}
 		}
 		r.Counter("requests", mmv.Metric{Text: "Requests", Help: "Requests\nof all kinds", Units: pdu.UnitCount}).Add(3)

@@ -6,7 +6,7 @@ import "fmt"
 // files that are served.
 type limits struct {
 	files     int   // in the directory
-	fileBytes int64 // in a file; mmv.MaxFile is another limit
+	fileBytes int64 // in a file; package mmv reads at most 256 MiB
 	bytes     int64 // in all files
 	metrics   int   // in all files
 	open      int   // files that are kept open; the others are opened whenever they are read

@@ -19,7 +19,7 @@ type snapshot struct {
 	entries  []*entry // all, in order
 	files    []file   // those that are served, in order
 	inFlux   bool     // some file is being written
-	clusters [mmv.MaxCluster + 1]*cluster
+	clusters [pdu.MaxCluster + 1]*cluster
 	indoms   map[pdu.InDom]*indom
 
 	namesOnce sync.Once
@@ -64,10 +64,10 @@ func newSnapshot(name string, domain pdu.Domain, entries []*entry, maxMetrics in
 func (s *snapshot) add(e *entry) error {
 	number := e.file.Cluster
 	if number == 0 {
-		for number = 1; number <= mmv.MaxCluster && s.clusters[number] != nil; number++ {
+		for number = 1; number <= pdu.MaxCluster && s.clusters[number] != nil; number++ {
 		}
-		if number > mmv.MaxCluster {
-			return fmt.Errorf("all %d clusters are in use", mmv.MaxCluster)
+		if number > pdu.MaxCluster {
+			return fmt.Errorf("all %d clusters are in use", pdu.MaxCluster)
 		}
 	}
 	f := file{e, number}

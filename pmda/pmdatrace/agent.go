@@ -10,10 +10,10 @@ import (
 
 	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/internal/access"
-	"github.com/pcp-go/pcp/trace"
 )
 
 // An Agent is a trace agent: a pmda.Handler that exports what applications send to the listeners
@@ -117,8 +117,8 @@ func (a *Agent) metric(id pdu.PMID) *tagMetric {
 	return &a.metrics[id.Item()]
 }
 
-func indomOf(d pdu.Domain, k trace.Kind) pdu.InDom {
-	return pdu.MakeInDom(d, int(k-trace.KindTransaction))
+func indomOf(d pdu.Domain, k tracewire.Kind) pdu.InDom {
+	return pdu.MakeInDom(d, int(k-tracewire.KindTransaction))
 }
 
 // put writes the values of the tags that are wanted.

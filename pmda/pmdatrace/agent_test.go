@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
-	"github.com/pcp-go/pcp/trace"
 )
 
 // filled is an agent with tags of all kinds, all of them in the window.
@@ -23,7 +23,7 @@ func filled(t testing.TB, o Options, tags ...string) (*Agent, *app) {
 	serveAgent(t, a, ln)
 	c := dialTCP(t, ln)
 	for _, tag := range tags {
-		for kind := trace.KindTransaction; kind <= trace.KindCounter; kind++ {
+		for kind := tracewire.KindTransaction; kind <= tracewire.KindCounter; kind++ {
 			c.send(kind, tag, 0.25)
 			c.send(kind, tag, 0.5)
 		}
@@ -118,7 +118,7 @@ func TestValues(t *testing.T) {
 }
 
 // names is the list of a kind's instances.
-func names(t *testing.T, a *Agent, kind trace.Kind) []pdu.Instance {
+func names(t *testing.T, a *Agent, kind tracewire.Kind) []pdu.Instance {
 	t.Helper()
 	list, err := a.Instances(t.Context(), request(), indomOf(Domain, kind), pdu.NoInst, "")
 	if err != nil {
@@ -129,11 +129,11 @@ func names(t *testing.T, a *Agent, kind trace.Kind) []pdu.Instance {
 
 func TestReset(t *testing.T) {
 	a, c := filled(t, Options{Logger: logTo(io.Discard)}, clashing...)
-	before := names(t, a, trace.KindPoint)
+	before := names(t, a, tracewire.KindPoint)
 	if err := store(t, a, "trace.control.reset", 7); err != nil {
 		t.Fatal(err)
 	}
-	if got := names(t, a, trace.KindPoint); len(got) != 0 {
+	if got := names(t, a, tracewire.KindPoint); len(got) != 0 {
 		t.Errorf("after the reset there are %v", got)
 	}
 	for _, name := range []string{"transact.count", "point.rate", "observe.value"} {
@@ -141,18 +141,18 @@ func TestReset(t *testing.T) {
 			t.Errorf("after the reset %s is %v", name, got)
 		}
 	}
-	c.send(trace.KindPoint, "new", -1)
-	c.send(trace.KindPoint, "two words", -1)
+	c.send(tracewire.KindPoint, "new", -1)
+	c.send(tracewire.KindPoint, "two words", -1)
 	want := []pdu.Instance{before[2], {ID: 5, Name: "new"}}
-	if diff := cmp.Diff(want, names(t, a, trace.KindPoint)); diff != "" {
+	if diff := cmp.Diff(want, names(t, a, tracewire.KindPoint)); diff != "" {
 		t.Errorf("instances (-want +got):\n%s", diff)
 	}
 	if got := fetch(t, a, "trace.point.count"); got["two words"] != 1 {
 		t.Errorf("counts after the reset: %v", got)
 	}
 	a.Reset() // IDs are remembered beyond the next reset
-	c.send(trace.KindPoint, "one", -1)
-	if diff := cmp.Diff(before[:1], names(t, a, trace.KindPoint)); diff != "" {
+	c.send(tracewire.KindPoint, "one", -1)
+	if diff := cmp.Diff(before[:1], names(t, a, tracewire.KindPoint)); diff != "" {
 		t.Errorf("instances after two resets (-want +got):\n%s", diff)
 	}
 }
@@ -174,7 +174,7 @@ func TestLookup(t *testing.T) {
 		{0, "", 0, pdu.ErrInst},
 		{1, "one", 0, pdu.ErrInst},
 	} {
-		got, err := a.Instances(t.Context(), request(), indomOf(Domain, trace.KindCounter), tt.id, tt.name)
+		got, err := a.Instances(t.Context(), request(), indomOf(Domain, tracewire.KindCounter), tt.id, tt.name)
 		if !errors.Is(err, tt.err) || err == nil && (len(got) != 1 || got[0].ID != tt.want) {
 			t.Errorf("%d %q: %v, %v", tt.id, tt.name, got, err)
 		}
@@ -198,7 +198,7 @@ func TestStore(t *testing.T) {
 	if err := store(t, a, "trace.control.debug", logClients|logValues); err != nil {
 		t.Fatal(err)
 	}
-	c.send(trace.KindObservation, "fresh", 42)
+	c.send(tracewire.KindObservation, "fresh", 42)
 	if got := fetch(t, a, "trace.control.debug")[""]; got != logClients|logValues {
 		t.Errorf("debug is %v", got)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/trace"
 )
 
 // A replay is a connection that yields the same bytes over and over.
@@ -39,7 +39,7 @@ func replaying(t testing.TB, a *Agent, n int, sync bool) *client {
 	t.Helper()
 	var all bytes.Buffer
 	for i := range n {
-		all.Write(data(t, trace.Kind(1+i%4), fmt.Sprintf("tag_%d", i), 0.25, sync))
+		all.Write(data(t, tracewire.Kind(1+i%4), fmt.Sprintf("tag_%d", i), 0.25, sync))
 	}
 	c := a.admit(&replay{b: all.Bytes()})
 	if c == nil {
@@ -155,7 +155,7 @@ func TestMemoryIsCounted(t *testing.T) {
 	before := heap()
 	tab := newTable(&o)
 	for i := range 50000 {
-		if _, err := tab.add(&trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "tag %d", i)}, 0, nil); err != nil {
+		if _, err := tab.add(&tracewire.Data{Kind: tracewire.KindPoint, Tag: fmt.Appendf(nil, "tag %d", i)}, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/internal/rawconn"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/trace"
 )
@@ -32,7 +33,7 @@ type client struct {
 	a        *Agent
 	conn     net.Conn
 	rw       io.ReadWriter // over conn
-	in       *trace.Decoder
+	in       *tracewire.Decoder
 	acks     []byte    // to be written
 	writeBy  time.Time // the deadline of writes
 	uncounts func()    // makes it count no more for the access rules
@@ -59,7 +60,7 @@ func (a *Agent) admit(conn net.Conn) *client {
 			return nil
 		}
 		rw := rawconn.New(conn)
-		return &client{a: a, conn: conn, rw: rw, in: trace.NewDecoder(rw), uncounts: uncounts, limit: limit, host: connlimit.Host(conn)}
+		return &client{a: a, conn: conn, rw: rw, in: tracewire.NewDecoder(rw), uncounts: uncounts, limit: limit, host: connlimit.Host(conn)}
 	}
 	return nil
 }
@@ -67,7 +68,7 @@ func (a *Agent) admit(conn net.Conn) *client {
 // refuse tells a client why it is refused, and disconnects it.
 func (a *Agent) refuse(conn net.Conn, code trace.Error, because string) {
 	conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
-	conn.Write(trace.Ack{From: a.pid, Code: int32(code)}.Append(nil))
+	conn.Write(tracewire.Ack{From: a.pid, Code: int32(code)}.Append(nil))
 	conn.Close()
 	a.limitedLog().Warn("application refused", slog.Any("addr", conn.RemoteAddr()),
 		slog.String("because of", because), slog.Any("err", code))
@@ -85,14 +86,14 @@ func (c *client) serve(ctx context.Context) {
 	if a.debugs(logClients) {
 		a.limitedLog().Info("application connected", slog.Any("addr", c.conn.RemoteAddr()))
 	}
-	c.ack(trace.Version)
+	c.ack(tracewire.Version)
 	err := c.flush()
 	for err == nil {
 		err = c.receive()
 	}
 	switch {
 	case ctx.Err() != nil:
-	case errors.Is(err, trace.ErrIPC) || errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, tracewire.ErrMalformed) || errors.Is(err, os.ErrDeadlineExceeded):
 		a.limitedLog().Warn("application disconnected", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
 	case a.debugs(logClients):
 		a.limitedLog().Info("application gone", slog.Any("addr", c.conn.RemoteAddr()), slog.Any("err", err))
@@ -121,7 +122,7 @@ func (c *client) receive() error {
 
 // take takes d and the PDUs behind it that have been read already, up to one that has to be logged.
 // d is the last then. The answer to a value that is refused is an error.
-func (c *client) take(d *trace.Data) (isNew bool, refused, err error) {
+func (c *client) take(d *tracewire.Data) (isNew bool, refused, err error) {
 	a := c.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +142,7 @@ func (c *client) take(d *trace.Data) (isNew bool, refused, err error) {
 }
 
 // ackOf is the code that answers a value.
-func ackOf(kind trace.Kind, refused error) int32 {
+func ackOf(kind tracewire.Kind, refused error) int32 {
 	switch refused {
 	case nil:
 		return int32(kind)
@@ -158,7 +159,7 @@ const (
 )
 
 // logValue logs a value for those who asked for it.
-func (c *client) logValue(d *trace.Data, isNew bool) {
+func (c *client) logValue(d *tracewire.Data, isNew bool) {
 	attrs := []any{slog.Any("addr", c.conn.RemoteAddr()), slog.String("kind", d.Kind.String()), slog.String("tag", string(d.Tag))}
 	if isNew && c.a.debugs(logClients) {
 		c.a.limitedLog().Info("new tag", attrs...)
@@ -170,7 +171,7 @@ func (c *client) logValue(d *trace.Data, isNew bool) {
 
 // ack adds an answer to those that are to be written.
 func (c *client) ack(code int32) {
-	c.acks = trace.Ack{From: c.a.pid, Code: code}.Append(c.acks)
+	c.acks = tracewire.Ack{From: c.a.pid, Code: code}.Append(c.acks)
 }
 
 // flush writes the answers.

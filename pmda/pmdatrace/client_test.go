@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/trace"
 )
@@ -35,17 +36,17 @@ func TestFragments(t *testing.T) {
 	var all []byte
 	const n = 100
 	for i := range n {
-		all = append(all, data(t, trace.KindObservation, strings.Repeat("x", 1+i%60), float64(i), i%2 == 0)...)
+		all = append(all, data(t, tracewire.KindObservation, strings.Repeat("x", 1+i%60), float64(i), i%2 == 0)...)
 	}
 	for _, size := range []int{1, 5, 11, 13, 1000, len(all)} {
 		for rest := all; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 			c.write(rest[:min(size, len(rest))])
 		}
 		for range n / 2 {
-			c.wantAck(int32(trace.KindObservation))
+			c.wantAck(int32(tracewire.KindObservation))
 		}
 	}
-	c.send(trace.KindPoint, "last", -1) // for those without an answer
+	c.send(tracewire.KindPoint, "last", -1) // for those without an answer
 	total := 0.0
 	for _, v := range fetch(t, a, "trace.observe.count") {
 		total += v
@@ -61,21 +62,21 @@ func TestMixedProtocols(t *testing.T) {
 	c := dialTCP(t, ln)
 	var all []byte
 	for i := range 40 {
-		all = append(all, data(t, trace.Kind(1+i%4), "tag", 1, i%3 == 0)...)
+		all = append(all, data(t, tracewire.Kind(1+i%4), "tag", 1, i%3 == 0)...)
 	}
 	c.write(all)
 	for i := 0; i < 40; i += 3 {
 		c.wantAck(int32(1 + i%4))
 	}
-	c.send(trace.KindPoint, "end", -1)
+	c.send(tracewire.KindPoint, "end", -1)
 }
 
 // What breaks the rules ends the connection without an answer, and what comes before it counts.
 func TestMalformed(t *testing.T) {
 	a, ln := start(t, Options{Logger: logTo(io.Discard)})
-	good := data(t, trace.KindPoint, "tag", -1, true)
+	good := data(t, tracewire.KindPoint, "tag", -1, true)
 	with := func(change func(b []byte)) []byte {
-		b := data(t, trace.KindCounter, "tag", 1, true)
+		b := data(t, tracewire.KindCounter, "tag", 1, true)
 		change(b)
 		return b
 	}
@@ -86,7 +87,7 @@ func TestMalformed(t *testing.T) {
 		"long":           length(273),
 		"no room":        length(20),
 		"huge":           length(1 << 31),
-		"ack":            trace.Ack{Code: 1}.Append(nil),
+		"ack":            tracewire.Ack{Code: 1}.Append(nil),
 		"unknown type":   with(func(b []byte) { b[7] = 0x52 }),
 		"version 2":      with(func(b []byte) { b[12] = 2 }),
 		"no tag":         with(func(b []byte) { b[13] = 0 }),
@@ -99,7 +100,7 @@ func TestMalformed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := dialTCP(t, ln)
 			c.write(append(append([]byte{}, good...), bad...))
-			c.wantAck(int32(trace.KindPoint))
+			c.wantAck(int32(tracewire.KindPoint))
 			c.wantEnd()
 		})
 	}
@@ -117,18 +118,18 @@ func TestTagLengths(t *testing.T) {
 	c := dialTCP(t, ln)
 	for _, n := range []int{1, 3, 4, 124, 125, 247} {
 		tag := strings.Repeat("t", n)
-		c.send(trace.KindPoint, tag, -1)
+		c.send(tracewire.KindPoint, tag, -1)
 		if got := fetch(t, a, "trace.point.count")[tag]; got != 1 {
 			t.Errorf("%d bytes: count %v", n, got)
 		}
 	}
-	b := data(t, trace.KindPoint, "raw", -1, true)
+	b := data(t, tracewire.KindPoint, "raw", -1, true)
 	b[13] = 3 // without the NUL
 	c.write(b)
-	c.wantAck(int32(trace.KindPoint))
-	c.send(trace.KindPoint, "raw", -1)
-	c.write(append(lengthened(data(t, trace.KindPoint, "raw", -1, true), 8), "padding!"...))
-	c.wantAck(int32(trace.KindPoint))
+	c.wantAck(int32(tracewire.KindPoint))
+	c.send(tracewire.KindPoint, "raw", -1)
+	c.write(append(lengthened(data(t, tracewire.KindPoint, "raw", -1, true), 8), "padding!"...))
+	c.wantAck(int32(tracewire.KindPoint))
 	if got := fetch(t, a, "trace.point.count")["raw"]; got != 3 {
 		t.Errorf("count of one tag in three forms: %v", got)
 	}
@@ -146,11 +147,11 @@ func TestBadTags(t *testing.T) {
 	a, ln := start(t, Options{Logger: logTo(&log)})
 	c := dialTCP(t, ln)
 	for _, tag := range []string{"", " x", "a\nb", "\x1b[2J", "a\x00b"} {
-		c.sendRefused(trace.KindPoint, tag, errInvalid)
-		c.write(data(t, trace.KindPoint, tag, -1, false))
+		c.sendRefused(tracewire.KindPoint, tag, errInvalid)
+		c.write(data(t, tracewire.KindPoint, tag, -1, false))
 	}
-	c.send(trace.KindPoint, "good", -1)
-	if got := names(t, a, trace.KindPoint); len(got) != 1 {
+	c.send(tracewire.KindPoint, "good", -1)
+	if got := names(t, a, tracewire.KindPoint); len(got) != 1 {
 		t.Errorf("instances: %v", got)
 	}
 	if !strings.Contains(log.String(), "value not taken") {
@@ -163,27 +164,27 @@ func TestMaxTags(t *testing.T) {
 	a, ln := start(t, Options{MaxTags: 3, Logger: logTo(&log)})
 	c := dialTCP(t, ln)
 	for i := range 3 {
-		c.send(trace.Kind(1+i), "tag", 1)
+		c.send(tracewire.Kind(1+i), "tag", 1)
 	}
 	for range 1000 {
-		c.sendRefused(trace.KindCounter, "more", errNoSpace)
+		c.sendRefused(tracewire.KindCounter, "more", errNoSpace)
 	}
 	if got := fetch(t, a, "trace.counter.count"); len(got) != 0 {
 		t.Errorf("more tags than allowed: %v", got)
 	}
-	c.send(trace.KindPoint, "tag", -1) // a known one
+	c.send(tracewire.KindPoint, "tag", -1) // a known one
 	if n := strings.Count(log.String(), "value not taken"); n < 1 || n > 20 {
 		t.Errorf("%d lines in the log", n)
 	}
 	a.Reset()
 	for i := range 3 {
-		c.send(trace.KindCounter, fmt.Sprint(i), 1)
+		c.send(tracewire.KindCounter, fmt.Sprint(i), 1)
 	}
 	a.Reset() // now there are six tags to remember: the older ones are forgotten
-	c.send(trace.KindTransaction, "tag", 1)
-	c.send(trace.KindCounter, "1", 1)
+	c.send(tracewire.KindTransaction, "tag", 1)
+	c.send(tracewire.KindCounter, "1", 1)
 	want := []pdu.InstID{2, 2} // and their numbers are not used again
-	for i, kind := range []trace.Kind{trace.KindTransaction, trace.KindCounter} {
+	for i, kind := range []tracewire.Kind{tracewire.KindTransaction, tracewire.KindCounter} {
 		if got := names(t, a, kind); len(got) != 1 || got[0].ID != want[i] {
 			t.Errorf("%v: %v, want ID %d", kind, got, want[i])
 		}
@@ -199,7 +200,7 @@ func TestMaxMemory(t *testing.T) {
 	tab := newTable(&o)
 	fill := func(from int) (n int) {
 		for ; ; n++ {
-			d := trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "%0200d", from+n)}
+			d := tracewire.Data{Kind: tracewire.KindPoint, Tag: fmt.Appendf(nil, "%0200d", from+n)}
 			if _, err := tab.add(&d, 0, nil); err == errMemory {
 				return n
 			}
@@ -234,7 +235,7 @@ func TestTagsComeBack(t *testing.T) {
 	tab := newTable(&o)
 	const n = 5000
 	add := func(i int) {
-		if _, err := tab.add(&trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "%04d", i)}, 0, nil); err != nil {
+		if _, err := tab.add(&tracewire.Data{Kind: tracewire.KindPoint, Tag: fmt.Appendf(nil, "%04d", i)}, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,7 +243,7 @@ func TestTagsComeBack(t *testing.T) {
 		add(i)
 	}
 	tab.reset(time.Now())
-	k := tab.of(trace.KindPoint)
+	k := tab.of(tracewire.KindPoint)
 	add(n - 1)
 	kept := k.all()
 	var before, after runtime.MemStats
@@ -293,18 +294,18 @@ func testSilentClients(t *testing.T) {
 		silent = append(silent, connect(t, ln.dial()))
 	}
 	time.Sleep(idleTime)
-	used.send(trace.KindPoint, "a", -1)
+	used.send(tracewire.KindPoint, "a", -1)
 	began := time.Now()
 	for range most - 1 {
-		connect(t, ln.dial()).send(trace.KindPoint, "b", -1)
+		connect(t, ln.dial()).send(tracewire.KindPoint, "b", -1)
 	}
 	t.Logf("refused: %d silent connections; as many others waited for %v", len(silent), time.Since(began))
 	for _, c := range silent {
 		c.wantEnd()
 	}
-	used.send(trace.KindPoint, "a", -1)
-	refusedOne := trace.NewDecoder(ln.dial())
-	if ack, err := refusedOne.Ack(); err != nil || ack.Err() != trace.ErrConnLimit {
+	used.send(tracewire.KindPoint, "a", -1)
+	refusedOne := tracewire.NewDecoder(ln.dial())
+	if ack, err := refusedOne.Ack(); err != nil || trace.Error(ack.Code) != trace.ErrConnLimit {
 		t.Errorf("one more than MaxClients: %+v, %v", ack, err)
 	}
 }
@@ -320,7 +321,7 @@ func TestTagShares(t *testing.T) {
 	made := 0
 	add := func(c *client) error {
 		made++
-		_, err := tab.add(&trace.Data{Kind: trace.KindPoint, Tag: fmt.Appendf(nil, "%d", made)}, 0, c)
+		_, err := tab.add(&tracewire.Data{Kind: tracewire.KindPoint, Tag: fmt.Appendf(nil, "%d", made)}, 0, c)
 		return err
 	}
 	fill := func(c *client) (n int) {
@@ -362,8 +363,8 @@ func refused(t *testing.T, ln net.Listener, want trace.Error) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	in := trace.NewDecoder(conn)
-	if ack, err := in.Ack(); err != nil || ack.Err() != want {
+	in := tracewire.NewDecoder(conn)
+	if ack, err := in.Ack(); err != nil || trace.Error(ack.Code) != want {
 		t.Errorf("answer %+v, %v, want %v", ack, err, want)
 	}
 	if _, err := in.Ack(); err == nil {
@@ -379,8 +380,8 @@ func accepted(t *testing.T, ln net.Listener) bool {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	ack, err := trace.NewDecoder(conn).Ack()
-	return err == nil && ack.Err() == nil
+	ack, err := tracewire.NewDecoder(conn).Ack()
+	return err == nil && ack.Code >= 0
 }
 
 // await waits until something is so.
@@ -458,16 +459,16 @@ func TestUnreadAnswers(t *testing.T) {
 		ln := newPipeListener()
 		serveAgent(t, a, ln)
 		slow, other := connect(t, ln.dial()), connect(t, ln.dial())
-		slow.write(data(t, trace.KindPoint, "slow", -1, true)) // the pipe has no buffer: the answer waits
-		other.send(trace.KindPoint, "other", -1)
+		slow.write(data(t, tracewire.KindPoint, "slow", -1, true)) // the pipe has no buffer: the answer waits
+		other.send(tracewire.KindPoint, "other", -1)
 		begin := time.Now()
-		if _, err := slow.conn.Write(data(t, trace.KindPoint, "slow", -1, true)); err == nil {
+		if _, err := slow.conn.Write(data(t, tracewire.KindPoint, "slow", -1, true)); err == nil {
 			t.Error("the agent goes on reading")
 		}
 		if d := time.Since(begin); d > ackTimeout {
 			t.Errorf("disconnected after %v", d)
 		}
-		other.send(trace.KindPoint, "other", -1)
+		other.send(tracewire.KindPoint, "other", -1)
 		if got := fetch(t, a, "trace.point.count"); got["slow"] != 1 || got["other"] != 2 {
 			t.Errorf("counts %v", got)
 		}
@@ -491,7 +492,7 @@ func TestServeEnds(t *testing.T) {
 		t.Error(err)
 	}
 	c.wantEnd()
-	stays.send(trace.KindPoint, "still", -1)
+	stays.send(tracewire.KindPoint, "still", -1)
 	if conn, err := net.Dial("tcp", ln.Addr().String()); err == nil {
 		conn.Close()
 		t.Error("the listener is open")
@@ -512,8 +513,8 @@ func TestCrowd(t *testing.T) {
 		c := dialTCP(t, ln)
 		wg.Go(func() {
 			for n := range each {
-				c.send(trace.Kind(1+n%4), "common", float64(n))
-				c.write(data(t, trace.KindPoint, fmt.Sprint(i, n), -1, false))
+				c.send(tracewire.Kind(1+n%4), "common", float64(n))
+				c.write(data(t, tracewire.KindPoint, fmt.Sprint(i, n), -1, false))
 			}
 		})
 		wg.Go(func() {

@@ -69,7 +69,7 @@ func ExampleParseAccess() {
 // What a program reports is tested with an agent of the test's own. A test that only counts data
 // needs none: with NoAgent, Stats has them as Accepted.
 func Example_test() {
-	checkout := func(ctx context.Context) { trace.Point(ctx, "cart.full") } // the code to test
+	checkout := func(ctx context.Context) { trace.FromContext(ctx).Point("cart.full") } // the code to test
 
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/trace"
@@ -72,15 +73,15 @@ func listenTCP(t testing.TB) net.Listener {
 type app struct {
 	t    testing.TB
 	conn net.Conn
-	in   *trace.Decoder
+	in   *tracewire.Decoder
 }
 
 // connect makes an application that has been let in.
 func connect(t testing.TB, conn net.Conn) *app {
 	t.Helper()
 	t.Cleanup(func() { conn.Close() })
-	a := &app{t, conn, trace.NewDecoder(conn)}
-	a.wantAck(trace.Version)
+	a := &app{t, conn, tracewire.NewDecoder(conn)}
+	a.wantAck(tracewire.Version)
 	return a
 }
 
@@ -117,23 +118,23 @@ func (a *app) write(b []byte) {
 }
 
 // send sends a value and waits for the answer.
-func (a *app) send(kind trace.Kind, tag string, v float64) {
+func (a *app) send(kind tracewire.Kind, tag string, v float64) {
 	a.t.Helper()
 	a.write(data(a.t, kind, tag, v, true))
 	a.wantAck(int32(kind))
 }
 
 // sendRefused sends a value and waits for an error.
-func (a *app) sendRefused(kind trace.Kind, tag string, code trace.Error) {
+func (a *app) sendRefused(kind tracewire.Kind, tag string, code trace.Error) {
 	a.t.Helper()
 	a.write(data(a.t, kind, tag, 1, true))
 	a.wantAck(int32(code))
 }
 
 // data is the PDU for a value.
-func data(t testing.TB, kind trace.Kind, tag string, v float64, sync bool) []byte {
+func data(t testing.TB, kind tracewire.Kind, tag string, v float64, sync bool) []byte {
 	t.Helper()
-	b, err := trace.Data{Kind: kind, Tag: []byte(tag), Value: v, Sync: sync}.Append(nil)
+	b, err := tracewire.Data{Kind: kind, Tag: []byte(tag), Value: v, Sync: sync}.Append(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

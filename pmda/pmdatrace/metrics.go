@@ -3,15 +3,15 @@ package pmdatrace
 import (
 	"context"
 
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/trace"
 )
 
 // A tagMetric is a metric with one value for each tag of a kind.
 type tagMetric struct {
 	name, text, help string
-	kind             trace.Kind
+	kind             tracewire.Kind
 	typ              pdu.Type
 	sem              pdu.Sem
 	units            pdu.Units
@@ -36,29 +36,29 @@ func tagMetrics(o *Options) []tagMetric {
 	const counter, instant = pdu.SemCounter, pdu.SemInstant
 	const u64, float, double = pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble
 	return []tagMetric{
-		0: {"trace.transact.count", "Transactions completed, by tag", "", trace.KindTransaction, u64, counter, pdu.UnitCount, putCount},
+		0: {"trace.transact.count", "Transactions completed, by tag", "", tracewire.KindTransaction, u64, counter, pdu.UnitCount, putCount},
 		1: {"trace.transact.rate", "Transactions completed per second in the period, by tag", ofPeriod,
-			trace.KindTransaction, float, instant, perSecond, putRate},
+			tracewire.KindTransaction, float, instant, perSecond, putRate},
 		2: {"trace.transact.ave_time", "Average time of the transactions of the period, by tag", ofPeriod,
-			trace.KindTransaction, float, instant, secPer, putAverage},
+			tracewire.KindTransaction, float, instant, secPer, putAverage},
 		3: {"trace.transact.min_time", "Shortest time of a transaction of the period, by tag", ofPeriod,
-			trace.KindTransaction, float, instant, pdu.TimeSec, putMin},
+			tracewire.KindTransaction, float, instant, pdu.TimeSec, putMin},
 		4: {"trace.transact.max_time", "Longest time of a transaction of the period, by tag", ofPeriod,
-			trace.KindTransaction, float, instant, pdu.TimeSec, putMax},
-		5: {"trace.transact.total_time", "Time of all transactions, by tag", "", trace.KindTransaction, double, counter, pdu.TimeSec, putTotal},
-		6: {"trace.point.count", "Passes of points, by tag", "", trace.KindPoint, u64, counter, pdu.UnitCount, putCount},
+			tracewire.KindTransaction, float, instant, pdu.TimeSec, putMax},
+		5: {"trace.transact.total_time", "Time of all transactions, by tag", "", tracewire.KindTransaction, double, counter, pdu.TimeSec, putTotal},
+		6: {"trace.point.count", "Passes of points, by tag", "", tracewire.KindPoint, u64, counter, pdu.UnitCount, putCount},
 		7: {"trace.point.rate", "Passes of points per second in the period, by tag", ofPeriod,
-			trace.KindPoint, float, instant, perSecond, putRate},
-		8: {"trace.observe.count", "Observations, by tag", "", trace.KindObservation, u64, counter, pdu.UnitCount, putCount},
+			tracewire.KindPoint, float, instant, perSecond, putRate},
+		8: {"trace.observe.count", "Observations, by tag", "", tracewire.KindObservation, u64, counter, pdu.UnitCount, putCount},
 		9: {"trace.observe.rate", "Observations per second in the period, by tag", ofPeriod,
-			trace.KindObservation, float, instant, perSecond, putRate},
+			tracewire.KindObservation, float, instant, perSecond, putRate},
 		10: {"trace.observe.value", "Value of the last observation, by tag", "",
-			trace.KindObservation, double, instant, o.ObserveUnits, putValue},
-		17: {"trace.counter.count", "Values of counters that came, by tag", "", trace.KindCounter, u64, counter, pdu.UnitCount, putCount},
+			tracewire.KindObservation, double, instant, o.ObserveUnits, putValue},
+		17: {"trace.counter.count", "Values of counters that came, by tag", "", tracewire.KindCounter, u64, counter, pdu.UnitCount, putCount},
 		18: {"trace.counter.rate", "Values of counters that came per second in the period, by tag", ofPeriod,
-			trace.KindCounter, float, instant, perSecond, putRate},
+			tracewire.KindCounter, float, instant, perSecond, putRate},
 		19: {"trace.counter.value", "Last value of a counter, by tag", "",
-			trace.KindCounter, double, counter, o.CounterUnits, putValue},
+			tracewire.KindCounter, double, counter, o.CounterUnits, putValue},
 	}
 }
 
@@ -115,7 +115,7 @@ func (a *Agent) register(o *Options) {
 		if m.put == nil {
 			continue
 		}
-		d := domains[m.kind-trace.KindTransaction]
+		d := domains[m.kind-tracewire.KindTransaction]
 		switch m.typ {
 		case pdu.TypeU64:
 			describe[uint64](a, item, m, d)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/trace"
 )
 
 // A table has what is known of all tags. One goroutine at a time.
@@ -45,7 +45,7 @@ func (s share) exceeds(l *limits, part int) bool {
 // plus adds a tag.
 func (s share) plus(memory int) share { return share{s.tags + 1, s.memory + memory} }
 
-const numKinds = int(trace.KindCounter)
+const numKinds = int(tracewire.KindCounter)
 
 // A kindTable has the tags of one kind.
 type kindTable struct {
@@ -114,7 +114,7 @@ func newTable(o *Options) *table {
 }
 
 // of is the tags of a kind.
-func (t *table) of(k trace.Kind) *kindTable { return &t.kinds[k-trace.KindTransaction] }
+func (t *table) of(k tracewire.Kind) *kindTable { return &t.kinds[k-tracewire.KindTransaction] }
 
 // interval is the number of the interval that a time is in: the whole part of
 // elapsed/(period/buckets), without the rounding of either division.
@@ -135,7 +135,7 @@ var (
 
 // add adds the value that a PDU of a client, or nil, brought in an interval. isNew says that its
 // tag was not known; an error says why the tag, and so the value, is not taken.
-func (t *table) add(d *trace.Data, interval int64, c *client) (isNew bool, err error) {
+func (t *table) add(d *tracewire.Data, interval int64, c *client) (isNew bool, err error) {
 	k := t.of(d.Kind)
 	g := k.tags[string(d.Tag)]
 	if g == nil {

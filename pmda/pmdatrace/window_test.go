@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pcp-go/pcp/trace"
+	"github.com/pcp-go/pcp/internal/tracewire"
 	"pgregory.net/rapid"
 )
 
@@ -28,7 +28,7 @@ func TestGuideExample(t *testing.T) {
 		c := connect(t, ln.dial())
 		for i, when := range []float64{4, 5, 6.5, 7, 9, 10.5, 11.5, 13} {
 			at(start, when)
-			c.send(trace.KindTransaction, "order", float64(i+1)/10)
+			c.send(tracewire.KindTransaction, "order", float64(i+1)/10)
 		}
 		at(start, 13.5)
 		for name, want := range map[string]float64{
@@ -61,9 +61,9 @@ func TestObservedWindow(t *testing.T) {
 		c := connect(t, ln.dial())
 		at(zero, 6.3)
 		for range 7 {
-			c.write(data(t, trace.KindPoint, "pt", -1, false))
+			c.write(data(t, tracewire.KindPoint, "pt", -1, false))
 		}
-		c.send(trace.KindObservation, "all came", 0)
+		c.send(tracewire.KindObservation, "all came", 0)
 		got, want := map[string]any{}, map[string]any{}
 		for _, when := range []float64{6.4, 6.8, 7.4, 8.9, 13, 16.6, 17.6, 30} {
 			at(zero, when)
@@ -88,7 +88,7 @@ func TestUnevenIntervals(t *testing.T) {
 		a := New(Options{Period: 10 * time.Second, Buckets: 4})
 		ln := newPipeListener()
 		serveAgent(t, a, ln)
-		connect(t, ln.dial()).send(trace.KindPoint, "pt", -1)
+		connect(t, ln.dial()).send(tracewire.KindPoint, "pt", -1)
 		for _, tt := range []struct {
 			at   float64
 			seen int
@@ -124,7 +124,7 @@ func TestWindowModel(t *testing.T) {
 			n := tab.interval(now)
 			if rapid.Bool().Draw(t, "send") {
 				v := float64(rapid.IntRange(-9, 9).Draw(t, "value"))
-				tab.add(&trace.Data{Kind: trace.KindTransaction, Tag: []byte("x"), Value: v}, n, nil)
+				tab.add(&tracewire.Data{Kind: tracewire.KindTransaction, Tag: []byte("x"), Value: v}, n, nil)
 				all = append(all, value{n, v})
 				continue
 			}
@@ -137,7 +137,7 @@ func TestWindowModel(t *testing.T) {
 					want.add(v.v)
 				}
 			}
-			if got := *tab.of(trace.KindTransaction).tags["x"].windowBefore(n); got != want {
+			if got := *tab.of(tracewire.KindTransaction).tags["x"].windowBefore(n); got != want {
 				t.Fatalf("before interval %d: %+v, want %+v", n, got, want)
 			}
 		}

@@ -310,7 +310,7 @@ func (a *Agent) awaitReady() {
 	case err != nil:
 		a.disconnect(err)
 	case h.Kind != pdu.KindError:
-		a.disconnect(&pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind})
+		a.disconnect(h.Unexpected(pdu.KindError))
 	case s.Decode(body) != nil || s.Code != pdu.ErrPMDAReady:
 		a.disconnect(errors.New("agent that is not ready sent something else than PM_ERR_PMDAREADY"))
 	case a.setState(ready, nil):

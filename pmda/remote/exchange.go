@@ -256,7 +256,7 @@ func (a *Agent) flush(own time.Time) error {
 func (a *Agent) checkReply(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error) {
 	if h.Kind != pdu.KindError {
 		if h.Kind != want {
-			return nil, a.fail(&pdu.UnexpectedError{Want: want, Got: h.Kind})
+			return nil, a.fail(h.Unexpected(want))
 		}
 		a.unsolicited.noneBefore()
 		return body, nil

@@ -288,10 +288,10 @@ func (w *builder) label(f field, key string, l pdu.NamedLabel) {
 	if key == "" {
 		return
 	}
-	switch l.Kind() {
-	case pdu.LabelNull:
+	switch {
+	case l.Value == "" || l.Value[0] == 'n': // null
 		return
-	case pdu.LabelString:
+	case l.Value[0] == '"':
 		w.stringAttribute(f, key, l.Text())
 		return
 	}

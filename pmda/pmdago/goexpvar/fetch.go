@@ -49,7 +49,7 @@ func (e *exporter) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w
 	other := 0
 	for i, m := range s.mine {
 		if m == nil {
-			w.CopySet(&s.w, other)
+			w.CopySets(&s.w, other, other+1)
 			other++
 			continue
 		}

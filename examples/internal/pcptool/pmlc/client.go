@@ -86,7 +86,7 @@ func (c *Client) hello() error {
 		return err
 	}
 	if h.Kind != pdu.KindError {
-		return &pdu.UnexpectedError{Want: pdu.KindError, Got: h.Kind}
+		return h.Unexpected(pdu.KindError)
 	}
 	var s pdu.Status
 	if err := s.Decode(body); err != nil {
@@ -209,7 +209,7 @@ func (c *Client) roundTrip(want pdu.Kind, decode func(body []byte) error) error 
 		}
 	}
 	if h.Kind != want {
-		return &pdu.UnexpectedError{Want: want, Got: h.Kind}
+		return h.Unexpected(want)
 	}
 	return decode(body)
 }

@@ -1,7 +1,11 @@
-package trace
+// Package tracewire has the protocol between applications and PCP's trace agent. An application
+// sends Data over TCP. The agent sends an Ack when it accepts a connection, and one for each Data
+// that asks for it.
+package tracewire
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,21 +14,16 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// DefaultPort is the TCP port on which a trace agent listens.
-const DefaultPort = 4323
-
 // Version is the version of the protocol, which the first Ack of a connection
 // and every Data carry.
 const Version = 1
 
-// MaxTag is the longest tag that every agent accepts, in bytes. C agents on
-// processors whose char is signed, such as amd64, close the connection when they
-// receive a longer one.
-const MaxTag = 124
-
 const (
-	// maxWireTag is the longest tag that fits a PDU, in bytes with its NUL.
-	maxWireTag = maxPDU - dataHeader
+	// MaxTag is the longest tag that fits a PDU, in bytes with its NUL.
+	MaxTag = maxPDU - dataHeader
+
+	SyncOffset = 15   // of the byte with the SyncBit in a Data
+	SyncBit    = 0x80 // asks for an Ack
 
 	minPDU = 16  // an Ack
 	maxPDU = 272 // PDUs of any other length are malformed
@@ -34,13 +33,10 @@ const (
 
 	typeAck  = 0x7050
 	typeData = 0x7051
-
-	syncOffset = 15   // in a DATA PDU
-	syncBit    = 0x80 // in its byte syncOffset
 )
 
-// A Kind says what a Data reports. Each kind has tags of its own: one tag may
-// be used with several kinds.
+// A Kind says what a Data reports. Each kind has separate tags: one tag may be used with several
+// kinds.
 type Kind uint8
 
 // The kinds, by their numbers on the wire.
@@ -75,15 +71,7 @@ func (k Kind) String() string {
 //	12  int32   Code
 type Ack struct {
 	From int32 // process id of the sender, for information
-	Code int32 // Version on accept; the Kind of the acknowledged Data; or an Error
-}
-
-// Err is the Ack's Error, nil if it is none.
-func (a Ack) Err() error {
-	if a.Code < 0 {
-		return Error(a.Code)
-	}
-	return nil
+	Code int32 // Version on accept; the Kind of the acknowledged Data; or a trace.Error, less than 0
 }
 
 // Append appends the PDU to b.
@@ -113,26 +101,26 @@ type Data struct {
 	Tag   []byte // without the NUL at its end; agents use it as the name of an instance
 }
 
-// Append appends the PDU to b. It fails with ErrTagLength if the Tag does not
-// fit into a PDU. Tags longer than MaxTag are not accepted by every agent.
+// Append appends the PDU to b. It fails if the Tag does not fit into a PDU. Not every agent accepts
+// tags of more than trace.MaxTag bytes.
 func (d Data) Append(b []byte) ([]byte, error) {
-	if len(d.Tag) >= maxWireTag {
-		return b, fmt.Errorf("trace: tag of %d bytes: %w", len(d.Tag), ErrTagLength)
+	if len(d.Tag) >= MaxTag {
+		return b, fmt.Errorf("trace: tag of %d bytes, limit %d", len(d.Tag), MaxTag-1)
 	}
-	return appendData(b, d, d.Tag), nil
+	return AppendData(b, d, d.Tag), nil
 }
 
-// dataLen is the length of a DATA PDU with a tag of n bytes.
-func dataLen(n int) int { return dataHeader + wire.Pad4(n+1) }
+// DataLen is the length of a Data with a tag of n bytes.
+func DataLen(n int) int { return dataHeader + wire.Pad4(n+1) }
 
-// appendData is Append for a tag of either type, which has been checked.
-func appendData[T []byte | string](b []byte, d Data, tag T) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(dataLen(len(tag))))
+// AppendData is Data.Append for a tag of either type. The caller has checked the length of the tag.
+func AppendData[T []byte | string](b []byte, d Data, tag T) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(DataLen(len(tag))))
 	b = binary.BigEndian.AppendUint32(b, typeData)
 	b = binary.BigEndian.AppendUint32(b, uint32(d.From))
 	var sync byte
 	if d.Sync {
-		sync = syncBit
+		sync = SyncBit
 	}
 	b = append(b, Version, byte(len(tag)+1), byte(d.Kind), sync)
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(d.Value))
@@ -157,11 +145,10 @@ type Decoder struct {
 func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: r} }
 
 // Data returns the next PDU, which must be a Data. Its Tag is valid until the
-// next call. A PDU that breaks the rules of the protocol is an error that wraps
-// ErrIPC, and each later call returns the same: the connection is to be closed.
-// The end of the stream is io.EOF between PDUs and io.ErrUnexpectedEOF within
-// one. After an error of the reader, such as a time-out, a call goes on where
-// the earlier one stopped.
+// next call. A malformed PDU is an error that wraps ErrMalformed. Each later call returns the same
+// error, so the connection must be closed. The end of the stream is io.EOF between PDUs and
+// io.ErrUnexpectedEOF within one. After an error of the reader, such as a time-out, a call goes on
+// where the earlier one stopped.
 func (d *Decoder) Data() (Data, error) {
 	body, from, err := d.next(typeData, dataHeader)
 	if err != nil {
@@ -272,14 +259,14 @@ func decodeData(body []byte) (Data, error) {
 		c.Fail("version", 1, "%d, want %d", v, Version)
 	}
 	n := int(c.Uint8("tag length"))
-	if n < 1 || n > maxWireTag {
-		c.Fail("tag length", 1, "%d is not in 1..%d", n, maxWireTag)
+	if n < 1 || n > MaxTag {
+		c.Fail("tag length", 1, "%d is not in 1..%d", n, MaxTag)
 	}
 	d := Data{Kind: Kind(c.Uint8("kind"))}
 	if d.Kind < KindTransaction || d.Kind > KindCounter {
 		c.Fail("kind", 1, "%d is not in %d..%d", d.Kind, KindTransaction, KindCounter)
 	}
-	d.Sync = c.Uint8("protocol")&syncBit != 0
+	d.Sync = c.Uint8("protocol")&SyncBit != 0
 	d.Value = math.Float64frombits(c.Uint64("value"))
 	d.Tag = c.Bytes(n, "tag")
 	if err := c.Err(); err != nil {
@@ -291,4 +278,9 @@ func decodeData(body []byte) (Data, error) {
 	return d, nil
 }
 
-func malformed(err error) error { return fmt.Errorf("trace: malformed PDU: %w (%w)", ErrIPC, err) }
+// ErrMalformed says that a PDU breaks the rules of the protocol. It has the text of trace.ErrIPC.
+var ErrMalformed = errors.New("IPC protocol failure")
+
+func malformed(err error) error {
+	return fmt.Errorf("trace: malformed PDU: %w (%w)", ErrMalformed, err)
+}

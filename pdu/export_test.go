@@ -1,6 +1,7 @@
 package pdu
 
-// CopySelected is Copy of the values of those instances that e selects.
+// CopySelected is Copy of the values of those instances that e selects. Selection does the same
+// with encoded results.
 func (w *ResultWriter) CopySelected(s ValueSet, e InDomProfile) {
 	w.Begin(s.PMID)
 	if n := s.count(); n < 0 {

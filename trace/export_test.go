@@ -1,0 +1,3 @@
+package trace
+
+const DefaultQueue = defaultQueue
