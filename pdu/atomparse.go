@@ -13,7 +13,7 @@ import (
 // pmstore's argument. Integers are decimal or, after "0x", hexadecimal; blanks
 // and a sign may go before them. An unsigned integer with a minus sign is its
 // complement in 64 bits, as of strtoul(3): "-1" is the greatest TypeU64. Floats
-// and doubles are what strtod(3) takes, but for hexadecimal integers. An empty
+// and doubles are what strtod(3) takes, except hexadecimal integers. An empty
 // text is 0. A string is the whole text, and a value of TypeString is also what
 // is stored into a metric of TypeEvent or TypeHighResEvent.
 //

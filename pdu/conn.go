@@ -31,35 +31,34 @@ const (
 // exported fields are set before the first use. Deadlines are set on the stream,
 // which its owner closes.
 type Conn struct {
-	// MaxLen is the greatest length of a PDU that Read accepts; 0 means the
-	// constant MaxLen. A longer one is ErrTooBig, after which the stream cannot be
-	// used: the PDU is still in it.
+	// MaxLen is the greatest length of a PDU that Read accepts. 0 means the constant MaxLen. Read
+	// fails with ErrTooBig for a longer PDU and leaves it in the stream, which cannot be used
+	// further.
 	MaxLen int
 	// Eager makes Read get a buffer for a PDU as long as the last one before it
 	// waits, so that one read of the stream gets the PDU whole. Set it on
 	// connections that read only after sending a request.
 	Eager bool
-	// Growth is how many times longer the buffer for a PDU is than what has arrived of
-	// it, as long as it is not whole; 0 means 2. With more, less is copied, and less
-	// memory is left behind for the garbage collector: a Growth-1st part of a long PDU.
+	// Growth is the length of the buffer of a partly read PDU, divided by that of the part that has
+	// arrived. 0 means 2. With a greater value, Read copies less and leaves less memory to the
+	// garbage collector: 1/(Growth-1) of a long PDU.
 	Growth int
-	// Separate makes Flush write each PDU by itself. It is for TLS, where what is written at once
-	// is one record: PCP's pmcd waits for the socket, though there are further PDUs in the record
-	// of which it has read the first.
+	// Separate makes Flush write each PDU with a separate call. Use it with TLS, where each write
+	// is one record. PCP's pmcd waits for the socket after the first PDU of a record, even if the
+	// record has more.
 	Separate bool
 	// Counters, if not nil, count the PDUs that are read and written.
 	Counters *Counters
 	// Trace, if not nil, is called with every PDU that has been read or, with out,
 	// is going to be written. It must not keep or change body.
 	Trace func(out bool, h Header, body []byte)
-	// Admit, if not nil, is called by Read when the header of a PDU has come that needs a
-	// buffer: one of more than 512 bytes. If it returns an error, Read discards the PDU as
-	// it arrives, and fails with that error and the first 16 bytes of the body; the next
-	// PDU can be read then. The buffer of a PDU that is admitted is allocated at once.
+	// Read calls Admit, if not nil, with the header of a PDU of more than 512 bytes, which needs a
+	// buffer. If Admit returns an error, Read discards the PDU as it arrives, and returns that
+	// error with the first 16 bytes of the body. The next PDU can be read then. Otherwise Read
+	// allocates the whole buffer at once.
 	Admit func(h Header) error
-	// Partial, if not nil, is called by Read: with true when a part of a PDU has
-	// arrived and Read waits for the rest, with false when that wait is over. The
-	// owner can set a deadline for the wait.
+	// Read calls Partial, if not nil, with true when it has a part of a PDU and waits for the rest,
+	// and with false after that wait. The owner can set a deadline for the wait.
 	Partial func(waiting bool)
 
 	rw   io.ReadWriter
@@ -67,9 +66,9 @@ type Conn struct {
 	big  *[]byte // what is read into instead of small, in its whole capacity
 	last int     // length of the last PDU
 
-	// spare is the last long buffer that nobody got, for the next PDU if it has not been
-	// collected by then: where long ones come in a row, there is not one in use and one that waits
-	// for the garbage collector.
+	// spare is the last long buffer that the caller did not keep. The next long PDU reuses it
+	// unless it has been collected. So a series of long PDUs does not leave a buffer for each to
+	// the garbage collector.
 	spare weak.Pointer[[]byte]
 
 	head     Header         // of the PDU that is being read
@@ -189,9 +188,8 @@ func (c *Conn) header() (Header, error) {
 	return h, nil
 }
 
-// ReadStart is Read for a PDU of which only the start matters: the first 16 bytes of
-// the body, or all if there are fewer. The rest is discarded as it arrives, also that
-// of a PDU of which a Read that failed at a deadline has read a part. It does not call
+// ReadStart is like Read but returns at most the first 16 bytes of the body. It discards the rest
+// as it arrives. It can follow a Read that failed at a deadline within a PDU. It does not call
 // Admit.
 func (c *Conn) ReadStart() (Header, []byte, error) {
 	c.discardRead()
@@ -233,7 +231,7 @@ func (c *Conn) readStart(waited *bool) (Header, []byte, error) {
 // errStartOnly says that no more than the start of a PDU was to be read.
 var errStartOnly = problem{ErrIPC, "only the start was read"}
 
-// skipRest has a PDU discarded, because of err, of which the start has arrived.
+// skipRest discards the rest of a PDU whose start has arrived. err says why.
 func (c *Conn) skipRest(h Header, err error) {
 	c.head, c.refused, c.admitted = h, err, false
 	c.skip = h.Len - min(h.Len, c.n-c.r)
@@ -262,9 +260,9 @@ func (c *Conn) finishSkip(waited *bool) (Header, []byte, error) {
 	return c.head, c.start[:min(startLen, c.head.Len-HeaderLen)], err
 }
 
-// Keep gives the body that Read has returned last to the caller, who may keep it for good: a
-// decoder with a method DecodeInPlace, such as Result, needs no copy of it. It does so for long
-// bodies alone, whose buffers are not used again, and reports whether it did.
+// Keep lets the caller keep the last body that Read has returned, and reports whether it did. It
+// does so only for long bodies, whose buffers Conn does not reuse. DecodeInPlace methods, such as
+// that of Result, can then decode the body without a copy.
 func (c *Conn) Keep() bool {
 	if c.big == nil || cap(*c.big) <= keepLen || c.n-c.r > inlineLen {
 		return false
@@ -296,7 +294,7 @@ func (c *Conn) discardRead() {
 	}
 }
 
-// fill reads more of a PDU of which at least need bytes are to come.
+// fill reads more of a PDU. At least need bytes of the PDU will come.
 func (c *Conn) fill(need int, waited *bool) error {
 	if c.n > c.r {
 		c.notePartial(waited)
@@ -395,7 +393,7 @@ func (c *Conn) notePartial(waited *bool) {
 	}
 }
 
-// readSkipped reads bytes that are to be discarded.
+// readSkipped reads bytes to discard.
 func (c *Conn) readSkipped() (int, error) {
 	if c.skip <= skipLen {
 		return c.readSome(c.small[:min(c.skip, inlineLen)])
@@ -485,9 +483,9 @@ func (c *Conn) Write(from int32, p PDU) error {
 	return c.Flush()
 }
 
-// Upgrade replaces the stream by the one that f returns, as when TLS starts in
-// mid-stream. f gets the old stream, from which the bytes that Conn has read
-// ahead come first. What is queued goes to the new stream.
+// Upgrade replaces the stream by the one that f returns, for example when TLS starts. f gets the
+// old stream, which first yields the bytes that Conn has read ahead. Queued PDUs go to the new
+// stream.
 func (c *Conn) Upgrade(f func(io.ReadWriter) io.ReadWriter) {
 	ahead := append([]byte(nil), c.in()[c.r:c.n]...)
 	c.r = c.n

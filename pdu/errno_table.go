@@ -106,7 +106,7 @@ func localErrno(n int) (syscall.Errno, bool) {
 	return 0, false
 }
 
-// linuxErrno is the Linux number of a local errno, 0 if there is none.
+// linuxErrno returns the Linux number of a local errno, or 0 if it has no such number.
 func linuxErrno(local syscall.Errno) int32 {
 	for _, e := range errnos {
 		if e.local == local {

@@ -13,11 +13,10 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// An Error is a PCP status code, less than zero: the same number in an ERROR
-// PDU, in the value count of a metric, in a name list and in a label set.
-// Codes of -12345 and below are PCP's own; above them lie negated errno
-// values, which are Linux's whatever the local system is: pdu.Error(-22) is
-// EINVAL everywhere. Below ErrNYI lie the SASL library's codes.
+// An Error is a PCP status code, less than zero: the same number in an ERROR PDU, in the value
+// count of a metric, in a name list and in a label set. Codes of -12345 and below are PCP's own.
+// Codes above are negated errno values in Linux's numbers, also on other systems: -22 is EINVAL.
+// Codes below ErrNYI are those of the SASL library.
 //
 // errors.Is(err, pdu.ErrName) holds wherever the code came from, and
 // errors.AsType[pdu.Error](err) gives the number back. An errno unwraps to the

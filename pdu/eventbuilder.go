@@ -30,7 +30,7 @@ func (e *EventBuilder) Reset() { e.buf, e.n, e.count, e.err = e.buf[:0], 0, 0, n
 // Len is the number of records.
 func (e *EventBuilder) Len() int { return e.n }
 
-// Err is the first failure, nil if there was none.
+// Err returns the first failure, or nil.
 func (e *EventBuilder) Err() error { return e.err }
 
 // Begin starts a record. Unless HighRes is set its time is truncated to

@@ -54,8 +54,8 @@ func (p PMID) Cluster() int { return int(p >> 10 & 0xfff) }
 // Item is the low field, 0 to 1023. The counterpart of pmID_item(3).
 func (p PMID) Item() int { return int(p & 0x3ff) }
 
-// IsDynamicRoot reports whether p marks a dynamic subtree of a name space, and
-// of which agent.
+// IsDynamicRoot reports whether p marks a dynamic subtree of a name space. It returns the domain of
+// the agent that has the subtree.
 func (p PMID) IsDynamicRoot() (Domain, bool) {
 	if p == NoPMID || p.Domain() != DynamicDomain || p.Item() != 0 {
 		return 0, false

@@ -75,7 +75,7 @@ func (p InstanceReply) Append(b []byte) ([]byte, error) {
 // Decode fills p from a body, reusing its slice.
 func (p *InstanceReply) Decode(body []byte) error { return p.decode(body, copied) }
 
-// DecodeInPlace is Decode of a body that nobody changes afterwards, which the names alias; see
+// DecodeInPlace is like Decode, but the names alias body, which must not change afterwards. See
 // Conn.Keep.
 func (p *InstanceReply) DecodeInPlace(body []byte) error { return p.decode(body, wire.Alias) }
 

@@ -87,7 +87,7 @@ func (p LabelReply) Append(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// indexed is what the wire carries of s.Labels: an error has none.
+// indexed returns the labels to encode. A set with an error has no labels on the wire.
 func (s *LabelSet) indexed() []Label {
 	if s.Err < 0 {
 		return nil
@@ -135,7 +135,7 @@ func (p *LabelReply) Decode(body []byte) error {
 		}
 	}
 	end = max(end, c.Offset())
-	// What is left is the texts, and at most the padding of the last.
+	// Only the texts follow, and at most the padding of the last.
 	if len(body)+HeaderLen > wire.Pad4(end) {
 		c.Skip(max(0, end-c.Offset()), "json")
 		c.Fail("end", 0, "%d bytes after the last JSON text", len(body)+HeaderLen-end)

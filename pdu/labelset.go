@@ -89,8 +89,8 @@ type Label struct {
 // classes but LabelInstances have Inst NoInst. It is pmLabelSet of the C
 // library.
 //
-// A label that is an object of its own stands for those within it: the full
-// name of b in {"a":{"b":1}} is "a.b".
+// A label whose value is an object stands for the labels in it: the full name of b in
+// {"a":{"b":1}} is "a.b".
 type LabelSet struct {
 	Inst   InstID // NoInst but in sets of LabelInstances
 	Err    Error  // why there are no labels; 0 if none
@@ -329,21 +329,21 @@ func (s LabelSet) members() map[int]labelMember {
 }
 
 // Lookup is the value of the label with a full name, as NamedLabel.Text gives it: a string has no
-// quotes. Get has the kind and the flags too.
+// quotes. Get returns the flags, too.
 func (s LabelSet) Lookup(name string) (text string, ok bool) {
 	l, ok := s.Get(name)
 	return l.Text(), ok
 }
 
-// MergeLabels merges sets, which stand in increasing precedence: of labels with the same full name
-// the last counts. The text of the result has the full names, sorted, and the labels keep their
-// flags. If keep is not nil, the result has only labels for which it is true; others have hidden
-// those of earlier sets all the same. Inst is the last set's.
+// MergeLabels merges sets in increasing precedence: the last of several labels with the same full
+// name counts. The text of the result has the full names, sorted, and the labels keep their flags.
+// If keep is not nil, the result has only the labels that it accepts. The other labels still hide
+// those of earlier sets. Inst is that of the last set.
 //
-// Errors wrap E2BIG for a result that exceeds a limit, and EINVAL for a label of a peer's that is
-// no JSON. The counterpart of pmMergeLabelSets(3), which mixes names up that are nested, or whose
-// name is a prefix of another's: of {"a":1} and {"a":{"b":2}} it loses "a", but not "abc" of
-// {"abc":1} and {"abc":{"b":2}}.
+// Errors wrap E2BIG for a result that exceeds a limit, and ErrInvalid for a malformed label of a
+// peer. The counterpart of pmMergeLabelSets(3), which confuses nested names and names that are a
+// prefix of another name: of {"a":1} and {"a":{"b":2}} it loses "a", but not "abc" of {"abc":1} and
+// {"abc":{"b":2}}.
 func MergeLabels(keep func(NamedLabel) bool, sets ...LabelSet) (LabelSet, error) {
 	var all []NamedLabel
 	merged := LabelSet{Inst: NoInst}

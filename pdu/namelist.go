@@ -63,7 +63,7 @@ func (p NameList) Append(b []byte) ([]byte, error) {
 // Decode fills p from a body, reusing its slices.
 func (p *NameList) Decode(body []byte) error { return p.decodeBody(body, copied) }
 
-// DecodeInPlace is Decode of a body that nobody changes afterwards, which the names alias; see
+// DecodeInPlace is like Decode, but the names alias body, which must not change afterwards. See
 // Conn.Keep.
 func (p *NameList) DecodeInPlace(body []byte) error { return p.decodeBody(body, wire.Alias) }
 

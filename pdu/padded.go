@@ -28,5 +28,5 @@ func readTail(c *wire.Cursor, field string) []byte {
 	return c.Padded(n, field)
 }
 
-// copied is a string of its own of some bytes.
+// copied returns b as a new string.
 func copied(b []byte) string { return string(b) }

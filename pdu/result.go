@@ -60,8 +60,8 @@ const (
 	maxBlockLen  = 0xffffff // of a value block with its header
 )
 
-// A Result is the values of metrics at one time: encoded bytes with an index. It is the reply to a
-// Fetch, and by itself a request to store the values. RESULT has, after the header,
+// A Result has the values of metrics at one time: encoded bytes with an index. It is the reply to a
+// Fetch. A client sends one to store its values. RESULT has, after the header,
 //
 //	12  int32  seconds       HIGHRES_RESULT:  12  int32  number of sets
 //	16  int32  microseconds                   16  int64  seconds
@@ -151,8 +151,8 @@ func (r *Result) decode(body []byte, blocks bool) (inOrder bool, err error) {
 	return r.index(n, blocks)
 }
 
-// stamp is the time of the wire's two parts; zero stays zero. A fraction that
-// is none is left out: a collector forwards stores with a random one.
+// stamp returns the time of the wire's two parts. Zero stays zero. An invalid fraction is ignored,
+// because collectors forward stores with arbitrary timestamps.
 func stamp(sec, nsec int64) time.Time {
 	if nsec < 0 || nsec >= int64(time.Second) {
 		nsec = 0
@@ -168,7 +168,7 @@ func (r *Result) fail(err error) error {
 	return malformedIn(r.Kind(), err)
 }
 
-// index finds the n sets, of which the buffer has room for the heads. See decode.
+// index finds the n sets. The buffer is long enough for their heads. See decode.
 func (r *Result) index(n int, blocks bool) (inOrder bool, err error) {
 	off, buf := r.Format.prefix()-HeaderLen, r.buf
 	first, next := uint32(0), uint32(0) // the index of the first block, and that after the last

@@ -7,11 +7,11 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// AppendFormat adds the body in a format, whatever r.Format is, to b, whose last HeaderLen bytes
-// are the place of the header. Unlike Append it does not refuse a result with malformed blocks:
-// their sets become ErrIPC. A result whose blocks lie in the order of the values, as all writers
-// have them, is copied as it is, but for the indexes of its blocks. What does not fit a PDU is
-// ErrTooBig, and so is a time that the format has no room for.
+// AppendFormat adds the body in the format f to b. The last HeaderLen bytes of b are the place of
+// the header. Unlike Append it does not refuse a result with malformed blocks: their sets become
+// ErrIPC. It copies a result whose blocks lie in the order of the values, as those of all writers
+// do, and changes only the indexes of the blocks. The error is ErrTooBig if the body does not fit a
+// PDU or the time does not fit the format.
 func (r *Result) AppendFormat(b []byte, f Format) ([]byte, error) {
 	if len(r.sets) == 0 {
 		return (&ResultWriter{Time: r.Time}).Append(b, f)

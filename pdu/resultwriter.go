@@ -31,12 +31,11 @@ type ResultWriter struct {
 	// is encoded in place of Time.
 	Changed Change
 
-	// Limit, if not 0, is the Size above which the result is too large: further sets
-	// with values become ErrTooBig, and so does Err.
+	// Limit, if not 0, is the greatest Size of the result. Further sets with values become
+	// ErrTooBig, and so does Err.
 	Limit int
-	// Memory, if not nil, is asked before the result takes more memory than it was granted,
-	// of which FreeSize bytes go without saying. An error is that of all further sets with
-	// values, and of Err.
+	// Memory, if not nil, grants memory before the result grows beyond FreeSize bytes. If it
+	// refuses more memory, its error becomes that of all further sets with values, and of Err.
 	Memory Memory
 
 	sets   []byte    // closed and open sets as on the wire, block indexes from the start of blocks
@@ -53,13 +52,13 @@ type ResultWriter struct {
 	err      error // see Err
 }
 
-// FreeSize is the Size up to which a ResultWriter does not ask its Memory.
+// FreeSize is how many bytes a ResultWriter may use before it reserves Memory.
 const FreeSize = 4 << 10
 
-// Memory grants memory for a reply, to whoever makes it.
+// Memory limits the memory of replies.
 type Memory interface {
-	// Reserve asks for n more bytes. The error says why there are none: ErrTooBig if the
-	// reply is too large at any time, ErrAgain if there is too little memory now.
+	// Reserve grants n more bytes or fails: with ErrTooBig if the reply is too large in any case,
+	// with ErrAgain if there is too little memory now.
 	Reserve(n int) error
 }
 
@@ -160,9 +159,9 @@ func (w *ResultWriter) granted() int {
 	return min(w.limit(), max(w.reserved, FreeSize))
 }
 
-// reserve reports whether the result may grow by n bytes, for which it reserves
-// memory if need be: twice as much as before or, for a long result, half as much again.
-// One that may not has failed for good, unless only the layout is in the way.
+// reserve reports whether the result may grow by n bytes. It reserves memory if necessary: twice as
+// much as before or, for a long result, half as much again. If it returns false, the result has
+// failed permanently, unless only the layout limits it.
 func (w *ResultWriter) reserve(n int) bool {
 	need := w.Size() + n
 	switch {
@@ -189,7 +188,7 @@ func (w *ResultWriter) reserve(n int) bool {
 	return true
 }
 
-// longResult is the Size of a result from which on it grows by smaller steps.
+// longResult is the Size above which a result grows in smaller steps.
 const longResult = 512 << 10
 
 // errCode is the code of a set that cannot have values.
@@ -294,8 +293,8 @@ func (w *ResultWriter) acceptsLong(n int) bool {
 	return true
 }
 
-// longValue is the length of a value that memory is reserved for by itself: shorter
-// ones may exceed what is reserved.
+// Values of more than longValue bytes reserve memory separately. Shorter values may exceed the
+// reserved memory.
 const longValue = 256
 
 // acceptsMixed reports whether a value of another form may join the open set: if
@@ -581,7 +580,7 @@ func (p *highResPDU) Append(b []byte) ([]byte, error) {
 	return (*ResultWriter)(p).Append(b, FormatHighRes)
 }
 
-// Result is the result as a Result, in memory of its own.
+// Result returns the result as a Result with separate memory.
 func (w *ResultWriter) Result() (*Result, error) {
 	r := &Result{Format: FormatHighRes}
 	b, err := w.Append(make([]byte, HeaderLen, HeaderLen+r.Format.prefix()+w.Size()), r.Format)

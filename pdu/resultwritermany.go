@@ -124,9 +124,8 @@ func addEights[T int64 | uint64](w *ResultWriter, t Type, insts []InstID, vs []T
 	}
 }
 
-// room grows the open set by n values of a form, with each bytes in blocks, and
-// returns the space for them. ok is false, and nothing has happened, if not all of
-// them fit or there are none.
+// room grows the open set by n values of a form, with each bytes in blocks, and returns the space
+// for them. If not all of them fit or n is 0, ok is false and the set is unchanged.
 func (w *ResultWriter) room(form uint32, n, each int) (sets, blocks []byte, ok bool) {
 	const formLen = 4 // before the first value
 	more := formLen + n*(valueLen+each)

@@ -44,7 +44,7 @@ func (w *ResultWriter) hasSpace(sets, blocks int) bool {
 		w.err == nil && w.Size()+sets+blocks <= w.granted()
 }
 
-// putSet adds a set of one value, for which there is space.
+// putSet adds a set of one value. The caller has checked the space.
 func (w *ResultWriter) putSet(id PMID, form, word uint32) {
 	at := len(w.sets)
 	w.sets = w.sets[:at+numberSet]

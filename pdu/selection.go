@@ -40,15 +40,15 @@ type shape struct {
 	found bool     // whether there is one
 }
 
-// A span is where a set is in a body; the zero span if there is none.
+// A span is the position of a set in a body. The zero span stands for a missing set.
 type span struct{ from, to int32 }
 
 // maxShapes is how many shapes are kept: as many as a logger has groups of metrics that it
 // records together.
 const maxShapes = 8
 
-// manySets is how many sets a result has of which the shape is the only one that is kept: all that
-// a Selection keeps is then a small multiple of the longest body.
+// A Selection forgets its other shapes when a result has manySets or more. This limits the memory
+// of a Selection to a small multiple of the longest body.
 const manySets = 1 << 16
 
 // NewSelection makes a selection of metrics, which may be there several times.
@@ -182,8 +182,8 @@ func (s *Selection) read(sh *shape, at, n int) (flaw string, off int) {
 	return "", 0
 }
 
-// At is the set of the metric at index i; it has no values if the body has none. A value is
-// checked when it is read.
+// At returns the set of the metric at index i. It has no values if the body lacks the metric. A
+// value is checked when it is read.
 func (s *Selection) At(i int) ValueSet {
 	in := s.now.spans[i]
 	if in.to == 0 {

@@ -199,8 +199,8 @@ func eightsInOrder(values [][valueLen]byte, body []byte, next uint32) (done int)
 	return done
 }
 
-// copy copies a set, which is well-formed but for its form and the blocks: of these it reports
-// whether they are. e selects instances; nil selects all.
+// copy copies a set, and reports whether its form and its blocks are well-formed. The rest of the
+// set has been checked. e selects instances; nil selects all.
 func (c *setCopier) copy(set []byte, e *InDomProfile) bool {
 	out := c.out[c.at:]
 	if len(set) == setHeadLen {

@@ -50,7 +50,7 @@ func (p SetProfile) Append(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// Decode fills p from a body, with memory of its own.
+// Decode fills p from a body. It allocates new memory.
 func (p *SetProfile) Decode(body []byte) error {
 	c := wire.New(body, HeaderLen)
 	*p = SetProfile{Context: c.Int32("context")}

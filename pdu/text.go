@@ -36,8 +36,8 @@ func (p *TextReq) Decode(body []byte) error {
 	return malformedIn(KindTextReq, err)
 }
 
-// A TextReply is TEXT, the reply to a TextReq. An empty text means that there is
-// none.
+// A TextReply is TEXT, the reply to a TextReq. An empty Text means that there
+// is no text.
 //
 //	12  uint32  Ident: do not rely on it, C agents swap its bytes
 //	16  int32   length
@@ -59,7 +59,7 @@ func (p TextReply) Append(b []byte) ([]byte, error) {
 // Decode fills p from a body.
 func (p *TextReply) Decode(body []byte) error { return p.decode(body, copied) }
 
-// DecodeInPlace is Decode of a body that nobody changes afterwards, which the text aliases; see
+// DecodeInPlace is like Decode, but the text aliases body, which must not change afterwards. See
 // Conn.Keep.
 func (p *TextReply) DecodeInPlace(body []byte) error { return p.decode(body, wire.Alias) }
 

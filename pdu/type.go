@@ -59,7 +59,7 @@ const (
 	SemDiscrete Sem = 4 // changes seldom; the last value holds
 )
 
-// String is the name that pmSemStr(3) prints, "???" for a number that is none.
+// String returns the name that pmSemStr(3) prints, or "???" for an unknown number.
 func (s Sem) String() string {
 	switch s {
 	case SemCounter:

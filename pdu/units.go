@@ -139,8 +139,7 @@ var extraNames = [...][]string{
 	extraPower:       {1: "power (kW)", 2: "power (W)", 3: "power (mW)", 4: "power (uW)"},
 }
 
-// extraName is the name of u's extra unit, "" if it has none or one that this
-// package does not know.
+// extraName returns the name of u's extra unit, or "" if u has no extra unit or an unknown one.
 func (u Units) extraName() string {
 	kind, scale := u.Extra(), u.extraScale()
 	if kind <= 0 || kind >= len(extraNames) || scale >= len(extraNames[kind]) {

@@ -10,10 +10,9 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// ParseUnits parses what Units.String prints, but for powers of ten alone ("x
-// 10^6") and powers of tens ("count x 10^2", which are hundreds here), and more:
-// words for units, each with an optional exponent, and numbers, before and after
-// one slash.
+// ParseUnits parses words for units, each with an optional exponent, and numbers, before and after
+// one slash. It inverts Units.String, except that it does not accept powers of ten alone ("x
+// 10^6"), and takes "count x 10^2" for hundreds.
 //
 //	"Kbyte / sec"   "GiB/hour"   "count x 10^6"   "sec^-1"   "2 byte / 4 sec"   "100 s"
 //
@@ -246,7 +245,7 @@ func exponent(s string, low, high int) (int, bool) {
 func divide(a, b *unitsSide) (Units, float64, error) {
 	mult := b.num / a.num
 	var dim, scale [3]int
-	// In this order: the C library's, on which the last bit of mult depends.
+	// The last bit of mult depends on the order, which is that of the C library.
 	for _, d := range [...]int{inSpace, inCount, inTime} {
 		dim[d] = a.dim[d] - b.dim[d]
 		switch {
@@ -303,7 +302,7 @@ func power(x float64, n int) float64 {
 	return v
 }
 
-// unitWords are the words but for space-N, time-N and those with blanks.
+// unitWords are the words except space-N, time-N and those with blanks.
 var unitWords = makeUnitWords()
 
 func makeUnitWords() map[string]baseUnit {

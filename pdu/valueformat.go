@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// A ValueFormat is the form in which tools print values. Its zero value prints
+// A ValueFormat formats values as tools print them. Its zero value prints
 //
 //	integers            -42
 //	floats, doubles     with at most 8 or 16 digits: 0.1, 1e+20, inf
@@ -85,7 +85,7 @@ func (f ValueFormat) AppendValue(b []byte, s ValueSet, i int, t Type) []byte {
 	if a.Type == t {
 		return f.Append(b, a)
 	}
-	// A value in place is read as any type of 32 bits; a block has a type of its own.
+	// A value in place can be read as any type of 32 bits. A block has its type in its header.
 	if word, err := As[uint32](s.Atom(i, TypeU32)); err == nil && s.Atom(i, Type32).Type != s.Atom(i, TypeU32).Type {
 		return f.appendWord(b, word)
 	}

@@ -30,8 +30,8 @@ func (s ValueSet) count() int32 {
 // form says where the values are: valInsitu and so on. There is at least one.
 func (s ValueSet) form() uint32 { return binary.BigEndian.Uint32(s.buf[s.off+setHeadLen:]) }
 
-// Form is how the values travel, one of PM_VAL_* of the C library: 0 in place, 1 in blocks, 2 in
-// blocks that the sender has in memory of its own. It is 0 if there are no values.
+// Form returns the encoding of the values, one of PM_VAL_* of the C library: 0 in place, 1 in
+// blocks, 2 in blocks that are static in the sender. It is 0 if there are no values.
 func (s ValueSet) Form() int {
 	if s.Len() == 0 {
 		return 0
@@ -48,8 +48,8 @@ func (s ValueSet) word(i int) uint32 { return binary.BigEndian.Uint32(s.buf[s.va
 // Len is the number of values, 0 if there is an error.
 func (s ValueSet) Len() int { return int(max(s.count(), 0)) }
 
-// Err is why the metric has no values, an Error. It is nil if there are values,
-// and if there are none but no error either.
+// Err returns the Error of a metric without values. It is nil if there are values, and if the
+// metric has no values now.
 func (s ValueSet) Err() error {
 	if n := s.count(); n < 0 {
 		return Error(n)
@@ -62,10 +62,9 @@ func (s ValueSet) Inst(i int) InstID {
 	return InstID(binary.BigEndian.Uint32(s.buf[s.value(i):]))
 }
 
-// Atom is the value at index i of a metric of type t. The type matters for
-// values that travel in place, which with TypeUnknown are read as Type32; a
-// block has a type of its own. A value whose block breaks the layout is an Atom
-// of TypeUnknown, for which As returns ErrIPC.
+// Atom returns the value at index i of a metric of type t. The type matters only for values in
+// place, which TypeUnknown reads as Type32, because a block has its type in its header. For a
+// malformed block it returns an Atom of TypeUnknown. As of such an Atom fails with ErrIPC.
 func (s ValueSet) Atom(i int, t Type) Atom { return atomAt(s.buf, s.form(), s.word(i), t) }
 
 // atomAt is the value of type t in a word, or in the block that it refers to.

@@ -63,7 +63,7 @@ func each[T any](part func(string, ...any), list []T) {
 	}
 }
 
-// values shows a set's values. Those in place have no type of their own.
+// values shows a set's values. Values in place have no type.
 func values(s pdu.ValueSet) string {
 	if err := s.Err(); err != nil {
 		return "error " + err.Error()

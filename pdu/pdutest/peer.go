@@ -18,8 +18,8 @@ type TB interface {
 	Cleanup(func())
 }
 
-// A Peer is the far end of a connection, on which the steps of a script act. Only
-// the goroutine of the script may use it.
+// A Peer is the far end of a connection. The steps of a script use it. Only the goroutine of the
+// script may use it.
 type Peer struct {
 	*pdu.Conn
 	// Stream is what Conn frames, for a step that closes it or wraps it with
@@ -27,7 +27,7 @@ type Peer struct {
 	Stream net.Conn
 }
 
-// Receive waits for the next PDU and decodes it, into memory of its own.
+// Receive waits for the next PDU and decodes it into new memory.
 func (p *Peer) Receive() (pdu.Header, pdu.PDU, error) {
 	h, body, err := p.Read()
 	if err != nil {

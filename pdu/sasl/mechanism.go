@@ -8,8 +8,8 @@ import (
 // A Mechanism is a way to log in.
 type Mechanism struct {
 	Name string
-	// Clear says that the password is in the messages, so that whoever can read the connection or
-	// plays the server has it.
+	// Clear says that the messages contain the password, so that an eavesdropper or a false server
+	// gets it.
 	Clear bool
 	// NewServer begins the server's side of a login.
 	NewServer func(Users) Server
@@ -19,39 +19,39 @@ type Mechanism struct {
 
 // A Server is the server's side of a login.
 type Server interface {
-	// Next takes the client's next message and returns the challenge to send, unless it is done:
-	// then the user of User has logged in. The first message is the initial response, nil if there
-	// is none. An error, of type *Error, ends the login.
+	// Next takes the client's next message and returns the challenge to send. If done, User has
+	// logged in. The first message is the initial response, or nil without one. An error, of type
+	// *Error, ends the login.
 	Next(response []byte) (challenge []byte, done bool, err error)
-	// User is who has logged in, empty before.
+	// User returns the name of the user after the login, empty before.
 	User() string
 }
 
 // A Client is the client's side of a login.
 type Client interface {
-	// Next takes the server's next challenge and returns the response. The first call is for the
-	// initial response, with a nil challenge; a nil response says that there is none. An error, of
-	// type *Error, ends the login.
+	// Next takes the server's next challenge and returns the response. The first call has a nil
+	// challenge and returns the initial response, or nil without one. An error, of type *Error,
+	// ends the login.
 	Next(challenge []byte) (response []byte, err error)
 	// Done reports whether no further challenge is awaited.
 	Done() bool
 }
 
-// Credentials are what a client logs in with. The identity that it asks for is the user's own.
+// Credentials are the user name and the password of a client. The client requests no other
+// identity.
 type Credentials struct{ User, Password string }
 
-// mechanisms are all, in the order in which servers offer them.
+// mechanisms are all mechanisms, in the order that servers offer.
 var mechanisms = []Mechanism{
 	{Name: "PLAIN", Clear: true, NewServer: newPlainServer, NewClient: newPlainClient},
 	{Name: "LOGIN", Clear: true, NewServer: newLoginServer, NewClient: newLoginClient},
 	{Name: "SCRAM-SHA-256", NewServer: newScramServer, NewClient: newScramClient},
 }
 
-// Mechanisms returns all mechanisms, in the order in which servers offer them: PLAIN, LOGIN and
-// SCRAM-SHA-256.
+// Mechanisms returns all mechanisms, in the order that servers offer: PLAIN, LOGIN, SCRAM-SHA-256.
 func Mechanisms() []Mechanism { return slices.Clone(mechanisms) }
 
-// Find returns the mechanism of a name in any case, and false if there is none.
+// Find returns the mechanism of a name, in upper or lower case, and whether it exists.
 func Find(name string) (Mechanism, bool) {
 	for _, m := range mechanisms {
 		if strings.EqualFold(m.Name, name) {

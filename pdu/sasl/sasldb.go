@@ -43,7 +43,7 @@ const (
 
 var errDB = errors.New("a Berkeley DB file, but none that sasldb has")
 
-// isDB reports whether a file is a hash table of Berkeley DB, and in which byte order.
+// isDB reports whether a file is a hash table of Berkeley DB, and returns its byte order.
 func isDB(b []byte) (binary.ByteOrder, bool) {
 	if len(b) >= dbMinPage {
 		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {

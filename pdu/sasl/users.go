@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Users are who may log in. Safe for concurrent use.
+// Users knows the users of a server. Safe for concurrent use.
 type Users interface {
-	// Verifier returns that of a user. Its error, sent to the client by its code, is an *Error, or
-	// wraps ErrNoUser if there is no such user; any other is sent as SASL_FAIL.
+	// Verifier returns the verifier of a user. The error for an unknown user wraps ErrNoUser. The
+	// client gets the code of such an error or of an *Error, and SASL_FAIL for others.
 	Verifier(user string) (Verifier, error)
 }
 
