@@ -22,8 +22,8 @@ type Builder struct {
 	root growing
 }
 
-// A growing is a node to which children can still be added. byName has the same
-// children as kids; it is nil if they are few.
+// A growing is a node of an unfinished tree. byName has the same children as kids. It is nil if
+// there are few.
 type growing struct {
 	full   string
 	off    int

@@ -36,9 +36,8 @@ func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 // A ParseError is an error in a name space file: what is wrong, and where. It
 // unwraps to pdu.ErrPMNS.
 //
-// Its text is that of the C library, but for errors of the preprocessor, of
-// which pmcpp(1) has a form of its own: one line if the error has no single
-// place, else three lines, as in
+// Its text is that of the C library or, for an error of the preprocessor, that of pmcpp(1). It has
+// one line if the error has no single place, and otherwise three lines, as in
 //
 //	[root_cache:3] Error Parsing ASCII PMNS: Expected NAME or }
 //	    b.c 1:2:3
@@ -55,12 +54,12 @@ type ParseError struct {
 	// colons, and with other white space reduced to one character. For a
 	// directory it is what pmcpp says, in lines before the others.
 	Text string
-	// Column is the byte of Text, from 1, at which the wrong word starts; 0 if
-	// the line as a whole is wrong.
+	// Column is the position of the wrong word in Text, in bytes from 1. It is 0 if the whole line
+	// is wrong.
 	Column int
 	// Msg says what is wrong, without the place.
 	Msg string
-	// Preprocessor is whether it is an error of the preprocessor, in C of pmcpp.
+	// Preprocessor says that the error is one of the preprocessor, which is pmcpp in C.
 	Preprocessor bool
 }
 

@@ -34,8 +34,8 @@ type Loader struct {
 	// pmcpp(1).
 	Defines map[string]string
 
-	// Unique refuses a second name for a PMID, but for dynamic roots. It is like
-	// dupok = 0 of pmLoadASCIINameSpace(3), and like option -N of pmcd.
+	// Unique refuses a second name for a PMID, except for dynamic roots. It is like dupok = 0 of
+	// pmLoadASCIINameSpace(3), and like option -N of pmcd.
 	Unique bool
 }
 

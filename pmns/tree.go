@@ -108,9 +108,9 @@ func (t *Tree) find(name string) (n *node, rest string) {
 	return n, ""
 }
 
-// Lookup returns the PMID of a metric. For a name at or below a dynamic root it
-// returns the PMID of that root, for which [pdu.PMID.IsDynamicRoot] is true; only
-// the agent of the root's domain knows whether such a name exists.
+// Lookup returns the PMID of a metric. For a name at or below a dynamic root it returns the PMID of
+// that root (see [pdu.PMID.IsDynamicRoot]). Only the agent of the root's domain knows whether such
+// a name exists.
 //
 // Errors are pdu.ErrNonLeaf for a name that has others below it, and pdu.ErrName
 // for one that is unknown or empty, not wrapped; the PMID is then NoPMID. Lookup
@@ -127,10 +127,10 @@ func (t *Tree) Lookup(name string) (pdu.PMID, error) {
 	return n.id, nil
 }
 
-// Names returns the names of a PMID, nil if it has none. As in the C library the
-// last one in the order of the tree comes first. Dynamic roots are not metrics and
-// have none. The slice must not be changed. The first call on a Tree sorts its
-// names; later calls are a binary search. The counterpart of pmNameAll(3).
+// Names returns the names of a PMID, or nil for an unknown PMID and for a dynamic root, which is
+// not a metric. As in the C library the last name in the order of the tree comes first. The caller
+// must not change the slice. The first call on a Tree sorts its names. Later calls are a binary
+// search. The counterpart of pmNameAll(3).
 func (t *Tree) Names(id pdu.PMID) []string {
 	if t == nil {
 		return nil
@@ -167,9 +167,9 @@ func (t *Tree) buildIndex() {
 	}
 }
 
-// Children returns the names one level below a name, in the order of the file;
-// "" is the root. A leaf has none, and neither has a dynamic root, whose agent
-// knows them: Lookup finds out whether a name is at or below one.
+// Children returns the names one level below a name, in the order of the file. "" is the root. The
+// result is empty for a leaf. It is also empty for a dynamic root, whose children only the agent
+// knows. Lookup tells whether a name is at or below a dynamic root.
 //
 // The error is pdu.ErrName for a name that the tree does not have. The
 // counterpart of pmGetChildrenStatus(3).

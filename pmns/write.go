@@ -23,8 +23,7 @@ import (
 //
 // A file cannot hold the PMIDs of derived metrics (pdu.ErrPMID), lines of more
 // than 254 bytes, nor names below one called root (pdu.ErrPMNS). Such an error is
-// an *[OpError], and what was written before it is incomplete. WriteTo implements
-// io.WriterTo.
+// an *[OpError], and the output before it is incomplete. WriteTo implements io.WriterTo.
 func (t *Tree) WriteTo(w io.Writer) (int64, error) {
 	count := &counter{w: w}
 	p := printer{w: bufio.NewWriter(count)}

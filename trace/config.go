@@ -36,7 +36,7 @@ type Config struct {
 	// DialContext makes the connection; nil: that of a net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Logger is told when the agent cannot be reached and when it is back; nil: slog.Default().
+	// Logger logs when the agent becomes unreachable and reachable again; nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -121,7 +121,7 @@ func (c *Config) requestTimeout() time.Duration {
 	return cmp.Or(c.RequestTimeout, defaultRequestTimeout)
 }
 
-// backOff is how long to wait after so many failures in a row, of which there is at least one.
+// backOff returns the wait after a number of failures in a row. There has been at least one.
 func (c *Config) backOff(failures int) time.Duration {
 	l := c.Reconnect
 	if len(l) == 0 {

@@ -4,8 +4,8 @@ import "github.com/pcp-go/pcp/pdu"
 
 // An Error is a status code of PCP's trace library, less than zero: the number
 // that pmtracepoint(3) and the other functions of libpcp_trace return, and that
-// an agent sends in an Ack. Codes above -12000 are negated errno values, which
-// are Linux's whatever the local system is.
+// an agent sends in an Ack. Codes above -12000 are negated errno values in Linux's
+// numbers, also on other systems.
 //
 // errors.Is(err, trace.ErrPermission) holds wherever the code came from, and
 // errors.AsType[trace.Error](err) gives the number back. An errno unwraps to the

@@ -71,7 +71,7 @@ func (l *link) read(d *tracewire.Decoder) {
 	}
 }
 
-// broken reports whether the connection has ended, or carried an Ack that nobody asked for.
+// broken reports whether the connection has ended or carried an unexpected Ack.
 func (l *link) broken() bool {
 	select {
 	case <-l.done:

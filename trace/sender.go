@@ -52,8 +52,8 @@ func (s *sender) run() {
 	}
 }
 
-// await waits until there are data, and a little longer for more. It is false
-// when there are none and there will be no more.
+// await waits until there are data, and a little longer for more. It returns false when all data
+// are sent and the Client is closed.
 func (s *sender) await() bool {
 	for s.q.peek(0) == nil && !s.closed() {
 		s.q.idle.Store(true)
@@ -69,7 +69,7 @@ func (s *sender) await() bool {
 	return !s.closed() || s.q.head < s.q.accepted()
 }
 
-// delay waits for more data, unless somebody waits for these.
+// delay waits for more data, unless a Flush waits for these.
 func (s *sender) delay() {
 	if s.c.nowWaiting.Load() > 0 {
 		return
@@ -125,8 +125,8 @@ var zeroes [pduAlign]byte
 // align rounds the length of a PDU up.
 func align(n int) int { return (n + pduAlign - 1) &^ (pduAlign - 1) }
 
-// connect makes sure that there is a connection, and waits as long as it takes.
-// It is false if there will be none: then Close has been called.
+// connect connects unless there is a connection, and waits as long as it takes. It returns false if
+// it fails after Close.
 func (s *sender) connect() bool {
 	for s.link == nil || s.link.broken() {
 		s.disconnect(io.ErrUnexpectedEOF)

@@ -177,8 +177,8 @@ func (s *Session) ongoing(tag string) (*transaction, error) {
 
 func (s *Session) silent() bool { return s.NoAgent || s.state&StateNoAgent != 0 }
 
-// connect makes sure that there is a connection. first remembers whether the
-// calls of a kind ever had one; it is nil for End.
+// connect connects unless there is a connection. first remembers whether the calls of a kind ever
+// had one; it is nil for End.
 func (s *Session) connect(ctx context.Context, first *bool) error {
 	if s.silent() {
 		s.note(StateNoAgent, "no communication")
@@ -327,7 +327,7 @@ func (s *Session) hide(err error) error {
 	return nil
 }
 
-// A codedError is an error for which the C library returns a code.
+// A codedError is an error with the code that the C library returns.
 type codedError struct {
 	code Error
 	err  error

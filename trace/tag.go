@@ -32,7 +32,7 @@ type tagError struct {
 func (e *tagError) Error() string { return e.text }
 func (e *tagError) Unwrap() error { return e.code }
 
-// tagFault says what is wrong with a tag that is not valid.
+// tagFault returns the flaw of an invalid tag.
 func tagFault(tag string) error {
 	switch {
 	case tag == "":
