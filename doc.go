@@ -22,7 +22,6 @@
 // A Go programmer imports pmda to export metrics of a system or a service.
 //
 //	pmda                      agents: tables of metrics, instance domains, events, handlers, Main
-//	pmda/helptext             help texts, as source and compiled
 //	pmda/pmdatest             a conformance test for agents
 //
 // # Collectors in applications
@@ -43,7 +42,6 @@
 // packages are the engines of the servers.
 //
 //	pmda/collector/pmcdconf   pmcd.conf: agents, access rules, limits
-//	pmda/remote               the collector's side of an agent in another process
 //	pmapi/proxy               a proxy of the PCP protocol, as in pmproxy
 //	pmapi/webapi              the REST interface of pmproxy and the page of metrics
 //	archive/logger            the engine of pmlogger: records a context in an archive

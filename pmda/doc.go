@@ -64,10 +64,9 @@
 //     the other.
 //
 // All but Main accept any [Handler], the interface that Agent implements. A type that embeds
-// [Unimplemented] is a Handler without tables. [Daemon] is Main with more settings, such as
-// further options. The package [github.com/pcp-go/pcp/pmda/remote] has the Handler of an agent
-// in another process. To use an agent both in a program and in a collector, put the function
-// that makes it into a package that both import.
+// [Unimplemented] is a Handler without tables. [Daemon] is Main with more settings, such as further
+// options. To use an agent both in a program and in a collector, put the function that makes it
+// into a package that both import.
 //
 // # Installing under pmcd
 //
@@ -193,8 +192,7 @@
 //	Lookups of entries that had expired count as misses.
 //
 // UseHelp also accepts the compiled pair help.dir and help.pag of a C agent. The commands
-// examples/newhelp and examples/chkhelp compile such files and print them. See the package
-// [github.com/pcp-go/pcp/pmda/helptext].
+// examples/newhelp and examples/chkhelp compile such files and print them.
 //
 // # Events
 //
@@ -344,7 +342,7 @@
 //	pmdaInstance, pmdaText, pmdaStore,
 //	pmdaPMID, pmdaName, pmdaChildren,
 //	pmdaLabel                              the Handler that Agent.Use passes to a wrapper
-//	pmdaOpenHelp, pmdaGetHelp              Agent.UseHelp, package helptext
+//	pmdaOpenHelp, pmdaGetHelp              Agent.UseHelp
 //	pmdaSetCheckCallBack                   Agent.OnRequest
 //	pmdaSetDoneCallBack,
 //	pmdaSetResultCallBack                  Agent.OnReply

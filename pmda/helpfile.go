@@ -10,31 +10,30 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/pcp-go/pcp/internal/helptext"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda/helptext"
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// UseHelp takes help texts from files of fsys, such as an embed.FS or os.DirFS: the
-// compiled pair name.dir and name.pag if there is one, or else the file name, the source
-// that newhelp(1) compiles. See package helptext for both. They are read once.
+// UseHelp reads help texts from files of fsys, such as an embed.FS or os.DirFS. It reads the
+// compiled pair name.dir and name.pag if there is one, or else the file name, the source that
+// newhelp(1) compiles. See the package documentation for the source.
 //
 //	//go:embed help
 //	var files embed.FS
 //
 //	a.UseHelp(files, "help")
 //
-// An entry of the files replaces both texts of its metric or instance domain; the others
-// keep what Metric and InDom have. In a source, names are those that the agent has when
-// a text is wanted, so that metrics may be registered later, and SYMBOL.1 is the
-// instance domain 1 of the agent, SYMBOL being its name in capital letters, as in the
-// file help of InstallFiles. What a source has of other names is logged, and ignored, also
-// of those at and below dynamic roots: they come and go, and each change would have all of
-// the source looked up anew. Their texts are those of their Metric, or of a wrapper. The
-// numbers of a compiled pair are fixed: it is for an agent with the same Domain.
+// An entry of the files replaces both texts of its metric or instance domain. The others keep the
+// texts of Metric and InDom. A source may have metrics that are registered later. In a source
+// SYMBOL.1 is the instance domain 1 of the agent, where SYMBOL is the agent's name in capital
+// letters, as in the file help of InstallFiles. Entries for unknown names are logged and ignored.
+// So are entries for names at and below dynamic roots: their texts come from their Metric, or from
+// a wrapper. The numbers in a compiled pair are fixed, so the agent needs the Domain it was made
+// for.
 //
-// Errors, which Err has too: there is no such file, or the pair is malformed, a
-// *helptext.FormatError. The counterpart of the last argument of pmdaDaemon(3).
+// UseHelp fails if there is no such file or the pair is malformed. Err then has the same error. The
+// counterpart of the last argument of pmdaDaemon(3).
 func (a *Agent) UseHelp(fsys fs.FS, name string) error {
 	h, err := a.readHelp(fsys, name)
 	if err != nil {

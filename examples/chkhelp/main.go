@@ -19,9 +19,9 @@ import (
 	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/helptext"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda/helptext"
 )
 
 const usage = `Usage: chkhelp helpfile

@@ -19,8 +19,17 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/remote"
 )
+
+// maxReply is the maximum length of an agent's reply, which is also a collector's default.
+const maxReply = 16 << 20
+
+// A stream connects to an agent: the pipes of a process, or a socket.
+type stream interface {
+	io.ReadWriteCloser
+	SetReadDeadline(t time.Time) error
+	SetWriteDeadline(t time.Time) error
+}
 
 // An agent is the open agent. It stays open if another agent cannot be opened.
 type agent struct {
@@ -30,7 +39,7 @@ type agent struct {
 	pid     int        // of a process that was started
 	version int        // of the protocol; 0 if it has not sent one
 	conn    *pdu.Conn
-	stream  remote.Stream
+	stream  stream
 	broken  error  // why no further PDU can be read; nil if one can
 	selects bool   // it has been told of a selection
 	wait    func() // until the agent of a dso has ended; nil otherwise
@@ -40,9 +49,9 @@ type agent struct {
 
 // newAgent opens an agent on a stream and exchanges versions with it. The agent is open even if
 // that fails.
-func (d *debugger) newAgent(a *agent, s remote.Stream) {
+func (d *debugger) newAgent(a *agent, s stream) {
 	a.conn, a.stream = pdu.NewConn(s), s
-	a.conn.MaxLen = remote.DefaultMaxReply
+	a.conn.MaxLen = maxReply
 	a.conn.Trace = func(out bool, h pdu.Header, body []byte) { d.trace.pdu(a, out, h, body) }
 	d.agent = a
 	d.out.FlushLines()

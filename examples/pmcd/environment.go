@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/pcp-go/pcp/examples/internal/requestport"
 )
 
 // environment is what the environment says, beyond what options hold.
@@ -44,7 +46,7 @@ func (o *options) fromEnv() error {
 		o.socket = os.Getenv("PMCD_SOCKET")
 	}
 	if len(o.ports) == 0 {
-		o.ports = []string{defaultPort}
+		o.ports = []string{requestport.DefaultPort}
 	}
 	return nil
 }

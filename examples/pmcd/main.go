@@ -35,6 +35,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/handover"
+	"github.com/pcp-go/pcp/examples/internal/pmcdlog"
+	"github.com/pcp-go/pcp/examples/internal/requestport"
 	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
@@ -43,8 +46,8 @@ import (
 )
 
 func main() {
-	if isStarter() {
-		os.Exit(runStarter(os.Stdin, os.Stdout))
+	if status, is := handover.RunStarter(); is {
+		os.Exit(status)
 	}
 	os.Exit(run(os.Args[1:], os.Stderr))
 }
@@ -96,13 +99,13 @@ type daemon struct {
 
 	activated []net.Listener // on which the service manager listens for this process, in place of the ports of options
 
-	wasRoot     bool         // the process was started with root's privileges
-	predecessor *predecessor // the process whose place this one takes, nil if there is none
-	successor   *successor   // the process that has taken this one's place
+	wasRoot     bool                  // the process was started with root's privileges
+	predecessor *handover.Predecessor // the process whose place this one takes, nil if there is none
+	successor   *handover.Successor   // the process that has taken this one's place
 
 	cfg         configFile
-	out         io.Writer // the log
-	lines       *pmcdText // what pmcd says in it, nil without a configuration file
+	out         io.Writer      // the log
+	lines       *pmcdlog.Lines // what pmcd says in it, nil without a configuration file
 	tls         *tlsconf.File
 	logFile     *daemonfile.Log // nil for standard error
 	startStderr io.WriteCloser  // standard error until the collector has started, for errors
@@ -124,7 +127,7 @@ func (d *daemon) run() int {
 	// A process to which the service manager has passed sockets is the one that it watches.
 	var err error
 	d.wasRoot = os.Geteuid() == 0
-	d.predecessor = findPredecessor()
+	d.predecessor = handover.FindPredecessor()
 	if d.activated, err = daemonfile.Activated(); err != nil {
 		return fail(d.stderr, err)
 	}
@@ -135,7 +138,7 @@ func (d *daemon) run() int {
 		return fail(d.stderr, fmt.Errorf("cannot find the %s user to switch to: name another with -U", d.user))
 	}
 	if d.inBackground() {
-		parent, listening, err := daemonize()
+		parent, listening, err := handover.Daemonize()
 		if err != nil || parent {
 			return fail(d.stderr, err)
 		}
@@ -151,7 +154,7 @@ func (d *daemon) run() int {
 	}
 	out, finish, err := d.openLog()
 	if err != nil {
-		closeAll(listeners(ports))
+		requestport.Close(requestport.Listeners(ports))
 		return fail(d.stderr, err)
 	}
 	defer finish() // after the reason why the collector did not start
@@ -162,20 +165,37 @@ func (d *daemon) run() int {
 	return status
 }
 
+// openPorts opens the ports of the options, unless the service manager has opened some.
+func (d *daemon) openPorts() ([]requestport.Port, error) {
+	if len(d.activated) > 0 {
+		var ports []requestport.Port
+		for _, l := range d.activated {
+			ports = append(ports, requestport.Activated(l))
+		}
+		return ports, nil
+	}
+	c := requestport.Config{Interfaces: d.interfaces, Ports: d.ports, Socket: d.socket, RunDir: d.conf.Get("PCP_RUN_DIR"),
+		Backlog: d.backlog(), Embedded: d.config == "", Installed: d.installed}
+	ports, problems, err := c.Open(d.stderr)
+	d.cfg.problems = append(d.cfg.problems, problems...)
+	d.ports = c.Ports
+	if err != nil && d.installed {
+		err = plainError("") // Open has printed the reason
+	}
+	return ports, err
+}
+
 // A plainError is one whose text is printed as it is, without the name of the program.
 type plainError string
 
 func (e plainError) Error() string { return string(e) }
-
-// errReported is the error of a process whose child has said already what is wrong.
-var errReported = errors.New("reported by another process")
 
 // fail prints an error and returns the exit status, 0 without one.
 func fail(w io.Writer, err error) int {
 	switch err {
 	case nil:
 		return 0
-	case errReported:
+	case handover.ErrReported:
 		return 1
 	}
 	if text, ok := errors.AsType[plainError](err); ok {

@@ -14,8 +14,6 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-const defaultPort = "44321"
-
 // options are the command line and the environment.
 type options struct {
 	environment

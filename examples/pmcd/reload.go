@@ -17,7 +17,7 @@ import (
 // reload reads the configuration and the name space anew, as pmcd does on SIGHUP, and logs it in
 // its words.
 func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger) {
-	d.lines.reset()
+	d.lines.Reset()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n\npmcd RESTARTED at %s\n\n\nCurrent PMCD clients ...\n", time.Now().Format(time.ANSIC))
 	_ = srv.WriteClients(&b) // a Buffer takes all

@@ -11,15 +11,23 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pmcdlog"
+	"github.com/pcp-go/pcp/examples/internal/requestport"
 	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmns"
 )
 
 // serve runs the collector until a signal ends it.
-func (d *daemon) serve(out io.Writer, ports []requestPort) error {
+func (d *daemon) serve(out io.Writer, ports []requestport.Port) (err error) {
 	d.out = out
-	listeners := listeners(ports)
+	listeners := requestport.Listeners(ports)
+	defer func() {
+		if !d.started {
+			requestport.Close(listeners)
+		}
+	}()
 	if d.config != "" {
 		d.writeEnv(out)
 	}
@@ -32,12 +40,10 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 		err = plainError(text + "\nError: " + failure)
 	}
 	if err != nil {
-		closeAll(listeners)
 		return err
 	}
 	srv := d.newServer(out, tree)
 	if err := d.loadTLS(out, srv.Logger); err != nil {
-		closeAll(listeners)
 		return errors.Join(err, srv.Close())
 	}
 	srv.TLS = d.tls.Serving()
@@ -55,7 +61,6 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 		}
 	}
 	if err := d.cfg.addAgents(srv); err != nil {
-		closeAll(listeners)
 		return errors.Join(err, srv.Close())
 	}
 	if d.cfg.conf != nil {
@@ -66,7 +71,6 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 	defer caught.stop()
 	undo, err := d.becomeService(d.conf, srv.Logger)
 	if err != nil {
-		closeAll(listeners)
 		return errors.Join(err, srv.Close())
 	}
 	defer func() {
@@ -75,16 +79,26 @@ func (d *daemon) serve(out io.Writer, ports []requestPort) error {
 		}
 	}()
 	if d.cfg.conf != nil {
-		writePorts(out, ports)
+		requestport.WriteTable(out, ports)
 	} else {
 		printHint(out, srv, listeners)
 	}
 	d.started = true
 	d.startStderr.Close()            // a script that reads it waits for its end
-	d.predecessor.inherit(listeners) // not before: one that fails to start leaves the sockets alone
-	d.predecessor.relieve(caught.end, srv)
+	d.predecessor.Inherit(listeners) // not before: one that fails to start leaves the sockets alone
+	d.predecessor.Relieve(caught.end, func() { srv.RestartAgents() })
 	defer d.servePage(caught.end, srv)()
 	return caught.serve(srv, listeners, func() bool { return d.handOver(caught.end, listeners, srv) })
+}
+
+// logger returns the log. With a configuration file it has the lines that scripts look for in
+// pmcd's log.
+func (d *daemon) logger(w io.Writer, level slog.Level) (log *slog.Logger) {
+	if d.config == "" {
+		return pmlog.New(w, "pmcd", level)
+	}
+	log, d.lines = pmcdlog.New(w, level, d.installed, d.noRestart)
+	return log
 }
 
 // newServer makes the collector that the options and the configuration ask for.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/handover"
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
@@ -31,7 +32,7 @@ func catchSignals() *signals {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	hand := make(chan os.Signal, 1)
-	notifyHandover(hand)
+	handover.Notify(hand)
 	return &signals{end, hup, hand, func() {
 		signal.Stop(hup)
 		signal.Stop(hand)

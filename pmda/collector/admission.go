@@ -5,7 +5,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 // An admission is what the access rules say of a client, and what it counts for in
@@ -22,12 +22,12 @@ type admission struct {
 
 // A verdict is what the rules for hosts, or those for accounts, say of a client.
 type verdict struct {
-	denied  pmcdconf.Ops
+	denied  access.Ops
 	release func() // makes the client count no more; nil if it does not count
 }
 
 // check applies rules. The client does not count in its own way.
-func (v *verdict) check(rules func() (pmcdconf.Ops, func(), error)) (err error) {
+func (v *verdict) check(rules func() (access.Ops, func(), error)) (err error) {
 	v.clear()
 	v.denied, v.release, err = rules()
 	return err
@@ -58,7 +58,7 @@ func (c *client) checkHostLocked() error {
 		}
 	}
 	defer c.updateDenied()
-	return c.admission.host.check(func() (pmcdconf.Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })
+	return c.admission.host.check(func() (access.Ops, func(), error) { return c.s.access.Load().CheckHost(addr) })
 }
 
 // checkAccount applies the access rules for users and groups.
@@ -72,7 +72,7 @@ func (c *client) checkAccount() error {
 func (c *client) checkAccountLocked() error {
 	info := c.info.Load()
 	defer c.updateDenied()
-	return c.admission.account.check(func() (pmcdconf.Ops, func(), error) {
+	return c.admission.account.check(func() (access.Ops, func(), error) {
 		return c.s.access.Load().CheckAccount(info.UID, info.GID, c.s.CredsRequired)
 	})
 }
@@ -80,7 +80,7 @@ func (c *client) checkAccountLocked() error {
 func (c *client) updateDenied() {
 	denied := c.admission.host.denied | c.admission.account.denied
 	if c.admission.failed {
-		denied = pmcdconf.OpAll
+		denied = access.OpAll
 	}
 	c.denied.Store(uint32(denied))
 }

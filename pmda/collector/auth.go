@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 const (
@@ -119,7 +119,7 @@ func (c *client) logDenial(err error) {
 		why = "clients have to log in"
 	case err != nil:
 		why = "the access rules for users and groups deny all operations"
-	case denied == pmcdconf.OpAll:
+	case denied == access.OpAll:
 		why = "the access rules for the client's host and for its user together deny all operations"
 	default:
 		return

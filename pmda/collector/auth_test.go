@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -444,14 +443,10 @@ func TestSlowLogin(t *testing.T) {
 	})
 }
 
-// accountRules reads access rules about accounts that the tests are about.
+// accountRules reads access rules, about the accounts of TestMain.
 func accountRules(t *testing.T, statements string) *pmcdconf.Access {
 	t.Helper()
-	loader := pmcdconf.Loader{Accounts: fstest.MapFS{
-		"passwd": {Data: []byte("root:x:0:0::/root:/bin/sh\npcp:x:999:995::/:/bin/false\ndaemon:x:1:1::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n")},
-		"group":  {Data: []byte("root:x:0:\ndaemon:x:1:\npcp:x:995:\nnogroup:x:65534:\nwheel:x:10:pcp,daemon\n")},
-	}}
-	conf, err := loader.Parse("f", strings.NewReader("[access]\n"+statements))
+	conf, err := pmcdconf.Parse("f", strings.NewReader("[access]\n"+statements))
 	if err != nil {
 		t.Fatal(err)
 	}

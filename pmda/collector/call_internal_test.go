@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
-	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
 // TestAwaitAtDeadline: when the end of a side call and the deadline come at the same

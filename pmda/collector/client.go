@@ -49,7 +49,7 @@ type client struct {
 	unread        atomic.Int64 // since when a long reply is being written, on Server.clock; or 0
 
 	admission admission
-	denied    atomic.Uint32        // pmcdconf.Ops
+	denied    atomic.Uint32        // access.Ops
 	inline    atomic.Pointer[call] // the latest inline call of the request in progress; for the watchdog
 
 	mu        sync.Mutex

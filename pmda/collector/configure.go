@@ -3,6 +3,7 @@ package collector
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	var fresh []pmcdconf.Agent
 	for _, conf := range cfg.Agents {
 		switch a := s.agents.Load().get(conf.Domain); {
-		case a != nil && (a.domain() == pmcdagent.Domain || a.conf.SameProcess(conf)):
+		case a != nil && (a.domain() == pmcdagent.Domain || sameProcess(a.conf, conf)):
 			keep[a] = true
 			a.setName(conf.Name)
 		default:
@@ -73,6 +74,19 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 		coming.tried(conf.Domain)
 	}
 	return errors.Join(errs...)
+}
+
+// sameProcess reports whether the agent that line b started can serve line a: the lines differ in
+// the name and the line number at most.
+func sameProcess(a, b pmcdconf.Agent) bool {
+	same := a.Domain == b.Domain && a.Kind == b.Kind && slices.Equal(a.Argv, b.Argv)
+	switch a.Kind {
+	case pmcdconf.KindDSO:
+		return same && a.Entry == b.Entry && a.Path == b.Path
+	case pmcdconf.KindSocket:
+		return same && a.Network == b.Network && (a.Address == b.Address || a.Port != 0 && a.Port == b.Port)
+	}
+	return same && a.NotReady == b.NotReady
 }
 
 // A comingAgent is one that Configure is about to start.

@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
-	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
 // Hostile input is of the classes that PCP's advisories are about. The sender gets

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
 // Limits of a Server whose fields are zero.

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 // TestMain fails the package if a test leaves a goroutine of the collector, or a
@@ -22,6 +24,10 @@ func TestMain(m *testing.M) {
 	// waits before a process exits.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	pcptest.Crowd()
+	access.Accounts = fstest.MapFS{
+		"passwd": {Data: []byte("root:x:0:0::/root:/bin/sh\npcp:x:999:995::/:/bin/false\ndaemon:x:1:1::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n")},
+		"group":  {Data: []byte("root:x:0:\ndaemon:x:1:\npcp:x:995:\nnogroup:x:65534:\nwheel:x:10:pcp,daemon\n")},
+	}
 	status := pcptest.RunTests(m, "pcp-go/pcp/pmda")
 	for end := time.Now().Add(pcptest.LeftLimit); leftChildren() != "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 	}

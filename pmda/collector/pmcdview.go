@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/helptext"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
-	"github.com/pcp-go/pcp/pmda/helptext"
 )
 
 // newPMCDAgent makes the agent that the Server has for itself.

@@ -16,6 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 func TestPMCDFence(t *testing.T) {
@@ -182,7 +183,7 @@ func TestResetRestarts(t *testing.T) {
 func TestDumpConn(t *testing.T) {
 	b := NewFixture(t, &Server{})
 	c := b.join()
-	c.denied.Store(uint32(pmcdconf.OpStore))
+	c.denied.Store(uint32(access.OpStore))
 	c.hasCreds.Store(true)
 	b.Log.Take()
 	if err := b.Store("control.dumpconn", 1); err != nil {

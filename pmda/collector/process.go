@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
-	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
 // restartDelay is the least time between two restarts of an agent that has died; the

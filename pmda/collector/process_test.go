@@ -28,7 +28,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
-	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
 // programLine is the configuration of a pipe agent with a behavior.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 // A request is one PDU of a client, from its arrival to the reply. It is carried
@@ -150,25 +150,25 @@ func (r *request) resume() {
 // An operation says how a kind of PDU is replied to, and which permissions it
 // takes.
 type operation struct {
-	needs   pmcdconf.Ops
+	needs   access.Ops
 	prepare func(r *request, body []byte) error // plans the calls
 }
 
 var operations = map[pdu.Kind]operation{
 	pdu.KindCreds:        {0, (*request).setCreds},
-	pdu.KindProfile:      {pmcdconf.OpFetch, (*request).setProfile},
-	pdu.KindFetch:        {pmcdconf.OpFetch, (*request).planFetch},
-	pdu.KindHighResFetch: {pmcdconf.OpFetch, (*request).planFetch},
-	pdu.KindResult:       {pmcdconf.OpStore, (*request).planStore}, // a store
-	pdu.KindDescReq:      {pmcdconf.OpFetch, (*request).planDesc},
-	pdu.KindDescIDs:      {pmcdconf.OpFetch, (*request).planDescs},
-	pdu.KindInstanceReq:  {pmcdconf.OpFetch, (*request).planInstances},
-	pdu.KindTextReq:      {pmcdconf.OpFetch, (*request).planText},
-	pdu.KindLabelReq:     {pmcdconf.OpFetch, (*request).planLabels},
-	pdu.KindPMNSNames:    {pmcdconf.OpFetch, (*request).planLookup},
-	pdu.KindPMNSIDs:      {pmcdconf.OpFetch, (*request).planNames},
-	pdu.KindPMNSChild:    {pmcdconf.OpFetch, (*request).planChildren},
-	pdu.KindPMNSTraverse: {pmcdconf.OpFetch, (*request).planTraverse},
+	pdu.KindProfile:      {access.OpFetch, (*request).setProfile},
+	pdu.KindFetch:        {access.OpFetch, (*request).planFetch},
+	pdu.KindHighResFetch: {access.OpFetch, (*request).planFetch},
+	pdu.KindResult:       {access.OpStore, (*request).planStore}, // a store
+	pdu.KindDescReq:      {access.OpFetch, (*request).planDesc},
+	pdu.KindDescIDs:      {access.OpFetch, (*request).planDescs},
+	pdu.KindInstanceReq:  {access.OpFetch, (*request).planInstances},
+	pdu.KindTextReq:      {access.OpFetch, (*request).planText},
+	pdu.KindLabelReq:     {access.OpFetch, (*request).planLabels},
+	pdu.KindPMNSNames:    {access.OpFetch, (*request).planLookup},
+	pdu.KindPMNSIDs:      {access.OpFetch, (*request).planNames},
+	pdu.KindPMNSChild:    {access.OpFetch, (*request).planChildren},
+	pdu.KindPMNSTraverse: {access.OpFetch, (*request).planTraverse},
 }
 
 // errNoCreds ends a connection whose client has sent a request before its CREDS.
@@ -183,7 +183,7 @@ func (r *request) plan(body []byte) error {
 	switch {
 	case !ok:
 		return pdu.ErrIPC
-	case op.needs&pmcdconf.Ops(r.client.denied.Load()) != 0:
+	case op.needs&access.Ops(r.client.denied.Load()) != 0:
 		return pdu.ErrPermission
 	}
 	return op.prepare(r, body)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pmdaroot"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
 // rootDomain is the domain of pmdaroot.

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
-	"github.com/pcp-go/pcp/pmda/remote"
+	"github.com/pcp-go/pcp/pmda/internal/access"
+	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
 // startTrace sets the flags of the event trace.
@@ -326,11 +326,11 @@ func directions(s remote.Stream) (r, w any) {
 // deniedNames are the operations that a client may not do, for people.
 func deniedNames(c *client) string {
 	var names []string
-	denied := pmcdconf.Ops(c.denied.Load())
-	if denied&pmcdconf.OpFetch != 0 {
+	denied := access.Ops(c.denied.Load())
+	if denied&access.OpFetch != 0 {
 		names = append(names, "fetch")
 	}
-	if denied&pmcdconf.OpStore != 0 {
+	if denied&access.OpStore != 0 {
 		names = append(names, "store")
 	}
 	return strings.Join(names, " ")

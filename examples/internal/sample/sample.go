@@ -12,9 +12,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/helptext"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/helptext"
 )
 
 // Domain and DSODomain are the domains of the agent as a program and inside a collector.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 // inAccess is a file with the statements in its access section, from line 2 on.
@@ -146,7 +147,7 @@ var accessCases = []configCase{
 
 func parseAccess(t *testing.T, statements string) *Access {
 	t.Helper()
-	conf, err := testLoader().Parse("f", strings.NewReader(inAccess(statements)))
+	conf, err := testLoader().parse("f", strings.NewReader(inAccess(statements)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestAccessTables(t *testing.T) {
 		allow user * : fetch; allow user pcp : all; disallow user ann : store;
 		allow group root, wheel : fetch;`)
 	var b bytes.Buffer
-	if err := a.WriteTables(&b, func(r *Rule) int {
+	if err := a.WriteTables(&b, func(r *access.Rule) int {
 		if r == &a.Hosts[0].Rule {
 			return 1
 		}
@@ -205,13 +206,13 @@ Group access list:
 func TestAccessLookups(t *testing.T) {
 	asked := map[string]int{}
 	l := testLoader()
-	lookup := l.LookupHost
-	l.LookupHost = func(name string) ([]netip.Addr, error) {
+	lookup := l.lookupHost
+	l.lookupHost = func(name string) ([]netip.Addr, error) {
 		asked[name]++
 		return lookup(name)
 	}
 	const text = "[access]\nallow localhost : fetch; allow \"local:\" : fetch; allow web : fetch; allow nowhere : all;\n"
-	conf, err := l.Parse("f", strings.NewReader(text))
+	conf, err := l.parse("f", strings.NewReader(text))
 	if err != nil || len(conf.Warnings) != 1 {
 		t.Fatal(conf, err)
 	}
@@ -219,16 +220,16 @@ func TestAccessLookups(t *testing.T) {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}
 
-	l.Hostname = func() (string, error) { return "", errors.New("no name") }
-	if _, err = l.Parse("f", strings.NewReader(text)); err != nil || asked["localhost"] != 1 {
+	l.hostname = func() (string, error) { return "", errors.New("no name") }
+	if _, err = l.parse("f", strings.NewReader(text)); err != nil || asked["localhost"] != 1 {
 		t.Errorf("without a host name: %v, asked for %v", err, asked)
 	}
-	l.LookupHost = func(string) ([]netip.Addr, error) { return nil, errors.New("no hosts") }
-	if conf, err = l.Parse("f", strings.NewReader(text)); err != nil || len(conf.Access.Local) != 2 {
+	l.lookupHost = func(string) ([]netip.Addr, error) { return nil, errors.New("no hosts") }
+	if conf, err = l.parse("f", strings.NewReader(text)); err != nil || len(conf.Access.Local) != 2 {
 		t.Errorf("without a resolver: got %v, %v, want both loopback addresses", conf, err)
 	}
-	for _, l.Accounts = range []fs.FS{fstest.MapFS{}, fstest.MapFS{"passwd": {}}} {
-		_, err = l.Parse("f", strings.NewReader("[access]\nallow user root : all;\n"))
+	for _, l.accounts = range []fs.FS{fstest.MapFS{}, fstest.MapFS{"passwd": {}}} {
+		_, err = l.parse("f", strings.NewReader("[access]\nallow user root : all;\n"))
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("without accounts: got %v", err)
 		}

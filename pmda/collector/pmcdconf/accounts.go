@@ -6,25 +6,27 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 // addAccount adds a rule for a user or group, or merges it with one for the same.
-func (n *ruleNames) addAccount(l *AccountRules, kind, name string, r Rule) error {
-	rule := &AccountRule{Rule: r, Account: Account{Name: name}}
+func (n *ruleNames) addAccount(l *access.AccountRules, kind, name string, r access.Rule) error {
+	rule := &access.AccountRule{Rule: r, Account: access.Account{Name: name}}
 	if name != "*" {
 		if err := n.findAccount(kind, rule); err != nil {
 			return err
 		}
 	}
 	if l.Others == nil {
-		l.Others = &AccountRule{Account: Account{Name: "*"}, Rule: Rule{Ops: OpAll, Denied: OpAll}}
+		l.Others = &access.AccountRule{Account: access.Account{Name: "*"}, Rule: access.Rule{Ops: access.OpAll, Denied: access.OpAll}}
 	}
 	old := l.Others
 	if name != "*" {
 		key := accountKey{kind, rule.ID}
 		if old = n.accountRules[key]; old == nil {
 			if n.accountRules == nil {
-				n.accountRules = map[accountKey]*AccountRule{}
+				n.accountRules = map[accountKey]*access.AccountRule{}
 			}
 			n.accountRules[key] = rule
 			l.List = append(l.List, rule)
@@ -37,23 +39,23 @@ func (n *ruleNames) addAccount(l *AccountRules, kind, name string, r Rule) error
 		n.others[kind], l.Others = true, rule
 		return nil
 	}
-	if old.conflicts(r) {
+	if old.Conflicts(r) {
 		return ruleErrorf("Permission clash for %s %s with earlier statement", kind, name)
 	}
-	old.merge(r)
+	old.Merge(r)
 	return nil
 }
 
 // An accountEntry is a line of the passwd or of the group file.
 type accountEntry struct {
-	Account
+	access.Account
 	group   int      // of a user
 	members []string // of a group
 }
 
 // findAccount completes the rule for a user with its number and groups, or the rule
 // for a group with its number and users.
-func (n *ruleNames) findAccount(kind string, rule *AccountRule) error {
+func (n *ruleNames) findAccount(kind string, rule *access.AccountRule) error {
 	if n.users == nil {
 		if err := n.readAccounts(); err != nil {
 			return err
@@ -86,11 +88,11 @@ func (n *ruleNames) findAccount(kind string, rule *AccountRule) error {
 
 // readAccounts reads the passwd and the group file.
 func (n *ruleNames) readAccounts() error {
-	users, err := readAccountFile(n.loader.Accounts, "passwd")
+	users, err := readAccountFile(n.loader.accounts, "passwd")
 	if err != nil {
 		return err
 	}
-	groups, err := readAccountFile(n.loader.Accounts, "group")
+	groups, err := readAccountFile(n.loader.accounts, "group")
 	if err != nil {
 		return err
 	}
@@ -118,7 +120,7 @@ func readAccountFile(dir fs.FS, name string) ([]accountEntry, error) {
 		if err != nil {
 			continue
 		}
-		e := accountEntry{Account: Account{Name: field[0], ID: int(id)}, group: -1}
+		e := accountEntry{Account: access.Account{Name: field[0], ID: int(id)}, group: -1}
 		if name == "passwd" {
 			if e.group, err = strconv.Atoi(field[3]); err != nil {
 				continue

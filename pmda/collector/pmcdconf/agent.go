@@ -1,7 +1,6 @@
 package pmcdconf
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -52,19 +51,6 @@ type Agent struct {
 	Argv     []string // the command that starts it; a socket agent may have none
 
 	Line int // in the file, from 1
-}
-
-// SameProcess reports whether an agent that was started by line b can go on running
-// when line a replaces it: they differ in the name or the line number at most.
-func (a Agent) SameProcess(b Agent) bool {
-	same := a.Domain == b.Domain && a.Kind == b.Kind && slices.Equal(a.Argv, b.Argv)
-	switch a.Kind {
-	case KindDSO:
-		return same && a.Entry == b.Entry && a.Path == b.Path
-	case KindSocket:
-		return same && a.Network == b.Network && (a.Address == b.Address || a.Port != 0 && a.Port == b.Port)
-	}
-	return same && a.NotReady == b.NotReady
 }
 
 // String returns the line for a configuration file. Parse makes the same Agent of it.

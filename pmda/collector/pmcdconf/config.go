@@ -12,39 +12,44 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/wording"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 // A Config is the contents of a configuration file of pmcd, pmcd.conf.
 type Config struct {
-	Agents []Agent // in the order of the file, which is that of starting them
+	Agents []Agent // in the order of the file, in which they start
 
-	// Access is the rules of the access section, nil if there is none.
+	// Access has the rules of the access section. It is nil without that section.
 	Access *Access
 
-	// Limits are those of the section of that name; zero without one.
+	// Limits has the limits section. It is zero without that section.
 	Limits Limits
 
-	// Warnings are faults that did not keep the rest from being used: access rules for
-	// hosts that have no address, for example, which are not in Access.
+	// Warnings are faults that leave the rest of the file usable, for example access rules for
+	// hosts without an address. Access does not contain those rules.
 	Warnings []*Error
 }
 
-// An Error is one fault in a configuration file. Its text names the place, and for a misspelt word
-// the word that is allowed there:
+// Access has the rules of an access section. Nil allows everything. Several collectors may share an
+// Access.
+type Access = access.Rules
+
+// An Error is one fault in a configuration file. Its text names the place. For a misspelt word it
+// also names the word that is allowed there:
 //
 //	/etc/pcp/pmcd/pmcd.conf:3: expected `dso', `socket' or `pipe', not "pipo": similar word: pipe
 type Error struct {
-	File    string // where the fault is
-	Line    int    // from 1; first line of a continued one; 0 if none
-	Extra   bool   // whether the fault is in the file with ".access" at the end of its name
-	Warning bool   // whether pmcd calls it a warning
-	Msg     string
-	Err     error // the reason, or nil
+	File string // the file with the fault
+	Line int    // from 1; the first line of a continued one; 0 if there is none
 
-	advice string // what Error adds to the words of pmcd, or empty
+	extra   bool   // the fault is in the file with ".access" at the end of its name
+	warning bool   // pmcd calls it a warning
+	msg     string // the words of pmcd
+	advice  string // what Error adds to the words of pmcd, or empty
+	err     error  // the reason, or nil
 }
 
-// Error returns the file and line, the words of pmcd, what helps against a common mistake, and the
+// Error returns the file and line, the words of pmcd, advice against common mistakes, and the
 // reason if there is one.
 func (e *Error) Error() string {
 	s := e.File
@@ -52,22 +57,22 @@ func (e *Error) Error() string {
 		s += ":" + strconv.Itoa(e.Line)
 	}
 	s += ": "
-	if e.Warning {
+	if e.warning {
 		s += "Warning: "
 	}
-	return s + e.Msg + e.advice + e.reason()
+	return s + e.msg + e.advice + e.reason()
 }
 
-// reason is the reason in parentheses, empty if there is none.
+// reason returns the reason in parentheses, or an empty string.
 func (e *Error) reason() string {
-	if e.Err == nil {
+	if e.err == nil {
 		return ""
 	}
-	return " (" + e.Err.Error() + ")"
+	return " (" + e.err.Error() + ")"
 }
 
-// PMCDText is the text of an error of Load or Parse as pmcd prints it, which does not name
-// the file, for programs that stand in for pmcd:
+// PMCDText returns the text of an error of Load or Parse as pmcd prints it, without the name of the
+// file. It is for programs that replace pmcd:
 //
 //	pmcd config[line 3]: Error: expected `dso', `socket' or `pipe'
 func PMCDText(err error) string {
@@ -86,50 +91,48 @@ func PMCDText(err error) string {
 
 func (e *Error) pmcdText() string {
 	s, severity := "pmcd config", "Error: "
-	if e.Extra {
+	if e.extra {
 		s = "access config"
 	}
-	if e.Warning {
+	if e.warning {
 		severity = "Warning: "
 	}
 	if e.Line > 0 {
-		s += "[line " + strconv.Itoa(e.Line) + "]: " + severity + e.Msg
+		s += "[line " + strconv.Itoa(e.Line) + "]: " + severity + e.msg
 	} else {
-		s += ": " + e.Msg
+		s += ": " + e.msg
 	}
 	return s + e.reason()
 }
 
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns the reason, or nil.
+func (e *Error) Unwrap() error { return e.err }
 
-// A Loader reads configuration files. The zero value looks up the names of ports,
-// hosts and accounts in the system. Names are resolved while a file is read, never
-// later.
-type Loader struct {
-	// LookupPort finds the number of a port; nil means net.LookupPort.
-	LookupPort func(network, service string) (int, error)
-	// LookupHost finds the addresses of a host; nil means the system's resolver,
-	// with a limit of ten seconds.
-	LookupHost func(name string) ([]netip.Addr, error)
-	// Hostname returns the name of this host; nil means os.Hostname.
-	Hostname func() (string, error)
-	// Accounts is the directory with the files "passwd" and "group"; nil means /etc.
-	Accounts fs.FS
-}
+// Load reads a configuration file. If the file has no fault, Load also reads access rules from the
+// file of the same name with ".access" at its end, if there is one. Its errors are those of Parse,
+// and of opening the files.
+func Load(path string) (*Config, error) { return new(loader).load(path) }
 
-// Load is the method Load of a zero Loader.
-func Load(path string) (*Config, error) { return new(Loader).Load(path) }
-
-// Parse is the method Parse of a zero Loader.
+// Parse reads the text of a configuration file; name is for errors. It looks up the names of ports,
+// hosts and accounts in the system, with a limit of ten seconds for a host.
+//
+// Parse reports all faults, each as an *Error; errors.Join joins them. If all faults are in lines
+// of agents, the Config has the other agents and the access section, so that a collector may start
+// with those. Otherwise it is nil. C pmcd starts if the last agent's line has no fault, in some
+// cases without access rules. A check or a reload should fail at any fault.
 func Parse(name string, r io.Reader) (*Config, error) {
-	return new(Loader).Parse(name, r)
+	return new(loader).parse(name, r)
 }
 
-// Load reads a configuration file. If it has no fault, Load also reads access rules
-// from the file of the same name with ".access" at its end, if there is one. Its
-// errors are those of Parse, and of opening the files.
-func (l *Loader) Load(path string) (*Config, error) {
+// A loader looks up the names in configuration files. The zero value asks the system.
+type loader struct {
+	lookupPort func(network, service string) (int, error) // nil means net.LookupPort
+	lookupHost func(name string) ([]netip.Addr, error)    // nil means the system's resolver
+	hostname   func() (string, error)                     // nil means os.Hostname
+	accounts   fs.FS                                      // nil means access.Accounts
+}
+
+func (l *loader) load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -152,39 +155,32 @@ func (l *Loader) Load(path string) (*Config, error) {
 	return p.result()
 }
 
-// Parse reads the text of a configuration file; name is for errors.
-//
-// All faults are reported, each as an *Error; errors.Join joins them. If all of them
-// are in lines of agents, the Config has the other agents and the access section, so
-// that a collector may start with those; otherwise it is nil. (pmcd itself starts if
-// the last agent's line has no fault, and without access rules in some cases. A check
-// or a reload should fail at any fault.)
-func (l *Loader) Parse(name string, r io.Reader) (*Config, error) {
+func (l *loader) parse(name string, r io.Reader) (*Config, error) {
 	p := l.newParser(name)
 	p.parseFile(r)
 	return p.result()
 }
 
-func (l *Loader) newParser(name string) *parser {
-	p := &parser{Loader: *l, name: name}
-	if p.LookupPort == nil {
-		p.LookupPort = net.LookupPort
+func (l *loader) newParser(name string) *parser {
+	p := &parser{loader: *l, name: name}
+	if p.lookupPort == nil {
+		p.lookupPort = net.LookupPort
 	}
-	if p.Accounts == nil {
-		p.Accounts = os.DirFS("/etc")
+	if p.accounts == nil {
+		p.accounts = access.Accounts
 	}
 	return p
 }
 
 // A parser reads one configuration.
 type parser struct {
-	Loader
+	loader
 	name  string
 	extra bool
 	scan  scanner
 	conf  Config
 	errs  []error
-	fatal bool // there was a fault that is not in an agent's line
+	fatal bool // there was a fault outside the agents' lines
 	ended bool // the fault that stopped the scanner has been reported
 	names ruleNames
 }
@@ -198,11 +194,11 @@ func (p *parser) result() (*Config, error) {
 }
 
 func (p *parser) errorf(line int, format string, args ...any) {
-	p.errs = append(p.errs, &Error{File: p.name, Line: line, Extra: p.extra, Msg: fmt.Sprintf(format, args...)})
+	p.errs = append(p.errs, &Error{File: p.name, Line: line, extra: p.extra, msg: fmt.Sprintf(format, args...)})
 }
 
-// advise adds advice to the fault that has been reported last. A scanner that has stopped kept it
-// from being reported.
+// advise adds advice to the latest fault. A fault after the scanner has stopped was not reported,
+// so there is nothing to add to.
 func (p *parser) advise(format string, args ...any) {
 	if p.scan.err != "" {
 		return
@@ -212,8 +208,8 @@ func (p *parser) advise(format string, args ...any) {
 	}
 }
 
-// adviseWords adds the token that was found, and those of the allowed words that it resembles, to
-// the fault that has been reported last.
+// adviseWords adds the found token, and the allowed word that it resembles most, to the latest
+// fault.
 func (p *parser) adviseWords(found token, allowed ...string) {
 	if found.kind == tokenEnd {
 		return
@@ -253,8 +249,8 @@ func (p *parser) parseFile(r io.Reader) {
 	p.reportScanFault()
 }
 
-// reportScanFault reports the fault that stopped the scanner, once, and whether there is
-// one.
+// reportScanFault reports whether a fault stopped the scanner. It adds that fault to the errors
+// once.
 func (p *parser) reportScanFault() bool {
 	if p.scan.err == "" {
 		return false

@@ -108,15 +108,15 @@ var agentCases = []configCase{
 
 // testLoader knows the accounts and hosts that the cases are about, and those of
 // most systems.
-func testLoader() *Loader {
-	return &Loader{
-		LookupPort: func(_, service string) (int, error) {
+func testLoader() *loader {
+	return &loader{
+		lookupPort: func(_, service string) (int, error) {
 			if service == "http" {
 				return 80, nil
 			}
 			return 0, errors.New("unknown port")
 		},
-		LookupHost: func(name string) ([]netip.Addr, error) {
+		lookupHost: func(name string) ([]netip.Addr, error) {
 			switch name {
 			case "here", "localhost":
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.1")}, nil
@@ -127,8 +127,8 @@ func testLoader() *Loader {
 			}
 			return nil, errors.New("no such host")
 		},
-		Hostname: func() (string, error) { return "here", nil },
-		Accounts: fstest.MapFS{
+		hostname: func() (string, error) { return "here", nil },
+		accounts: fstest.MapFS{
 			"passwd": {Data: []byte("root:x:0:0:root:/root:/bin/sh\n\n#\nodd:x:y:0::\nodd:x:0:y::\n" +
 				"pcp:x:999:995::/:/bin/false\nann:x:1000:1000::/:/bin/sh\n")},
 			"group": {Data: []byte("root:x:0:\nwheel:x:10:pcp,ann\npcp:x:995:\nann:x:1000:ann\n")},
@@ -141,7 +141,7 @@ func testLoader() *Loader {
 func complaints(conf *Config, err error) (texts []string) {
 	add := func(e *Error) {
 		short := *e
-		short.Err = nil
+		short.err = nil
 		texts = append(texts, strings.TrimPrefix(PMCDText(&short), "pmcd config"))
 	}
 	if conf != nil {
@@ -164,7 +164,7 @@ func complaints(conf *Config, err error) (texts []string) {
 func TestParse(t *testing.T) {
 	for _, c := range append(agentCases[:len(agentCases):len(agentCases)], accessCases...) {
 		t.Run(c.name, func(t *testing.T) {
-			conf, err := testLoader().Parse("pmcd.conf", strings.NewReader(c.text))
+			conf, err := testLoader().parse("pmcd.conf", strings.NewReader(c.text))
 			if diff := cmp.Diff(c.want, complaints(conf, err)); diff != "" {
 				t.Errorf("complaints (-want +got):\n%s", diff)
 			}
@@ -192,7 +192,7 @@ last 2 pipe binary x`
 		{Name: "sock", Domain: 5, Kind: KindSocket, Network: "ipv6", Address: "4242", Port: 4242, Argv: []string{"cmd", ""}, Line: 6},
 		{Name: "sock", Domain: 6, Kind: KindSocket, Network: "unix", Address: "/run/s", Line: 8},
 	}
-	conf, err := testLoader().Parse("f", strings.NewReader(text))
+	conf, err := testLoader().parse("f", strings.NewReader(text))
 	if err == nil || conf == nil {
 		t.Fatalf("got %v, %v, want the good lines and an error", conf, err)
 	}
@@ -219,38 +219,6 @@ last 2 pipe binary x`
 	}
 	if got := Kind(7).String(); got != "Kind(7)" {
 		t.Errorf("String of an unknown kind: got %s", got)
-	}
-}
-
-func TestSameProcess(t *testing.T) {
-	dso := Agent{Name: "a", Domain: 2, Kind: KindDSO, Entry: "e", Path: "/p", Line: 1}
-	sock := Agent{Name: "a", Domain: 2, Kind: KindSocket, Network: "inet", Address: "80", Port: 80}
-	pipe := Agent{Name: "a", Domain: 2, Kind: KindPipe, Argv: []string{"x", "y"}}
-	tests := []struct {
-		name   string
-		a      Agent
-		change func(*Agent)
-		want   bool
-	}{
-		{"name and line", dso, func(a *Agent) { a.Name, a.Line = "b", 7 }, true},
-		{"domain", dso, func(a *Agent) { a.Domain = 3 }, false},
-		{"kind", dso, func(a *Agent) { a.Kind = KindPipe }, false},
-		{"entry", dso, func(a *Agent) { a.Entry = "f" }, false},
-		{"path", dso, func(a *Agent) { a.Path = "/q" }, false},
-		{"port by name", sock, func(a *Agent) { a.Address = "http" }, true},
-		{"port", sock, func(a *Agent) { a.Address, a.Port = "81", 81 }, false},
-		{"family", sock, func(a *Agent) { a.Network = "ipv6" }, false},
-		{"command", sock, func(a *Agent) { a.Argv = []string{"x"} }, false},
-		{"arguments", pipe, func(a *Agent) { a.Argv = []string{"x", "z"} }, false},
-		{"ready", pipe, func(a *Agent) { a.NotReady = true }, false},
-		{"nothing", pipe, func(a *Agent) {}, true},
-	}
-	for _, tt := range tests {
-		b := tt.a
-		tt.change(&b)
-		if got := tt.a.SameProcess(b); got != tt.want {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
 	}
 }
 
@@ -342,7 +310,7 @@ func TestParseReadError(t *testing.T) {
 
 // An Error says why, and errors.As finds it.
 func TestError(t *testing.T) {
-	_, err := testLoader().Parse("f", strings.NewReader("[access]\nallow 1.2.3.4 : all;\ndisallow 1.2.3.4 : store;\n"))
+	_, err := testLoader().parse("f", strings.NewReader("[access]\nallow 1.2.3.4 : all;\ndisallow 1.2.3.4 : store;\n"))
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		t.Fatalf("got %v", err)

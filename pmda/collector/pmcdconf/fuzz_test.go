@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(c.text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		conf, err := testLoader().Parse("f", strings.NewReader(text))
+		conf, err := testLoader().parse("f", strings.NewReader(text))
 		if err != nil {
 			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Fatalf("got error %#v", err)
@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 			}
 			b.WriteString(line + "\n")
 		}
-		back, err := testLoader().Parse("printed", strings.NewReader(b.String()))
+		back, err := testLoader().parse("printed", strings.NewReader(b.String()))
 		if err != nil {
 			t.Fatalf("printed: %v\n%s", err, &b)
 		}

@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/hostpattern"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 // ruleNames makes rules of the names in access statements. It looks each up once.
 type ruleNames struct {
-	loader *Loader
+	loader *loader
 	hosts  hostpattern.Resolver
 	users  []accountEntry
 	groups []accountEntry
 	others map[string]bool // the kinds of which a statement was about "*"
 
-	hostRules    map[hostKey]*HostRule
-	accountRules map[accountKey]*AccountRule
+	hostRules    map[hostKey]*access.HostRule
+	accountRules map[accountKey]*access.AccountRule
 }
 
 // A hostKey is what rules for the same hosts have in common.
@@ -43,7 +44,7 @@ func ruleErrorf(format string, args ...any) error { return ruleError(fmt.Sprintf
 
 // add adds the rule of a statement for one of its specifications. Warnings are
 // about parts that could not be added while others were.
-func (n *ruleNames) add(a *Access, kind, spec string, r Rule) (warnings []string, err error) {
+func (n *ruleNames) add(a *Access, kind, spec string, r access.Rule) (warnings []string, err error) {
 	switch kind {
 	case "user":
 		return nil, n.addAccount(&a.Users, kind, spec, r)
@@ -57,7 +58,7 @@ func (n *ruleNames) add(a *Access, kind, spec string, r Rule) (warnings []string
 	a.Local = n.hosts.Local()
 	var clashes []string
 	for _, p := range patterns {
-		h := &HostRule{Rule: r, Name: p.Name, Addr: p.Addr, Mask: p.Mask, Level: p.Level}
+		h := &access.HostRule{Rule: r, Name: p.Name, Addr: p.Addr, Mask: p.Mask, Level: p.Level}
 		if clash := n.addHost(a, h); clash != "" {
 			clashes = append(clashes, clash)
 		}
@@ -69,20 +70,20 @@ func (n *ruleNames) add(a *Access, kind, spec string, r Rule) (warnings []string
 }
 
 // addHost adds a rule, or merges it with one for the same hosts.
-func (n *ruleNames) addHost(a *Access, h *HostRule) (clash string) {
+func (n *ruleNames) addHost(a *Access, h *access.HostRule) (clash string) {
 	key := hostKey{h.Addr, h.Mask, h.Level}
 	if old := n.hostRules[key]; old != nil {
-		if old.conflicts(h.Rule) {
+		if old.Conflicts(h.Rule) {
 			return fmt.Sprintf("Permission clash for %s with earlier statement for %s", h.Name, old.Name)
 		}
-		old.merge(h.Rule)
+		old.Merge(h.Rule)
 		return ""
 	}
 	if n.hostRules == nil {
-		n.hostRules = map[hostKey]*HostRule{}
+		n.hostRules = map[hostKey]*access.HostRule{}
 	}
 	n.hostRules[key] = h
-	i, _ := slices.BinarySearchFunc(a.Hosts, h.Level+1, func(r *HostRule, level int) int { return r.Level - level })
+	i, _ := slices.BinarySearchFunc(a.Hosts, h.Level+1, func(r *access.HostRule, level int) int { return r.Level - level })
 	a.Hosts = slices.Insert(a.Hosts, i, h) // after those of its level
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/hostpattern"
+	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
 // parseAccessHeader reads "[access]", which may have blanks and newlines in it, and before it a
@@ -36,7 +37,7 @@ func (p *parser) parseAccessHeader() bool {
 //	(allow | disallow) [hosts | users | groups] SPEC {, SPEC} : ITEM {, ITEM} ;
 func (p *parser) parseAccessSection() {
 	if p.names.loader == nil {
-		p.names = ruleNames{loader: &p.Loader, hosts: hostpattern.Resolver{LookupHost: p.LookupHost, Hostname: p.Hostname}}
+		p.names = ruleNames{loader: &p.loader, hosts: hostpattern.Resolver{LookupHost: p.lookupHost, Hostname: p.hostname}}
 	}
 	before, effective := len(p.errs), false
 	tok := p.scan.next()
@@ -68,7 +69,7 @@ func (p *parser) accessError(tok token, format string, args ...any) {
 type statement struct {
 	kind  string // "host", "user" or "group"
 	specs []string
-	rule  Rule
+	rule  access.Rule
 	line  int // of its end
 }
 
@@ -134,7 +135,7 @@ func (p *parser) parseSpecs(s *statement, tok token) (token, bool) {
 type operationList struct {
 	p      *parser
 	allow  bool
-	rule   Rule
+	rule   access.Rule
 	single bool // fetch or store was read, outside of except
 	all    bool
 	except bool
@@ -184,9 +185,9 @@ func (l *operationList) fail(tok token, problem string) (token, bool) {
 func (l *operationList) parseItem(tok *token, exceptNow bool) (problem string) {
 	switch {
 	case tok.is("fetch"):
-		return l.addOperation(OpFetch)
+		return l.addOperation(access.OpFetch)
 	case tok.is("store"):
-		return l.addOperation(OpStore)
+		return l.addOperation(access.OpStore)
 	case tok.is("all"):
 		if exceptNow {
 			return `can't have "all" within an "all except"`
@@ -195,9 +196,9 @@ func (l *operationList) parseItem(tok *token, exceptNow bool) (problem string) {
 			return `can't have "all" mixed with specific permissions`
 		}
 		l.all = true
-		l.rule.Ops = OpAll
+		l.rule.Ops = access.OpAll
 		if !l.allow {
-			l.rule.Denied = OpAll
+			l.rule.Denied = access.OpAll
 		}
 		return ""
 	case tok.is("maximum"), tok.is("unlimited"):
@@ -209,7 +210,7 @@ func (l *operationList) parseItem(tok *token, exceptNow bool) (problem string) {
 // badItem is the fault of an unknown word in the place of an item.
 const badItem = "bad access specifier"
 
-func (l *operationList) addOperation(op Ops) string {
+func (l *operationList) addOperation(op access.Ops) string {
 	if l.all && !l.except {
 		return `can't have "all" mixed with specific permissions`
 	}
@@ -254,21 +255,21 @@ func (p *parser) addRules(s statement) (effective bool) {
 		p.conf.Access = new(Access)
 	}
 	for _, spec := range s.specs {
-		e := &Error{File: p.name, Line: s.line, Extra: p.extra, Warning: true}
-		e.Msg = fmt.Sprintf("access control error for %s '%s': Invalid argument", s.kind, spec)
+		e := &Error{File: p.name, Line: s.line, extra: p.extra, warning: true}
+		e.msg = fmt.Sprintf("access control error for %s '%s': Invalid argument", s.kind, spec)
 		warnings, err := p.names.add(p.conf.Access, s.kind, spec, s.rule)
 		for _, w := range warnings {
-			p.conf.Warnings = append(p.conf.Warnings, &Error{File: p.name, Line: s.line, Extra: p.extra, Warning: true, Msg: w})
+			p.conf.Warnings = append(p.conf.Warnings, &Error{File: p.name, Line: s.line, extra: p.extra, warning: true, msg: w})
 		}
 		switch _, unresolved := err.(*hostpattern.UnresolvedError); {
 		case err == nil:
 			effective = true
 		case unresolved:
-			e.Msg = fmt.Sprintf("access control error for host '%s': No route to host", spec)
-			e.Err = err
+			e.msg = fmt.Sprintf("access control error for host '%s': No route to host", spec)
+			e.err = err
 			p.conf.Warnings = append(p.conf.Warnings, e)
 		default:
-			e.Err = err
+			e.err = err
 			p.errs, p.fatal = append(p.errs, e), true
 			return effective
 		}

@@ -101,7 +101,7 @@ func (p *parser) parseSocket(a *Agent) bool {
 		port, err := strconv.ParseUint(a.Address, 10, 16)
 		if err != nil {
 			var n int
-			n, err = p.LookupPort("tcp", a.Address)
+			n, err = p.lookupPort("tcp", a.Address)
 			port = uint64(n)
 		}
 		if err != nil || a.Address == "" {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
+	"github.com/pcp-go/pcp/pmda/internal/remote"
 	"github.com/pcp-go/pcp/pmda/pmdatest"
-	"github.com/pcp-go/pcp/pmda/remote"
 )
 
 // TestRemote serves the agent over a stream, as pmcd has it.

@@ -1,0 +1,84 @@
+//go:build unix
+
+package handover
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	// inDaemon names the parent of the daemon in the daemon's environment.
+	inDaemon = "PMCD_IN_DAEMON"
+
+	// startFile is the descriptor that the daemon writes to when it listens.
+	startFile = 3
+
+	// startTime is how long the parent waits for that. A client that comes too early waits anyway,
+	// so a longer start does no harm.
+	startTime = 10 * time.Second
+)
+
+// Daemonize starts the program again in a new session. In the process that calls it first, parent
+// is true when the daemon has called listening. In the daemon, parent is false.
+func Daemonize() (parent bool, listening func(), err error) {
+	if os.Getenv(inDaemon) == strconv.Itoa(os.Getppid()) {
+		os.Unsetenv(inDaemon)
+		syscall.CloseOnExec(startFile)
+		w := os.NewFile(startFile, "start")
+		return false, func() {
+			w.Write([]byte{0}) // fails if the parent waits no longer
+			w.Close()
+		}, nil
+	}
+	self, err := programPath()
+	if err != nil {
+		return true, nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return true, nil, err
+	}
+	defer r.Close()
+	cmd := exec.Command(self)
+	cmd.Args = os.Args // with the name that scripts look for in the list of processes
+	cmd.Env = append(os.Environ(), inDaemon+"="+strconv.Itoa(os.Getpid()))
+	cmd.Stderr = os.Stderr // until the log replaces it; standard output is not passed on, because its reader may await the end
+	cmd.ExtraFiles = []*os.File{w}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return true, nil, err
+	}
+	r.SetReadDeadline(time.Now().Add(startTime))
+	if _, err := r.Read([]byte{0}); err == io.EOF {
+		cmd.Wait()
+		return true, nil, ErrReported
+	}
+	return true, nil, cmd.Process.Release()
+}
+
+// programPath returns the path of this program. It prefers the path in
+// os.Args, since the system takes the name of the process from it, unless another program has that
+// path.
+func programPath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	called, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return self, nil
+	}
+	a, aerr := os.Stat(self)
+	b, berr := os.Stat(called)
+	if aerr == nil && berr == nil && os.SameFile(a, b) {
+		return called, nil
+	}
+	return self, nil
+}

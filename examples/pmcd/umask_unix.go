@@ -1,0 +1,8 @@
+//go:build unix
+
+package main
+
+import "syscall"
+
+// setUmask keeps other users from writing to files that agents create.
+func setUmask() { syscall.Umask(0o022) }
