@@ -8,10 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// SetAccess replaces the access rules; nil lets everybody do everything. Clients
-// that are connected are checked against the new rules: those that are refused
-// get an error and are disconnected. SetAccess does not change the field Access, which holds
-// the rules at the start.
+// SetAccess replaces the access rules. Nil allows everything. Connected clients are checked against
+// the new rules; a refused client gets an error and is disconnected. SetAccess does not change the
+// field Access, which has the rules at the start.
 func (s *Server) SetAccess(rules *pmcdconf.Access) {
 	s.init()
 	s.access.Store(access.New(rules))
@@ -23,8 +22,8 @@ func (s *Server) SetAccess(rules *pmcdconf.Access) {
 	}
 }
 
-// WriteAccess writes the access rules with the number of connections that count
-// against each, in the layout of pmcd's log.
+// WriteAccess writes the access rules, with the number of connections that count against each, in
+// the layout of pmcd's log.
 func (s *Server) WriteAccess(w io.Writer) error {
 	s.init()
 	return s.access.Load().WriteTables(w)

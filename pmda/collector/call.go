@@ -15,44 +15,40 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A call is one call of an agent's method, for a request. It is inline, on the
-// goroutine that serves the client, since a hand-over to another one costs more
-// than most calls take; or a side call, on a goroutine of its own, if the agent is
-// known to take long. Either way it goes through these states:
+// A call is one call of an agent's method, for a request. An inline call runs on the goroutine that
+// serves the client, because a switch to another goroutine costs more than most calls. If the agent
+// is slow, a side call runs on a separate goroutine. A call has these states:
 //
 //	queued ────> running ────> done
 //	   │            │
 //	   └────────────┴────────> abandoned
 //
-//	queued     The call waits for one of the agent's slots, of which there are
-//	           AgentCalls.
+//	queued     The call waits for one of the agent's AgentCalls slots.
 //	running    The agent's method runs. The call and what it was given belong to the
 //	           goroutine that makes the call.
 //	done       The method has returned, or could not be called. The call belongs
 //	           to the request again, which may read err and what was written.
-//	abandoned  The deadline has passed: nobody waits any more. The call belongs to
-//	           its goroutine for good, and its result is pdu.ErrTimeout.
+//	abandoned  The deadline has passed. The call belongs to its goroutine until
+//	           that ends, and its result is pdu.ErrTimeout.
 //
-// Each transition is one compare-and-swap of state, so that of two that come at the
-// same time one happens. The goroutine that makes the call takes all but those to
-// abandoned, which are taken by whoever waits for the call:
+// Each transition is one compare-and-swap of state, so that only one of two concurrent transitions
+// succeeds. The goroutine that makes the call makes all transitions except those to abandoned. Its
+// waiter makes these:
 //
-//   - A side call is abandoned by request.await, on the client's goroutine, which
-//     then goes on.
-//   - An inline call keeps the client's goroutine in the agent. The watchdog
-//     abandons it, and with that transition a new goroutine owns the request and
-//     the client: it goes on with the request where it stands, and then serves the
-//     client (request.resume). When the agent returns, the old goroutine has only
-//     the call left, and ends in callInline (runtime.Goexit): no code that comes
-//     after an inline call runs but for the owner of the client. For that, nothing
-//     between the start of a client's goroutine and callInline may be deferred
-//     but the note that the goroutine has ended.
+//   - request.await abandons a side call on the client's goroutine, which continues with the
+//     request.
+//   - An inline call keeps the client's goroutine in the agent. The watchdog abandons it. A new
+//     goroutine then owns the request and the client: it completes the request and serves the
+//     client (request.resume). When the agent returns, the old goroutine owns only the call, and
+//     ends in callInline (runtime.Goexit). So code after an inline call always runs on the owner of
+//     the client. For that reason, the only deferred function between the start of a client's
+//     goroutine and callInline is the one that notes the end of the goroutine.
 //
-// Calls of agents in other processes are not abandoned: remote.Agent returns at
-// the deadline.
+// Calls of agents in other processes are not abandoned, because remote.Agent returns at the
+// deadline.
 type call struct {
 	state   atomic.Int64 // callQueued, callDone, callAbandoned, or since when it is running
-	request *request     // of an inline call; for who abandons it
+	request *request     // of an inline call; for the watchdog
 	agent   *agent
 	method  interface{ invoke() error } // the typedCall or fetchCall that embeds this call
 	name    string                      // of the method, for the log

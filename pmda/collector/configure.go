@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// RestartAgents starts those agents again that have died or could not be started, as
-// pmcd does on SIGHUP, and returns their names.
+// RestartAgents restarts the agents that have died or failed to start, as pmcd does on SIGHUP. It
+// returns their names.
 func (s *Server) RestartAgents() []string {
 	s.init()
 	var names []string
@@ -27,14 +27,11 @@ func (s *Server) RestartAgents() []string {
 	return names
 }
 
-// Configure makes the Server host the agents of a new configuration under its
-// access rules, as pmcd does on SIGHUP. It replaces the rules as SetAccess does: a
-// configuration without an access section lets everybody do everything; and the limits
-// as SetLimits does. An agent
-// whose line says the same goes on, under the name that it has there, one whose
-// line has gone or changed ends, new ones and those that have died are started.
-// Agents that Add has brought stay. The error joins those of agents that did not
-// start.
+// Configure applies a new configuration, as pmcd does on SIGHUP. It replaces the access rules and
+// the limits as SetAccess and SetLimits do: a configuration without an access section allows
+// everything. An agent whose line has not changed runs on, except that it gets the name in the
+// line. An agent whose line has gone or changed ends. Configure starts new agents and those that
+// have died. Agents of Add stay. The error joins the errors of agents that did not start.
 func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	s.init()
 	s.configuring.Lock()
@@ -89,19 +86,19 @@ func sameProcess(a, b pmcdconf.Agent) bool {
 	return same && a.NotReady == b.NotReady
 }
 
-// A comingAgent is one that Configure is about to start.
+// A comingAgent is an agent that Configure is about to start.
 type comingAgent struct {
-	tried chan struct{} // closed when it was started, or could not be
+	tried chan struct{} // closed when the start has succeeded or failed
 	once  sync.Once     // two lines may have the same domain
 }
 
-// comingAgents are those of one call of Configure.
+// comingAgents are the new agents of a call of Configure.
 type comingAgents map[pdu.Domain]*comingAgent
 
-// tried tells that an agent was started, or could not be.
+// tried reports that the start of an agent has succeeded or failed.
 func (c comingAgents) tried(d pdu.Domain) { c[d].once.Do(func() { close(c[d].tried) }) }
 
-// await waits until an agent was started or could not be, or the deadline of a request is over.
+// await waits until the start of an agent has succeeded or failed, or until the deadline.
 func (c comingAgents) await(d pdu.Domain, deadline time.Time) {
 	a := c[d]
 	if a == nil {
@@ -119,9 +116,8 @@ func (c comingAgents) await(d pdu.Domain, deadline time.Time) {
 	}
 }
 
-// agentOf is the agent of a domain, nil if there is none. One that Configure is about to start is
-// waited for, as clients of pmcd wait while that starts agents, but not longer than until the
-// deadline of the request.
+// agentOf returns the agent of a domain, or nil. If Configure is about to start the agent, agentOf
+// waits for that until the deadline of the request, as clients of pmcd do.
 func (r *request) agentOf(d pdu.Domain) *agent {
 	s := r.client.s
 	if a := s.agents.Load().get(d); a != nil && a.current() != nil {

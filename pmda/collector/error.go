@@ -7,11 +7,11 @@ import (
 	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
-// An OpError says what has failed, and of which agent. All errors of a Server are
-// one, or errors.Join of several.
+// An OpError is the error of an operation of a Server, of an agent if it names one. Every error of
+// a Server is an OpError, or errors.Join of several.
 type OpError struct {
 	Op    string // "add", "start", "remove" or "stop" of an agent; "accept", "serve", "dial", "close"
-	Agent string // the agent's name; empty if it is about none
+	Agent string // the agent's name, or empty
 	Err   error
 }
 
@@ -26,18 +26,18 @@ func (e *OpError) Error() string {
 // Unwrap returns Err.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// Timeout reports whether something was not done in time, such as a process that
-// does not end or an agent that does not return.
+// Timeout reports whether the operation took too long, such as the end of a process or the return
+// of an agent.
 func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
-// A notEnded is something that did not end in time.
+// notEnded is the error of something that did not end in time.
 type notEnded string
 
 func (e notEnded) Error() string { return string(e) }
 
 func (notEnded) Timeout() bool { return true }
 
-// opError is the error of an operation; nil stays nil.
+// opError returns the OpError of an operation, nil if err is nil.
 func opError(op, agent string, err error) error {
 	if err == nil {
 		return nil
@@ -45,10 +45,10 @@ func opError(op, agent string, err error) error {
 	return &OpError{Op: op, Agent: agent, Err: err}
 }
 
-// errClosed is why nothing is started any more.
+// errClosed is the error of a start after Close.
 var errClosed = errors.New("the server is closed")
 
-// errServedTwice is why a second Serve fails.
+// errServedTwice is the error of a second Serve.
 var errServedTwice = errors.New("the server serves already, or has served: make another Server, or give all listeners to one call")
 
 var errLateAccess = errors.New("Server.Access was changed after a method call: set it before, or call SetAccess")

@@ -5,17 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// A resetting keeps resets from piling up: one may run and one may wait.
+// A resetting limits resets: one may run and one may wait.
 type resetting struct {
 	waiting atomic.Bool
 	mu      sync.Mutex
 }
 
-// Reset does what pmcd does on SIGHUP: it counts the reset
-// (pmcd.sighups), looks at the label files, and calls OnReset or, without one, lists
-// the clients in the log and calls RestartAgents. A program calls it when it gets that
-// signal; a client does by storing pmcd.control.sighup. Resets run one at a time;
-// one that is called while another waits is merged with that.
+// Reset does what pmcd does on SIGHUP. It counts the reset in pmcd.sighups, reads the label files
+// and calls OnReset. If OnReset is nil, it logs the clients and calls RestartAgents. A program
+// calls Reset on SIGHUP, and a store into pmcd.control.sighup does too. One Reset runs at a time. A
+// Reset while another one waits does nothing.
 func (s *Server) Reset() {
 	s.init()
 	if !s.resetting.waiting.Swap(true) {
@@ -23,7 +22,7 @@ func (s *Server) Reset() {
 	}
 }
 
-// reset is Reset for whoever has set waiting.
+// reset is Reset for a caller that has set waiting.
 func (s *Server) reset() {
 	s.resetting.mu.Lock()
 	defer s.resetting.mu.Unlock()
@@ -38,7 +37,7 @@ func (s *Server) reset() {
 	}
 }
 
-// resetByStore resets without letting the client wait.
+// resetByStore starts a reset. The client does not wait for it.
 func (s *Server) resetByStore() {
 	s.log.Info("pmcd reset via pmcd.control.sighup")
 	s.mu.Lock()

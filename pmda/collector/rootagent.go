@@ -13,9 +13,9 @@ import (
 // rootDomain is the domain of pmdaroot.
 const rootDomain pdu.Domain = 1
 
-// connectRootAgent connects to pmdaroot, which has just started as an agent. Only a
-// collector that has root's privileges still can do that. There are two connections, so that
-// agents can be started while a request for a container has no reply yet.
+// connectRootAgent connects to pmdaroot, which has just started as an agent. The process must still
+// have root's privileges. There are two connections, so that agents can start while a request for a
+// container is pending.
 func (s *Server) connectRootAgent() {
 	if s.RootSocket == "" || !s.isRoot() {
 		return
@@ -47,8 +47,8 @@ func (s *Server) closeRootAgent() {
 	}
 }
 
-// rootAgentFor is the connection to pmdaroot if an agent is to be started through it:
-// the collector has had root's privileges and has them no longer.
+// rootAgentFor returns the connection to pmdaroot if it must start the agent, because the process
+// has given up root's privileges. Otherwise it returns nil.
 func (s *Server) rootAgentFor(a *agent) *rootAgent {
 	if a.domain() == rootDomain || s.isRoot() {
 		return nil
@@ -56,11 +56,11 @@ func (s *Server) rootAgentFor(a *agent) *rootAgent {
 	return s.rootAgent.Load()
 }
 
-// RunAsRoot has pmdaroot start a command with root's privileges, for a program that has given them
-// up: the one at RootSocket, to which the Server connected before. In and out are the command's
-// standard input and output, its standard error is pmdaroot's log. Pmdaroot splits the command at
-// blanks. The caller closes the files; nobody has to wait for the process. Errors: [pdu.ErrNotConn]
-// without such a pmdaroot, others of pmdaroot.
+// RunAsRoot has pmdaroot run a command with root's privileges, for a program that has given them
+// up. The Server must have connected to the pmdaroot at RootSocket before. In and out are the
+// command's standard input and output; its standard error is pmdaroot's log. Pmdaroot splits the
+// command at blanks. The caller closes the files and need not wait for the process. Errors:
+// [pdu.ErrNotConn] without a connection, others of pmdaroot.
 func (s *Server) RunAsRoot(name string, argv ...string) (in, out *os.File, err error) {
 	s.init()
 	r := s.rootAgent.Load()
@@ -75,8 +75,8 @@ func (s *Server) RunAsRoot(name string, argv ...string) (in, out *os.File, err e
 	return in, out, nil
 }
 
-// killRootAgent ends pmdaroot before it can remove its socket. A program that has given up root's
-// privileges has it do so itself.
+// killRootAgent kills pmdaroot before it can remove its socket. If the process has given up root's
+// privileges, pmdaroot must kill itself.
 func (s *Server) killRootAgent(p *process) {
 	if p.cmd.Process.Kill() == nil {
 		return
@@ -86,7 +86,7 @@ func (s *Server) killRootAgent(p *process) {
 	}
 }
 
-// pipeByRoot is pipe for a process that pmdaroot starts.
+// pipeByRoot is like pipe for a process that pmdaroot starts.
 func (p *process) pipeByRoot(r *rootAgent, a *agent) (remote.Stream, error) {
 	child, toAgent, fromAgent, err := r.startPipe(a.conf.Name, a.argv)
 	if err != nil {

@@ -29,127 +29,117 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Trace is a set of kinds of events that are kept for the event trace, in the bits of
-// pmcd's option -T. pmcd.control.traceconn, tracepdu and tracenobuf show and change
-// it; a store into pmcd.control.dumptrace writes the trace to the log.
+// Trace is a set of kinds of events for the event trace, in the bits of pmcd's option -T.
+// pmcd.control.traceconn, tracepdu and tracenobuf show and change it. A store into
+// pmcd.control.dumptrace writes the trace to the log.
 type Trace uint
 
 const (
-	TraceConnections Trace = 1 << 0 // clients and agents that come and go, and failures of their connections
-	TracePDUs        Trace = 1 << 1 // PDUs that are sent and received
-	TraceUnbuffered  Trace = 1 << 8 // what is kept is logged at the next event
+	TraceConnections Trace = 1 << 0 // clients and agents that connect and disconnect, and failures of their connections
+	TracePDUs        Trace = 1 << 1 // PDUs sent and received
+	TraceUnbuffered  Trace = 1 << 8 // log the trace at each event
 )
 
-// A Server is a collector: it hosts agents and serves clients, as pmcd(1) does. Its
-// zero value is ready to use. Exported fields may be changed until the first method
-// call; the Server does not change them. Safe for concurrent use. Several may run in
-// one process.
+// A Server is a collector: it hosts agents and serves clients, as pmcd(1) does. Its zero value is
+// ready to use. Exported fields may be changed until the first method call. The Server does not
+// change them. A Server is safe for concurrent use. Several Servers may run in one process.
 type Server struct {
-	// Logger gets a line for a connection that is refused or broken off, for a change
-	// of an agent's state, and for a failure of an agent in this process that has no
-	// Logger; nil means slog.Default(). Of lines that say the same of the same agent, or
-	// of whatever client, 10 are written at once; while there are more, one a minute,
-	// and how many there were besides.
+	// Logger logs connections that are refused or fail, changes of an agent's state, and failures
+	// of agents in this process without a Logger. Nil means slog.Default(). After 10 equal lines
+	// about one agent, or about clients, it logs one a minute with the number of suppressed lines.
 	Logger *slog.Logger
 
-	// Names are metric names from files, for agents that do not bring their own.
-	// SetNames replaces them while the Server runs.
+	// Names are metric names from files, for agents without a name space. SetNames replaces them
+	// while the Server runs.
 	Names *pmns.Tree
 
 	// Hostname is the value of pmcd.hostname; empty means os.Hostname.
 	Hostname string
 
-	// TmpDir is PCP_TMP_DIR, where running loggers (pmlogger) and inference engines
-	// (pmie) leave files that pmcd.pmlogger and pmcd.pmie are made of. RunDir is
-	// PCP_RUN_DIR, where files say which engine is the primary one and whether
-	// pmproxy runs. A directory that is empty is not looked into.
+	// TmpDir is PCP_TMP_DIR. Running loggers (pmlogger) and inference engines (pmie) have files
+	// there, which are the source of pmcd.pmlogger and pmcd.pmie. RunDir is PCP_RUN_DIR. Its files
+	// name the primary engine and say whether pmproxy runs. An empty name disables these metrics.
 	TmpDir, RunDir string
 
-	// HelpDir is a directory with PCP's help texts of the metrics pmcd.*, in the files help.dir and
-	// help.pag: /var/lib/pcp/pmdas/pmcd. Empty, or without them, the metrics have texts of their
-	// own.
+	// HelpDir is the directory of help.dir and help.pag, PCP's help texts of the metrics pmcd.*:
+	// /var/lib/pcp/pmdas/pmcd. If it is empty or lacks these files, the metrics have built-in
+	// texts.
 	HelpDir string
 
-	// OnReset, if not nil, is what Reset calls in place of listing the clients in the log and
-	// of RestartAgents.
+	// OnReset, if not nil, replaces the default action of Reset, which logs the clients and calls
+	// RestartAgents.
 	OnReset func()
 
-	// Trace is what the event trace keeps from the start on.
+	// Trace is the initial setting of the event trace.
 	Trace Trace
 
-	// Labels are the context labels. The zero value has the names of the host and of its
-	// NIS domain, "localdomain" if there is none, and the machine's id "localmachine", since
-	// it reads no files. ContextLabels{MachineID: "/etc/machine-id"} has the id too, and
-	// SystemLabels("/etc/pcp"), where PCP is installed, all that C pmcd has.
+	// Labels are the context labels. The zero value reads no files: it has the names of the host
+	// and of its NIS domain (or "localdomain"), and the machine id "localmachine".
+	// ContextLabels{MachineID: "/etc/machine-id"} adds the real id. SystemLabels("/etc/pcp") has
+	// all labels of C pmcd.
 	Labels ContextLabels
 
-	// Access is the rules for who may do what; nil lets everybody do everything. Serve
-	// and DialContext fail if Access was changed after the first method call. SetAccess
-	// and Configure replace the rules while the Server runs. pmcdconf.Parse makes rules
-	// of the text of a configuration such as
+	// Access has the access rules. Nil allows all clients everything. Serve and DialContext fail if
+	// Access was changed after the first method call. SetAccess and Configure replace the rules
+	// while the Server runs. pmcdconf.Parse returns the rules of a configuration such as
 	//
 	//	[access]
 	//	disallow ".*" : store;
 	//	disallow ":*" : store;
 	//
-	// which keeps all clients that connect over IPv4 and IPv6 from setting values. In
-	// such rules the host "unix:" stands for clients without an IP address: those on
-	// unix sockets and those in this process.
+	// These rules deny stores to all clients that connect over IPv4 and IPv6. In rules the host
+	// "unix:" means clients without an IP address: those on unix sockets and those in this process.
 	Access *pmcdconf.Access
 
-	// Limits are what each client may do, but for those in this process; the zero value lets them
-	// do as much as they like. A request beyond them fails with pdu.ErrAgain, a context with
-	// EAGAIN, and the first of each client is logged. A client may at once do what it may in a
-	// second. SetLimits and Configure replace them while the Server runs.
+	// Limits limit each client, except clients in this process. Zero means no limit. A request
+	// beyond a limit fails with pdu.ErrAgain, a context with EAGAIN, and the first failure of each
+	// client is logged. A client may use the budget of a second at once. SetLimits and Configure
+	// replace the limits while the Server runs.
 	//
-	// Limits.Logins always has a value. It counts the failed logins of a user from an address, from
+	// Limits.Logins always applies. It counts the failed logins of a user from an address, from
 	// an IPv6 network of 64 bits, or from an account on a unix socket. Further logins of that user
 	// from there fail with pdu.ErrAgain.
 	Limits pmcdconf.Limits
-	// Users, if not nil, may log in, by the mechanisms of package sasl. Those of them with a
-	// password in the clear are for encrypted connections, unix sockets and clients in this
-	// process. A client that has failed to log in may do nothing until it succeeds, and is
-	// disconnected when it has failed 5 times.
+	// Users, if not nil, may log in by the mechanisms of package sasl. Mechanisms that send the
+	// password in the clear need an encrypted connection, a unix socket or a client in this
+	// process. A client that has failed to log in may do nothing until it succeeds. After 5
+	// failures it is disconnected.
 	Users sasl.Users
-	// Mechanisms are the names of the mechanisms that clients may log in with; nil for all of
-	// package sasl.
+	// Mechanisms are the names of the allowed mechanisms. Nil allows all of package sasl.
 	Mechanisms []string
-	// LookupAccount finds the number of a user who has logged in, and of the user's main group, for
-	// Access and for agents; nil means those of the system. A user for whom it fails is known to
-	// agents by the name alone, and to Access, where it has rules for users or groups, as nobody.
+	// LookupAccount returns the numbers of a user and of the user's main group, for Access and for
+	// agents. Nil looks them up in the system. If it fails, agents know only the user's name, and
+	// rules of Access for users or groups treat the user as unknown.
 	LookupAccount func(user string) (uid, gid int, err error)
-	// CredsRequired serves only clients of whom the user is known: those on unix sockets, and users
-	// who have logged in and for whom LookupAccount does not fail. Rules for users and groups in
-	// Access do so too. pmcd's option -S.
+	// CredsRequired refuses clients without a known account. Clients on unix sockets have one, and
+	// so does a user who has logged in if LookupAccount finds the account. Rules for users and
+	// groups in Access imply CredsRequired. It is pmcd's option -S.
 	CredsRequired bool
 
-	// DSO makes the in-process agents that "dso" lines of a configuration name, by
-	// their entry point, such as "simple_init". The domain is that of the line. For
-	// entry points that it lacks see StartAgent.
+	// DSO has a function for each entry point that "dso" lines of a configuration may name, such as
+	// "simple_init". It returns the agent, with the domain of the line. For other entry points see
+	// StartAgent.
 	DSO map[string]func(domain pdu.Domain) (pmda.Handler, error)
 
-	// RootSocket is the socket of PCP's agent pmdaroot, root.socket in the directory
-	// /var/lib/pcp/pmcd. If pmdaroot is the agent of domain 1, the Server connects to it
-	// while the process has root's privileges; when it has given them up, pmdaroot starts
-	// and ends the agents of "pipe" lines with them. Empty means that agents have the
-	// privileges that the process has when they start.
+	// RootSocket is the socket of PCP's agent pmdaroot, /var/lib/pcp/pmcd/root.socket. If pmdaroot
+	// is the agent of domain 1, the Server connects to it while the process has root's privileges.
+	// After the process has given them up, pmdaroot starts and ends the agents of "pipe" lines as
+	// root. If RootSocket is empty, agents have the current privileges of the process.
 	RootSocket string
 
-	// TLS, if not nil, lets clients encrypt their connections: those of "pcps:" and
-	// PCP_SECURE_SOCKETS. It is for TLS servers, and needs Certificates or GetCertificate, which
-	// may return another certificate at any time. A certificate of a client is asked for if
-	// ClientAuth says so: C pmcd's is tls.VerifyClientCertIfGiven. SetTLS replaces it.
+	// TLS, if not nil, lets clients encrypt their connections, with "pcps:" and PCP_SECURE_SOCKETS.
+	// It needs Certificates or GetCertificate. ClientAuth decides whether clients need a
+	// certificate: C pmcd uses tls.VerifyClientCertIfGiven. SetTLS replaces TLS while the Server
+	// runs.
 	TLS *tls.Config
-	// RequireClientCert serves no clients of other hosts that do not use TLS, and none that use
-	// TLS, also of this host, without a certificate that ClientCAs of TLS vouch for. pmcd's option
-	// -Q.
+	// RequireClientCert refuses clients of other hosts without TLS, and clients of any host that
+	// use TLS without a certificate that is valid for ClientCAs of TLS. It is pmcd's option -Q.
 	RequireClientCert bool
 
-	// Timeout limits how long an agent may take for a reply, and a client for the rest
-	// of a PDU of which a part has arrived. 0 means 5 s, less than 0 no limit.
+	// Timeout limits the time for an agent's reply, and for the rest of a client's PDU after its
+	// first bytes. 0 means 5 s, less than 0 no limit.
 	Timeout time.Duration
-	// AgentHelloTimeout limits the wait for the first PDU of an agent that has
-	// been started. 0 means 3 s.
+	// AgentHelloTimeout limits the wait for the first PDU of a started agent. 0 means 3 s.
 	AgentHelloTimeout time.Duration
 	// HelloTimeout limits the wait for a client's first PDU. 0 means 60 s, less than 0
 	// no limit.
@@ -160,37 +150,36 @@ type Server struct {
 	// WriteTimeout limits the wait for a client to read a reply. 0 means 30 s, less
 	// than 0 no limit.
 	WriteTimeout time.Duration
-	// Grace is how long requests in progress may take when the Server ends, and
-	// then agents. 0 means 5 s.
+	// Grace is the time that requests in progress get when the Server ends, and then agents. 0
+	// means 5 s.
 	Grace time.Duration
 	// NoRestart disables restarting agents that have died.
 	NoRestart bool
 
-	// MaxPDU is the greatest length of a PDU accepted from a client. 0 means 64 KiB.
+	// MaxPDU is the maximum length of a PDU accepted from a client. 0 means 64 KiB.
 	MaxPDU int
-	// MaxMetrics is the greatest number of metrics in a fetch. 0 means 32768.
+	// MaxMetrics is the maximum number of metrics in a fetch. 0 means 32768.
 	MaxMetrics int
-	// MaxContexts is the greatest number of contexts of a client. 0 means 64.
+	// MaxContexts is the maximum number of contexts of a client. 0 means 64.
 	MaxContexts int
-	// MaxClients is the greatest number of clients. 0 means 65536.
+	// MaxClients is the maximum number of clients. 0 means 65536.
 	MaxClients int
-	// MaxReply is the greatest size of a fetch's result, and of a reply of an agent in
-	// another process, in bytes: what goes beyond is pdu.ErrTooBig. 0 means 16 MiB,
-	// which clients take: pmapi.DefaultMaxReply.
+	// MaxReply is the maximum number of bytes of a fetch's result, and of a reply of an agent in
+	// another process. A longer one fails with pdu.ErrTooBig. 0 means 16 MiB, the default limit of
+	// clients.
 	MaxReply int
-	// MaxClientMemory is how many bytes of memory a client may make the Server hold for
-	// its requests, profiles and replies: what goes beyond is pdu.ErrTooBig. 0 means 64 MiB.
+	// MaxClientMemory is the maximum number of bytes that the Server holds for a client's requests,
+	// profiles and replies. A request that needs more fails with pdu.ErrTooBig. 0 means 64 MiB.
 	MaxClientMemory int
-	// MaxMemory is how many bytes all clients together may make the Server hold, beyond
-	// 64 KiB of each that are not counted; and no client may hold more than is left. When
-	// it is short, clients that have not read a reply for some seconds are disconnected, the
-	// longest unread first; otherwise the request fails with pdu.ErrAgain. The process
-	// takes about twice as much at most, since garbage is collected now and then. 0
-	// means 384 MiB.
+	// MaxMemory is the maximum number of bytes that the Server holds for all clients. The first 64
+	// KiB of each client do not count. No client may hold more than is left. When memory is short,
+	// the Server disconnects clients that have not read a reply for some seconds, the longest
+	// unread first. If that does not help, the request fails with pdu.ErrAgain. The process takes
+	// up to twice as much, because garbage is collected later. 0 means 384 MiB.
 	MaxMemory int
-	// AgentCalls is how many calls of one agent in this process may be in progress
-	// at one time; others are queued. It is also how many may be overdue before the
-	// agent is fenced. 0 means 4.
+	// AgentCalls is the maximum number of concurrent calls of one agent in this process. Further
+	// calls are queued. It is also the number of overdue calls after which the agent is fenced. 0
+	// means 4.
 	AgentCalls int
 
 	setup        sync.Once
@@ -303,11 +292,10 @@ func (s *Server) init() {
 	})
 }
 
-// Add hosts an agent in this process. Its names, if it knows them, join the name
-// space. An agent without a log of its own logs to the Server's
-// Logger, and to those of other Servers that it was added to. Errors: a domain that is
-// in use or out of range, the agent's own Err, the name of a metric that another
-// agent has; a nil Handler or *pmda.Agent. Clients are told that an agent was added.
+// Add hosts an agent in this process and tells clients so. Its Namespace, if not nil, joins the
+// name space. An agent without a Logger logs to the Logger of each Server that hosts it. Errors: a
+// domain that is in use or out of range, the agent's own Err, the name of a metric that another
+// agent has, a nil Handler or *pmda.Agent.
 func (s *Server) Add(h pmda.Handler) error {
 	name := ""
 	if h != nil {
@@ -347,9 +335,9 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	return nil
 }
 
-// Remove ends the agent of a domain: one in this process is not called any more;
-// the input of one in another process is closed, and Remove waits for it to end. The
-// error says if it does not. Clients are told that an agent was dropped.
+// Remove removes the agent of a domain and tells clients so. It no longer calls an agent in this
+// process. It closes the input of an agent in another process and waits until the process ends. It
+// returns an error if the process does not end.
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
@@ -361,7 +349,7 @@ func (s *Server) Remove(d pdu.Domain) error {
 	return opError("remove", a.name(), err)
 }
 
-// NumAgents is the number of agents that are connected.
+// NumAgents returns the number of connected agents.
 func (s *Server) NumAgents() int {
 	s.init()
 	n := 0
@@ -373,22 +361,20 @@ func (s *Server) NumAgents() int {
 	return n
 }
 
-// SetNames replaces the names that come from files. Clients are told of the
-// change.
+// SetNames replaces the names from files and tells clients so.
 func (s *Server) SetNames(t *pmns.Tree) {
 	s.init()
 	s.files.Store(t)
 	s.changes.note(pdu.ChangeNames)
 }
 
-// Serve accepts clients on the listeners, each a stream listener such as TCP or
-// unix, until ctx ends, Close or Shutdown is called, or all of them fail. Then it closes them,
-// and the Server as Close does. The error is nil if ctx or Close has ended it and
-// nothing is left running.
+// Serve accepts clients on stream listeners, such as TCP and unix sockets, until ctx ends, Close or
+// Shutdown is called, or all listeners fail. Then it closes the listeners and the Server, as Close
+// does. The error is nil if ctx or Close has ended Serve and nothing is left running.
 //
-// Without listeners it serves clients of DialContext alone. A nil listener is an error,
-// and ends the Server. A Server can serve once: a second call closes its listeners,
-// but for those of the first, and returns an error at once. The first goes on.
+// Without listeners Serve serves only clients of DialContext. A nil listener is an error that ends
+// the Server. A Server can serve once: a second call closes its listeners, except those of the
+// first call, and returns an error.
 func (s *Server) Serve(ctx context.Context, ln ...net.Listener) error {
 	s.init()
 	s.mu.Lock()

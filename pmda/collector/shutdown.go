@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// idleTime is how long a client has sent nothing when Shutdown takes it to be between two samples.
-// A client that asks for one thing after another, as pminfo does, never pauses that long.
+// idleTime is the time without requests after which Shutdown considers a client idle. A client that
+// sends one request after another, as pminfo does, never pauses that long.
 const idleTime = 500 * time.Millisecond
 
-// Shutdown ends the Server as Close does, but lets clients finish what they are doing: it closes
-// the listeners of Serve, disconnects each client as soon as that has sent nothing for half a
-// second, and when there are none, or ctx has ended, it does what is left of Close. Serve returns
-// then. The error is that of Close; the end of ctx is none.
+// Shutdown ends the Server as Close does, but lets clients finish. It closes the listeners of Serve
+// and disconnects each client that has sent nothing for half a second. When no client is left, or
+// ctx has ended, it closes the Server, and Serve returns. The error is that of Close. The end of
+// ctx is not an error.
 //
-// It is for a program whose place another process takes without a gap, as examples/pmcd has itself
-// replaced on SIGUSR2: clients that connect meanwhile wait at the listener for the other process,
-// which listens there too. That gets what ListenerFile returns by exec.Cmd.ExtraFiles, makes a
-// listener of it with net.FileListener, and says when it serves; then call SetUnlinkOnClose(false)
-// of a *net.UnixListener, and Shutdown.
+// With Shutdown another process can replace this one without a gap, as in examples/pmcd on SIGUSR2.
+// Pass the result of ListenerFile to the new process in exec.Cmd.ExtraFiles. It makes a listener of
+// the file with net.FileListener, and new clients wait there. When it is ready to serve, call
+// SetUnlinkOnClose(false) of each *net.UnixListener, and then Shutdown.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.init()
 	s.mu.Lock()
@@ -40,8 +39,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return s.Close()
 }
 
-// drain disconnects clients when they are idle, until there are none or the context or the Server
-// ends.
+// drain disconnects idle clients until no client is left, or the context or the Server ends.
 func (s *Server) drain(ctx context.Context) {
 	look := time.NewTicker(idleTime)
 	defer look.Stop()
