@@ -9,19 +9,18 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Cache remembers instances by name, so that each has the same ID whenever it comes
-// back, and a value of the program with each. An instance is active, a part of the
-// domain now, or inactive, known but hidden from clients. An InDom with the Cache in
-// its field of that name has the active instances, in ascending order of ID; with Load
-// and Save the IDs outlast the program.
+// A Cache maps the names of instances to IDs and to values of the program. An instance that comes
+// back gets the same ID. An active instance is in the domain now. An inactive instance is known but
+// hidden from clients. An InDom whose field Cache is set has the active instances, in ascending
+// order of ID. Load and Save keep the IDs in a file.
 //
-// Names are unique up to the first space. Where a Cache has "foo bar", it finds that by
-// "foo bar" and by "foo"; to add "foo baz" is an error, whose code is -EINVAL.
+// Names are unique up to the first space. A Cache with "foo bar" finds it by "foo bar" and by
+// "foo". Adding "foo baz" then fails with -EINVAL.
 //
-// The zero Cache is empty and ready for use. It must not be copied. All methods may be
-// called by several goroutines at once, also in the body of a loop over Active. What a
-// value points to is the program's to guard. It is pmdaCache of the C library; the
-// comments name its functions and operations.
+// The zero Cache is empty and ready for use. It must not be copied. All methods are safe for
+// concurrent use, even in the body of a loop over Active. The program must guard the memory that
+// values point to. A Cache is pmdaCache of the C library, and the comments name its functions and
+// operations.
 type Cache[T any] struct {
 	// File is where Load and Save keep the instances, such as
 	// /var/lib/pcp/config/pmda/60.1, where the C library keeps those of domain 60,
@@ -46,7 +45,7 @@ type CacheEntry[T any] struct {
 	Value  T      // of the latest Add; the zero T after Load
 }
 
-// An InstanceCache is a *Cache of any type of values.
+// An InstanceCache is a *Cache with values of any type.
 type InstanceCache interface {
 	instances() *cacheTable
 	strings() bool
@@ -103,15 +102,14 @@ func (c *Cache[T]) reorg() {
 	c.values = slices.Clone(c.values[:len(c.table.entries)])
 }
 
-// Add makes the instance of a name active and gives it a value in place of that which
-// it had. A name that the Cache does not know gets the next ID: the one after the
-// highest of all so far, 0 first; once there is none after it, or after Reuse, the
-// lowest that no instance has. The instance keeps the name that it has, also if the
-// name is just the part up to the first space; it loses a key.
+// Add makes the instance of a name active and sets its value. A new name gets the ID after the
+// highest so far, starting with 0. After the highest possible ID, or after Reuse, it gets the
+// lowest free ID. A known instance keeps its full name, even if the argument has only the part up
+// to the first space, and loses its key.
 //
-// Errors: -EINVAL if another instance is the same up to the first space; pdu.ErrGeneric
-// for a new name that ValidInstanceName does not accept, or if there are no IDs left.
-// It is pmdaCacheStore(3) with PMDA_CACHE_ADD.
+// Errors: -EINVAL if another instance has the same name up to the first space, pdu.ErrGeneric for a
+// new name that ValidInstanceName does not accept or if no ID is free. It is pmdaCacheStore(3) with
+// PMDA_CACHE_ADD.
 func (c *Cache[T]) Add(name string, value T) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -119,15 +117,15 @@ func (c *Cache[T]) Add(name string, value T) (pdu.InstID, error) {
 	return c.added(name, slot, value, err)
 }
 
-// AddKey is Add with an ID that follows from a key, any bytes that no other instance
-// has; if it is empty, the name is the key. A program on another host, or after the
-// loss of its File, thus gives an instance the same ID. The ID is a hash of the key,
-// reduced to the range that Resize sets; if another instance has it, up to nine more
-// hashes are tried. From then on Add uses IDs again, as after Reuse.
+// AddKey is like Add but derives the ID from a key of any bytes, which must be unique. If the key
+// is empty, the name is the key. A program on another host, or one that has lost its File, then
+// gives the instance the same ID. The ID is a hash of the key, reduced to the range that Resize
+// sets. If that ID is taken, AddKey tries up to nine more hashes. Later calls of Add reuse IDs, as
+// after Reuse.
 //
-// Errors: pdu.ErrInst if the name has another key or none, or the key another name;
-// pdu.ErrGeneric if all IDs that were tried are in use; those of Add. It is
-// pmdaCacheStoreKey(3) with PMDA_CACHE_ADD.
+// Errors: pdu.ErrInst if the name has a different key or none, or the key a different name,
+// pdu.ErrGeneric if all IDs that were tried are taken, and those of Add. It is pmdaCacheStoreKey(3)
+// with PMDA_CACHE_ADD.
 func (c *Cache[T]) AddKey(name, key string, value T) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -143,12 +141,12 @@ func (c *Cache[T]) added(name string, slot int, value T, err error) (pdu.InstID,
 	return c.table.entries[slot].id, nil
 }
 
-// Replace makes the instances of a sequence, such as maps.All of a map, the active
-// ones, and hides all others, in one step: clients see the old instances or the new.
-// New names get IDs in their order. Keys stay. An instance that is inactive gives way
-// to a new one that is the same up to the first space. On an error nothing has changed.
-// Errors: names that are the same up to the first space, or that ValidInstanceName does
-// not accept; no IDs left. The C library has no such function.
+// Replace activates the instances of a sequence, such as maps.All of a map, and hides all others,
+// in one step: clients see either the old instances or the new ones. New names get IDs in their
+// order. Keys stay. A new name replaces an inactive instance with the same name up to the first
+// space. On an error nothing has changed. Errors: two names that are the same up to the first
+// space, a name that ValidInstanceName does not accept, no free ID. The C library has no such
+// function.
 func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 	var names []string
 	var values []T
@@ -172,10 +170,9 @@ func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 	return nil
 }
 
-// Hide makes the instance of a name inactive: clients do not see it, and it keeps its
-// ID and value. Errors: pdu.ErrInst if the Cache does not know it, -EINVAL if it knows
-// one that is the same up to the first space. It is pmdaCacheStore(3) with
-// PMDA_CACHE_HIDE.
+// Hide makes the instance of a name inactive: clients do not see it, and it keeps its ID and value.
+// Errors: pdu.ErrInst for an unknown name, -EINVAL if a different name is the same up to the first
+// space. It is pmdaCacheStore(3) with PMDA_CACHE_HIDE.
 func (c *Cache[T]) Hide(name string) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -186,9 +183,9 @@ func (c *Cache[T]) Hide(name string) (pdu.InstID, error) {
 	return c.table.entries[slot].id, nil
 }
 
-// Cull forgets the instance of a name, and its value. Its ID stays in use until Reorg,
-// or until more than 1024 instances, and more than there are others, have been culled.
-// It returns the ID. Errors: as for Hide. It is pmdaCacheStore(3) with PMDA_CACHE_CULL.
+// Cull removes the instance of a name and its value, and returns its ID. The ID stays in use until
+// Reorg, or until more than 1024 instances, and more than there are others, have been culled. The
+// errors are those of Hide. It is pmdaCacheStore(3) with PMDA_CACHE_CULL.
 func (c *Cache[T]) Cull(name string) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -203,16 +200,15 @@ func (c *Cache[T]) Cull(name string) (pdu.InstID, error) {
 	return id, nil
 }
 
-// ActivateAll makes all inactive instances active, and returns how many. It is
-// PMDA_CACHE_ACTIVE of pmdaCacheOp(3).
+// ActivateAll makes all inactive instances active and returns their number. It is PMDA_CACHE_ACTIVE
+// of pmdaCacheOp(3).
 func (c *Cache[T]) ActivateAll() int { return c.changeAll(cacheInactive, cacheActive) }
 
-// HideAll makes all active instances inactive, and returns how many. It is
-// PMDA_CACHE_INACTIVE. Replace lets no client see the time between it and the
-// Adds that follow.
+// HideAll makes all active instances inactive and returns their number. Clients may see the empty
+// domain before the Adds that follow; with Replace they do not. It is PMDA_CACHE_INACTIVE.
 func (c *Cache[T]) HideAll() int { return c.changeAll(cacheActive, cacheInactive) }
 
-// CullAll culls all instances, and returns how many. It is PMDA_CACHE_CULL.
+// CullAll culls all instances and returns their number. It is PMDA_CACHE_CULL.
 func (c *Cache[T]) CullAll() int {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -236,9 +232,9 @@ func (c *Cache[T]) Lookup(id pdu.InstID) (CacheEntry[T], bool) {
 	return c.found(slot, ok)
 }
 
-// LookupName finds an instance by its name, active or not. As in the C library only the
-// part of the name up to the first space matters: compare the name of the entry if that
-// is not enough. It is pmdaCacheLookupName(3).
+// LookupName finds an instance by its name, active or not. As in the C library, only the part of
+// the name up to the first space counts. Compare the name of the entry if that is not enough. It is
+// pmdaCacheLookupName(3).
 func (c *Cache[T]) LookupName(name string) (CacheEntry[T], bool) {
 	c.table.mu.RLock()
 	defer c.table.mu.RUnlock()
@@ -246,8 +242,7 @@ func (c *Cache[T]) LookupName(name string) (CacheEntry[T], bool) {
 	return c.found(slot, ok)
 }
 
-// LookupKey finds an instance by the key of AddKey, active or not. One that was added
-// without a key has none. It is pmdaCacheLookupKey(3).
+// LookupKey finds an instance by the key of AddKey, active or not. It is pmdaCacheLookupKey(3).
 func (c *Cache[T]) LookupKey(key string) (CacheEntry[T], bool) {
 	c.table.mu.RLock()
 	defer c.table.mu.RUnlock()
@@ -262,9 +257,9 @@ func (c *Cache[T]) found(slot int, ok bool) (CacheEntry[T], bool) {
 	return c.entry(slot), true
 }
 
-// Active yields the active instances in ascending order of ID. The Cache may change
-// meanwhile, also in the body of the loop: an instance is yielded if it is active when
-// its turn comes. It is PMDA_CACHE_WALK_REWIND and PMDA_CACHE_WALK_NEXT.
+// Active yields the active instances in ascending order of ID. The Cache may change meanwhile, even
+// in the body of the loop. Active yields an instance if it is active when the loop reaches it. It
+// is PMDA_CACHE_WALK_REWIND and PMDA_CACHE_WALK_NEXT.
 func (c *Cache[T]) Active() iter.Seq[CacheEntry[T]] { return c.walk(cacheActive) }
 
 // Inactive yields the inactive instances as Active does the active ones. The C library
@@ -301,9 +296,9 @@ func (c *Cache[T]) step(w *cacheWalk, s cacheState) (CacheEntry[T], bool) {
 	return c.entry(slot), true
 }
 
-// Size is how many instances are active and how many inactive. They are
-// PMDA_CACHE_SIZE_ACTIVE and PMDA_CACHE_SIZE_INACTIVE; PMDA_CACHE_SIZE counts all that
-// were ever added.
+// Size returns the numbers of active and inactive instances. They are PMDA_CACHE_SIZE_ACTIVE and
+// PMDA_CACHE_SIZE_INACTIVE. PMDA_CACHE_SIZE counts all
+// instances that were ever added.
 func (c *Cache[T]) Size() (active, inactive int) {
 	c.table.mu.RLock()
 	defer c.table.mu.RUnlock()
@@ -339,17 +334,17 @@ func (c *Cache[T]) purge(before int64, want bool) (entries []CacheEntry[T], n in
 	return entries, n
 }
 
-// Reuse makes Add give the lowest free ID to a new name, not the one after the highest.
-// Save keeps that too, and there is no way back. It is PMDA_CACHE_REUSE.
+// Reuse makes Add give the lowest free ID to a new name, instead of the ID after the highest. It
+// cannot be undone, and Save saves it. It is PMDA_CACHE_REUSE.
 func (c *Cache[T]) Reuse() {
 	c.lock()
 	defer c.table.mu.Unlock()
 	c.table.reuse = true
 }
 
-// Resize sets the highest ID that Add and AddKey give, 1<<31 - 1 at first. Save keeps it. Errors:
-// pdu.ErrSign if it is negative; pdu.ErrTooBig if an instance has a higher one, also if
-// it has been culled but not dropped by Reorg. It is pmdaCacheResize(3).
+// Resize sets the highest ID that Add and AddKey assign, 1<<31 - 1 at first. Save saves it. Errors:
+// pdu.ErrSign if highest is negative, pdu.ErrTooBig if an instance has a higher ID, including a
+// culled one before Reorg. It is pmdaCacheResize(3).
 func (c *Cache[T]) Resize(highest pdu.InstID) error {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -359,8 +354,8 @@ func (c *Cache[T]) Resize(highest pdu.InstID) error {
 	return nil
 }
 
-// Reorg drops the culled instances. After Reuse their IDs can be used again. A Cache in
-// which most have been culled does so by itself. It is PMDA_CACHE_REORG.
+// Reorg drops the culled instances. After Reuse their IDs are free again. A Cache with mostly
+// culled instances does that automatically. It is PMDA_CACHE_REORG.
 func (c *Cache[T]) Reorg() {
 	c.lock()
 	defer c.table.mu.Unlock()

@@ -9,69 +9,67 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Info says who an agent is.
+// Info identifies an agent.
 type Info struct {
-	// Name is the agent's name: its label in the collector's tables and the
-	// value of its default domain label.
+	// Name is the agent's name in the collector's tables, and the value of its default domain
+	// label.
 	Name string
-	// Domain is the agent's number, 0 to pdu.MaxDomain, at the top of all its
-	// identifiers.
+	// Domain is the agent's number, 0 to pdu.MaxDomain: the upper part of all its identifiers.
 	Domain pdu.Domain
-	// ClientAttributes says that the agent needs to know who its clients are. A
-	// collector in another process tells only agents that say so when they connect.
+	// ClientAttributes says that the agent needs the attributes of its clients, such as the user. A
+	// collector in another process sends them only to agents that ask for them when they connect.
 	ClientAttributes bool
 }
 
-// A Handler replies to the requests that a collector makes of one domain. Handlers
-// run concurrently, like those of net/http; Serial wraps one that cannot.
+// A Handler replies to a collector's requests for one domain. Its methods run concurrently, as in
+// net/http. Serial wraps a Handler that does not allow that.
 //
-// A method that fails as a whole returns an error, of which the client sees
-// pdu.FromError's code. Do not return pdu.ErrIPC or pdu.ErrTimeout: collectors
-// take them for a broken connection to the agent. Arguments are read-only and
-// valid until the method returns. ctx ends when the reply is no longer wanted.
+// A method that fails as a whole returns an error, and the client gets the code that pdu.FromError
+// returns for it. Do not return pdu.ErrIPC or pdu.ErrTimeout: collectors then assume that the
+// connection to the agent is broken. Arguments are read-only and valid until the method returns.
+// ctx ends when the reply is no longer needed.
 //
-// Handlers are wrapped like those of net/http: a struct that embeds a Handler and
-// overrides a method is a Handler that works everywhere. Give it the method
+// Handlers are wrapped as in net/http: a struct that embeds a Handler and overrides a method works
+// everywhere. Give it the method
 //
 //	func (t traced) Unwrap() pmda.Handler { return t.Handler }
 //
-// so that As finds what the embedded Handler has beyond the interface, which is
-// the choice of its log.
+// so that As finds the optional abilities of the embedded Handler: Logging, Readiness and Serving.
 //
-// Embed Unimplemented to write just the methods that matter.
+// Embed Unimplemented to write only some methods.
 type Handler interface {
-	// Info says who the agent is. It does not change while the Handler serves.
+	// Info identifies the agent. It does not change while the Handler serves.
 	Info() Info
 
-	// Err is why the Handler cannot serve, such as a registration that has failed;
-	// nil if it can. Serve, Main and a collector refuse a Handler with an error.
+	// Err returns the reason why the Handler cannot serve, such as a failed registration, or nil.
+	// Serve, Main and collectors refuse a Handler with an error.
 	Err() error
 
-	// Namespace returns the agent's part of the name space; a new pointer when it has
-	// changed. Nil means that the names are in the collector's PMNS file. It may be
-	// called at any time, also during a request, and does not block.
+	// Namespace returns the agent's part of the name space, as a new pointer after each change. Nil
+	// means that the names are in the collector's PMNS file. It may be called at any time, even
+	// during a request, and must not block.
 	Namespace() *pmns.Tree
 
-	// Fetch writes one set per PMID, in order. A metric that fails alone has its
-	// error in its set. A collector makes a fetch of more than 1024 metrics in several
-	// calls with the same writer, which has the sets of earlier ones then. When w has an
-	// Err, further values are in vain. It is fetch of pmdaInterface.
+	// Fetch writes one set per PMID, in order. The error of a single metric goes into its set. For
+	// a fetch of more than 1024 metrics, a collector calls Fetch several times with the same
+	// writer, which then has the sets of earlier calls. After w.Err returns an error, w drops all
+	// values. It is fetch of pmdaInterface.
 	Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error
 
 	// Desc describes a metric, or returns pdu.ErrPMID.
 	Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error)
 
-	// Instances lists a domain if inst is pdu.NoInst and name empty. With an inst
-	// it returns one Instance with at least the name, with a name one with at least
-	// the ID. The caller does not change the slice. Errors: pdu.ErrInDom;
-	// pdu.ErrInst, also if both inst and name are given.
+	// Instances lists a domain if inst is pdu.NoInst and name is empty. For an inst it returns one
+	// Instance with at least the name, for a name one with at least the ID. The caller does not
+	// change the slice. Errors: pdu.ErrInDom, and pdu.ErrInst for an unknown instance or if both
+	// inst and name are given.
 	Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error)
 
 	// Text returns a help text of a metric or an instance domain, or pdu.ErrText.
 	// kind is pdu.TextOneLine or pdu.TextHelp.
 	Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error)
 
-	// Store sets values, of which there are some in every set.
+	// Store sets values. Each set has at least one value.
 	Store(ctx context.Context, r *Request, values *pdu.Result) error
 
 	// PMID finds the metric of a full name below one of the agent's dynamic roots,
@@ -82,7 +80,7 @@ type Handler interface {
 	// pdu.ErrPMID.
 	Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error)
 
-	// Children returns what is one level below a name at or below a dynamic root, or
+	// Children returns the names one level below a name at or below a dynamic root, or
 	// pdu.ErrName.
 	Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error)
 
@@ -90,32 +88,31 @@ type Handler interface {
 	// a dynamic root, or pdu.ErrName.
 	Traverse(ctx context.Context, r *Request, name string) ([]string, error)
 
-	// Labels returns label sets: of pdu.LabelInstances one for each instance that
-	// has some, of other classes at most one.
+	// Labels returns label sets: for pdu.LabelInstances one for each instance with labels, for
+	// other classes at most one.
 	Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error)
 
-	// SetClient says who a client is. It is called before the client's first request
-	// and when an attribute has changed, and must not block. See Info.ClientAttributes.
+	// SetClient passes the attributes of a client. It is called before the client's first request
+	// and after each change of an attribute. It must not block. See Info.ClientAttributes.
 	SetClient(c *Client)
 
-	// EndClient is called when a client disconnects: whatever is kept for its Seq can
-	// be forgotten. It is called for every client, known or not, and must not block.
+	// EndClient is called when a client disconnects. The Handler can then release all state for the
+	// client's Seq. It is called for every client, known or not, and must not block.
 	EndClient(c *Client)
 }
 
-// Logging is what a Handler implements that logs by itself, as an Agent does. Serve
-// and collectors find it with As.
+// Logging is the interface of a Handler that logs, as an Agent does. Serve and collectors find it
+// with As.
 type Logging interface {
-	// Log is where the Handler logs; nil means slog.Default.
+	// Log returns the log of the Handler. Nil means slog.Default.
 	Log() *slog.Logger
-	// AddLogger adds a log for a Handler that has none of its own, until remove is
-	// called. A Handler that several collectors serve has several.
+	// AddLogger adds a log until remove is called, for a Handler that was given no Logger. A
+	// Handler that several collectors serve has several logs.
 	AddLogger(l *slog.Logger) (remove func())
 }
 
-// As finds the first Handler that is a T among h and those that it wraps: from
-// each it goes on to what its method Unwrap() Handler returns, if it has one. It
-// is to Handlers what errors.AsType is to errors.
+// As returns the first T among h and the Handlers that it wraps, which it finds with the method
+// Unwrap() Handler. It is to Handlers what errors.AsType is to errors.
 func As[T any](h Handler) (T, bool) {
 	for h != nil {
 		if t, ok := h.(T); ok {
@@ -133,54 +130,53 @@ func As[T any](h Handler) (T, bool) {
 
 type wrapper interface{ Unwrap() Handler }
 
-// A Request says for which client a Handler is called. It and what it points to
-// never change.
+// A Request describes a call of a Handler. A Request and the values that it points to never change.
 type Request struct {
-	Client    *Client      // whose request it is
-	ContextID int32        // which of the client's PCP contexts
-	Profile   *pdu.Profile // the instances wanted; nil means all
-	Deadline  time.Time    // when the reply is no longer wanted; zero if never
+	Client    *Client      // the client that makes the request
+	ContextID int32        // the number of the client's PCP context
+	Profile   *pdu.Profile // the requested instances; nil means all
+	Deadline  time.Time    // when the request expires; zero means never
 
-	// Memory, if not nil, grants the memory for the reply, which the client is charged for
-	// until it has that. It is for Handlers that get a long reply from elsewhere: a
-	// ResultWriter asks by itself. Its error is that of the request.
+	// Memory, if not nil, accounts for the memory of the reply until the client has read it. A
+	// ResultWriter reserves its memory automatically. A Handler that gets a long reply from
+	// elsewhere reserves it here, and fails the request with the error of Reserve.
 	Memory pdu.Memory
 
-	session *session // that sends the reply; nil in the collector's own process
+	session *session // sends the reply; nil in the collector's process
 }
 
-// A Client is a connection to the collector, as agents see it. It never changes:
-// when an attribute does, there is a new Client with the same ID and Seq.
+// A Client is a connection to the collector, as agents see it. A Client never changes. After a
+// change of an attribute there is a new Client with the same ID and Seq.
 type Client struct {
-	ID        uint32 // its slot in the collector; reused when it has gone
+	ID        uint32 // its slot in the collector; reused after the client has disconnected
 	Seq       uint64 // counts clients since the collector started; never reused
 	PID       int    // -1 if unknown, as for all TCP clients
 	UID       int    // -1 if unknown
 	GID       int    // -1 if unknown
 	User      string // authenticated name, empty if there is none
-	Container string // whose metrics it wants, empty for the host's
+	Container string // the container whose metrics it requests, empty for the host
 }
 
-// NewClient returns a Client of whom nothing is known but its numbers.
+// NewClient returns a Client with these numbers and no known attributes.
 func NewClient(id uint32, seq uint64) *Client {
 	return &Client{ID: id, Seq: seq, PID: -1, UID: -1, GID: -1}
 }
 
-// Unimplemented is a Handler that replies as an agent without metrics does. Embed
-// it in a Handler, whose methods then replace its own.
+// Unimplemented is a Handler that replies like an agent without metrics. Embed it in a Handler and
+// override methods.
 type Unimplemented struct {
 	Name             string     // see Info
 	Domain           pdu.Domain // see Info
 	ClientAttributes bool       // see Info
 }
 
-// Info has the fields of u.
+// Info returns the fields of u.
 func (u Unimplemented) Info() Info { return Info(u) }
 
-// Err is nil.
+// Err returns nil.
 func (Unimplemented) Err() error { return nil }
 
-// Namespace is nil: the names are in the collector's PMNS file.
+// Namespace returns nil: the names are in the collector's PMNS file.
 func (Unimplemented) Namespace() *pmns.Tree { return nil }
 
 // Fetch writes pdu.ErrPMID for every metric.
@@ -230,7 +226,7 @@ func (Unimplemented) Traverse(context.Context, *Request, string) ([]string, erro
 	return nil, pdu.ErrName
 }
 
-// Labels returns the default label of a domain, {"agent":"NAME"}, and no others.
+// Labels returns only the default label of the domain, {"agent":"NAME"}.
 func (u Unimplemented) Labels(_ context.Context, _ *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	if of.Class != pdu.LabelDomain {
 		return nil, nil

@@ -9,25 +9,24 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// NoValue is the error of Value when there is no value now. It is no failure: the
-// instance is left out of the result.
+// NoValue is returned by Value when there is no value now. That is not a failure: the result omits
+// the instance.
 //
 //lint:ignore ST1012 It is a result like io.EOF, not a failure.
 var NoValue = errors.New("no value available")
 
-// An ItemID is the agent's part of a PMID. The zero ItemID means that the Agent
-// chooses: the next item of cluster 0 in order of registration, and when that is full one
-// of cluster 4095 or of those below. The number of a metric that was removed goes to
-// another one only after all others of the clusters in use have had their turn; a metric
-// registered again with the same name, type, semantics, units and InDom gets it back, if no
-// other has it. A program whose archives shall stay comparable over releases gives each
-// metric its own with Item.
+// An ItemID is the agent's part of a PMID. A zero ItemID lets the Agent choose: the next item of
+// cluster 0 in order of registration, and when that is full, an item of cluster 4095 or of a
+// cluster below. The number of a removed metric is reused only after all other numbers of the
+// clusters in use. A metric that is registered again with the same name, type, semantics, units and
+// InDom gets its old number if that is free. To keep archives comparable across releases, give each
+// metric a fixed number with Item.
 type ItemID uint32
 
 const explicitItem ItemID = 1 << 31
 
-// Item is the ItemID of a cluster, 0 to pdu.MaxCluster, and an item, 0 to
-// pdu.MaxItem. The counterpart of PMDA_PMID.
+// Item returns the ItemID of a cluster, 0 to pdu.MaxCluster, and an item, 0 to pdu.MaxItem. The
+// counterpart of PMDA_PMID.
 func Item(cluster, item int) ItemID {
 	if cluster < 0 || cluster > pdu.MaxCluster || item < 0 || item > pdu.MaxItem {
 		return ^ItemID(0)
@@ -35,7 +34,7 @@ func Item(cluster, item int) ItemID {
 	return explicitItem | ItemID(cluster<<10|item)
 }
 
-// number is the item within the agent, as a PMID has it.
+// number returns the cluster and item as in a PMID.
 func (i ItemID) number() uint32 { return uint32(i &^ explicitItem) }
 
 // A Metric describes a metric for Register. Exactly one of Value and Values is set.

@@ -2,29 +2,27 @@ package pmda
 
 import "sync/atomic"
 
-// Readiness is what a Handler implements that can be not ready for a time, as an Agent can:
-// see Agent.SetReady. Its requests fail with pdu.ErrPMDANotReady meanwhile. Serve and
-// collectors find it with As.
+// Readiness is the interface of a Handler that can be not ready, as an Agent can: see
+// Agent.SetReady. Meanwhile its requests fail with pdu.ErrPMDANotReady. Serve and collectors find
+// it with As.
 type Readiness interface {
 	// WhenReady returns a channel that is closed when the Handler is ready, or already is.
 	WhenReady() <-chan struct{}
 }
 
-// readiness is whether an Agent is ready: a channel that is closed when it is. It is nil at
-// first.
+// readiness has a channel that is closed when the Agent is ready. It is nil at first.
 type readiness struct{ atomic.Pointer[chan struct{}] }
 
-// closed is the readiness of an Agent that has become ready.
+// closed is the channel of an Agent that has become ready.
 var closed = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// SetReady says whether the Agent is ready for requests, as it is at first unless
-// StartsNotReady is set. One that is not ready fails them, and clients get pdu.ErrAgain; a
-// collector in another process sends no more of them until it is told that the Agent is
-// ready again.
+// SetReady sets whether the Agent is ready for requests. An Agent is ready at first unless
+// StartsNotReady is set. If it is not, its requests fail and clients get pdu.ErrAgain. A collector
+// in another process sends no requests until the Agent reports that it is ready.
 //
 // It is pmdaSendError(3) with PM_ERR_PMDANOTREADY and PM_ERR_PMDAREADY.
 func (a *Agent) SetReady(ready bool) {
