@@ -252,8 +252,7 @@ func (s *Server) deadline(now time.Time) time.Time {
 	return now.Add(t)
 }
 
-// setTimeout changes how long an agent may take for a reply; 0 and less are no
-// limit.
+// setTimeout changes the timeout of agents; 0 and less mean no limit.
 func (s *Server) setTimeout(d time.Duration) {
 	s.timeout.Store(int64(d))
 	s.wakeWatchdog()
@@ -264,7 +263,8 @@ func (s *Server) setTimeout(d time.Duration) {
 	}
 }
 
-// remoteTimeout is the same as remote.Config has it.
+// remoteTimeout returns the timeout of agents in the form of remote.Config: less than 0 is no
+// limit.
 func (s *Server) remoteTimeout() time.Duration {
 	if t := time.Duration(s.timeout.Load()); t > 0 {
 		return t

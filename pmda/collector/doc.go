@@ -63,7 +63,6 @@
 //   - An agent in another process that does not reply in time gets no further request until the
 //     late reply has come; clients get pdu.ErrAgain. The agent is ended and started again only
 //     when it breaks the protocol or stays silent for ten time-outs, at least half a minute.
-//     See remote.Agent.
 //   - What a client sends is checked before it is used. A client that breaks the framing is
 //     disconnected; a request that is malformed, unknown or not allowed gets an error.
 //

@@ -112,7 +112,7 @@ type Server struct {
 	// rules of Access for users or groups treat the user as unknown.
 	LookupAccount func(user string) (uid, gid int, err error)
 	// CredsRequired refuses clients without a known account. Clients on unix sockets have one, and
-	// so does a user who has logged in if LookupAccount finds the account. Rules for users and
+	// so does a logged-in user if LookupAccount finds the account. Rules for users and
 	// groups in Access imply CredsRequired. It is pmcd's option -S.
 	CredsRequired bool
 

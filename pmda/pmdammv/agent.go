@@ -16,14 +16,14 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Domain is the number of PCP's MMV agent, Name its name and that of the root of its metrics.
+// Domain is the number of PCP's MMV agent. Name is its name, and the root of its metrics.
 const (
 	Domain pdu.Domain = 70
 	Name              = "mmv"
 )
 
-// PMProxyDomain and PMProxyName are those of the same agent for the metrics of pmproxy, which are
-// in a directory of their own: $PCP_TMP_DIR/pmproxy.
+// PMProxyDomain and PMProxyName are the number and name of PCP's MMV agent for the metrics of
+// pmproxy. Their files are in a separate directory, $PCP_TMP_DIR/pmproxy.
 const (
 	PMProxyDomain pdu.Domain = 4
 	PMProxyName              = "pmproxy"
@@ -118,19 +118,19 @@ func (a *agent) log() *slog.Logger {
 	return a.limited.log
 }
 
-// Each request looks whether something has changed, as C agents do: the directory, with one stat,
-// and the files, with a small read each. With many files that would be most of its cost. So a
-// request looks at some of them, in turn; besides, a fetch looks at the files that it reads. All
-// are looked at for what concerns all, and before a metric is said to be unknown, but not again
-// immediately, since such requests come in large numbers at once.
+// Each request checks for changes, as in C agents: of the directory with one stat, and of each file
+// with a small read. With many files those reads would take most of the time. So a request checks
+// only some files, in turn, and a fetch also checks the files that it reads. A request about all
+// files, or for an unknown metric, checks all of them. Such requests come in large numbers, so the
+// check is not repeated immediately.
 const (
 	checkSome  = 32                     // files, for most requests
 	longCheck  = 200 * time.Microsecond // a check of more files than these that takes so long is not made again
 	checkShare = 8                      // for so many times as long
 )
 
-// recent returns a snapshot of what there was shortly before: as new as that of fresh if there are
-// few files. It does not allocate if there is none to be made.
+// recent returns a snapshot of a recent state. With few files it is as new as that of fresh. It
+// does not allocate if nothing has changed.
 func (a *agent) recent(ctx context.Context) (*snapshot, error) {
 	s := a.snap.Load()
 	if s == nil || a.reload.Load() || a.dir != nil && a.dir.changed() {
@@ -195,8 +195,8 @@ func anyChanged(entries []*entry) bool {
 	return false
 }
 
-// scan reads what has changed since a snapshot was made, and returns another one; it is that of
-// somebody else if there is one already.
+// scan reads the changes since an old snapshot and returns a new one. If another goroutine has made
+// one meanwhile, scan returns that.
 func (a *agent) scan(ctx context.Context, old *snapshot) (*snapshot, error) {
 	if err := a.turn.Lock(ctx); err != nil {
 		return nil, err

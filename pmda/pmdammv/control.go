@@ -7,10 +7,10 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// controlName is what stands in the place of a file's name in the names of the agent's own metrics.
+// controlName replaces the name of a file in the names of the agent's own metrics.
 const controlName = "control"
 
-// A control is one of the agent's own metrics. They are cluster 0, in which no file is, and their
+// A control is one of the agent's own metrics. They are in cluster 0, which no file has, and their
 // items are their indexes in controls.
 type control struct {
 	name, text, help string
@@ -18,8 +18,8 @@ type control struct {
 	store            func(a *agent, v int32) // nil if it cannot be stored
 }
 
-// controls are those of the C agent of PCP 6: mmv.control.reload, mmv.control.debug and
-// mmv.control.files.
+// controls are the control metrics of the C agent of PCP 6: mmv.control.reload, mmv.control.debug
+// and mmv.control.files.
 var controls = [...]control{
 	{
 		name: "reload", text: "1 while a program changes its file in place",

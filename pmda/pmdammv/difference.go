@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// difference is what clients are to be told when one snapshot takes the place of another: that
-// there are other names, or other metrics with the same names, and that there may be other labels.
-// New instances and values are neither.
+// difference returns the changes to report to clients when another snapshot replaces s. Names
+// change if there are other names, or other metrics with the same names. Labels change if there may
+// be other labels. New instances and values are not changes.
 func (s *snapshot) difference(to *snapshot) pdu.Change {
 	var c pdu.Change
 	if !slices.EqualFunc(s.files, to.files, sameMetrics) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A directory is the directory of the files. The agent's lock guards it, but for seen.
+// A directory is the directory of the files. The agent's lock guards all fields except seen.
 type directory struct {
 	limits
 	path  string
@@ -50,7 +50,7 @@ func newDirectory(path string, l limits) *directory {
 	return &directory{limits: l, path: path, cpath: append([]byte(path), 0), owners: map[int]usage{}}
 }
 
-// changed reports whether the directory is to be listed. It does not allocate.
+// changed reports whether the directory must be listed again. It does not allocate.
 func (d *directory) changed() bool {
 	seen := d.seen.Load()
 	return seen == nil || seen.recent || stat(d.cpath) != seen.dirState
@@ -137,7 +137,7 @@ func readAll(jobs []job) {
 	all.Wait()
 }
 
-// list reads the names of the files. Of a directory that cannot be read there are none.
+// list reads the names of the files. If it cannot read the directory, there are none.
 func (d *directory) list(log *slog.Logger) {
 	last := d.seen.Load()
 	seen := &dirSeen{dirState: stat(d.cpath)}

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An entry is a file of the directory, or a Registry, and what was read of it. Once it is read it
-// does not change.
+// An entry is a file of the directory, or a Registry, with its metadata. It does not change after
+// it is read.
 type entry struct {
 	name string
 	src  source // nil if it could not be opened
@@ -26,14 +26,14 @@ type entry struct {
 
 	items []item // by number
 
-	tree   atomic.Pointer[fileTree] // nil until it is asked for
-	failed atomic.Bool              // it is to be read again though it looks the same: it changes while it is read
+	tree   atomic.Pointer[fileTree] // nil until it is used
+	failed atomic.Bool              // it must be read again even if it looks the same, because it changed while it was read
 }
 
-// An item says which of the file's metrics has it.
+// An item names the metric of the file that has the item number.
 type item struct {
-	metric   uint16 // its index and one; 0 if there is none, or its name cannot be exported
-	singular bool   // it has one value, which is at at
+	metric   uint16 // its index plus 1; 0 if the file has no such metric, or its name cannot be exported
+	singular bool   // the metric has one value, at at
 	at       mmv.Place
 }
 
@@ -84,7 +84,7 @@ func (e *entry) dead() bool {
 // inFlux reports whether the file was being written.
 func (e *entry) inFlux() bool { return errors.Is(e.err, mmv.ErrInFlux) }
 
-// changed reports whether the entry is to be read again.
+// changed reports whether the entry must be read again.
 func (e *entry) changed() bool {
 	switch {
 	case e.src == nil:
@@ -129,7 +129,7 @@ func (e *entry) index() {
 	}
 }
 
-// metric is the metric of an item, nil if there is none.
+// metric returns the metric of an item, or nil.
 func (e *entry) metric(item int) *mmv.FileMetric {
 	if item >= len(e.items) || e.items[item].metric == 0 {
 		return nil

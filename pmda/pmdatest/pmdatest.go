@@ -129,7 +129,7 @@ var rules = []rule{
 	{"restart", (*checker).checkRestart},
 }
 
-// Run checks h, each part of the contract in a subtest of its own.
+// Run checks h. Each part of the contract is a subtest.
 func Run(t *testing.T, h pmda.Handler, opts ...Option) {
 	t.Helper()
 	if err := checkable(h); err != nil {

@@ -110,7 +110,7 @@ type Agent struct {
 	// the other states nothing is written, and only the goroutine that setState has started reads.
 	turns *turns.Queue
 
-	// Only whoever has the turn uses these.
+	// Only the goroutine that has the turn uses these.
 	turn        *turns.Turn
 	turnBegan   time.Time
 	memory      pdu.Memory // for the reply of the exchange in progress; or nil

@@ -95,8 +95,7 @@ func (a *Agent) queueNotices(c *pmda.Client) {
 	}
 }
 
-// takeNotices removes and returns all notices, nil if there are none, after it has
-// noted that c has its slot.
+// takeNotices notes that c has its slot. Then it removes and returns all notices, or nil.
 func (a *Agent) takeNotices(c *pmda.Client) map[uint32]notice {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,24 +108,23 @@ func (a *Agent) takeNotices(c *pmda.Client) map[uint32]notice {
 	return a.clients.removeNotices()
 }
 
-// A clientTable is what an agent knows of the collector's clients, and what it is
-// to be told next. An agent knows a client by the number of its slot, which the
-// collector gives to another when the client has gone. The zero value is only good
-// for the end of a connection.
+// A clientTable has the clients that an agent knows and the pending notices about them. An agent
+// knows a client by the number of its slot, which the collector reuses after the client has
+// disconnected. The zero value is usable only at the end of a connection.
 type clientTable struct {
 	slots   map[uint32]slot
 	notices map[uint32]notice // by slot, too
 }
 
-// A slot is a place for clients in the collector.
+// A slot is a place for one client at a time in the collector.
 type slot struct {
-	seq   uint64       // of the client that has it, or had it last
-	ended bool         // that client has gone
-	told  attributeSet // what the agent was told of that client
+	seq   uint64       // of the present or last client
+	ended bool         // the client has disconnected
+	told  attributeSet // the attributes that the agent knows
 }
 
-// A notice is what the agent is to be told about a slot before the next request:
-// that a client has gone, and the attributes of the one that has come since.
+// A notice is the news about a slot that the agent gets before the next request: the end of a
+// client, and the attributes of the client that has the slot now.
 type notice struct {
 	ended bool
 	attrs []pdu.Attr
@@ -190,7 +188,7 @@ type attributeSet uint32
 
 func (s attributeSet) has(a pdu.Attribute) bool { return s&(1<<a) != 0 }
 
-// removeNotices removes and returns the notices, nil if there are none.
+// removeNotices removes and returns the notices, or nil.
 func (t *clientTable) removeNotices() map[uint32]notice {
 	if len(t.notices) == 0 {
 		return nil
@@ -200,8 +198,8 @@ func (t *clientTable) removeNotices() map[uint32]notice {
 	return notices
 }
 
-// attributes are what an agent is told of a client; with container also that it
-// has no container.
+// attributes returns the known attributes of a client. With container it includes an empty
+// container.
 func attributes(c *pmda.Client, container bool) []pdu.Attr {
 	var attrs []pdu.Attr
 	add := func(k pdu.Attribute, v string) {

@@ -6,9 +6,8 @@ import (
 	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
-// An OpError says with which agent something has failed. New returns it. The
-// methods of an Agent return errors as they are, since the caller knows
-// which agent it called.
+// An OpError is the error of New. It names the agent. The methods of an Agent return plain errors,
+// because the caller knows which agent it called.
 type OpError struct {
 	Op    string // what failed: "version exchange"
 	Agent string // the agent's name

@@ -74,8 +74,8 @@ func (a *Agent) subject(request pdu.PDU) []any {
 	return nil
 }
 
-// awaitLateReply reads and discards a late reply of the type wanted, after which requests
-// can be sent again.
+// awaitLateReply reads and discards a late reply of the type want. Afterwards requests can be sent
+// again.
 func (a *Agent) awaitLateReply(want pdu.Kind) {
 	var limit time.Time
 	if t := time.Duration(a.timeout.Load()); t > 0 {
@@ -92,9 +92,9 @@ func (a *Agent) awaitLateReply(want pdu.Kind) {
 	}
 }
 
-// discardReply is checkReply for a reply that no request waits for, of which start is the start of
-// the body: all of an ERROR, and the time of a RESULT. What it says of changed names and labels is
-// kept for the next fetch: the agent does not say it again.
+// discardReply is checkReply for a reply that no request waits for. start is the start of the body:
+// all of an ERROR, and the time of a RESULT. discardReply keeps the reported changes of names and
+// labels for the next fetch, because the agent reports each change only once.
 func (a *Agent) discardReply(h pdu.Header, start []byte, want pdu.Kind) error {
 	start, err := a.checkReply(h, start, want)
 	const timeLen = 8
