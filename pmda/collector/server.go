@@ -178,8 +178,7 @@ type Server struct {
 	// up to twice as much, because garbage is collected later. 0 means 384 MiB.
 	MaxMemory int
 	// AgentCalls is the maximum number of concurrent calls of one agent in this process. Further
-	// calls are queued. It is also the number of overdue calls after which the agent is fenced. 0
-	// means 4.
+	// calls are queued. When this many calls are overdue, the agent is fenced. 0 means 4.
 	AgentCalls int
 
 	setup        sync.Once

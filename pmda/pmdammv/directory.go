@@ -137,7 +137,7 @@ func readAll(jobs []job) {
 	all.Wait()
 }
 
-// list reads the names of the files. If it cannot read the directory, there are none.
+// list reads the names of the files. If it cannot read the directory, the list is empty.
 func (d *directory) list(log *slog.Logger) {
 	last := d.seen.Load()
 	seen := &dirSeen{dirState: stat(d.cpath)}
