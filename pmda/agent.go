@@ -13,47 +13,42 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// An Agent is a Handler made of tables: metrics and instance domains, added
-// with Register and AddInDom, from which it replies with descriptors, names, help
-// texts, labels, instances and values. Use wraps it, to replace single replies.
+// An Agent is a Handler made of tables. Register and AddInDom add metrics and instance domains, and
+// the Agent replies from the tables with descriptors, names, help texts, labels, instances and
+// values. Use wraps it to override single replies.
 //
-// The exported fields are set before the Agent serves. Metrics, instance domains
-// and dynamic roots can be added, removed and replaced at any time; clients are
-// told that names have changed. An Agent may be used by several goroutines at
-// once.
+// Set the exported fields before the Agent serves. Metrics, instance domains and dynamic roots can
+// be added, removed and replaced at any time. Clients then get a change notice. An Agent is safe
+// for concurrent use.
 //
-// It is the counterpart of pmdaInterface, pmdaDaemon(3), pmdaDSO(3) and
-// pmdaInit(3).
+// It is the counterpart of pmdaInterface, pmdaDaemon(3), pmdaDSO(3) and pmdaInit(3).
 type Agent struct {
-	// Name is the agent's name, such as "cache"; its metrics are usually called
-	// cache.something.
+	// Name is the agent's name, such as "cache". The names of its metrics usually start with
+	// "cache.".
 	Name string
-	// Domain is the agent's number, 1 to pdu.MaxDomain (0 means not set); 385 to 510
-	// are free for agents of one's own. No two agents of a collector have the same.
+	// Domain is the agent's number, 1 to pdu.MaxDomain; 0 means that it is not set. Private agents
+	// may use 385 to 510. Each agent of a collector has a different number.
 	Domain pdu.Domain
-	// DomainLabels is a JSON object with the labels of the domain, which replaces the
-	// default {"agent":"NAME"}; see LabelJSON. Empty means the default.
+	// DomainLabels is a JSON object with the labels of the domain; see LabelJSON. Empty means the
+	// default, {"agent":"NAME"}.
 	DomainLabels string
 	// ClusterLabels are JSON objects with the labels of clusters.
 	ClusterLabels map[int]string
-	// LabelsOf returns further labels of the domain, a cluster, an instance domain or a metric,
-	// such as those that change: of is what they are attached to. They replace those of the same
-	// name of the fields and tables. Nil, or an empty text, means none. It may be called by
-	// several goroutines at once. Call Notify when they have changed.
+	// LabelsOf, if not nil, returns further labels of the domain, a cluster, an instance domain or
+	// a metric, such as labels that change. It returns a JSON object, or an empty string. These
+	// labels override those of the same name in the fields and tables. LabelsOf must be safe for
+	// concurrent use. Call Notify after a change.
 	LabelsOf func(ctx context.Context, r *Request, of pdu.LabelTarget) string
-	// ClientAttributes says that functions of the agent use the identity of
-	// Request.Client: see Info.
+	// ClientAttributes says that the agent uses the attributes of Request.Client: see Info.
 	ClientAttributes bool
-	// StartsNotReady says that the Agent is not ready for requests until SetReady(true) is
-	// called, for one that takes long to begin. Its line in pmcd.conf has to say notready, as
-	// in "big 400 pipe binary notready /usr/lib/pmdabig": InstallFiles sees to that. A socket
-	// agent needs no such word. dbpmda knows nothing of it, and takes each reply for that to
-	// the request before: leave it false there.
+	// StartsNotReady says that the Agent is not ready for requests until SetReady(true) is called,
+	// for agents that start slowly. The line of a pipe agent in pmcd.conf must then have the word
+	// notready, as in "big 400 pipe binary notready /usr/lib/pmdabig"; InstallFiles writes it.
+	// Leave it false under dbpmda, which would take each reply for that of the previous request.
 	StartsNotReady bool
-	// Logger logs what goes wrong in functions of the agent, with a limit for lines that
-	// say the same: how many were left out is logged. Nil means the logs of what
-	// serves the Agent, which are Main's log and the Logger of each collector, or else
-	// slog.Default: see AddLogger. Leave it nil under Main.
+	// Logger logs the failures of the agent's functions. It suppresses equal lines beyond a limit
+	// and logs their number. Nil means the log of Main and the Logger of each collector that serves
+	// the Agent, or slog.Default: see AddLogger. Leave it nil under Main.
 	Logger *slog.Logger
 
 	logs     agentLogs
@@ -67,7 +62,7 @@ type Agent struct {
 	background  background
 
 	snap atomic.Pointer[snapshot] // of current; nil when that has changed
-	seen atomic.Bool              // somebody has asked for what the Agent has
+	seen atomic.Bool              // the tables have been used
 
 	hooks atomic.Pointer[hooks] // of OnRequest and OnReply; nil if there are none
 	ready readiness
@@ -77,12 +72,12 @@ type Agent struct {
 	current   *Tables      // what the Agent serves; nil if it is empty
 	last      lastNames
 	numbers   numbers
-	groups    int // so many were made
+	groups    int // number of groups made
 	endClient []func(*Client)
 }
 
-// Use wraps the Agent's Handler: wrap gets the present one and returns one that
-// embeds it and overrides some methods.
+// Use wraps the Agent's Handler. wrap gets the current Handler and returns one that embeds it and
+// overrides some methods.
 //
 //	type tracing struct{ pmda.Handler }
 //
@@ -93,10 +88,9 @@ type Agent struct {
 //
 //	a.Use(func(next pmda.Handler) pmda.Handler { return tracing{next} })
 //
-// The wrapper of a later Use is around those before: it gets requests first. The
-// innermost Handler replies from the tables. A wrapper calls the Handler that it
-// was given and not the Agent, which would call it again. A wrapper cannot be taken
-// away, and needs no method Unwrap.
+// The wrapper of the latest Use gets requests first. The innermost Handler replies from the tables.
+// A wrapper must call the Handler that it was given. The Agent would call the wrapper again. A
+// wrapper cannot be removed, and needs no method Unwrap.
 func (a *Agent) Use(wrap func(next Handler) Handler) {
 	a.wrapping.Lock() // not mu, which wrap may need
 	defer a.wrapping.Unlock()
@@ -108,7 +102,7 @@ func (a *Agent) Use(wrap func(next Handler) Handler) {
 	a.handler.Store(&h)
 }
 
-// fail makes Err return an error, unless there was one before.
+// fail makes Err return err, unless it already returns an error.
 func (a *Agent) fail(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,8 +111,7 @@ func (a *Agent) fail(err error) {
 	}
 }
 
-// wrapped is the outermost Handler. That of a nil *Agent has no metrics, and Err refuses
-// it.
+// wrapped returns the outermost Handler. For a nil *Agent it has no metrics.
 func (a *Agent) wrapped() Handler {
 	if a == nil {
 		return Unimplemented{}
@@ -129,8 +122,8 @@ func (a *Agent) wrapped() Handler {
 	return tableHandler{a}
 }
 
-// OnEndClient adds a function that is called when a client has gone, after those
-// that were added before. It must not block. The counterpart of
+// OnEndClient adds a function that is called when a client has disconnected. The functions run in
+// the order of the calls. They must not block. The counterpart of
 // pmdaSetEndContextCallBack(3).
 func (a *Agent) OnEndClient(f func(c *Client)) {
 	a.mu.Lock()
@@ -138,20 +131,20 @@ func (a *Agent) OnEndClient(f func(c *Client)) {
 	a.endClient = append(slices.Clip(a.endClient), f)
 }
 
-// Notify tells all clients, with the next fetch of this agent, that labels
-// (pdu.ChangeLabels) or names (pdu.ChangeNames) have changed. Registrations and
-// removals do so by themselves. The counterpart of pmdaSetFlags(3) with
-// PMDA_EXT_LABEL_CHANGE and PMDA_EXT_NAMES_CHANGE.
+// Notify tells all clients, with the next fetch of this agent, that labels (pdu.ChangeLabels) or
+// names (pdu.ChangeNames) have changed. Registrations and removals do so automatically. The
+// counterpart of pmdaSetFlags(3) with PMDA_EXT_LABEL_CHANGE and PMDA_EXT_NAMES_CHANGE.
 func (a *Agent) Notify(c pdu.Change) {
 	a.changed.Or(uint32(c & (pdu.ChangeLabels | pdu.ChangeNames)))
 }
 
-// AddLogger adds a log for an Agent whose Logger is nil, until remove is called. What
-// serves an Agent calls it. An Agent that several serve logs to the logs of all.
+// AddLogger adds a log until remove is called. It has no effect if Logger is set. A collector calls
+// it when it starts to serve the Agent. An Agent that several collectors serve logs to all of their
+// logs.
 func (a *Agent) AddLogger(l *slog.Logger) (remove func()) { return a.logs.add(l) }
 
-// Log is where the Agent logs: its Logger, or else all the logs of AddLogger, or else
-// slog.Default. It is never nil.
+// Log returns the Logger, or if that is nil a log that writes to all logs of AddLogger. Without
+// those it returns slog.Default. It never returns nil.
 func (a *Agent) Log() *slog.Logger {
 	if a.Logger != nil {
 		return a.Logger
@@ -159,15 +152,15 @@ func (a *Agent) Log() *slog.Logger {
 	return a.logs.logger()
 }
 
-// errNilAgent is why a nil *Agent cannot be used.
+// errNilAgent is the error of a nil *Agent.
 var errNilAgent = &OpError{Op: "serve", Err: errors.New("the *Agent is nil")}
 
-// Info has the fields of the same names.
+// Info returns the fields of the same names.
 func (a *Agent) Info() Info { return a.wrapped().Info() }
 
-// Err is the first error of Register, AddInDom, Attach or AddDynamic, or what else
-// keeps the Agent from serving: so a program that ignores their results still
-// fails where it starts to serve. A nil *Agent has an error too.
+// Err returns the first error of Register, AddInDom, Attach or AddDynamic, or another reason why
+// the Agent cannot serve. So a program that ignores the results of these functions fails when it
+// starts to serve. A nil *Agent has an error, too.
 func (a *Agent) Err() error {
 	if a == nil {
 		return errNilAgent
@@ -175,13 +168,11 @@ func (a *Agent) Err() error {
 	return a.wrapped().Err()
 }
 
-// Namespace is the names of the agent's metrics; the pointer is the same until
-// they change. Its Lookup finds the PMID of a name, such as that of an event's
-// parameter.
+// Namespace returns the names of the agent's metrics. The pointer stays the same until they change.
+// Its Lookup finds the PMID of a name, such as the name of an event parameter.
 func (a *Agent) Namespace() *pmns.Tree { return a.wrapped().Namespace() }
 
-// Fetch writes the values of metrics, and the changes of which clients are to be
-// told.
+// Fetch writes the values of metrics, and the changes to report to clients.
 func (a *Agent) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	if err := a.begin(ctx, pdu.KindFetch, r); err != nil {
 		return err
@@ -249,7 +240,7 @@ func (a *Agent) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, e
 	return a.wrapped().Names(ctx, r, id)
 }
 
-// Children returns what is one level below a name below a dynamic root.
+// Children returns the names one level below a name at or below a dynamic root.
 func (a *Agent) Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error) {
 	if err := a.begin(ctx, pdu.KindPMNSChild, r); err != nil {
 		return nil, err
@@ -280,7 +271,7 @@ func (a *Agent) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]p
 // SetClient does nothing, unless a wrapper overrides it.
 func (a *Agent) SetClient(c *Client) { a.wrapped().SetClient(c) }
 
-// EndClient calls the functions of OnEndClient, and has event queues forget the client.
+// EndClient calls the functions of OnEndClient and removes the client from the event queues.
 func (a *Agent) EndClient(c *Client) { a.wrapped().EndClient(c) }
 
 // A tableHandler replies from the tables of an Agent. It is the innermost Handler.

@@ -22,11 +22,11 @@ type Serving interface {
 // whose collector has gone must end.
 const backgroundLimit = 2 * time.Second
 
-// Background adds a function that runs in a goroutine of its own while the Agent is
-// served: from when the first Serve, Main or collector begins until the last of them ends.
-// Then its ctx ends, and they wait for it, but not longer than 2 seconds. It is called
-// again when the Agent is served again, never twice at a time. A panic of it is logged.
-// remove ends it for good, and does not wait.
+// Background adds a function that runs in a separate goroutine while the Agent is served: from the
+// start of the first Serve, Main or collector to the end of the last. Then its ctx ends, and the
+// last of them waits up to 2 seconds for it. The function is called again when the Agent is served
+// again, and never twice at a time. A panic is logged. remove ends the function permanently and
+// does not wait.
 func (a *Agent) Background(f func(ctx context.Context)) (remove func()) {
 	b := &a.background
 	b.mu.Lock()
@@ -44,8 +44,8 @@ func (a *Agent) Background(f func(ctx context.Context)) (remove func()) {
 	}
 }
 
-// BeginServing starts the Background functions, unless something else serves the Agent
-// already. What serves it calls it.
+// BeginServing starts the Background functions, unless the Agent is already served. A collector
+// calls it when it starts to serve the Agent, and end when it stops.
 func (a *Agent) BeginServing() (end func()) {
 	b := &a.background
 	b.mu.Lock()
@@ -126,7 +126,7 @@ func (j *job) stop() {
 	}
 }
 
-// beginServing tells a Handler that it is served.
+// beginServing calls BeginServing of a Handler that has it.
 func beginServing(h Handler) (end func()) {
 	if s, ok := As[Serving](h); ok {
 		return s.BeginServing()

@@ -10,14 +10,14 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// AddDynamic adds a dynamic root: a name of which, and of all below it, collectors ask
-// the agent each time, so that metrics there may come and go. They are registered and
-// removed as others are, after their root was added; each change costs the same however
-// many there are. What else there is at and below the root a wrapper replies: see Use.
-// Errors: a name that is in use or malformed, or below another dynamic root.
+// AddDynamic adds a dynamic root. Collectors do not store the names at and below it, but request
+// them from the agent each time, so that metrics there may come and go. After AddDynamic, Register
+// and Remove work there as elsewhere. The cost of a change does not depend on the number of
+// metrics. A wrapper can add further names: see Use. Errors: a name that is in use or malformed, or
+// below another dynamic root.
 //
-// A C pmcd has the root alone in its PMNS file, as "root DOMAIN:*:*". It is the counterpart
-// of pmdaDynamicPMNS(3) and pmdaTreeInsert(3).
+// The PMNS file of a C pmcd has only the root, as "root DOMAIN:*:*". The counterpart of
+// pmdaDynamicPMNS(3) and pmdaTreeInsert(3).
 func (a *Agent) AddDynamic(root string) error { return addDynamic(a, root) }
 
 // AddDynamic is Agent.AddDynamic for these Tables.
@@ -46,9 +46,8 @@ func (t *Tables) isRoot(name string) bool {
 	return n != nil && n.root
 }
 
-// AddAlias adds another name for a metric that has been registered. It goes when the
-// metric does, or before with Remove. Errors: no such metric; a name that is in use or
-// malformed.
+// AddAlias adds another name for a registered metric. Removing the metric also removes the alias.
+// Errors: no such metric, a name that is in use or malformed.
 func (a *Agent) AddAlias(name, metric string) error { return addAlias(a, name, metric) }
 
 // AddAlias is Agent.AddAlias for these Tables.
@@ -74,9 +73,10 @@ func addAlias(to Registry, name, metric string) error {
 	})
 }
 
-// AddLink adds a name at or below a dynamic root for a metric of another agent, which is
-// asked for all but the name. Nothing checks that there is such a metric. Errors: a name
-// that is in use, malformed or not dynamic; no PMID of a metric.
+// AddLink adds a name at or below a dynamic root for a metric of another agent. That agent replies
+// to all requests about the metric except those for its name. AddLink does not check whether the
+// metric exists. Errors: a name that is in use, malformed or not dynamic, an id that is not a
+// metric's.
 func (a *Agent) AddLink(name string, id pdu.PMID) error { return addLink(a, name, id) }
 
 // AddLink is Agent.AddLink for these Tables.
@@ -115,13 +115,12 @@ func (t *Tables) noteName(n *nameNode) {
 	}
 }
 
-// Remove removes metrics, single names of AddAlias and AddLink, and dynamic roots with
-// all that is below them, by their names. Fetches in progress still have their values.
-// Clients are told. Groups and instance domains stay, the latter until Detach. Errors:
-// pdu.ErrName for an unknown name; it removes nothing then.
+// Remove removes metrics, names of AddAlias and AddLink, and dynamic roots with all names below
+// them. Fetches in progress still get their values. Clients then get a change notice.
+// Groups stay, and instance domains stay until Detach. For an unknown name Remove returns
+// pdu.ErrName and removes nothing.
 //
-// The number of a removed metric is not given to another one as long as there are others:
-// see ItemID.
+// The number of a removed metric is reused only if no other is free: see ItemID.
 func (a *Agent) Remove(names ...string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

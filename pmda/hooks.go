@@ -13,19 +13,19 @@ type hooks struct {
 	reply   []func(pdu.Kind, *Request)
 }
 
-// OnRequest adds a function that is called before each request, after those that were added
-// before. kind is that of the request's PDU, such as pdu.KindFetch. If it returns an error,
-// the request fails with that, and nothing else of the Agent is called for it. It is called
-// concurrently, as a Handler is. It is the check callback of pmdaSetCheckCallBack(3), which
-// C agents also call for profiles, attributes and ends of clients; these have no reply.
+// OnRequest adds a function that is called before each request. The functions run in the order of
+// the calls. kind is the kind of the request's PDU, such as pdu.KindFetch. If a
+// function returns an error, the request fails with it, and nothing else of the Agent is called. A
+// function must be safe for concurrent use. It is the check callback of pmdaSetCheckCallBack(3),
+// which C agents also call for profiles, attributes and ends of clients.
 func (a *Agent) OnRequest(f func(ctx context.Context, kind pdu.Kind, r *Request) error) {
 	a.addHook(func(h *hooks) { h.request = append(slices.Clip(h.request), f) })
 }
 
-// OnReply adds a function that is called after each request, unless a function of OnRequest
-// has refused it: under Serve and Main when the reply has been sent, even if that is an error,
-// and in a collector's own process when the Agent has replied. It is the done callback of
-// pmdaSetDoneCallBack(3), and if kind is pdu.KindFetch the one of pmdaSetResultCallBack(3).
+// OnReply adds a function that is called after each request that OnRequest has not refused. Serve
+// and Main call it after they have sent the reply, even if that is an error. In a collector's
+// process it is called when the Agent has replied. It is the done callback of
+// pmdaSetDoneCallBack(3), and for pdu.KindFetch the callback of pmdaSetResultCallBack(3).
 func (a *Agent) OnReply(f func(kind pdu.Kind, r *Request)) {
 	a.addHook(func(h *hooks) { h.reply = append(slices.Clip(h.reply), f) })
 }

@@ -17,36 +17,35 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// ContextLabels says where the labels of a client's context come from, which hold
-// for all metrics of a collector. Its sources are, in increasing precedence:
+// ContextLabels has the sources of the labels of a client's context, which apply to all metrics of
+// a collector. The sources are, in increasing precedence:
 //
 //	Dir, Dir/optional   files, each with a JSON object, in the order of their names
 //	the host            hostname, domainname, machineid or machineid_sha256
 //	the client          container, if it has chosen one; userid and groupid, if known
 //
-// The labels of Dir/optional, userid and groupid are optional ones. The zero value
-// has the labels of the host and the client, and reads no files. Files are read at
-// each request. Safe for concurrent use.
+// The labels of Dir/optional, userid and groupid are optional labels. The zero value has the labels
+// of the host and the client, and reads no files. Files are read at each request. ContextLabels is
+// safe for concurrent use.
 type ContextLabels struct {
-	// Dir is the directory with label files. Files whose name starts with a dot,
-	// files that cannot be parsed and labels with bad names are skipped. Empty means none.
+	// Dir is the directory with label files. Empty means none. Files whose name starts with a dot,
+	// files that cannot be parsed and labels with invalid names are skipped.
 	Dir string
-	// Conf is a file with settings, labels.conf: "machineid_hash = sha256" gives
-	// the hash of the machine's id instead of the id. It need not exist.
+	// Conf is the settings file labels.conf, which need not exist. With "machineid_hash = sha256"
+	// the label has the hash of the machine's id instead of the id.
 	Conf string
-	// MachineID is the file with the machine's id. Empty, or if it cannot be read,
-	// the id is "localmachine".
+	// MachineID is the file with the machine's id. If it is empty or cannot be read, the id is
+	// "localmachine".
 	MachineID string
-	// Hostname is the host's name; nil means os.Hostname.
+	// Hostname returns the host's name. Nil means os.Hostname.
 	Hostname func() (string, error)
-	// DomainName is the name of the host's NIS domain; nil means the system's.
+	// DomainName returns the name of the host's NIS domain. Nil means the system's.
 	DomainName func() string
 }
 
-// SystemLabels returns the sources of C pmcd: the files of the directory with PCP's
-// configuration, which is usually /etc/pcp, and the file /etc/machine-id. Where that
-// configuration has no directory labels, as without PCP, clients get an error in place of
-// labels.
+// SystemLabels returns the sources of C pmcd: files below PCP's configuration directory, usually
+// /etc/pcp, and /etc/machine-id. If the directory has no subdirectory labels, as without PCP,
+// clients get an error instead of labels.
 func SystemLabels(sysconf string) ContextLabels {
 	return ContextLabels{
 		Dir:       filepath.Join(sysconf, "labels"),
@@ -55,8 +54,8 @@ func SystemLabels(sysconf string) ContextLabels {
 	}
 }
 
-// For returns the context labels of a client; with nil, those of the files and the
-// host alone. It fails if Dir cannot be read.
+// For returns the context labels of a client. For nil it returns those of the files and the host.
+// It fails if Dir cannot be read.
 func (l ContextLabels) For(c *pmda.Client) (pdu.LabelSet, error) {
 	sets, _, err := l.files()
 	if err != nil {
@@ -81,8 +80,8 @@ func (l ContextLabels) For(c *pmda.Client) (pdu.LabelSet, error) {
 	return pdu.MergeLabels(nil, sets...)
 }
 
-// Files returns the labels from files alone, the value of pmcd.labels; clients are
-// told when they change. Skipped says which files and labels were skipped, and why.
+// Files returns the labels from files, the value of pmcd.labels. The Server notifies clients of
+// changes. skipped has an error for each skipped file or label.
 func (l ContextLabels) Files() (set pdu.LabelSet, skipped []error, err error) {
 	sets, skipped, err := l.files()
 	if err != nil {
@@ -92,8 +91,7 @@ func (l ContextLabels) Files() (set pdu.LabelSet, skipped []error, err error) {
 	return set, skipped, err
 }
 
-// files is the label sets of the files. As in C pmcd all their labels count as
-// compound.
+// files returns the label sets of the files. As in C pmcd, all their labels count as compound.
 func (l ContextLabels) files() (sets []pdu.LabelSet, skipped []error, err error) {
 	if l.Dir == "" {
 		return nil, nil, nil

@@ -29,12 +29,10 @@ const restartDelay = time.Minute
 // itself, and then after a signal.
 const exitTimeout = time.Second
 
-// lastRequestTimeout is how long a request may go on when the process of its agent
-// has ended.
+// lastRequestTimeout limits a request after the process of its agent has ended.
 const lastRequestTimeout = 100 * time.Millisecond
 
-// listenTimeout is how long an agent that the collector has started may take to
-// listen on its socket.
+// listenTimeout is the time that a started agent gets to listen on its socket.
 const listenTimeout = 5 * time.Second
 
 // Bits of pmcd.agent.status.
@@ -50,8 +48,8 @@ const (
 // A dialFunc is DialContext of a net.Dialer.
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// A process is an agent in another process: the connection to it, and the child
-// process if the collector has started it.
+// A process is an agent in another process: the connection, and the child process if the collector
+// has started it.
 type process struct {
 	*remote.Agent
 	cmd     *exec.Cmd     // nil for a socket agent that runs already, and with byRoot
@@ -65,14 +63,16 @@ type process struct {
 	signalled bool // cmd was sent a signal, since it did not end by itself
 }
 
-// StartAgent hosts the agent of a configuration line: a "dso" line makes one in this process
-// through DSO, other lines start or connect to one in another process, which is started again when
-// it dies. For a "dso" line whose entry point DSO lacks it runs the program that PCP's agents have
-// beside their shared object, as pmdasample -d DOMAIN -l NAME.log for sample_init in
-// pmda_sample.so. An agent that cannot be started counts as one that has died: RestartAgents tries
-// again. The error, which is logged as well, says why it could not be started. Clients are told
-// that an agent was added. The line of pmcd_init gives the Server's own agent its name and its
-// place among the others.
+// StartAgent hosts the agent of a configuration line and tells clients so.
+//
+// For a "dso" line it calls a function of DSO. If DSO lacks the entry point, it runs the program
+// that PCP's agents have beside their shared object, such as pmdasample -d DOMAIN -l NAME.log for
+// sample_init in pmda_sample.so. For other lines it starts a process, or connects to one. A process
+// that dies is restarted. The line of pmcd_init gives the Server's own agent its name and its place
+// among the others.
+//
+// An agent that cannot be started counts as one that has died: RestartAgents tries again. The error
+// is also logged.
 func (s *Server) StartAgent(conf pmcdconf.Agent) error {
 	s.init()
 	return opError("start", conf.Name, s.startAgent(conf))

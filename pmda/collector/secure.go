@@ -13,43 +13,42 @@ import (
 )
 
 const (
-	// handshakeFree is how many bytes a client may send in a handshake before they are charged for:
-	// more than the certificate of a client has, and less than the allowance of a client.
+	// handshakeFree is the number of bytes of a handshake that are not charged to the client. It is
+	// more than a client's certificate takes, and less than the allowance of a client.
 	handshakeFree = 16 << 10
 
-	// handshakeCost is how many bytes a byte of a longer handshake takes: it is read, joined to a
-	// message, and parsed.
+	// handshakeCost is the memory that each byte of a longer handshake takes: it is read, joined to
+	// a message, and parsed.
 	handshakeCost = 4
 
-	// handshakeMost is the greatest length of what a client sends in a handshake: crypto/tls takes
-	// certificates of 256 KiB.
+	// handshakeMost is the maximum number of bytes that a client sends in a handshake. crypto/tls
+	// accepts certificates of 256 KiB.
 	handshakeMost = 320 << 10
 
-	// tlsMemory is about what a connection with TLS holds beyond one without: keys, certificates,
-	// and the buffer of a record of 16 KiB.
+	// tlsMemory is about the additional memory of a connection with TLS: keys, certificates, and
+	// the buffer of a record of 16 KiB.
 	tlsMemory = 32 << 10
 
-	// closeNotifyTime limits how long the end of a connection may wait to tell the client that it
-	// ends.
+	// closeNotifyTime limits the write of the closing message of a connection.
 	closeNotifyTime = 100 * time.Millisecond
 )
 
-// tlsSetup is what a Server does for TLS; it does not change.
+// A tlsSetup is the TLS configuration of a Server. It does not change.
 type tlsSetup struct {
 	config  *tls.Config // nil for no TLS
 	require bool        // Server.RequireClientCert
 }
 
-// SetTLS replaces the configuration of TLS for clients that connect from now on; nil is none. The
-// field TLS is not changed, which holds the configuration of the start. The Server makes a copy of
-// config. Clients that are connected keep what they have.
+// SetTLS replaces the TLS configuration for new clients. Nil disables TLS. The Server makes a copy
+// of config. Connected clients are not affected. SetTLS does not change the field TLS, which has
+// the configuration of the start.
 func (s *Server) SetTLS(config *tls.Config) {
 	s.init()
 	s.secure.Store(s.newTLSSetup(config))
 }
 
-// newTLSSetup completes a configuration. A client that gives no certificate is told so in its
-// handshake if it needs one.
+// newTLSSetup completes a configuration. If clients need a certificate, the handshake of a client
+// without one fails.
 func (s *Server) newTLSSetup(config *tls.Config) *tlsSetup {
 	t := &tlsSetup{require: s.RequireClientCert}
 	if config == nil {

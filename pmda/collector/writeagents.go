@@ -12,10 +12,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// WriteAgents writes a table of the agents that are connected, in the layout of pmcd's log and with
-// an empty line before it. An agent in this process that a "dso" line names has the line of that
-// shared object, but for its address; others have the word "in-process". The process identifier of
-// a socket agent that the Server has not started is -1.
+// WriteAgents writes an empty line and a table of the connected agents, in the layout of pmcd's
+// log. An agent of a "dso" line in this process has the row of that shared object without its
+// address. Other agents in this process have the word "in-process". The process identifier of a
+// socket agent that the Server has not started is -1.
 func (s *Server) WriteAgents(w io.Writer) error {
 	s.init()
 	var b bytes.Buffer
@@ -34,8 +34,7 @@ func (s *Server) WriteAgents(w io.Writer) error {
 	return err
 }
 
-// objectOf names the shared object in whose place an agent in this process stands, and its
-// interface.
+// objectOf returns the shared object that an agent in this process replaces, and its interface.
 func (s *Server) objectOf(a *agent) string {
 	conf, version := &a.conf, 7
 	if a.domain() == pmcdagent.Domain {
@@ -50,7 +49,7 @@ func (s *Server) objectOf(a *agent) string {
 	return fmt.Sprintf("i:%d  lib=%s entry=%s", version, conf.Path, conf.Entry)
 }
 
-// childPID is the process identifier, -1 for a socket agent that ran already.
+// childPID returns the process identifier, -1 for a socket agent that was already running.
 func (p *process) childPID() int {
 	if p.cmd == nil && p.byRoot == nil {
 		return -1
