@@ -21,8 +21,8 @@ type configFile struct {
 	read     [2]fileVersion   // the file, and that of further access rules, when they were read
 }
 
-// load reads the file, if there is one. As for pmcd, a bad line does not keep the
-// other agents from starting, but there has to be one.
+// load reads the file of -c. As in pmcd, a bad line does not keep the other agents from starting,
+// but at least one agent is needed.
 func (f *configFile) load(o *options) error {
 	if o.config == "" {
 		return nil
@@ -71,15 +71,15 @@ func missingPrograms(path string, conf *pmcdconf.Config) (errs []error) {
 	return errs
 }
 
-// configVersions are the versions of the files that the configuration is in.
+// configVersions returns the versions of the configuration file and of its access rules.
 func (o *options) configVersions() [2]fileVersion {
 	return [2]fileVersion{versionOf(o.config), versionOf(o.config + ".access")}
 }
 
-// A fileVersion tells whether a file is still the one that it was.
+// A fileVersion identifies the contents of a file.
 type fileVersion struct{ os.FileInfo }
 
-// versionOf is that of a file now; the zero fileVersion if there is none.
+// versionOf returns the present version of a file, the zero fileVersion if the file does not exist.
 func versionOf(path string) fileVersion {
 	info, _ := os.Stat(path)
 	return fileVersion{info}
@@ -92,8 +92,8 @@ func (v fileVersion) same(w fileVersion) bool {
 	return os.SameFile(v.FileInfo, w.FileInfo) && v.Size() == w.Size() && v.ModTime().Equal(w.ModTime())
 }
 
-// configError is an error of the configuration file. In the place of PCP's pmcd it has
-// that one's text, which does not name the file.
+// configError returns an error of the configuration file. Installed as PCP's pmcd, the error has
+// the text of pmcd, which does not name the file.
 func (o *options) configError(err error) error {
 	if err == nil {
 		return nil
@@ -110,14 +110,14 @@ func (o *options) configError(err error) error {
 	return plainError(pmcdconf.PMCDText(err))
 }
 
-// errNoAgents is why a configuration file without a fault cannot be used.
+// errNoAgents is the error of a valid configuration file without agents.
 var errNoAgents = errors.New("no PMDAs found in the configuration file")
 
 func noAgents(path string) error {
 	return fmt.Errorf("%w %q: add lines of agents, or run without -c", errNoAgents, path)
 }
 
-// readConfig reads the configuration file. It returns no Config without agents.
+// readConfig reads the configuration file. If there are no agents it returns no Config.
 func (o *options) readConfig() (*pmcdconf.Config, error) {
 	path := o.config
 	conf, err := pmcdconf.Load(path)
@@ -130,10 +130,10 @@ func (o *options) readConfig() (*pmcdconf.Config, error) {
 	return conf, o.configError(err)
 }
 
-// verifyConfig checks the configuration file, that of PCP without -c, and returns
-// the exit status. What it prints is for scripts, and so without the program's name,
-// as with pmcd. In the place of PCP's pmcd, whose scripts do not start it if the check
-// fails, it accepts what that accepts: a file without agents, and missing programs.
+// verifyConfig checks the configuration file of -c, or PCP's own, and returns the exit status. Its
+// output is for scripts, so it lacks the program's name, as with pmcd. PCP's scripts do not start
+// pmcd if the check fails. So a pmcd installed as PCP's accepts a file without agents and missing
+// programs, as C pmcd does.
 func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
 	path := o.config
 	if path == "" {

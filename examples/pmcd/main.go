@@ -114,8 +114,8 @@ type daemon struct {
 }
 
 func (d *daemon) run() int {
-	// Faults of the configuration are printed before the program leaves the terminal. In the place
-	// of PCP's pmcd they are in the log and where that one reports them.
+	// Faults of the configuration are printed before the program leaves the terminal. Installed as
+	// PCP's pmcd, the program reports them in the log, as C pmcd does.
 	if !d.installed {
 		if err := d.cfg.load(d.options); err != nil {
 			return fail(d.stderr, err)
@@ -124,7 +124,7 @@ func (d *daemon) run() int {
 	if d.config != "" {
 		setUmask()
 	}
-	// A process to which the service manager has passed sockets is the one that it watches.
+	// The service manager watches the process that gets its sockets.
 	var err error
 	d.wasRoot = os.Geteuid() == 0
 	d.predecessor = handover.FindPredecessor()
@@ -145,7 +145,7 @@ func (d *daemon) run() int {
 		d.listening = listening
 	}
 	d.startStderr = daemonfile.KeepStderr()
-	// A collector that runs already keeps its ports, and then its log, too.
+	// If another collector has the ports, its log must stay as it is.
 	ports, err := d.openPorts()
 	if err != nil {
 		status := fail(d.stderr, err)
@@ -185,7 +185,7 @@ func (d *daemon) openPorts() ([]requestport.Port, error) {
 	return ports, err
 }
 
-// A plainError is one whose text is printed as it is, without the name of the program.
+// A plainError is printed without the name of the program.
 type plainError string
 
 func (e plainError) Error() string { return string(e) }

@@ -12,11 +12,11 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// loadTLS reads tls.conf, which is PCP's or that of PCP_TLSCONF_PATH, before anything is started
-// that faults of it would end.
+// loadTLS reads the tls.conf of PCP or of PCP_TLSCONF_PATH. It runs before the agents start,
+// because a fault ends the program.
 func (d *daemon) loadTLS(out io.Writer, log *slog.Logger) error {
 	path := d.conf.Get("PCP_TLSCONF_PATH")
-	if d.config == "" { // nothing of PCP's is read that nobody has named
+	if d.config == "" { // without -c no file of PCP is read that the user has not named
 		path = os.Getenv("PCP_TLSCONF_PATH")
 	}
 	d.tls = tlsconf.NewServer(path, func(err error) {
@@ -39,8 +39,8 @@ func (d *daemon) loadTLS(out io.Writer, log *slog.Logger) error {
 	return nil
 }
 
-// announceTLS logs that there is TLS, if there is, in the line that scripts know, which has
-// OpenSSL's name.
+// announceTLS logs the use of TLS, if it is in use, in the line that scripts expect, which names
+// OpenSSL.
 func (d *daemon) announceTLS(out io.Writer, log *slog.Logger) {
 	if d.tls.Serving() == nil {
 		return
@@ -58,8 +58,7 @@ func (d *daemon) announceTLS(out io.Writer, log *slog.Logger) {
 	}
 }
 
-// reloadTLS has clients that connect from now on served as tls.conf says now: also with TLS where
-// there was none, and the reverse.
+// reloadTLS applies the present tls.conf to new clients. It may also enable or disable TLS.
 func (d *daemon) reloadTLS(srv *collector.Server, log *slog.Logger) {
 	if err := d.tls.Reload(); err != nil {
 		log.Error("TLS is left unchanged", slog.Any("err", err))

@@ -15,8 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// drainTime is how long clients may go on with what they are doing when another process has taken
-// the place of this one.
+// drainTime is how long clients may finish after another process has taken the place of this one.
 const drainTime = 5 * time.Second
 
 // signals are the signals that the program handles.
@@ -67,7 +66,7 @@ func (s *signals) serve(srv *collector.Server, listeners []net.Listener, handOve
 	return err
 }
 
-// awaitHandover calls handOver when that is asked for, and ends the collector once it has
+// awaitHandover calls handOver on each signal for it, and shuts the collector down after it has
 // succeeded.
 func (s *signals) awaitHandover(srv *collector.Server, handOver func() bool) {
 	for {
@@ -86,8 +85,8 @@ func (s *signals) awaitHandover(srv *collector.Server, handOver func() bool) {
 	}
 }
 
-// logEnd logs the signal that ends the program, if one does. A Go program is not told who has sent
-// it.
+// logEnd logs the signal that ends the program. It cannot name the sender, which a Go program does
+// not learn.
 func (s *signals) logEnd(log *slog.Logger) {
 	cause := context.Cause(s.end)
 	if cause == context.Canceled { // by stop
