@@ -221,7 +221,7 @@ func servicePort(service string) (int, error) {
 func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 	embedded := dso.Agents(new(pcpconf.Conf))
 	if start := embedded[entry]; start != nil {
-		d.openEmbedded(file, entry, domain, start)
+		d.openEmbedded(file, domain, start)
 		return
 	}
 	if _, err := os.Stat(file); err != nil {
@@ -241,7 +241,7 @@ func (d *debugger) openDSO(file, entry string, domain pdu.Domain) {
 const dsoInterface = 7
 
 // openEmbedded opens an agent that runs within this program.
-func (d *debugger) openEmbedded(file, entry string, domain pdu.Domain, start func(pdu.Domain) (pmda.Handler, error)) {
+func (d *debugger) openEmbedded(file string, domain pdu.Domain, start func(pdu.Domain) (pmda.Handler, error)) {
 	h, err := start(domain)
 	if err == nil {
 		err = h.Err()

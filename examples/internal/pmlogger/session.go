@@ -1,7 +1,6 @@
 package pmlogger
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
