@@ -9,8 +9,7 @@
 //	pmapi                     contexts on collectors and archives, rates, fleets, derived metrics
 //	pmapi/local               contexts on agents in the same process, without a collector
 //	pmapi/pmapitest           synthetic sources of metrics, for tests
-//	pmapi/tool                options and output of PCP's command-line tools
-//	pmapi/timecontrol         the protocol of pmtime: one clock for several tools
+//	pmapi/tool                the standard options of command-line tools
 //	pmapi/export              snapshots of metrics with their metadata, for exporters
 //	pmapi/export/nodeview     Linux metrics under the names of node_exporter
 //	pmapi/export/openmetrics  a page of metrics for Prometheus, as an http.Handler

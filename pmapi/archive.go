@@ -43,7 +43,7 @@ type ArchiveOptions struct {
 	// passed its greatest value once. The C library does so if PCP_COUNTER_WRAP is set.
 	CounterWrap bool
 	// IgnoreMarks interpolates across marks if the records before and after are at most so far
-	// apart; AllMarks across all, and 0 across none. The C library does so if
+	// apart; math.MaxInt64 across all, and 0 across none. The C library does so if
 	// PCP_IGNORE_MARK_RECORDS is set.
 	IgnoreMarks time.Duration
 	// PriorValues interpolates a number that is not a counter as the value before, as PCP up to
@@ -59,14 +59,11 @@ type ArchiveOptions struct {
 	Derived *Derived
 }
 
-// AllMarks is the ArchiveOptions.IgnoreMarks that ignores all marks.
-const AllMarks = archivesource.AllMarks
-
 // ArchiveOptionsFromEnv makes ArchiveOptions from the environment variables that the C library
 // reads:
 //
 //	PCP_COUNTER_WRAP         CounterWrap, if it is set
-//	PCP_IGNORE_MARK_RECORDS  IgnoreMarks, see ParseInterval; empty or 0 means AllMarks
+//	PCP_IGNORE_MARK_RECORDS  IgnoreMarks, see ParseInterval; empty or 0 means all marks
 //
 // and from PCP_INTERP_PRIOR, which is ours: PriorValues, if it is set.
 //
@@ -81,15 +78,15 @@ func ArchiveOptionsFromEnv() (o ArchiveOptions, err error) {
 	case !ok:
 		return o, nil
 	case v == "":
-		o.IgnoreMarks = AllMarks
+		o.IgnoreMarks = archivesource.AllMarks
 		return o, nil
 	}
 	d, err := ParseInterval(v)
 	if err != nil {
-		return o, fmt.Errorf("bad $%s: not in pmParseInterval(3) format:\n%w", name, err)
+		return o, fmt.Errorf("bad $%s: %w", name, err)
 	}
 	if o.IgnoreMarks = d; d == 0 {
-		o.IgnoreMarks = AllMarks
+		o.IgnoreMarks = archivesource.AllMarks
 	}
 	return o, nil
 }
@@ -149,8 +146,8 @@ func (m Mode) String() string {
 // stays where it is if that is the zero time.
 //
 // In ModeForward and ModeBack, Fetch returns the values of the next record, or the one before, that
-// has any of the metrics; the first one at the origin, if there is one, and a metric that the
-// record lacks has no values; a record with which time turns round is passed over. In ModeInterp,
+// has any of the metrics; after SetMode, that may be a record at the origin itself. A metric that
+// the record lacks has no values. Records that step back in time are skipped. In ModeInterp,
 // the values are those at the position, made of the records before and after it, and then the
 // position moves on by step, which may be negative or 0.
 // A counter has a value on the line between both records. Other numbers have that of the nearest
@@ -189,8 +186,8 @@ func (c *Context) Mode() (mode Mode, position time.Time, step time.Duration) {
 	return Mode(m), position, step
 }
 
-// FetchArchive fetches the next record of an archive as it is, in the direction of the mode,
-// whatever metrics and instances it has: r.Len() is 0 for a mark. The position becomes its time.
+// FetchArchive fetches the next record of an archive unchanged, in the direction of the mode, with
+// all its metrics and instances: r.Len() is 0 for a mark. The position becomes its time.
 //
 // Errors: pdu.ErrMode in ModeInterp, pdu.ErrNotArchive on a collector, pdu.ErrEOL at the end. The
 // counterpart of pmFetchArchive(3).
@@ -234,9 +231,9 @@ func (c *Context) InstancesEver(ctx context.Context, d pdu.InDom) ([]pdu.Instanc
 	return list, c.fail("instances", d.String(), err)
 }
 
-// InstIDEver is the number of the instance with a name, or with that name up to the first space,
-// at the latest time at which there is one. Errors: those of InstancesEver, pdu.ErrInstLog. The
-// counterpart of pmLookupInDomArchive(3).
+// InstIDEver returns the number of the instance with a name, or with that name up to the first
+// space. If several have had the name, it is the latest. Errors: those of InstancesEver,
+// pdu.ErrInstLog. The counterpart of pmLookupInDomArchive(3).
 func (c *Context) InstIDEver(ctx context.Context, d pdu.InDom, name string) (pdu.InstID, error) {
 	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst, Name: name})
 	if err == nil && name == "" {

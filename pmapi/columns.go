@@ -17,8 +17,8 @@ import (
 // column for each Item, and for each instance of a Set.
 type Columns struct {
 	Times []time.Time // of the rows
-	// Columns are in the order in which their metrics were added to the group, those of a Set in
-	// the order in which its instances had their first values.
+	// Columns are in the order of the group's metrics. The columns of a Set are in the order in
+	// which its instances first had values.
 	Columns []Column
 }
 
@@ -27,15 +27,15 @@ type Columns struct {
 type Column struct {
 	Metric   string // as it was added to the group
 	Instance string // its name, or its number if it has no name; empty for a metric without instances
-	// Values has a number for each row: NaN where there is none, as for an instance that is not
-	// there, in a gap, and in the first row of a rate. Numbers are in the units that Scale has
-	// chosen; a time.Duration is in seconds. A text has none.
+	// Values has a number for each row, in the units that Scale chose. It is NaN if the instance
+	// has no value, in a gap, in the first row of a rate, and for texts. A time.Duration is in
+	// seconds.
 	Values []float64
 }
 
-// Values are those of the first column of a metric and an instance, which may be the instance's
-// name up to its first space, and is empty for a metric without instances. Nil means that there is
-// no such column.
+// Values returns the values of the first column of a metric and an instance, or nil if there is no
+// such column. The instance is its name, or its name up to the first space, and is empty for a
+// metric without instances.
 func (c *Columns) Values(metric, instance string) []float64 {
 	var values []float64
 	for i := range c.Columns {
@@ -53,9 +53,9 @@ func (c *Columns) Values(metric, instance string) []float64 {
 	return values
 }
 
-// MaxColumnValues is the greatest number of values, columns by rows, that Group.Columns reads: 512
+// maxColumnValues is the greatest number of values, columns by rows, that Group.Columns reads: 512
 // MiB of them.
-const MaxColumnValues = 1 << 26
+const maxColumnValues = 1 << 26
 
 // presizedValues is how many values there is space for from the start on, as far as the window of
 // time tells how many there will be. A wrong window of a damaged archive does not take more.
@@ -63,7 +63,7 @@ const presizedValues = 1 << 20
 
 // Columns reads the rows of Every at an interval, from the position on up to the time end, the
 // earlier one on the way back; a zero end is that of the archive. What it has read it returns with
-// an error, too: that of a fetch, and pdu.ErrTooBig for more than MaxColumnValues. When ctx ends,
+// an error, too: that of a fetch, and pdu.ErrTooBig for more than 67,108,864 values. When ctx ends,
 // it returns what it has without an error, so that a time-out ends it on a collector, where it
 // waits as Every does. Err has the errors of single metrics.
 //
@@ -92,7 +92,7 @@ func (g *Group) Columns(ctx context.Context, interval time.Duration, end time.Ti
 			break
 		}
 		if !r.addRow(now) {
-			failure = g.c.fail("fetch", "", fmt.Errorf("more than %d values in columns: %w", MaxColumnValues, pdu.ErrTooBig))
+			failure = g.c.fail("fetch", "", fmt.Errorf("more than %d values in columns: %w", maxColumnValues, pdu.ErrTooBig))
 			break
 		}
 	}
@@ -172,7 +172,7 @@ func (r *columnReader) addRow(now time.Time) bool {
 		m.addToColumns(r.members[i])
 	}
 	r.times = append(r.times, now)
-	return r.count <= MaxColumnValues/(len(r.times)+1)
+	return r.count <= maxColumnValues/(len(r.times)+1)
 }
 
 // columns are the columns, all of the same length.
@@ -196,7 +196,7 @@ func padColumn(values []float64, rows int) []float64 {
 	return values
 }
 
-// column is the number of an instance's column, which it makes if there is none.
+// column returns the number of an instance's column. It adds a column for a new instance.
 func (m *memberColumns) column(instance string) int {
 	if n, ok := m.byInstance[instance]; ok {
 		return n

@@ -8,7 +8,7 @@ import (
 // TestColumnReaderLimit has columns come until there is no room for another row of them.
 func TestColumnReaderLimit(t *testing.T) {
 	r := newColumnReader(new(Group))
-	r.count = MaxColumnValues / 4
+	r.count = maxColumnValues / 4
 	rows := 1
 	for r.addRow(time.Time{}) {
 		rows++

@@ -20,7 +20,7 @@ import (
 // A malformed reply, or one about something else, makes its own request fail with
 // pdu.ErrIPC. When the connection breaks, or the collector sends a reply without a
 // request, all requests fail with pdu.ErrIPC until Reconnect or, with
-// Dialer.AutoReconnect, until the context has connected again by itself.
+// Dialer.AutoReconnect, until the context has reconnected.
 //
 // It is a PMAPI context of the C library. There is no current context.
 type Context struct {
@@ -73,9 +73,9 @@ func (c *Context) isClosed() bool { return c.open.Err() != nil }
 // Reconnect makes a new connection in the place of the old one, which is kept if that
 // fails. It may be called on a connection that works. The profile is kept.
 //
-// After a failure, no connection is tried for a while (Dialer.Backoff), in which Reconnect
-// fails at once. Both errors are ETIMEDOUT (syscall.ETIMEDOUT) with the cause of the
-// failure. A context with Dialer.AutoReconnect has a Gap afterwards.
+// After a failure, Reconnect fails at once until Dialer.Backoff has passed. Both errors are
+// ETIMEDOUT (syscall.ETIMEDOUT) with the cause of the failure. A context with
+// Dialer.AutoReconnect has a Gap afterwards.
 //
 // On archives, Reconnect reads what has been recorded since, and contexts made by Dup see it, too.
 // On another source without connections, Reconnect starts again from its origin. The counterpart of
@@ -101,9 +101,9 @@ func (c *Context) Disconnected() bool {
 	}
 }
 
-// Dup opens another context on the same source, with the same profile and, if that is a collector,
-// a connection of its own. With Dialer.AutoReconnect, what is checked after a Gap is copied, too,
-// and there need not be a connection at present. The counterpart of pmDupContext(3).
+// Dup opens another context on the same source, with the same profile. On a collector it has a
+// separate connection. With Dialer.AutoReconnect, Dup copies the metadata that is checked after a
+// Gap, and succeeds without a connection. The counterpart of pmDupContext(3).
 func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	var src source.Source
 	err := c.inTurn(ctx, func() (err error) {

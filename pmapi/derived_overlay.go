@@ -650,7 +650,7 @@ func (n *instanceNames) begin(ctx context.Context) {
 	}
 }
 
-// Name is the name of an instance, "" if there is none.
+// Name returns the name of an instance, or "" if it is unknown.
 func (n *instanceNames) Name(d pdu.InDom, id pdu.InstID) string {
 	if known := n.known[d]; known != nil {
 		if name, ok := known.names[id]; ok {

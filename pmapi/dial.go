@@ -158,7 +158,7 @@ type proxied struct {
 }
 
 func (n Dialer) through(proxy HostPort) proxied {
-	port := DefaultProxyPort
+	port := defaultProxyPort
 	if len(proxy.Ports) > 0 {
 		port = proxy.Ports[0]
 	}

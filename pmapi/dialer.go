@@ -21,8 +21,8 @@ import (
 // Defaults of a Dialer whose fields are zero.
 const (
 	DefaultPort           = 44321
-	DefaultProxyPort      = 44322
-	DefaultSocket         = "/run/pcp/pmcd.socket"
+	defaultProxyPort      = 44322
+	defaultSocket         = "/run/pcp/pmcd.socket"
 	DefaultConnectTimeout = 5 * time.Second
 	DefaultRequestTimeout = 10 * time.Second
 	DefaultMaxReply       = 16 << 20
@@ -56,7 +56,8 @@ type Dialer struct {
 	// Proxy is the pmproxy to go through where a host is named without one; an empty
 	// name means none.
 	Proxy HostPort
-	// Socket is the unix socket of "unix:" and "local:"; empty means DefaultSocket.
+	// Socket is the unix socket of "unix:" and "local:"; empty means
+	// /run/pcp/pmcd.socket.
 	Socket string
 	// Secure says whether connections are encrypted whose specification does not say so.
 	// "pcps://web1" enforces it, and "pcps://web1?secure=relaxed" has it if the collector can.
@@ -91,8 +92,7 @@ type Dialer struct {
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Container is the container whose metrics are wanted where a host is named without one; empty
-	// means none.
+	// Container is the container of host specifications that name none; empty means no container.
 	Container string
 	// AskLogin, if not nil, is called where the collector or the host specification wants a login
 	// and the specification lacks the user or the password. It sets what is empty. An error that it
@@ -113,7 +113,7 @@ func (d *Dialer) complete() Dialer {
 	n := *d
 	n.ConnectTimeout = cmp.Or(n.ConnectTimeout, DefaultConnectTimeout)
 	n.RequestTimeout = cmp.Or(n.RequestTimeout, DefaultRequestTimeout)
-	n.Socket = cmp.Or(n.Socket, DefaultSocket)
+	n.Socket = cmp.Or(n.Socket, defaultSocket)
 	n.MaxReply = cmp.Or(n.MaxReply, DefaultMaxReply)
 	if n.Backoff == nil {
 		n.Backoff = defaultBackoff

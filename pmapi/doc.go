@@ -231,7 +231,7 @@
 // environment variables that the C library reads. Nothing else in this package reads the
 // environment.
 //
-// Command-line tools with the options and the output of PCP's tools use package pmapi/tool.
+// Package pmapi/tool parses the standard options of PCP's command-line tools.
 //
 // # Sources
 //
@@ -296,7 +296,7 @@
 //	pmNameID, pmNameAll                      Context.Name, Context.Names
 //	pmGetChildren, pmGetChildrenStatus       Context.Children
 //	pmTraversePMNS                           Context.Traverse
-//	pmGetPMNSLocation                        Context.NamesLocation
+//	pmGetPMNSLocation                        none: it is where the Dialer or the archive says
 //	pmLoadNameSpace, pmLoadASCIINameSpace    pmns.Loader.Load, for Dialer.Names
 //	pmUnloadNameSpace                        none: a pmns.Tree is a value
 //	pmTrimNameSpace                          ArchiveOptions.TrimNames
@@ -309,7 +309,7 @@
 //
 //	Metadata
 //	pmLookupDesc, pmLookupDescs              Context.Desc, Context.Descs
-//	pmPrintDesc                              tool.TypeText, tool.SemanticsText
+//	pmPrintDesc                              none: it is the layout of a few tools
 //	pmTypeStr, pmSemStr                      String of pdu.Type and pdu.Sem
 //	pmLookupText, pmLookupInDomText          Context.Text, Context.InDomText
 //	pmGetInDom                               Context.Instances
@@ -363,25 +363,25 @@
 //	pmParseInterval, pmParseHighResInterval  ParseInterval
 //	pmParseTimeWindow, pmParseHighResTimeWindow
 //	                                         WindowSpec.Window
-//	pmNewZone, pmNewContextZone              tool.LoadZone, tool.Command.SetTimes
+//	pmNewZone, pmNewContextZone              tool.LoadZone, tool.HostZone
 //	pmUseZone, pmWhichZone, pmLocaltime      none: time.Time.In of a time.Location
 //	pmCtime, pmPrintStamp, pmPrintHighResStamp
-//	                                         time.Time.Format; tool.CtimeLayout and other layouts
+//	                                         time.Time.Format
 //	pmtimevalNow, pmtimevalAdd, pmtimevalSub, pmtimevalInc, pmtimevalDec, pmtimevalToReal,
 //	pmtimevalFromReal, pmtimespecNow, pmtimespecAdd, pmtimespecSub, pmtimespecInc,
 //	pmtimespecDec, pmtimespecToReal, pmtimespecFromReal
-//	                                         package time; tool.Elapsed
+//	                                         package time
 //
 //	Configuration and command lines
-//	pmGetConfig, pmGetOptionalConfig         tool.Config
+//	pmGetConfig, pmGetOptionalConfig         none: functions of this package read what they need
 //	pmGetAPIConfig, pmGetVersion             none: there is one build; the option --version prints
 //	                                         it, and debug.ReadBuildInfo has the module version
 //	pmGetOptions, pmGetContextOptions        tool.Command.Parse, tool.Command.Open,
-//	                                         tool.Command.SetTimes
-//	pmgetopt_r, pmFreeOptions, pmUsageMessage   tool.Option, tool.Command.Usage
+//	                                         tool.Command.Window
+//	pmgetopt_r, pmFreeOptions, pmUsageMessage   tool.Option, tool.Command.Report
 //	pmParseMetricSpec                        ParseMetricSpec
 //	pmSetDebug, pmClearDebug, pmDebug, pmDebugOptions
-//	                                         tool.Command.Debug
+//	                                         none: Dialer.Logger logs to package log/slog
 //	pmSetProgname, pmGetProgname, pmProgname tool.Command.Name
 //	__pmParseHostSpec, __pmParseHostAttrs    ParseHost
 //

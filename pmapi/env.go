@@ -36,11 +36,11 @@ import (
 // true", which the C library ignores.
 //
 // HandshakeTimeout is 10 seconds: as with the tools of PCP, neither PMCD_CONNECT_TIMEOUT nor
-// PMCD_REQUEST_TIMEOUT changes how long a collector is waited for that accepts connections but
-// does not greet.
+// PMCD_REQUEST_TIMEOUT limits the wait for the greeting of a collector that has accepted the
+// connection.
 //
-// A value that cannot be used is ignored. Then there is an error, which names all such
-// values, and the Dialer can be used all the same.
+// A value that cannot be used is ignored. The error then names all such values, and the Dialer is
+// valid.
 func DialerFromEnv() (*Dialer, error) {
 	d := &Dialer{HandshakeTimeout: envHandshakeTimeout}
 	var errs []error

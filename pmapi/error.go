@@ -102,7 +102,7 @@ func (c *Context) fail(op, about string, err error) error {
 	return &OpError{Op: op, Host: c.name, Metric: about, Err: err}
 }
 
-// failItem is fail for the code with which the collector replies about one item.
+// failItem is fail for the collector's error code about one item.
 func (c *Context) failItem(op, about string, err error) error {
 	if err == error(pdu.ErrTimeout) {
 		err = agentTimeout{}

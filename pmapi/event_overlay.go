@@ -116,8 +116,8 @@ func (o *eventOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.P
 	return nil
 }
 
-// FetchSets is that of the source below, if it can do it and nothing is asked for that may have to
-// be changed.
+// FetchSets calls FetchSets of the source below, if it has that method and no metric of the request
+// may need a change.
 func (o *eventOverlay) FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets source.Sets, t time.Time, err error) {
 	below, ok := o.Source.(source.SetFetcher)
 	if !ok || slices.ContainsFunc(ids, isEventMetric) {

@@ -15,11 +15,11 @@ import (
 
 // Defaults of a Fleet whose fields are zero.
 const (
-	DefaultFleetHosts      = 10_000
-	DefaultFleetConnecting = 64
-	DefaultFleetRequests   = 256
-	DefaultFleetMaxReply   = 256 << 10
-	DefaultFleetWait       = 5 * time.Second // at most; see Fleet.Wait
+	defaultFleetHosts      = 10_000
+	defaultFleetConnecting = 64
+	defaultFleetRequests   = 256
+	defaultFleetMaxReply   = 256 << 10
+	defaultFleetWait       = 5 * time.Second // at most; see Fleet.Wait
 )
 
 // A Fleet fetches the same metrics from many hosts at the same time, again and again.
@@ -38,7 +38,7 @@ const (
 //		return err
 //	}
 //	for tick := range f.Every(ctx, time.Second) {
-//		for row := range tick.All() {
+//		for row := range tick.Up() {
 //			if v, err := row.Items.load.Value(); err == nil {
 //				fmt.Println(tick.Time, row.Host, v)
 //			}
@@ -73,14 +73,15 @@ type Fleet[T any] struct {
 	// called for each new connection, one call at a time.
 	Items func(g *Group) T
 	// Dialer has the options of connections to the hosts of Add; nil means the defaults. A MaxReply
-	// of 0 means DefaultFleetMaxReply, a nil Backoff that of AutoReconnect. AutoReconnect is
+	// of 0 means 256 KiB, a nil Backoff that of AutoReconnect. AutoReconnect is
 	// ignored.
 	Dialer *Dialer
 	// Wait is the time that a tick waits for hosts that replied in time before, and for connections
-	// when a loop begins. 0 means half of the interval, at most DefaultFleetWait. For hosts that
+	// when a loop begins. 0 means half of the interval, at most 5 seconds. For hosts that
 	// were late, a tick waits a tenth of it.
 	Wait time.Duration
-	// MaxHosts, MaxConnecting and MaxRequests are limits; 0 means the defaults.
+	// MaxHosts limits the hosts, MaxConnecting the connections that are made at the same time, and
+	// MaxRequests the requests in progress; 0 means 10,000, 64 and 256.
 	MaxHosts, MaxConnecting, MaxRequests int
 
 	mu    sync.Mutex
@@ -98,7 +99,7 @@ type fleetMember struct {
 // Add adds hosts, each a host specification or archives as of Dialer.OpenSource. Its name is that
 // specification. It makes no request: a host that cannot be reached has a Status that says so.
 // Errors, with none of the hosts added: those of a malformed specification as of Dialer.Dial,
-// pdu.ErrArg for a host that there is already, and pdu.ErrTooBig for more than MaxHosts.
+// pdu.ErrArg for a host that the fleet already has, and pdu.ErrTooBig for more than MaxHosts.
 func (f *Fleet[T]) Add(specs ...string) error {
 	members := make([]fleetMember, len(specs))
 	for i, spec := range specs {
@@ -146,7 +147,7 @@ func (f *Fleet[T]) add(members []fleetMember) error {
 		}
 		known[m.name] = true
 	}
-	if most := cmp.Or(f.MaxHosts, DefaultFleetHosts); len(f.hosts)+len(members) > most {
+	if most := cmp.Or(f.MaxHosts, defaultFleetHosts); len(f.hosts)+len(members) > most {
 		return &OpError{Op: "add", Err: fmt.Errorf("a fleet of more than %d hosts: %w", most, pdu.ErrTooBig)}
 	}
 	f.hosts = append(f.hosts, members...)
@@ -158,8 +159,8 @@ func (f *Fleet[T]) add(members []fleetMember) error {
 	return nil
 }
 
-// Remove removes a host and reports whether there was one of this name. Rows that there are at
-// present stay as they are.
+// Remove removes a host and reports whether the fleet had one of this name. The rows of the current
+// tick stay as they are.
 func (f *Fleet[T]) Remove(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,7 +175,7 @@ func (f *Fleet[T]) Remove(name string) bool {
 	return true
 }
 
-// Hosts are the names of all hosts, in the order in which they were added.
+// Hosts returns the names of all hosts, in the order of Add.
 func (f *Fleet[T]) Hosts() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,7 +192,7 @@ func (f *Fleet[T]) dialer() Dialer {
 	if f.Dialer != nil {
 		d = *f.Dialer
 	}
-	d.MaxReply = cmp.Or(d.MaxReply, DefaultFleetMaxReply)
+	d.MaxReply = cmp.Or(d.MaxReply, defaultFleetMaxReply)
 	d.AutoReconnect = false
 	return d
 }
@@ -211,9 +212,9 @@ func (f *Fleet[T]) wait(interval time.Duration) time.Duration {
 	case f.Wait > 0:
 		return f.Wait
 	case interval > 0:
-		return min(interval/2, DefaultFleetWait)
+		return min(interval/2, defaultFleetWait)
 	}
-	return DefaultFleetWait
+	return defaultFleetWait
 }
 
 // Every connects to all hosts, fetches from them at once and then at every multiple of an interval

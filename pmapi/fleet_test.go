@@ -46,7 +46,7 @@ func rowText(r *pmapi.FleetRow[loadHost]) string {
 		text += cause(s.Err)
 	}
 	if s.State != pmapi.HostUp {
-		if r.Items != (loadHost{}) || !r.Time.IsZero() || r.Missing() != nil {
+		if r.Items != (loadHost{}) || !r.Time.IsZero() || r.Err() != nil {
 			text += " with values"
 		}
 		return text
@@ -57,7 +57,7 @@ func rowText(r *pmapi.FleetRow[loadHost]) string {
 		text += fmt.Sprintf(" %.3v/s", rate)
 	}
 	if s.Missing > 0 {
-		text += fmt.Sprintf(", %d missing%s", s.Missing, cause(r.Missing()))
+		text += fmt.Sprintf(", %d missing%s", s.Missing, cause(r.Err()))
 	}
 	return text
 }

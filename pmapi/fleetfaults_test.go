@@ -157,7 +157,7 @@ var faults = []fault{
 		func(r *pmapi.FleetRow[loadHost]) bool { return r.Status.State == pmapi.HostLate }, false},
 	{"replaced", func(t *testing.T, h *faultyHost) { h.kill(); h.serve(t, "other") }, func(t *testing.T, h *faultyHost) { h.kill(); h.serve(t, "count") },
 		func(r *pmapi.FleetRow[loadHost]) bool {
-			return r.Status.State == pmapi.HostUp && r.Status.Missing == 1 && pdu.FromError(r.Missing()) == pdu.ErrName
+			return r.Status.State == pmapi.HostUp && r.Status.Missing == 1 && pdu.FromError(r.Err()) == pdu.ErrName
 		}, true},
 }
 
@@ -282,7 +282,7 @@ func TestFleetLongReplies(t *testing.T) {
 		name, _, _ := net.SplitHostPort(addr)
 		return servers[name].DialContext(ctx, network, addr)
 	}}
-	for name, n := range map[string]int{"a": 1000, "b": pmapi.DefaultFleetMaxReply + 1000} {
+	for name, n := range map[string]int{"a": 1000, "b": 256<<10 + 1000} {
 		a := &pmda.Agent{Name: "text", Domain: 401}
 		pmda.Register(a, pmda.Metric[string]{Name: "text", Value: func(context.Context, *pmda.Request, pdu.Instance) (string, error) {
 			return strings.Repeat("x", n), nil

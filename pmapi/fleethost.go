@@ -122,7 +122,7 @@ func (h *fleetHost[T]) pause() time.Duration {
 	return delays[min(h.failures, len(delays))-1]
 }
 
-// dial opens a context and looks up the names of its group. Names that there are not are no error.
+// dial opens a context and looks up the names of its group. Unknown names are no error.
 func (h *fleetHost[T]) dial() (items T, g *Group, err error) {
 	select {
 	case h.l.connections <- struct{}{}:
@@ -164,8 +164,8 @@ func (h *fleetHost[T]) next(at time.Time, err error) hostPhase {
 	return hostReady
 }
 
-// isLost reports whether an error of a group means that there is no use in further requests on the
-// connection: it is neither a reply nor an error of all items.
+// isLost reports whether an error of a group means that further requests on the connection would
+// fail: it is neither a reply nor an error of all items.
 func isLost(err error) bool {
 	op, ok := err.(*OpError)
 	if !ok || errors.Is(err, pdu.ErrTooSmall) { // the latter is that of a group without items
@@ -175,7 +175,7 @@ func isLost(err error) bool {
 	return !ok || code == pdu.ErrTimeout || code == pdu.ErrIPC
 }
 
-// connected notes that there is a connection, or why not.
+// connected records the outcome of dial.
 func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 	h.l.f.mu.Lock()
 	defer h.l.f.mu.Unlock()
@@ -204,8 +204,8 @@ func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 	h.l.settle(h)
 }
 
-// reply notes the outcome of a fetch, after which the goroutine does what next says. It reports
-// whether the connection can be used further.
+// reply records the outcome of a fetch and the next phase. It reports whether the connection can be
+// used further.
 func (h *fleetHost[T]) reply(now time.Time, err error, next hostPhase) bool {
 	l := h.l
 	l.f.mu.Lock()

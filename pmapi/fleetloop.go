@@ -53,7 +53,7 @@ func (f *Fleet[T]) begin(ctx context.Context, interval time.Duration) *fleetLoop
 		panic("pmapi: the Fleet has no Items")
 	}
 	l := &fleetLoop[T]{f: f, interval: interval, wait: f.wait(interval), wake: make(chan struct{}, 1),
-		connections: make(chan struct{}, cmp.Or(f.MaxConnecting, DefaultFleetConnecting))}
+		connections: make(chan struct{}, cmp.Or(f.MaxConnecting, defaultFleetConnecting))}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *fleetLoop[T]) enqueue(h *fleetHost[T], p patience) {
 // startQueued makes as many hosts fetch as MaxRequests allows. The caller has the lock.
 func (l *fleetLoop[T]) startQueued() {
 	now := time.Now()
-	for most := cmp.Or(l.f.MaxRequests, DefaultFleetRequests); l.queued < len(l.queue) && l.requests < most; l.queued++ {
+	for most := cmp.Or(l.f.MaxRequests, defaultFleetRequests); l.queued < len(l.queue) && l.requests < most; l.queued++ {
 		h := l.queue[l.queued]
 		if h.removed || h.phase != hostReady {
 			continue

@@ -207,7 +207,7 @@ func TestFleetOfArchives(t *testing.T) {
 	times := map[string][]time.Time{}
 	var status pmapi.HostStatus
 	for tick := range f.Every(t.Context(), 0) {
-		for r := range tick.All() {
+		for r := range tick.Up() {
 			times[r.Host] = append(times[r.Host], r.Time)
 		}
 		status = tick.Rows[1].Status

@@ -16,7 +16,7 @@ type FleetTick[T any] struct {
 	// Missed is how many ticks have been left out before this one, since the loop was too slow for
 	// its interval.
 	Missed int
-	// Rows has all hosts, in the order in which they were added.
+	// Rows has all hosts, in the order of Fleet.Add.
 	Rows []FleetRow[T]
 }
 
@@ -24,7 +24,7 @@ type FleetTick[T any] struct {
 type FleetRow[T any] struct {
 	Host   string
 	Status HostStatus
-	// Time is that of the values, by the clock of the host; zero if there are none.
+	// Time is that of the values, by the clock of the host; zero without values.
 	Time time.Time
 	// Items has the values if Status.State is HostUp, and is zero otherwise, since they may be
 	// changing: a T of pointers has nil pointers then.
@@ -33,17 +33,17 @@ type FleetRow[T any] struct {
 	group *Group
 }
 
-// Missing is why items have no values for want of the metric, or of the instance, on this host:
-// Group.Err. It is nil if the host is not up.
-func (r *FleetRow[T]) Missing() error {
+// Err is the Group.Err of the host: why items have no values because the host has no such metric or
+// instance. It is nil if the host is not up.
+func (r *FleetRow[T]) Err() error {
 	if r.group == nil {
 		return nil
 	}
 	return r.group.Err()
 }
 
-// All yields the hosts that are up.
-func (t *FleetTick[T]) All() iter.Seq[*FleetRow[T]] {
+// Up yields the hosts that are up.
+func (t *FleetTick[T]) Up() iter.Seq[*FleetRow[T]] {
 	return func(yield func(*FleetRow[T]) bool) {
 		for i := range t.Rows {
 			if r := &t.Rows[i]; r.Status.State == HostUp && !yield(r) {
@@ -68,7 +68,7 @@ type RankedRow[T any] struct {
 //	}
 func (t *FleetTick[T]) Top(n int, value func(items T) (float64, error)) []RankedRow[T] {
 	ranked := make([]RankedRow[T], 0, len(t.Rows))
-	for r := range t.All() {
+	for r := range t.Up() {
 		if v, err := value(r.Items); err == nil && v == v {
 			ranked = append(ranked, RankedRow[T]{r, v})
 		}
@@ -121,7 +121,7 @@ type HostStatus struct {
 	// nothing has been wrong.
 	Err error
 	// Missing is how many items cannot have values, since this host has no such metric or instance;
-	// FleetRow.Missing says which.
+	// FleetRow.Err says which.
 	Missing int
 	// Reconnects is how many connections there were after the first.
 	Reconnects int

@@ -44,7 +44,7 @@ const maxFreeDate = 1000
 
 // freeTime returns the time that a text in free form says, in a location. Units are added to start
 // or, after "ago", "last" or a minus sign, to end; without units separated by blanks the time is
-// relative to now. A zero end is none. ok is false if the text has another form.
+// relative to now. A zero end stands for a live source. ok is false if the text has another form.
 func freeTime(text string, start, end, now time.Time, loc *time.Location) (t time.Time, ok bool) {
 	if len(text) > maxFreeDate {
 		return time.Time{}, false
@@ -262,7 +262,7 @@ func (f *freeDate) relative(n int) bool {
 	return true
 }
 
-// loneNumber sets what a number stands for to which nothing else belongs.
+// loneNumber sets the part of the date that a number without a unit or separator stands for.
 func (f *freeDate) loneNumber(n int) {
 	switch {
 	case f.clocks > 0 && f.dates > 0 && f.relatives == 0:
@@ -279,8 +279,8 @@ func (f *freeDate) loneNumber(n int) {
 	}
 }
 
-// resolve is the time that the items mean, for a base whose date and time of day stand for what is
-// missing. There is none for a date or a time of day out of range, before 1970, or after 9999.
+// resolve returns the time that the items mean. Missing parts are those of base. ok is false for a
+// date or a time of day out of range, before 1970, or after 9999.
 func (f *freeDate) resolve(base time.Time) (time.Time, bool) {
 	loc := base.Location()
 	var t time.Time

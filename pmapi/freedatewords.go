@@ -94,8 +94,8 @@ func scanDateNumber(text string) (t dateToken, n int) {
 	return t, n
 }
 
-// commentLen is the length of a comment, in which there may be others. One without an end goes to
-// the end of the text.
+// commentLen is the length of a comment, which may contain comments. A comment without an end goes
+// to the end of the text.
 func commentLen(text string) int {
 	depth := 0
 	for i := range len(text) {
@@ -185,7 +185,7 @@ const (
 	hourWest      = 60 // minutes
 )
 
-// dateWords are the words of dates in free form but for months, weekdays and single letters.
+// dateWords are the words of dates in free form, except months, weekdays and single letters.
 var dateWords = map[string]dateToken{
 	"sept": {tokenMonth, 9}, "tues": {tokenWeekday, 2}, "wednes": {tokenWeekday, 3}, "thur": {tokenWeekday, 4}, "thurs": {tokenWeekday, 4},
 

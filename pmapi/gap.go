@@ -8,10 +8,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Gap is a time in which a context had no connection, and what has changed in it. It is
-// the error of one Fetch of a context with Dialer.AutoReconnect.
+// A Gap is a time without a connection, and the changes of names and metadata during that time. It
+// is the error of one Fetch of a context with Dialer.AutoReconnect.
 //
-// Such a context connects again by itself: with the next request after one that has failed,
+// Such a context reconnects automatically: with the next request after one that has failed,
 // but not more often than Dialer.Backoff says. Requests without a connection fail as those
 // of other contexts do. On the new connection the context first checks what it has returned
 // so far, and remembers for this purpose as long as it lives: PMIDs of names (Lookup,
@@ -35,8 +35,8 @@ type Gap struct {
 	Unchecked []Unchecked   // what could not be checked
 }
 
-// A NameChange is a name that stands for another metric now. A PMID is pdu.NoPMID if there
-// is none.
+// A NameChange is a name that stands for another metric now. A PMID is pdu.NoPMID if the name was
+// or is unknown.
 type NameChange struct {
 	Name    string
 	Was, Is pdu.PMID
@@ -89,7 +89,7 @@ func (c DescChange) pmid() pdu.PMID {
 	return c.Was.PMID
 }
 
-// addUnchecked adds something of which the collector has replied with an error.
+// addUnchecked adds an item about which the collector replied with an error.
 func (g *Gap) addUnchecked(what string, err error) {
 	g.Unchecked = append(g.Unchecked, Unchecked{what, err})
 }

@@ -59,6 +59,5 @@ func (l *link) greet(d *Dialer) (err error) {
 	return l.confirm()
 }
 
-// verifies reports whether a connection with TLS is one with the collector that is meant, and with
-// nobody between.
+// verifies reports whether a connection with TLS verifies the collector's identity.
 func verifies(c *tls.Config) bool { return !c.InsecureSkipVerify || c.VerifyConnection != nil }

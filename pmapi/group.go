@@ -29,8 +29,8 @@ import (
 // then on a Fetch is one exchange, and allocates nothing as long as the values are
 // numbers.
 //
-// A metric that cannot be resolved, because it is unknown or does not fit what is to be
-// made of it, is an error of its item alone: pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID,
+// A metric that cannot be resolved, because it is unknown or does not fit its item, is an error of
+// that item alone: pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID,
 // pdu.ErrInDom for a missing Instance option or for one of a singular metric, pdu.ErrType and
 // pdu.ErrConv for an impossible conversion. Fetches go on with the other items, and Err
 // has the errors of all such items. If no item can be resolved, each Fetch fails with them.
@@ -40,17 +40,16 @@ import (
 // once, with pdu.ErrAgain. A metric whose agent is not available at present (pdu.ErrAgain,
 // pdu.ErrTimeout, …) is looked up again at each Fetch.
 //
-// Instances may come and go, and come again with other numbers. The names of a domain's
-// instances are requested when a Set gets an instance that it did not have before, and at
-// each Fetch after one in which an instance that an item selects had no value. While there is
-// no such instance, the item has pdu.ErrInst.
+// Instances may come and go, and come again with other numbers. A Fetch requests the names of a
+// domain's instances when a Set gets a new instance, and when a selected instance had no value at
+// the Fetch before. While the source has no such instance, the item has pdu.ErrInst.
 //
 // # Values
 //
 // Every Fetch replaces all values. An item without a value has an error instead: what the
 // collector has for the metric, or pdu.ErrValue if it has neither that nor a value, and
 // after a Fetch that has failed. Only a metric of discrete semantics keeps its value when
-// the collector has neither a value nor an error for it (see DiscreteOnce).
+// the collector has neither a value nor an error for it.
 //
 // A rate is the difference between a value and that of the Fetch before, in the units of the
 // metric, divided by the seconds between them on the collector's clock. At the first Fetch, and
@@ -63,14 +62,14 @@ import (
 // # Sharing a Context
 //
 // A Group is for one goroutine at a time, and so are its items. Several groups may
-// use one context at the same time, and other requests too. A Group fetches with a profile
-// of its own, of the instances that its items need, and does not use the context's.
+// use one context at the same time, and other requests too. A Group fetches with a
+// separate profile of the instances that its items need, and does not use the context's.
 //
 // Rates start again after a new connection. With Dialer.AutoReconnect, one Fetch of each
 // group fails with the *Gap. A Gap that a group has reported is not reported by
 // Context.Fetch.
 //
-// It is pmFG of the C library, which has a context of its own for each. The
+// It is the counterpart of pmFG in the C library, where each has a separate context. The
 // counterpart of pmClearFetchGroup(3) is another Group; Remove takes out single items.
 type Group struct {
 	c       *Context
@@ -108,9 +107,9 @@ type member interface {
 	setDesc(d, field pdu.Desc) error
 	// setValues converts the values of a fetch. Its error is that of a request.
 	setValues(ctx context.Context, s pdu.ValueSet) error
-	// resetRates drops the values before, from which the next rates would be made.
+	// resetRates drops the previous values, so that the next Fetch yields no rates.
 	resetRates()
-	// initColumns makes the columns that there are in any case.
+	// initColumns makes the columns that do not depend on instances.
 	initColumns(m *memberColumns)
 	// addToColumns adds the values to the columns.
 	addToColumns(m *memberColumns)
@@ -143,13 +142,12 @@ func (m *groupMetric) base() *groupMetric { return m }
 type ItemOption func(*itemOptions)
 
 type itemOptions struct {
-	instance     string
-	hasInstance  bool
-	scale        string
-	hasScale     bool
-	counterWrap  bool
-	discreteOnce bool
-	where        *LabelFilter // nil for all
+	instance    string
+	hasInstance bool
+	scale       string
+	hasScale    bool
+	counterWrap bool
+	where       *LabelFilter // nil for all
 }
 
 // Instance selects an instance by its name, by its name up to the first space, or by another one
@@ -185,11 +183,6 @@ func Scale(text string) ItemOption {
 // has negative rates of floating point counters that have decreased; here they have
 // none, but pdu.ErrValue.
 func CounterWrap() ItemOption { return func(o *itemOptions) { o.counterWrap = true } }
-
-// DiscreteOnce makes a metric of discrete semantics have a value only after a Fetch that
-// has brought one, as other metrics do. The C library of PCP 7 does so if
-// PCP_DISCRETE_ONCE is set.
-func DiscreteOnce() ItemOption { return func(o *itemOptions) { o.discreteOnce = true } }
 
 // checkGroup panics if what has a name is added to a nil Group.
 func checkGroup(g *Group, name string) {
@@ -387,7 +380,7 @@ func (m *groupMetric) err() error {
 	return m.failure("", m.code)
 }
 
-// conversionFailure is the error of a value of a type that there is, but that does not convert.
+// conversionFailure is the error of a value of a known type that does not convert.
 func (m *groupMetric) conversionFailure(instance string, from pdu.Type, code pdu.Error) error {
 	err := error(code)
 	switch {
@@ -459,8 +452,8 @@ func (m *groupMetric) hasFailed(s pdu.ValueSet) bool {
 }
 
 // selectValue finds the value of the instance that is selected in a set that has not failed; hint
-// is its index before. If there is none, it sets the code of the metric, and the list of
-// instances is requested again.
+// is its index before. If the set has no such value, it sets the code of the metric, and the list
+// of instances is requested again.
 func (m *groupMetric) selectValue(s pdu.ValueSet, hint int) (index int, ok bool) {
 	if !m.noInst {
 		if index, ok = indexOfInstance(s, m.inst, hint); ok {
@@ -478,7 +471,7 @@ func (m *groupMetric) selectValue(s pdu.ValueSet, hint int) (index int, ok bool)
 
 // keepsValues reports whether values stay, since the set is empty.
 func (m *groupMetric) keepsValues(s pdu.ValueSet) bool {
-	return m.desc.Sem == pdu.SemDiscrete && !m.opts.discreteOnce && s.Len() == 0 && s.Err() == nil
+	return m.desc.Sem == pdu.SemDiscrete && s.Len() == 0 && s.Err() == nil
 }
 
 // requestListNext makes the next Fetch request the list of instances.

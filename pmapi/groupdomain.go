@@ -70,8 +70,8 @@ func (d *groupDomain) requestList(ctx context.Context) error {
 	return nil
 }
 
-// requestMissing requests the instances of domains in which one that is selected had no value:
-// it may have gone, or come, or have another number.
+// requestMissing requests the instances of domains where a selected instance had no value: it may
+// have gone, or come, or have another number.
 func (g *Group) requestMissing(ctx context.Context) error {
 	if !g.instsMissing {
 		return nil
@@ -155,8 +155,8 @@ func (d *groupDomain) ensureNames(ctx context.Context, s pdu.ValueSet, again boo
 	return nil
 }
 
-// find is the number of an instance with a name, with that up to its first space, or for which the
-// source knows the name.
+// find returns the number of the instance with a name, or with that name up to the first space, or
+// with a name that only the source knows.
 func (d *groupDomain) find(name string) (pdu.InstID, bool) {
 	for _, i := range d.list {
 		if i.Name == name {

@@ -27,9 +27,8 @@ type event[T pdu.Scalar] struct {
 }
 
 // AddEvents adds one field of event records to a group. The records are the values of a
-// metric; field is the name of the metric whose values, among the parameters of each record,
-// are wanted. "event.flags" and "event.missed" are fields too: those that
-// pdu.EventRecord.Values has of the records themselves.
+// metric; field is the name of a metric among the parameters of each record. "event.flags" and
+// "event.missed" are fields too: those that pdu.EventRecord.Values has of the records themselves.
 //
 // A metric with instances needs the option Instance. Values are converted as Add does it, and
 // Scale is about the field. There are no rates: a field that is a counter needs the option
@@ -44,8 +43,7 @@ func AddEvents[T pdu.Scalar](g *Group, metric, field string, opts ...ItemOption)
 	return e
 }
 
-// Err is why the latest Fetch has not returned event records; nil if it has, or if there
-// were none.
+// Err is why the latest Fetch failed to return event records; nil if the metric had no records.
 func (e *Events[T]) Err() error { return e.err() }
 
 // Len is the number of values of the field in all records; 0 if Err is not nil.

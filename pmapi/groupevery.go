@@ -12,7 +12,7 @@ import (
 )
 
 // Every fetches at once and then at every multiple of an interval after that, and yields
-// what Fetch returns: the time of the values, or an error, after which it goes on. When a
+// the time of the values, or the error of Fetch. It continues after an error. When a
 // fetch, or the body of the loop, takes longer than the interval, the multiples that have
 // passed are left out. An interval of 0 or less means no pause. Time is that of the source:
 // of this computer, if that is a collector.

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// AddFields adds the metrics to a group that the tags of a struct name, of which v is a pointer.
+// AddFields adds the metrics that the tags of a struct name to a group; v points to the struct.
 // Fields with the tag pcp are Items, Sets and Trees, and are filled by each Fetch as those that
 // Add, AddSet and AddTree return; others are left alone.
 //
@@ -21,8 +21,8 @@ import (
 //
 // The tag pcp is the name of a metric, with that of an instance in brackets for an Item that needs
 // one; the tag scale is the text of Scale. A value stays with its field, so that a struct that was
-// added must not be copied. Errors, of which each is a mistake in the program: pdu.ErrArg for
-// something else than a pointer to a struct, for a tag on a field that is unexported, of another
+// added must not be copied. Errors, all of them mistakes in the program: pdu.ErrArg if v is not a
+// pointer to a struct, for a tag on a field that is unexported, of another
 // type or in a group already, and for brackets that do not fit. Nothing is added then.
 func AddFields(g *Group, v any) error {
 	s := reflect.ValueOf(v)

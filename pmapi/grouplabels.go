@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A LabelFilter reports whether labels, those of all levels merged, are those of an instance that
-// is wanted. Any function may be one:
+// A LabelFilter reports whether to keep an instance with these labels, merged from all levels. Any
+// function of this type is one:
 //
 //	func(l pdu.LabelSet) bool { size, _ := l.Get("size"); v, _ := size.Number(); return v > 1e12 }
 type LabelFilter func(labels pdu.LabelSet) bool

@@ -87,9 +87,8 @@ func (e *Events[T]) Units() string {
 	return field.units(e.conv.conversion)
 }
 
-// Time is when the value is from, by the collector's clock: that of the latest Fetch, but for the
-// value of a discrete metric that stays, that of the one that has brought it. It is zero if there
-// is no value. How old the value is, is the difference to the time that Fetch has returned.
+// Time is the time of the value, by the collector's clock. It is the time of the latest Fetch; a
+// value of a discrete metric may be of an earlier one. The zero time means no value.
 func (i *Item[T]) Time() time.Time {
 	if i.why != nil || i.code != 0 {
 		return time.Time{}

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A resolvedName is the metric of a name, or why there is none.
+// A resolvedName is the metric of a name, or the error of its lookup.
 type resolvedName struct {
 	id   pdu.PMID
 	desc pdu.Desc
@@ -70,7 +70,7 @@ func (g *Group) noneResolved() error {
 }
 
 // requestNames requests PMIDs and descriptors of the names of all metrics that are not
-// resolved, and then the instances of the domains in which one is selected.
+// resolved, and then the instances of the domains with a selected instance.
 func (g *Group) requestNames(ctx context.Context) (map[string]*resolvedName, error) {
 	resolved := map[string]*resolvedName{}
 	var names []string
@@ -136,7 +136,7 @@ func (g *Group) describeNames(ctx context.Context, names []string, resolved map[
 	return nil
 }
 
-// requestInstances requests the instances of domains in which one is selected, once for each
+// requestInstances requests the instances of domains with a selected instance, once for each
 // domain, and those that are selected by names of another kind.
 func (g *Group) requestInstances(ctx context.Context, resolved map[string]*resolvedName) error {
 	requested := map[*groupDomain]bool{}
@@ -293,7 +293,7 @@ func (g *Group) planFetch() {
 	}
 }
 
-// profileOf is the profile for instances of domains, of which nil means all.
+// profileOf returns the profile for instances of domains. A nil list means all instances.
 func profileOf(byDomain map[pdu.InDom][]pdu.InstID) *pdu.Profile {
 	p := new(pdu.Profile)
 	for d, insts := range byDomain {

@@ -41,9 +41,9 @@ func AddSet[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Set[T] {
 	return s
 }
 
-// Err is why the metric as a whole has no values after the latest Fetch; nil if it has, or
-// if there are no instances at present. If all instances have values of which none becomes a T, it
-// is the error of the first, with both types.
+// Err is why the metric as a whole has no values after the latest Fetch; nil if it has values or
+// has no instances at present. If no instance's value converts to T, it is the error of the first,
+// with both types.
 func (s *Set[T]) Err() error {
 	if err := s.err(); err != nil || s.Len() == 0 {
 		return err
@@ -175,7 +175,7 @@ func (s *Set[T]) setValues(ctx context.Context, v pdu.ValueSet) error {
 	return nil
 }
 
-// hasInstancesOf reports whether values are of the instances that there were before.
+// hasInstancesOf reports whether values are of the same instances as the rows.
 func (s *Set[T]) hasInstancesOf(v pdu.ValueSet) bool {
 	if v.Len() != len(s.rows) || s.domain != nil && s.domain.gen != s.gen || !s.labels.isCurrent(s.g) {
 		return false

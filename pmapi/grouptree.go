@@ -52,11 +52,11 @@ func (t *Tree[T]) addTo(g *Group, name string, opts []ItemOption) {
 	g.unresolved = true
 }
 
-// Err is why there are no metrics: pdu.ErrName if there is none at or below the name.
+// Err is why the tree has no metrics: pdu.ErrName if no metric is at or below the name.
 func (t *Tree[T]) Err() error { return t.why }
 
-// All yields the metrics that there were at the latest Fetch, by their full names, in the order of
-// the name space. A Set is the same one as long as its metric is there.
+// All yields the metrics of the latest Fetch, by their full names, in the order of the name space.
+// A metric keeps its Set as long as it exists.
 func (t *Tree[T]) All() iter.Seq2[string, *Set[T]] {
 	return func(yield func(string, *Set[T]) bool) {
 		for _, s := range t.sets {

@@ -162,8 +162,8 @@ func text(a pdu.Atom) []byte {
 	return before
 }
 
-// parseNumber is the number that a text is in whole, but for blanks before it: for
-// an integer decimal or hexadecimal, for others as strtod(3) parses it. Errors:
+// parseNumber parses a text that is a number as a whole, after blanks. An integer is decimal or
+// hexadecimal; other numbers are as in strtod(3). Errors:
 // pdu.ErrType, and pdu.ErrTrunc for one that is out of every range.
 func parseNumber(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	s := string(text(a))

@@ -95,9 +95,9 @@ func TestGroupDiscrete(t *testing.T) {
 	marks := s.add("disk.marks", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemDiscrete}, s.disks)
 	marks.Set(pdu.Uint32(1), pdu.Uint32(2), pdu.Uint32(3))
 	g := s.c.Group()
-	state, once := pmapi.Add[string](g, "state"), pmapi.Add[string](g, "state", pmapi.DiscreteOnce())
+	state := pmapi.Add[string](g, "state")
 	sdb := pmapi.Add[uint32](g, "disk.marks", pmapi.Instance("sdb"))
-	all, allOnce := pmapi.AddSet[uint32](g, "disk.marks"), pmapi.AddSet[uint32](g, "disk.marks", pmapi.DiscreteOnce())
+	all := pmapi.AddSet[uint32](g, "disk.marks")
 	s.state.Set()
 	s.fetch(g)
 	is(t, state, "", pdu.ErrValue) // there was none before
@@ -109,10 +109,8 @@ func TestGroupDiscrete(t *testing.T) {
 		marks.Set()
 		s.fetch(g)
 		is(t, state, "busy", 0)
-		is(t, once, "", pdu.ErrValue)
 		is(t, sdb, 2, 0)
 		has(t, all, "sda=1", "sdb solid=2", "sdc=3")
-		has(t, allOnce)
 	}
 	// An error is one, and does not take the value away.
 	s.state.Fail(pdu.ErrNoAgent)

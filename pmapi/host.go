@@ -164,7 +164,7 @@ func (h *host) lose(l *link, why lostError) {
 	}
 }
 
-// connected is the link. A source that reconnects by itself makes another one if there is none.
+// connected returns the link. A source with AutoReconnect makes a new link if the old one is lost.
 func (h *host) connected(ctx context.Context) (*link, error) {
 	h.mu.Lock()
 	l, lost, closed := h.link, h.lost, h.closed
@@ -201,8 +201,7 @@ func (h *host) roundTrip(ctx context.Context, req pdu.PDU, want pdu.Kind, reply 
 	return h.end(ctx, l, err)
 }
 
-// A lostError is that of every request once the connection has broken, or if there is none:
-// ErrIPC, and why.
+// A lostError is the error of every request without a connection: ErrIPC, and the cause.
 type lostError struct {
 	addr  string // of the connection that has broken; empty if there is none
 	cause error

@@ -38,8 +38,8 @@ func (h *host) noteChanges(changed pdu.Change) {
 	}
 }
 
-// maxFetch is how many metrics fit into the 65536 bytes to which pmcd limits a
-// request; a longer one costs the connection.
+// maxFetch is how many metrics fit into the 65536 bytes of pmcd's longest request. It closes the
+// connection after a longer one.
 const maxFetch = 16377
 
 // fetchValues sends the profile and the request for values in one write.

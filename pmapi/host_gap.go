@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// knownMetadata is the metadata that a host that reconnects by itself has given out, as it was
-// then or at the latest gap. After the next gap it is compared with what the collector has.
+// knownMetadata is the metadata that a host with AutoReconnect has returned, as it was then or at
+// the latest gap. After the next gap it is compared with the collector's.
 // A nil one stays empty.
 type knownMetadata struct {
 	ids    map[string]pdu.PMID // pdu.NoPMID: no more

@@ -134,7 +134,7 @@ func (l *link) describeUnknown(ids []pdu.PMID, descs []pdu.Desc, codes []pdu.Err
 	return l.describeEach(ids, descs, codes, others)
 }
 
-// describeEach describes the metrics at some indexes, each in a request of its own.
+// describeEach describes the metrics at some indexes, with one request for each.
 func (l *link) describeEach(ids []pdu.PMID, descs []pdu.Desc, codes []pdu.Error, indexes []int) error {
 	if len(indexes) == 0 {
 		return nil

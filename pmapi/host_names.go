@@ -38,8 +38,8 @@ func errorsOf(codes []pdu.Error) (errs source.Errors) {
 	return errs
 }
 
-// lookup requests the PMIDs of names, in as many requests as they need. A code is why
-// there is none, or 0 if that is not known.
+// lookup requests the PMIDs of names, in as many requests as they need. A code is the
+// reason for a missing PMID, or 0 if the reason is not known.
 func (l *link) lookup(names []string) ([]pdu.PMID, []pdu.Error, error) {
 	var ends []int // of the names of each request
 	for at := 0; at < len(names); {
@@ -92,8 +92,8 @@ func decodeIDs(body []byte, err error, ids []pdu.PMID, codes []pdu.Error) error 
 	return err
 }
 
-// lookupUnknown requests each name alone that has no PMID and no code, to get the code: in the
-// reply about several names there is none.
+// lookupUnknown requests each name that has no PMID and no code alone, to get the code: a reply
+// about several names has no codes.
 func (l *link) lookupUnknown(names []string, ids []pdu.PMID, codes []pdu.Error) error {
 	var unknown []string
 	var at, ends []int
@@ -180,5 +180,3 @@ func (h *host) Traverse(ctx context.Context, name string) ([]string, error) {
 	}
 	return p.Names, nil
 }
-
-func (h *host) NamesLocation() source.Location { return source.RemoteNames }

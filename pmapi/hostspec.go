@@ -110,12 +110,9 @@ func (h HostSpec) Attr(name string) (value string, ok bool) {
 // A text without a host and ports is not an error here: Host.Name is empty, and
 // Dial fails with [pdu.ErrNotHost].
 //
-// The error's text has the three lines that pmNewContext(3) prints: that it is
-// a host specification, the text, and a caret with what is wrong. It wraps
-// pdu.ErrGeneric. A value that cannot be decoded is an error of one line that
-// wraps EINVAL. Errors here, but not in the C library, are an empty name in
-// brackets or after '@', and a port above 65535. The counterpart of
-// __pmParseHostAttrsSpec, for the argument of pmNewContext(3).
+// A syntax error is a *SpecError. The error of a value that cannot be decoded wraps EINVAL. The C
+// library accepts an empty name in brackets or after '@' and a port above 65535; here they are
+// errors. The counterpart of __pmParseHostAttrsSpec, for the argument of pmNewContext(3).
 func ParseHost(spec string) (HostSpec, error) {
 	p := hostSpecParser{text: spec}
 	h, err := p.parse()
@@ -125,8 +122,6 @@ func ParseHost(spec string) (HostSpec, error) {
 	return h, nil
 }
 
-const badHostSpec = "pmNewContext: bad host specification"
-
 type hostSpecParser struct {
 	text string
 	pos  int
@@ -134,7 +129,7 @@ type hostSpecParser struct {
 
 func (p *hostSpecParser) fail(msg string) error {
 	text := RedactHost(p.text)
-	return &specError{head: badHostSpec, text: text, pos: min(p.pos, len(text)), msg: msg}
+	return &SpecError{What: "host specification", Text: text, Offset: min(p.pos, len(text)), Msg: msg}
 }
 
 func (p *hostSpecParser) at() byte {
@@ -288,13 +283,12 @@ func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 type hostAttrError struct{ text, name, value string }
 
 func (e *hostAttrError) Error() string {
-	return fmt.Sprintf("%s: %q: %s=%s: %v", badHostSpec, e.text, e.name, e.value, pdu.ErrInvalid)
+	return fmt.Sprintf("bad host specification: %q: %s=%s: %v", e.text, e.name, e.value, pdu.ErrInvalid)
 }
 
 func (e *hostAttrError) Unwrap() error { return pdu.ErrInvalid }
 
-// A badHostError is the error of Dial for a specification that names no collector. Its text has one
-// line, for logs; that of ParseHost is made for a terminal.
+// A badHostError is the error of Dial for a specification that names no collector.
 type badHostError struct {
 	spec  string
 	cause error // of ParseHost, or pdu.ErrNotHost
@@ -304,13 +298,8 @@ func (e *badHostError) Error() string {
 	var what string
 	spec := withoutPassword(e.spec)
 	switch cause := e.cause.(type) {
-	case *specError:
-		what = cause.msg
-		if rest := e.spec[cause.pos:]; rest == "" {
-			what += " at the end"
-		} else if spec == e.spec {
-			what = fmt.Sprintf("%s at %q", cause.msg, rest)
-		}
+	case *SpecError:
+		return cause.Error()
 	case *hostAttrError:
 		what = fmt.Sprintf("bad encoding in %q", cause.name+"="+cause.value)
 		if spec != e.spec {

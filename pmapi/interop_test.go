@@ -394,9 +394,6 @@ func TestLossOfPMCD(t *testing.T) {
 			t.Errorf("%s: %v", q.name, err)
 		}
 	}
-	if got := c.NamesLocation(); got != pmapi.RemoteNames {
-		t.Error(got)
-	}
 	for range 2 {
 		if err := c.Reconnect(t.Context()); pdu.FromError(err) != -110 {
 			t.Error(err)

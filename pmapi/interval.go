@@ -21,13 +21,12 @@ import (
 // so that "2ms" is two minutes. A number without a unit counts seconds. Blanks
 // alone are 0.
 //
-// The text of an error has the two lines of the C library: s, and below it a caret
-// under what is wrong. The counterpart of pmParseInterval(3) and
-// pmParseHighResInterval(3), which also take NaN, as an interval below 0, and
-// intervals beyond the 292 years of a time.Duration.
+// The error is a *SpecError. The counterpart of pmParseInterval(3) and pmParseHighResInterval(3),
+// which also accept NaN, as an interval below 0, and intervals beyond the 292 years of a
+// time.Duration.
 func ParseInterval(s string) (time.Duration, error) {
 	if s == "" {
-		return 0, &specError{msg: "Null or empty specification"}
+		return 0, &SpecError{What: "interval", Msg: "number expected"}
 	}
 	p := intervalParser{text: s}
 	sum, d := 0.0, time.Duration(0)
@@ -45,7 +44,7 @@ func ParseInterval(s string) (time.Duration, error) {
 		}
 		sum += v * unit.times / unit.parts
 		if d, ok = secondsDuration(sum); !ok {
-			return 0, &specError{text: s, pos: at, msg: tooLong}
+			return 0, &SpecError{What: "interval", Text: s, Offset: at, Msg: tooLong}
 		}
 	}
 	return d, nil
@@ -74,7 +73,7 @@ func nanoseconds(fraction float64) float64 {
 	return whole
 }
 
-const tooLong = "more than 292 years" // not a message of the C library
+const tooLong = "more than 292 years"
 
 type intervalParser struct {
 	text string
@@ -82,7 +81,7 @@ type intervalParser struct {
 }
 
 func (p *intervalParser) unexpected(at int) error {
-	return &specError{text: p.text, pos: at, msg: "unexpected value"}
+	return &SpecError{What: "interval", Text: p.text, Offset: at, Msg: "unexpected value"}
 }
 
 func (p *intervalParser) blanks() {
@@ -90,7 +89,7 @@ func (p *intervalParser) blanks() {
 	p.at += len(rest) - len(strings.TrimLeft(rest, cnum.Blanks))
 }
 
-// unit parses a unit, which is the second if there is none.
+// unit parses a unit. A missing unit is the second.
 func (p *intervalParser) unit() (intervalUnit, bool) {
 	rest, n := p.text[p.at:], 0
 	for n < len(rest) && (rest[n]|0x20 >= 'a' && rest[n]|0x20 <= 'z') {

@@ -15,8 +15,7 @@ func ExampleParseInterval() {
 	fmt.Println(err)
 	// Output:
 	// 1h30m0s <nil>
-	// 10 furlongs
-	//    ^ -- unexpected value
+	// bad interval "10 furlongs": unexpected value at "furlongs"
 }
 
 func ExampleWindowSpec() {
@@ -34,6 +33,5 @@ func ExampleWindowSpec() {
 	// Tue Nov 14 23:00:00 2023
 	// Wed Nov 15 21:13:20 2023
 	// Tue Nov 14 23:30:00 2023 <nil>
-	// 23:70
-	//    ^ -- unexpected value
+	// bad time "23:70": unexpected value at "70"
 }

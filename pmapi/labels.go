@@ -70,9 +70,8 @@ func (c *Context) ItemLabelSets(ctx context.Context, ids []pdu.PMID) ([]pdu.Labe
 }
 
 // InstanceLabels are the labels of the instances of a domain that the profile
-// includes: one set for each instance that has any, with its Inst. A set's Err is why
-// this instance has none, but an error. The counterpart of
-// pmGetInstancesLabels(3).
+// includes: one set for each instance that has any, with its Inst. A set's Err is the collector's
+// error about that instance. The counterpart of pmGetInstancesLabels(3).
 func (c *Context) InstanceLabels(ctx context.Context, d pdu.InDom) ([]pdu.LabelSet, error) {
 	return c.labelsOf(ctx, uint32(d), pdu.LabelInstances)
 }
@@ -108,7 +107,7 @@ func levelsOf(desc pdu.Desc) []pdu.LabelReq {
 	return reqs
 }
 
-// allLabels makes requests of which none may fail.
+// allLabels makes requests and fails if one of them fails.
 func (c *Context) allLabels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) ([][]pdu.LabelSet, error) {
 	all, errs, err := c.labelSets(ctx, reqs, profile)
 	if err != nil {

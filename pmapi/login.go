@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// A Login is what a client logs in to a collector with. What is empty is not known.
+// A Login has the credentials for a collector. An empty field is not known.
 type Login struct {
 	Host           string // and port of the collector, or its socket; not to be changed
 	User, Password string

@@ -26,7 +26,7 @@ var noDesc = pdu.Desc{PMID: pdu.NoPMID}
 //
 // A metric that is unknown has a descriptor whose PMID is pdu.NoPMID, and the error is a
 // *BulkError, with the errors of Desc. Without metrics the error is pdu.ErrTooSmall. The
-// counterpart of pmLookupDescs(3), where metrics of which some are unknown are no error.
+// counterpart of pmLookupDescs(3), where some unknown metrics are no error.
 func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error) {
 	descs, errs, err := c.describe(ctx, ids)
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *Context) Texts(ctx context.Context, ids []pdu.PMID, kind pdu.TextKind) 
 	return texts, c.bulkError("text", errs, func(i int) string { return ids[i].String() })
 }
 
-// replaceMissing puts the short text in the place of a long one that there is not.
+// replaceMissing replaces a missing long text by the short one.
 func (c *Context) replaceMissing(ctx context.Context, reqs []pdu.TextReq, texts []string, errs *source.Errors) error {
 	var again []pdu.TextReq
 	var at []int

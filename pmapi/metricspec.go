@@ -39,9 +39,7 @@ type MetricSpec struct {
 // A backslash makes the next character part of the name. Blanks around the parts
 // are ignored.
 //
-// The error's text is that of the C library without its last newline: the
-// specification and, on a line below, a caret with what is wrong. It wraps
-// pdu.ErrGeneric. The counterpart of pmParseMetricSpec(3).
+// The error is a *SpecError. The counterpart of pmParseMetricSpec(3).
 func ParseMetricSpec(text string, kind SourceKind, source string) (MetricSpec, error) {
 	p := metricSpecParser{text: text}
 	s, err := p.parse(MetricSpec{Kind: kind, Source: source})
@@ -57,7 +55,7 @@ type metricSpecParser struct {
 }
 
 func (p *metricSpecParser) fail(msg string) error {
-	return &specError{text: p.text, pos: p.pos, msg: msg}
+	return &SpecError{What: "metric specification", Text: p.text, Offset: p.pos, Msg: msg}
 }
 
 // at is the character at the position, 0 at the end.
@@ -182,7 +180,7 @@ func (p *metricSpecParser) instances(s *MetricSpec) error {
 	for list.pos < len(list.text) {
 		name, ok := list.instance()
 		if !ok {
-			return (&metricSpecParser{p.text, list.pos}).fail(`closing " expected (pmParseMetricSpec botch?)`)
+			return (&metricSpecParser{p.text, list.pos}).fail(`closing " expected`)
 		}
 		s.Instances = append(s.Instances, name)
 		for list.pos < len(list.text) && (isBlank(list.text[list.pos]) || list.text[list.pos] == ',') {

@@ -8,20 +8,6 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A Location is where a context looks names up.
-type Location int
-
-// The numbers are those of pmGetPMNSLocation(3).
-const (
-	LocalNames   = Location(source.LocalNames)   // in Dialer.Names
-	RemoteNames  = Location(source.RemoteNames)  // at the collector
-	ArchiveNames = Location(source.ArchiveNames) // in an archive
-)
-
-// NamesLocation is where names are looked up. The counterpart of
-// pmGetPMNSLocation(3).
-func (c *Context) NamesLocation() Location { return Location(c.src.NamesLocation()) }
-
 // Lookup finds the metrics of names: one PMID for each name, in their order. Names are
 // looked up together, in one exchange; unknown ones are requested again singly, to learn
 // why.
@@ -29,7 +15,7 @@ func (c *Context) NamesLocation() Location { return Location(c.src.NamesLocation
 // The PMID of a name without a metric is pdu.NoPMID, and the error is a *BulkError:
 // pdu.ErrName for a name that is unknown, pdu.ErrNonLeaf for one that has others below it.
 // Without names the error is pdu.ErrTooSmall. The counterpart of pmLookupName(3), where
-// several names of which some are unknown are no error.
+// some unknown names among several are no error.
 func (c *Context) Lookup(ctx context.Context, names []string) ([]pdu.PMID, error) {
 	ids, errs, err := c.lookup(ctx, names)
 	if err != nil {

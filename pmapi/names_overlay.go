@@ -30,8 +30,6 @@ func (o *namesOverlay) Traverse(ctx context.Context, name string) ([]string, err
 	return o.names.Traverse(ctx, name)
 }
 
-func (o *namesOverlay) NamesLocation() source.Location { return source.LocalNames }
-
 func (o *namesOverlay) Dup(ctx context.Context) (source.Source, error) {
 	src, err := o.Source.Dup(ctx)
 	if err != nil {

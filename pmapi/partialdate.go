@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// A partialDate is a date and time of day as ctime(3) prints them, of which leading and trailing
-// parts may be missing.
+// A partialDate is a date and time of day as ctime(3) prints them. Leading and trailing parts may
+// be missing.
 type partialDate struct {
 	year, month, day, hour, minute int // -1 for one that is missing; month 0 is January
 	second, nsec                   int
@@ -44,10 +44,10 @@ func parsePartialDate(text string) (partialDate, error) {
 	d.year, _ = p.integer(1900, 9999)
 	switch p.blanks(); {
 	case p.at < len(text):
-		return d, &specError{text: text, pos: p.at, msg: "unexpected value"}
+		return d, &SpecError{What: "time", Text: text, Offset: p.at, Msg: "unexpected value"}
 	case d.month == missing && d.day == missing &&
 		(weekday != missing || d.hour != missing && d.minute == missing && d.year == missing):
-		return d, &specError{text: text, pos: p.at, msg: "more information expected"}
+		return d, &SpecError{What: "time", Text: text, Offset: p.at, Msg: "more information expected"}
 	}
 	d.fill()
 	return d, nil

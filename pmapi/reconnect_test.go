@@ -109,9 +109,6 @@ func TestLoss(t *testing.T) {
 				t.Errorf("%s does not say why: %v", other.name, err)
 			}
 		}
-		if got := c.NamesLocation(); got != pmapi.RemoteNames {
-			t.Error(got)
-		}
 		if err := c.Reconnect(ctx); !errors.Is(err, pdu.Error(-110)) || !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Error(err)
 		}

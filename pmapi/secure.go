@@ -54,7 +54,7 @@ func (d *Dialer) secureFor(h HostSpec) {
 	}
 }
 
-// secureFeatures are the features of TLS that a collector is asked for which offers some, 0 for no
+// secureFeatures are the features of TLS to request from a collector that offers them, 0 for no
 // TLS.
 func (d *Dialer) secureFeatures(offered pdu.Features, local bool) (pdu.Features, error) {
 	has := offered&pdu.FeatureSecure != 0

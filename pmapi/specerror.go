@@ -1,38 +1,36 @@
 package pmapi
 
 import (
-	"strings"
+	"fmt"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A specError says where a specification is wrong: the text, and below it a
-// caret with what is the matter there, as the C library prints them.
-type specError struct {
-	head string // a line before; empty for none
-	text string
-	pos  int // of the caret, 0..len(text)
-	msg  string
+// A SpecError is a syntax error in an interval, a point of time, a metric specification or a host
+// specification. It wraps pdu.ErrGeneric, or ErrAlignment if the interval of WindowSpec.Align is
+// valid but cannot be applied.
+type SpecError struct {
+	What   string // "interval", "alignment", "time", "metric specification" or "host specification"
+	Text   string // the text that was parsed, without a prefix such as '@'; a password is redacted
+	Offset int    // where in Text the error is, from 0 to len(Text)
+	Msg    string // what was found there or expected
+
+	cause error // nil means pdu.ErrGeneric
 }
 
-func (e *specError) Error() string {
-	var b strings.Builder
-	if e.head != "" {
-		b.WriteString(e.head)
-		b.WriteByte('\n')
+// Error returns the text, the message and what follows the offset.
+func (e *SpecError) Error() string {
+	where := "at the end"
+	if rest := e.Text[e.Offset:]; rest != "" {
+		where = fmt.Sprintf("at %q", rest)
 	}
-	b.WriteString(e.text)
-	b.WriteByte('\n')
-	for i := range e.pos {
-		if c := e.text[i]; c > ' ' && c < 0x7f {
-			b.WriteByte(' ')
-		} else {
-			b.WriteByte(c) // a tab must stay one; the others stay with it, as in C
-		}
-	}
-	b.WriteString("^ -- ")
-	b.WriteString(e.msg)
-	return b.String()
+	return fmt.Sprintf("bad %s %q: %s %s", e.What, e.Text, e.Msg, where)
 }
 
-func (e *specError) Unwrap() error { return pdu.ErrGeneric }
+// Unwrap returns pdu.ErrGeneric or ErrAlignment.
+func (e *SpecError) Unwrap() error {
+	if e.cause != nil {
+		return e.cause
+	}
+	return pdu.ErrGeneric
+}

@@ -62,7 +62,7 @@ var metricSpecs = []struct {
 	{text: "m[a] n", err: "m[a] n\n     ^ -- unexpected extra characters"},
 	{text: "m[a", err: "m[a\n   ^ -- closing ] expected"},
 	{text: `m["a`, err: "m[\"a\n    ^ -- closing \" and ] expected"},
-	{text: `m[x" "y]`, err: "m[x\" \"y]\n       ^ -- closing \" expected (pmParseMetricSpec botch?)"},
+	{text: `m[x" "y]`, err: "m[x\" \"y]\n       ^ -- closing \" expected"},
 	{text: `é]`, err: "é]\né^ -- unexpected character in metric name"},
 }
 
@@ -82,7 +82,7 @@ func checkSpec(t *testing.T, text string, want, got any, wantErr string, err err
 	}
 	gotErr := ""
 	if err != nil {
-		gotErr = err.Error()
+		gotErr = pmapi.CaretText(err)
 		if !errors.Is(err, pdu.ErrGeneric) && !errors.Is(err, pdu.Error(-22)) {
 			t.Errorf("%q: error %v wraps neither ErrGeneric nor EINVAL", text, err)
 		}
@@ -92,8 +92,7 @@ func checkSpec(t *testing.T, text string, want, got any, wantErr string, err err
 	}
 }
 
-// hostSpecs are specifications with their parts, or with the text of the error after the first
-// line.
+// hostSpecs are specifications with their parts, or with the text of the error.
 var hostSpecs = []struct {
 	text string
 	want pmapi.HostSpec
@@ -147,16 +146,12 @@ func at(name string, ports ...int) pmapi.HostSpec {
 func TestParseHost(t *testing.T) {
 	for _, tt := range hostSpecs {
 		got, err := pmapi.ParseHost(tt.text)
-		want := tt.err
-		if want != "" {
-			want = "pmNewContext: bad host specification\n" + want
-		}
-		checkSpec(t, tt.text, tt.want, got, want, err)
+		checkSpec(t, tt.text, tt.want, got, tt.err, err)
 	}
 	for _, value := range []string{"%", "%4", "%zz", "a%00b"} {
 		spec := "a?container=" + value
 		_, err := pmapi.ParseHost(spec)
-		want := "pmNewContext: bad host specification: " + strconv.Quote(spec) + ": container=" + value + ": Invalid argument"
+		want := "bad host specification: " + strconv.Quote(spec) + ": container=" + value + ": Invalid argument"
 		checkSpec(t, spec, nil, nil, want, err)
 	}
 }
@@ -237,14 +232,14 @@ func FuzzSpecs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := pmapi.ParseMetricSpec(text, pmapi.SourceHost, "h")
 		switch {
-		case err != nil && (!cmp.Equal(m, pmapi.MetricSpec{}) || !strings.HasPrefix(err.Error(), text+"\n")):
+		case err != nil && (!cmp.Equal(m, pmapi.MetricSpec{}) || !strings.Contains(err.Error(), strconv.Quote(text))):
 			t.Errorf("metric %q: got %+v and error %q", text, m, err)
 		case err == nil && (m.Metric == "" || m.Source == ""):
 			t.Errorf("metric %q: got %+v", text, m)
 		}
 		h, err := pmapi.ParseHost(text)
 		if err != nil {
-			if !cmp.Equal(h, pmapi.HostSpec{}) || !strings.HasPrefix(err.Error(), "pmNewContext: bad host specification") {
+			if !cmp.Equal(h, pmapi.HostSpec{}) || !strings.HasPrefix(err.Error(), "bad host specification") {
 				t.Errorf("host %q: got %+v and error %q", text, h, err)
 			}
 			return
@@ -303,7 +298,11 @@ func TestInteropMetricSpec(t *testing.T) {
 	for i, want := range libraryResults(t, "metricspec", texts) {
 		var got fields
 		if s, err := pmapi.ParseMetricSpec(texts[i], pmapi.SourceHost, "default"); err != nil {
-			got.add("error", err.Error()+"\n")
+			text := pmapi.CaretText(err)
+			if strings.HasSuffix(text, `closing " expected`) {
+				text += " (pmParseMetricSpec botch?)"
+			}
+			got.add("error", text+"\n")
 		} else {
 			got.number("kind", int(s.Kind))
 			got.add("source", s.Source)
@@ -356,12 +355,12 @@ func refusedHere(text string, err error) bool {
 	if err == nil {
 		return false
 	}
-	lines := strings.Split(err.Error(), "\n")
-	if len(lines) != 3 {
+	e, ok := errors.AsType[*pmapi.SpecError](err)
+	if !ok {
 		return strings.Contains(text, "%00")
 	}
-	before := text[:strings.LastIndex(lines[2], "^")]
-	return strings.HasSuffix(err.Error(), "port out of range") || strings.HasSuffix(err.Error(), "unexpected terminal character") &&
+	before := text[:e.Offset]
+	return e.Msg == "port out of range" || e.Msg == "unexpected terminal character" &&
 		(strings.HasSuffix(before, "[") || strings.HasSuffix(before, "@"))
 }
 
@@ -370,8 +369,8 @@ func hostFields(text string, h pmapi.HostSpec, err error) fields {
 	var f fields
 	if err != nil {
 		msg := "Invalid argument"
-		if _, below, ok := strings.Cut(err.Error(), "\n"); ok {
-			msg = below + "\n"
+		if _, ok := errors.AsType[*pmapi.SpecError](err); ok {
+			msg = pmapi.CaretText(err) + "\n"
 		}
 		f.add("error", msg)
 		return f

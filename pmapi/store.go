@@ -66,7 +66,7 @@ func (c *Context) Store(ctx context.Context, metric string, value any, opts ...I
 	return c.fail("store", about, err)
 }
 
-// findStored finds the metric, and the instance, of which a value is to be stored.
+// findStored finds the metric and the instance of a value to store.
 func (c *Context) findStored(ctx context.Context, metric string, o *itemOptions) (pdu.Desc, pdu.InstID, error) {
 	var d pdu.Desc
 	inst := pdu.NoInst

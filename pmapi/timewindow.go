@@ -20,6 +20,7 @@ import (
 //	                           a date and time of day as of ctime(3). Leading parts that are
 //	                           missing are those of the start, or of the next year, month or
 //	                           day so as to be after it. Trailing ones are zero
+//	"@2023-11-14T22:30:15Z"    a date and time of RFC 3339, unlike in the C library
 //	"@2023-11-14 22:30"  "@yesterday 10:00"  "2 days ago"  "last week"  "@next monday"
 //	                           a text in free form: dates, times of day, zones such as "EST"
 //	                           and "+0530", weekdays, and units of time to add. N units are
@@ -35,23 +36,22 @@ type WindowSpec struct {
 	Now      time.Time      // the wall clock; zero means time.Now()
 }
 
-// A Window is a window of time of which a program reports.
+// A Window is the window of time of a report.
 type Window struct {
 	Start  time.Time
 	End    time.Time // zero for none; may be before Start
 	Origin time.Time // of the first sample, from Start to End unless End is before Start
 }
 
-// ErrAlignment is the error of a window that has no multiple of the interval of -A.
-var ErrAlignment = errors.New("alignment specified by -A switch could not be applied")
+// ErrAlignment means that the window has no multiple of WindowSpec.Align.
+var ErrAlignment = errors.New("no multiple of the alignment in the time window")
 
 // Window returns the window within first and last: those of an archive, or of a live source the
 // current time and the zero Time, which stands for no end. A Start before first is first, and an
 // End after last is last; Start may be after last.
 //
 // With ErrAlignment the window is valid, but not aligned; an Align of 0 has this error and no
-// window. The text of another error is that of the C library, with a caret below what is wrong, and
-// has no newline at its end.
+// window. Errors are *SpecErrors.
 //
 // Differences from C: there are no points of time after the year 9999; leap years are right after
 // 2100; "1 month" after 31 January is 2 or 3 March; months and weekdays count right beside a zone
@@ -145,27 +145,26 @@ func (s WindowSpec) setOrigin(w *Window, step time.Duration) error {
 	return nil
 }
 
-// alignError is an ErrAlignment with the two lines of the C library.
+// alignError is an ErrAlignment with the interval.
 func (s WindowSpec) alignError() error {
-	return &alignError{specError{text: s.Align, msg: ErrAlignment.Error()}}
+	return &SpecError{What: "alignment", Text: s.Align, Msg: ErrAlignment.Error(), cause: ErrAlignment}
 }
 
-type alignError struct{ specError }
-
-func (e *alignError) Unwrap() error { return ErrAlignment }
-
-// inWindow reports whether a time is from start to end. A zero end is none.
+// inWindow reports whether a time is from start to end. A zero end means no end.
 func inWindow(t, start, end time.Time) bool {
 	return !t.Before(start) && (end.IsZero() || !t.After(end))
 }
 
-// point parses a point of time. If it has none of the forms, the error is that of the form that the
-// first character announces.
+// point parses a point of time. The error for a text without a valid form is that of the form that
+// its first character announces.
 func (s WindowSpec) point(text string, start, end time.Time) (time.Time, error) {
 	rest := strings.TrimLeft(text, cnum.Blanks)
 	first := byte(0)
 	if rest != "" {
 		first = rest[0]
+	}
+	if t, err := time.Parse(time.RFC3339, strings.Trim(strings.TrimPrefix(rest, "@"), cnum.Blanks)); err == nil {
+		return t.In(s.Location), nil
 	}
 	var err error
 	switch {

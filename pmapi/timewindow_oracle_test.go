@@ -222,9 +222,9 @@ func answerWindow(q windowQuestion) string {
 	status, message := "1", ""
 	switch {
 	case errors.Is(err, ErrAlignment) && w != Window{}:
-		status, message = "0", err.Error()
+		status, message = "0", CaretText(err)
 	case err != nil:
-		return "-1 " + err.Error()
+		return "-1 " + CaretText(err)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", status, stampOf(w.Start), stampOf(w.End), stampOf(w.Origin), message))
 }
@@ -248,7 +248,7 @@ func oracleWindow(t testing.TB, answer string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		message = strings.TrimSuffix(string(text), "\n")
+		message = strings.Replace(strings.TrimSuffix(string(text), "\n"), "alignment specified by -A switch could not be applied", ErrAlignment.Error(), 1)
 	}
 	if f[0] == "-1" {
 		return "-1 " + message

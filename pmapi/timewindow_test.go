@@ -43,6 +43,7 @@ func TestWindow(t *testing.T) {
 		{spec: WindowSpec{Start: "2hour"}, start: "11-15 00:13:20.25", end: "11-14 23:13:20.75"},
 		{spec: WindowSpec{Start: "@31 jan 2024"}, start: "01-31 00:00:00", end: "11-14 23:13:20.75"},
 		{live: true, start: "11-14 22:13:20.25", end: none},
+		{spec: WindowSpec{Start: "@2023-11-14T22:30:00.5Z", Finish: " 2023-11-15T00:00:00+01:00 "}, start: "11-14 22:30:00.5", end: "11-14 23:00:00"},
 	} {
 		tt.spec.Location, tt.spec.Now = time.UTC, windowNow
 		last := windowLast
@@ -81,14 +82,14 @@ func TestWindowErrors(t *testing.T) {
 		{WindowSpec{Start: "@31 feb 2023"}, "31 feb 2023\n   ^ -- unexpected value"},
 		{WindowSpec{Start: "@999999999 years"}, "999999999 years\n^ -- unexpected value"},
 		{WindowSpec{Start: "@1 jan 10000"}, "1 jan 10000\n  ^ -- unexpected value"},
-		{WindowSpec{Align: "0"}, "0\n^ -- alignment specified by -A switch could not be applied"},
+		{WindowSpec{Align: "0"}, "0\n^ -- no multiple of the alignment in the time window"},
 		{WindowSpec{Align: "1 hour x"}, "1 hour x\n       ^ -- unexpected value"},
 	} {
 		tt.spec.Location, tt.spec.Now = time.UTC, windowNow
 		got := ""
 		w, err := tt.spec.Window(windowFirst, windowLast)
 		if err != nil {
-			got = err.Error()
+			got = CaretText(err)
 		}
 		if got != tt.want || err != nil && w != (Window{}) {
 			t.Errorf("%+v: got %v and\n%s\nwant\n%s", tt.spec, w, got, tt.want)
@@ -132,7 +133,7 @@ func FuzzWindow(f *testing.F) {
 		for _, last := range []time.Time{windowLast, {}} {
 			w, err := s.Window(windowFirst, last)
 			if err != nil && !(errors.Is(err, ErrAlignment) && w != Window{}) {
-				if w != (Window{}) || !strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "^ -- ") {
+				if w != (Window{}) || !strings.Contains(CaretText(err), "^ -- ") {
 					t.Errorf("%+v: %v, %v", s, w, err)
 				}
 				continue

@@ -7,8 +7,8 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -32,7 +32,7 @@ type debugger struct {
 }
 
 func newDebugger(out, errors io.Writer) *debugger {
-	d := &debugger{out: newLineWriter(tool.NewEscapeWriter(out)), errors: errors}
+	d := &debugger{out: newLineWriter(terminal.NewEscapeWriter(out)), errors: errors}
 	d.in.out, d.in.echoed = d.out, out
 	d.trace = trace{print: d.warn, on: map[string]bool{}}
 	return d

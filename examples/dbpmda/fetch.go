@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A rawResult is a result that also records the form of each set's values.
@@ -137,7 +137,7 @@ func (d *debugger) printInstanceName(dom pdu.InDom, inst pdu.InstID) {
 	if d.getNames && dom != pdu.NoInDom {
 		var reply pdu.InstanceReply
 		if d.ask(instanceRequest, pdu.InstanceReq{InDom: dom, Inst: inst}, &reply) == answered && len(reply.Instances) == 1 {
-			d.printf(" or \"%s\"", tool.EscapeName(reply.Instances[0].Name))
+			d.printf(" or \"%s\"", terminal.EscapeName(reply.Instances[0].Name))
 			return
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/internal/terminal"
@@ -32,7 +33,7 @@ type options struct {
 }
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	o := options{timeout: 3}
 	c := o.command()
 	args, err := c.Parse(os.Args[1:])
@@ -45,8 +46,8 @@ func main() {
 	os.Exit(c.Report(err))
 }
 
-func (o *options) command() *tool.Command {
-	c := &tool.Command{Name: "dbpmda", Synopsis: "[options]"}
+func (o *options) command() *pcptool.Command {
+	c := &pcptool.Command{Name: "dbpmda", Synopsis: "[options]"}
 	debug := c.Standard("debug")[0]
 	set := debug.Set
 	debug.Set = func(v string) error {
@@ -88,12 +89,12 @@ func (o *options) setTimeout(v string) error {
 const startFile = ".dbpmdarc"
 
 // run reads commands until quit or the end of the input.
-func (o *options) run(c *tool.Command) error {
+func (o *options) run(c *pcptool.Command) error {
 	slog.SetDefault(pmlog.New(os.Stderr, c.Name, slog.LevelInfo)) // what agents within this program log
 	if o.user != "" {
 		if err := account.Become(o.user); err != nil {
 			slog.Log(context.Background(), pmlog.LevelCritical, err.Error())
-			return &tool.ExitError{Status: 1}
+			return &pcptool.ExitError{Status: 1}
 		}
 	}
 	d := newDebugger(os.Stdout, os.Stderr)
@@ -104,7 +105,7 @@ func (o *options) run(c *tool.Command) error {
 		}
 	}
 	if messages := d.loadNames(o.names); messages != "" {
-		return &tool.ExitError{Status: 1, Message: messages}
+		return &pcptool.ExitError{Status: 1, Message: messages}
 	}
 	if f, err := os.Open(startFile); err == nil && !o.noStartFile {
 		defer f.Close()

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // desc prints the descriptor of a metric.
@@ -30,9 +31,9 @@ func (d *debugger) descriptor(id pdu.PMID) (pdu.Desc, outcome) {
 }
 
 func (d *debugger) printDesc(desc pdu.Desc) {
-	d.printf("    Data Type: %s", tool.TypeText(desc.Type))
+	d.printf("    Data Type: %s", pcptool.TypeText(desc.Type))
 	if desc.Type != pdu.TypeNoSupport {
-		d.printf("  InDom: %v 0x%x\n    %s", desc.InDom, uint32(desc.InDom), tool.SemanticsText(desc))
+		d.printf("  InDom: %v 0x%x\n    %s", desc.InDom, uint32(desc.InDom), pcptool.SemanticsText(desc))
 	}
 	d.printf("\n")
 }
@@ -55,7 +56,7 @@ func (d *debugger) instance(r pdu.InstanceReq) {
 				d.printf(" inst: %d", inst.ID)
 			}
 			if r.Name == "" {
-				d.printf(" name: \"%s\"", tool.EscapeName(inst.Name))
+				d.printf(" name: \"%s\"", terminal.EscapeName(inst.Name))
 			}
 			d.printf("\n")
 		}
@@ -174,7 +175,7 @@ func (d *debugger) nameOf(id pdu.PMID) {
 	var reply pdu.NameList
 	d.askNames("PMID: "+id.String(), nameRequest, pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &reply, func() {
 		for _, n := range reply.Names {
-			d.printf("   %s\n", tool.EscapeName(n))
+			d.printf("   %s\n", terminal.EscapeName(n))
 		}
 	})
 }
@@ -220,7 +221,7 @@ func (d *debugger) printChildren(l pdu.NameList) {
 			}
 			status = fmt.Sprintf("%8s ", status)
 		}
-		d.printf("   %s%s\n", status, tool.EscapeName(n))
+		d.printf("   %s%s\n", status, terminal.EscapeName(n))
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // Errors that end a command early.
@@ -63,7 +63,7 @@ func (p *parser) complain(message string) {
 		return
 	}
 	p.d.printf("%s", in.caret(indent))
-	p.d.warn("Error%s: %s\nType 'help' for a list of commands.\n", where, tool.EscapeName(message))
+	p.d.warn("Error%s: %s\nType 'help' for a list of commands.\n", where, terminal.EscapeName(message))
 }
 
 // next returns the next token.

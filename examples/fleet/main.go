@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/fleetview"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -35,7 +36,7 @@ func main() {
 
 // A command is the command line.
 type command struct {
-	tool.Command
+	pcptool.Command
 	columns []fleetview.Column
 	hosts   int // that are shown
 	order   fleetview.Order
@@ -44,7 +45,7 @@ type command struct {
 }
 
 func newCommand() *command {
-	c := &command{Command: tool.Command{Name: "fleet", Synopsis: "[options] [host ...]", Multi: true}, hosts: 10, column: 1}
+	c := &command{Command: pcptool.Command{Name: "fleet", Synopsis: "[options] [host ...]", Multi: true}, hosts: 10, column: 1}
 	c.AddOptions("General options", c.Standard("host-list", "hostsfile", "interval", "samples", "version", "help")...)
 	c.AddOptions("Reporting options",
 		tool.Option{Short: 'm', Long: "metric", Arg: "METRIC", Help: "add a column for a metric, with its instance in brackets if it has any",

@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/mmv"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
@@ -29,7 +29,7 @@ func main() {
 // of a file.
 func output(f *os.File) io.Writer {
 	if terminal.Is(f) {
-		return tool.NewEscapeWriter(f)
+		return terminal.NewEscapeWriter(f)
 	}
 	return f
 }
@@ -53,7 +53,7 @@ func run(args []string, out, errs io.Writer) int {
 	}
 	good, err := dump(out, path)
 	if err != nil {
-		fmt.Fprintf(errs, "%s: %v\n", path, tool.Cause(err))
+		fmt.Fprintf(errs, "%s: %v\n", path, pcptool.Cause(err))
 	}
 	if !good {
 		return 1

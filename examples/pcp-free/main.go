@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pmcc"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -18,14 +19,14 @@ import (
 
 // A command is the command line.
 type command struct {
-	tool.Command
+	pcptool.Command
 	layout
 	count    int           // 0 without
 	interval time.Duration // 0 without
 }
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	c := newCommand()
 	out := bufio.NewWriter(os.Stdout)
 	err := run(context.Background(), c, out)
@@ -35,7 +36,7 @@ func main() {
 }
 
 func newCommand() *command {
-	c := &command{Command: tool.Command{Name: "pcp-free", Synopsis: "[options]", HighRes: true}, layout: layout{shift: 10}}
+	c := &command{Command: pcptool.Command{Name: "pcp-free", Synopsis: "[options]", HighRes: true}, layout: layout{shift: 10}}
 	scale := func(short byte, long, help string, shift uint) tool.Option {
 		return tool.Option{Short: short, Long: long, Help: help, Set: func(string) error {
 			c.shift = shift
@@ -46,7 +47,7 @@ func newCommand() *command {
 	setInterval := func(value string) error {
 		d, err := pmapi.ParseInterval(value)
 		if err != nil {
-			return errors.New("interval argument not in pmParseHighResInterval(3) format:\n" + err.Error() + "\n")
+			return errors.New("interval argument not in pmParseHighResInterval(3) format:\n" + pcptool.SyntaxError(err).Error() + "\n")
 		}
 		c.interval = d
 		return nil
@@ -96,7 +97,7 @@ func run(ctx context.Context, c *command, out *bufio.Writer) error {
 		if err := out.Flush(); err != nil || n == count {
 			return err
 		}
-		if !tool.IsArchive(pc) {
+		if !pcptool.IsArchive(pc) {
 			time.Sleep(c.interval)
 		}
 	}

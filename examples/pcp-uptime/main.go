@@ -8,22 +8,22 @@ import (
 	"os"
 	"slices"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pmcc"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
-	tool.LimitMemory()
-	c := &tool.Command{Name: "pcp-uptime", Synopsis: "[options]", HighRes: true}
+	pcptool.LimitMemory()
+	c := &pcptool.Command{Name: "pcp-uptime", Synopsis: "[options]", HighRes: true}
 	c.AddOptions("Options", c.Standard("version", "help")...)
 	os.Exit(pmcc.Report(os.Stdout, c, run(context.Background(), c), 0))
 }
 
 var metrics = []string{"kernel.all.uptime", "kernel.all.nusers", "kernel.all.load"}
 
-func run(ctx context.Context, c *tool.Command) error {
+func run(ctx context.Context, c *pcptool.Command) error {
 	if _, err := c.Parse(os.Args[1:]); err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logimport"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // TestMissingValue: the error of a missing value has the name of its metric.
@@ -37,7 +37,7 @@ func TestMissingValue(t *testing.T) {
 	args := os.Args
 	defer func() { os.Args = args }()
 	os.Args = []string{"pcp-uptime"}
-	err = run(t.Context(), &tool.Command{Name: "pcp-uptime", HighRes: true})
+	err = run(t.Context(), &pcptool.Command{Name: "pcp-uptime", HighRes: true})
 	const want = "Missing metric value(s) ['kernel.all.nusers', 'kernel.all.load']"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

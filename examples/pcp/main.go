@@ -22,13 +22,15 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/launch"
 	"github.com/pcp-go/pcp/examples/internal/pcpsummary"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	os.Exit(run(os.Args[1:]))
 }
 
@@ -40,7 +42,7 @@ var variables = map[byte]string{
 }
 
 func run(args []string) (status int) {
-	table := &tool.Command{Name: "pcp", Synopsis: "[options] [[...] command [...]]"}
+	table := &pcptool.Command{Name: "pcp", Synopsis: "[options] [[...] command [...]]"}
 	table.AddOptions("Summary Options", table.Standard("archive", "host", "origin", "namespace")...)
 	table.Options = append(table.Options, tool.Option{Short: 'P', Long: "pmie", Help: "display pmie evaluation statistics"})
 	table.Options = append(table.Options, table.Standard("help")...)
@@ -55,7 +57,7 @@ func run(args []string) (status int) {
 	operands := p.parse(table.Options, args)
 	switch {
 	case p.end == "version":
-		fmt.Println("pcp version " + tool.PCPVersion)
+		fmt.Println("pcp version " + pcptool.PCPVersion)
 		return 0
 	case p.end == "usage":
 		commands := "Available Commands:     " + strings.Join(available(conf), " ")
@@ -141,13 +143,13 @@ func runCommand(conf *pcpconf.Conf, name string, args []string) (status int) {
 		path = launch.In("", name)
 	}
 	if path == "" {
-		fmt.Fprintf(os.Stderr, "Cannot find a pcp-%s command to execute\n", tool.Escape(name))
+		fmt.Fprintf(os.Stderr, "Cannot find a pcp-%s command to execute\n", terminal.Escape(name))
 		fmt.Println("Please install pcp system tools package")
 		return 1
 	}
 	status, err := launch.Run(path, args...)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "pcp: %s: %v\n", tool.Escape(path), err)
+		fmt.Fprintf(os.Stderr, "pcp: %s: %v\n", terminal.Escape(path), err)
 	}
 	return status
 }

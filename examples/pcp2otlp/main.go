@@ -17,6 +17,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/sending"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/otlp"
@@ -39,7 +40,7 @@ func main() {
 	os.Exit(c.Report(run(ctx, c, &o)))
 }
 
-func run(ctx context.Context, c *tool.Command, o *options) error {
+func run(ctx context.Context, c *pcptool.Command, o *options) error {
 	names, err := o.Parse(c, os.Args[1:])
 	if err != nil {
 		return err

@@ -19,10 +19,10 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/sending"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
@@ -33,7 +33,7 @@ func main() {
 	os.Exit(c.Report(run(ctx, c, &o)))
 }
 
-func run(ctx context.Context, c *tool.Command, o *sending.Options) error {
+func run(ctx context.Context, c *pcptool.Command, o *sending.Options) error {
 	names, err := o.Parse(c, os.Args[1:])
 	if err != nil {
 		return err

@@ -6,10 +6,10 @@ import (
 	"math"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pmcc"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // The metrics of a sample.
@@ -75,7 +75,7 @@ func (h *host) find(ctx context.Context) error {
 // findLoads looks up the instances of the load.
 func (h *host) findLoads(ctx context.Context) error {
 	find := h.pc.InstID
-	if tool.IsArchive(h.pc) {
+	if pcptool.IsArchive(h.pc) {
 		find = h.pc.InstIDEver
 	}
 	d := h.metrics.Descs[load].InDom
@@ -96,7 +96,7 @@ func (h *host) findLoads(ctx context.Context) error {
 // used and -O has no effect.
 func (h *host) rewind(ctx context.Context, interval time.Duration) error {
 	if err := h.pc.SetMode(ctx, pmapi.ModeInterp, h.command.Begin, interval.Truncate(time.Millisecond)); err != nil {
-		return h.command.Errorf("pmSetMode: %w", tool.Cause(err))
+		return h.command.Errorf("pmSetMode: %w", pcptool.Cause(err))
 	}
 	return h.fetch(ctx, new(sample))
 }
@@ -104,19 +104,19 @@ func (h *host) rewind(ctx context.Context, interval time.Duration) error {
 // describe looks up metrics.
 func (h *host) describe(ctx context.Context, names ...string) ([]pdu.Desc, error) {
 	ids, err := h.pc.Lookup(ctx, names)
-	alone := len(names) == 1 || !tool.IsArchive(h.pc) // in archives pmLookupName(3) fails for one name alone
+	alone := len(names) == 1 || !pcptool.IsArchive(h.pc) // in archives pmLookupName(3) fails for one name alone
 	if unknown := unknownNames(names, ids); alone && len(unknown) == len(names) {
-		message := fmt.Sprintf("pmclient: pmLookupName: %v\n", tool.Cause(err))
+		message := fmt.Sprintf("pmclient: pmLookupName: %v\n", pcptool.Cause(err))
 		for _, name := range unknown {
 			message += fmt.Sprintf("pmclient: metric \"%s\" not in name space\n", name)
 		}
-		return nil, &tool.ExitError{Status: 1, Message: message, Err: err}
+		return nil, &pcptool.ExitError{Status: 1, Message: message, Err: err}
 	}
 	var descs []pdu.Desc
 	for i, id := range ids {
 		d, err := h.pc.Desc(ctx, id)
 		if err != nil {
-			return nil, h.command.Errorf("cannot retrieve description for metric \"%s\" (PMID: %v)\nReason: %w", names[i], id, tool.Cause(err))
+			return nil, h.command.Errorf("cannot retrieve description for metric \"%s\" (PMID: %v)\nReason: %w", names[i], id, pcptool.Cause(err))
 		}
 		descs = append(descs, d)
 	}
@@ -150,7 +150,7 @@ func (h *host) fetch(ctx context.Context, s *sample) error {
 }
 
 func (h *host) fetchError(err error) error {
-	return h.command.Errorf("pmFetch: %w", tool.Cause(err))
+	return h.command.Errorf("pmFetch: %w", pcptool.Cause(err))
 }
 
 // singleValue returns the first value of a set, the only one of a singular metric.

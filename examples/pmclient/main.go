@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -16,19 +18,19 @@ import (
 const defaultInterval = 5 * time.Second
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	c := newCommand()
 	os.Exit(c.Report(run(context.Background(), c)))
 }
 
 // A command is the command line.
 type command struct {
-	tool.Command
+	pcptool.Command
 	pause bool // between the samples of an archive
 }
 
 func newCommand() *command {
-	c := &command{Command: tool.Command{Name: "pmclient", Synopsis: "[options]", ZoneNote: true}}
+	c := &command{Command: pcptool.Command{Name: "pmclient", Synopsis: "[options]", ZoneNote: true}}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "host", "namespace", "origin", "start", "samples",
 		"finish", "interval", "timezone", "hostzone", "version", "help")...)
 	c.AddOptions("Reporting options",
@@ -66,9 +68,9 @@ func run(ctx context.Context, c *command) error {
 			return err
 		}
 	}
-	r := &report{out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)), host: tool.EscapeName(pc.HostName(ctx)), zone: c.Location, cpus: h.cpus}
+	r := &report{out: bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout)), host: terminal.EscapeName(pc.HostName(ctx)), zone: c.Location, cpus: h.cpus}
 	if kind == pmapi.SourceArchive {
-		r.archive = tool.EscapeName(source)
+		r.archive = terminal.EscapeName(source)
 	}
 	return c.printRows(ctx, h, r, interval)
 }

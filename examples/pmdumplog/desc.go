@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printDescs prints the descriptors of all metrics.
@@ -18,9 +18,9 @@ func (d *dumper) printDescs() error {
 	for _, i := range logtext.HashOrder(ids) {
 		m := &metrics[i]
 		d.printf("PMID: %v (%s)\n", m.PMID, d.allNames(m.PMID, "<noname>"))
-		d.printf("    Data Type: %s", tool.TypeText(m.Type))
+		d.printf("    Data Type: %s", pcptool.TypeText(m.Type))
 		if m.Type != pdu.TypeNoSupport {
-			d.printf("  InDom: %v 0x%x\n    %s", m.InDom, uint32(m.InDom), tool.SemanticsText(m.Desc))
+			d.printf("  InDom: %v 0x%x\n    %s", m.InDom, uint32(m.InDom), pcptool.SemanticsText(m.Desc))
 		}
 		d.printf("\n")
 	}

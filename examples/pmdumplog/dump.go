@@ -13,8 +13,9 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -68,7 +69,7 @@ type dumper struct {
 }
 
 // newDumper opens an archive.
-func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dumper, error) {
+func newDumper(ctx context.Context, c *pcptool.Command, s *show, name string) (*dumper, error) {
 	d := &dumper{show: s, errs: os.Stderr, metrics: map[pdu.PMID]*metric{}, inDoms: map[pdu.InDom]*inDomNames{}}
 	options := archive.Options{Damaged: c.DamagedArchive}
 	set, err := options.Open(ctx, name)
@@ -78,7 +79,7 @@ func newDumper(ctx context.Context, c *tool.Command, s *show, name string) (*dum
 		set, err = options.Open(ctx, name)
 	}
 	if err != nil {
-		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
+		return nil, c.Errorf("Cannot open archive \"%s\": %w", terminal.Escape(name), pcptool.Cause(err))
 	}
 	d.set, d.meta = set, set.Metadata()
 	d.nameSpace = cmp.Or(c.Names(), d.meta.Names())
@@ -124,13 +125,13 @@ func (d *dumper) findEnd(name string) {
 		return
 	}
 	d.end = time.Unix(1<<40, 0)
-	fmt.Fprintf(d.errs, "pmdumplog: Cannot locate end of archive %s: %v\n", tool.Escape(name), tool.Cause(d.endErr))
+	fmt.Fprintf(d.errs, "pmdumplog: Cannot locate end of archive %s: %v\n", terminal.Escape(name), pcptool.Cause(d.endErr))
 	fmt.Fprint(d.errs, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
 		"         produce complete information.  Continuing and hoping for the best.\n\n")
 }
 
 // setTimes sets the zone and the time window. Backwards the window has no limit without -S and -T.
-func (d *dumper) setTimes(c *tool.Command) error {
+func (d *dumper) setTimes(c *pcptool.Command) error {
 	if err := c.SetArchiveTimes(d.label.Host, d.label.TimeZone, d.label.Start, d.end); err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // appendEventSet appends the event records of a metric.
@@ -20,7 +20,7 @@ func (d *dumper) appendEventSet(b []byte, m *metric, s pdu.ValueSet) []byte {
 		b = append(b, "): "...)
 		events, err := s.Atom(i, m.desc.Type).Events()
 		if err != nil {
-			b = fmt.Appendf(b, "%v\n", tool.Cause(err))
+			b = fmt.Appendf(b, "%v\n", pcptool.Cause(err))
 			continue
 		}
 		b = d.appendEvents(b, events, m.desc.Type)

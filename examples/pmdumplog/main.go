@@ -14,6 +14,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -21,7 +23,7 @@ import (
 func main() {
 	s := new(show)
 	c := newCommand(s)
-	out := bufio.NewWriterSize(tool.NewEscapeWriter(os.Stdout), outBuffer)
+	out := bufio.NewWriterSize(terminal.NewEscapeWriter(os.Stdout), outBuffer)
 	err := run(context.Background(), c, s, out)
 	err = errors.Join(err, out.Flush())
 	os.Exit(c.Report(err))
@@ -30,8 +32,8 @@ func main() {
 // outBuffer is the size of the output buffer in bytes.
 const outBuffer = 64 << 10
 
-func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pmdumplog", Synopsis: "[options] [archive [metricname ...]]", OperandSource: true, OperandArchive: true, ZoneNote: true, HighRes: true}
+func newCommand(s *show) *pcptool.Command {
+	c := &pcptool.Command{Name: "pmdumplog", Synopsis: "[options] [archive [metricname ...]]", OperandSource: true, OperandArchive: true, ZoneNote: true, HighRes: true}
 	flag := tool.Flag
 	c.AddOptions("Options",
 		tool.Option{Short: 'a', Long: "all", Help: "dump everything", Set: func(string) error { s.all(); return nil }},
@@ -58,7 +60,7 @@ func newCommand(s *show) *tool.Command {
 }
 
 // run prints what the command line selects.
-func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error {
+func run(ctx context.Context, c *pcptool.Command, s *show, out *bufio.Writer) error {
 	args, err := c.Parse(os.Args[1:])
 	archives := c.Archives()
 	if len(archives) == 0 && s.raw == "" && len(args) > 0 {
@@ -71,7 +73,7 @@ func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error
 		return c.UsageErrorf("")
 	case s.raw != "":
 		if err := printRaw(out, s.raw); err != nil {
-			return c.Errorf("Cannot open \"%s\": %w", tool.Escape(s.raw), tool.Cause(err))
+			return c.Errorf("Cannot open \"%s\": %w", terminal.Escape(s.raw), pcptool.Cause(err))
 		}
 		return nil
 	case !s.sections():
@@ -111,7 +113,7 @@ func (d *dumper) lookup(names []string) (ids []pdu.PMID, err error) {
 		}
 	}
 	if len(names) > 0 && len(ids) == 0 {
-		return nil, &tool.ExitError{Status: 1, Message: "No metric names can be translated, dump abandoned\n", Err: pdu.ErrName}
+		return nil, &pcptool.ExitError{Status: 1, Message: "No metric names can be translated, dump abandoned\n", Err: pdu.ErrName}
 	}
 	return ids, nil
 }

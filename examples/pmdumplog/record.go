@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printRecords prints the records of the time window that have values of the metrics ids, or all
@@ -50,7 +50,7 @@ func (d *dumper) printRecords(ids []pdu.PMID) error {
 	if errors.Is(err, pdu.ErrEOL) {
 		return nil
 	}
-	return fmt.Errorf("pmFetch: %w", tool.Cause(err))
+	return fmt.Errorf("pmFetch: %w", pcptool.Cause(err))
 }
 
 // seekLast moves to after the last record of the time window. It ignores faults after the end of

@@ -8,8 +8,8 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/lognum"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A metric is the information to print about a metric, except for its values.
@@ -51,7 +51,7 @@ func (d *dumper) appendSet(b []byte, s pdu.ValueSet, t time.Time) []byte {
 	switch {
 	case s.Err() != nil:
 		b = append(append(b, m.text...), ' ')
-		return append(append(b, tool.Cause(s.Err()).Error()...), '\n')
+		return append(append(b, pcptool.Cause(s.Err()).Error()...), '\n')
 	case s.Len() == 0:
 		return append(append(b, m.text...), " No values returned!\n"...)
 	case m.events:

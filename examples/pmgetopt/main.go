@@ -9,17 +9,18 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
-	c := &tool.Command{Name: "pmgetopt", Synopsis: "[options] -- [progname arguments]", InOrder: true, NoEnvironment: true}
+	c := &pcptool.Command{Name: "pmgetopt", Synopsis: "[options] -- [progname arguments]", InOrder: true, NoEnvironment: true}
 	os.Exit(c.Report(run(c, os.Args[1:])))
 }
 
-func run(c *tool.Command, args []string) error {
+func run(c *pcptool.Command, args []string) error {
 	program, config, usage := c.Name, "", false
 	text := func(variable *string) func(string) error {
 		return func(value string) error {
@@ -59,9 +60,9 @@ func run(c *tool.Command, args []string) error {
 	s := parseScript(c, string(lines))
 	switch {
 	case s.failed:
-		return &tool.ExitError{Status: 1}
+		return &pcptool.ExitError{Status: 1}
 	case usage:
-		return &tool.ExitError{Status: 1, Message: s.usage(program)}
+		return &pcptool.ExitError{Status: 1, Message: s.usage(program)}
 	}
 	fmt.Println(s.rewrite(args))
 	return nil

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -35,10 +37,10 @@ var standardNames = []string{"align", "archive", "archive-folio", "archive-list"
 	"start", "timezone", "uniqnames", "version"}
 
 // parseScript parses a usage message and prints its mistakes.
-func parseScript(c *tool.Command, text string) *script {
+func parseScript(c *pcptool.Command, text string) *script {
 	s := &script{synopsis: "[options]"}
 	fail := func(format string, args ...any) {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", c.Name, tool.Escape(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(os.Stderr, "%s: %s\n", c.Name, terminal.Escape(fmt.Sprintf(format, args...)))
 	}
 	for n := 1; text != ""; n++ {
 		var l string
@@ -84,7 +86,7 @@ func (s *script) direct(directive string, fail func(format string, args ...any))
 // add adds a line. It returns what is wrong with an option. A line that has a word at its very
 // beginning may have an option after that; of what is no option C's pmgetopt prints the words that
 // it has looked at.
-func (s *script) add(c *tool.Command, l string) (message string) {
+func (s *script) add(c *pcptool.Command, l string) (message string) {
 	word := strings.TrimLeft(l, blanks)
 	if len(word) == len(l) {
 		i := strings.IndexAny(l, blanks)
@@ -123,7 +125,7 @@ func cutWord(s string) (word, rest string) {
 }
 
 // addStandard adds an option that all tools of PCP may have.
-func (s *script) addStandard(c *tool.Command, name string) (message string) {
+func (s *script) addStandard(c *pcptool.Command, name string) (message string) {
 	all := c.Standard(standardNames...)
 	i := slices.IndexFunc(all, func(o tool.Option) bool {
 		if long, ok := strings.CutPrefix(name, "--"); ok {

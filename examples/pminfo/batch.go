@@ -3,9 +3,10 @@ package main
 import (
 	"errors"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // addMetrics adds metrics to the batch, and prints it when it is full.
@@ -24,7 +25,7 @@ func (p *printer) printBatch() {
 	b, function, err := p.requestBatch()
 	for i, name := range p.names {
 		if err != nil {
-			p.printf("%s: %s: %v\n", tool.EscapeName(name), function, tool.Cause(err))
+			p.printf("%s: %s: %v\n", terminal.EscapeName(name), function, pcptool.Cause(err))
 			continue
 		}
 		p.printMetric(name, b, i)
@@ -53,7 +54,7 @@ func (p *printer) requestBatch() (b *batch, function string, err error) {
 	if len(p.names) == 0 || !p.needsPMID() {
 		return b, "", nil
 	}
-	if b.ids, err = tool.Lookup(p.ctx, p.pc, p.names); err != nil {
+	if b.ids, err = pcptool.Lookup(p.ctx, p.pc, p.names); err != nil {
 		return nil, "pmLookupName", err
 	}
 	if p.values || p.labels || p.verify {
@@ -107,7 +108,7 @@ func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 	insts, err := p.pc.Instances(p.ctx, d.InDom)
 	switch {
 	case err != nil:
-		return "pmGetIndom: " + tool.Cause(err).Error()
+		return "pmGetIndom: " + pcptool.Cause(err).Error()
 	case len(insts) == 0:
 		return "pmGetIndom: No instances?"
 	}
@@ -121,7 +122,7 @@ func (p *printer) fetchByInstances(d pdu.Desc, r *pdu.Result) (message string) {
 		err = p.command.FetchAtOrigin(p.ctx, p.pc, []pdu.PMID{d.PMID}, r)
 	}
 	if err != nil {
-		return "pmFetch: " + tool.Cause(err).Error()
+		return "pmFetch: " + pcptool.Cause(err).Error()
 	}
 	return ""
 }
@@ -132,7 +133,7 @@ func (p *printer) instances(d pdu.InDom) instances {
 	in, ok := p.insts[d]
 	if !ok {
 		in.list, _ = p.pc.Instances(p.ctx, d)
-		in.names = tool.NewInstanceNames(in.list)
+		in.names = pcptool.NewInstanceNames(in.list)
 		if p.insts == nil || p.archive {
 			p.insts = map[pdu.InDom]instances{}
 		}
@@ -144,5 +145,5 @@ func (p *printer) instances(d pdu.InDom) instances {
 // instances are the instances of a domain, in its order and by number.
 type instances struct {
 	list  []pdu.Instance
-	names tool.InstanceNames
+	names pcptool.InstanceNames
 }

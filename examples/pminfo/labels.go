@@ -7,8 +7,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A labelCache holds the requested labels by their subject. In an archive, metrics are printed as
@@ -111,7 +112,7 @@ func (p *printer) instLabels(d pdu.InDom) iter.Seq[pdu.LabelSet] {
 func mergeLabels(sets []pdu.LabelSet) pdu.LabelSet {
 	m, err := pdu.MergeLabels(nil, sets...)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "pminfo: labels merge failed: %v\n", tool.Cause(err))
+		fmt.Fprintf(os.Stderr, "pminfo: labels merge failed: %v\n", pcptool.Cause(err))
 	}
 	return m
 }
@@ -153,7 +154,7 @@ func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
 	if p.series {
 		// Optional labels count here, labels of the cluster and of the metric do not.
 		for s := range insts {
-			p.printf("    inst [%d or \"%s\"] series %s\n", s.Inst, tool.EscapeName(name(s.Inst, "DISAPPEARED")),
+			p.printf("    inst [%d or \"%s\"] series %s\n", s.Inst, terminal.EscapeName(name(s.Inst, "DISAPPEARED")),
 				seriesID("instance", fmt.Sprintf(`"name":"%s","labels":%v`, name(s.Inst, "???"), mergeLabels(append(slices.Clip(above), s)))))
 		}
 	}
@@ -164,7 +165,7 @@ func (p *printer) printInstances(d pdu.Desc, labels pdu.LabelSet) {
 			if len(s.Labels) > 0 {
 				all = mergeLabels([]pdu.LabelSet{labels, s})
 			}
-			p.printf("    inst [%d or \"%s\"] labels %v\n", s.Inst, tool.EscapeName(name(s.Inst, "DISAPPEARED")), all)
+			p.printf("    inst [%d or \"%s\"] labels %v\n", s.Inst, terminal.EscapeName(name(s.Inst, "DISAPPEARED")), all)
 		}
 	}
 }

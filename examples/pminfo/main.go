@@ -13,6 +13,8 @@ import (
 	"os"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -29,7 +31,7 @@ type show struct {
 }
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	s := &show{batch: 128}
 	c := newCommand(s)
 	status, err := run(context.Background(), c, s)
@@ -40,7 +42,7 @@ func main() {
 }
 
 // run prints what the command line requests and returns the exit status.
-func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) {
+func run(ctx context.Context, c *pcptool.Command, s *show) (status int, err error) {
 	args, err := c.Parse(os.Args[1:])
 	if err != nil {
 		return 1, err
@@ -48,7 +50,7 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 	if s.verify {
 		*s = show{batch: s.batch, verify: true}
 	}
-	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
+	out := bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout))
 	defer out.Flush() // after what -D prints of the context's end
 	pc, err := c.Open(ctx)
 	if err != nil {
@@ -58,7 +60,7 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 	p := &printer{show: s, command: c, ctx: ctx, pc: pc, out: out}
 	// On collectors, -z and -Z have no effect, as in pminfo(1).
 	p.format.Location = tool.LocalZone()
-	if p.archive = tool.IsArchive(pc); p.archive {
+	if p.archive = pcptool.IsArchive(pc); p.archive {
 		if err := c.SetTimes(ctx, pc); err != nil {
 			return 1, err
 		}
@@ -68,8 +70,8 @@ func run(ctx context.Context, c *tool.Command, s *show) (status int, err error) 
 	return p.printAll(args), nil
 }
 
-func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true, OriginOnly: true, TrimNames: true,
+func newCommand(s *show) *pcptool.Command {
+	c := &pcptool.Command{Name: "pminfo", Synopsis: "[options] [metricname | pmid | indom]...", ZoneNote: true, OriginOnly: true, TrimNames: true,
 		Local: dso.Local("pminfo")}
 	flags := func(variables ...*bool) func(string) error {
 		return func(string) error {
@@ -114,14 +116,14 @@ func (p *printer) printAll(args []string) (status int) {
 	if len(args) == 0 {
 		names, err := p.pc.Traverse(p.ctx, "")
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "Error: %v\n", tool.Cause(err))
+			fmt.Fprintf(os.Stderr, "Error: %v\n", pcptool.Cause(err))
 			status = 1
 		}
 		p.addMetrics(names)
 	}
 	for _, arg := range args {
 		if err := p.addArgument(arg); err != nil {
-			fmt.Fprintf(os.Stderr, "Error: %s: %v\n", arg, tool.Cause(err))
+			fmt.Fprintf(os.Stderr, "Error: %s: %v\n", arg, pcptool.Cause(err))
 			p.command.Hint(p.command.NameHint(p.ctx, p.pc, arg, err))
 			status = 1
 		}

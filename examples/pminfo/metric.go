@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A printer prints metrics.
 type printer struct {
 	*show
-	command *tool.Command
+	command *pcptool.Command
 	ctx     context.Context
 	pc      *pmapi.Context
 	out     *bufio.Writer
@@ -39,11 +40,11 @@ func (p *printer) print(texts ...string) {
 
 // printMetric prints the metric at index i of a batch.
 func (p *printer) printMetric(name string, b *batch, i int) {
-	printed := tool.EscapeName(name)
+	printed := terminal.EscapeName(name)
 	var desc pdu.Desc
 	if p.needsDesc() {
 		if err := pmapi.ErrorAt(b.descErr, i); err != nil {
-			p.printf("%s: pmLookupDesc: %v\n", printed, tool.Cause(err))
+			p.printf("%s: pmLookupDesc: %v\n", printed, pcptool.Cause(err))
 			return
 		}
 		desc = b.descs[i]
@@ -152,7 +153,7 @@ func (p *printer) printInDomID(d pdu.InDom) {
 func (p *printer) printOneLine(text string, err error, ownLine bool) {
 	switch {
 	case err != nil:
-		p.printf(" One-line Help: Error: %v", tool.Cause(err))
+		p.printf(" One-line Help: Error: %v", pcptool.Cause(err))
 	case ownLine:
 		p.print("\n    [", text, "]")
 	default:
@@ -163,7 +164,7 @@ func (p *printer) printOneLine(text string, err error, ownLine bool) {
 func (p *printer) printHelp(text string, err error) {
 	switch {
 	case err != nil:
-		p.printf("Full Help: Error: %v\n", tool.Cause(err))
+		p.printf("Full Help: Error: %v\n", pcptool.Cause(err))
 	case text == "":
 		p.printf("Help: <empty entry>\n")
 	default:
@@ -172,7 +173,7 @@ func (p *printer) printHelp(text string, err error) {
 }
 
 func (p *printer) printDesc(d pdu.Desc) {
-	p.printf("    Data Type: %s  ", tool.TypeText(d.Type))
+	p.printf("    Data Type: %s  ", pcptool.TypeText(d.Type))
 	p.printInDomID(d.InDom)
-	p.printf("\n    %s\n", tool.SemanticsText(d))
+	p.printf("\n    %s\n", pcptool.SemanticsText(d))
 }

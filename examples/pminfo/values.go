@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func (p *printer) printValues(d pdu.Desc, s pdu.ValueSet) {
@@ -42,7 +43,7 @@ func (p *printer) printInst(d pdu.InDom, inst pdu.InstID) bool {
 	name, known := p.instances(d).names.Name(inst)
 	switch {
 	case known:
-		p.printf("    inst [%d or \"%s\"] ", inst, tool.EscapeName(name))
+		p.printf("    inst [%d or \"%s\"] ", inst, terminal.EscapeName(name))
 	case p.fetchAll:
 		p.printf("    inst [%d \"DISAPPEARED\"]\n", inst)
 		return false
@@ -60,12 +61,12 @@ func (p *printer) printEvents(a pdu.Atom) {
 		if a.Type == pdu.TypeHighResEvent {
 			function = "pmUnpackHighResEventRecords"
 		}
-		fmt.Fprintf(os.Stderr, "pminfo: %s: %v\n", function, tool.Cause(err))
+		fmt.Fprintf(os.Stderr, "pminfo: %s: %v\n", function, pcptool.Cause(err))
 		return
 	}
-	layout := tool.StampLayout
+	layout := pcptool.StampLayout
 	if a.Type == pdu.TypeHighResEvent {
-		layout = tool.HighResStampLayout
+		layout = pcptool.HighResStampLayout
 	}
 	n := 0
 	for r := range events.All() {
@@ -97,10 +98,10 @@ func (p *printer) printParameter(id pdu.PMID, a pdu.Atom) {
 	if m.names == nil {
 		p.printf("\tPMID: %v\n", id)
 	} else {
-		p.printf("    %s (%v)\n", tool.EscapeName(strings.Join(m.names, " or ")), id)
+		p.printf("    %s (%v)\n", terminal.EscapeName(strings.Join(m.names, " or ")), id)
 	}
 	if m.err != nil {
-		p.printf("\tpmLookupDesc: %v\n", tool.Cause(m.err))
+		p.printf("\tpmLookupDesc: %v\n", pcptool.Cause(m.err))
 		return
 	}
 	p.printf("    ")

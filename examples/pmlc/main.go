@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/examples/internal/pmlcshell"
 	"github.com/pcp-go/pcp/internal/cnum"
@@ -35,14 +36,14 @@ type invocation struct {
 }
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	v := &invocation{}
 	c := v.command()
 	os.Exit(c.Report(run(context.Background(), c, v)))
 }
 
-func (v *invocation) command() *tool.Command {
-	c := &tool.Command{Name: "pmlc", Synopsis: "[options] [pid]"}
+func (v *invocation) command() *pcptool.Command {
+	c := &pcptool.Command{Name: "pmlc", Synopsis: "[options] [pid]"}
 	c.AddOptions("Options",
 		tool.Option{Short: 'e', Long: "echo", Help: "echo input", Set: tool.Flag(&v.echo)},
 		tool.Option{Short: 'h', Long: "host", Arg: "HOST", Help: "connect to pmlogger using host specification",
@@ -110,7 +111,7 @@ func (v *invocation) check(operands []string) error {
 	return nil
 }
 
-func run(ctx context.Context, c *tool.Command, v *invocation) error {
+func run(ctx context.Context, c *pcptool.Command, v *invocation) error {
 	operands, err := c.Parse(os.Args[1:])
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func timeout() time.Duration {
 	n, err := strconv.ParseInt(strings.TrimLeft(value, cnum.Blanks), 10, 32)
 	if err != nil || n < 0 {
 		fmt.Fprintf(os.Stderr, "[%s] pmlc(%d) Warning: ignored bad PMLOGGER_REQUEST_TIMEOUT = '%s'\n",
-			time.Now().In(tool.LocalZone()).Format("Mon Jan _2 15:04:05"), os.Getpid(), tool.Escape(value))
+			time.Now().In(tool.LocalZone()).Format("Mon Jan _2 15:04:05"), os.Getpid(), terminal.Escape(value))
 		return 0
 	}
 	return time.Duration(n) * time.Second

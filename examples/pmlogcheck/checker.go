@@ -10,9 +10,10 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -60,10 +61,10 @@ func (k *checker) close() {
 var endOfTime = time.Unix(math.MaxInt32, 0)
 
 // open opens the archive after its files were checked.
-func (k *checker) open(ctx context.Context, c *tool.Command) error {
+func (k *checker) open(ctx context.Context, c *pcptool.Command) error {
 	set, err := archive.Open(ctx, k.base)
 	if err != nil {
-		k.printf("pmlogcheck: cannot open archive \"%s\": %v\nChecking abandoned.\n", tool.EscapeName(k.arg), tool.Cause(err))
+		k.printf("pmlogcheck: cannot open archive \"%s\": %v\nChecking abandoned.\n", terminal.EscapeName(k.arg), pcptool.Cause(err))
 		return failed
 	}
 	k.set, k.arch, k.label = set, set.Archives()[0], set.Label()
@@ -71,7 +72,7 @@ func (k *checker) open(ctx context.Context, c *tool.Command) error {
 	end, err := set.End()
 	if err != nil {
 		k.endless, end = true, endOfTime
-		k.printf("pmlogcheck: Cannot locate end of archive %s: %v\n", tool.EscapeName(k.arg), tool.Cause(err))
+		k.printf("pmlogcheck: Cannot locate end of archive %s: %v\n", terminal.EscapeName(k.arg), pcptool.Cause(err))
 		k.printf("\nWARNING: This archive is sufficiently damaged that it may not be possible to\n" +
 			"         produce complete information.  Continuing and hoping for the best.\n\n")
 	}
@@ -108,7 +109,7 @@ func (k *checker) allNames(id pdu.PMID) string {
 	for _, name := range names[1:] {
 		text += " or " + name
 	}
-	return tool.EscapeName(text)
+	return terminal.EscapeName(text)
 }
 
 // appendTime appends a time, with the date if the time window is longer than a day.

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 )
 
 // compressions are the suffixes of compressed files.
@@ -62,7 +63,7 @@ func exists(path string) bool {
 
 // findFiles finds the files of the archive that the argument selects.
 func (k *checker) findFiles(arg string) error {
-	k.trace("Scanning for components of archive \"%s\"\n", tool.EscapeName(arg))
+	k.trace("Scanning for components of archive \"%s\"\n", terminal.EscapeName(arg))
 	k.arg, k.base = arg, archiveName(arg)
 	dir, name := filepath.Split(k.base)
 	if dir == "./" {
@@ -71,15 +72,15 @@ func (k *checker) findFiles(arg string) error {
 	k.base = dir + name
 	entries, err := directory(cmp.Or(dir, "."))
 	if k.verbose > 2 && err == nil {
-		k.printf("archbasename=\"%s\" len=%d\n", tool.EscapeName(name), len(name))
+		k.printf("archbasename=\"%s\" len=%d\n", terminal.EscapeName(name), len(name))
 	}
 	for _, entry := range entries {
 		why := notOf(name, entry)
 		if k.verbose > 2 {
 			if why == "" {
-				k.printf("d_name=\"%s\"? yes\n", tool.EscapeName(entry))
+				k.printf("d_name=\"%s\"? yes\n", terminal.EscapeName(entry))
 			} else {
-				k.printf("d_name=\"%s\"? no (%s)\n", tool.EscapeName(entry), why)
+				k.printf("d_name=\"%s\"? no (%s)\n", terminal.EscapeName(entry), why)
 			}
 		}
 		if why == "" {
@@ -88,7 +89,7 @@ func (k *checker) findFiles(arg string) error {
 	}
 	if len(k.paths) == 0 {
 		message := fmt.Sprintf("pmlogcheck: no PCP archive files match \"%s\"\n", arg)
-		return &tool.ExitError{Status: 1, Message: message, Err: errors.Join(err, os.ErrNotExist)}
+		return &pcptool.ExitError{Status: 1, Message: message, Err: errors.Join(err, os.ErrNotExist)}
 	}
 	return nil
 }

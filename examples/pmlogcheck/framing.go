@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A framing checks the records of one file: that they are complete, and that they begin and end
@@ -63,7 +63,7 @@ func (k *checker) checkFiles(ctx context.Context) (fatal bool) {
 
 // checkFile checks a file and reports whether it is valid.
 func (k *checker) checkFile(ctx context.Context, path string) bool {
-	c := &framing{checker: k, path: tool.EscapeName(path)}
+	c := &framing{checker: k, path: terminal.EscapeName(path)}
 	f, err := archive.Options{AnyFeature: true}.OpenFile(ctx, path)
 	size := int64(0)
 	if err == nil {

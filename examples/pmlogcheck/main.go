@@ -15,6 +15,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -32,7 +33,7 @@ type options struct {
 func main() {
 	o := new(options)
 	c := newCommand(o)
-	errs := bufio.NewWriter(tool.NewEscapeWriter(os.Stderr))
+	errs := bufio.NewWriter(terminal.NewEscapeWriter(os.Stderr))
 	var notes strings.Builder
 	if !terminal.Is(os.Stdout) { // where PCP's tool, too, prints notes at its end
 		c.Stdout = &notes
@@ -44,8 +45,8 @@ func main() {
 	os.Exit(status)
 }
 
-func newCommand(o *options) *tool.Command {
-	c := &tool.Command{Name: "pmlogcheck", Synopsis: "[options] archive", OperandSource: true, OperandArchive: true, ZoneNote: true}
+func newCommand(o *options) *pcptool.Command {
+	c := &pcptool.Command{Name: "pmlogcheck", Synopsis: "[options] archive", OperandSource: true, OperandArchive: true, ZoneNote: true}
 	c.AddOptions("Options",
 		tool.Option{Short: 'l', Long: "label", Help: "print the archive label", Set: tool.Flag(&o.label)},
 		tool.Option{Short: 'm', Long: "metadataonly", Help: "skip checking log data volumes", Set: tool.Flag(&o.metaOnly)})
@@ -61,7 +62,7 @@ func newCommand(o *options) *tool.Command {
 }
 
 // run checks the archives of the command line.
-func run(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer) error {
+func run(ctx context.Context, c *pcptool.Command, o *options, errs *bufio.Writer) error {
 	args, err := c.Parse(os.Args[1:])
 	switch {
 	case err != nil:
@@ -75,7 +76,7 @@ func run(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer) e
 }
 
 // checkAll checks the archives of all arguments, each once.
-func checkAll(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer, args []string) error {
+func checkAll(ctx context.Context, c *pcptool.Command, o *options, errs *bufio.Writer, args []string) error {
 	checked := map[string]bool{} // several arguments may be files of one archive
 	var bad error
 	for _, arg := range args {
@@ -96,7 +97,7 @@ func checkAll(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writ
 }
 
 // check checks the archive of an argument.
-func check(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer, arg string) error {
+func check(ctx context.Context, c *pcptool.Command, o *options, errs *bufio.Writer, arg string) error {
 	k := &checker{options: o, errs: errs}
 	defer k.close()
 	if err := k.findFiles(arg); err != nil {
@@ -128,4 +129,4 @@ func check(ctx context.Context, c *tool.Command, o *options, errs *bufio.Writer,
 }
 
 // failed ends pmlogcheck after it has reported faults.
-var failed = &tool.ExitError{Status: 1}
+var failed = &pcptool.ExitError{Status: 1}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // The maximum dimension and scales that make sense.
@@ -74,7 +74,7 @@ func (k *checker) checkMetaTimes() {
 func (k *checker) checkDesc(d *pdu.Desc) {
 	name := "unknown"
 	if names := k.nameSpace.Names(d.PMID); len(names) > 0 {
-		name = tool.EscapeName(names[0])
+		name = terminal.EscapeName(names[0])
 	} else {
 		k.printf("%s.meta: PMID %v: no name in PMNS: %v\n", k.base, d.PMID, pdu.ErrPMID)
 	}

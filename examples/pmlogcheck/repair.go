@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // mend repairs the archive and reports whether all damage was repaired. It keeps the damaged files
@@ -41,15 +41,15 @@ func (k *checker) mend(ctx context.Context) (mended bool, err error) {
 	case err == nil:
 		return !refused, nil
 	case ok && errors.Is(err, pdu.ErrLogFile) && trimCompression(at.File) != at.File:
-		return false, &tool.ExitError{Status: 1, Message: fmt.Sprintf("Error: %s: compressed file, repair not allowed\n", tool.EscapeName(at.File)), Err: err}
+		return false, &pcptool.ExitError{Status: 1, Message: fmt.Sprintf("Error: %s: compressed file, repair not allowed\n", terminal.EscapeName(at.File)), Err: err}
 	}
-	k.printf("Error: %s\n", tool.Escape(err.Error()))
+	k.printf("Error: %s\n", terminal.Escape(err.Error()))
 	return false, nil
 }
 
 // reportMended prints what was done with a file.
 func (k *checker) reportMended(f archive.RepairedFile) {
-	name := tool.EscapeName(f.Path)
+	name := terminal.EscapeName(f.Path)
 	switch {
 	case f.NewSize == 0:
 		k.printf("Info: %s: removed, since nothing was left of it\n", name)
@@ -59,18 +59,18 @@ func (k *checker) reportMended(f archive.RepairedFile) {
 		k.printf("Info: %s: made anew\n", name)
 	}
 	if f.Kept != "" {
-		k.printf("Info: %s: damaged file kept as %s\n", name, tool.EscapeName(f.Kept))
+		k.printf("Info: %s: damaged file kept as %s\n", name, terminal.EscapeName(f.Kept))
 	}
 }
 
 // confirmRepair asks the user whether to repair a file.
 func (k *checker) confirmRepair(in *bufio.Reader, f archive.RepairedFile) (bool, error) {
 	if !terminal.Is(os.Stdin) {
-		return false, &tool.ExitError{Status: 1, Message: "Error: not interactive so repair not allowed\n       ... consider -R for non-interactive repair\n"}
+		return false, &pcptool.ExitError{Status: 1, Message: "Error: not interactive so repair not allowed\n       ... consider -R for non-interactive repair\n"}
 	}
 	k.errs.Flush()
 	for {
-		fmt.Printf("%s: Truncate? [yes|no] ", tool.EscapeName(f.Path))
+		fmt.Printf("%s: Truncate? [yes|no] ", terminal.EscapeName(f.Path))
 		answer, err := in.ReadString('\n')
 		switch strings.TrimSpace(answer) {
 		case "yes":

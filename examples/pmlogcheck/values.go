@@ -7,9 +7,10 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/lognum"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/difference"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A metric is what has been seen of a metric.
@@ -37,14 +38,14 @@ type scan struct {
 	volume  int       // where the first record is
 	records int
 	marks   int
-	names   map[pdu.InDom]tool.InstanceNames
+	names   map[pdu.InDom]pcptool.InstanceNames
 }
 
 // checkValues is pass 3. It checks times and values.
 func (k *checker) checkValues() error {
 	k.trace("%s: start pass3\n", k.base)
 	s := &scan{checker: k, reader: lognum.NewReader[*metric](k.set.Metadata()), cursor: k.set.Cursor(), volume: k.label.Volume,
-		names: map[pdu.InDom]tool.InstanceNames{}}
+		names: map[pdu.InDom]pcptool.InstanceNames{}}
 	if !k.span.Start.Equal(k.label.Start) {
 		s.prior = k.span.Start
 	}
@@ -52,11 +53,11 @@ func (k *checker) checkValues() error {
 	if err == nil {
 		err = s.run()
 	}
-	if _, ok := errors.AsType[*tool.ExitError](err); ok {
+	if _, ok := errors.AsType[*pcptool.ExitError](err); ok {
 		return err
 	}
 	if err != nil { // which does not matter for the exit status
-		k.printf("[after %s]: pmFetch: error: %v\n", k.timeText(s.prior), tool.Cause(err))
+		k.printf("[after %s]: pmFetch: error: %v\n", k.timeText(s.prior), pcptool.Cause(err))
 	}
 	if s.verbose > 0 && s.records > 0 {
 		k.printf("Processed %d pmResult records\n", s.records)
@@ -239,12 +240,12 @@ func (s *scan) instanceName(d pdu.InDom, inst pdu.InstID) string {
 	names, ok := s.names[d]
 	if !ok {
 		if in := s.set.Metadata().InDom(d); in != nil {
-			names = tool.NewInstanceNames(in.All())
+			names = pcptool.NewInstanceNames(in.All())
 		}
 		s.names[d] = names
 	}
 	if name, ok := names.Name(inst); ok {
-		return tool.EscapeName(name)
+		return terminal.EscapeName(name)
 	}
 	return itoa(int64(uint32(inst)))
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logextract"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
@@ -26,7 +27,7 @@ import (
 
 // An extract is the command line.
 type extract struct {
-	*tool.Command
+	*pcptool.Command
 	job           logextract.Options
 	config        string // of -c
 	start, finish *string
@@ -46,7 +47,7 @@ func main() {
 }
 
 func newExtract() *extract {
-	x := &extract{Command: &tool.Command{Name: "pmlogextract", Synopsis: "[options] input-archive output-archive", NoEnvironment: true,
+	x := &extract{Command: &pcptool.Command{Name: "pmlogextract", Synopsis: "[options] input-archive output-archive", NoEnvironment: true,
 		OperandSource: true, OperandArchive: true, ZoneNote: true}}
 	x.job.Warn = x.warn
 	text := func(p **string) func(string) error {
@@ -174,7 +175,7 @@ func (x *extract) selectMetrics(j *logextract.Job) error {
 	}
 	f, err := os.Open(x.config)
 	if err != nil {
-		return x.Errorf("Cannot open config file \"%s\": %w", x.config, tool.Cause(err))
+		return x.Errorf("Cannot open config file \"%s\": %w", x.config, pcptool.Cause(err))
 	}
 	defer f.Close()
 	metrics, err := logextract.ParseConfig(f)
@@ -196,7 +197,7 @@ func (x *extract) setWindow(j *logextract.Job) error {
 	}
 	w, err := spec.Window(first, last)
 	if err != nil {
-		return x.notCreated(fmt.Sprintf("%s: Invalid time window specified: %v\n\n", x.Name, err))
+		return x.notCreated(fmt.Sprintf("%s: Invalid time window specified: %v\n\n", x.Name, pcptool.SyntaxError(err)))
 	}
 	if x.start != nil {
 		j.From = w.Start

@@ -10,8 +10,9 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logextract"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // warn prints a warning of the library as PCP's tool does.
@@ -24,7 +25,7 @@ func (x *extract) warn(err error) {
 		text = x.endMessage(e)
 	case *logextract.LookupError:
 		text = fmt.Sprintf("Warning [%s, line %d]\nProblem with lookup for metric \"%s\" ... metric ignored\nReason: %v\n",
-			x.config, e.Metric.Line, e.Metric.Name, tool.Cause(e.Err))
+			x.config, e.Metric.Line, e.Metric.Name, pcptool.Cause(e.Err))
 	case *logextract.InstanceError:
 		text = fmt.Sprintf("Warning [%s, line %d]\n", x.config, e.Metric.Line)
 		if e.All {
@@ -50,14 +51,14 @@ func (x *extract) warn(err error) {
 			e.Offset = e.Size // to where PCP's tool has read
 		}
 		text = fmt.Sprintf("%s: Error: __pmLogRead[log %s]: %v\n%s: Error occurred at byte offset %d into a file of %d bytes.\n"+
-			"The last record, and the remainder of this file will not be extracted.\n", x.Name, e.Archive, tool.Cause(e.Err), x.Name, e.Offset, e.Size)
+			"The last record, and the remainder of this file will not be extracted.\n", x.Name, e.Archive, pcptool.Cause(e.Err), x.Name, e.Offset, e.Size)
 	case *logextract.VolumeNotice:
 		clock := logtext.Clock{Location: x.Location, Digits: logtext.Nanos}
 		text = fmt.Sprintf("%s: New log volume %d, at %s\n", x.Name, e.Volume, clock.Append(nil, e.Time))
 	default:
 		text = fmt.Sprintf("%s: Warning: %v\n", x.Name, err)
 	}
-	fmt.Fprint(os.Stderr, tool.Escape(text))
+	fmt.Fprint(os.Stderr, terminal.Escape(text))
 }
 
 // helpChange describes a change of help text.
@@ -73,16 +74,16 @@ func helpChange(e *logextract.TextError) string {
 }
 
 func (x *extract) endMessage(e *logextract.EndError) string {
-	return fmt.Sprintf("%s: Error: cannot get end of archive (%s): %v\n", x.Name, e.Archive, tool.Cause(e.Err))
+	return fmt.Sprintf("%s: Error: cannot get end of archive (%s): %v\n", x.Name, e.Archive, pcptool.Cause(e.Err))
 }
 
 // openError returns the error of an input that cannot be opened.
 func (x *extract) openError(err error) error {
 	if e, ok := errors.AsType[*logextract.OpenError](err); ok {
-		return x.Errorf("Error: cannot open archive \"%s\": %w", e.Archive, tool.Cause(e.Err))
+		return x.Errorf("Error: cannot open archive \"%s\": %w", e.Archive, pcptool.Cause(e.Err))
 	}
 	if e, ok := errors.AsType[*logextract.EndError](err); ok {
-		return &tool.ExitError{Status: 1, Message: x.endMessage(e), Err: err}
+		return &pcptool.ExitError{Status: 1, Message: x.endMessage(e), Err: err}
 	}
 	if errors.Is(err, logextract.ErrEmpty) {
 		return x.Errorf("Warning: all input archive(s) are empty, no output archive created")
@@ -96,10 +97,10 @@ func (x *extract) configError(err error) error {
 		return nil
 	}
 	if e, ok := errors.AsType[*logextract.SyntaxError](err); ok {
-		return &tool.ExitError{Status: 1, Err: err,
+		return &pcptool.ExitError{Status: 1, Err: err,
 			Message: fmt.Sprintf("Specification error in configuration file (%s)\n[line %d] %s\n", x.config, e.Line, e.Text)}
 	}
-	return &tool.ExitError{Status: 2, Message: "input in flex scanner failed\n", Err: err}
+	return &pcptool.ExitError{Status: 2, Message: "input in flex scanner failed\n", Err: err}
 }
 
 // createError returns the error of an output that cannot be made from these inputs.
@@ -107,10 +108,10 @@ func (x *extract) createError(err error) error {
 	if e, ok := errors.AsType[*archive.Error](err); ok {
 		text := fmt.Sprintf("__pmLogNewFile: \"%s\" already exists, not over-written\n", e.File)
 		if !errors.Is(err, fs.ErrExist) {
-			text = fmt.Sprintf("__pmLogNewFile: failed to create \"%s\": %v\n", e.File, tool.Cause(err))
+			text = fmt.Sprintf("__pmLogNewFile: failed to create \"%s\": %v\n", e.File, pcptool.Cause(err))
 		}
-		text += fmt.Sprintf("%s: Error: __pmLogCreate: %v\n", x.Name, tool.Cause(err))
-		return &tool.ExitError{Status: 1, Message: text, Err: err}
+		text += fmt.Sprintf("%s: Error: __pmLogCreate: %v\n", x.Name, pcptool.Cause(err))
+		return &pcptool.ExitError{Status: 1, Message: text, Err: err}
 	}
 	return x.fatal(err)
 }
@@ -130,7 +131,7 @@ func (x *extract) fatal(err error) error {
 		text = fmt.Sprintf("%s: Error: host name mismatch for input archives\narchive: %s host: %s\narchive: %s host: %s\n",
 			x.Name, host.First, host.FirstHost, host.Archive, host.Host)
 	case known:
-		text = fmt.Sprintf("%s: Error: %v\n", x.Name, tool.Cause(err))
+		text = fmt.Sprintf("%s: Error: %v\n", x.Name, pcptool.Cause(err))
 	default:
 		text = fmt.Sprintf("%s: Error: %v\n", x.Name, err)
 	}
@@ -142,5 +143,5 @@ func (x *extract) notCreated(text string) error {
 	if !x.job.Desperate {
 		text += fmt.Sprintf("Archive \"%s\" not created.\n", x.output)
 	}
-	return &tool.ExitError{Status: 1, Message: text}
+	return &pcptool.ExitError{Status: 1, Message: text}
 }

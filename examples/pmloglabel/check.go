@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A component is a file of the archive.
@@ -56,7 +56,7 @@ func (l *labeler) checkAll(ctx context.Context) {
 		label, err := c.label(ctx)
 		if err != nil {
 			l.status = statusBad
-			fmt.Fprintf(os.Stderr, "Bad %s label: %v\n", c.name, tool.Cause(err))
+			fmt.Fprintf(os.Stderr, "Bad %s label: %v\n", c.name, pcptool.Cause(err))
 			continue
 		}
 		if l.good == nil {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -50,8 +52,8 @@ func main() {
 	os.Exit(l.status)
 }
 
-func newCommand(l *labeler) *tool.Command {
-	c := &tool.Command{Name: "pmloglabel", Synopsis: "[options] archive", NoEnvironment: true}
+func newCommand(l *labeler) *pcptool.Command {
+	c := &pcptool.Command{Name: "pmloglabel", Synopsis: "[options] archive", NoEnvironment: true}
 	text := func(variable *string) func(string) error {
 		return func(value string) error {
 			*variable, l.rewrite = value, true
@@ -89,9 +91,9 @@ func (l *labeler) setVersion(value string) error {
 }
 
 // run checks the labels and prints or changes them.
-func (l *labeler) run(ctx context.Context, c *tool.Command) error {
+func (l *labeler) run(ctx context.Context, c *pcptool.Command) error {
 	args, err := c.Parse(os.Args[1:])
-	exit, wrong := errors.AsType[*tool.ExitError](err)
+	exit, wrong := errors.AsType[*pcptool.ExitError](err)
 	switch {
 	case len(args) != 1 && wrong:
 		return c.UsageErrorf("%s%s: insufficient arguments\n", strings.TrimSuffix(exit.Message, c.Usage()), c.Name)
@@ -102,10 +104,10 @@ func (l *labeler) run(ctx context.Context, c *tool.Command) error {
 	}
 	name := args[0]
 	if l.verbose {
-		fmt.Printf("Scanning for components of archive \"%s\"\n", tool.Escape(name))
+		fmt.Printf("Scanning for components of archive \"%s\"\n", terminal.Escape(name))
 	}
 	if l.files, err = find(name); err != nil {
-		return c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
+		return c.Errorf("Cannot open archive \"%s\": %w", terminal.Escape(name), pcptool.Cause(err))
 	}
 	l.checkAll(ctx)
 	if l.rewrite {
@@ -143,11 +145,11 @@ func (l *labeler) print(ctx context.Context, name string) {
 	b := logtext.AppendLabelHead(nil, &label, &clock, "  ")
 	b = append(b, "\n  ending     "...)
 	if set, err := archive.Open(ctx, name); err != nil {
-		b = fmt.Appendf(b, "UNKNOWN (pmNewContext: %v)", tool.Cause(err))
+		b = fmt.Appendf(b, "UNKNOWN (pmNewContext: %v)", pcptool.Cause(err))
 	} else {
 		defer set.Close()
 		if end, err := set.End(); err != nil {
-			b = fmt.Appendf(b, "UNKNOWN (pmGetArchiveEnd: %v)", tool.Cause(err))
+			b = fmt.Appendf(b, "UNKNOWN (pmGetArchiveEnd: %v)", pcptool.Cause(err))
 		} else {
 			b = clock.AppendDate(b, end)
 		}
@@ -156,7 +158,7 @@ func (l *labeler) print(ctx context.Context, name string) {
 	if l.full {
 		b = fmt.Appendf(b, "Archive timezone: %s\nPID for pmlogger: %d\n", label.TimeZone, label.PID)
 	}
-	if _, err := tool.NewEscapeWriter(os.Stdout).Write(b); err != nil {
+	if _, err := terminal.NewEscapeWriter(os.Stdout).Write(b); err != nil {
 		l.status = max(l.status, 1)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // writeAll writes the changed label to all files.
@@ -38,7 +38,7 @@ func (l *labeler) writeAll() {
 		label.Volume = c.volume
 		if what, err := c.write(label); err != nil {
 			l.status = statusFailed
-			fmt.Fprintf(os.Stderr, "Failed %s %s: %v\n", c.name, what, tool.Cause(err))
+			fmt.Fprintf(os.Stderr, "Failed %s %s: %v\n", c.name, what, pcptool.Cause(err))
 		}
 	}
 	l.good = &label

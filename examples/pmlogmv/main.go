@@ -19,12 +19,14 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A mover moves, copies or lists one archive.
 type mover struct {
-	*tool.Command
+	*pcptool.Command
 	checksum, force, dryRun bool
 	verbose                 int
 	summed                  bool                // that there are checksums has been printed
@@ -40,7 +42,7 @@ func main() {
 }
 
 func newMover(name string) *mover {
-	m := &mover{Command: &tool.Command{Name: name, Synopsis: "[options] srcname dstname", OperandArchive: true}}
+	m := &mover{Command: &pcptool.Command{Name: name, Synopsis: "[options] srcname dstname", OperandArchive: true}}
 	list := name == "pmlogls"
 	if list {
 		m.Synopsis = "[options] srcname"
@@ -99,12 +101,12 @@ func (m *mover) run(ctx context.Context) error {
 	files, err := m.open(ctx, args[0])
 	switch {
 	case err != nil && list && m.verbose == 0:
-		return &tool.ExitError{Status: 1, Err: err}
+		return &pcptool.ExitError{Status: 1, Err: err}
 	case err != nil:
-		return m.Errorf("Cannot open archive \"%s\": %w", tool.EscapeName(args[0]), tool.Cause(err))
+		return m.Errorf("Cannot open archive \"%s\": %w", terminal.EscapeName(args[0]), pcptool.Cause(err))
 	case list:
 		for _, path := range files.Paths() {
-			fmt.Println(tool.EscapeName(path))
+			fmt.Println(terminal.EscapeName(path))
 		}
 		return nil
 	}

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
-	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 )
 
 // checkNames refuses names with characters that a shell interprets.
@@ -28,7 +29,7 @@ func (m *mover) checkNames(from, to string) error {
 
 func (m *mover) checkName(what, name, unsafe string) error {
 	if i := strings.IndexAny(name, unsafe); i >= 0 {
-		return m.Errorf("%s (%s) unsafe [shell metacharacter '%c']", what, tool.EscapeName(name), name[i])
+		return m.Errorf("%s (%s) unsafe [shell metacharacter '%c']", what, terminal.EscapeName(name), name[i])
 	}
 	return nil
 }
@@ -55,10 +56,10 @@ func (m *mover) findMissing(files *archive.Files) {
 // report prints what was done, or would be done.
 func (m *mover) report(s archive.MoveStep) {
 	for _, path := range m.missing[s.From] {
-		fmt.Fprintf(os.Stderr, "%s: Warning: source file %s not found\n", m.Name, tool.EscapeName(path))
+		fmt.Fprintf(os.Stderr, "%s: Warning: source file %s not found\n", m.Name, terminal.EscapeName(path))
 	}
 	delete(m.missing, s.From)
-	from, to := tool.EscapeName(s.From), tool.EscapeName(s.To)
+	from, to := terminal.EscapeName(s.From), terminal.EscapeName(s.To)
 	_, signaled := errors.AsType[caught](s.Err)
 	switch {
 	case signaled: // that is said at the end
@@ -80,7 +81,7 @@ func (m *mover) report(s archive.MoveStep) {
 		fmt.Printf("%s %s -> %s\n", s.Action, from, to)
 	}
 	if s.Err != nil && s.To == "" {
-		fmt.Fprintf(os.Stderr, "%s: unlink %s failed: %v\n", m.Name, from, tool.Cause(s.Err))
+		fmt.Fprintf(os.Stderr, "%s: unlink %s failed: %v\n", m.Name, from, pcptool.Cause(s.Err))
 	}
 }
 
@@ -91,9 +92,9 @@ func (m *mover) made(err error) error {
 	case !ok:
 		return err
 	case errors.Is(link.Err, fs.ErrExist):
-		return m.Errorf("%s: already exists", tool.EscapeName(link.New))
+		return m.Errorf("%s: already exists", terminal.EscapeName(link.New))
 	}
-	return m.Errorf("%s %s -> %s failed: %w", link.Op, tool.EscapeName(link.Old), tool.EscapeName(link.New), tool.Cause(link.Err))
+	return m.Errorf("%s %s -> %s failed: %w", link.Op, terminal.EscapeName(link.Old), terminal.EscapeName(link.New), pcptool.Cause(link.Err))
 }
 
 // reportSums prints the checksums of a file and its copy. PCP's tool runs a command to compute
@@ -117,9 +118,9 @@ func (m *mover) failed(err error) error {
 	_, kept := errors.AsType[*fs.PathError](err)
 	switch {
 	case signaled:
-		return &tool.ExitError{Status: 1, Message: end.Error() + "\n", Err: err}
+		return &pcptool.ExitError{Status: 1, Message: end.Error() + "\n", Err: err}
 	case made:
-		return &tool.ExitError{Status: 1, Err: err}
+		return &pcptool.ExitError{Status: 1, Err: err}
 	case kept:
 		return nil
 	}

@@ -21,6 +21,8 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logreduce"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -28,7 +30,7 @@ import (
 
 // A reducer is the command line.
 type reducer struct {
-	*tool.Command
+	*pcptool.Command
 	samples, perVolume int
 }
 
@@ -38,7 +40,7 @@ func main() {
 }
 
 func newReducer() *reducer {
-	r := &reducer{Command: &tool.Command{Name: "pmlogreduce", Synopsis: "[options] input-archive output-archive", OperandSource: true, OperandArchive: true, ZoneNote: true}}
+	r := &reducer{Command: &pcptool.Command{Name: "pmlogreduce", Synopsis: "[options] input-archive output-archive", OperandSource: true, OperandArchive: true, ZoneNote: true}}
 	count := func(n *int, option string) func(string) error {
 		return func(value string) error {
 			i, ok := parseCount(value)
@@ -67,7 +69,7 @@ func (r *reducer) setInterval(value string) error {
 		return errors.New("-t requires an interval of at least 1usec") // PCP's tool would not end
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err) // without the tool's name
+		fmt.Fprintln(os.Stderr, pcptool.SyntaxError(err)) // without the tool's name
 		return tool.ErrUsage
 	}
 	r.Interval = d
@@ -88,7 +90,7 @@ func (r *reducer) run(ctx context.Context) error {
 	args, err := r.Parse(os.Args[1:])
 	switch {
 	case err != nil:
-		if exit, ok := errors.AsType[*tool.ExitError](err); ok { // PCP's tool has words of its own
+		if exit, ok := errors.AsType[*pcptool.ExitError](err); ok { // PCP's tool has words of its own
 			exit.Message = strings.Replace(exit.Message, "at most one of -Z and -z", "at most one of -Z and/or -z", 1)
 		}
 		return err
@@ -98,21 +100,21 @@ func (r *reducer) run(ctx context.Context) error {
 	input, output := args[0], args[len(args)-1]
 	opts, err := pmapi.ArchiveOptionsFromEnv()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, pcptool.ArchiveOptionsError(err))
 	}
 	opts.Files.Damaged = r.DamagedArchive
 	pc, err := opts.Open(ctx, input)
 	if err != nil {
-		return r.Errorf("Error: cannot open archive \"%s\" (ctx_a): %w", tool.EscapeName(input), tool.Cause(err))
+		return r.Errorf("Error: cannot open archive \"%s\" (ctx_a): %w", terminal.EscapeName(input), pcptool.Cause(err))
 	}
 	defer pc.Close()
 	label, err := pc.ArchiveLabel()
 	if err != nil {
-		return r.Errorf("Error: cannot get archive label record (%s): %w", tool.EscapeName(input), tool.Cause(err))
+		return r.Errorf("Error: cannot get archive label record (%s): %w", terminal.EscapeName(input), pcptool.Cause(err))
 	}
 	end, err := pc.ArchiveEnd(ctx)
 	if err != nil {
-		return r.Errorf("Error: cannot get end of archive (%s): %w", tool.EscapeName(input), tool.Cause(err))
+		return r.Errorf("Error: cannot get end of archive (%s): %w", terminal.EscapeName(input), pcptool.Cause(err))
 	}
 	if err := r.SetArchiveTimes(label.Host, label.TimeZone, label.Start, end); err != nil {
 		return r.wrongWindow(err)
@@ -132,12 +134,12 @@ func (r *reducer) run(ctx context.Context) error {
 
 // wrongWindow returns the error of an invalid time window.
 func (r *reducer) wrongWindow(err error) error {
-	exit, ok := errors.AsType[*tool.ExitError](err)
+	exit, ok := errors.AsType[*pcptool.ExitError](err)
 	if !ok {
 		return err
 	}
 	_, text, _ := strings.Cut(exit.Message, "invalid time window.\n")
-	return &tool.ExitError{Status: 1, Message: fmt.Sprintf("%s: Invalid time window specified: %s", r.Name, text), Err: err}
+	return &pcptool.ExitError{Status: 1, Message: fmt.Sprintf("%s: Invalid time window specified: %s", r.Name, text), Err: err}
 }
 
 var skippedTypes = map[pdu.Type]string{
@@ -145,7 +147,7 @@ var skippedTypes = map[pdu.Type]string{
 }
 
 func (r *reducer) skipped(name string, t pdu.Type) {
-	fmt.Fprintf(os.Stderr, "%s: %s: Warning: skipping %s metric\n", r.Name, tool.EscapeName(name), skippedTypes[t])
+	fmt.Fprintf(os.Stderr, "%s: %s: Warning: skipping %s metric\n", r.Name, terminal.EscapeName(name), skippedTypes[t])
 }
 
 func (r *reducer) newVolume(number int, t time.Time) {
@@ -159,17 +161,17 @@ func (r *reducer) failed(output string, err error) error {
 		return nil
 	}
 	if _, reading := errors.AsType[*pmapi.OpError](err); reading {
-		return r.Errorf("Error: pmFetch failed: %w", tool.Cause(err))
+		return r.Errorf("Error: pmFetch failed: %w", pcptool.Cause(err))
 	}
 	at, ok := errors.AsType[*archive.Error](err)
 	if !ok || strings.HasPrefix(filepath.Base(at.File), filepath.Base(output)) && at.Offset >= 0 {
 		return err
 	}
-	path, what := tool.EscapeName(at.File), "File exists"
+	path, what := terminal.EscapeName(at.File), "File exists"
 	head := fmt.Sprintf("__pmLogNewFile: \"%s\" already exists, not over-written\n", path)
 	if !errors.Is(err, fs.ErrExist) {
-		what = tool.Cause(err).Error()
+		what = pcptool.Cause(err).Error()
 		head = fmt.Sprintf("__pmLogNewFile: failed to create \"%s\": %s\n", path, what)
 	}
-	return &tool.ExitError{Status: 1, Message: fmt.Sprintf("%s%s: Error: __pmLogCreate: %s\n", head, r.Name, what), Err: err}
+	return &pcptool.ExitError{Status: 1, Message: fmt.Sprintf("%s%s: Error: __pmLogCreate: %s\n", head, r.Name, what), Err: err}
 }

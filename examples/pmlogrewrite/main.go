@@ -19,6 +19,8 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logrewrite"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -40,14 +42,14 @@ func main() {
 	r := new(rewriter)
 	c := newCommand(r)
 	err := r.run(context.Background(), c)
-	if e, ok := errors.AsType[*tool.ExitError](err); ok && errors.Is(e, tool.ErrUsage) {
+	if e, ok := errors.AsType[*pcptool.ExitError](err); ok && errors.Is(e, tool.ErrUsage) {
 		e.Message += "\noutput-archive is required unless -C or -i is specified\n"
 	}
 	os.Exit(c.Report(err))
 }
 
-func newCommand(r *rewriter) *tool.Command {
-	c := &tool.Command{Name: "pmlogrewrite", Synopsis: "[options] input-archive [output-archive]", NoEnvironment: true}
+func newCommand(r *rewriter) *pcptool.Command {
+	c := &pcptool.Command{Name: "pmlogrewrite", Synopsis: "[options] input-archive [output-archive]", NoEnvironment: true}
 	c.AddOptions("Options",
 		tool.Option{Short: 'c', Long: "config", Arg: "PATH", Help: "file or directory to load rules from", Set: r.addConfig},
 		tool.Option{Short: 'C', Long: "check", Help: "parse config file(s) and quit (verbose warnings also)",
@@ -68,7 +70,7 @@ func (r *rewriter) addConfig(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return fmt.Errorf("stat(%s) failed: %w", path, tool.Cause(err))
+		return fmt.Errorf("stat(%s) failed: %w", path, pcptool.Cause(err))
 	case info.Mode().IsRegular():
 		r.configs = append(r.configs, path)
 		return nil
@@ -78,12 +80,12 @@ func (r *rewriter) addConfig(path string) error {
 	}
 	dir, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("opendir(%s) failed: %w", path, tool.Cause(err))
+		return fmt.Errorf("opendir(%s) failed: %w", path, pcptool.Cause(err))
 	}
 	defer dir.Close()
 	entries, err := dir.ReadDir(-1) // in the order of the directory, as PCP's tool does
 	if err != nil {
-		return fmt.Errorf("opendir(%s) failed: %w", path, tool.Cause(err))
+		return fmt.Errorf("opendir(%s) failed: %w", path, pcptool.Cause(err))
 	}
 	for _, e := range entries {
 		if info, err := os.Stat(filepath.Join(path, e.Name())); err == nil && info.Mode().IsRegular() && e.Name()[0] != '.' {
@@ -105,7 +107,7 @@ func (r *rewriter) setVersion(value string) error {
 }
 
 // run rewrites an archive.
-func (r *rewriter) run(ctx context.Context, c *tool.Command) error {
+func (r *rewriter) run(ctx context.Context, c *pcptool.Command) error {
 	args, err := c.Parse(os.Args[1:])
 	switch {
 	case err != nil:
@@ -117,20 +119,20 @@ func (r *rewriter) run(ctx context.Context, c *tool.Command) error {
 	options := archive.Options{Damaged: c.DamagedArchive}
 	set, err := options.Open(ctx, r.in)
 	if errors.Is(err, pdu.ErrNoData) {
-		fmt.Fprintf(os.Stderr, "%s: Warning: empty archive \"%s\" will be skipped\n", c.Name, tool.Escape(r.in))
+		fmt.Fprintf(os.Stderr, "%s: Warning: empty archive \"%s\" will be skipped\n", c.Name, terminal.Escape(r.in))
 		return nil
 	}
 	if errors.Is(err, pdu.ErrFeature) {
-		fmt.Fprintf(os.Stderr, "%s: Warning: archive \"%s\": unsupported feature bits, other errors may follow ...\n", c.Name, tool.Escape(r.in))
+		fmt.Fprintf(os.Stderr, "%s: Warning: archive \"%s\": unsupported feature bits, other errors may follow ...\n", c.Name, terminal.Escape(r.in))
 		options.AnyFeature = true
 		set, err = options.Open(ctx, r.in)
 	}
 	if err != nil {
-		return c.Errorf("Error: cannot open archive \"%s\": %w", tool.Escape(r.in), tool.Cause(err))
+		return c.Errorf("Error: cannot open archive \"%s\": %w", terminal.Escape(r.in), pcptool.Cause(err))
 	}
 	defer set.Close()
 	if r.Version == 2 && set.Label().Version > 2 {
-		return c.Errorf("Error: cannot create a v2 archive from v%d (%s)", set.Label().Version, tool.Escape(r.in))
+		return c.Errorf("Error: cannot create a v2 archive from v%d (%s)", set.Label().Version, terminal.Escape(r.in))
 	}
 	plan, err := r.plan(c, set)
 	if err != nil {
@@ -143,7 +145,7 @@ func (r *rewriter) run(ctx context.Context, c *tool.Command) error {
 }
 
 // plan reads the rules and prints their changes.
-func (r *rewriter) plan(c *tool.Command, set *archive.Set) (*logrewrite.Plan, error) {
+func (r *rewriter) plan(c *pcptool.Command, set *archive.Set) (*logrewrite.Plan, error) {
 	r.Warn = func(w logrewrite.Warning) {
 		if w.Always || r.warnings {
 			fmt.Fprintln(os.Stderr, w)
@@ -168,10 +170,10 @@ func (r *rewriter) plan(c *tool.Command, set *archive.Set) (*logrewrite.Plan, er
 }
 
 // add adds the rules of a file.
-func (r *rewriter) add(c *tool.Command, plan *logrewrite.Plan, name string) error {
+func (r *rewriter) add(c *pcptool.Command, plan *logrewrite.Plan, name string) error {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return c.Errorf("Cannot open config file \"%s\": %w", name, tool.Cause(err))
+		return c.Errorf("Cannot open config file \"%s\": %w", name, pcptool.Cause(err))
 	}
 	if r.verbose > 1 {
 		fmt.Fprintf(os.Stderr, "Start configfile: %s\n", name)
@@ -188,5 +190,5 @@ func plain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &tool.ExitError{Status: 1, Message: strings.TrimRight(err.Error(), "\n") + "\n", Err: err}
+	return &pcptool.ExitError{Status: 1, Message: strings.TrimRight(err.Error(), "\n") + "\n", Err: err}
 }

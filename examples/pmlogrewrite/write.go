@@ -9,11 +9,12 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logrewrite"
-	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 )
 
 // write writes the archive that a plan makes.
-func (r *rewriter) write(ctx context.Context, c *tool.Command, set *archive.Set, plan *logrewrite.Plan) error {
+func (r *rewriter) write(ctx context.Context, c *pcptool.Command, set *archive.Set, plan *logrewrite.Plan) error {
 	if r.inPlace {
 		return r.report(c, set, plan.WriteInPlace(ctx))
 	}
@@ -30,9 +31,9 @@ func (r *rewriter) write(ctx context.Context, c *tool.Command, set *archive.Set,
 
 // checkOutput checks that the files of the output do not exist and can be made, in the order in
 // which PCP's tool makes them.
-func (r *rewriter) checkOutput(c *tool.Command, set *archive.Set, version int) error {
+func (r *rewriter) checkOutput(c *pcptool.Command, set *archive.Set, version int) error {
 	failed := func(err error) error {
-		return c.Errorf("Error: __pmLogCreate(%s,v%d): %w", r.out, version, tool.Cause(err))
+		return c.Errorf("Error: __pmLogCreate(%s,v%d): %w", r.out, version, pcptool.Cause(err))
 	}
 	for _, suffix := range []string{".index", ".meta", fmt.Sprint(".", set.Archives()[0].Files().Volumes[0].Number)} {
 		path := r.out + suffix
@@ -42,7 +43,7 @@ func (r *rewriter) checkOutput(c *tool.Command, set *archive.Set, version int) e
 			return failed(err)
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "__pmLogNewFile: failed to create \"%s\": %v\n", path, tool.Cause(err))
+			fmt.Fprintf(os.Stderr, "__pmLogNewFile: failed to create \"%s\": %v\n", path, pcptool.Cause(err))
 			return failed(err)
 		}
 		f.Close()
@@ -54,7 +55,7 @@ func (r *rewriter) checkOutput(c *tool.Command, set *archive.Set, version int) e
 }
 
 // report returns the error of an archive that was not written.
-func (r *rewriter) report(c *tool.Command, set *archive.Set, err error) error {
+func (r *rewriter) report(c *pcptool.Command, set *archive.Set, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -63,11 +64,11 @@ func (r *rewriter) report(c *tool.Command, set *archive.Set, err error) error {
 	convert, isConvert := errors.AsType[*logrewrite.ConvertError](err)
 	switch {
 	case ok && read.Meta:
-		message = fmt.Sprintf("%s: Error: pmaGetLog[meta %s]: %v\n", c.Name, r.in, tool.Cause(read.Err))
+		message = fmt.Sprintf("%s: Error: pmaGetLog[meta %s]: %v\n", c.Name, r.in, pcptool.Cause(read.Err))
 	case ok:
-		message = fmt.Sprintf("%s: Error: __pmLogRead[log %s]: %v\n", c.Name, r.in, tool.Cause(read.Err))
+		message = fmt.Sprintf("%s: Error: __pmLogRead[log %s]: %v\n", c.Name, r.in, pcptool.Cause(read.Err))
 	case isConvert:
-		message = fmt.Sprintf("%s: %v\n", c.Name, convert) + tool.Escape(dumpRecord(set, convert.Record))
+		message = fmt.Sprintf("%s: %v\n", c.Name, convert) + terminal.Escape(dumpRecord(set, convert.Record))
 	default:
 		message = fmt.Sprintf("%s: Error: %v\n", c.Name, err)
 	}
@@ -81,12 +82,12 @@ func (r *rewriter) report(c *tool.Command, set *archive.Set, err error) error {
 		}
 		message += fmt.Sprintf("Archive \"%s\" %s.\n", r.out, outcome)
 	}
-	return &tool.ExitError{Status: 1, Message: message, Err: err}
+	return &pcptool.ExitError{Status: 1, Message: message, Err: err}
 }
 
 // place returns the position of an error in a file: the start of an incomplete record. For a
 // malformed record it is the end of the file, as PCP's tool prints it.
-func (r *rewriter) place(c *tool.Command, e *archive.Error) string {
+func (r *rewriter) place(c *pcptool.Command, e *archive.Error) string {
 	f, err := archive.Options{}.OpenFile(context.Background(), e.File)
 	if err != nil {
 		return ""

@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // report prints what the bytes of a file are used for. It skips a file without a label.
@@ -22,12 +23,12 @@ func (s *sizer) report(ctx context.Context, path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, tool.Cause(err))
+		return fmt.Errorf("%s: %w", path, pcptool.Cause(err))
 	}
 	defer f.Close()
 	label, err := f.Label()
 	if err != nil {
-		s.skip(path, tool.Cause(err))
+		s.skip(path, pcptool.Cause(err))
 		return nil
 	}
 	size, err := f.Size()
@@ -57,7 +58,7 @@ func (s *sizer) report(ctx context.Context, path string) error {
 // skip prints the reason why a file is skipped.
 func (s *sizer) skip(path string, why error) {
 	s.out.Flush()
-	fmt.Fprintf(os.Stderr, "%s: cannot load label record: %v\n", tool.Escape(path), why)
+	fmt.Fprintf(os.Stderr, "%s: cannot load label record: %v\n", terminal.Escape(path), why)
 }
 
 // misnamed returns the error of a file without the name of an archive's file.
@@ -65,7 +66,7 @@ func misnamed(path string) error {
 	const magic = 0x50052600 // of labels, with the version in the last byte
 	f, err := os.Open(path)
 	if err != nil {
-		return tool.Cause(err)
+		return pcptool.Cause(err)
 	}
 	defer f.Close()
 	var head [8]byte
@@ -141,10 +142,10 @@ func readError(f *archive.File, what string, size int64, err error) error {
 			} else {
 				length += 4
 			}
-			return &tool.ExitError{Status: 1, Message: fmt.Sprintf("Error: %s read failed: len %d not %d\n", what, have, length), Err: err}
+			return &pcptool.ExitError{Status: 1, Message: fmt.Sprintf("Error: %s read failed: len %d not %d\n", what, have, length), Err: err}
 		}
 	}
-	return &tool.ExitError{Status: 1, Message: fmt.Sprintf("Error: %s read failed: %v\n", what, err), Err: err}
+	return &pcptool.ExitError{Status: 1, Message: fmt.Sprintf("Error: %s read failed: %v\n", what, err), Err: err}
 }
 
 // lengthAt returns the length of the record at an offset of a file that is not compressed.

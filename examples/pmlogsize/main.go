@@ -19,6 +19,8 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"
 )
@@ -34,15 +36,15 @@ type sizer struct {
 }
 
 func main() {
-	s := &sizer{out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))}
+	s := &sizer{out: bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout))}
 	c := newCommand(s)
 	err := s.run(context.Background(), c)
 	err = errors.Join(err, s.out.Flush())
 	os.Exit(c.Report(err))
 }
 
-func newCommand(s *sizer) *tool.Command {
-	c := &tool.Command{Name: "pmlogsize", Synopsis: "[options] archive", OperandArchive: true}
+func newCommand(s *sizer) *pcptool.Command {
+	c := &pcptool.Command{Name: "pmlogsize", Synopsis: "[options] archive", OperandArchive: true}
 	c.AddOptions("Options",
 		tool.Option{Short: 'd', Long: "detail", Help: "detailed output (per metric and per indom)", Set: tool.Flag(&s.detail)},
 		tool.Option{Short: 'r', Long: "replication", Help: "report replicated metric values and instances",
@@ -58,7 +60,7 @@ func (s *sizer) setThreshold(value string) error {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > 100 {
 		s.out.Flush()
-		fmt.Fprintf(os.Stderr, "Bad arg for -x (%s): should be between 1 and 100\n", tool.Escape(value))
+		fmt.Fprintf(os.Stderr, "Bad arg for -x (%s): should be between 1 and 100\n", terminal.Escape(value))
 		os.Exit(1)
 	}
 	s.threshold = n
@@ -71,7 +73,7 @@ func (s *sizer) culls(printed, bytes int64) bool {
 }
 
 // run reports on all arguments.
-func (s *sizer) run(ctx context.Context, c *tool.Command) error {
+func (s *sizer) run(ctx context.Context, c *pcptool.Command) error {
 	args, err := c.Parse(os.Args[1:])
 	if err != nil {
 		return err
@@ -132,9 +134,9 @@ func noFiles(arg string, err error) error {
 	dir := strings.TrimRight(arg, "/")
 	dir = strings.TrimRight(dir[:strings.LastIndexByte(dir, '/')+1], "/")
 	if _, dirErr := os.ReadDir(dir); dir != "" && dirErr != nil {
-		message, err = fmt.Sprintf("Error: scandir(\"%s\", ...) failed: %v\n", dir, tool.Cause(dirErr)), dirErr
+		message, err = fmt.Sprintf("Error: scandir(\"%s\", ...) failed: %v\n", dir, pcptool.Cause(dirErr)), dirErr
 	}
-	return &tool.ExitError{Status: 1, Message: message, Err: err}
+	return &pcptool.ExitError{Status: 1, Message: message, Err: err}
 }
 
 // findNames finds the names of metrics.

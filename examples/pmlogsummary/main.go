@@ -15,7 +15,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -39,7 +41,7 @@ const (
 func main() {
 	s := &show{average: true, precision: 3, delimiter: ' '}
 	c := newCommand(s)
-	out := bufio.NewWriterSize(tool.NewEscapeWriter(os.Stdout), outBuffer)
+	out := bufio.NewWriterSize(terminal.NewEscapeWriter(os.Stdout), outBuffer)
 	err := run(context.Background(), c, s, out)
 	err = errors.Join(err, out.Flush())
 	os.Exit(c.Report(err))
@@ -48,8 +50,8 @@ func main() {
 // outBuffer is the size of the output buffer in bytes.
 const outBuffer = 64 << 10
 
-func newCommand(s *show) *tool.Command {
-	c := &tool.Command{Name: "pmlogsummary", Synopsis: "[options] archive [metricname ...]", OperandSource: true, OperandArchive: true, ZoneNote: true}
+func newCommand(s *show) *pcptool.Command {
+	c := &pcptool.Command{Name: "pmlogsummary", Synopsis: "[options] archive [metricname ...]", OperandSource: true, OperandArchive: true, ZoneNote: true}
 	flag := tool.Flag
 	do := func(f func()) func(string) error {
 		return func(string) error { f(); return nil }
@@ -128,7 +130,7 @@ func parseNumber(value string) (n int64, ok bool) {
 }
 
 // run prints the statistics of the command line.
-func run(ctx context.Context, c *tool.Command, s *show, out *bufio.Writer) error {
+func run(ctx context.Context, c *pcptool.Command, s *show, out *bufio.Writer) error {
 	args, err := c.Parse(os.Args[1:])
 	archives := c.Archives()
 	if len(archives) == 0 && len(args) > 0 {

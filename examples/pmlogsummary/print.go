@@ -7,8 +7,8 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/logtext"
 	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printLabel prints the label with the times of the time window.
@@ -75,11 +75,11 @@ func (m *summary) printMetric(sel *selection, n *metric, insts []pdu.InstID) {
 		if n.counter() && s.last.since(s.first)/m.until.since(m.from) <= 0.1 {
 			b = append(b, '*')
 		}
-		b = append(append(b, tool.EscapeName(sel.name)...), m.delimiter)
+		b = append(append(b, terminal.EscapeName(sel.name)...), m.delimiter)
 		switch {
 		case n.desc.InDom == pdu.NoInDom:
 		case known:
-			b = fmt.Appendf(b, "[\"%s\"]", tool.EscapeName(name))
+			b = fmt.Appendf(b, "[\"%s\"]", terminal.EscapeName(name))
 		default:
 			b = fmt.Appendf(b, "[%d]", uint32(inst))
 		}

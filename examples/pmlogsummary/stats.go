@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/lognum"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/difference"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A stamp is a time in microseconds since 1970. PCP's tool ignores nanoseconds.
@@ -66,7 +66,7 @@ func (m *summary) add(n *metric, numbers []lognum.Number, now stamp) error {
 		case x.Err != 0:
 			m.warn(n, "failed to extract value", x.Err)
 			if x.Series < 0 {
-				return &tool.ExitError{Status: 1, Message: "pmlogsummary: possibly corrupt archive?\n", Err: x.Err}
+				return &pcptool.ExitError{Status: 1, Message: "pmlogsummary: possibly corrupt archive?\n", Err: x.Err}
 			}
 			continue
 		case int(x.Series) == len(n.series):

@@ -16,10 +16,11 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/examples/internal/lognum"
 	"github.com/pcp-go/pcp/examples/internal/logtext"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/difference"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"
 )
 
@@ -70,12 +71,12 @@ func (n *metric) counter() bool { return n.desc.Sem == pdu.SemCounter }
 func (n *metric) discrete() bool { return n.desc.Sem == pdu.SemDiscrete }
 
 // openSummary opens an archive.
-func openSummary(ctx context.Context, c *tool.Command, s *show, name string) (*summary, error) {
-	m := &summary{show: s, errs: tool.NewEscapeWriter(os.Stderr), name: name}
+func openSummary(ctx context.Context, c *pcptool.Command, s *show, name string) (*summary, error) {
+	m := &summary{show: s, errs: terminal.NewEscapeWriter(os.Stderr), name: name}
 	_, m.wraps = os.LookupEnv("PCP_COUNTER_WRAP")
 	set, err := archive.Options{Damaged: c.DamagedArchive}.Open(ctx, name)
 	if err != nil {
-		return nil, c.Errorf("Cannot open archive \"%s\": %w", tool.Escape(name), tool.Cause(err))
+		return nil, c.Errorf("Cannot open archive \"%s\": %w", terminal.Escape(name), pcptool.Cause(err))
 	}
 	m.set, m.meta, m.label = set, set.Metadata(), set.Label()
 	m.nameSpace = cmp.Or(c.Names(), m.meta.Names())
@@ -92,13 +93,13 @@ func (m *summary) findEnd() {
 		return
 	}
 	m.end, m.endless = time.Unix(math.MaxInt32, 0), true
-	fmt.Fprintf(m.errs, "pmlogsummary: Cannot locate end of archive %s: %v\n", m.name, tool.Cause(err))
+	fmt.Fprintf(m.errs, "pmlogsummary: Cannot locate end of archive %s: %v\n", m.name, pcptool.Cause(err))
 	fmt.Fprint(m.errs, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
 		"         produce complete information.  Continuing and hoping for the best.\n\n")
 }
 
 // setTimes sets the zone and the time window.
-func (m *summary) setTimes(c *tool.Command) error {
+func (m *summary) setTimes(c *pcptool.Command) error {
 	if err := c.SetArchiveTimes(m.label.Host, m.label.TimeZone, m.label.Start, m.end); err != nil {
 		return err
 	}
@@ -119,12 +120,12 @@ func (m *summary) lookup(args []string) (wanted []selection) {
 	for _, arg := range args {
 		spec, err := pmapi.ParseMetricSpec(arg, pmapi.SourceArchive, m.name)
 		if err != nil {
-			fmt.Fprintln(m.errs, err)
+			fmt.Fprintln(m.errs, pcptool.SyntaxError(err))
 			continue
 		}
 		found, err := m.nameSpace.Traverse(spec.Metric)
 		if err != nil {
-			fmt.Fprintf(m.errs, "pmlogsummary: PMNS traversal failed for %s: %v\n", spec.Metric, tool.Cause(err))
+			fmt.Fprintf(m.errs, "pmlogsummary: PMNS traversal failed for %s: %v\n", spec.Metric, pcptool.Cause(err))
 			continue
 		}
 		for name, id := range found {
@@ -171,7 +172,7 @@ func (m *summary) warn(n *metric, what string, err error) {
 	if all := m.nameSpace.Names(n.id); len(all) > 0 {
 		names = strings.Join(all, " or ")
 	}
-	fmt.Fprintf(m.errs, "pmlogsummary: %s(%v) - %s: %v\n", names, n.id, what, tool.Cause(err))
+	fmt.Fprintf(m.errs, "pmlogsummary: %s(%v) - %s: %v\n", names, n.id, what, pcptool.Cause(err))
 }
 
 // pass reads the records of the time window, and calls a function with the numbers of each metric.
@@ -200,7 +201,7 @@ func (m *summary) pass(add func(*metric, []lognum.Number, stamp) error) error {
 			err = m.eachSet(sets, now, add)
 		}
 	}
-	if exit, ok := errors.AsType[*tool.ExitError](err); ok {
+	if exit, ok := errors.AsType[*pcptool.ExitError](err); ok {
 		return exit
 	}
 	if errors.Is(err, pdu.ErrEOL) {
@@ -208,9 +209,9 @@ func (m *summary) pass(add func(*metric, []lognum.Number, stamp) error) error {
 	}
 	m.out.Flush()
 	if m.failed == nil {
-		fmt.Fprintf(m.errs, "pmlogsummary: fetch failed: %v\n", tool.Cause(err))
+		fmt.Fprintf(m.errs, "pmlogsummary: fetch failed: %v\n", pcptool.Cause(err))
 	}
-	m.failed = &tool.ExitError{Status: 1, Err: err}
+	m.failed = &pcptool.ExitError{Status: 1, Err: err}
 	return nil
 }
 
@@ -237,9 +238,9 @@ func (m *summary) eachSet(sets []lognum.Set[*metric], now stamp, add func(*metri
 }
 
 // instanceNames returns the latest name of each instance.
-func (m *summary) instanceNames(d pdu.InDom) (names tool.InstanceNames) {
+func (m *summary) instanceNames(d pdu.InDom) (names pcptool.InstanceNames) {
 	if in := m.meta.InDom(d); in != nil && d != pdu.NoInDom {
-		names = tool.NewInstanceNames(in.All())
+		names = pcptool.NewInstanceNames(in.All())
 	}
 	return names
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -29,7 +31,7 @@ type probe struct {
 	values, counts     bool
 
 	ctx      context.Context
-	command  *tool.Command
+	command  *pcptool.Command
 	pc       *pmapi.Context
 	out      *bufio.Writer
 	format   pdu.ValueFormat
@@ -38,14 +40,14 @@ type probe struct {
 }
 
 func main() {
-	tool.LimitMemory()
-	p := &probe{batch: 128, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))}
+	pcptool.LimitMemory()
+	p := &probe{batch: 128, out: bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout))}
 	c := p.newCommand()
 	os.Exit(c.Report(p.run(context.Background(), c)))
 }
 
 // run prints what the command line asks for.
-func (p *probe) run(ctx context.Context, c *tool.Command) error {
+func (p *probe) run(ctx context.Context, c *pcptool.Command) error {
 	args, err := c.Parse(os.Args[1:])
 	if err != nil {
 		return err
@@ -58,7 +60,7 @@ func (p *probe) run(ctx context.Context, c *tool.Command) error {
 	defer p.pc.Close()
 	// On collectors, -z and -Z have no effect, as in pmprobe(1).
 	p.format.Location = tool.LocalZone()
-	if tool.IsArchive(p.pc) {
+	if pcptool.IsArchive(p.pc) {
 		if err := c.SetTimes(ctx, p.pc); err != nil {
 			return err
 		}
@@ -72,8 +74,8 @@ func (p *probe) run(ctx context.Context, c *tool.Command) error {
 	return p.out.Flush()
 }
 
-func (p *probe) newCommand() *tool.Command {
-	c := &tool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", ZoneNote: true, OriginOnly: true,
+func (p *probe) newCommand() *pcptool.Command {
+	c := &pcptool.Command{Name: "pmprobe", Synopsis: "[options] [metricname ...]", ZoneNote: true, OriginOnly: true,
 		Local: dso.Local("pmprobe")}
 	// The usage message gives --version a letter that the program does not accept.
 	version := c.Standard("version")[0]

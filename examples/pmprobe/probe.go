@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func (p *probe) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
 
 // printName prints the beginning of a line: the name of the metric that it is about.
-func (p *probe) printName(name string) { p.printf("%s ", tool.EscapeName(name)) }
+func (p *probe) printName(name string) { p.printf("%s ", terminal.EscapeName(name)) }
 
 // printError prints the rest of a line: the code and the text of an error, and perhaps the function
 // of the C library whose error it is.
 func (p *probe) printError(err error, function string) {
-	p.printf("%d %v", int(pdu.FromError(err)), tool.Cause(err))
+	p.printf("%d %v", int(pdu.FromError(err)), pcptool.Cause(err))
 	if function != "" {
 		p.printf(" (%s)", function)
 	}
@@ -52,7 +53,7 @@ func (p *probe) probeAll(args []string) {
 // maxLookup is how many names are looked up at once.
 const maxLookup = 4096
 
-// lookup is tool.Lookup, in parts.
+// lookup is pcptool.Lookup, in parts.
 func (p *probe) lookup(names []string) ([]pdu.PMID, error) {
 	ids := make([]pdu.PMID, 0, len(names))
 	for len(names) > 0 {
@@ -60,7 +61,7 @@ func (p *probe) lookup(names []string) ([]pdu.PMID, error) {
 		if len(names) == n+1 {
 			n++ // an unknown name that is looked up alone would be an error
 		}
-		some, err := tool.Lookup(p.ctx, p.pc, names[:n])
+		some, err := pcptool.Lookup(p.ctx, p.pc, names[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +77,7 @@ func (p *probe) expand(args []string) (names []string) {
 		var err error
 		names, err = p.pc.Traverse(p.ctx, "")
 		if _, ok := errors.AsType[*pmapi.LimitError](err); ok {
-			fmt.Fprintf(os.Stderr, "pmprobe: %v\n", tool.Cause(err))
+			fmt.Fprintf(os.Stderr, "pmprobe: %v\n", pcptool.Cause(err))
 		} // other errors are not printed without a name, as in pmprobe(1)
 	}
 	for _, arg := range args {
@@ -139,7 +140,7 @@ func (p *probe) printDomain(name string, d pdu.InDom) {
 		return
 	}
 	p.printf("%d", len(insts))
-	names := tool.NewInstanceNames(insts)
+	names := pcptool.NewInstanceNames(insts)
 	for _, inst := range insts {
 		p.printInstance(inst.ID, names)
 	}
@@ -148,7 +149,7 @@ func (p *probe) printDomain(name string, d pdu.InDom) {
 
 // instances requests the instances of a domain, in an archive all that it ever had.
 func (p *probe) instances(d pdu.InDom) ([]pdu.Instance, error) {
-	if tool.IsArchive(p.pc) {
+	if pcptool.IsArchive(p.pc) {
 		return p.pc.InstancesEver(p.ctx, d)
 	}
 	return p.pc.Instances(p.ctx, d)
@@ -166,7 +167,7 @@ func (p *probe) printSingular() {
 
 // printInstance prints an instance. Instead of a name that the domain does not have it prints the
 // number.
-func (p *probe) printInstance(id pdu.InstID, names tool.InstanceNames) {
+func (p *probe) printInstance(id pdu.InstID, names pcptool.InstanceNames) {
 	if p.internal {
 		p.printf(" ?%d", id)
 	}
@@ -174,7 +175,7 @@ func (p *probe) printInstance(id pdu.InstID, names tool.InstanceNames) {
 		return
 	}
 	if name, ok := names.Name(id); ok {
-		p.printf(" \"%s\"", tool.EscapeName(name))
+		p.printf(" \"%s\"", terminal.EscapeName(name))
 	} else {
 		p.printf(" ?%d", id)
 	}
@@ -205,7 +206,7 @@ func (p *probe) printMetric(name string, d pdu.Desc, s pdu.ValueSet) {
 			p.printError(err, "pmGetInDom")
 			return
 		}
-		names := tool.NewInstanceNames(insts)
+		names := pcptool.NewInstanceNames(insts)
 		for i := range s.Len() {
 			p.printInstance(s.Inst(i), names)
 		}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 )
 
 const (
@@ -57,7 +57,7 @@ func daemonize() (parent bool, started func() error, err error) {
 	}
 	if _, err := r.Read([]byte{0}); err == io.EOF {
 		if cmd.Wait() != nil {
-			return true, nil, &tool.ExitError{Status: cmd.ProcessState.ExitCode()} // the message is printed
+			return true, nil, &pcptool.ExitError{Status: cmd.ProcessState.ExitCode()} // the message is printed
 		}
 		return true, nil, nil
 	}

@@ -17,12 +17,12 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/report"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	name := filepath.Base(os.Args[0])
 	c := report.NewCommand(name)
 	c.Local = dso.Local(name)

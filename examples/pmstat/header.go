@@ -5,8 +5,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/terminal"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 const (
@@ -29,7 +29,7 @@ func headerRows() int {
 // "buff" and "cache" are free and cached memory.
 func (r *report) printHeader() {
 	at := r.sources[0].time.Add(time.Second / 2).Truncate(time.Second)
-	fmt.Fprintf(r.out, "@ %s\n", at.In(r.Location).Format(tool.CtimeLayout))
+	fmt.Fprintf(r.out, "@ %s\n", at.In(r.Location).Format(pcptool.CtimeLayout))
 	first, second := " loadavg                      memory", "   1 min   swpd   free   buff  cache"
 	if r.several {
 		first, second = "node    loadavg               memory", "          1 min   swpd   buff  cache"

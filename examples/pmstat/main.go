@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -22,7 +24,7 @@ const defaultInterval = 5 * time.Second
 
 // A command is the command line.
 type command struct {
-	tool.Command
+	pcptool.Command
 	pause    bool // between the samples of archives
 	suffix   bool // the ends of host names, not their beginnings
 	extended bool // what processors wait for has columns of its own
@@ -32,7 +34,7 @@ type command struct {
 }
 
 func newCommand() *command {
-	c := &command{Command: tool.Command{Name: "pmstat", Synopsis: "[options]", Multi: true, ZoneNote: true, TimeControlled: true, Local: dso.Local("pmstat")}}
+	c := &command{Command: pcptool.Command{Name: "pmstat", Synopsis: "[options]", Multi: true, ZoneNote: true, TimeControlled: true, Local: dso.Local("pmstat")}}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport",
 		"start", "samples", "finish", "interval", "timezone", "hostzone", "version", "help")...)
 	c.AddOptions("Alternate sources", c.Standard("hostsfile", "local-PMDA")...)
@@ -45,7 +47,7 @@ func newCommand() *command {
 }
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	c := newCommand()
 	os.Exit(c.Report(run(context.Background(), c)))
 }
@@ -66,7 +68,7 @@ func run(ctx context.Context, c *command) error {
 	}
 	c.Interval = cmp.Or(c.Interval, defaultInterval)
 	r := &report{
-		command: c, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)), sources: sources,
+		command: c, out: bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout)), sources: sources,
 		several: len(sources) > 1, samples: c.samples(), rows: headerRows(),
 	}
 	defer r.out.Flush()
@@ -85,7 +87,7 @@ func run(ctx context.Context, c *command) error {
 // options.
 func (c *command) parse() error {
 	operands, err := c.Parse(os.Args[1:])
-	exit, failed := errors.AsType[*tool.ExitError](err)
+	exit, failed := errors.AsType[*pcptool.ExitError](err)
 	if failed && (exit.Status == 0 || errors.Is(err, errors.ErrUnsupported)) {
 		return err
 	}
@@ -135,7 +137,7 @@ func (c *command) open(ctx context.Context) (sources []*source, err error) {
 			pc.Close()
 			continue
 		}
-		s.node = tool.EscapeName(pc.HostName(ctx))
+		s.node = terminal.EscapeName(pc.HostName(ctx))
 		sources = append(sources, s)
 		if len(sources) == 1 {
 			if err := c.SetTimes(ctx, pc); err != nil {
@@ -167,7 +169,7 @@ func (c *command) sourceNames() (kind pmapi.SourceKind, names []string) {
 // printNoMetrics reports that a source lacks all of the metrics.
 func printNoMetrics(names ...string) {
 	for _, name := range names {
-		fmt.Fprintf(os.Stderr, "pmstat: %s: Cannot resolve any metrics.\n", tool.Escape(name))
+		fmt.Fprintf(os.Stderr, "pmstat: %s: Cannot resolve any metrics.\n", terminal.Escape(name))
 	}
 }
 
@@ -197,12 +199,12 @@ func uniqueNames(names []string) (unique []string) {
 
 // reportOpenError prints the error of a source that cannot be opened.
 func (c *command) reportOpenError(err error) {
-	exit, ok := errors.AsType[*tool.ExitError](err)
+	exit, ok := errors.AsType[*pcptool.ExitError](err)
 	if !ok || errors.Is(err, errors.ErrUnsupported) {
 		c.Report(err)
 		return
 	}
-	c.Report(exit.WithMessage(fmt.Sprintf("pmstat: Cannot create fetchgroup: %v\n", tool.Cause(err))))
+	c.Report(exit.WithMessage(fmt.Sprintf("pmstat: Cannot create fetchgroup: %v\n", pcptool.Cause(err))))
 }
 
 // samples returns the number of samples to print, 0 for no limit. It is the larger of -s and the

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/timecontrol"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/timecontrol"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A report prints the rows.
@@ -64,7 +64,7 @@ func (r *report) print(ctx context.Context) error {
 func (r *report) endError() error {
 	for _, s := range r.sources {
 		if !s.noData {
-			return &tool.ExitError{Status: 1, Err: pdu.ErrEOL}
+			return &pcptool.ExitError{Status: 1, Err: pdu.ErrEOL}
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func (r *report) printSample(ctx context.Context, s *source) error {
 		fmt.Fprintf(r.out, " No data in the archive\n")
 		s.noData = s.isPast(ctx) // else its beginning is still to come
 	default:
-		fmt.Fprintf(r.out, " pmFetchGroup: %v\n", tool.Cause(err))
+		fmt.Fprintf(r.out, " pmFetchGroup: %v\n", pcptool.Cause(err))
 		s.dropped = true
 	}
 	return nil

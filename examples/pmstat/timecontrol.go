@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pcp-go/pcp/pmapi/timecontrol"
-	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/timecontrol"
 )
 
 // followTimeControl lets a time control server decide when samples are fetched, and which. As with
@@ -24,7 +24,7 @@ func (r *report) obey(e timecontrol.Event) {
 	fmt.Fprint(r.out, e)
 	switch e.Kind {
 	case timecontrol.EventZone:
-		r.Location = tool.ZoneOf(e)
+		r.Location = pcptool.ZoneOf(e)
 		r.moved = true
 	case timecontrol.EventPosition, timecontrol.EventResume:
 		r.moved, r.beyond = true, false

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A job is the store that the command line requests.
@@ -25,7 +26,7 @@ type argumentError string
 func (e argumentError) Error() string { return string(e) }
 
 // failed returns the error of a step with PCP's text for its cause.
-func failed(step string, err error) error { return fmt.Errorf("%s: %w", step, tool.Cause(err)) }
+func failed(step string, err error) error { return fmt.Errorf("%s: %w", step, pcptool.Cause(err)) }
 
 // find looks up the metric and checks that values of its type can be stored.
 func (j *job) find(ctx context.Context, pc *pmapi.Context) (pdu.Desc, error) {
@@ -85,7 +86,7 @@ func (j *job) run(ctx context.Context, pc *pmapi.Context, out *bufio.Writer) err
 		known, _ = pc.Instances(ctx, d.InDom) // without names, numbers are printed
 	}
 	before.SortInstances() // to be searched
-	j.print(out, d, old, stored.At(0), tool.NewInstanceNames(known))
+	j.print(out, d, old, stored.At(0), pcptool.NewInstanceNames(known))
 	return nil
 }
 
@@ -116,7 +117,7 @@ func (j *job) store(ctx context.Context, pc *pmapi.Context, old pdu.ValueSet, se
 // option it returns all instances with their names if they are needed. A singular metric has one
 // instance.
 func (j *job) selectInstances(ctx context.Context, pc *pmapi.Context, d pdu.Desc) (ids []pdu.InstID, all []pdu.Instance, err error) {
-	insts, err := tool.SelectInstances(ctx, pc, d.InDom, j.insts)
+	insts, err := pcptool.SelectInstances(ctx, pc, d.InDom, j.insts)
 	switch {
 	case err != nil:
 		return nil, nil, failed(fmt.Sprintf("pmLookupInDom %s[%s]", j.metric, j.insts[len(insts)]), err)
@@ -149,14 +150,14 @@ func (j *job) parseValue(t pdu.Type) (pdu.Atom, error) {
 }
 
 // print prints a line for each current value. The old values are sorted by instance.
-func (j *job) print(out *bufio.Writer, d pdu.Desc, before, now pdu.ValueSet, names tool.InstanceNames) {
+func (j *job) print(out *bufio.Writer, d pdu.Desc, before, now pdu.ValueSet, names pcptool.InstanceNames) {
 	var format pdu.ValueFormat
 	for i := range now.Len() {
 		inst := now.Inst(i)
 		out.WriteString(j.metric)
 		if d.InDom != pdu.NoInDom {
 			if name, ok := names.Name(inst); ok {
-				fmt.Fprintf(out, " inst [%d or \"%s\"]", inst, tool.EscapeName(name))
+				fmt.Fprintf(out, " inst [%d or \"%s\"]", inst, terminal.EscapeName(name))
 			} else {
 				fmt.Fprintf(out, " inst [%d]", inst)
 			}

@@ -13,18 +13,20 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	j := &job{}
 	c := j.command()
 	os.Exit(c.Report(run(context.Background(), c, j)))
 }
 
 // run stores the value of the command line.
-func run(ctx context.Context, c *tool.Command, j *job) error {
+func run(ctx context.Context, c *pcptool.Command, j *job) error {
 	args, err := c.Parse(os.Args[1:])
 	if err != nil {
 		return err
@@ -38,23 +40,23 @@ func run(ctx context.Context, c *tool.Command, j *job) error {
 		return err
 	}
 	defer pc.Close()
-	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
+	out := bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout))
 	defer out.Flush()
 	err = j.run(ctx, pc, out)
 	if err == nil {
 		return nil
 	}
-	e := &tool.ExitError{Status: 1, Err: err}
+	e := &pcptool.ExitError{Status: 1, Err: err}
 	if _, ok := errors.AsType[argumentError](err); ok {
 		e.Message = err.Error() + "\n"
 	} else {
 		fmt.Fprintln(out, err) // pmstore(1) prints other errors on standard output
 	}
-	return tool.WithHint(e, c.NameHint(ctx, pc, j.metric, err))
+	return pcptool.WithHint(e, c.NameHint(ctx, pc, j.metric, err))
 }
 
-func (j *job) command() *tool.Command {
-	c := &tool.Command{Name: "pmstore", Synopsis: "[options] metricname value", InOrder: true,
+func (j *job) command() *pcptool.Command {
+	c := &pcptool.Command{Name: "pmstore", Synopsis: "[options] metricname value", InOrder: true,
 		Local: dso.Local("pmstore"), LocalError: "Cannot make standalone local connection"}
 	c.AddOptions("General options", c.Standard("debug", "host", "local-PMDA", "spec-local", "namespace", "version", "help")...)
 	c.AddOptions("Value options",

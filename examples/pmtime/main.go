@@ -13,8 +13,9 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/timecontrol"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/timecontrol"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -23,14 +24,14 @@ const defaultPort = 43334
 
 // A command is the command line.
 type command struct {
-	tool.Command
+	pcptool.Command
 	server timecontrol.Server
 	port   int // of -p; 0 without
 }
 
 func newCommand() *command {
 	c := &command{}
-	c.Command = tool.Command{Name: "pmtime", Synopsis: "[options]"}
+	c.Command = pcptool.Command{Name: "pmtime", Synopsis: "[options]"}
 	w := &c.server.Window
 	c.AddOptions("General options",
 		tool.Option{Short: 'a', Long: "archive", Help: "step programs through their archives",
@@ -64,7 +65,7 @@ func text(variable *string) func(string) error {
 func (c *command) setInterval(value string) error {
 	d, err := pmapi.ParseInterval(value)
 	if err != nil {
-		return errors.New("-t argument not in pmParseInterval(3) format:\n" + err.Error() + "\n")
+		return errors.New("-t argument not in pmParseInterval(3) format:\n" + pcptool.SyntaxError(err).Error() + "\n")
 	}
 	c.server.Delta = d
 	return nil

@@ -13,12 +13,12 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pmtop"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func main() {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	c := pmtop.New()

@@ -15,7 +15,6 @@ type Option struct {
 	Long  string // its name; empty if it has none
 	Arg   string // what the usage message calls its argument; empty if it has none
 	Help  string // what it does; the usage message leaves out an option without
-	Forms string // how the usage message writes it, if not as its letter, name and argument say
 	Exact bool   // its name cannot be abbreviated, so that an option of ours does not make those of PCP's tool ambiguous
 	// Set is called when the option is given, with its argument if it has one. Its error is an
 	// error of the command line.

@@ -173,14 +173,12 @@ func TestUsageWidth(t *testing.T) {
 		{Short: 'A', Long: "align", Arg: "TIME", Help: "21 columns"},
 		{Short: 'O', Long: "origin", Arg: "TIME", Help: "22 columns"},
 		{Short: 'L', Arg: "BYTES", Help: "letter only"},
-		{Long: "version", Forms: "-d, --version", Help: "written otherwise"},
 	}}
 	want := `Usage: p x
   -A TIME, --align=TIME 21 columns
   -O TIME, --origin=TIME
                         22 columns
   -L BYTES              letter only
-  -d, --version         written otherwise
 `
 	if diff := cmp.Diff(want, s.Usage()); diff != "" {
 		t.Errorf("Usage (-want +got):\n%s", diff)

@@ -71,9 +71,6 @@ func UsageLine(o Option) string {
 
 // forms is how the option is written, such as "-d NUM, --domain=NUM".
 func (o *Option) forms() string {
-	if o.Forms != "" {
-		return o.Forms
-	}
 	var forms []string
 	if o.Short != 0 {
 		f := "-" + string(rune(o.Short))

@@ -67,9 +67,6 @@ func TestNames(t *testing.T) {
 	wants(t, "name of a domain without an agent", err, pdu.ErrNoAgent)
 	_, err = pc.Name(t.Context(), pdu.MakePMID(400, 7, 7))
 	wants(t, "name of an unknown metric", err, pdu.ErrPMID)
-	if l := pc.NamesLocation(); l != pmapi.LocalNames {
-		t.Errorf("location of names %v", l)
-	}
 }
 
 // TestFileNames: with a name space from elsewhere, names do not say whether there is an agent.

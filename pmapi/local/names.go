@@ -157,5 +157,3 @@ func (c *client) appendBelow(ctx context.Context, h pmda.Handler, names []string
 	}
 	return names, nil
 }
-
-func (c *client) NamesLocation() source.Location { return source.LocalNames }

@@ -199,8 +199,6 @@ func (c *conn) HostName(ctx context.Context) (string, error) {
 	return c.s.host(), nil
 }
 
-func (c *conn) NamesLocation() source.Location { return source.RemoteNames }
-
 func (c *conn) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
 	if err := c.begin(ctx, Request{Method: "Lookup", Names: names}); err != nil {
 		return nil, nil, err

@@ -21,7 +21,7 @@ func down(ctx context.Context, f *pmapi.Fleet[*pmapi.Item[float64]], ticks int) 
 			if s := r.Status; s.State != pmapi.HostUp {
 				fmt.Println(r.Host, s.State, s.Err)
 			} else if s.Missing > 0 {
-				fmt.Println(r.Host, r.Missing())
+				fmt.Println(r.Host, r.Err())
 			}
 		}
 		if ticks--; ticks == 0 {

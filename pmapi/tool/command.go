@@ -1,227 +1,189 @@
 package tool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/getopt"
-	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/internal/terminal"
+	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmns"
 )
 
-// PCPVersion is the version of PCP whose options and messages this package has.
-const PCPVersion = build.PCP
-
-// A Command is the command line of a tool. Its first fields are its name, the options that it
-// accepts, and settings, which its author sets before Parse; the others are what the environment
-// and the command line gave. The counterpart of pmOptions in C.
+// A Command is the command line of a tool. One goroutine at a time may use it. The counterpart of
+// pmOptions in C.
 type Command struct {
-	Name     string   // of the tool, in messages
-	Synopsis string   // what follows the name in the first line of the usage message
-	Options  []Option // in the order of the usage message; AddOptions adds to them
-	Version  string   // that -V prints; empty means PCPVersion
+	Name     string    // in messages
+	Synopsis string    // follows the name in the first line of the usage message
+	Options  []Option  // in the order of the usage message; AddOptions adds to them
+	Stderr   io.Writer // for the messages of Report; nil means os.Stderr
 
-	// InOrder makes the first operand end the options, so that operands may be negative numbers.
-	// The environment's POSIXLY_CORRECT does the same.
-	InOrder bool
-	// OperandSource allows -z, -S and -A without a source, since an operand may name that; see
-	// MetricSpec.
-	OperandSource bool
-	// AnyWindow allows -z, -S, -A and -O with any source, and without one, as pmrep does: a time
-	// window of a collector begins now.
-	AnyWindow bool
-	// OperandArchive is for tools that read archives without a context. Their source is an archive
-	// of the environment or of an operand, and SetArchiveTimes is their SetTimes.
-	OperandArchive bool
-	// NoEnvironment is for tools to which the environment gives no options.
-	NoEnvironment bool
-	// Multi allows several hosts or several archives.
-	Multi bool
-	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
-	ZoneNote bool
-	// OriginOnly makes SetTimes leave out the end of an archive if there are no options of a time
-	// window, for tools that print the values of one time.
-	OriginOnly bool
-	// TrimNames leaves out of the name space of -n or -N what is not in the archive, as pminfo
-	// does.
-	TrimNames bool
-	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not
-	// pmParseInterval(3).
-	HighRes bool
-	// TimeControlled says that the tool does what a time control server wants, with TimeControl.
-	// Without it, -g and -p are errors.
-	TimeControlled bool
-	// Local are the agents of local contexts, for tools with -L and -K or with operands "@:metric";
-	// without, these are errors.
-	Local LocalAgents
-	// LocalError begins the message about a local context that cannot be opened; empty means that
-	// of pminfo.
-	LocalError string
-	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means
-	// os.Stdout and os.Stderr.
-	Stdout, Stderr io.Writer
+	// Parse sets these fields to the values of the standard options.
+	Samples  int              // of -s; 0 without
+	Interval time.Duration    // of -t; 0 without
+	Times    pmapi.WindowSpec // of -S, -T, -A, -O and -Z; its Location is never nil
 
-	// Set by Parse.
-	Samples     int           // of -s; -1 without
-	Interval    time.Duration // of -t; 0 without
-	StartGiven  bool          // -S was given
-	FinishGiven bool          // -T was given
-	AlignGiven  bool          // -A was given
-	ZoneGiven   bool          // -z or -Z was given
-	Debug       []string      // names of debug options of -D, see pmdbg(1); pdu logs to Stderr
-
-	// Set by SetTimes.
-	Location *time.Location // in which the tool prints times: -Z, -z, or that of the environment
-	Begin    time.Time      // of the time window, of -S; that of a live source begins now
-	End      time.Time      // of the time window, of -T; zero for a live source without
-	Origin   time.Time      // of the first sample, of -O; Begin without
-
-	given  given
-	opened string // the archive that OpenSource opened
+	host, archive string
+	hostZone      bool
 }
 
-// given is what the environment and the command line gave, as far as tools need not know it.
-type given struct {
-	hosts, archives   []string
-	local             bool
-	container         string
-	names             *pmns.Tree // of -n or -N
-	derived           *pmapi.Derived
-	namesLoaded       bool   // there was a name space file, perhaps a wrong one
-	zone              string // of -Z
-	zoneSet, hostZone bool
-	// Arguments of -S, -T, -A and -O; nil without.
-	start, finish, align, origin *string
-	guiMode                      bool
-	guiPort                      int    // 0 without
-	messages                     []byte // about errors, in their order
-	usageError                   bool   // the usage message is printed after the messages
-	runtimeError                 error  // an error that the usage message would not help with
-	versionPrinted               bool
-	unsupported                  string // the first of what was requested and is not supported
-	hint                         string // about the first error that has advice
+// AddOptions adds options under a heading of the usage message.
+func (c *Command) AddOptions(heading string, options ...Option) {
+	c.Options = append(append(c.Options, Option{Heading: heading}), options...)
 }
 
-// Parse parses the options that the environment and the arguments give, and returns the operands.
-// The tool's name is not among the arguments. In the environment PCP_HOST, PCP_INTERVAL and others
-// stand for standard options, also those that the tool does not have on its command line. The error
-// is an *ExitError, also after -V and -?. The counterpart of pmGetOptions(3).
+// Standard returns standard options by their long names, in the order given. The names are align,
+// archive, finish, help, host, hostzone, interval, origin, samples, start, timezone and version.
+// Other names panic.
+func (c *Command) Standard(names ...string) []Option {
+	text := func(to *string) func(string) error {
+		return func(value string) error {
+			*to = value
+			return nil
+		}
+	}
+	all := map[string]Option{
+		"align":    {Short: 'A', Arg: "TIME", Help: "align sample times on natural boundaries", Set: text(&c.Times.Align)},
+		"archive":  {Short: 'a', Arg: "FILE", Help: "metrics source is a PCP log archive", Set: text(&c.archive)},
+		"finish":   {Short: 'T', Arg: "TIME", Help: "end of the time window", Set: text(&c.Times.Finish)},
+		"help":     {Short: '?', Help: "show this usage message and exit", Set: func(string) error { return ErrUsage }},
+		"host":     {Short: 'h', Arg: "HOST", Help: "metrics source is PMCD on host", Set: text(&c.host)},
+		"hostzone": {Short: 'z', Help: "set reporting timezone to local time of metrics source", Set: Flag(&c.hostZone)},
+		"interval": {Short: 't', Arg: "DELTA", Help: "sampling interval", Set: c.setInterval},
+		"origin":   {Short: 'O', Arg: "TIME", Help: "initial sample time within the time window", Set: text(&c.Times.Origin)},
+		"samples":  {Short: 's', Arg: "N", Help: "terminate after this many samples", Set: Number(&c.Samples, 1, "-s requires a positive numeric argument")},
+		"start":    {Short: 'S', Arg: "TIME", Help: "start of the time window", Set: text(&c.Times.Start)},
+		"timezone": {Short: 'Z', Arg: "TZ", Help: "set reporting timezone", Set: func(tz string) error {
+			c.Times.Location = LoadZone(tz)
+			return nil
+		}},
+		"version": {Short: 'V', Help: "display version number and exit", Set: getopt.Version},
+	}
+	options := make([]Option, len(names))
+	for i, name := range names {
+		o, ok := all[name]
+		if !ok {
+			panic("tool: no standard option " + name)
+		}
+		o.Long = name
+		options[i] = o
+	}
+	return options
+}
+
+func (c *Command) setInterval(value string) error {
+	d, err := pmapi.ParseInterval(value)
+	if err != nil {
+		return fmt.Errorf("-t: %w", err)
+	}
+	c.Interval = d
+	return nil
+}
+
+// Parse parses arguments without the name of the tool, and returns the operands. An error is for
+// Report. The counterpart of pmGetOptions(3).
 func (c *Command) Parse(args []string) (operands []string, err error) {
-	return c.parse(args, os.Environ())
+	c.Samples, c.Interval, c.host, c.archive, c.hostZone = 0, 0, "", "", false
+	c.Times = pmapi.WindowSpec{Location: LocalZone()}
+	operands, errs := c.parser().Parse(args)
+	if c.host != "" && c.archive != "" {
+		errs = append(errs, errors.New("only one host or archive allowed"))
+	}
+	if len(errs) > 0 {
+		return nil, usageErrors(errs)
+	}
+	return operands, nil
 }
 
-// parse is Parse in an environment of NAME=VALUE.
-func (c *Command) parse(args, env []string) (operands []string, err error) {
-	c.Samples, c.Interval, c.StartGiven, c.FinishGiven, c.AlignGiven, c.ZoneGiven, c.Debug, c.given = -1, 0, false, false, false, false, nil, given{}
-	if !c.NoEnvironment {
-		c.parseEnvironment(env)
+// usageErrors are the errors of a command line.
+type usageErrors []error
+
+func (e usageErrors) Error() string   { return errors.Join(e...).Error() }
+func (e usageErrors) Unwrap() []error { return e }
+
+func (c *Command) parser() *getopt.Set {
+	s := &getopt.Set{Program: c.Name, Synopsis: c.Synopsis}
+	for _, o := range c.Options {
+		s.Options = append(s.Options, getopt.Option(o))
 	}
-	parser := c.parser()
-	if slices.ContainsFunc(env, func(variable string) bool { return strings.HasPrefix(variable, "POSIXLY_CORRECT=") }) {
-		parser.InOrder = true
-	}
-	operands, errs := parser.Parse(args)
-	for _, err := range errs {
-		c.addError(err)
-	}
-	if c.given.versionPrinted && build.Asked(args) { // "-V" prints the line of PCP alone
-		c.addMessage("%s", build.Text(c.Name))
-	}
-	c.checkCombinations()
-	return operands, c.parseError()
+	return s
 }
 
-// A plainMessage is an error whose text is printed as it stands, without the usage message.
-type plainMessage string
+// Open opens a context on the archive of -a, the host of -h, or this computer's collector, with the
+// settings of the environment; see pmapi.DialerFromEnv and pmapi.ArchiveOptionsFromEnv. A comma
+// separates several archives.
+func (c *Command) Open(ctx context.Context) (*pmapi.Context, error) {
+	if c.archive != "" {
+		o, err := pmapi.ArchiveOptionsFromEnv()
+		if err != nil {
+			return nil, err
+		}
+		return o.Open(ctx, strings.Split(c.archive, ",")...)
+	}
+	d, err := pmapi.DialerFromEnv()
+	if err != nil {
+		return nil, err
+	}
+	host := c.host
+	if host == "" {
+		host = "local:"
+	}
+	return d.Dial(ctx, host)
+}
 
-func (m plainMessage) Error() string { return string(m) }
-
-// addError adds the message of an error to those of the command line.
-func (c *Command) addError(err error) {
+// Window returns the time window of the options in a context. That of a collector begins now, and
+// has no end without -T. With -z, Window sets Times.Location to the zone of the source. An
+// alignment that cannot be applied is ignored. The counterpart of pmGetContextOptions(3).
+func (c *Command) Window(ctx context.Context, pc *pmapi.Context) (pmapi.Window, error) {
+	if c.hostZone {
+		tz, err := HostZone(ctx, pc)
+		if err != nil {
+			return pmapi.Window{}, err
+		}
+		c.Times.Location = LoadZone(tz)
+	}
+	first, last := time.Now(), time.Time{}
+	label, err := pc.ArchiveLabel()
 	if err == nil {
-		return
+		first = label.Start
+		last, err = pc.ArchiveEnd(ctx)
 	}
-	if m, ok := errors.AsType[plainMessage](err); ok {
-		c.addMessage("%s", string(m))
-		return
+	if err != nil && !errors.Is(err, pdu.ErrNotArchive) {
+		return pmapi.Window{}, err
 	}
-	if errors.Is(err, getopt.ErrVersion) {
-		c.given.versionPrinted = true
-		return
+	w, err := c.Times.Window(first, last)
+	if w != (pmapi.Window{}) && errors.Is(err, pmapi.ErrAlignment) {
+		err = nil
 	}
-	c.given.usageError = true
-	if c.given.hint == "" {
-		c.given.hint = hint.Of(err)
-	}
-	if !errors.Is(err, ErrUsage) {
-		c.addMessage("%s: %v\n", c.Name, err)
-	}
+	return w, err
 }
 
-func (c *Command) addMessage(format string, args ...any) {
-	c.given.messages = fmt.Appendf(c.given.messages, format, args...)
-}
-
-// addUnsupported notes that the command line requests what is not supported. Only the first is
-// reported.
-func (c *Command) addUnsupported(what string) {
-	if c.given.unsupported == "" {
-		c.given.unsupported = what
+// Report prints the message of an error to Stderr and returns the exit status: 0 for nil and after
+// --version, 1 for other errors. The usage message follows errors of Parse, and those that wrap
+// ErrUsage. Control characters in the message are escaped.
+func (c *Command) Report(err error) (status int) {
+	if err == nil {
+		return 0
 	}
-}
-
-// checkCombinations looks for options that do not go together.
-func (c *Command) checkCombinations() {
-	g := &c.given
-	source := len(g.hosts) > 0 || len(g.archives) > 0
-	if g.hostZone && !c.AnyWindow && (g.local || !source && !c.OperandSource && g.origin == nil) {
-		c.addError(errors.New("use of timezone from metric source requires a source"))
+	var w io.Writer = os.Stderr
+	if c.Stderr != nil {
+		w = c.Stderr
 	}
-	switch {
-	case g.local && !c.OperandArchive && !c.AnyWindow && (g.origin != nil || g.start != nil || g.align != nil):
-		c.addError(errWindow)
-	case len(g.archives) > 0, c.OperandArchive:
-	case g.origin != nil && !source:
-		c.addError(c.setLocalArchives())
-	case c.OperandSource && !source: // MetricSpec checks it
-	case c.AnyWindow:
-	case g.origin != nil || g.start != nil || g.align != nil:
-		c.addError(errWindow)
+	w = terminal.NewEscapeWriter(w)
+	if errs, ok := errors.AsType[usageErrors](err); ok {
+		c.parser().Report(w, errs)
+		return getopt.Status(errs)
 	}
-}
-
-var errWindow = errors.New("time window options are supported for archives only")
-
-// parseError is the error of the whole command line, nil if the tool can go on.
-func (c *Command) parseError() error {
-	g := &c.given
-	e := &ExitError{Status: 1, redirected: true, hint: func() string { return g.hint }}
-	switch {
-	case g.versionPrinted:
-		e.Status = 0
-	case g.runtimeError != nil:
-		e.Err = g.runtimeError
-	case g.usageError:
-		c.addMessage("%s", c.Usage())
-		e.Err = ErrUsage
-	case g.unsupported != "":
-		c.addMessage("%v\n", c.unsupportedError(g.unsupported))
-		e.Err = errors.ErrUnsupported
-	default:
-		return nil
+	if err != ErrUsage {
+		fmt.Fprintf(w, "%s: %v\n", c.Name, err)
 	}
-	e.Message = string(g.messages)
-	return e
-}
-
-// unsupportedError is the error of a request for what is not supported.
-func (c *Command) unsupportedError(what string) error {
-	return &ExitError{Status: 1, Message: fmt.Sprintf("%s: %s are not supported by this version\n", c.Name, what), Err: errors.ErrUnsupported}
+	if errors.Is(err, ErrUsage) {
+		io.WriteString(w, c.parser().Usage())
+	}
+	return 1
 }

@@ -18,16 +18,16 @@ import (
 // as pmval(1) does.
 type myval struct {
 	tool.Command
-	open   func(ctx context.Context, kind pmapi.SourceKind, name string, change ...func(*pmapi.Dialer)) (*pmapi.Context, error)
+	open   func(ctx context.Context) (*pmapi.Context, error)
 	column tool.Column
 	raw    bool
 }
 
 func newMyval() *myval {
 	m := &myval{column: tool.Column{Width: 12, Precision: -1}}
-	m.Command = tool.Command{Name: "myval", Synopsis: "[options] metric", OperandSource: true}
-	m.open = m.OpenSource
-	m.AddOptions("General options", m.Standard("host", "namespace", "samples", "finish", "interval", "version", "help")...)
+	m.Command = tool.Command{Name: "myval", Synopsis: "[options] metric"}
+	m.open = m.Open
+	m.AddOptions("General options", m.Standard("host", "samples", "finish", "interval", "version", "help")...)
 	m.AddOptions("Reporting options",
 		tool.Option{Short: 'f', Long: "precision", Arg: "N", Help: "digits after the point",
 			Set: tool.Number(&m.column.Precision, 0, "-f requires a number")},
@@ -41,18 +41,19 @@ func (m *myval) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(operands) != 1 {
-		return m.UsageErrorf("myval: error - one metricname expected\n")
+		return fmt.Errorf("one metric expected: %w", tool.ErrUsage)
 	}
-	spec, err := m.MetricSpec(operands[0])
+	spec, err := pmapi.ParseMetricSpec(operands[0], pmapi.SourceHost, "")
 	if err != nil {
 		return err
 	}
-	pc, err := m.open(ctx, spec.Kind, spec.Source)
+	pc, err := m.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer pc.Close()
-	if err := m.SetTimes(ctx, pc); err != nil {
+	window, err := m.Window(ctx, pc)
+	if err != nil {
 		return err
 	}
 	g := pc.Group()
@@ -61,14 +62,9 @@ func (m *myval) run(ctx context.Context, args []string) error {
 		options = append(options, pmapi.Scale("instant"))
 	}
 	values := pmapi.AddSet[float64](g, spec.Metric, options...)
-	interval := cmp.Or(m.Interval, time.Second)
-	left := m.SampleCount(interval)
-	if left == 0 {
-		return nil
-	}
-	for _, err := range g.Every(ctx, interval) {
+	for now, err := range g.Every(ctx, cmp.Or(m.Interval, time.Second)) {
 		if err != nil {
-			return m.Errorf("%s: %w", spec.Metric, pdu.FromError(err))
+			return err
 		}
 		for i := range values.Len() {
 			inst, v, err := values.At(i)
@@ -81,7 +77,7 @@ func (m *myval) run(ctx context.Context, args []string) error {
 			}
 			fmt.Printf("%-6s %s\n", inst.Name, strings.TrimRight(string(cell), " "))
 		}
-		if left--; left == 0 {
+		if m.Samples--; m.Samples == 0 || !window.End.IsZero() && now.Add(m.Interval).After(window.End) {
 			break
 		}
 	}
@@ -110,7 +106,7 @@ func Example() {
 	for _, line := range []string{
 		"-s 1 shop.cache",
 		"-s 1 -f 1 shop.cache[pages]",
-		"-T 15sec -t 5sec shop.orders", // the first sample of a counter has no rate
+		"-s 4 -t 5sec shop.orders", // the first sample of a counter has no rate
 		"-s 1 -r shop.orders",
 		"-s 1 shop.nosuch",
 		"-s many shop.cache",
@@ -118,9 +114,7 @@ func Example() {
 		fmt.Println("$ myval", line)
 		m := newMyval()
 		m.Stderr = stdout{}
-		m.open = func(context.Context, pmapi.SourceKind, string, ...func(*pmapi.Dialer)) (*pmapi.Context, error) {
-			return src.Context(), nil
-		}
+		m.open = func(context.Context) (*pmapi.Context, error) { return src.Context(), nil }
 		status := m.Report(m.run(context.Background(), strings.Fields(line)))
 		fmt.Println("exit status", status)
 	}
@@ -132,7 +126,7 @@ func Example() {
 	// $ myval -s 1 -f 1 shop.cache[pages]
 	// pages           1.5
 	// exit status 0
-	// $ myval -T 15sec -t 5sec shop.orders
+	// $ myval -s 4 -t 5sec shop.orders
 	//                   ?
 	//              5.000
 	//             15.00
@@ -142,7 +136,7 @@ func Example() {
 	//           7225.
 	// exit status 0
 	// $ myval -s 1 shop.nosuch
-	// myval: shop.nosuch: Unknown metric name
+	// myval: pmapi: lookup "shop.nosuch" on pmapitest: Unknown metric name
 	// exit status 1
 	// $ myval -s many shop.cache
 	// myval: -s requires a positive numeric argument
@@ -150,8 +144,6 @@ func Example() {
 	//
 	// General options:
 	//   -h HOST, --host=HOST  metrics source is PMCD on host
-	//   -n FILE, --namespace=FILE
-	//                         use an alternative PMNS
 	//   -s N, --samples=N     terminate after this many samples
 	//   -T TIME, --finish=TIME
 	//                         end of the time window
@@ -175,13 +167,9 @@ func ExampleCommand_Parse() {
 	c := &tool.Command{Name: "pmx", Synopsis: "[options] metric ..."}
 	c.AddOptions("General options", c.Standard("archive", "host", "interval")...)
 	metrics, err := c.Parse([]string{"-h", "web1", "-t", "1min30", "kernel.all.load", "hinv.ncpu"})
-	fmt.Println(metrics, c.Hosts(), c.Interval, err)
-
-	_, err = c.Parse([]string{"-a", "/var/log/pcp/pmlogger/web1/20240101"})
-	fmt.Println(c.Archives(), err)
+	fmt.Println(metrics, c.Interval, err)
 	// Output:
-	// [kernel.all.load hinv.ncpu] [web1] 1m30s <nil>
-	// [/var/log/pcp/pmlogger/web1/20240101] <nil>
+	// [kernel.all.load hinv.ncpu] 1m30s <nil>
 }
 
 func ExampleColumn() {
@@ -199,20 +187,4 @@ func ExampleColumn() {
 	// |   254.5       254.5|
 	// |  1.234E+04  12345.0|
 	// |          ?        !|
-}
-
-func ExampleRateUnits() {
-	for _, u := range []pdu.Units{pdu.UnitCount, pdu.SpaceKByte, pdu.TimeMSec} {
-		text, factor := tool.RateUnits(u)
-		fmt.Printf("%v: %s, factor %v\n", u, text, factor)
-	}
-	// Output:
-	// count: count / sec, factor 1
-	// Kbyte: Kbyte / sec, factor 1
-	// millisec: time utilization, factor 0.001
-}
-
-func ExampleSplitInstances() {
-	fmt.Printf("%q\n", tool.SplitInstances(`sda,sdb "1 minute"`))
-	// Output: ["sda" "sdb" "1 minute"]
 }

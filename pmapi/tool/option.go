@@ -2,7 +2,6 @@ package tool
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,30 +24,9 @@ type Option struct {
 	Heading string // without the colon
 }
 
-// ErrUsage is the cause of errors that print the usage message. Option.Set returns it for an option
-// such as -? that requests only the usage message.
-var ErrUsage = errors.New("usage message")
-
-// AddOptions adds a part with a heading to the options and to the usage message.
-func (c *Command) AddOptions(heading string, options ...Option) {
-	c.Options = append(c.Options, Option{Heading: heading})
-	c.Options = append(c.Options, options...)
-}
-
-// parser is the parser of the command's options.
-func (c *Command) parser() *getopt.Set {
-	s := &getopt.Set{Program: c.Name, Synopsis: c.Synopsis, InOrder: c.InOrder}
-	for _, o := range c.Options {
-		s.Options = append(s.Options, getopt.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help, Exact: o.Exact,
-			Set: o.Set, Heading: o.Heading})
-	}
-	return s
-}
-
-// hasLetter reports whether the command has an option of a letter.
-func (c *Command) hasLetter(letter byte) bool {
-	return slices.ContainsFunc(c.Options, func(o Option) bool { return o.Short == letter })
-}
+// ErrUsage requests the usage message: Option.Set returns it for an option such as -?, and tools
+// wrap it in errors about their operands.
+var ErrUsage = getopt.ErrUsage
 
 // Flag makes the Set of an option without an argument, which sets a variable to true.
 func Flag(variable *bool) func(string) error {

@@ -1,17 +1,21 @@
 package tool
 
 import (
+	"context"
 	"encoding/binary"
 	"os"
 	"strings"
 	"time"
 	_ "time/tzdata" // for systems without a time zone database
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
 )
 
 // LoadZone returns the time zone that a value of TZ names, as the GNU C library reads it: the name
 // of a file of the time zone database, with or without a colon before it, or a POSIX description
 // such as "EST5EDT" or "CET-1CEST,M3.5.0,M10.5.0/3". Other values stand for UTC. The counterpart of
-// pmNewZone(3).
+// tzset(3).
 func LoadZone(tz string) *time.Location {
 	name := strings.TrimPrefix(tz, ":")
 	switch {
@@ -36,16 +40,25 @@ func LoadZone(tz string) *time.Location {
 	return posixZone(tz)
 }
 
-// newZone returns the time zone that pmNewZone(3) makes of a value of TZ. Three letters, as "UTC"
-// but also "EST", are the name of a zone with offset 0.
-func newZone(tz string) *time.Location { return LoadZone(withOffset(tz)) }
-
-// withOffset gives a zone that is but a name, such as UTC, the offset that a TZ needs.
-func withOffset(tz string) string {
-	if len(tz) == 3 {
-		tz += "+0"
+// HostZone returns the time zone of a context's source as a value of TZ. It is in the label of an
+// archive; of a collector, HostZone fetches it from the metric pmcd.timezone. If that metric has no
+// value, the error is pdu.ErrValue. The counterpart of pmNewContextZone(3).
+func HostZone(ctx context.Context, pc *pmapi.Context) (tz string, err error) {
+	if label, err := pc.ArchiveLabel(); err == nil {
+		return label.TimeZone, nil
 	}
-	return tz
+	ids, err := pc.Lookup(ctx, []string{"pmcd.timezone"})
+	if err != nil {
+		return "", pdu.ErrValue
+	}
+	var r pdu.Result
+	if err := pc.Fetch(ctx, ids, &r); err != nil || r.At(0).Len() != 1 {
+		return "", pdu.ErrValue
+	}
+	if tz, err = pdu.As[string](r.At(0).Atom(0, pdu.TypeString)); err != nil {
+		return "", pdu.ErrValue
+	}
+	return tz, nil
 }
 
 // LocalZone returns the time zone of the environment's TZ, or else the local one. The time package

@@ -5,18 +5,18 @@ import (
 	"os"
 	"sync"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/local"
-	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmns"
 )
 
 // Local returns the agents of a tool's local contexts: the agents of pmcd's configuration that this
 // package has. They log to standard error, as shared objects do.
-func Local(name string) tool.LocalAgents {
+func Local(name string) pcptool.LocalAgents {
 	return &localAgents{name: name, table: sync.OnceValues(newTable)}
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A Snapshot is the values of a tick. It is immutable.
@@ -41,7 +41,7 @@ func NewSnapshot(tick *pmapi.FleetTick[Items], columns []Column) *Snapshot {
 		h := host{name: r.Host, status: r.Status, values: values[:len(columns)]}
 		values = values[len(columns):]
 		if r.Status.Missing > 0 {
-			h.missing = r.Missing()
+			h.missing = r.Err()
 		}
 		for j := range h.values {
 			h.values[j] = math.NaN()
@@ -134,7 +134,7 @@ func (s *Snapshot) Lines(l Layout, o Order) [][]byte {
 	top := s.top(n, o)
 	width := shortestHost
 	for _, h := range slices.Concat(top, troubles[:min(room, len(troubles))]) {
-		width = max(width, min(utf8.RuneCountInString(tool.EscapeName(h.name)), longestHost))
+		width = max(width, min(utf8.RuneCountInString(terminal.EscapeName(h.name)), longestHost))
 	}
 	lines := [][]byte{l.line("", s.title()), nil, l.line("\x1b[1m", s.header(width, o))}
 	for _, h := range top {
@@ -200,13 +200,13 @@ func (s *Snapshot) header(width int, o Order) string {
 // trouble describes the problem of a host.
 func (h *host) trouble() string {
 	if h.status.State == pmapi.HostUp {
-		return tool.EscapeName(cause(h.missing))
+		return terminal.EscapeName(cause(h.missing))
 	}
 	text := h.status.State.String() + " since " + h.status.Since.Format(time.TimeOnly)
 	if err := h.status.Err; err != nil {
 		text += ": " + cause(err)
 	}
-	return tool.EscapeName(text)
+	return terminal.EscapeName(text)
 }
 
 // cause returns the text of an error, or of several joined errors, without the operation and the
@@ -235,7 +235,7 @@ func cause(err error) string {
 
 // pad pads a name to the width of a column.
 func pad(name string, width int) string {
-	name = cut(tool.EscapeName(name), width)
+	name = cut(terminal.EscapeName(name), width)
 	return name + strings.Repeat(" ", width-utf8.RuneCountInString(name))
 }
 

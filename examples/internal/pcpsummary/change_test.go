@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // writeChanging writes an archive of a host whose agents change, and returns its base name. Its
@@ -84,7 +84,7 @@ func summaryAt(t *testing.T, base, origin string) *summary {
 	t.Helper()
 	t.Setenv("PCP_ARCHIVE", base)
 	t.Setenv("PCP_ORIGIN_TIME", origin)
-	s, err := open(t.Context(), &tool.Command{Name: "pminfo", OriginOnly: true})
+	s, err := open(t.Context(), &pcptool.Command{Name: "pminfo", OriginOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}

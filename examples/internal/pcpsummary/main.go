@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -18,7 +20,7 @@ import (
 // Run prints the summary of the source that the environment and the arguments name, and returns the
 // exit status.
 func Run(args []string) (status int) {
-	own := &tool.Command{Name: "pcp-summary", Synopsis: "[options]", InOrder: true, NoEnvironment: true}
+	own := &pcptool.Command{Name: "pcp-summary", Synopsis: "[options]", InOrder: true, NoEnvironment: true}
 	engines := false
 	set := func(name string) func(string) error {
 		return func(value string) error { return os.Setenv(name, value) }
@@ -37,23 +39,23 @@ func Run(args []string) (status int) {
 		return 2
 	}
 	ctx := context.Background()
-	c := &tool.Command{Name: "pminfo", OriginOnly: true} // which PCP's command runs
+	c := &pcptool.Command{Name: "pminfo", OriginOnly: true} // which PCP's command runs
 	s, err := open(ctx, c)
 	if err != nil {
 		// The message of pminfo, without its name.
 		text := err.Error() + "\n"
-		if exit, ok := errors.AsType[*tool.ExitError](err); ok {
+		if exit, ok := errors.AsType[*pcptool.ExitError](err); ok {
 			var message strings.Builder
 			c.Stderr = &message
 			c.Report(exit)
 			text = strings.TrimSuffix(message.String(), c.Usage())
 		}
-		fmt.Print(tool.Escape("pcp-summary: " + strings.ReplaceAll(text, c.Name+": ", "")))
+		fmt.Print(terminal.Escape("pcp-summary: " + strings.ReplaceAll(text, c.Name+": ", "")))
 		return 1
 	}
 	defer s.pc.Close()
 	s.fetch(ctx)
-	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
+	out := bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout))
 	s.print(out, engines)
 	if out.Flush() != nil {
 		return 1
@@ -63,7 +65,7 @@ func Run(args []string) (status int) {
 
 // A summary is a source and its metrics.
 type summary struct {
-	command *tool.Command
+	command *pcptool.Command
 	pc      *pmapi.Context
 	archive string // "" for a host
 	host    string
@@ -80,7 +82,7 @@ type value struct {
 	unit pdu.Units
 }
 
-func open(ctx context.Context, c *tool.Command) (*summary, error) {
+func open(ctx context.Context, c *pcptool.Command) (*summary, error) {
 	if _, err := c.Parse(nil); err != nil {
 		return nil, err
 	}
@@ -162,10 +164,10 @@ func (s *summary) fetchSome(ctx context.Context, ids []pdu.PMID, names []string)
 }
 
 // instances returns the instances of a domain at the time of the values.
-func (s *summary) instances(ctx context.Context, d pdu.InDom) tool.InstanceNames {
+func (s *summary) instances(ctx context.Context, d pdu.InDom) pcptool.InstanceNames {
 	if d == pdu.NoInDom {
-		return tool.NewInstanceNames(nil)
+		return pcptool.NewInstanceNames(nil)
 	}
 	insts, _ := s.pc.Instances(ctx, d) // unknown ones have no names
-	return tool.NewInstanceNames(insts)
+	return pcptool.NewInstanceNames(insts)
 }

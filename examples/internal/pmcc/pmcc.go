@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // An Error is an error of the client library with its arguments. These tools print it on standard
@@ -25,9 +26,9 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.Args == nil {
-		return tool.Cause(e.Err).Error()
+		return pcptool.Cause(e.Err).Error()
 	}
-	return fmt.Sprintf("%v %s", tool.Cause(e.Err), List(e.Args))
+	return fmt.Sprintf("%v %s", pcptool.Cause(e.Err), List(e.Args))
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -47,11 +48,11 @@ func List(words []string) string {
 
 // Open opens the source of the command line and sets the times. Archives are read at an interval
 // from the origin on, or record by record.
-func Open(ctx context.Context, c *tool.Command, mode pmapi.Mode, interval time.Duration) (*pmapi.Context, error) {
+func Open(ctx context.Context, c *pcptool.Command, mode pmapi.Mode, interval time.Duration) (*pmapi.Context, error) {
 	kind, name := c.Source()
 	pc, err := c.OpenSource(ctx, kind, name)
 	if err != nil {
-		exit, ok := errors.AsType[*tool.ExitError](err)
+		exit, ok := errors.AsType[*pcptool.ExitError](err)
 		if !ok || errors.Is(err, errors.ErrUnsupported) {
 			return nil, err
 		}
@@ -59,7 +60,7 @@ func Open(ctx context.Context, c *tool.Command, mode pmapi.Mode, interval time.D
 		return nil, &Error{err, []string{name}}
 	}
 	err = c.SetTimes(ctx, pc)
-	if err == nil && tool.IsArchive(pc) {
+	if err == nil && pcptool.IsArchive(pc) {
 		if err = pc.SetMode(ctx, mode, c.Origin, interval); err != nil {
 			err = &Error{Err: err}
 		}
@@ -152,9 +153,9 @@ func (m *Metrics) fetch(ctx context.Context, pc *pmapi.Context, r *pdu.Result) e
 
 // Report prints an error of a tool and returns its exit status: 0 for an error of the client
 // library, as in these tools, and usage for others.
-func Report(out io.Writer, c *tool.Command, err error, usage int) (status int) {
+func Report(out io.Writer, c *pcptool.Command, err error, usage int) (status int) {
 	if e, ok := errors.AsType[*Error](err); ok {
-		fmt.Fprintf(out, "%s: %s\n", c.Name, tool.Escape(e.Error()))
+		fmt.Fprintf(out, "%s: %s\n", c.Name, terminal.Escape(e.Error()))
 		return 0
 	}
 	return min(c.Report(err), usage)

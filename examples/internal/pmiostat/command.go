@@ -14,8 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pmcc"
 	"github.com/pcp-go/pcp/internal/pattern"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -23,7 +25,7 @@ import (
 
 // A command is the command line.
 type command struct {
-	tool.Command
+	pcptool.Command
 	aggregate string // a method, "" for none
 	precision int
 	pattern   string
@@ -40,7 +42,7 @@ const extendedHelp = "comma separated extended options: [[dm],[t],[h],[noidle]]\
 	"\t\tnoidle\tdo not display idle devices"
 
 func newCommand(name string) *command {
-	c := &command{Command: tool.Command{Name: name, Synopsis: "[options]", HighRes: true}, precision: 2, pattern: ".*"}
+	c := &command{Command: pcptool.Command{Name: name, Synopsis: "[options]", HighRes: true}, precision: 2, pattern: ".*"}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug")...)
 	add := func(o tool.Option) { c.Options = append(c.Options, o) }
 	standard := func(names ...string) { c.Options = append(c.Options, c.Standard(names...)...) }
@@ -89,9 +91,9 @@ func (c *command) setExtended(list string) error {
 
 // Main is the main function of a tool with a name.
 func Main(name string) {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	c := newCommand(name)
-	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
+	out := bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout))
 	ctx, stop := context.WithCancel(context.Background())
 	if !signal.Ignored(os.Interrupt) { // as in the background of a script
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
@@ -112,7 +114,9 @@ func Main(name string) {
 // A fetchError is the error of a fetch. Its message has no newline and the exit status is 1.
 type fetchError struct{ err error }
 
-func (e *fetchError) Error() string { return "pmFetch: " + tool.Escape(tool.Cause(e.err).Error()) }
+func (e *fetchError) Error() string {
+	return "pmFetch: " + terminal.Escape(pcptool.Cause(e.err).Error())
+}
 
 func (e *fetchError) Unwrap() error { return e.err }
 
@@ -156,7 +160,7 @@ func (c *command) check(pc *pmapi.Context) string {
 		return "Precision value must be between 0 and 10"
 	case c.records && c.Interval != 0:
 		return "Error: -t incompatible with -u"
-	case c.records && !tool.IsArchive(pc):
+	case c.records && !pcptool.IsArchive(pc):
 		return "Error: -u can only be specified with -a archive"
 	}
 	return ""
@@ -184,7 +188,7 @@ func (r *report) print(ctx context.Context, interval time.Duration) error {
 		if n > 0 && n == r.Samples {
 			return nil
 		}
-		if !tool.IsArchive(r.pc) {
+		if !pcptool.IsArchive(r.pc) {
 			select {
 			case <-time.After(interval):
 			case <-ctx.Done():

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pmcc"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // The metrics of a report.
@@ -74,7 +74,7 @@ func (r *report) find(ctx context.Context) error {
 		}
 	}
 	if missing != nil {
-		return &tool.ExitError{Status: 1, Err: err, Message: fmt.Sprintf("Error: not all required metrics are available\nMissing %s\n", pmcc.List(missing))}
+		return &pcptool.ExitError{Status: 1, Err: err, Message: fmt.Sprintf("Error: not all required metrics are available\nMissing %s\n", pmcc.List(missing))}
 	}
 	var descs []pdu.Desc
 	if err == nil {
@@ -96,7 +96,7 @@ func (r *report) find(ctx context.Context) error {
 
 // instances returns the devices of a domain.
 func (r *report) instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
-	if tool.IsArchive(r.pc) {
+	if pcptool.IsArchive(r.pc) {
 		return r.pc.InstancesEver(ctx, d)
 	}
 	return r.pc.Instances(ctx, d)
@@ -112,7 +112,7 @@ func (r *report) fetch(ctx context.Context) error {
 	if r.result.Changed.AffectsNames() {
 		_ = r.find(ctx) // if metrics are missing, their old identifiers have no values
 	}
-	names := map[pdu.InDom]tool.InstanceNames{}
+	names := map[pdu.InDom]pcptool.InstanceNames{}
 	for m, desc := range r.descs {
 		r.now.values[m] = map[string]float64{}
 		if desc != fetched[m] || desc.Sem != r.first[m].Sem {
@@ -147,14 +147,14 @@ func convert(v float64, from, to pdu.Units) (float64, error) {
 
 // instanceName returns the name of a device, "" if it has no name. It requests the devices of a
 // domain once per sample.
-func (r *report) instanceName(ctx context.Context, known map[pdu.InDom]tool.InstanceNames, d pdu.InDom, inst pdu.InstID) (string, error) {
+func (r *report) instanceName(ctx context.Context, known map[pdu.InDom]pcptool.InstanceNames, d pdu.InDom, inst pdu.InstID) (string, error) {
 	names, ok := known[d]
 	if !ok {
 		insts, err := r.instances(ctx, d)
 		if err != nil {
 			return "", err
 		}
-		names = tool.NewInstanceNames(insts)
+		names = pcptool.NewInstanceNames(insts)
 		known[d] = names
 	}
 	name, _ := names.Name(inst)
@@ -285,7 +285,7 @@ const deviceWidth = 12
 
 func (r *report) printHeading() {
 	if r.timestamps {
-		fmt.Fprintf(r.out, "%-*s %-*s", len(tool.CtimeLayout), "# Timestamp", deviceWidth, "Device")
+		fmt.Fprintf(r.out, "%-*s %-*s", len(pcptool.CtimeLayout), "# Timestamp", deviceWidth, "Device")
 	} else {
 		fmt.Fprintf(r.out, "%-*s", deviceWidth, "# Device")
 	}
@@ -298,7 +298,7 @@ func (r *report) printHeading() {
 // printRow prints a row, with "?" for all values if they are unknown.
 func (r *report) printRow(device string, row [columnCount]float64, known bool) {
 	if r.timestamps {
-		r.out.WriteString(r.now.time.In(r.Location).Format(tool.CtimeLayout) + " ")
+		r.out.WriteString(r.now.time.In(r.Location).Format(pcptool.CtimeLayout) + " ")
 	}
 	fmt.Fprintf(r.out, "%-*s", deviceWidth, strings.ToValidUTF8(device, "?"))
 	for i, v := range row {

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A loggerID identifies a logger to connect to.
@@ -413,7 +413,7 @@ func (s *Shell) openCollector(ctx context.Context) bool {
 	}
 	pc, err := s.Dial(ctx, host)
 	if err != nil {
-		s.warnf("Error trying to connect to PMCD on %s: %s\n", tool.Escape(host), connectError(err))
+		s.warnf("Error trying to connect to PMCD on %s: %s\n", terminal.Escape(host), connectError(err))
 		return false
 	}
 	s.metrics = pc

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A metric is one in the list of a request.
@@ -22,7 +22,7 @@ type metric struct {
 // newMetric returns a metric of a request. It escapes names of collectors, so that they cannot
 // control the terminal.
 func newMetric(name string, desc pdu.Desc) *metric {
-	return &metric{name: tool.EscapeName(name), desc: desc}
+	return &metric{name: terminal.EscapeName(name), desc: desc}
 }
 
 func (m *metric) singular() bool { return m.desc.InDom == pdu.NoInDom }

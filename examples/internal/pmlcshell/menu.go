@@ -1,8 +1,10 @@
 package pmlcshell
 
-import "github.com/pcp-go/pcp/pmapi/tool"
+import (
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+)
 
-const version = tool.PCPVersion
+const version = pcptool.PCPVersion
 
 // menu is the list of commands.
 const menu = `pmlc commands

@@ -10,6 +10,8 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -84,7 +86,7 @@ func (m *metric) missing(state logger.MetricState) []pdu.InstID {
 func (m *metric) instanceText(inst pdu.InstID) string {
 	name := "???"
 	if i := slices.IndexFunc(m.names, func(i pdu.Instance) bool { return i.ID == inst }); i >= 0 {
-		name = tool.Escape(m.names[i].Name)
+		name = terminal.Escape(m.names[i].Name)
 	}
 	return fmt.Sprintf("[%d or \"%s\"]", inst, name)
 }
@@ -230,8 +232,8 @@ func (s *Shell) status(ctx context.Context) {
 	if s.id.kind == byPrimary {
 		primary = "primary"
 	}
-	s.printf("pmlogger [%s] on host %s is logging metrics from host %s\n", primary, s.host, tool.Escape(st.Host))
-	s.printf("PMCD host        %s\n", tool.Escape(st.Source))
+	s.printf("pmlogger [%s] on host %s is logging metrics from host %s\n", primary, s.host, terminal.Escape(st.Host))
+	s.printf("PMCD host        %s\n", terminal.Escape(st.Source))
 	if !st.Active {
 		s.printf("logging hasn't started yet\n")
 		return
@@ -264,14 +266,14 @@ func (z zone) location(logger string) (*time.Location, string) {
 	case zoneLogger:
 		return newZone(logger), "pmlogger"
 	case zoneNamed:
-		return newZone(z.name), tool.Escape(z.name)
+		return newZone(z.name), terminal.Escape(z.name)
 	}
 	return tool.LocalZone(), "local"
 }
 
 // stamp returns a time with nanoseconds.
 func stamp(t time.Time, loc *time.Location) string {
-	return t.In(loc).Format(tool.DateHighResStampLayout)
+	return t.In(loc).Format(pcptool.DateHighResStampLayout)
 }
 
 // newZone returns the zone of a value of TZ. As with pmNewZone(3), three letters are only a name,

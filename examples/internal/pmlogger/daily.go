@@ -12,6 +12,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/retention"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/pmapi"
@@ -43,7 +44,7 @@ func (d *daily) options() []tool.Option {
 				err = errors.New("a time below 0")
 			}
 			if err != nil {
-				return hint.With(fmt.Errorf("illegal --keep argument\n%w", err), "--keep: "+hint.Interval)
+				return hint.With(fmt.Errorf("illegal --keep argument\n%w", pcptool.SyntaxError(err)), "--keep: "+hint.Interval)
 			}
 			return nil
 		}},

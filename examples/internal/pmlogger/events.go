@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // stdin is the name of a configuration on standard input.
@@ -33,7 +33,7 @@ type events struct {
 func (p *events) print(e logger.Event) {
 	var b strings.Builder
 	p.describe(&b, e)
-	io.WriteString(p.w, tool.Escape(b.String()))
+	io.WriteString(p.w, terminal.Escape(b.String()))
 	if s, ok := e.(logger.MetricSkipped); ok && p.skipped != nil {
 		p.skipped(s)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pmlog"
@@ -17,7 +18,7 @@ import (
 
 // options is the parsed command line.
 type options struct {
-	cmd       *tool.Command
+	cmd       *pcptool.Command
 	namespace func(string) error // reads the file of -n, when there is a log for errors
 
 	config, host, labelHost, log, note, names, finish, user string
@@ -38,10 +39,10 @@ type options struct {
 // programName is the name in messages.
 const programName = "pmlogger"
 
-// parseOptions parses the command line. The error is a *tool.ExitError.
+// parseOptions parses the command line. The error is a *pcptool.ExitError.
 func parseOptions(args []string) (*options, error) {
 	o := &options{control: -1}
-	c := &tool.Command{Name: programName, Synopsis: "[options] archive", NoEnvironment: true, Local: dso.Local(programName),
+	c := &pcptool.Command{Name: programName, Synopsis: "[options] archive", NoEnvironment: true, Local: dso.Local(programName),
 		LocalError: `Cannot connect to PMCD on host "local context"`}
 	o.cmd = c
 	o.namespace = c.Standard("namespace")[0].Set
@@ -81,7 +82,7 @@ func parseOptions(args []string) (*options, error) {
 		if o.daily.on && o.base == "" {
 			advice = "name the directory of the archives: pmlogger --daily -c CONFIG DIRECTORY"
 		}
-		return o, tool.WithHint(c.UsageErrorf("%s", wrong), advice)
+		return o, pcptool.WithHint(c.UsageErrorf("%s", wrong), advice)
 	}
 	return o, nil
 }
@@ -161,7 +162,7 @@ func (o *options) setPID(text string) error {
 func (o *options) setInterval(text string) error {
 	d, err := pmapi.ParseInterval(text)
 	if err != nil {
-		return hint.With(fmt.Errorf("illegal -t argument\n%w", err), "-t: "+hint.Interval)
+		return hint.With(fmt.Errorf("illegal -t argument\n%w", pcptool.SyntaxError(err)), "-t: "+hint.Interval)
 	}
 	o.interval = &d
 	return nil

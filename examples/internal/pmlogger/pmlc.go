@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // listen opens the logger's ports for pmlc(1) and returns the TCP port. If it fails, the logger
@@ -85,7 +85,7 @@ func (p *program) logRequest(ctx context.Context, peer net.Addr, r *pmlc.Control
 		}
 		p.describeTarget(ctx, &b, r, t, state)
 	}
-	io.WriteString(p.w, tool.Escape(b.String()))
+	io.WriteString(p.w, terminal.Escape(b.String()))
 }
 
 // describeTarget writes the part of a request about one metric.

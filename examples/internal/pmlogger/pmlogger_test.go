@@ -12,10 +12,10 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 func TestSizes(t *testing.T) {
@@ -170,7 +170,7 @@ func TestDailyOptions(t *testing.T) {
 	} {
 		o, err := parseOptions(strings.Fields(args))
 		if err != nil || want.err != "" {
-			if exit, ok := errors.AsType[*tool.ExitError](err); !ok || want.err == "" || !strings.Contains(exit.Message, want.err) {
+			if exit, ok := errors.AsType[*pcptool.ExitError](err); !ok || want.err == "" || !strings.Contains(exit.Message, want.err) {
 				t.Errorf("%s: error %v, want %q", args, err, want.err)
 			}
 			continue
@@ -266,7 +266,7 @@ func TestEndOnChange(t *testing.T) {
 // The usage message has all options that the documentation names.
 func TestHelpListsAll(t *testing.T) {
 	_, err := parseOptions([]string{"--help"})
-	exit, ok := errors.AsType[*tool.ExitError](err)
+	exit, ok := errors.AsType[*pcptool.ExitError](err)
 	if !ok {
 		t.Fatal(err)
 	}

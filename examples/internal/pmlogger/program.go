@@ -15,13 +15,14 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A program is one run of pmlogger.
@@ -102,7 +103,7 @@ func Main(args []string) (status int) {
 
 // complain writes an error to the log and keeps its advice.
 func (p *program) complain(err error) {
-	if exit, ok := errors.AsType[*tool.ExitError](err); ok {
+	if exit, ok := errors.AsType[*pcptool.ExitError](err); ok {
 		io.WriteString(p.w, exit.Message)
 		if why := hint.TLS(err); why != "" { // which no message of C's has
 			p.log.Error(why)
@@ -117,7 +118,7 @@ func (p *program) complain(err error) {
 
 // terminal returns a command for hints. Until the program records, its Stderr is the terminal on
 // which the program was started, if there is one. Later it is the log.
-func (p *program) terminal() *tool.Command {
+func (p *program) terminal() *pcptool.Command {
 	c := *p.opts.cmd
 	if p.start != nil {
 		c.Stderr = p.start.stderr
@@ -204,18 +205,18 @@ func (p *program) connect(ctx context.Context) error {
 	}
 	var err error
 	if p.src, err = o.cmd.OpenSource(ctx, kind, name); err != nil {
-		if exit, ok := errors.AsType[*tool.ExitError](err); ok && o.check && kind == pmapi.SourceHost {
-			return tool.WithHint(err, strings.TrimPrefix(exit.Hint()+"; "+checkHint, "; "))
+		if exit, ok := errors.AsType[*pcptool.ExitError](err); ok && o.check && kind == pmapi.SourceHost {
+			return pcptool.WithHint(err, strings.TrimPrefix(exit.Hint()+"; "+checkHint, "; "))
 		}
 		return err
 	}
 	if o.control < 0 && !o.local {
-		tool.Identify(ctx, p.src, p.args)
+		pcptool.Identify(ctx, p.src, p.args)
 	}
-	p.hostName = tool.EscapeName(p.src.HostName(ctx))
+	p.hostName = terminal.EscapeName(p.src.HostName(ctx))
 	p.zone = time.Local
 	if o.finish != "" && !o.zone {
-		if zone, err := tool.HostZone(ctx, p.src); err == nil {
+		if zone, err := pcptool.HostZone(ctx, p.src); err == nil {
 			p.zone = zone
 		}
 	}
@@ -260,7 +261,7 @@ func (o *options) setEnd(lo *logger.Options, zone *time.Location) error {
 	now := time.Now()
 	w, err := pmapi.WindowSpec{Finish: o.finish, Location: zone}.Window(now, time.Time{})
 	if err != nil {
-		return hint.With(fmt.Errorf("%s: illegal -T argument\n%w", programName, err), "-T: "+hint.Time)
+		return hint.With(fmt.Errorf("%s: illegal -T argument\n%w", programName, pcptool.SyntaxError(err)), "-T: "+hint.Time)
 	}
 	after := w.End.Sub(now)
 	switch {

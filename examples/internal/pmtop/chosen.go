@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A chosen is a metric that the user has selected.
@@ -60,7 +61,7 @@ func (s *sampler) choose(ctx context.Context) error {
 func findChosen(ctx context.Context, pc *pmapi.Context, spec pmapi.MetricSpec) ([]*chosen, error) {
 	names, err := pc.Traverse(ctx, spec.Metric)
 	if errors.Is(err, pdu.ErrName) {
-		return []*chosen{{name: spec.Metric, err: tool.Cause(err)}}, nil
+		return []*chosen{{name: spec.Metric, err: pcptool.Cause(err)}}, nil
 	} else if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func findChosen(ctx context.Context, pc *pmapi.Context, spec pmapi.MetricSpec) (
 	list := make([]*chosen, len(names))
 	for i, name := range names {
 		c := &chosen{name: name, instances: spec.Instances, desc: descs[i]}
-		c.err = tool.Cause(cmp.Or(pmapi.ErrorAt(err, i), pmapi.ErrorAt(descErr, i)))
+		c.err = pcptool.Cause(cmp.Or(pmapi.ErrorAt(err, i), pmapi.ErrorAt(descErr, i)))
 		if c.err == nil && c.desc.Type > pdu.TypeString {
 			c.err = pdu.ErrType
 		}
@@ -135,7 +136,7 @@ func presentation(d pdu.Desc) (scale, units string, format func(float64) string)
 
 // read returns the values that the group has fetched.
 func (c *chosen) read() []valueRow {
-	name := tool.EscapeName(c.name)
+	name := terminal.EscapeName(c.name)
 	err := c.err
 	var rows []valueRow
 	switch {
@@ -143,7 +144,7 @@ func (c *chosen) read() []valueRow {
 	case c.texts != nil:
 		for i := range c.texts.Len() {
 			inst, v, err := c.texts.At(i)
-			rows = c.appendRow(rows, inst.Name, tool.EscapeName(v), err)
+			rows = c.appendRow(rows, inst.Name, terminal.EscapeName(v), err)
 		}
 		err = c.texts.Err()
 	default:
@@ -163,7 +164,7 @@ func (c *chosen) appendRow(rows []valueRow, instance, value string, err error) [
 	if c.instances != nil && !slices.ContainsFunc(c.instances, func(wanted string) bool { return isInstance(instance, wanted) }) {
 		return rows
 	}
-	r := valueRow{name: tool.EscapeName(c.name), instance: tool.EscapeName(instance), value: value, units: c.units}
+	r := valueRow{name: terminal.EscapeName(c.name), instance: terminal.EscapeName(instance), value: value, units: c.units}
 	if err != nil {
 		r.value, r.units = reason(err), ""
 	}
@@ -182,5 +183,5 @@ func reason(err error) string {
 	if err == nil || errors.Is(err, pdu.ErrAgain) || errors.Is(err, pdu.ErrValue) {
 		return missing
 	}
-	return tool.EscapeName(tool.Cause(err).Error())
+	return terminal.EscapeName(pcptool.Cause(err).Error())
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -23,14 +24,14 @@ const (
 
 // A Command is the command line of pmtop.
 type Command struct {
-	tool.Command
+	pcptool.Command
 	batch     bool // print samples below each other, on a terminal too
 	processes bool
 }
 
 // New returns a Command with its options.
 func New() *Command {
-	c := &Command{Command: tool.Command{Name: "pmtop", Synopsis: "[options] [metric ...]", Local: dso.Local("pmtop")}}
+	c := &Command{Command: pcptool.Command{Name: "pmtop", Synopsis: "[options] [metric ...]", Local: dso.Local("pmtop")}}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "host", "namespace", "origin", "start", "samples", "finish", "interval",
 		"timezone", "hostzone", "version", "help", "derived")...)
 	c.AddOptions("Alternate sources", c.Standard("local-PMDA", "spec-local", "container")...)
@@ -63,7 +64,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	c.Interval = cmp.Or(c.Interval, defaultInterval)
 	s, err := newSampler(ctx, pc, specs, c.processes, c.Interval)
 	if err != nil {
-		return c.Errorf("%w", tool.Cause(err))
+		return c.Errorf("%w", pcptool.Cause(err))
 	}
 	v := &view{location: c.Location, interval: c.Interval}
 	if c.batch || !terminal.Is(os.Stdin) || !terminal.Is(os.Stdout) {
@@ -78,7 +79,7 @@ func (c *Command) print(ctx context.Context, s *sampler, v *view) error {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		width = n
 	}
-	out := bufio.NewWriter(tool.NewEscapeWriter(os.Stdout))
+	out := bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout))
 	samples := c.SampleCount(c.Interval)
 	wait := time.NewTimer(0)
 	defer wait.Stop()

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A sampler reads the values of the view from a context.
@@ -103,7 +104,7 @@ type tableRows struct {
 // newSampler makes the sampler of a context with the metrics that the user has selected.
 func newSampler(ctx context.Context, pc *pmapi.Context, specs []pmapi.MetricSpec, withProcesses bool, interval time.Duration) (*sampler, error) {
 	g := pc.Group()
-	s := &sampler{pc: pc, group: g, specs: specs, changed: true, archive: tool.IsArchive(pc), interval: interval, host: tool.EscapeName(pc.HostName(ctx))}
+	s := &sampler{pc: pc, group: g, specs: specs, changed: true, archive: pcptool.IsArchive(pc), interval: interval, host: terminal.EscapeName(pc.HostName(ctx))}
 	s.systemName = pmapi.AddSet[string](g, "kernel.uname.sysname")
 	s.release = pmapi.AddSet[string](g, "kernel.uname.release")
 	s.machine = pmapi.AddSet[string](g, "kernel.uname.machine")
@@ -248,7 +249,7 @@ func first(s *pmapi.Set[string]) string {
 		return ""
 	}
 	_, v, _ := s.At(0)
-	return tool.EscapeName(v)
+	return terminal.EscapeName(v)
 }
 
 // number returns the value of a singular metric, NaN if it has no value.

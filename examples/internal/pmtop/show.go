@@ -8,7 +8,6 @@ import (
 
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A show is the view on a terminal.
@@ -145,7 +144,7 @@ func (w *show) handleReading(ctx context.Context, r reading) bool {
 	case errors.Is(r.err, pdu.ErrEOL):
 		w.message, w.paused = "the archive ends here", true
 	default:
-		w.message = tool.EscapeName(r.err.Error())
+		w.message = terminal.EscapeName(r.err.Error())
 	}
 	if w.pending != nil {
 		w.start(ctx, w.pending)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A tableSpec says what a table shows: a row for each instance of some metrics.
@@ -157,7 +157,7 @@ func (t *table) read() []row {
 }
 
 func (t *table) newRow(name string) row {
-	r := row{name: tool.EscapeName(name), values: make([]float64, len(t.metrics))}
+	r := row{name: terminal.EscapeName(name), values: make([]float64, len(t.metrics))}
 	for i := range r.values {
 		r.values[i] = math.NaN()
 	}

@@ -4,16 +4,16 @@ import (
 	"context"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // openArchive prepares for the samples of an archive: from the origin on at the interval, or the
 // recorded ones with -U and for events.
 func (p *printer) openArchive(ctx context.Context, name string) error {
 	p.archive = name
-	p.layout = [...]string{tool.StampLayout, tool.DateMicroStampLayout, tool.DateHighResStampLayout}[min(p.stamps, 2)]
+	p.layout = [...]string{pcptool.StampLayout, pcptool.DateMicroStampLayout, pcptool.DateHighResStampLayout}[min(p.stamps, 2)]
 	// As in pmval(1), steps are in milliseconds.
 	mode, interval := pmapi.ModeInterp, p.interval.Truncate(time.Millisecond)
 	if p.recorded = p.recorded || p.isEvents(); p.recorded {
@@ -21,7 +21,7 @@ func (p *printer) openArchive(ctx context.Context, name string) error {
 		p.samples = p.Samples
 	}
 	if err := p.pc.SetMode(ctx, mode, p.Origin, interval); err != nil {
-		return p.Errorf("pmSetMode: %w", tool.Cause(err))
+		return p.Errorf("pmSetMode: %w", pcptool.Cause(err))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -21,7 +23,7 @@ const (
 
 // A command is the command line.
 type command struct {
-	tool.Command
+	pcptool.Command
 	column    tool.Column
 	raw       bool     // print counters, not their rates
 	delay     bool     // pause between the samples of an archive
@@ -33,7 +35,7 @@ type command struct {
 
 func newCommand(name string) *command {
 	c := &command{column: tool.Column{Precision: -1}}
-	c.Command = tool.Command{Name: name, Synopsis: "[options] metricname", ZoneNote: true, OperandSource: true, HighRes: true,
+	c.Command = pcptool.Command{Name: name, Synopsis: "[options] metricname", ZoneNote: true, OperandSource: true, HighRes: true,
 		TimeControlled: true, Local: dso.Local(name), LocalError: "Cannot establish local context"}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport",
 		"start", "samples", "finish", "interval", "timezone", "hostzone", "version", "help", "spec-local", "local-PMDA",
@@ -58,7 +60,7 @@ func newCommand(name string) *command {
 }
 
 func (c *command) addInstances(list string) error {
-	c.instances = append(c.instances, tool.SplitInstances(list)...)
+	c.instances = append(c.instances, pcptool.SplitInstances(list)...)
 	if c.instances == nil {
 		c.instances = []string{}
 	}
@@ -72,7 +74,7 @@ func (c *command) setRecorded(archive string) error {
 
 // Main runs the program under a name, which messages use, and returns its exit status.
 func Main(name string) (status int) {
-	tool.LimitMemory()
+	pcptool.LimitMemory()
 	c := newCommand(name)
 	return c.Report(run(context.Background(), c))
 }
@@ -93,7 +95,7 @@ func run(ctx context.Context, c *command) error {
 	}
 	defer pc.Close()
 	if spec.Kind == pmapi.SourceHost {
-		tool.Identify(ctx, pc, os.Args)
+		pcptool.Identify(ctx, pc, os.Args)
 	}
 	if err := c.SetTimes(ctx, pc); err != nil {
 		return err
@@ -150,8 +152,8 @@ func (c *command) metricSpec(operands []string) (spec pmapi.MetricSpec, err erro
 // printer makes the printer of the report.
 func (c *command) printer(ctx context.Context, m *metric) *printer {
 	p := &printer{
-		command: c, metric: m, out: bufio.NewWriter(tool.NewEscapeWriter(os.Stdout)),
-		host: tool.EscapeName(m.pc.HostName(ctx)), interval: cmp.Or(c.Interval, defaultInterval),
+		command: c, metric: m, out: bufio.NewWriter(terminal.NewEscapeWriter(os.Stdout)),
+		host: terminal.EscapeName(m.pc.HostName(ctx)), interval: cmp.Or(c.Interval, defaultInterval),
 	}
 	p.describe()
 	p.samples = c.Samples

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printEvents prints the records of event arrays.
@@ -26,7 +27,7 @@ func (p *printer) printEvents(ctx context.Context, set pdu.ValueSet) {
 		}
 		events, err := a.Events()
 		if err != nil {
-			fmt.Fprintf(p.out, "%s: pmUnpackEventRecords: %v\n", name, tool.Cause(err))
+			fmt.Fprintf(p.out, "%s: pmUnpackEventRecords: %v\n", name, pcptool.Cause(err))
 			continue
 		}
 		fmt.Fprintf(p.out, "%s: %d event records\n", name, events.Len())
@@ -54,7 +55,7 @@ func (p *printer) printRecord(ctx context.Context, n int, r pdu.EventRecord) {
 	for id, a := range r.Params() {
 		name, err := p.parameterName(ctx, id)
 		if err != nil {
-			fmt.Fprintf(p.out, "\t%v: pmNameID: %v\n", id, tool.Cause(err))
+			fmt.Fprintf(p.out, "\t%v: pmNameID: %v\n", id, pcptool.Cause(err))
 			continue
 		}
 		p.buf = pdu.ValueFormat{}.Append(p.buf[:0], a)
@@ -69,9 +70,9 @@ func (p *printer) printRecord(ctx context.Context, n int, r pdu.EventRecord) {
 // them.
 func (p *printer) formatTime(t time.Time) string {
 	if p.desc.Type == pdu.TypeHighResEvent {
-		return t.In(p.Location).Format(tool.HighResStampLayout)
+		return t.In(p.Location).Format(pcptool.HighResStampLayout)
 	}
-	return t.In(p.Location).Format(tool.StampLayout)
+	return t.In(p.Location).Format(pcptool.StampLayout)
 }
 
 // parameterName returns the name of a parameter's metric. It is requested once.
@@ -84,7 +85,7 @@ func (p *printer) parameterName(ctx context.Context, id pdu.PMID) (string, error
 		if p.names == nil {
 			p.names = map[pdu.PMID]string{}
 		}
-		name = tool.EscapeName(name)
+		name = terminal.EscapeName(name)
 		p.names[id] = name
 	}
 	return name, err

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printHeader prints what the report is about.
@@ -13,7 +14,7 @@ func (p *printer) printHeader() error {
 	if !p.isEvents() && !p.ZoneGiven { // the note on the zone ends with an empty line of its own
 		fmt.Fprintln(p.out)
 	}
-	width, ok := tool.TypeWidth(p.desc.Type)
+	width, ok := pcptool.TypeWidth(p.desc.Type)
 	if !ok {
 		return p.Errorf("unknown performance metric value type %v", p.desc.Type)
 	}
@@ -27,7 +28,7 @@ func (p *printer) printHeader() error {
 		fmt.Fprintf(p.out, "metric:    %s\n", p.name)
 	}
 	if p.archive != "" {
-		fmt.Fprintf(p.out, "archive:   %s\n", tool.Escape(p.archive))
+		fmt.Fprintf(p.out, "archive:   %s\n", terminal.Escape(p.archive))
 	}
 	fmt.Fprintf(p.out, "host:      %s\n", p.host)
 	if p.archive != "" {
@@ -51,7 +52,7 @@ func (p *printer) printHeader() error {
 }
 
 func (p *printer) printTime(label string, t time.Time) {
-	fmt.Fprintf(p.out, "%-11s%s\n", label, t.In(p.Location).Format(tool.CtimeLayout))
+	fmt.Fprintf(p.out, "%-11s%s\n", label, t.In(p.Location).Format(pcptool.CtimeLayout))
 }
 
 // printSemantics prints the semantics and the units.
@@ -71,7 +72,7 @@ func (p *printer) printSemantics() {
 	}
 	if p.rates {
 		sem += " (converting to rate)"
-		rateUnits, _ := tool.RateUnits(p.desc.Units)
+		rateUnits, _ := pcptool.RateUnits(p.desc.Units)
 		units += " (converting to " + rateUnits + ")"
 	}
 	fmt.Fprintf(p.out, "semantics: %s\nunits:     %s\n", sem, units)

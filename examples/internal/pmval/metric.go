@@ -6,9 +6,10 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A metric is the metric of the report.
@@ -26,10 +27,10 @@ func (c *command) find(ctx context.Context, pc *pmapi.Context, spec pmapi.Metric
 	m := &metric{pc: pc, name: spec.Metric, names: spec.Instances}
 	ids, err := pc.Lookup(ctx, []string{m.name})
 	if err != nil {
-		return nil, tool.WithHint(c.Errorf("pmLookupName(%s): %w", m.name, tool.Cause(err)), c.NameHint(ctx, pc, m.name, err))
+		return nil, pcptool.WithHint(c.Errorf("pmLookupName(%s): %w", m.name, pcptool.Cause(err)), c.NameHint(ctx, pc, m.name, err))
 	}
 	if m.desc, err = pc.Desc(ctx, ids[0]); err != nil {
-		return nil, c.Errorf("pmLookupDesc: %w", tool.Cause(err))
+		return nil, c.Errorf("pmLookupDesc: %w", pcptool.Cause(err))
 	}
 	return m, c.findInstances(ctx, m)
 }
@@ -53,7 +54,7 @@ func (c *command) findInstances(ctx context.Context, m *metric) error {
 // selectInstances makes a column for each named instance. An empty list makes no column.
 func (c *command) selectInstances(ctx context.Context, m *metric, names []string) (err error) {
 	m.selected = true
-	m.insts, err = tool.SelectInstances(ctx, m.pc, m.desc.InDom, names)
+	m.insts, err = pcptool.SelectInstances(ctx, m.pc, m.desc.InDom, names)
 	if err != nil {
 		return c.Errorf("instance %s not available", names[len(m.insts)])
 	}
@@ -66,14 +67,14 @@ func (c *command) selectInstances(ctx context.Context, m *metric, names []string
 func (c *command) refreshInstances(ctx context.Context, m *metric) (err error) {
 	m.insts = nil // there may be millions: not both lists at once
 	request := m.pc.Instances
-	if tool.IsArchive(m.pc) {
+	if pcptool.IsArchive(m.pc) {
 		request = m.pc.InstancesEver
 	}
 	if m.insts, err = request(ctx, m.desc.InDom); err != nil {
-		return c.Errorf("pmGetInDom(%v): %w", m.desc.InDom, tool.Cause(err))
+		return c.Errorf("pmGetInDom(%v): %w", m.desc.InDom, pcptool.Cause(err))
 	}
 	for i := range m.insts {
-		m.insts[i].Name = tool.EscapeName(m.insts[i].Name)
+		m.insts[i].Name = terminal.EscapeName(m.insts[i].Name)
 	}
 	m.sortInstances()
 	return nil
@@ -123,7 +124,7 @@ func (c *command) store(ctx context.Context, m *metric) error {
 		err = m.pc.StoreResult(ctx, r)
 	}
 	if err != nil {
-		return c.Errorf("store value \"%s\" failed: %w", *c.filter, tool.Cause(err))
+		return c.Errorf("store value \"%s\" failed: %w", *c.filter, pcptool.Cause(err))
 	}
 	return nil
 }

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/timecontrol"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/timecontrol"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -232,7 +233,7 @@ func (p *printer) printValues(set pdu.ValueSet) error {
 func (p *printer) float(a pdu.Atom) (float64, error) {
 	v, err := pdu.As[float64](a)
 	if err != nil {
-		return 0, p.Errorf("pmExtractValue: %w", tool.Cause(err))
+		return 0, p.Errorf("pmExtractValue: %w", pcptool.Cause(err))
 	}
 	return v, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -12,12 +13,12 @@ import (
 // printRates prints a row of the rates between two samples.
 func (p *printer) printRates(before, now *pdu.Result) error {
 	old, set := p.values(before), p.values(now)
-	elapsed := time.Duration(tool.Elapsed(before.Time, now.Time) * 1e9)
+	elapsed := time.Duration(pcptool.Elapsed(before.Time, now.Time) * 1e9)
 	_, _, step := p.pc.Mode()
 	if step < 0 { // the archive is read backwards
 		elapsed = -elapsed
 	}
-	_, factor := tool.RateUnits(p.desc.Units)
+	_, factor := pcptool.RateUnits(p.desc.Units)
 	return p.printRow(set, func(b []byte, i int, column tool.Column) ([]byte, error) {
 		j := 0
 		if p.desc.InDom != pdu.NoInDom {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printSamples prints the samples, the first at once and the others at the interval. Samples of an
@@ -150,13 +150,13 @@ func (p *printer) fetch(ctx context.Context, r *pdu.Result) (more bool, err erro
 			return false, err
 		}
 	}
-	if _, ok := errors.AsType[*tool.ExitError](err); ok || err == errOther {
+	if _, ok := errors.AsType[*pcptool.ExitError](err); ok || err == errOther {
 		return false, err
 	}
 	if err != nil {
 		p.out.Flush()
 		fmt.Fprintln(os.Stderr)
-		return false, p.Errorf("%s: %w", p.function(), tool.Cause(err))
+		return false, p.Errorf("%s: %w", p.function(), pcptool.Cause(err))
 	}
 	r.SortInstances()
 	p.now = r.Time
@@ -220,7 +220,7 @@ func (p *printer) findAgain(ctx context.Context) error {
 func (p *printer) checkValues(set pdu.ValueSet) bool {
 	if err := set.Err(); err != nil {
 		p.out.Flush()
-		fmt.Fprintf(os.Stderr, "\n%s: %s: %v\n", p.Name, p.function(), tool.Cause(err))
+		fmt.Fprintf(os.Stderr, "\n%s: %s: %v\n", p.Name, p.function(), pcptool.Cause(err))
 	} else if set.Len() > 0 {
 		return true
 	} else {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pcp-go/pcp/pmapi/timecontrol"
-	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/timecontrol"
 )
 
 // followTimeControl has a time control server say when samples are fetched, and which. There is no
@@ -28,7 +28,7 @@ func (p *printer) obey(e timecontrol.Event) {
 	fmt.Fprint(p.out, e)
 	switch e.Kind {
 	case timecontrol.EventZone:
-		p.Location = tool.ZoneOf(e)
+		p.Location = pcptool.ZoneOf(e)
 	case timecontrol.EventPosition, timecontrol.EventResume:
 		p.needLabels, p.moved = true, true
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -43,8 +44,8 @@ type Options struct {
 const maxQueueMByte = 2047
 
 // NewCommand makes a command with the options that there are in common, and those of one program.
-func NewCommand(name string, o *Options, own ...tool.Option) *tool.Command {
-	c := &tool.Command{Name: name, Synopsis: "[options] [metricname ...]"}
+func NewCommand(name string, o *Options, own ...tool.Option) *pcptool.Command {
+	c := &pcptool.Command{Name: name, Synopsis: "[options] [metricname ...]"}
 	o.Header = http.Header{}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	c.AddOptions("General options", c.Standard("archive", "debug", "host", "derived", "namespace", "samples", "start", "finish", "interval",
@@ -74,7 +75,7 @@ func NewCommand(name string, o *Options, own ...tool.Option) *tool.Command {
 }
 
 // Parse reads the command line and the files that it names. The operands are names of metrics.
-func (o *Options) Parse(c *tool.Command, args []string) (names []string, err error) {
+func (o *Options) Parse(c *pcptool.Command, args []string) (names []string, err error) {
 	if names, err = c.Parse(args); err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func (o *Options) Parse(c *tool.Command, args []string) (names []string, err err
 }
 
 // check finds options that exclude each other, or that another one is missing for.
-func (o *Options) check(c *tool.Command) error {
+func (o *Options) check(c *pcptool.Command) error {
 	archive := len(c.Archives()) > 0
 	logins := 0
 	for _, given := range []bool{o.user != "", o.bearerFile != "", o.Header.Get("Authorization") != ""} {

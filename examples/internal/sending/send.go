@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // Context ends with SIGINT or SIGTERM. A second one ends the program at once, whatever a receiver
@@ -33,13 +33,13 @@ type Exporter interface {
 var errNoValues = errors.New("no values were read")
 
 // Open opens the host or the archives.
-func Open(ctx context.Context, c *tool.Command) (*pmapi.Context, error) {
+func Open(ctx context.Context, c *pcptool.Command) (*pmapi.Context, error) {
 	pc, err := c.Open(ctx, func(d *pmapi.Dialer) { d.AutoReconnect = true })
 	if err != nil {
 		return nil, err
 	}
-	if !tool.IsArchive(pc) {
-		tool.Identify(ctx, pc, os.Args)
+	if !pcptool.IsArchive(pc) {
+		pcptool.Identify(ctx, pc, os.Args)
 	}
 	if err := c.SetTimes(ctx, pc); err != nil {
 		pc.Close()
@@ -50,9 +50,9 @@ func Open(ctx context.Context, c *tool.Command) (*pmapi.Context, error) {
 
 // Send sends what a host has until ctx ends, or all that archives have. The error says what was not
 // taken.
-func (o *Options) Send(ctx context.Context, c *tool.Command, pc *pmapi.Context, e Exporter) error {
+func (o *Options) Send(ctx context.Context, c *pcptool.Command, pc *pmapi.Context, e Exporter) error {
 	var err error
-	if tool.IsArchive(pc) {
+	if pcptool.IsArchive(pc) {
 		err = o.backfill(ctx, c, e)
 	} else {
 		err = o.run(ctx, c, e)
@@ -72,7 +72,7 @@ func (o *Options) Send(ctx context.Context, c *tool.Command, pc *pmapi.Context, 
 }
 
 // run sends what a host has.
-func (o *Options) run(ctx context.Context, c *tool.Command, e Exporter) error {
+func (o *Options) run(ctx context.Context, c *pcptool.Command, e Exporter) error {
 	if !c.End.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, c.End)
@@ -88,7 +88,7 @@ func (o *Options) run(ctx context.Context, c *tool.Command, e Exporter) error {
 }
 
 // backfill sends what archives have.
-func (o *Options) backfill(ctx context.Context, c *tool.Command, e Exporter) error {
+func (o *Options) backfill(ctx context.Context, c *pcptool.Command, e Exporter) error {
 	p := &progress{w: os.Stderr, name: c.Name, begin: c.Begin, end: c.End, zone: c.Location}
 	b := export.BackfillOptions{State: o.state, KeepGoing: o.skipRefused, Progress: p.report}
 	if c.StartGiven {

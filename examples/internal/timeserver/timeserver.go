@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pcp-go/pcp/pmapi/timecontrol"
+	"github.com/pcp-go/pcp/examples/internal/pcptool/timecontrol"
 )
 
 // A Server is a time control server that sends the messages of a test.

@@ -313,8 +313,5 @@ func (s *Source) Sleep(ctx context.Context, _ time.Duration) error {
 // Store fails: an archive is only read.
 func (s *Source) Store(context.Context, *pdu.Result) error { return pdu.ErrNotHost }
 
-// NamesLocation is the archive.
-func (s *Source) NamesLocation() source.Location { return source.ArchiveNames }
-
 // HostName is that of the label.
 func (s *Source) HostName(context.Context) (string, error) { return s.shared.Label().Host, nil }

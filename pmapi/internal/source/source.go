@@ -74,9 +74,6 @@ type Source interface {
 	// it.
 	Traverse(ctx context.Context, name string) ([]string, error)
 
-	// NamesLocation is where names are looked up.
-	NamesLocation() Location
-
 	// Descs describes metrics. Where there is no descriptor, its PMID is pdu.NoPMID.
 	//
 	// Archive: a metric has the same descriptor at all positions.
@@ -194,16 +191,6 @@ func (e *Errors) Set(i, n int, err error) {
 	}
 	(*e)[i] = err
 }
-
-// A Location is where names are looked up, by the numbers of pmGetPMNSLocation(3).
-type Location int
-
-// The locations of names.
-const (
-	LocalNames   Location = 1 // in a file
-	RemoteNames  Location = 2 // at a collector
-	ArchiveNames Location = 3 // in an archive
-)
 
 // An Epoch identifies a time during which the values and names of a source belong together.
 // Two epochs are compared field by field; the fields mean nothing else.

@@ -6,12 +6,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A Command is the command line of pmrep(1), or of pcp2csv(1) by its name, and of programs like it.
 type Command struct {
-	tool.Command
+	pcptool.Command
 	// Options are those of the configuration and of the command line, after Parse.
 	Options Options
 	// Check requests only the headers.
@@ -33,7 +34,7 @@ type Command struct {
 func NewCommand(name string) *Command {
 	c := &Command{Options: NewOptions()}
 	_, c.Options.CounterWrap = os.LookupEnv("PCP_COUNTER_WRAP")
-	c.Command = tool.Command{Name: name, Synopsis: "[option...] metricspec [...]", HighRes: true, AnyWindow: true}
+	c.Command = pcptool.Command{Name: name, Synopsis: "[option...] metricspec [...]", HighRes: true, AnyWindow: true}
 	c.AddOptions("General options", c.generalOptions()...)
 	c.AddOptions("Reporting options", c.reportingOptions()...)
 	return c

@@ -13,13 +13,14 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // Parse reads the configuration, the environment and the arguments, in this order; the latter have
-// precedence. The error is a *tool.ExitError.
+// precedence. The error is a *pcptool.ExitError.
 func (c *Command) Parse(args []string) error {
 	path, sets, help := scanConfig(args)
 	c.configPath = path
@@ -76,7 +77,7 @@ func (c *Command) Exit(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*tool.ExitError](err); ok {
+	if _, ok := errors.AsType[*pcptool.ExitError](err); ok {
 		return err
 	}
 	if e, ok := errors.AsType[errOption](err); ok {
@@ -94,9 +95,9 @@ func (c *Command) Exit(err error) error {
 	_, isInvalid := errors.AsType[*invalidError](err)
 	_, isCode := err.(pdu.Error)
 	if isCode || isRequest && !isInvalid {
-		return c.Errorf("%w", tool.Cause(err))
+		return c.Errorf("%w", pcptool.Cause(err))
 	}
-	return &tool.ExitError{Status: 1, Message: err.Error() + "\n", Err: err}
+	return &pcptool.ExitError{Status: 1, Message: err.Error() + "\n", Err: err}
 }
 
 func (c *Command) stdout() io.Writer {
@@ -108,7 +109,7 @@ func (c *Command) stdout() io.Writer {
 
 // Open opens a context on the source of the command line or of the configuration, defines the
 // derived metrics of both, and finds the metrics of the report. The caller closes the context,
-// unless there is an error: a *tool.ExitError.
+// unless there is an error: a *pcptool.ExitError.
 func (c *Command) Open(ctx context.Context) (*pmapi.Context, *Report, error) {
 	failed := c.define()
 	pc, err := c.open(ctx)
@@ -125,7 +126,7 @@ func (c *Command) Open(ctx context.Context) (*pmapi.Context, *Report, error) {
 			advice = c.NameHint(ctx, pc, bad.name, err)
 		}
 		pc.Close()
-		return nil, nil, tool.WithHint(c.Exit(err), advice)
+		return nil, nil, pcptool.WithHint(c.Exit(err), advice)
 	}
 	return pc, r, nil
 }
@@ -153,7 +154,7 @@ func (c *Command) open(ctx context.Context) (*pmapi.Context, error) {
 		c.Options.Source = name
 		return pc, nil
 	}
-	e, ok := errors.AsType[*tool.ExitError](err)
+	e, ok := errors.AsType[*pcptool.ExitError](err)
 	if !ok || e.Err == nil || errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
@@ -267,7 +268,7 @@ func NewArchive(w io.Writer, r *Report, base string) (Printer, error) {
 // NewPrinter makes the Printer of a report, of text in columns or of CSV as its options say. What
 // it writes arrives with each sample, or of archives in larger pieces.
 func NewPrinter(w io.Writer, r *Report) Printer {
-	b := bufio.NewWriter(tool.NewEscapeWriter(w))
+	b := bufio.NewWriter(terminal.NewEscapeWriter(w))
 	p := newStdout(b, &r.opts)
 	if r.opts.Output == OutputCSV {
 		p = newCSV(b, &r.opts)

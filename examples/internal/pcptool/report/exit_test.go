@@ -6,14 +6,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pcp-go/pcp/pmapi/tool"
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 )
 
 // TestOutputError is about what pmrep says of an output that cannot be written.
 func TestOutputError(t *testing.T) {
 	c := &Command{}
 	err := c.Exit(&fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC})
-	exit, ok := errors.AsType[*tool.ExitError](err)
+	exit, ok := errors.AsType[*pcptool.ExitError](err)
 	if !ok || exit.Message != "[Errno 28] No space left on device\n" || exit.Status != 1 {
 		t.Errorf("%#v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
@@ -27,9 +28,9 @@ func appendExtendedHeader(b []byte, o *Options, h *Header, start string, now tim
 		line("host", h.Host)
 	}
 	line("timezone", zoneLine(h, now))
-	line("start", h.Start.In(h.Location).Format(tool.CtimeLayout))
+	line("start", h.Start.In(h.Location).Format(pcptool.CtimeLayout))
 	if !h.End.IsZero() {
-		line("end", h.End.In(h.Location).Format(tool.CtimeLayout))
+		line("end", h.End.In(h.Location).Format(pcptool.CtimeLayout))
 	}
 	line("metrics", columnCount(o, h))
 	line("samples", sampleCount(o, h))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -200,7 +201,7 @@ func setSamples(o *Options, value string) error {
 func setInterval(o *Options, value string) error {
 	d, err := pmapi.ParseInterval(value)
 	if err != nil {
-		return errOption{fmt.Errorf("pcp: interval argument not in pmParseHighResInterval(3) format:\n%w\n", err)}
+		return errOption{fmt.Errorf("pcp: interval argument not in pmParseHighResInterval(3) format:\n%w\n", pcptool.SyntaxError(err))}
 	}
 	o.Interval, o.intervalGiven = d, true
 	return nil

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // Times say when the samples of a report are. The zero Times begin now, or at the start of an
@@ -71,7 +71,7 @@ func New(ctx context.Context, pc *pmapi.Context, o Options, specs []Spec, times 
 			r.specs = append(r.specs, Spec{Name: name, Width: Unset, Precision: Unset})
 		}
 	}
-	if tool.IsArchive(pc) {
+	if pcptool.IsArchive(pc) {
 		r.header.Archive = o.Source
 	} else {
 		r.opts.Interpol = true

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // minWidth is the least width of a column.
@@ -279,7 +279,7 @@ func (r *Report) instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, er
 		return insts, nil
 	}
 	get := r.pc.Instances
-	if tool.IsArchive(r.pc) {
+	if pcptool.IsArchive(r.pc) {
 		get = r.pc.InstancesEver
 	}
 	insts, err := get(ctx, d)

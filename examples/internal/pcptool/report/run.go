@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -18,7 +19,7 @@ func (r *Report) setTimes(ctx context.Context) error {
 	h.Location = cmp.Or(r.times.Location, tool.LocalZone())
 	h.Start = r.times.Origin
 	end := r.times.Finish
-	if !tool.IsArchive(r.pc) {
+	if !pcptool.IsArchive(r.pc) {
 		if o.OverallRank || o.OverallRankAlt {
 			return errOverall
 		}
@@ -77,7 +78,7 @@ func (r *Report) setSamples(end time.Time) error {
 	case h.Samples > 0:
 		h.Duration = time.Duration(h.Samples-1) * h.Interval
 	}
-	if !tool.IsArchive(r.pc) && h.Samples > 0 {
+	if !pcptool.IsArchive(r.pc) && h.Samples > 0 {
 		h.End = h.Start.Add(h.Duration)
 	}
 	return nil
@@ -123,7 +124,7 @@ func (r *Report) Run(ctx context.Context, p Printer) error {
 
 // goToStart makes the first fetch that of the first sample.
 func (r *Report) goToStart(ctx context.Context) error {
-	if r.times.Aligned && !tool.IsArchive(r.pc) {
+	if r.times.Aligned && !pcptool.IsArchive(r.pc) {
 		sleep(ctx, time.Until(r.times.Origin))
 	}
 	return r.setMode(ctx)
@@ -132,7 +133,7 @@ func (r *Report) goToStart(ctx context.Context) error {
 // setMode goes to the start of the report in archives.
 func (r *Report) setMode(ctx context.Context) error {
 	switch {
-	case !tool.IsArchive(r.pc):
+	case !pcptool.IsArchive(r.pc):
 		return nil
 	case r.interpolates():
 		return r.pc.SetMode(ctx, pmapi.ModeInterp, r.header.Start, r.header.Interval)
@@ -145,7 +146,7 @@ func (r *Report) printSamples(ctx context.Context, p Printer) error {
 	var s Sample
 	began, changed := time.Now(), false
 	for n := 0; r.opts.Samples == 0 || n < r.opts.Samples; n++ {
-		if !tool.IsArchive(r.pc) && !sleep(ctx, time.Until(began.Add(time.Duration(n)*r.header.Interval))) {
+		if !pcptool.IsArchive(r.pc) && !sleep(ctx, time.Until(began.Add(time.Duration(n)*r.header.Interval))) {
 			return ctx.Err()
 		}
 		if changed && r.opts.NamesChange == NamesUpdate {
@@ -173,7 +174,7 @@ func (r *Report) printSamples(ctx context.Context, p Printer) error {
 // values are recorded without an option that asks for records, as many of those are as there would
 // be samples.
 func (r *Report) isBeyond(t time.Time) bool {
-	return tool.IsArchive(r.pc) && !r.opts.Interpol && !r.times.Finish.IsZero() && t.Truncate(time.Second).After(r.times.Finish)
+	return pcptool.IsArchive(r.pc) && !r.opts.Interpol && !r.times.Finish.IsZero() && t.Truncate(time.Second).After(r.times.Finish)
 }
 
 // fetch fetches the values of a sample. A metric without any has an empty set of them.

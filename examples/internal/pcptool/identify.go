@@ -1,0 +1,41 @@
+package pcptool
+
+import (
+	"context"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pmapi"
+)
+
+// identifyTimeout is how long Identify may delay the first sample.
+const identifyTimeout = time.Second
+
+// Identify tells the collector the host and the command line of its client, which others then see
+// in the metric pmcd.client.whoami. It takes a second at most. That a collector has no such metric,
+// or refuses, is no error. The counterpart of pmSetClientIdArgv, but for the host's name in DNS.
+func Identify(ctx context.Context, pc *pmapi.Context, commandLine []string) {
+	ids, err := pc.Lookup(ctx, []string{"pmcd.client.whoami"})
+	if err != nil {
+		return
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
+	defer cancel()
+	address := "?"
+	if list, err := net.DefaultResolver.LookupHost(ctx, host); err == nil {
+		address = list[0]
+	}
+	var w pdu.ResultWriter
+	w.Begin(ids[0])
+	w.String(pdu.NoInst, host+" ("+address+") "+strings.Join(commandLine, " "))
+	if r, err := w.Result(); err == nil {
+		_ = pc.StoreResult(ctx, r)
+	}
+}
