@@ -211,7 +211,7 @@ func TestMetricsChange(t *testing.T) {
 				r.cancel()
 				var parts []string
 				for _, e := range reported[logger.MetricChanged](r) {
-					parts = append(parts, e.What.String())
+					parts = append(parts, e.What)
 				}
 				if got := strings.Join(parts, " "); got != c.what {
 					t.Errorf("changed: %s, want %s", got, c.what)
@@ -353,7 +353,7 @@ func TestHostChanges(t *testing.T) {
 				return
 			}
 			want(t, "records", r.records(), "0s a=7", "1s a=7", "2s a=7", "3s a=7")
-			want(t, "events", r.kinds(), "HostChanged", "Ended")
+			want(t, "events", r.kinds(), "hostChanged", "Ended")
 		})
 	}
 }
@@ -462,7 +462,7 @@ func TestClockBack(t *testing.T) {
 			t.Error(err)
 		}
 		want(t, "records", r.records(), "0s a=1", "1s a=1", "2s a=1", "2s mark", "2s a=1", "3s a=1", "4s a=1")
-		want(t, "events", r.kinds(), "ClockBack", "ClockCaughtUp", "Ended")
+		want(t, "events", r.kinds(), "clockBack", "clockCaughtUp", "Ended")
 	})
 }
 
@@ -483,7 +483,7 @@ func TestFailures(t *testing.T) {
 			t.Error(err)
 		}
 		want(t, "records", r.records(), "0s b=2 a=1", "1s b=2 a!", "3s b=2 a=9")
-		want(t, "events", r.kinds(), "GroupFailed", "Ended")
+		want(t, "events", r.kinds(), "groupFailed", "Ended")
 	})
 }
 
@@ -615,7 +615,7 @@ func TestConcurrentUse(t *testing.T) {
 				for range 50 {
 					r.l.Status()
 					r.l.Tasks()
-					_, _ = r.l.NewVolume(logger.VolumeRequest)
+					_, _ = r.l.NewVolume("pmlc request")
 					_, _ = r.l.Enquire(t.Context(), []logger.Target{{PMID: pdu.MakePMID(60, 0, 0)}})
 					_, _ = r.l.Control(t.Context(), logconf.Mandatory, logconf.On, 20*time.Millisecond, []logger.Target{{PMID: pdu.MakePMID(60, 0, 1)}})
 					_ = r.l.Sync()

@@ -9,206 +9,149 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Event is something that happens to a Logger: one of the types of this package that say so.
-// String is a line for a log.
+// An Event is something that happens to a Logger. The exported types below are for programs that
+// react to them. Events of other types are problems to report; those with an error have an Unwrap
+// method. String returns a line for a log.
 type Event interface{ fmt.Stringer }
 
-// The words in which MetricSkipped says what has failed.
-const (
-	StepLookup = "lookup" // of the name, or of those below it
-	StepDesc   = "desc"   // of the descriptor
-)
-
-// MetricSkipped is a metric of the configuration that cannot be recorded.
+// MetricSkipped reports a metric of the configuration that cannot be recorded.
 type MetricSkipped struct {
 	logconf.Place
 	Metric string
-	Step   string
+	Step   string // what failed: "lookup" of the name or the names below it, or "desc"
 	Err    error
 }
 
-// InstanceSkipped is an instance of the configuration that there is not.
+// InstanceSkipped reports an instance of the configuration that does not exist.
 type InstanceSkipped struct {
 	logconf.Place
 	Metric   string
 	Instance logconf.Instance
-	Err      error
 }
 
-// Conflict is an advisory request of the configuration for a metric, or an instance of it, of which
-// there is a mandatory one.
+// Conflict reports an advisory request of the configuration for a metric or instance that an
+// earlier request sets as mandatory.
 type Conflict struct {
 	logconf.Place
 	Metric            string
 	Inst              pdu.InstID // pdu.NoInst for all
-	Instance          string     // its name, if Inst is one
+	Instance          string     // its name, unless Inst is pdu.NoInst
 	Requested, Before Setting
 }
 
-// Recorded is the first data record of a task.
+// Recorded reports the first data record of a task.
 type Recorded struct {
 	Task  Task
 	Bytes int64
 }
 
-// NewVolume is that another volume begins.
+// NewVolume reports that a volume begins.
 type NewVolume struct {
 	Volume int
-	Reason VolumeReason
+	Reason string // as pmlogger(1) logs it, such as "pmlc request" or "sample counter"
 	Time   time.Time
 }
 
-// A VolumeReason is why a volume ends.
-type VolumeReason uint8
-
-// The reasons. VolumeFull is that the volume cannot be longer in this version of archives.
-const (
-	VolumeRequest VolumeReason = iota
-	VolumeRecords
-	VolumeBytes
-	VolumeTime
-	VolumeFull
-	VolumeSignal // SIGHUP, which programs handle
-)
-
-// String is what the log of pmlogger(1) calls it.
-func (r VolumeReason) String() string {
-	return [...]string{"pmlc request", "sample counter", "sample byte size", "sample time", "max data volume size", "SIGHUP"}[r]
-}
-
-// Lost is that the collector cannot be reached any longer. It is reported once more if an attempt
-// to connect again fails because of TLS: Err then wraps pdu.ErrTLS.
+// Lost reports that the connection to the collector was lost. It is reported again when a
+// reconnection fails because of TLS; Err then wraps pdu.ErrTLS.
 type Lost struct {
 	Host string
 	Time time.Time
 	Err  error
 }
 
-// Restored is that there is a connection again.
+// Restored reports that the logger is connected again.
 type Restored struct {
 	Host string
 	Time time.Time
 }
 
-// Validating is that all metrics are looked up again.
+// Validating reports that the logger looks up all metrics again.
 type Validating struct{ Time time.Time }
 
-// MetricChanged is a metric that is not what it was.
+// MetricChanged reports that a metric no longer has the descriptor in the archive.
 type MetricChanged struct {
-	Metric string
-	What   MetricPart
-	From   string
-	To     string
+	Metric   string
+	What     string // "PMID", "Type", "Semantics", "Instance domain" or "Units"
+	From, To string
 }
 
-// MetricGone is a metric that there is no longer.
+// MetricGone reports a metric that no longer exists.
 type MetricGone struct {
 	Metric string
 	Err    error
 }
 
-// HostChanged is that the collector's host has another name; see Options.EndOnChange.
-type HostChanged struct{ From, To string }
+// hostChanged reports another host name of the collector; see Options.EndOnChange.
+type hostChanged struct{ From, To string }
 
-// A MetricPart is what of a metric can change.
-type MetricPart uint8
-
-// The parts of a metric.
-const (
-	PartPMID MetricPart = iota
-	PartType
-	PartSem
-	PartInDom
-	PartUnits
-)
-
-// String is what the log of pmlogger(1) calls it.
-func (p MetricPart) String() string {
-	return [...]string{"PMID", "Type", "Semantics", "Instance domain", "Units"}[p]
+// groupFailed reports a failed fetch over an intact connection. Nothing is recorded.
+type groupFailed struct {
+	task Task
+	err  error
 }
 
-// GroupFailed is a fetch that has failed otherwise than by a loss of the connection. Nothing is
-// recorded.
-type GroupFailed struct {
-	Task Task
-	Time time.Time
-	Err  error
+// metadataMissing reports that the collector could not describe a metric. The archive lacks that
+// part of its metadata.
+type metadataMissing struct {
+	metric string
+	err    error
 }
 
-// MetadataMissing is what the archive does not get of the description of a metric, since the
-// collector has failed to tell.
-type MetadataMissing struct {
-	Metric string
-	Err    error
-}
-
-// ClockBack is that the clock of the collector was set back before the last data record. Nothing is
+// clockBack reports that the collector's clock was set back before the last data record. Nothing is
 // recorded until it has caught up.
-type ClockBack struct{ Last, Now time.Time }
+type clockBack struct{ last, now time.Time }
 
-// ClockCaughtUp is that values are recorded again after ClockBack, after a mark.
-type ClockCaughtUp struct{ Last, Now time.Time }
+// clockCaughtUp reports that the logger records again after clockBack, following a mark.
+type clockCaughtUp struct{ last time.Time }
 
-// ReceiverLost is that the receiver of the archive does not take records, see Options.Push. They
-// are kept in memory.
-type ReceiverLost struct {
-	URL     string
-	Time    time.Time
-	Failure string
-}
+// receiverLost reports that the receiver of Options.Push accepts no records. They stay in memory.
+type receiverLost struct{ url, failure string }
 
-// ReceiverRestored is that the receiver takes records again.
-type ReceiverRestored struct {
-	URL  string
-	Time time.Time
-}
+// receiverRestored reports that the receiver accepts records again.
+type receiverRestored struct{ url string }
 
-// PushFull is that there is no room for further records until the receiver takes some.
-type PushFull struct {
-	URL  string
-	Time time.Time
-}
+// pushFull reports that records are dropped until the receiver accepts some.
+type pushFull struct{ url string }
 
-// PushLeftOut is how many records were left out after PushFull.
-type PushLeftOut struct {
-	URL     string
-	Time    time.Time
+// pushLeftOut reports how many records were dropped after pushFull.
+type pushLeftOut struct {
+	url     string
 	Records int
 }
 
-// Ended is that Run ends by itself.
+// Ended reports why Run ends without an error.
 type Ended struct{ Reason EndReason }
 
-// An EndReason is why Run ends by itself.
+// An EndReason is the reason of Ended.
 type EndReason uint8
 
-// The reasons.
 const (
 	EndRecords EndReason = iota
 	EndBytes
 	EndTime
-	EndContext // of the context of Run
+	EndContext // the context of Run ended
 	EndHostname
 	EndChanged
 )
 
-// String is what the log of pmlogger(1) calls it.
+// String returns the text in the log of pmlogger(1).
 func (r EndReason) String() string {
 	return [...]string{"Sample limit reached", "Byte limit reached", "End of run time", "Stopped", "PMCD hostname changed",
 		"One or more configured metrics have changed after pmcd state change"}[r]
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e MetricSkipped) String() string {
 	return fmt.Sprintf("%s:%d: metric %s is not logged: %v", e.File, e.Line, e.Metric, e.Err)
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e InstanceSkipped) String() string {
 	return fmt.Sprintf("%s:%d: metric %s has no instance %q", e.File, e.Line, e.Metric, e.Instance)
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e Conflict) String() string {
 	what := e.Metric
 	if e.Inst != pdu.NoInst {
@@ -217,62 +160,66 @@ func (e Conflict) String() string {
 	return fmt.Sprintf("%s:%d: request for %s conflicts with that before: %v, but %v", e.File, e.Line, what, e.Requested, e.Before)
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e Recorded) String() string {
 	return fmt.Sprintf("%d metrics logged %v: %d bytes", len(e.Task.Metrics), e.Task.Setting, e.Bytes)
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e NewVolume) String() string {
 	return fmt.Sprintf("new log volume %d, via %v", e.Volume, e.Reason)
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e Lost) String() string { return fmt.Sprintf("lost connection to PMCD on %q: %v", e.Host, e.Err) }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e Restored) String() string {
 	return fmt.Sprintf("re-established connection to PMCD on %q", e.Host)
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e Validating) String() string { return "validating metrics after PMCD state changed" }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e MetricChanged) String() string {
 	return fmt.Sprintf("%v of metric %q: was %s, is %s", e.What, e.Metric, e.From, e.To)
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e MetricGone) String() string { return fmt.Sprintf("metric %q is gone: %v", e.Metric, e.Err) }
 
-// String is a line for a log.
-func (e HostChanged) String() string {
+// String returns a line for a log.
+func (e hostChanged) String() string {
 	return fmt.Sprintf("host name of the collector: was %s, is %s", e.From, e.To)
 }
 
-// String is a line for a log.
-func (e GroupFailed) String() string {
-	return fmt.Sprintf("fetch of %d metrics logged %v: %v", len(e.Task.Metrics), e.Task.Setting, e.Err)
+// String returns a line for a log.
+func (e groupFailed) String() string {
+	return fmt.Sprintf("fetch of %d metrics logged %v: %v", len(e.task.Metrics), e.task.Setting, e.err)
 }
 
-// String is a line for a log.
-func (e MetadataMissing) String() string { return fmt.Sprintf("metadata of %s: %v", e.Metric, e.Err) }
+func (e groupFailed) Unwrap() error { return e.err }
 
-// String is a line for a log.
-func (e ClockBack) String() string {
-	return fmt.Sprintf("clock of the collector was set back from %v to %v", e.Last, e.Now)
+// String returns a line for a log.
+func (e metadataMissing) String() string { return fmt.Sprintf("metadata of %s: %v", e.metric, e.err) }
+
+func (e metadataMissing) Unwrap() error { return e.err }
+
+// String returns a line for a log.
+func (e clockBack) String() string {
+	return fmt.Sprintf("clock of the collector was set back from %v to %v", e.last, e.now)
 }
 
-// String is a line for a log.
-func (e ClockCaughtUp) String() string {
-	return fmt.Sprintf("clock of the collector has caught up with %v", e.Last)
+// String returns a line for a log.
+func (e clockCaughtUp) String() string {
+	return fmt.Sprintf("clock of the collector has caught up with %v", e.last)
 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (e Ended) String() string { return e.Reason.String() }
 
-// LogEvent logs warnings with slog.Default(), as Options.Report does by default.
+// LogEvent logs problems as warnings with slog.Default(). It is the default of Options.Report.
 func LogEvent(e Event) {
 	switch e := e.(type) {
 	case Recorded, NewVolume, Validating:
@@ -285,22 +232,22 @@ func LogEvent(e Event) {
 	slog.Warn("logger: " + e.String())
 }
 
-// String is a line for a log.
-func (e ReceiverLost) String() string {
-	return fmt.Sprintf("receiver %s takes no records, which are kept: %s", e.URL, e.Failure)
+// String returns a line for a log.
+func (e receiverLost) String() string {
+	return fmt.Sprintf("receiver %s takes no records, which are kept: %s", e.url, e.failure)
 }
 
-// String is a line for a log.
-func (e ReceiverRestored) String() string {
-	return fmt.Sprintf("receiver %s takes records again", e.URL)
+// String returns a line for a log.
+func (e receiverRestored) String() string {
+	return fmt.Sprintf("receiver %s takes records again", e.url)
 }
 
-// String is a line for a log.
-func (e PushFull) String() string {
-	return fmt.Sprintf("too many records for receiver %s are kept, further ones are left out", e.URL)
+// String returns a line for a log.
+func (e pushFull) String() string {
+	return fmt.Sprintf("too many records for receiver %s are kept, further ones are left out", e.url)
 }
 
-// String is a line for a log.
-func (e PushLeftOut) String() string {
-	return fmt.Sprintf("%d records for receiver %s were left out", e.Records, e.URL)
+// String returns a line for a log.
+func (e pushLeftOut) String() string {
+	return fmt.Sprintf("%d records for receiver %s were left out", e.Records, e.url)
 }

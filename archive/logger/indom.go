@@ -84,7 +84,7 @@ func (l *Logger) recordInstances(ctx context.Context, g *group, m *metric, d *in
 		return &sourceError{err}
 	case err != nil:
 		m.last = nil // at the next fetch again
-		l.report(MetadataMissing{m.name, err})
+		l.report(metadataMissing{m.name, err})
 		return nil
 	}
 	d.asked = t

@@ -429,7 +429,7 @@ func (l *Logger) endReached() error {
 		return err
 	}
 	if due := l.volume.due(); !due.IsZero() && time.Until(due) <= 0 {
-		l.newVolume(VolumeTime)
+		l.newVolume("sample time")
 	}
 	return nil
 }

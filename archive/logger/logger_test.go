@@ -192,21 +192,21 @@ func TestEnds(t *testing.T) {
 func TestVolumes(t *testing.T) {
 	for name, c := range map[string]struct {
 		w      archive.WriterOptions
-		reason logger.VolumeReason
+		reason string
 		want   int
 	}{
-		"records": {archive.WriterOptions{VolumeRecords: 3}, logger.VolumeRecords, 3},
-		"time":    {archive.WriterOptions{VolumeTime: 4 * time.Second}, logger.VolumeTime, 2},
-		"bytes":   {archive.WriterOptions{VolumeSize: 1100}, logger.VolumeBytes, 2},
-		"request": {archive.WriterOptions{}, logger.VolumeRequest, 1},
+		"records": {archive.WriterOptions{VolumeRecords: 3}, "sample counter", 3},
+		"time":    {archive.WriterOptions{VolumeTime: 4 * time.Second}, "sample time", 2},
+		"bytes":   {archive.WriterOptions{VolumeSize: 1100}, "sample byte size", 2},
+		"request": {archive.WriterOptions{}, "pmlc request", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				src, _ := sourceOf("a")
 				r := record(t, src, "log mandatory on 1 sec a", logger.Options{Writer: c.w})
 				r.wait(4500 * time.Millisecond)
-				if c.reason == logger.VolumeRequest {
-					if n, err := r.l.NewVolume(logger.VolumeRequest); n != 1 || err != nil {
+				if c.reason == "pmlc request" {
+					if n, err := r.l.NewVolume("pmlc request"); n != 1 || err != nil {
 						t.Error(n, err)
 					}
 					if s, want := r.l.Status(), (archive.Label{Version: 3}); s.Volume != 1 || s.Size != want.Len() {
@@ -240,7 +240,7 @@ func TestStopped(t *testing.T) {
 		if err := r.stop(time.Second); err != nil {
 			t.Fatal(err)
 		}
-		_, volume := r.l.NewVolume(logger.VolumeRequest)
+		_, volume := r.l.NewVolume("pmlc request")
 		_, enquire := r.l.Enquire(t.Context(), nil)
 		for _, err := range []error{volume, enquire, r.l.Sync(), r.l.Run(t.Context())} {
 			if !errors.Is(err, fs.ErrClosed) {

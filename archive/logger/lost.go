@@ -99,7 +99,7 @@ func (l *Logger) hostChanged(ctx context.Context) error {
 	case l.opts.EndOnChange:
 		return endError(EndHostname)
 	default:
-		l.report(HostChanged{l.host, host})
+		l.report(hostChanged{l.host, host})
 		l.host = host
 	}
 	return nil
@@ -197,10 +197,10 @@ func (l *Logger) validate(ctx context.Context, agents bool) error {
 func (l *Logger) compare(m *metric, is pdu.Desc) (changed bool) {
 	was := m.desc
 	for _, p := range []struct {
-		part     MetricPart
+		part     string
 		was, now fmt.Stringer
 	}{
-		{PartPMID, was.PMID, is.PMID}, {PartType, was.Type, is.Type}, {PartSem, was.Sem, is.Sem}, {PartInDom, was.InDom, is.InDom}, {PartUnits, was.Units, is.Units},
+		{"PMID", was.PMID, is.PMID}, {"Type", was.Type, is.Type}, {"Semantics", was.Sem, is.Sem}, {"Instance domain", was.InDom, is.InDom}, {"Units", was.Units, is.Units},
 	} {
 		if p.was != p.now {
 			changed = true

@@ -19,7 +19,7 @@ func TestNothingRecorded(t *testing.T) {
 		src.FailFetch(pdu.ErrPermission)
 		r := record(t, src, "log mandatory on 1 sec a", logger.Options{Writer: archive.WriterOptions{VolumeTime: time.Second}})
 		r.wait(1500 * time.Millisecond)
-		if n, err := r.l.NewVolume(logger.VolumeRequest); n != 0 || err != nil {
+		if n, err := r.l.NewVolume("pmlc request"); n != 0 || err != nil {
 			t.Errorf("volume %d, %v", n, err)
 		}
 		if s := r.l.Status(); s.Start.IsZero() || !s.Last.IsZero() {

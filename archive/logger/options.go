@@ -56,7 +56,7 @@ type Options struct {
 	// ErrMetricsChanged, or when the host of the collector has another name. It is for programs
 	// that begin another archive then, as package retention does. Without it the logger goes on,
 	// leaves out metrics that have changed until they are again what the archive says, and
-	// reports MetricChanged or HostChanged.
+	// reports the change.
 	EndOnChange bool
 
 	// Linger lets a logger run that has nothing to record: others may change that.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/url"
-	"time"
 
 	"github.com/pcp-go/pcp/archive/push"
 )
@@ -65,9 +64,9 @@ func (l *Logger) tendPush() error {
 	if away := !s.Connected; away != p.away {
 		p.away = away
 		if away {
-			l.report(ReceiverLost{p.url, time.Now(), s.Failure})
+			l.report(receiverLost{p.url, s.Failure})
 		} else {
-			l.report(ReceiverRestored{p.url, time.Now()})
+			l.report(receiverRestored{p.url})
 		}
 	}
 	l.publish()
@@ -82,9 +81,9 @@ func (p *pusher) hasRoom(l *Logger) bool {
 	full := p.sender.Full()
 	switch {
 	case full && !p.full:
-		l.report(PushFull{p.url, time.Now()})
+		l.report(pushFull{p.url})
 	case !full && p.full:
-		l.report(PushLeftOut{p.url, time.Now(), p.left})
+		l.report(pushLeftOut{p.url, p.left})
 		p.left = 0
 	}
 	if p.full = full; full {
@@ -102,7 +101,7 @@ func (l *Logger) closePush(ctx context.Context) error {
 		return nil
 	}
 	if p.full {
-		l.report(PushLeftOut{p.url, time.Now(), p.left})
+		l.report(pushLeftOut{p.url, p.left})
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()

@@ -84,13 +84,13 @@ func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 	if r.Time.Before(l.w.Last()) {
 		if !l.behind {
 			l.behind = true
-			l.report(ClockBack{l.w.Last(), r.Time})
+			l.report(clockBack{l.w.Last(), r.Time})
 		}
 		return false, nil
 	}
 	if l.behind {
 		l.behind, l.gap = false, true
-		l.report(ClockCaughtUp{l.w.Last(), r.Time})
+		l.report(clockCaughtUp{l.w.Last()})
 	}
 	if !l.hasRecords() {
 		if err := l.prologue(r.Time); err != nil {
@@ -166,7 +166,7 @@ func (l *Logger) failed(ctx context.Context, g *group, err error) error {
 		l.lose(err)
 		return nil
 	}
-	l.report(GroupFailed{g.task.public(), time.Now(), err})
+	l.report(groupFailed{g.task.public(), err})
 	return nil
 }
 

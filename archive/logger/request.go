@@ -122,7 +122,7 @@ func (l *Logger) configure(ctx context.Context, requests []logconf.Request) erro
 			}
 			leaves := n.leaves[m.Name]
 			if len(leaves) == 0 {
-				l.report(MetricSkipped{m.Place, m.Name, StepLookup, n.errs[m.Name]})
+				l.report(MetricSkipped{m.Place, m.Name, "lookup", n.errs[m.Name]})
 			}
 			l.subtrees = append(l.subtrees, subtree{s, m, slices.Clone(leaves)})
 			for _, leaf := range leaves {
@@ -146,12 +146,12 @@ type subtree struct {
 func (l *Logger) want(ctx context.Context, n *names, s Setting, r *logconf.Metric, name string) error {
 	id, ok := n.ids[name]
 	if !ok {
-		l.report(MetricSkipped{r.Place, name, StepLookup, n.errs[name]})
+		l.report(MetricSkipped{r.Place, name, "lookup", n.errs[name]})
 		return nil
 	}
 	desc, ok := n.descs[id]
 	if !ok {
-		l.report(MetricSkipped{r.Place, name, StepDesc, n.noDesc[id]})
+		l.report(MetricSkipped{r.Place, name, "desc", n.noDesc[id]})
 		return nil
 	}
 	insts, some, err := l.instances(ctx, r, name, desc)
@@ -191,7 +191,7 @@ func (l *Logger) instances(ctx context.Context, r *logconf.Metric, name string, 
 	}
 	if desc.InDom == pdu.NoInDom {
 		for _, i := range r.Instances {
-			l.report(InstanceSkipped{r.Place, name, i, pdu.ErrInDom})
+			l.report(InstanceSkipped{r.Place, name, i})
 		}
 		return nil, false, nil
 	}
@@ -202,7 +202,7 @@ func (l *Logger) instances(ctx context.Context, r *logconf.Metric, name string, 
 	for _, i := range r.Instances {
 		id, ok := findInstance(list, i)
 		if !ok {
-			l.report(InstanceSkipped{r.Place, name, i, pdu.ErrInst})
+			l.report(InstanceSkipped{r.Place, name, i})
 			continue
 		}
 		if !slices.Contains(insts, id) {

@@ -78,9 +78,10 @@ func (l *Logger) publishTasks() {
 	l.list = list
 }
 
-// NewVolume begins another volume, and returns its number. The reason is for the event:
-// VolumeRequest or VolumeSignal. Errors: os.ErrClosed if the logger does not run.
-func (l *Logger) NewVolume(reason VolumeReason) (int, error) {
+// NewVolume begins another volume and returns its number. The reason is that of the event
+// NewVolume: pmlogger(1) logs "pmlc request" and "SIGHUP". The error is os.ErrClosed if the logger
+// does not run.
+func (l *Logger) NewVolume(reason string) (int, error) {
 	l.lock()
 	defer l.mu.Unlock()
 	if !l.running {

@@ -37,7 +37,7 @@ func (v *volumeState) total(w *archive.Writer) int64 {
 
 // newVolume begins a volume, or makes the next record try that again, whose error counts. Without a
 // record, the present volume remains.
-func (l *Logger) newVolume(reason VolumeReason) int {
+func (l *Logger) newVolume(reason string) int {
 	v := &l.volume
 	if !l.hasRecords() {
 		v.begin = time.Now()
@@ -72,8 +72,8 @@ func (l *Logger) recorded() {
 	switch {
 	case l.fullEnd() != nil: // there is no record for another volume
 	case v.records > 0 && v.count >= v.records:
-		l.newVolume(VolumeRecords)
+		l.newVolume("sample counter")
 	case v.bytes > 0 && v.size >= v.bytes:
-		l.newVolume(VolumeBytes)
+		l.newVolume("sample byte size")
 	}
 }

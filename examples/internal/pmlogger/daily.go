@@ -128,7 +128,7 @@ var _ pmlc.Logger = present{}
 
 func (l present) Status() logger.Status { return l.p.logger.Load().Status() }
 
-func (l present) NewVolume(reason logger.VolumeReason) (int, error) {
+func (l present) NewVolume(reason string) (int, error) {
 	return l.p.logger.Load().NewVolume(reason)
 }
 

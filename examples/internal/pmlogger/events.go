@@ -67,7 +67,7 @@ func (p *events) describe(w io.Writer, e logger.Event) {
 		fmt.Fprintf(w, "%s: Validating metrics after PMCD state changed at %s\n", programName, ctime(e.Time))
 	case logger.MetricChanged:
 		has := "has"
-		if e.What == logger.PartSem {
+		if e.What == "Semantics" {
 			has = "have"
 		}
 		fmt.Fprintf(w, "%v of metric \"%s\" %s changed from %s to %s\n", e.What, e.Metric, has, e.From, e.To)
@@ -83,21 +83,20 @@ func (p *events) describe(w io.Writer, e logger.Event) {
 		default:
 			p.ending(e.Reason.String())
 		}
-	case logger.MetadataMissing:
-		fault(w, e, e.Err)
-	case logger.GroupFailed:
-		fault(w, e, e.Err)
 	default:
-		fault(w, e, nil)
+		fault(w, e)
 	}
 }
 
-// fault reports an event without a message in C's program. Failures caused by the end of this
-// program are not reported.
-func fault(w io.Writer, e logger.Event, err error) {
-	if _, ended := errors.AsType[endReason](err); !ended {
-		fmt.Fprintf(w, "%s: Warning: %v\n", programName, e)
+// fault writes a warning about an event that C's pmlogger does not log. It ignores failures caused
+// by the end of this program.
+func fault(w io.Writer, e logger.Event) {
+	if u, ok := e.(interface{ Unwrap() error }); ok {
+		if _, ended := errors.AsType[endReason](u.Unwrap()); ended {
+			return
+		}
 	}
+	fmt.Fprintf(w, "%s: Warning: %v\n", programName, e)
 }
 
 // warn writes a warning about a line of the configuration.
@@ -106,7 +105,7 @@ func warn(w io.Writer, at logconf.Place, text string) {
 }
 
 func skippedText(e logger.MetricSkipped) string {
-	if e.Step == logger.StepDesc {
+	if e.Step == "desc" {
 		return fmt.Sprintf("Description unavailable for metric \"%s\" ... not logged", e.Metric)
 	}
 	return fmt.Sprintf("Problem with lookup for metric \"%s\" ... logging not activated", e.Metric)

@@ -91,6 +91,12 @@ func TestChooseBase(t *testing.T) {
 	}
 }
 
+// A problem is an event of a type that pmlogger does not know.
+type problem struct{ error }
+
+func (p problem) String() string { return p.Error() }
+func (p problem) Unwrap() error  { return p.error }
+
 func TestEvents(t *testing.T) {
 	at := logconf.Place{File: "f", Line: 3}
 	when := time.Date(2026, 11, 3, 9, 5, 6, 0, time.Local)
@@ -98,16 +104,16 @@ func TestEvents(t *testing.T) {
 		Metrics: []logger.TaskMetric{{Name: "a.b", PMID: pdu.MakePMID(29, 0, 1)}, {Name: "a.c", PMID: pdu.MakePMID(29, 0, 2)}, {Name: "d", PMID: pdu.MakePMID(511, 0, 1)}}}
 	single := logger.Task{Setting: logger.Setting{State: logconf.On}, Metrics: task.Metrics[:1]}
 	for want, e := range map[string]logger.Event{
-		"Warning [f, line 3]\nProblem with lookup for metric \"m\" ... logging not activated\nReason: Unknown metric name\n": logger.MetricSkipped{Place: at, Metric: "m", Step: logger.StepLookup, Err: pdu.ErrName},
+		"Warning [f, line 3]\nProblem with lookup for metric \"m\" ... logging not activated\nReason: Unknown metric name\n": logger.MetricSkipped{Place: at, Metric: "m", Step: "lookup", Err: pdu.ErrName},
 		"Description unavailable for metric \"m\\x1b[2J\": Unknown metric name\n":                                            logger.MetricGone{Metric: "m\x1b[2J", Err: pdu.ErrName},
 		"Warning [f, line 3]\nInstance \"7\" is not defined for the metric \"m\"\n":                                          logger.InstanceSkipped{Place: at, Metric: "m", Instance: logconf.Instance{ID: 7}},
-		"New log volume 4, via SIGHUP at Tue Nov  3 09:05:06 2026\n":                                                         logger.NewVolume{Volume: 4, Reason: logger.VolumeSignal, Time: when},
+		"New log volume 4, via SIGHUP at Tue Nov  3 09:05:06 2026\n":                                                         logger.NewVolume{Volume: 4, Reason: "SIGHUP", Time: when},
 		"pmlogger: Lost connection to PMCD on \"vm\" at Tue Nov  3 09:05:06 2026\n":                                          logger.Lost{Host: "vm", Time: when},
-		"Semantics of metric \"m\" have changed from a to b\n":                                                               logger.MetricChanged{Metric: "m", What: logger.PartSem, From: "a", To: "b"},
-		"Units of metric \"m\" has changed from a to b\n":                                                                    logger.MetricChanged{Metric: "m", What: logger.PartUnits, From: "a", To: "b"},
+		"Semantics of metric \"m\" have changed from a to b\n":                                                               logger.MetricChanged{Metric: "m", What: "Semantics", From: "a", To: "b"},
+		"Units of metric \"m\" has changed from a to b\n":                                                                    logger.MetricChanged{Metric: "m", What: "Units", From: "a", To: "b"},
 		"\nGroup [3 metrics, 1 derived] {\n\td\n\ta.c\n\ta.b\n} logged every 0.500 sec: 144 bytes or 23.73 Mbytes/day\n":     logger.Recorded{Task: task, Bytes: 144},
 		"\nMetric a.b logged once: 60 bytes\n":                                                                               logger.Recorded{Task: single, Bytes: 60},
-		"":                                                                                                                   logger.MetadataMissing{Metric: "m", Err: endReason{text: "Caught signal 15"}},
+		"":                                                                                                                   problem{endReason{text: "Caught signal 15"}},
 	} {
 		var b strings.Builder
 		(&events{w: &b, report: true}).print(e)

@@ -144,7 +144,7 @@ func (p *program) followSignals(ctx context.Context) {
 		case s := <-signals:
 			switch number, action := actionOf(s); action {
 			case actVolume:
-				_, _ = present{p}.NewVolume(logger.VolumeSignal) // it may have ended
+				_, _ = present{p}.NewVolume("SIGHUP") // it may have ended
 			case actEnd, actReexec:
 				p.stop(endReason{fmt.Sprintf("Caught signal %d", number), action == actReexec})
 				return

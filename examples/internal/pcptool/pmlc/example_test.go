@@ -15,9 +15,9 @@ import (
 // A disk stands for a *logger.Logger.
 type disk struct{ interval time.Duration }
 
-func (d *disk) Status() logger.Status                      { return logger.Status{Host: "web1", Volume: 2} }
-func (d *disk) NewVolume(logger.VolumeReason) (int, error) { return 3, nil }
-func (d *disk) Sync() error                                { return nil }
+func (d *disk) Status() logger.Status         { return logger.Status{Host: "web1", Volume: 2} }
+func (d *disk) NewVolume(string) (int, error) { return 3, nil }
+func (d *disk) Sync() error                   { return nil }
 
 func (d *disk) Control(ctx context.Context, _ logconf.Control, _ logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
 	d.interval = interval

@@ -22,7 +22,7 @@ import (
 // Status.
 type Logger interface {
 	Status() logger.Status
-	NewVolume(reason logger.VolumeReason) (int, error)
+	NewVolume(reason string) (int, error)
 	Sync() error
 	Control(ctx context.Context, c logconf.Control, s logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error)
 	Enquire(ctx context.Context, targets []logger.Target) ([]logger.MetricState, error)

@@ -38,7 +38,7 @@ func (l *scripted) Status() logger.Status {
 	return logger.Status{Start: time.Unix(1000, 5), Last: time.Unix(2000, 6), Now: time.Unix(3000, 7), Volume: l.volume, Size: 500, Host: "web1", Source: "localhost:44321", TimeZone: "UTC", LocalZone: "EST5EDT"}
 }
 
-func (l *scripted) NewVolume(logger.VolumeReason) (int, error) {
+func (l *scripted) NewVolume(string) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.volume++

@@ -172,7 +172,7 @@ func (c *session) newVolume() (pdu.PDU, error) {
 		c.log().Warn("pmlc: new volume refused: too many requests", slog.String("client", c.conn.RemoteAddr().String()))
 		return nil, pdu.ErrAgain
 	}
-	n, err := c.Logger.NewVolume(logger.VolumeRequest)
+	n, err := c.Logger.NewVolume("pmlc request")
 	return pdu.Status{Code: pdu.Error(n)}, err
 }
 
