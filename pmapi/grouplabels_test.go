@@ -115,7 +115,11 @@ func TestWhereFilters(t *testing.T) {
 		{"not", []pmapi.LabelFilter{pmapi.LabelIs("kind", "nvme").Not()}, "sda"},
 		{"expression", []pmapi.LabelFilter{pmapi.LabelMatches("kind", regexp.MustCompile("^n"))}, "nvme0 nvme1"},
 		{"two", []pmapi.LabelFilter{pmapi.LabelIs("kind", "nvme"), pmapi.LabelIs("size", "100")}, "nvme0"},
-		{"a function", []pmapi.LabelFilter{func(l pdu.LabelSet) bool { size, _ := l.Get("size"); v, _ := size.Number(); return v > 50 }}, "nvme0 nvme1"},
+		{"a function", []pmapi.LabelFilter{func(l pdu.LabelSet) bool {
+			size, _ := l.Get("size")
+			var v float64
+			return size.Decode(&v) == nil && v > 50
+		}}, "nvme0 nvme1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newLabelFixture(t)

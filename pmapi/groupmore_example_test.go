@@ -128,13 +128,13 @@ func ExampleItem_Labels() {
 		log.Fatal(err)
 	}
 	for l := range labels.All() {
-		fmt.Println(l.Name, l.Text(), "is a", l.Kind(), "of class", l.Flags.Class())
+		fmt.Println(l.Name, l.Text(), "of class", l.Flags.Class())
 	}
 	// Output:
-	// device_type nvme is a string of class instances
-	// hostname shop1 is a string of class context
-	// indom_name per disk is a string of class indom
-	// slot 2 is a number of class instances
+	// device_type nvme of class instances
+	// hostname shop1 of class context
+	// indom_name per disk of class indom
+	// slot 2 of class instances
 }
 
 // The records of a metric of events, as they come.

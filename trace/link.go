@@ -95,7 +95,7 @@ func (l *link) exchange(batch []byte, kind tracewire.Kind, timeout time.Duration
 	select {
 	case ack := <-l.acks:
 		if ack.Code != int32(kind) {
-			return true, fmt.Errorf("Ack %d, want %d: %w", ack.Code, kind, ErrIPC)
+			return true, fmt.Errorf("ack %d, want %d: %w", ack.Code, kind, ErrIPC)
 		}
 	case <-l.done:
 		if errors.Is(l.err, os.ErrDeadlineExceeded) {

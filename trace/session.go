@@ -294,7 +294,7 @@ func (s *Session) await(ctx context.Context, kind tracewire.Kind) error {
 		case ack.Code < 0:
 			return Error(ack.Code)
 		case ack.Code != int32(kind):
-			return s.broken(fmt.Errorf("Ack %d, want %d", ack.Code, kind))
+			return s.broken(fmt.Errorf("ack %d, want %d", ack.Code, kind))
 		default:
 			return nil
 		}
