@@ -127,12 +127,12 @@ type Ended struct{ Reason EndReason }
 type EndReason uint8
 
 const (
-	EndRecords EndReason = iota
-	EndBytes
-	EndTime
-	EndContext // the context of Run ended
-	EndHostname
-	EndChanged
+	EndRecords  EndReason = iota // the limit of records is reached
+	EndBytes                     // the limit of bytes is reached
+	EndTime                      // the run time is over
+	EndContext                   // the context of Run ended
+	EndHostname                  // the collector has another host name
+	EndChanged                   // the collector changed metrics of the configuration
 )
 
 // String returns the text in the log of pmlogger(1).

@@ -53,8 +53,7 @@ type program struct {
 	port    string // empty if not given
 }
 
-// flags returns the options of pmdatrace(1). -U replaces the option of that letter that other agents
-// have.
+// flags returns the options of pmdatrace(1). -U replaces the option that other agents have.
 func (p *program) flags() []pmda.Option {
 	o := &p.options
 	return []pmda.Option{
