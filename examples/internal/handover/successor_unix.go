@@ -116,11 +116,12 @@ func startSuccessor(ctx context.Context, listeners []net.Listener, start func(*e
 		return nil, err
 	}
 	w.Close()
+	pid := c.pid() // unknown once the child is released
 	if err := awaitSuccessor(ctx, c, ready); err != nil {
 		alive.Close()
 		return nil, err
 	}
-	return &Successor{c.pid(), alive}, nil
+	return &Successor{pid, alive}, nil
 }
 
 // parentOfSuccessor names this process in the environment of a successor that it starts.
