@@ -226,7 +226,7 @@ func (a *Archive) file(ctx context.Context, st *archiveState, volume int) (*File
 	return f, nil
 }
 
-// path is the path of a file, "" if there is none.
+// path returns the path of a volume, the index or the metadata, or "" if there is no such file.
 func (st *archiveState) path(volume int) string {
 	switch volume {
 	case VolumeMeta:

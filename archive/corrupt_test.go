@@ -46,8 +46,8 @@ type reading struct {
 	seekErrors int
 }
 
-// readAll reads all that there is to read of an archive, in every way. Errors are those that this
-// package promises, and name a file; those about records say where.
+// readAll reads everything in an archive in every way. It checks that errors are those that this
+// package documents and that they name a file; errors about records also give the place.
 func readAll(t testing.TB, files fs.FS, base string) (r reading) {
 	expect := func(err error) {
 		e, ok := errors.AsType[*archive.Error](err)
@@ -190,7 +190,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Whatever bits are flipped, reading ends, with errors that say what is wrong.
+// TestFlipped flips random bits. Reading still ends, with errors that say what is wrong.
 func TestFlipped(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

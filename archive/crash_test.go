@@ -65,8 +65,8 @@ func resumeOrCreate(base string, version int) (w *archive.Writer, next int, err 
 	return w, next, err
 }
 
-// Whenever a writer is killed, what it leaves is an archive from the start to some record, and
-// another one goes on with it.
+// TestWriterKilled kills writers. Each one leaves an archive from its start to some record, and the
+// next writer continues it.
 func TestWriterKilled(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {

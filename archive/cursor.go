@@ -33,18 +33,20 @@ type Cursor struct {
 // joinGap is the distance of a mark between two archives from the records beside it.
 const joinGap = time.Millisecond
 
-// Next reads the next record. After the last one the error is pdu.ErrEOL itself; later,
-// when a record has been appended, Next reads it.
+// Next reads the next record. After the last one it returns pdu.ErrEOL, unwrapped. Once a writer
+// has appended a record, Next reads that.
 //
-// A malformed record is pdu.ErrLogRec, and the cursor stays before it; one of which the end
-// is missing is io.ErrUnexpectedEOF, too, unless not even its length is there: that is the end
-// of the volume. Where an archive ends later than the next one
-// begins the error is pdu.ErrLogOverlap in place of the mark between them, and where volumes
-// are missing pdu.ErrLogFile; both are reported once, after which Next goes on.
+// A malformed record is pdu.ErrLogRec, and the cursor stays before it. The error of an incomplete
+// record also wraps io.ErrUnexpectedEOF. If even the length of that record is incomplete, Next
+// takes it for the end of the volume.
 //
-// In a set of several archives, Options.Damaged decides about a malformed record. Without an
-// error, the archive ends there, and the records of the next one follow. A last record that is
-// cut short in the last archive remains an error, because that archive may be growing.
+// Where an archive ends after the start of the next one, the error is pdu.ErrLogOverlap in place of
+// the mark between them. Missing volumes are pdu.ErrLogFile. Next reports either one once and then
+// continues.
+//
+// In a set of several archives, Options.Damaged decides about a malformed record. If it returns no
+// error, the archive ends there, and the records of the next one follow. An incomplete record at
+// the end of the last archive remains an error, because that archive may be growing.
 func (c *Cursor) Next() error {
 	a := c.w.arch
 	found, err := c.w.next()
@@ -96,8 +98,8 @@ func (c *Cursor) Prev() error {
 	return c.join(b, a, b, e, b.label.Start.Add(-joinGap))
 }
 
-// SkipNext is Next for who wants no more of the record than its time and whether it is a mark: a
-// long one is not read whole. Record has no Raw then, and Result no sets.
+// SkipNext is like Next but decodes only the time and the mark flag. It does not read a long record
+// as a whole. After that, Raw of Record is nil and Result has no sets.
 func (c *Cursor) SkipNext() error {
 	c.w.skims = true
 	err := c.Next()
@@ -105,7 +107,7 @@ func (c *Cursor) SkipNext() error {
 	return err
 }
 
-// SkipPrev is Prev in the same way.
+// SkipPrev is to Prev as SkipNext is to Next.
 func (c *Cursor) SkipPrev() error {
 	c.w.skims = true
 	err := c.Prev()
@@ -126,7 +128,8 @@ func (c *Cursor) end(a *Archive) (archiveEnd, error) {
 // read says that a record of an archive was read.
 func (c *Cursor) read(a *Archive) { c.from, c.joint, c.decoded = a, false, false }
 
-// join reads the mark between a and b, whichever of them was left. a ends at e.
+// join makes the mark at t between the archives a and b the current record. left is the one that
+// the cursor leaves. a ends at e.
 func (c *Cursor) join(left, a, b *Archive, e archiveEnd, t time.Time) error {
 	if e.time.After(b.label.Start) {
 		return inFile(b.base, flawed(pdu.ErrLogOverlap, "starts at %v, before the end of %s at %v",

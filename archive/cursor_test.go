@@ -297,7 +297,7 @@ func TestForeignVolume(t *testing.T) {
 	}
 }
 
-// What comes before a bad record is read, and from the end what comes after it.
+// TestBadRecord reads the records before a malformed one, and backward from the end those after it.
 func TestBadRecord(t *testing.T) {
 	fs, _ := threeVolumes(3)
 	delete(fs, "a.index")

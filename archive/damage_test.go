@@ -27,9 +27,10 @@ const (
 	sampledTimes = 5
 )
 
-// The archives of the test-suite, cut at the ends of records and elsewhere and with flipped bits,
-// are read without a panic, with errors that say where they are, and in bounded memory and time.
-// What is good before the damage is read, and backward what is good after it.
+// TestInteropSuiteDamaged reads the archives of the test suite, cut at the ends of records and
+// elsewhere and with flipped bits. Reading does not panic, gives errors that name the place, and
+// takes bounded memory and time. Reading forward gives the good records before the damage, and
+// reading backward those after it.
 func TestInteropSuiteDamaged(t *testing.T) {
 	pcptest.Need(t, filepath.Join(suite, "omnibus_v3.meta"))
 	size, times := sampledSize, sampledTimes
@@ -87,7 +88,7 @@ func metaBases(t *testing.T) (bases []string) {
 	return slices.Compact(bases)
 }
 
-// A damagedArchive is an archive in memory, of which a file is damaged.
+// A damagedArchive is an archive in memory with one damaged file.
 type damagedArchive struct {
 	*testing.T
 	base  string
@@ -321,7 +322,7 @@ func (d *damagedArchive) checkSame(got reading) {
 	}
 }
 
-// checkPlace checks that an error is about a record of which the end is missing.
+// checkPlace checks that an error is about an incomplete record.
 func (d *damagedArchive) checkPlace(err error, name string, offset, record int) {
 	e, ok := errors.AsType[*archive.Error](err)
 	if !ok || !errors.Is(err, pdu.ErrLogRec) || !errors.Is(err, io.ErrUnexpectedEOF) || e.File != name || e.Offset != int64(offset) || e.Record != record {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// A disk is where files are: an fs.FS, or the operating system's if there is none.
+// A disk is a file system: fsys, or that of the operating system if fsys is nil.
 type disk struct{ fsys fs.FS }
 
 // A source is an open file.

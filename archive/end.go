@@ -67,8 +67,9 @@ func (a *Archive) end() (archiveEnd, error) {
 	return archiveEnd{}, first
 }
 
-// endOf looks for the last complete record of a volume: back from the end of the file, or
-// else forward from the last place of the index before which there is a complete record.
+// endOf finds the last complete record of a volume. It reads backward from the end of the file. If
+// that fails, it reads forward from the last index entry that leads to a complete record, or else
+// from the start of the volume.
 func (a *Archive) endOf(st *archiveState, volume int) (e archiveEnd, ok bool, err error) {
 	w := newWalker(a)
 	w.volume = volume
@@ -94,8 +95,8 @@ func (a *Archive) endOf(st *archiveState, volume int) (e archiveEnd, ok bool, er
 	return e, ok, nil
 }
 
-// lastFrom goes forward from off as long as records are sound, and returns the last one. If
-// the first one is not, there is none.
+// lastFrom reads forward from off while records can be decoded, and returns the end of the last
+// one. ok is false if the first record cannot be decoded.
 func (w *walker) lastFrom(off int64) (e archiveEnd, ok bool) {
 	w.off = off
 	for {

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Error says where in which file something is wrong. It wraps the pdu.Error with which
-// the C library fails:
+// An Error reports a problem with its file and place. It wraps the pdu.Error with which the C
+// library fails:
 //
 //	pdu.ErrNoData      a file has no record, or none but the label
 //	pdu.ErrLabel       a label is malformed, or is that of another archive
@@ -23,10 +23,10 @@ import (
 //	pdu.ErrLogOverlap  archives of a set overlap in time
 //	pdu.ErrLogChange*  a metric has different descriptors
 //
-// Errors of the file system are wrapped as they are, such as fs.ErrNotExist, which is also that of
-// a file that is none of an archive; a directory without an archive is pdu.ErrLogFile. The error
-// about a record of which the end is not there (yet) wraps io.ErrUnexpectedEOF, too: if the archive
-// is being written, reading again later may succeed.
+// An error of the file system is wrapped unchanged, such as fs.ErrNotExist, which is also the error
+// for a path that does not name a file of an archive. A directory without an archive is
+// pdu.ErrLogFile. The error about an incomplete record also wraps io.ErrUnexpectedEOF: if the
+// archive is being written, a later read may succeed.
 type Error struct {
 	File   string // the path of the file, or the name that was to be opened
 	Offset int64  // where the record starts; -1 if it is not about a record
@@ -79,16 +79,16 @@ func flawed(code pdu.Error, format string, args ...any) error {
 	return &flaw{text: fmt.Sprintf(format, args...), code: code}
 }
 
-// cutShort is the error of a record of which the end is missing.
+// cutShort returns the error for an incomplete record.
 func cutShort(code pdu.Error, format string, args ...any) error {
 	return &flaw{text: fmt.Sprintf(format, args...), code: code, cut: true}
 }
 
-// inFile says in which file err happened, unless err says so itself; nil stays nil.
+// inFile adds the file to err, unless err already has one. It returns nil if err is nil.
 func inFile(file string, err error) error { return inRecord(file, -1, -1, err) }
 
-// inRecord says in which record of a file err happened, unless err says so itself; nil
-// stays nil.
+// inRecord adds the file and the record to err, unless err already has them. It returns nil if err
+// is nil.
 func inRecord(file string, offset int64, record int, err error) error {
 	if err == nil {
 		return nil

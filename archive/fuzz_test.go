@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// fuzzFile fuzzes one file of an archive. Whatever is in it, reading ends with errors that this
-// package promises.
+// fuzzFile fuzzes one file of an archive. For any content, reading ends with errors that this
+// package documents.
 func fuzzFile(f *testing.F, suffix string, check func(t *testing.T, files fstest.MapFS, r reading)) {
 	for _, base := range []string{"v2", "v3"} {
 		f.Add(base == "v3", recorded(f, base)[base+suffix].Data)

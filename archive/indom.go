@@ -255,7 +255,7 @@ func lastOfEqual(list []dated[indomState]) []dated[indomState] {
 	return list[kept:]
 }
 
-// mergeInDoms makes one history of two, either of which may be nil.
+// mergeInDoms merges two histories of a domain. a may be nil.
 func mergeInDoms(a, b *InDom) *InDom {
 	if a == nil {
 		return b

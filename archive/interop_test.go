@@ -166,7 +166,7 @@ func dataText(t *testing.T, s *archive.Set) []string {
 	}
 }
 
-// noBlanks is a text without blanks, of which dump leaves only some.
+// noBlanks returns s without spaces and tabs, because dump keeps only some of them.
 func noBlanks(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, " ", ""), "\t", "") }
 
 func indomText(s *archive.Set) []string {

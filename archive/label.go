@@ -85,7 +85,7 @@ func timeLen(version int) int {
 	return 12
 }
 
-// timeAt reads a time of which the length has been checked.
+// timeAt reads a time. The caller has checked the length of b.
 func timeAt(b []byte, version int) time.Time {
 	if version == 2 {
 		return time.Unix(int64(int32(binary.BigEndian.Uint32(b))), int64(int32(binary.BigEndian.Uint32(b[4:])))*1000)
@@ -94,7 +94,7 @@ func timeAt(b []byte, version int) time.Time {
 	return time.Unix(sec, int64(int32(binary.BigEndian.Uint32(b[8:]))))
 }
 
-// decode fills l from the start of a file, of which the label may be a part.
+// decode decodes l from b, the start of a file. b may end before the label does.
 func (l *Label) decode(b []byte) error {
 	if len(b) < 8 {
 		return cutShort(pdu.ErrNoData, "%d bytes, too short for a label", len(b))

@@ -16,10 +16,10 @@ type Labels struct {
 	states history[labelState]
 }
 
-// Len is the number of records, of which adjacent ones differ.
+// Len returns the number of records. Adjacent records differ.
 func (l *Labels) Len() int { return len(l.states.dated) }
 
-// Time is when record i is from.
+// Time returns the time from which record i holds.
 func (l *Labels) Time(i int) time.Time { return l.states.dated[i].from }
 
 // Record is record i, in the order of time. The texts must not be changed.
@@ -46,7 +46,7 @@ func (l *Labels) finish() {
 	})
 }
 
-// mergeLabels makes one history of two, either of which may be nil.
+// mergeLabels merges two histories of label sets. a may be nil.
 func mergeLabels(a, b *Labels) *Labels {
 	if a == nil {
 		return b

@@ -74,7 +74,8 @@ func TestInDomDeltas(t *testing.T) {
 	}
 }
 
-// States of a long chain of deltas are the same in whatever order they are asked for.
+// TestInDomLongChain reads the states of a long chain of deltas in several orders. They are the
+// same.
 func TestInDomLongChain(t *testing.T) {
 	fs, m := one(3)
 	d := pdu.MakeInDom(1, 2)
@@ -101,7 +102,7 @@ func TestInDomLongChain(t *testing.T) {
 	}
 }
 
-// Many changes of a large domain take little memory, whatever is asked for.
+// TestInDomMemory checks that many changes of a large domain take little memory, for any request.
 func TestInDomMemory(t *testing.T) {
 	fs, m := one(3)
 	d := pdu.MakeInDom(1, 2)

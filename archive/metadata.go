@@ -42,7 +42,7 @@ type textKey struct {
 	ident uint32
 }
 
-// An ordered map yields its values in the order in which their keys were first set.
+// An ordered is a map that yields its values in the order of the first set of each key.
 type ordered[K comparable, V any] struct {
 	values []V
 	index  map[K]int32
@@ -109,37 +109,36 @@ func (m *Metadata) Desc(id pdu.PMID) (pdu.Desc, bool) {
 	return m.metrics[i].Desc, true
 }
 
-// Metrics yields the descriptor and names of every metric, in the order in which the
-// archives describe them. The names must not be changed.
+// Metrics yields the descriptor and names of every metric, in the order of the archives. The names
+// must not be changed.
 func (m *Metadata) Metrics() iter.Seq[Metric] { return slices.Values(m.metrics) }
 
-// InDom is what is known of an instance domain, nil if nothing is.
+// InDom returns the instance domain d, or nil if the archives do not have it.
 func (m *Metadata) InDom(d pdu.InDom) *InDom {
 	in, _ := m.indoms.get(d)
 	return in
 }
 
-// InDoms yields all instance domains, in the order in which the archives first have them.
+// InDoms yields all instance domains, in the order of their first records.
 func (m *Metadata) InDoms() iter.Seq[*InDom] { return slices.Values(m.indoms.values) }
 
-// Labels are the label sets of an identifier over time, nil if there never were any.
+// Labels returns the label sets of an identifier over time, or nil if it has no record.
 func (m *Metadata) Labels(class pdu.LabelClass, ident uint32) *Labels {
 	l, _ := m.labels.get(labelKey{class, ident})
 	return l
 }
 
-// AllLabels yields the labels of all identifiers, in the order in which the archives first
-// have them.
+// AllLabels yields the labels of all identifiers, in the order of their first records.
 func (m *Metadata) AllLabels() iter.Seq[*Labels] { return slices.Values(m.labels.values) }
 
-// Text is a help text: of the kinds one of pdu.TextOneLine and pdu.TextHelp with one of
+// Text returns a help text. kind combines one of pdu.TextOneLine and pdu.TextHelp with one of
 // pdu.TextPMID and pdu.TextInDom.
 func (m *Metadata) Text(kind pdu.TextKind, ident uint32) (string, bool) {
 	t, ok := m.texts.get(textKey{kind, ident})
 	return t.Text, ok
 }
 
-// Texts yields all help texts, in the order in which the archives first have them.
+// Texts yields all help texts, in the order of their first records.
 func (m *Metadata) Texts() iter.Seq[TextRecord] { return slices.Values(m.texts.values) }
 
 // addMetric adds a metric, or names to a known one, which must be the same.

@@ -55,9 +55,9 @@ func (l *metaLoader) addName(name string) {
 	l.last = name
 }
 
-// loadMetadata loads a metadata file, of which b is all and from is the length of the label.
-// used is the end of the last complete record, which with growing may not be that of b. limit is
-// how many bytes of memory the metadata may take.
+// loadMetadata loads the metadata file b, whose label has the length from. used is the end of the
+// last complete record. If growing is set, b may end with an incomplete record after that. limit is
+// the most memory in bytes that the metadata may take.
 func loadMetadata(path string, b []byte, from int64, growing bool, limit int64) (m *Metadata, used int64, err error) {
 	// A descriptor takes about 60 bytes. If there are more metrics, the map grows.
 	l := metaLoader{m: &Metadata{byPMID: make(map[pdu.PMID]int32, min(len(b)/64, 1<<16))}}

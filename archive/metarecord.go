@@ -167,7 +167,7 @@ func decodeText(raw []byte) (TextRecord, error) {
 	return t, nil
 }
 
-// valid reports whether a text has one of the kinds that there are.
+// valid reports whether t has one of the kinds of texts.
 func (t *TextRecord) valid() bool {
 	class, ident := t.Kind&(pdu.TextOneLine|pdu.TextHelp), t.Kind&(pdu.TextPMID|pdu.TextInDom)
 	return t.Kind == class|ident && class&(class-1) == 0 && class != 0 && ident&(ident-1) == 0 && ident != 0
@@ -179,7 +179,7 @@ type indomState struct {
 	delta            bool
 }
 
-// parseInDom checks an INDOM record, of which the result has parts.
+// parseInDom checks an INDOM record. The result refers to parts of raw.
 func parseInDom(raw []byte, typ int32) (s indomState, id pdu.InDom, err error) {
 	c := payload(raw)
 	c.Skip(timeLen(metaLayouts[typ].version), "time")
@@ -236,7 +236,7 @@ type labelState struct {
 	sets []byte // of the record, from the number of sets
 }
 
-// parseLabels checks a LABEL record, of which the result has a part.
+// parseLabels checks a LABEL record. The result refers to a part of raw.
 func parseLabels(raw []byte, typ int32) (s labelState, class pdu.LabelClass, ident uint32, err error) {
 	c := payload(raw)
 	c.Skip(timeLen(metaLayouts[typ].version), "time")

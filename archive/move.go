@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Paths are the paths of all files, in the order in which programs that move archives handle them:
-// the volumes, the index and the metadata, without which there is no archive.
+// Paths returns the paths of all files, in the order in which programs that move archives handle
+// them. The metadata is last, because without it there is no archive.
 func (f *Files) Paths() []string {
 	paths := make([]string, 0, len(f.Volumes)+2)
 	for _, v := range f.Volumes {
@@ -65,12 +65,13 @@ type MoveOptions struct {
 	Step func(MoveStep)
 }
 
-// Move gives an archive another base name, which may be in another directory. Each file gets its
-// new name, as a link or, in another file system, as a copy; the old names are removed after that.
-// If something fails before, or the context ends, what was made is removed again, so that there is
-// one archive at any time but no half of one. A file that is there already is fs.ErrExist. Errors
-// are *os.LinkError, of files that could not be removed *fs.PathError: the archive has its new name
-// then, and the others are gone.
+// Move gives an archive another base name, which may be in another directory. It first links each
+// file to its new name, or copies it to another file system. Then it removes the old names.
+//
+// If the first part fails or the context ends, Move removes the new files again, so that the
+// archive is always complete under one name. Errors are *os.LinkError, with fs.ErrExist for a file
+// that already exists. If Move cannot remove an old file, the error is *fs.PathError: the archive
+// has its new name, and the other old files are removed.
 func (o MoveOptions) Move(ctx context.Context, files Files, base string) error {
 	if err := o.makeAll(ctx, files, base, true); err != nil {
 		return err

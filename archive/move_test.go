@@ -130,7 +130,7 @@ func TestMoveEnded(t *testing.T) {
 	}
 }
 
-// An archive of a name goes to another directory, after which the old one is no more.
+// An archive moves to another directory, and its old name is removed.
 func ExampleMoveOptions_Move() {
 	dir, err := os.MkdirTemp("", "archives")
 	if err != nil {

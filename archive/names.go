@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// splitName parses the last component of a path: which archive the file belongs to, and
-// what it is there. ok is false for the name of any other file.
+// splitName parses the last component of a path. base is the archive of the file, and volume is the
+// number of a volume, VolumeMeta or VolumeIndex. ok is false for any other file.
 func splitName(name string) (base string, volume int, ok bool) {
 	base, _ = trimCompression(name)
 	i := strings.LastIndexByte(base, '.')
@@ -77,10 +77,10 @@ func preferred(a, b string) string {
 }
 
 // Find finds the archives that a name stands for, without opening them; see [Open]. It is for
-// programs that look at damaged archives. An archive of which there is no file is fs.ErrNotExist;
-// there may be no volume or no metadata. The archives come in the order of the list, those of a
-// directory by name, each once. As in the C library, commas may be last in a list, and slashes in a
-// name.
+// programs that handle damaged archives, so an archive may lack its volumes or its metadata. An
+// archive without any file is fs.ErrNotExist. The archives come in the order of the list, those of
+// a directory sorted by name, and each appears once. As in the C library, a list may end with
+// commas and a name with slashes.
 func (o Options) Find(name string) ([]Files, error) {
 	if name == "" {
 		return nil, &Error{File: name, Offset: -1, Record: -1, Err: flawed(pdu.ErrLogFile, "no name")}

@@ -42,8 +42,8 @@ type Options struct {
 	// NoIndex reads an archive as if it had no index. That is slower, but needs no more than
 	// volumes and metadata.
 	NoIndex bool
-	// Growing accepts metadata of which the last record is not complete, as of an archive
-	// that is being written; [Set.Refresh] reads it later.
+	// Growing accepts metadata with an incomplete last record, as in an archive that is being
+	// written. [Set.Refresh] reads that record later.
 	Growing bool
 	// AnyFeature accepts labels with features that are not known.
 	AnyFeature bool

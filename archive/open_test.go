@@ -402,8 +402,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestMetadataOnly opens archives of which there is nothing but the metadata, or of which the rest
-// is damaged.
+// TestMetadataOnly opens archives that have only metadata, or whose other files are damaged.
 func TestMetadataOnly(t *testing.T) {
 	files, _ := threeVolumes(3)
 	delete(files, "a.index")

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/internal/rawconn"
 )
 
-// maxFileLen is how long a file may be, of which a version has offsets in the index.
+// maxFileLen returns the largest file whose offsets fit into the index of a version.
 func maxFileLen(version int) int64 {
 	if version == 2 {
 		return math.MaxInt32
@@ -21,8 +21,8 @@ func maxFileLen(version int) int64 {
 	return math.MaxInt64
 }
 
-// An outFile is a file that grows by whole records. The zero outFile is one that there is
-// not yet.
+// An outFile is a file that grows by whole records. The zero outFile is a file that does not exist
+// yet.
 type outFile struct {
 	path   string
 	f      *os.File
@@ -33,8 +33,8 @@ type outFile struct {
 	stored *storedFile // where it is in place of f; nil if that is f
 }
 
-// createFile makes a file that has bytes from the moment at which others can see it. If there is
-// such a file already, the error is fs.ErrExist.
+// createFile creates a file that already has its first bytes when other processes can see it. If
+// the file exists, the error is fs.ErrExist.
 func createFile(path string, b []byte) (*outFile, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, inFile(path, fs.ErrExist)
@@ -57,8 +57,8 @@ func createFile(path string, b []byte) (*outFile, error) {
 // tempSuffix is at the end of the names of files that are not complete.
 const tempSuffix = ".tmp"
 
-// createTemp makes a file beside path, with a name that is none of an archive, and the
-// permissions of other new files.
+// createTemp creates a file beside path, with the permissions of other new files. Its name is not
+// that of a file of an archive.
 func createTemp(path string) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := fmt.Sprintf("%s.%08x%s", path, rand.Uint32(), tempSuffix)

@@ -87,8 +87,8 @@ func (r *Record) classify() error {
 	return nil
 }
 
-// metaLayouts says of the types of metadata records what they are, and of which version
-// their time is, 0 if they have none. Readers go by the type, whatever the version of the archive.
+// metaLayouts has the kind of each type of metadata record and the version of its time stamp, or 0
+// if it has no time stamp. Readers use the type and ignore the version of the archive.
 var metaLayouts = [TypeLabels + 1]struct {
 	kind    RecordKind
 	version int
@@ -114,8 +114,8 @@ type Metric struct {
 	Names []string // in the order of the record; may be none
 }
 
-// An InDomRecord is a record of an instance domain, at offset 8 of which a time comes:
-// 8 bytes in version 2, 12 bytes in version 3.
+// An InDomRecord is a record of an instance domain. The time at offset 8 has 8 bytes in version 2
+// and 12 bytes in version 3.
 //
 //	version 2  version 3
 //	 8          8         Time
@@ -125,8 +125,8 @@ type Metric struct {
 //	           …          n times int32 offset of its name in the texts; -1: deleted (delta)
 //	           …          texts, each with a NUL
 //
-// In a delta record, Instances are those that came since the record before it, or have
-// another name now, and Deleted are those that have gone.
+// In a delta record, Instances are those that are new or have another name since the previous
+// record, and Deleted are those that were removed.
 type InDomRecord struct {
 	Time      time.Time
 	InDom     pdu.InDom

@@ -2,12 +2,12 @@ package logimport
 
 import "github.com/pcp-go/pcp/pdu"
 
-// A Handle stands for a metric, or an instance of it, without names that have to be looked up. The
-// zero Handle is none.
+// A Handle identifies a metric or one of its instances, so that Put need not look up names. The
+// zero Handle is invalid.
 type Handle struct{ c *cell }
 
-// Handle is the handle of a metric or an instance of it; see Put. Errors are those of the names.
-// The counterpart of pmiGetHandle(3).
+// Handle returns the handle of a metric or one of its instances; see Put. It fails for the same
+// names as Put. It is the counterpart of pmiGetHandle(3).
 func (im *Importer) Handle(name, instance string) (Handle, error) {
 	c, err := im.find(name, instance)
 	return Handle{c}, err
@@ -30,7 +30,7 @@ func (h Handle) PutText(text string) error {
 	return h.c.text(text)
 }
 
-// A Value is a Handle of a metric whose values are of the Go type T. The zero Value is none.
+// A Value is a Handle of a metric whose values are of the Go type T. The zero Value is invalid.
 type Value[T pdu.Scalar] struct{ h Handle }
 
 // HandleOf is like Handle for values of the Go type T. The error is an [Error] unless T is the

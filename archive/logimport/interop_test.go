@@ -240,7 +240,7 @@ func TestInteropRandomImports(t *testing.T) {
 	}
 }
 
-// randomCalls are calls in an order in which they come from programs, and in others.
+// randomCalls returns calls, some in the order that programs use and some in another.
 func randomCalls(r *rand.Rand, version int) []string {
 	calls := append(begin(version), fmt.Sprintf("metric\tm.always\t%s\t0\t%s\t3\t0", none, none))
 	metrics, instances, now, least := 0, 0, 1000, 0

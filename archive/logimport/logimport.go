@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Domain is the domain of metrics that have no identifier of their own.
+// Domain is the domain of metrics for which AddMetric chooses the PMID.
 const Domain pdu.Domain = 245
 
 // An Importer writes an archive of values that it is given one by one. One goroutine at a time.
@@ -30,7 +30,7 @@ type Importer struct {
 	meta    metadata
 }
 
-// A metric is one with the values that are to be written.
+// A metric is a metric and its values for the next record.
 type metric struct {
 	archive.Metric
 	in     *indom // nil if it is singular
@@ -233,7 +233,7 @@ func (im *Importer) find(name, instance string) (*cell, error) {
 	return c, nil
 }
 
-// put enters a value, or bad as the reason why there is none.
+// put adds a value, or bad, the error that the metric has in place of values.
 func (c *cell) put(a pdu.Atom, bad error) error {
 	im, m := c.im, c.m
 	if c.round == im.round {
@@ -399,8 +399,9 @@ func (im *Importer) PutResult(r *pdu.Result) error {
 	return nil
 }
 
-// PutMark writes a mark a millisecond after the last record of values: what comes next is no
-// continuation. Before the first record it does nothing. The counterpart of pmiPutMark(3).
+// PutMark writes a mark a millisecond after the last data record. It says that the next record does
+// not continue the last one. Before the first record PutMark does nothing. It is the counterpart of
+// pmiPutMark(3).
 func (im *Importer) PutMark() error {
 	if im.last.IsZero() {
 		return nil

@@ -81,7 +81,8 @@ func check(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// Instances keep their names in whatever order they come, and values are in the order of instances.
+// TestInstances adds instances in several orders. They keep their names, and values are in the
+// order of instances.
 func TestInstances(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		im := begun(t, version)

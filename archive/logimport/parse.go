@@ -57,7 +57,7 @@ func bits(t pdu.Type) int {
 	return 64
 }
 
-// parseFloat reads a number as strtod(3) does, but for NaNs with a payload.
+// parseFloat parses a number like strtod(3), except that it rejects NaNs with a payload.
 func parseFloat(s string, bits int) (float64, error) {
 	if strings.IndexByte(s, '_') >= 0 { // which Go allows
 		return 0, strconv.ErrSyntax

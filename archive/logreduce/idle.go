@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// What bounds the work by the number of records of the input, in whatever year they are.
+// These constants limit the work by the number of input records, for any span of time.
 const (
 	maxSilent     = 1000 // intervals without a record and without anything to write, of those that follow each other
 	idlePerRecord = 100  // intervals without a record, for each record, beside maxIdle
@@ -17,9 +17,9 @@ const (
 // maxIdle is how many intervals without a record there are in any case. Tests have fewer.
 var maxIdle = 250_000
 
-// skip is called after an interval without a record of the input. If there have been many it goes
-// on with the one in which the next record is. Those in between would be like this one, of which
-// written says whether there was anything to write: metrics without values.
+// skip is called after an interval without a record of the input. After many such intervals it
+// moves to the interval of the next record. The intervals in between would be like this one.
+// written reports whether this interval wrote anything, such as metrics without values.
 func (r *reducer) skip(ctx context.Context, t time.Time, written bool) error {
 	r.idle++
 	r.allIdle++

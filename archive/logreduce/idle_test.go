@@ -41,8 +41,7 @@ func sparse(t *testing.T, marks bool, times ...int64) (base string) {
 	return base
 }
 
-// TestFarFuture reduces archives that have more intervals between their records than anybody could
-// go through.
+// TestFarFuture reduces archives with too many intervals between two records to process each one.
 func TestFarFuture(t *testing.T) {
 	times := []int64{1_700_000_000, 9_214_646_400 /* in the year 2262 */}
 	for _, interval := range []time.Duration{time.Second, time.Microsecond} {
@@ -71,8 +70,8 @@ func TestFarFuture(t *testing.T) {
 	}
 }
 
-// TestFarFutureIdle has records without values in all intervals between two marks, as many as there
-// may be.
+// TestFarFutureIdle writes records without values for the intervals between two marks, up to the
+// limit.
 func TestFarFutureIdle(t *testing.T) {
 	const most = 20_000
 	t.Cleanup(logreduce.SetMaxIdle(most))

@@ -89,9 +89,9 @@ func (r *reducer) addMetric(ctx context.Context, name string) error {
 	return r.out.WriteMetric(archive.Metric{Desc: m.out, Names: all})
 }
 
-// findInstances finds all instances that a metric ever has. Their order is that in which the C
-// library interpolates: it has as many lists as there are instances, adds each to the head of one,
-// and goes through the lists.
+// findInstances finds all instances that a metric ever has. It orders them as the C library does
+// when it interpolates: the library hashes n instances into n lists, prepends each one to its list,
+// and then walks the lists.
 func (r *reducer) findInstances(ctx context.Context, m *metric) error {
 	all := []pdu.Instance{{ID: pdu.NoInst}}
 	if m.in.InDom != pdu.NoInDom {
@@ -137,8 +137,8 @@ func (m *metric) see(set pdu.ValueSet, now int) {
 	}
 }
 
-// copy adds the values of a set that are to be in the record. It is false if there is none, though
-// the set has some.
+// copy adds to the record the values of a set that belong there. It returns false if the set has
+// values and none of them belongs there.
 func (m *metric) copy(to *pdu.ResultWriter, set pdu.ValueSet, now int) bool {
 	if err := set.Err(); err != nil {
 		to.Begin(set.PMID)

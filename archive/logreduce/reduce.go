@@ -60,12 +60,13 @@ type reducer struct {
 	changed bool  // there are new records of instance domains
 }
 
-// Reduce writes a smaller archive with values of the archive that pc is on. It works on copies of
-// pc. A record has the metrics that had a value since the record before, and the errors of others.
-// Marks are copied.
+// Reduce writes a smaller archive with values of the archive that pc has open. It works on copies
+// of pc. Each record has the metrics with a value since the record before, and the errors of the
+// other metrics. Marks are copied.
 //
-// Errors of reading are *pmapi.OpError, and of writing *archive.Error, with
-// fs.ErrExist if there is such an archive already. What was written before an error is an archive.
+// Errors of reading are *pmapi.OpError. Errors of writing are *archive.Error, with fs.ErrExist if
+// the archive already exists. After an error, the output is a valid archive of the records written
+// so far.
 func (o Options) Reduce(ctx context.Context, pc *pmapi.Context, output string) error {
 	r, err := newReducer(ctx, &o, pc)
 	if err != nil {
@@ -207,8 +208,8 @@ func (r *reducer) write(ctx context.Context, values *pdu.Result) error {
 	return r.index(begins)
 }
 
-// index writes an entry of the index for the last record, if it begins a volume, comes with other
-// instances, or is the one with which a volume has grown by archive.IndexEvery.
+// index writes an index entry for the last record if it begins a volume, if it has new instances,
+// or if the volume has grown by archive.IndexEvery since the last such entry.
 func (r *reducer) index(begins bool) error {
 	last, end := r.out.Place()
 	grown := end.Data > max(r.indexAt, archive.IndexEvery)
