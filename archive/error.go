@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Error reports a problem with its file and place. It wraps the pdu.Error with which the C
-// library fails:
+// An Error reports a problem and its place in a file. It wraps the pdu.Error that the C library
+// returns for the problem:
 //
 //	pdu.ErrNoData      a file has no record, or none but the label
 //	pdu.ErrLabel       a label is malformed, or is that of another archive

@@ -66,7 +66,7 @@ func (f *File) openSource(ctx context.Context) (source, error) {
 	return f.pool.openFile(ctx, f.opts, f.path)
 }
 
-// Path returns the path that was passed to OpenFile.
+// Path returns the path of the file.
 func (f *File) Path() string { return f.path }
 
 // Volume is the number of a volume, VolumeMeta or VolumeIndex, by the file's name.

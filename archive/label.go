@@ -94,7 +94,8 @@ func timeAt(b []byte, version int) time.Time {
 	return time.Unix(sec, int64(int32(binary.BigEndian.Uint32(b[8:]))))
 }
 
-// decode decodes l from b, the start of a file. b may end before the label does.
+// decode decodes l from b, the start of a file. b may be longer than the label. If b is too short,
+// the error wraps io.ErrUnexpectedEOF.
 func (l *Label) decode(b []byte) error {
 	if len(b) < 8 {
 		return cutShort(pdu.ErrNoData, "%d bytes, too short for a label", len(b))

@@ -19,7 +19,7 @@ type Labels struct {
 // Len returns the number of records. Adjacent records differ.
 func (l *Labels) Len() int { return len(l.states.dated) }
 
-// Time returns the time from which record i holds.
+// Time returns the start of the time that record i holds for.
 func (l *Labels) Time(i int) time.Time { return l.states.dated[i].from }
 
 // Record is record i, in the order of time. The texts must not be changed.

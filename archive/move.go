@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Paths returns the paths of all files, in the order in which programs that move archives handle
-// them. The metadata is last, because without it there is no archive.
+// Paths returns the paths of all files, in the order that a program should move them in. The
+// metadata is last, because without it there is no archive.
 func (f *Files) Paths() []string {
 	paths := make([]string, 0, len(f.Volumes)+2)
 	for _, v := range f.Volumes {

@@ -15,17 +15,18 @@ import (
 
 // RepairOptions say how Repair works. The zero value keeps damaged files beside the mended ones.
 type RepairOptions struct {
-	// Discard does not keep damaged files. Otherwise they get names such as web1.0.damaged, which
-	// are none of an archive.
+	// Discard removes damaged files. Otherwise Repair keeps them under names such as
+	// web1.0.damaged, which are not names of an archive.
 	Discard bool
-	// DryRun changes nothing: it tells what would be done.
+	// DryRun changes no file. The report says what Repair would do.
 	DryRun bool
-	// Choose is asked whether to mend a file, if not nil. The report has those that are mended. Of
-	// several files all should be mended or none: they fit together.
+	// Choose, if not nil, reports whether to repair a file. The report lists only repaired files.
+	// Choose should accept all damaged files of an archive or reject all, because they depend on
+	// each other.
 	Choose func(RepairedFile) bool
 }
 
-// A RepairReport says what was damaged, and what is gone. It is empty if the archive is sound.
+// A RepairReport lists the damaged files and what was lost. An intact archive has an empty report.
 type RepairReport struct {
 	Files   []RepairedFile
 	Missing []MissingVolumes // nothing can be done about them, but that the index does not lead there
@@ -40,37 +41,39 @@ type RepairedFile struct {
 	Size    int64 // before; 0 if there was no such file
 	NewSize int64 // after; 0 if nothing was left that could be in it, so that it is no more
 	Kept    string
-	// Records is how many records could be found and are gone or have lost values, of metrics
-	// without a descriptor. Those that are not to be recognized any more are in Bytes alone: the
-	// bytes that are gone.
+	// Records is the number of records that were found and were lost, or that lost values of
+	// metrics without a descriptor. Bytes is the number of lost bytes. It also covers lost records
+	// that could not be found.
 	Records int
 	Bytes   int64
-	// From and To are the times of the last record before the first damage, and of the first one
-	// after the last. They are the zero time if there is none, and of metadata without a time.
+	// From and To are the times of the last record before the first damage and of the first record
+	// after the last damage. Each is the zero time if no such record exists or if the metadata
+	// there has no time.
 	From, To time.Time
 }
 
-// MissingVolumes are the volumes from First to Last. From is when they began, as far as the index
-// knows, or the zero time.
+// MissingVolumes are the volumes from First to Last, which have no file. From is the start of the
+// first one according to the index, or the zero time.
 type MissingVolumes struct {
 	First, Last int
 	From        time.Time
 }
 
-// Repair mends an archive that has lost the end of a file, parts of it, its index, a volume or some
-// of its labels: as far as the bytes allow, it is an archive again that all programs can read, and
-// that WriterOptions.Append can go on with. All records that can be recognized stay, also after the
-// damage. Values of metrics whose descriptors are gone are left out, for nobody can tell what they
-// are. An index that is missing, or does not lead to records, is made anew.
+// Repair repairs an archive that has lost the end or other parts of a file, its index, a volume or
+// some labels. As far as the data permits, all programs can then read the archive, and
+// WriterOptions.Append can continue it. Repair keeps all records that it can recognize, even after
+// the damage. It drops values of metrics without a descriptor, because they cannot be decoded. It
+// writes a new index if the index is missing or does not lead to records.
 //
-// Sound files are left alone. A damaged one is written beside and then takes the name, so that at
-// any time there is either of the two, and Repair may be repeated whenever it was interrupted.
-// Nobody else may be writing the archive.
+// Intact files do not change. Repair writes a new file beside a damaged one and then renames it, so
+// that one of the two always exists. After an interruption, Repair may be called again. No other
+// process may write the archive at the same time.
 //
-// Errors: fs.ErrNotExist if there is no such archive; pdu.ErrLogFile without metadata or a volume,
-// or if a compressed file is damaged; pdu.ErrLabel if no file has a label, or two have those of
-// different archives; pdu.ErrLogRec if no metric or no data record is left. Then nothing is
-// changed. After an error of the file system the report has the files that were mended before it.
+// Errors are fs.ErrNotExist if there is no such archive; pdu.ErrLogFile without metadata or a
+// volume, or if a compressed file is damaged; pdu.ErrLabel if no file has a label, or if two labels
+// are of different archives; pdu.ErrLogRec if no metric or no data record is left. In these cases
+// no file changes. After an error of the file system, the report lists the files that were repaired
+// before it.
 func (o RepairOptions) Repair(ctx context.Context, base string) (*RepairReport, error) {
 	files, err := disk{}.rescan(base)
 	if err == nil && files.Meta == "" && files.Index == "" && len(files.Volumes) == 0 {
@@ -118,7 +121,7 @@ type repair struct {
 	work   []*mending
 }
 
-// A mending is what is to be done with a file.
+// A mending is a file with the work to do on it.
 type mending struct {
 	RepairedFile
 	write func(w *bufio.Writer) error // the whole new file
@@ -145,7 +148,7 @@ func (r *repair) open(path string) (*File, error) {
 	return f, err
 }
 
-// examine finds out what is to be done.
+// examine finds the files to repair.
 func (r *repair) examine() error {
 	meta, err := r.open(r.files.Meta)
 	if err != nil {

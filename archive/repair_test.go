@@ -84,8 +84,8 @@ func recordsAt(t *testing.T, base string) map[time.Time]string {
 	return found
 }
 
-// repaired repairs an archive, and checks that there is nothing left to repair and that it can go
-// on.
+// repaired repairs an archive. It checks that a second repair has nothing to do, and that a writer
+// can continue the archive.
 func repaired(t *testing.T, what, base string) *archive.RepairReport {
 	t.Helper()
 	report, err := archive.RepairOptions{}.Repair(t.Context(), base)
@@ -141,7 +141,7 @@ func TestRepairTruncated(t *testing.T) {
 	}
 }
 
-// checkCut checks an archive of which a file ended too early.
+// checkCut checks a repaired archive after one of its files was truncated.
 func checkCut(t *testing.T, what, base, suffix string, cut int, b []byte, whole map[time.Time]string, report *archive.RepairReport) {
 	t.Helper()
 	kept, lost := recordsAt(t, base), 0
@@ -188,7 +188,8 @@ func checkCut(t *testing.T, what, base, suffix string, cut int, b []byte, whole 
 	goesOn(t, what, base)
 }
 
-// What is damaged in the middle is cut out, and what comes after it stays.
+// TestRepairMiddle damages the middle of a file. Repair removes the damaged part and keeps the
+// records after it.
 func TestRepairMiddle(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		whole := recordsAt(t, damaged(t, version, "", nil))

@@ -110,7 +110,7 @@ func (r *repair) knownValues(w *Writer, rec *Record) ([]byte, bool) {
 	return raw, err == nil
 }
 
-// decodedIndex are the entries of an index of which the label is good.
+// decodedIndex returns the entries of an index with a valid label.
 func (r *repair) decodedIndex(f *File) (entries []IndexEntry, err error) {
 	l, err := f.Label()
 	if err != nil {

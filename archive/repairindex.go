@@ -24,7 +24,7 @@ type place struct {
 	off    int64
 }
 
-// readIndex reads the index that there is.
+// readIndex reads the index. f is nil if the archive has no index.
 func (r *repair) readIndex(f *File) error {
 	s := &r.scan
 	s.wanted, s.ends = map[place]bool{}, map[int]int64{}
@@ -140,8 +140,8 @@ func (r *repair) checkEntries() error {
 	return nil
 }
 
-// findMissing finds volumes of which there is no file: between others, and after them as far as the
-// index knows.
+// findMissing finds volumes without a file: between other volumes, and after them according to the
+// index.
 func (r *repair) findMissing() {
 	missing := func(first, last int) {
 		m := MissingVolumes{First: first, Last: last}

@@ -17,15 +17,15 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Append goes on with an archive, whoever wrote it: the next data record comes after its last one.
-// What is left of a record at the end of a file, by a process that was killed or a system that went
-// down, is cut off, and so are entries of the index that lead beyond the end. Nobody else may be
-// writing it.
+// Append continues an existing archive of any writer. The next data record follows its last one.
+// Append removes incomplete records, which a process that was killed or a system that crashed left
+// at the ends of files. It also removes index entries that lead beyond the end. No other process
+// may write the archive at the same time.
 //
-// There is no mark between the old data records and the new ones; see Writer.WriteMark. The options
-// say when there are further volumes and entries of the index. Errors are those of Open;
-// fs.ErrNotExist if there is no such archive, and pdu.ErrLogFile if files are compressed. A
-// malformed record that is not the end of a file is pdu.ErrLogRec, and nothing is cut off.
+// Append writes no mark between the old data records and the new ones; see Writer.WriteMark. The
+// options determine further volumes and index entries. Errors are those of Open, fs.ErrNotExist if
+// there is no such archive, and pdu.ErrLogFile if files are compressed. A malformed record that is
+// not the end of a file is pdu.ErrLogRec; then Append removes nothing.
 func (o WriterOptions) Append(base string) (*Writer, error) {
 	files, err := disk{}.rescan(base)
 	if err != nil {
@@ -133,8 +133,8 @@ func (o *outFile) cut() error {
 	return inFile(o.path, withoutPath(o.f.Truncate(o.size)))
 }
 
-// resumeMeta opens the metadata, of which the label is that of the archive, and returns where its
-// last record ends.
+// resumeMeta opens the metadata, whose label is that of the archive, and returns the end of its
+// last record.
 func (w *Writer) resumeMeta() (end int64, err error) {
 	if w.meta, err = openOut(w.path(VolumeMeta)); err != nil {
 		return 0, err

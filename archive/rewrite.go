@@ -2,13 +2,15 @@ package archive
 
 import "time"
 
-// WriteRecord writes a record of another archive, the counterpart of pmaPutLog. One of the same
-// version is copied as it is, also if its time goes back; with the records of [Set.Records] or
-// [Archive.Records], and WriterOptions.IndexEvery below 0, the copy is byte by byte what the
-// original is, but for the label. A record of version 2 becomes one of version 3, and the other way
-// round where version 2 has such a record; an entry of the index, whose offsets are others then, is
-// left out. A label has the next data record begin a volume. Errors are those of the methods of
-// Record and of the other methods of w.
+// WriteRecord writes a record of another archive. It is the counterpart of pmaPutLog. A record of
+// the same version is copied unchanged, even if its time goes back. With the records of
+// [Set.Records] or [Archive.Records], and WriterOptions.IndexEvery below 0, the copy has the same
+// bytes as the original, except for the label.
+//
+// A record of version 2 is converted to version 3, and one of version 3 to version 2 where version
+// 2 has such a record. Index entries of another version are ignored, because their offsets are
+// wrong in the copy. After a label, the next data record begins a volume. Errors are those of the
+// methods of Record and of the other methods of w.
 func (w *Writer) WriteRecord(r *Record) error {
 	same := r.version == w.label.Version
 	switch r.Kind {

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// writtenAnew are the archives of the test-suite of which records that are decoded and written anew
-// have other bytes.
+// writtenAnew lists the archives of the test suite with records that change when they are decoded
+// and encoded again. The values say why.
 var writtenAnew = map[string]string{
 	"vldb-disks": "names that end with a NUL",
 	"bozo-disk":  describedTwice, "daily_report": describedTwice, "log-derived": describedTwice,
@@ -146,7 +146,8 @@ func fileBytes(t *testing.T, a *archive.Archive, volume int) []byte {
 	return b
 }
 
-// An archive of version 2 becomes one of version 3, in which C finds the same.
+// TestInteropConverts converts an archive from version 2 to version 3. C programs find the same in
+// both.
 func TestInteropConverts(t *testing.T) {
 	pcptest.Need(t, "pmdumplog", suite+"/omnibus_v2.meta")
 	s, err := archive.Open(t.Context(), suite+"/omnibus_v2")

@@ -10,15 +10,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A salvager goes over the good records of a file that may be damaged. What is between them is
-// passed over.
+// A salvager reads the good records of a file that may be damaged. It skips the bytes between them.
 type salvager struct {
 	file  *File
 	win   window
 	size  int64
 	start int64 // where the first record begins
 	rec   Record
-	// good reports whether a record may stay, and returns it as it is to be. The bytes are valid
+	// good reports whether to keep a record, and returns the bytes to write for it. They are valid
 	// until the next call.
 	good func(r *Record) (raw []byte, ok bool)
 
@@ -61,7 +60,7 @@ func (s *salvager) rewind() {
 	s.budget = salvageTimes*s.size + salvageBytes
 }
 
-// next is the next good record, nil at the end. raw is that as it is to be.
+// next returns the bytes to write for the next good record, or nil at the end.
 func (s *salvager) next() (raw []byte, err error) {
 	for s.off < s.size {
 		at, err := s.read(s.off)

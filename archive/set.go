@@ -32,10 +32,10 @@ func (s *Set) Archives() []*Archive { return s.archives }
 // The counterpart of pmGetArchiveLabel(3).
 func (s *Set) Label() Label { return s.archives[0].label }
 
-// Start is the time at which the earliest archive was started: that of its label.
+// Start returns the start of the earliest archive, from its label.
 func (s *Set) Start() time.Time { return s.Label().Start }
 
-// End is the time of the last record of the last archive that has one; see [Archive.End].
+// End returns the time of the last record of the last archive that has one; see [Archive.End].
 func (s *Set) End() (time.Time, error) {
 	var first error
 	for _, a := range slices.Backward(s.archives) {
@@ -99,10 +99,9 @@ func (s *Set) Records() iter.Seq2[*Record, error] {
 	}
 }
 
-// Refresh looks for metadata, index entries and volumes that were written since Open or the
-// last Refresh. What it has found is in Metadata and seen by all cursors. A last
-// record that is not complete yet is left for the next Refresh. On an error nothing changes.
-// The counterpart in the C library is to open the archive again.
+// Refresh reads metadata, index entries and volumes that were written since Open or the last
+// Refresh. Metadata and all cursors then include them. Refresh leaves an incomplete last record for
+// the next call. On an error nothing changes. C programs open the archive again instead.
 func (s *Set) Refresh(ctx context.Context) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()

@@ -39,8 +39,8 @@ func word(b []byte) int64 {
 	return int64(binary.BigEndian.Uint32(b))
 }
 
-// skimNext is nextIn if the record is long, of which it reads the start and the end alone. It does
-// nothing if it is short, or if anything is wrong.
+// skimNext is like nextIn for a long record, but reads only its start and its end. It returns false
+// and does not move if the record is short or if it finds an error.
 func (w *walker) skimNext() bool {
 	head := append(w.head[:0], w.skim.around(w.win.r, w.off, 0, leastLen(0, w.version())-4)...)
 	w.head = head
@@ -56,7 +56,7 @@ func (w *walker) skimNext() bool {
 	return true
 }
 
-// skimPrev is prevIn in the same way.
+// skimPrev is to prevIn as skimNext is to nextIn.
 func (w *walker) skimPrev() bool {
 	n := word(w.skim.around(w.win.r, w.off, 4, 0))
 	if n < skimLeast || n > min(w.off-w.first(), MaxRecord) || w.win.holds(w.off-n, n) {

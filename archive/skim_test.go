@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// longRecords makes an archive of two volumes with records of which many are longer than is read
-// whole by a skip, and marks.
+// longRecords makes an archive of two volumes with marks and with records, many of them too long
+// for SkipNext to read as a whole.
 func longRecords(version int, r *rand.Rand) fstest.MapFS {
 	files := fstest.MapFS{}
 	m := newMaker(files, "a", version, epoch)
@@ -55,7 +55,8 @@ func (s skipper) move(back bool) error {
 	return s.Next()
 }
 
-// sameMoves moves two cursors to and fro, one of which skips at random: they see the same.
+// sameMoves moves two cursors forward and backward. One of them skips at random. Both find the
+// same.
 func sameMoves(t *testing.T, files fstest.MapFS, r *rand.Rand) {
 	t.Helper()
 	s, err := archive.Options{FS: files}.Open(t.Context(), "a")
@@ -85,7 +86,7 @@ func sameMoves(t *testing.T, files fstest.MapFS, r *rand.Rand) {
 			if found, err := other.Select(value); found || err != nil {
 				t.Fatalf("values without the bytes: %v, %v", found, err)
 			}
-			// Who wants the bytes goes back and reads them.
+			// Without skipping, the same move reads the bytes.
 			other.SetPos(before)
 			other.skip = false
 			if err := other.move(back); err != nil {
@@ -138,7 +139,8 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// A cursor that goes to and fro reads each byte of a file not much more than once.
+// TestToAndFro moves a cursor forward and backward. It reads each byte of a file at most 1.25 times
+// on average.
 func TestToAndFro(t *testing.T) {
 	files := fstest.MapFS{}
 	m := newMaker(files, "a", 3, epoch)

@@ -27,7 +27,7 @@ type compression struct {
 	command []string                           // from standard input to standard output
 }
 
-// The compressions, in the order in which PCP looks for them.
+// compressions lists the compressions in PCP's order of preference.
 var compressions = []compression{
 	{suffix: ".xz", command: []string{"xz", "-dc"}},
 	{suffix: ".lzma", command: []string{"xz", "-dc"}},
@@ -176,7 +176,7 @@ func spaceKept(size int64) int64 {
 	return min(size/spaceShare, maxSpaceKept)
 }
 
-// A tempFile is a temporary file that is nobody else's.
+// A tempFile is a temporary file that only this process uses.
 type tempFile struct{ *os.File }
 
 func (f tempFile) Close() error { return closeTemp(f.File) }

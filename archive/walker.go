@@ -216,8 +216,8 @@ func (w *walker) prev() (found bool, err error) {
 	}
 }
 
-// prevVolume moves to the end of the volume before that is not empty, after its last complete
-// record; moved is false if there is none.
+// prevVolume moves to the end of the previous volume that is not empty, after its last complete
+// record. moved is false if no such volume exists.
 func (w *walker) prevVolume() (moved bool, err error) {
 	st := w.arch.state.Load()
 	i, _ := st.find(w.volume)
@@ -254,8 +254,8 @@ func (w *walker) missing(a, b int) error {
 	return inFile(w.arch.base, flawed(pdu.ErrLogFile, "%s missing between %d and %d", which, a, b))
 }
 
-// seek moves to before the first record of a time for which past is true, as it is for all
-// later times.
+// seek moves to before the first record whose time is past. If past reports true for a time, it
+// must do so for all later times.
 func (w *walker) seek(past func(time.Time) bool) error {
 	w.skipMissing = true
 	defer func() { w.skipMissing = false }()
@@ -293,8 +293,8 @@ func (w *walker) seekFrom(past func(time.Time) bool) error {
 	}
 }
 
-// seekIndex moves to where the last entry of the index leads of which the time is not past,
-// or to the start.
+// seekIndex moves to the place of the last index entry whose time is not past, or to the start if
+// no entry has such a time.
 func (w *walker) seekIndex(past func(time.Time) bool) {
 	st := w.arch.state.Load()
 	n := len(st.index)

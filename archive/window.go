@@ -62,7 +62,7 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 			from = max(0, off-int64(w.last))
 		}
 	} else {
-		// A part of the window lies after the record, for who turns round.
+		// Part of the window lies after the record, because the next read may be forward.
 		from = max(0, min(off, end-w.span*3/4))
 		end = max(end, from+w.span)
 	}

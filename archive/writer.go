@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// IndexEvery is after how many bytes of a volume the index gets an entry, unless
-// WriterOptions say otherwise. It is that of PCP's writers.
+// IndexEvery is the number of bytes of a volume between index entries, unless WriterOptions sets
+// another one. PCP's writers use the same number.
 const IndexEvery = 100_000
 
 // WriterOptions say what a new archive is like, and when it goes on with another volume. The
@@ -26,37 +26,37 @@ type WriterOptions struct {
 	// Append ignores it: an archive keeps its label.
 	Label Label
 
-	// A volume has at most so many bytes, data records, or so long a time from its first data
-	// record to its last one; 0 means no limit. A record that is longer by itself has
-	// a volume of its own. A volume never exceeds the 2^31-1 bytes that version 2 can index.
+	// A volume has at most VolumeSize bytes or VolumeRecords data records, or spans at most
+	// VolumeTime between its first and last data record; 0 means no limit. A record longer than
+	// VolumeSize has a volume to itself. A volume never exceeds the 2^31-1 bytes that version 2 can
+	// index.
 	VolumeSize    int64
 	VolumeRecords int
 	VolumeTime    time.Duration
 
-	// IndexEvery is after how many bytes of a volume the index gets another entry, beside those
-	// for the first record of a volume, for each that comes with new metrics or instances,
-	// and for the end. 0 means the constant of this name; less than 0 that there are
-	// none but those of Writer.WriteIndex.
+	// IndexEvery is the number of bytes of a volume between index entries. The index also has an
+	// entry for the first record of a volume, for each record with new metrics or instances, and
+	// for the end. 0 means the constant IndexEvery. With a negative number, the index has only the
+	// entries of Writer.WriteIndex.
 	IndexEvery int64
 
-	// Buffer is how many bytes of data records are gathered before they are written, by a
-	// goroutine, while others are made; 0 means that each is written at once. It is for programs
-	// that make an archive in one go: what is in the files is an archive only after Flush, Sync and
-	// Close, a call may fail of what was written for one before it, and a Writer that is not closed
-	// leaves the goroutine behind.
+	// Buffer is the number of bytes of data records that a goroutine collects before it writes
+	// them; 0 means that each record is written at once. It is for programs that make an archive in
+	// one run. The files are a valid archive only after Flush, Sync and Close. A call may return
+	// the error of an earlier write. A Writer that is not closed leaks the goroutine.
 	Buffer int
-	// Direct has the Go run time not see the system calls that write, on Linux. It saves the waking
-	// of a thread for each, most of what they cost a program that is idle between records. But all
-	// goroutines of the program may have to wait while the system makes one of them wait, as for a
-	// slow disk: it is for programs that do nothing but record.
+	// Direct hides write system calls from the Go scheduler, on Linux. This saves waking a thread
+	// for each write, which is most of its cost in a program that is idle between records. But if a
+	// write blocks, as on a slow disk, other goroutines of the program may have to wait. Use it
+	// only in programs that do nothing but record.
 	Direct bool
-	// IndexInstances says that new metrics alone are no reason for an entry of the index, but new
-	// instances are, and that IndexEvery counts from the end of the record of an entry, not from
-	// its start, as in the archives of pmlogger(1).
+	// IndexInstances adds no index entry for records with only new metrics, but still for records
+	// with new instances. IndexEvery then counts from the end of the record of an entry, not from
+	// its start. The archives of pmlogger(1) are like this.
 	IndexInstances bool
-	// Storage is where the files are in place of a directory; nil means that they are in one. The
-	// base name only says in errors what they are about then, and Buffer, Direct and Sync mean
-	// nothing. Append ignores it.
+	// Storage stores the files instead of a directory; nil means a directory. The base name then
+	// only identifies the archive in errors, and Buffer, Direct and Sync have no effect. Append
+	// ignores it.
 	Storage Storage
 }
 
@@ -198,7 +198,7 @@ func (w *Writer) Label() Label { return w.label }
 // Base is the base name with its directory.
 func (w *Writer) Base() string { return w.base }
 
-// Size is how many bytes the present volume has; 0 if there is none yet.
+// Size returns the size of the current volume in bytes, or 0 if the volume does not exist yet.
 func (w *Writer) Size() int64 {
 	if w.data == nil {
 		return 0
@@ -206,12 +206,12 @@ func (w *Writer) Size() int64 {
 	return w.data.size
 }
 
-// Last is the time of the last data record, the zero time if there is none.
+// Last returns the time of the last data record, or the zero time before the first one.
 func (w *Writer) Last() time.Time { return w.last }
 
-// Place is what entries of the index say, for WriteIndex: of the last data record, which is the
-// zero IndexEntry if there is none, and of the next one, but for its metadata and its time, which
-// is the last one's.
+// Place returns index entries for WriteIndex. last is that of the last data record, or the zero
+// IndexEntry before the first one. next is that of the next data record, but has the time of the
+// last one and does not yet count the metadata that comes with the next one.
 func (w *Writer) Place() (last, next IndexEntry) {
 	next = IndexEntry{Time: w.last, Volume: w.label.Volume, Meta: w.label.Len(), Data: w.label.Len()}
 	if w.meta != nil {
@@ -663,12 +663,12 @@ func (w *Writer) Close() error {
 	return errors.Join(err, w.closing, w.data.close(), w.index.close(), w.meta.close())
 }
 
-// Paths are those of the files that w has made, in the order in which it did.
+// Paths returns the paths of the files that w has created, in the order of creation.
 func (w *Writer) Paths() []string { return slices.Clone(w.made) }
 
-// Discard closes w, unless that was done, and removes the files that it has made, and no others:
-// for programs that leave no half an archive behind. Errors are those of the file system. It is not
-// for after Append.
+// Discard closes w, if it is open, and removes only the files that w has created. Programs call it
+// so as not to leave an incomplete archive. Errors are those of the file system. Do not call it
+// after Append.
 func (w *Writer) Discard() error {
 	if !w.closed {
 		w.abandon()
@@ -683,5 +683,5 @@ func (w *Writer) Discard() error {
 	return errors.Join(errs...)
 }
 
-// wrap says which archive an error is about.
+// wrap adds the base name of the archive to err.
 func (w *Writer) wrap(err error) error { return inFile(w.base, err) }

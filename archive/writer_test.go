@@ -179,7 +179,7 @@ func opened(t testing.TB, w *archive.Writer) *archive.Set {
 	return s
 }
 
-// What was written is what is read: values, instances, texts, labels.
+// TestWriter reads back what it wrote: values, instances, texts and labels.
 func TestWriter(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		w := created(t, archive.WriterOptions{Label: archive.Label{Version: version}, VolumeRecords: 10})
@@ -259,8 +259,8 @@ func resultText(r *pdu.Result) []string {
 	return lines
 }
 
-// checkIndex checks that each entry leads to a record of its time, but the last one to the end, and
-// that there is one for each volume.
+// checkIndex checks that each entry, except for the last one, leads to a record of its time, and
+// that each volume has an entry.
 func checkIndex(t *testing.T, s *archive.Set) {
 	t.Helper()
 	a := s.Archives()[0]
@@ -291,7 +291,7 @@ func checkIndex(t *testing.T, s *archive.Set) {
 	}
 }
 
-// Who is refused changes nothing.
+// TestWriterRefuses checks that a refused call changes nothing.
 func TestWriterRefuses(t *testing.T) {
 	w := created(t, archive.WriterOptions{Label: archive.Label{Version: 2}})
 	sets := func(second float64, id pdu.PMID) error {
@@ -420,8 +420,8 @@ func TestWriterIndexLater(t *testing.T) {
 	checkIndex(t, s)
 }
 
-// The bytes after which the index gets another entry count from the start of the record of the last
-// one, or for pmlogger from its end.
+// TestWriterIndexEvery checks that IndexEvery counts from the start of the record of the last
+// entry, and with IndexInstances from its end.
 func TestWriterIndexEvery(t *testing.T) {
 	const mark = 32 // bytes of a record
 	for instances, want := range map[bool][]float64{false: {0, 2, 4, 6, 8, 8}, true: {0, 3, 6, 8}} {
@@ -447,8 +447,7 @@ func TestWriterIndexEvery(t *testing.T) {
 	}
 }
 
-// Volumes end by size, by time, and when they are told to; each but one of a long record keeps to
-// the size.
+// TestWriterVolumes ends volumes by time, by size, and with NewVolume and BeginVolume.
 func TestWriterVolumes(t *testing.T) {
 	for _, test := range []struct {
 		o    archive.WriterOptions
@@ -498,7 +497,8 @@ func TestWriterVolumes(t *testing.T) {
 	}
 }
 
-// Begin makes the files before there is a record, with which the index begins then.
+// TestWriterBegin calls Begin before there is a record. Begin makes the files, and the index then
+// starts with an entry for that place.
 func TestWriterBegin(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		l := archive.Label{Version: version, Host: "web1", TimeZone: "UTC", Start: at(0)}

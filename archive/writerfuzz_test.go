@@ -215,7 +215,7 @@ func (w *fuzzedWriter) check(s *archive.Set) {
 	}
 }
 
-// FuzzWriter writes anything in any order: what is not refused is read again.
+// FuzzWriter writes arbitrary records in any order, and reads back those that were not refused.
 func FuzzWriter(f *testing.F) {
 	f.Add(false, uint8(0), []byte{0, 1, 2, 0, 1, 6, 1, 2, 1, 1, 7, 5, 9, 6, 0, 3, 6, 1, 1, 1, 1, 8, 4, 2, 1, 3, 'a', 'b', 'c'})
 	f.Add(true, uint8(3), []byte{0, 1, 6, 1, 0, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 6, 1, 1, 1, 2, 'a', 'b', 5, 1, 1, 1, 0, 0, 0, 2, 2, 7, 2, 1, 1, 3, 1, 'x'})

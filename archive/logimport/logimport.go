@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Domain is the domain of metrics for which AddMetric chooses the PMID.
+// Domain is the domain of the PMIDs that AddMetric chooses.
 const Domain pdu.Domain = 245
 
 // An Importer writes an archive of values that it is given one by one. One goroutine at a time.
