@@ -27,11 +27,11 @@ type Archive struct {
 	verdict error // of Options.Damaged
 
 	endMu  sync.Mutex
-	ended  archiveEnd // what was found last
-	endKey endKey     // and when
+	ended  archiveEnd // the end that was found last
+	endKey endKey     // the state of the archive at that time
 }
 
-// An archiveState is what is known of an archive that may grow. Refresh makes another one.
+// An archiveState is the state of an archive that may grow. Refresh replaces it.
 type archiveState struct {
 	files     Files
 	meta      *Metadata
@@ -114,7 +114,8 @@ func (a *Archive) load(ctx context.Context, st *archiveState) error {
 	return inRecord(st.files.Meta, 0, 0, l.sameArchive(&a.label))
 }
 
-// readLabel reads and checks the label of a file, which must not be all that is in it.
+// readLabel reads and checks the label of a file. A file with only a label is an error, unless
+// Options.LastVolume is set.
 func (a *Archive) readLabel(ctx context.Context, st *archiveState, volume int) (Label, error) {
 	f, err := a.file(ctx, st, volume)
 	if err != nil {
@@ -182,14 +183,14 @@ func (a *Archive) readWhole(ctx context.Context, st *archiveState, volume int) (
 // Base is the base name with its directory.
 func (a *Archive) Base() string { return a.base }
 
-// Label is that of the first volume; with Options.LastVolume that of the last one, with
-// MetadataOnly that of the metadata.
+// Label returns the label of the first volume. With Options.LastVolume it is that of the last
+// volume, and with MetadataOnly that of the metadata.
 func (a *Archive) Label() Label { return a.label }
 
 // Metadata is that of this archive alone.
 func (a *Archive) Metadata() *Metadata { return a.state.Load().meta }
 
-// Index is the entries of the index, in the order of the file; nil if there is no index.
+// Index returns the entries of the index in the order of the file, or nil if there is no index.
 // They may be wrong. The slice must not be changed.
 func (a *Archive) Index() []IndexEntry { return a.state.Load().index }
 
@@ -200,8 +201,8 @@ func (a *Archive) Files() Files {
 	return files
 }
 
-// File opens a file of the archive by a volume number, VolumeMeta or VolumeIndex. It belongs
-// to the archive and must not be closed. One that is missing is pdu.ErrLogFile.
+// File opens a file of the archive by a volume number, VolumeMeta or VolumeIndex. The file belongs
+// to the archive and must not be closed. A missing file is pdu.ErrLogFile.
 func (a *Archive) File(volume int) (*File, error) { return a.file(a.set.ctx, a.state.Load(), volume) }
 
 // file opens a file once. A volume must be of this archive.
@@ -270,8 +271,8 @@ func (a *Archive) dataFile(volume int) (*File, source, error) {
 	return f, src, err
 }
 
-// Records yields all records of all files: those of the metadata, of the volumes in order,
-// and of the index. See [File.Records]. After an error it goes on with the next file.
+// Records yields all records of all files: first the metadata, then the volumes in order, then the
+// index. See [File.Records]. After an error it continues with the next file.
 func (a *Archive) Records() iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		st := a.state.Load()

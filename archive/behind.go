@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A behind writes to a file what it is given, later and in larger pieces, while its caller goes on.
-// There are two buffers: one that is filled, and one that is written.
+// A behind writes data to a file from a goroutine, in larger pieces than its caller appends. One of
+// its two buffers is filled while the other is written.
 type behind struct {
 	f    *os.File
 	buf  []byte
@@ -16,13 +16,13 @@ type behind struct {
 	err  atomic.Pointer[error] // the first one
 }
 
-// A piece goes to an offset of the file.
+// A piece is data for an offset of the file.
 type piece struct {
 	b   []byte
 	off int64
 }
 
-// newBehind makes a behind for a file, from an offset on, with a goroutine that ends with close.
+// newBehind returns a behind that writes to a file from an offset. Its goroutine ends with close.
 func newBehind(f *os.File, off int64, size int) *behind {
 	b := &behind{f: f, buf: make([]byte, 0, size), off: off, full: make(chan piece), free: make(chan []byte, 1)}
 	b.free <- make([]byte, 0, size)
@@ -43,7 +43,7 @@ func (b *behind) write() {
 	close(b.free)
 }
 
-// append adds bytes. The error may be that of some before.
+// append adds bytes. The error may be that of an earlier write.
 func (b *behind) append(p []byte) error {
 	if len(b.buf)+len(p) > cap(b.buf) {
 		b.pass()
@@ -52,7 +52,7 @@ func (b *behind) append(p []byte) error {
 	return b.failed()
 }
 
-// pass gives the goroutine what there is, once it has written what was before that.
+// pass gives the buffered bytes to the goroutine, once it has written the bytes before them.
 func (b *behind) pass() {
 	if len(b.buf) == 0 {
 		return
@@ -62,10 +62,10 @@ func (b *behind) pass() {
 	b.buf, b.off = <-b.free, b.off+n
 }
 
-// flush waits until all is written.
+// flush waits until all bytes are written.
 func (b *behind) flush() error {
 	b.pass()
-	b.free <- <-b.free // the goroutine gives it back when it has written
+	b.free <- <-b.free // the goroutine returns the buffer after it has written
 	return b.failed()
 }
 
@@ -76,7 +76,7 @@ func (b *behind) failed() error {
 	return nil
 }
 
-// close writes all and ends the goroutine.
+// close writes all bytes and ends the goroutine.
 func (b *behind) close() error {
 	b.pass()
 	close(b.full)

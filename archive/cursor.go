@@ -72,8 +72,8 @@ func (c *Cursor) Next() error {
 	return c.join(a, a, b, e, e.time.Add(joinGap))
 }
 
-// Prev reads the record before. Before the first one the error is pdu.ErrEOL itself; see Next
-// for the other ones.
+// Prev reads the previous record. Before the first one it returns pdu.ErrEOL, unwrapped. The other
+// errors are those of Next.
 func (c *Cursor) Prev() error {
 	b := c.w.arch
 	found, err := c.w.prev()
@@ -115,8 +115,8 @@ func (c *Cursor) SkipPrev() error {
 	return err
 }
 
-// end is the end of an archive of the set. One without a complete record ends where it starts, if
-// Options.Damaged permits that.
+// end returns the end of an archive of the set. An archive without a complete record ends where it
+// starts, if Options.Damaged permits that.
 func (c *Cursor) end(a *Archive) (archiveEnd, error) {
 	e, err := a.end()
 	if err == nil {
@@ -125,7 +125,7 @@ func (c *Cursor) end(a *Archive) (archiveEnd, error) {
 	return archiveEnd{time: a.label.Start, volume: a.firstVolume(), offset: a.label.Len()}, c.set.tolerate(a, err)
 }
 
-// read says that a record of an archive was read.
+// read notes that the cursor has read a record of a.
 func (c *Cursor) read(a *Archive) { c.from, c.joint, c.decoded = a, false, false }
 
 // join makes the mark at t between the archives a and b the current record. left is the one that
@@ -141,9 +141,9 @@ func (c *Cursor) join(left, a, b *Archive, e archiveEnd, t time.Time) error {
 	return nil
 }
 
-// SeekNext moves to where Next reads the first record at or after a time. On an error, such
-// as a malformed record before that, the cursor stands where Next has the same error. The
-// index makes it fast, but does not matter otherwise.
+// SeekNext moves so that Next reads the first record at or after t. After an error, such as a
+// malformed record before t, Next fails with the same error. SeekNext uses the index only to be
+// fast.
 func (c *Cursor) SeekNext(t time.Time) error {
 	past := func(u time.Time) bool { return !u.Before(t) }
 	if err := c.seek(past); err != nil || c.at+1 == len(c.set.archives) || !c.atEnd() {
@@ -157,7 +157,7 @@ func (c *Cursor) SeekNext(t time.Time) error {
 	return err
 }
 
-// SeekPrev moves to where Prev reads the last record at or before a time. See SeekNext.
+// SeekPrev moves so that Prev reads the last record at or before t. See SeekNext.
 func (c *Cursor) SeekPrev(t time.Time) error {
 	past := func(u time.Time) bool { return u.After(t) }
 	if err := c.seek(past); err != nil || c.at+1 == len(c.set.archives) || !c.atEnd() {
@@ -169,7 +169,8 @@ func (c *Cursor) SeekPrev(t time.Time) error {
 	return nil
 }
 
-// seek moves to before the first record past a time, in the last archive that starts before.
+// seek moves to before the first record whose time is past, in the last archive whose start is not
+// past.
 func (c *Cursor) seek(past func(time.Time) bool) error {
 	k := 0
 	for i, a := range c.set.archives {
@@ -213,28 +214,28 @@ type Pos struct {
 	off             int64
 }
 
-// Pos is where the cursor stands.
+// Pos returns the position of the cursor.
 func (c *Cursor) Pos() Pos { return Pos{c.at, c.w.volume, c.w.off} }
 
-// SetPos moves to where the cursor, or another one of the same Set, has been.
+// SetPos moves to p, a position of this cursor or of another one of the same Set.
 func (c *Cursor) SetPos(p Pos) {
 	c.start(p.archive)
 	c.w.volume, c.w.off = p.volume, p.off
 }
 
-// Time is the time of the record that was read last.
+// Time returns the time of the record that was read last.
 func (c *Cursor) Time() time.Time { return c.Record().Time }
 
 // Mark reports whether the record that was read last is a mark.
 func (c *Cursor) Mark() bool { return c.Record().Kind == KindMark }
 
-// Archive is the archive of the record that was read last; of a mark between two archives,
-// the one that was left.
+// Archive returns the archive of the record that was read last. For a mark between two archives it
+// is the one that the cursor left.
 func (c *Cursor) Archive() *Archive { return c.from }
 
-// Record is the record that was read last, valid until the cursor moves. Its Number is -1
-// if it is not known how many records come before it. Of a mark between two archives File
-// and Raw are nil and Offset is -1.
+// Record returns the record that was read last. It is valid until the cursor moves. Its Number is
+// -1 if the number of records before it is not known. For a mark between two archives, File and Raw
+// are nil and Offset is -1.
 func (c *Cursor) Record() *Record {
 	if c.joint {
 		return &c.mark
@@ -248,10 +249,9 @@ func (c *Cursor) Contains(ids ...pdu.PMID) bool {
 	return !c.joint && c.w.rec.Raw != nil && c.w.rec.contains(ids)
 }
 
-// Select finds the value sets that s selects in the record that was read last, without a copy: they
-// are valid until the cursor moves. It reports whether there are any. Where Result looks at all of
-// the record, Select looks at these sets alone, and is several times as fast. A malformed record is
-// pdu.ErrLogRec.
+// Select finds the value sets that s selects in the record that was read last, and reports whether
+// there are any. It does not copy: the sets are valid until the cursor moves. Select decodes only
+// these sets, and so is several times as fast as Result. A malformed record is pdu.ErrLogRec.
 func (c *Cursor) Select(s *pdu.Selection) (bool, error) {
 	if c.joint || c.w.rec.Raw == nil {
 		return s.Find(pdu.FormatArchive, noSets[:])
@@ -266,8 +266,9 @@ func (c *Cursor) Select(s *pdu.Selection) (bool, error) {
 // noSets is the body of a mark.
 var noSets [16]byte
 
-// Result decodes the record that was read last, without a copy: it is valid until the cursor
-// moves, and must not be changed. That of a mark has no sets. A malformed one is pdu.ErrLogRec.
+// Result decodes the record that was read last. It does not copy: the result is valid until the
+// cursor moves, and must not be changed. A mark has no value sets. A malformed record is
+// pdu.ErrLogRec.
 func (c *Cursor) Result() (*pdu.Result, error) {
 	if c.joint || c.w.rec.Raw == nil {
 		return &c.empty, nil
@@ -286,7 +287,7 @@ func (c *Cursor) Result() (*pdu.Result, error) {
 	return &c.w.result, nil
 }
 
-// Decode is Result with a copy: r is the caller's and lasts.
+// Decode is like Result but copies the values to r, which the caller owns.
 func (c *Cursor) Decode(r *pdu.Result) error {
 	if c.joint || c.w.rec.Raw == nil {
 		*r = pdu.Result{Time: c.mark.Time}

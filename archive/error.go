@@ -28,13 +28,13 @@ import (
 // pdu.ErrLogFile. The error about an incomplete record also wraps io.ErrUnexpectedEOF: if the
 // archive is being written, a later read may succeed.
 type Error struct {
-	File   string // the path of the file, or the name that was to be opened
+	File   string // the path of the file, or the name that was opened
 	Offset int64  // where the record starts; -1 if it is not about a record
 	Record int    // its number in the file, 0 for the label; -1 if it is not known
 	Err    error
 }
 
-// Error is the file, the place if it is known, and the cause.
+// Error returns the file, the place if it is known, and the cause.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("archive: ")
@@ -58,7 +58,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A flaw is what is wrong, with the code of the C library.
+// A flaw is a problem with its error code of the C library.
 type flaw struct {
 	text string
 	code pdu.Error
@@ -74,7 +74,7 @@ func (f *flaw) Unwrap() []error {
 	return []error{f.code}
 }
 
-// flawed makes the error of a code.
+// flawed returns the error for a code.
 func flawed(code pdu.Error, format string, args ...any) error {
 	return &flaw{text: fmt.Sprintf(format, args...), code: code}
 }

@@ -26,7 +26,7 @@ func newFile(o *Options, volume int, path string) *File {
 	return &File{path: path, volume: volume, opts: o}
 }
 
-// OpenFile opens one file by its path, compressed or not. Nothing in it is checked.
+// OpenFile opens one file by its path, compressed or not. It does not check the content.
 func (o Options) OpenFile(ctx context.Context, path string) (*File, error) {
 	_, last := disk{o.FS}.split(path)
 	_, volume, ok := splitName(last)
@@ -41,7 +41,7 @@ func (o Options) OpenFile(ctx context.Context, path string) (*File, error) {
 	return f, nil
 }
 
-// open opens the file, if it is not yet.
+// open opens the file, unless it is open.
 func (f *File) open(ctx context.Context) (source, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,10 +69,10 @@ func (f *File) openSource(ctx context.Context) (source, error) {
 // Path returns the path of the file.
 func (f *File) Path() string { return f.path }
 
-// Volume is the number of a volume, VolumeMeta or VolumeIndex, by the file's name.
+// Volume returns the number of a volume, VolumeMeta or VolumeIndex, from the name of the file.
 func (f *File) Volume() int { return f.volume }
 
-// Size is the present length in bytes, unpacked.
+// Size returns the current length in bytes, unpacked.
 func (f *File) Size() (int64, error) {
 	src, err := f.open(context.Background())
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *File) Label() (Label, error) {
 	return l, nil
 }
 
-// Close closes a file that [Options.OpenFile] has opened.
+// Close closes a file that was opened with [Options.OpenFile].
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,10 +120,10 @@ func (f *File) Close() error {
 	return err
 }
 
-// Records yields the records of the file from its start, the label first. Record is reused
-// and valid until the iteration goes on; in the long run nothing is allocated. An error is
-// the last thing that is yielded, and has a nil Record: what comes after a malformed record
-// cannot be found. The payload of records is not checked; the methods of Record do that.
+// Records yields the records of the file from its start, the label first. Each Record is valid
+// until the next iteration, which reuses it; in the long run Records does not allocate. After an
+// error, which has a nil Record, Records stops, because it cannot find the record after a malformed
+// one. Records does not check the payload of records; the methods of Record do that.
 func (f *File) Records() iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		l, err := f.Label()
@@ -158,7 +158,7 @@ type scanner struct {
 	end int64  // where that starts
 }
 
-// step reads the next record. After an error rec says where it is.
+// step reads the next record. After an error, rec has its place.
 func (s *scanner) step() (more bool, err error) {
 	r := &s.rec
 	if s.end > 0 {
@@ -182,7 +182,7 @@ func (s *scanner) step() (more bool, err error) {
 	return true, r.classify()
 }
 
-// entry is the next entry of an index, nil at the end.
+// entry returns the next entry of an index, or nil at the end.
 func (s *scanner) entry() ([]byte, error) {
 	n := entryLen(s.rec.version)
 	more, err := s.win.has(s.end + int64(n))
@@ -206,7 +206,7 @@ func leastLen(volume, version int) int {
 	return recordOverhead + timeLen(version) + 4 // the number of value sets
 }
 
-// ReadAt reads bytes of the file as they are, unpacked. It makes a File an io.ReaderAt.
+// ReadAt reads unpacked bytes of the file. It makes a File an io.ReaderAt.
 func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	src, err := f.open(context.Background())
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A history is states that follow each other in time.
+// A history is a list of states in the order of time.
 type history[S any] struct {
 	dated    []dated[S]
 	unsorted bool // some state was added after a later one
@@ -18,7 +18,7 @@ type dated[S any] struct {
 	state S
 }
 
-// add adds a state. After the last one comes sort.
+// add adds a state. Call sort after the last one.
 func (h *history[S]) add(from time.Time, s S) {
 	if n := len(h.dated); n > 0 && from.Before(h.dated[n-1].from) {
 		h.unsorted = true
@@ -26,7 +26,7 @@ func (h *history[S]) add(from time.Time, s S) {
 	h.dated = append(h.dated, dated[S]{from, s})
 }
 
-// sort puts the states in the order of time. Of the same time the one that was added last
+// sort sorts the states by time. Of several states of the same time, the one that was added last
 // holds.
 func (h *history[S]) sort() {
 	if h.unsorted {
@@ -35,12 +35,13 @@ func (h *history[S]) sort() {
 	}
 }
 
-// index is the state that holds at a time, -1 before the first one.
+// index returns the index of the state that holds at t, or -1 before the first one.
 func (h *history[S]) index(t time.Time) int {
 	return sort.Search(len(h.dated), func(i int) bool { return h.dated[i].from.After(t) }) - 1
 }
 
-// merge is the states of both, those of b later at the same time. sort comes after it.
+// merge returns the states of both histories. Those of b come after those of h of the same time.
+// Call sort after it.
 func (h *history[S]) merge(b history[S]) history[S] {
 	return history[S]{dated: slices.Concat(h.dated, b.dated), unsorted: true}
 }

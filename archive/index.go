@@ -24,8 +24,8 @@ func decodeEntry(b []byte, version int) IndexEntry {
 	return e
 }
 
-// decodeIndex decodes the entries that follow the label of an index. What is left of the
-// last one is ignored: it is being written.
+// decodeIndex decodes the entries after the label of an index. It ignores an incomplete last entry,
+// because that is being written.
 func decodeIndex(b []byte, version int) []IndexEntry {
 	n := entryLen(version)
 	entries := make([]IndexEntry, len(b)/n)

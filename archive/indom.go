@@ -29,21 +29,21 @@ const (
 	recentStates = 8
 )
 
-// Len is the number of states.
+// Len returns the number of states.
 func (d *InDom) Len() int { return len(d.states.dated) }
 
-// Time is when state i begins. Times ascend; of states that begin at the same time only the
+// Time returns the start of state i. Times ascend. Of several states with the same time, only the
 // last one ever holds.
 func (d *InDom) Time(i int) time.Time { return d.states.dated[i].from }
 
-// Delta reports whether the record of state i has the changes only.
+// Delta reports whether the record of state i contains only changes.
 func (d *InDom) Delta(i int) bool { return d.states.dated[i].state.delta }
 
-// Index is the state that holds at a time, -1 before the first one.
+// Index returns the index of the state that holds at t, or -1 before the first one.
 func (d *InDom) Index(t time.Time) int { return d.states.index(t) }
 
-// At is the instances at a time, ascending by ID, nil before the first state. The slice
-// must not be changed. The counterpart of pmGetInDom(3).
+// At returns the instances at t, ascending by ID, or nil before the first state. The slice must not
+// be changed. At is the counterpart of pmGetInDom(3).
 func (d *InDom) At(t time.Time) []pdu.Instance {
 	i := d.Index(t)
 	if i < 0 {
@@ -52,7 +52,7 @@ func (d *InDom) At(t time.Time) []pdu.Instance {
 	return d.State(i)
 }
 
-// State is the instances of state i, ascending by ID. The slice must not be changed.
+// State returns the instances of state i, ascending by ID. The slice must not be changed.
 func (d *InDom) State(i int) []pdu.Instance {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,8 +130,8 @@ func (d *InDom) hold(i int, state []pdu.Instance) {
 	d.made[i] = state
 }
 
-// All is the instances that there ever were, ascending by ID, each by its latest name. The
-// slice must not be changed. The counterpart of pmGetInDomArchive(3).
+// All returns all instances that ever existed, ascending by ID, each with its latest name. The
+// slice must not be changed. All is the counterpart of pmGetInDomArchive(3).
 func (d *InDom) All() []pdu.Instance {
 	d.mu.Lock()
 	defer d.mu.Unlock()

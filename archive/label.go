@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// What stands in place of a volume number in the labels of the other files.
+// These constants replace the volume number in the labels of the other files.
 const (
 	VolumeMeta  = -1 // PM_LOG_VOL_META
 	VolumeIndex = -2 // PM_LOG_VOL_TI
@@ -128,7 +128,7 @@ func (l *Label) decode(b []byte) error {
 			continue
 		}
 		text, _, _ := bytes.Cut(c.Bytes(texts[i]-1, "text"), []byte{0})
-		c.Skip(1, "NUL") // whatever it is, as to the C library
+		c.Skip(1, "NUL") // any byte, as in the C library
 		*p = string(text)
 	}
 	if trailer := int64(c.Int32("trailer")); trailer != length {
@@ -137,9 +137,8 @@ func (l *Label) decode(b []byte) error {
 	return c.Done()
 }
 
-// Append adds the label as it stands in a file to b. A text that is too long is
-// pdu.ErrTooBig, as is a start that version 2 cannot hold; an unknown version is
-// pdu.ErrLabel.
+// Append appends the encoded label to b. The error is pdu.ErrTooBig for a text that is too long and
+// for a start that version 2 cannot hold, and pdu.ErrLabel for an unknown version.
 func (l *Label) Append(b []byte) ([]byte, error) {
 	texts := []int{64, 40, 0}
 	switch l.Version {

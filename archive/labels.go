@@ -22,13 +22,13 @@ func (l *Labels) Len() int { return len(l.states.dated) }
 // Time returns the start of the time that record i holds for.
 func (l *Labels) Time(i int) time.Time { return l.states.dated[i].from }
 
-// Record is record i, in the order of time. The texts must not be changed.
+// Record returns record i in the order of time. The texts must not be changed.
 func (l *Labels) Record(i int) LabelRecord {
 	d := &l.states.dated[i]
 	return LabelRecord{Time: d.from, Class: l.Class, Ident: l.Ident, Sets: d.state.decode()}
 }
 
-// At is the sets that hold at a time, nil before the first record. Their texts must not be
+// At returns the label sets that hold at t, or nil before the first record. Their texts must not be
 // changed.
 func (l *Labels) At(t time.Time) []pdu.LabelSet {
 	i := l.states.index(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Metadata is all that an archive, or a set of archives, says about its metrics. It does not
+// Metadata is everything that an archive or a set of archives has about its metrics. It does not
 // change and is safe for concurrent use.
 type Metadata struct {
 	metrics []Metric
@@ -100,7 +100,7 @@ func (m *Metadata) Names() *pmns.Tree {
 	return m.names
 }
 
-// Desc is the descriptor of a metric, the same at all times.
+// Desc returns the descriptor of a metric. It is the same at all times.
 func (m *Metadata) Desc(id pdu.PMID) (pdu.Desc, bool) {
 	i, ok := m.byPMID[id]
 	if !ok {

@@ -32,7 +32,7 @@ func (f *Files) Paths() []string {
 	return paths
 }
 
-// A MoveAction is what is done to a file.
+// A MoveAction is an action on a file.
 type MoveAction string
 
 // The actions.
@@ -47,21 +47,22 @@ const (
 type MoveStep struct {
 	Action   MoveAction
 	From, To string // paths
-	// Sums are MD5 checksums of both files, in hexadecimal digits, if they were compared.
+	// Sums are the MD5 checksums of both files in hexadecimal digits, if they were compared.
 	Sums [2]string
-	// Err is why it failed. That ends the work, unless a file could not be removed.
+	// Err is the error of the action. It ends the work, unless the action was to remove a file.
 	Err error
 }
 
 // MoveOptions say how to move, copy and remove the files of archives, as Options.Find finds them.
 // The files keep what follows the base name, compressed ones also the suffix of the compression.
 type MoveOptions struct {
-	// Verify compares checksums of what was copied and of the copy, which it reads again.
+	// Verify compares the checksums of each original and its copy, and reads the copy again for
+	// that.
 	Verify bool
-	// DryRun changes nothing. Step tells what would be done, with ActionLink for what may become a
-	// copy.
+	// DryRun changes nothing. Step reports the planned actions. It reports ActionLink even for a
+	// file that a real run would have to copy.
 	DryRun bool
-	// Step is called after each action, also one that failed, if not nil.
+	// Step, if not nil, is called after each action, even after one that failed.
 	Step func(MoveStep)
 }
 
@@ -77,7 +78,7 @@ func (o MoveOptions) Move(ctx context.Context, files Files, base string) error {
 		return err
 	}
 	if !o.DryRun {
-		// The new names must outlast a crash that the old ones do not.
+		// Make the new names safe from a crash before the old ones are removed.
 		if err := syncDir(filepath.Dir(base)); err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ func (o MoveOptions) Copy(ctx context.Context, files Files, base string) error {
 	return o.makeAll(ctx, files, base, false)
 }
 
-// Remove removes the files of an archive. It goes on after those that cannot be removed.
+// Remove removes the files of an archive. If it cannot remove one, it continues with the next.
 func (o MoveOptions) Remove(files Files) error {
 	var errs []error
 	for _, path := range files.Paths() {

@@ -46,8 +46,8 @@ type VolumeFile struct {
 	Path   string
 }
 
-// add enters a file that a directory has. Of a plain file and compressed ones of the same
-// name the plain one counts, then the one that PCP looks for first.
+// add adds a file of a directory. A plain file has precedence over compressed ones of the same
+// name, and these have PCP's order of preference.
 func (f *Files) add(volume int, path string) {
 	switch volume {
 	case VolumeMeta:

@@ -18,21 +18,21 @@ const (
 	errBadHandle                             // a handle of no metric
 	ErrDupValue                              // a second value at the same time
 	errBadType                               // a type that no value has
-	errBadSem                                // semantics that there are not
+	errBadSem                                // unknown semantics
 	ErrNoData                                // nothing to write
-	errBadMetricName                         // a name that none can have
+	errBadMetricName                         // an invalid name of a metric
 	errBadTimestamp                          // a time before that of the last record
 	errBadTextType                           // help text of something other than a metric or an instance domain
 	errBadTextClass                          // help text that is neither a line nor long
 	errBadTextID                             // help text of NoPMID or NoInDom
 	errEmptyText                             // help text that is empty
 	ErrDupText                               // the same help text again
-	errBadLabelType                          // a class of labels that there is not
+	errBadLabelType                          // an unknown class of labels
 	errBadLabelID                            // labels of NoPMID, NoInDom or no domain
 	errBadLabelInst                          // labels of no instance
 	errEmptyLabelName                        // a label without a name
 	errEmptyLabelValue                       // a label without a value
-	errAddLabel                              // a label that cannot be one
+	errAddLabel                              // an invalid label
 	errBadVersion                            // a version of archives that cannot be written
 )
 
@@ -64,7 +64,7 @@ var errorTexts = [...]string{
 	"Illegal log version",
 }
 
-// Error is the text of pmiErrStr(3).
+// Error returns the text of pmiErrStr(3) for e.
 func (e Error) Error() string {
 	if e <= ErrDupMetricName && e >= errBadVersion {
 		return errorTexts[ErrDupMetricName-e]

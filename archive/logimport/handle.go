@@ -43,5 +43,5 @@ func HandleOf[T pdu.Scalar](im *Importer, name, instance string) (Value[T], erro
 	return Value[T]{h}, err
 }
 
-// Put is [Importer.Put].
+// Put is like [Importer.Put]. On the zero Value it returns an [Error].
 func (v Value[T]) Put(x T) error { return v.h.Put(pdu.AtomOf(x)) }

@@ -14,7 +14,7 @@ import (
 // Domain is the domain of the PMIDs that AddMetric chooses.
 const Domain pdu.Domain = 245
 
-// An Importer writes an archive of values that it is given one by one. One goroutine at a time.
+// An Importer writes values to an archive. It is for one goroutine at a time.
 type Importer struct {
 	w       *archive.Writer
 	metrics []*metric
@@ -83,7 +83,7 @@ func (im *Importer) create(base string, o archive.WriterOptions) error {
 }
 
 // Next closes the archive and begins another one with the same metrics, instances, handles and help
-// texts. If that fails, the old one is the present one still, and may be closed.
+// texts. If it cannot begin the new archive, the old one remains open.
 func (im *Importer) Next(base string, o archive.WriterOptions) error {
 	old := im.w
 	if err := im.create(base, o); err != nil {
@@ -100,7 +100,8 @@ func (im *Importer) Next(base string, o archive.WriterOptions) error {
 	return old.Close()
 }
 
-// Close ends the archive. Values that were not written are lost. The counterpart of pmiEnd(3).
+// Close ends the archive. Values that were not written are lost. It is the counterpart of
+// pmiEnd(3).
 func (im *Importer) Close() error { return im.w.Close() }
 
 // Writer returns the Writer of the archive, for its state and for records that im has no method
@@ -198,7 +199,8 @@ func (im *Importer) AddInstance(id pdu.InDom, name string, inst pdu.InstID) erro
 	return nil
 }
 
-// instanceKey is what names of instances are compared by: all, or what is before a blank with it.
+// instanceKey returns the part of an instance name that must be unique: all of it, or the part up
+// to and including the first blank.
 func instanceKey(name string) string {
 	if i := strings.IndexByte(name, ' '); i >= 0 {
 		return name[:i+1]
@@ -275,8 +277,9 @@ func (im *Importer) Put(name, instance string, a pdu.Atom) error {
 	return c.atom(a)
 }
 
-// PutText is Put of a value in a text: a decimal integer, or a number as strtod(3) reads it, in the
-// range of the type, without anything after it. The counterpart of pmiPutValue(3).
+// PutText is like Put for a value as text: a decimal integer or a number as strtod(3) accepts it,
+// within the range of the type, with nothing after it. PutText is the counterpart of
+// pmiPutValue(3).
 func (im *Importer) PutText(name, instance, text string) error {
 	c, err := im.find(name, instance)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 
 // These constants limit the work by the number of input records, for any span of time.
 const (
-	maxSilent     = 1000 // intervals without a record and without anything to write, of those that follow each other
+	maxSilent     = 1000 // consecutive intervals without a record and without anything to write
 	idlePerRecord = 100  // intervals without a record, for each record, beside maxIdle
 )
 
-// maxIdle is how many intervals without a record there are in any case. Tests have fewer.
+// maxIdle is the number of intervals without a record that any input may have. Tests set it lower.
 var maxIdle = 250_000
 
 // skip is called after an interval without a record of the input. After many such intervals it

@@ -115,7 +115,7 @@ func (r *reducer) findInstances(ctx context.Context, m *metric) error {
 	return nil
 }
 
-// find is the index of an instance, -1 if there never is such a one.
+// find returns the index of an instance, or -1 if the metric never has it.
 func (m *metric) find(id pdu.InstID) int {
 	if m.in.InDom == pdu.NoInDom {
 		return 0 // old archives have other numbers there

@@ -14,22 +14,23 @@ import (
 // defaultInterval is the default of Options.Interval.
 const defaultInterval = 10 * time.Minute
 
-// Options say what the records of the new archive are.
+// Options select the records of the new archive.
 type Options struct {
-	// Start and End are the times of the first record and of the last one at the latest. Zero means
-	// those of the archive.
+	// The first record is at Start, and the last one is not after End. The zero times stand for the
+	// start and end of the archive.
 	Start, End time.Time
 	// Interval is the time between records. 0 means ten minutes.
 	Interval time.Duration
-	// Samples is how many records there are at most, if not 0, marks aside; less than 0 means none.
+	// Samples, if not 0, is the maximum number of records, not counting marks. A negative number
+	// means no records.
 	Samples int
-	// VolumeRecords is how many records a volume has at most, if not 0.
+	// VolumeRecords, if not 0, is the maximum number of records of a volume.
 	VolumeRecords int
 
-	// Skipped is called for each metric that is left out because of its type, if not nil.
+	// Skipped, if not nil, is called for each metric that is left out because of its type.
 	Skipped func(name string, t pdu.Type)
-	// NewVolume is called when a volume begins beside the first one, with the time of its first
-	// record, if not nil.
+	// NewVolume, if not nil, is called when a volume other than the first begins, with the time of
+	// its first record.
 	NewVolume func(number int, t time.Time)
 }
 
