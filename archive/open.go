@@ -60,14 +60,13 @@ type Options struct {
 	Damaged func(error) error
 }
 
-// Open opens the set of archives that a name stands for: a base name, any file of an
-// archive, a directory, or a list of these with commas between. It reads all metadata;
-// of the volumes only the label of the first one. The context can end it, also while
-// a file is being unpacked.
+// Open opens the set of archives that name stands for: a base name, any file of an archive, a
+// directory, or a comma-separated list of these. It reads all metadata, but only the label of the
+// first volume. If ctx ends, Open stops, even while it unpacks a file.
 //
-// The archives must be of one host and not start at the same time, and each metric must
-// have the same descriptor in all. Options.Damaged decides about damaged archives among
-// several; by default the others are read. Errors are *[Error]; see there.
+// All archives must be of one host, have different start times, and have the same descriptor for a
+// metric. Options.Damaged decides about damaged archives among several; by default the others are
+// read. Errors are *[Error].
 func Open(ctx context.Context, name string) (*Set, error) { return Options{}.Open(ctx, name) }
 
 // Open is [Open] with options.
@@ -119,8 +118,8 @@ func (s *Set) open(ctx context.Context, o *Options, found []Files) error {
 	return s.mergeAll()
 }
 
-// openDamaged opens what can be used of an archive that cannot be opened because of damage: it
-// opens the archive without a damaged index, and returns nil if another file is damaged.
+// openDamaged opens as much as it can of a damaged archive. It opens an archive with a damaged
+// index without that index, and returns nil if another file is damaged.
 func (s *Set) openDamaged(ctx context.Context, o *Options, files Files, damage error) (*Archive, error) {
 	if err := s.reportDamage(damage); err != nil {
 		return nil, err
@@ -146,8 +145,8 @@ func (s *Set) reportDamage(damage error) error {
 	return nil
 }
 
-// tolerate decides about an error that reading an archive has met. It returns nil if reading is to
-// continue with the other archives.
+// tolerate decides about an error in reading a. It returns nil if reading continues with the other
+// archives.
 func (s *Set) tolerate(a *Archive, err error) error {
 	switch {
 	case err == nil || !s.several || s.ctx.Err() != nil:

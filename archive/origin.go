@@ -20,9 +20,9 @@ func newOrigin(o *Options, name string, found []Files) origin {
 	return origin{opts: *o, name: name, meta: all}
 }
 
-// IsReplaced reports whether the name that the set was opened by stands for other archives now: a
-// directory has one more or one less, or another file has the place of one. The set can still be
-// read. Archives that have only grown are the same. In an Options.FS, only names are compared.
+// IsReplaced reports whether the name that the set was opened by now stands for other archives: a
+// directory has gained or lost one, or another file has replaced one. The set can still be read. An
+// archive that has only grown is not replaced. In an Options.FS, IsReplaced compares only names.
 func (s *Set) IsReplaced() bool {
 	o := &s.origin
 	found, err := o.opts.Find(o.name)

@@ -29,17 +29,17 @@ type RepairOptions struct {
 // A RepairReport lists the damaged files and what was lost. An intact archive has an empty report.
 type RepairReport struct {
 	Files   []RepairedFile
-	Missing []MissingVolumes // nothing can be done about them, but that the index does not lead there
+	Missing []MissingVolumes // the new index does not lead there; Repair can do no more
 }
 
 // A RepairedFile is a file that was damaged.
 type RepairedFile struct {
 	Path    string
 	Volume  int
-	Problem error // the first thing that was wrong, an *Error with the place
+	Problem error // the first problem, an *Error with the place
 
 	Size    int64 // before; 0 if there was no such file
-	NewSize int64 // after; 0 if nothing was left that could be in it, so that it is no more
+	NewSize int64 // after; 0 if no data was left and the file was removed
 	Kept    string
 	// Records is the number of records that were found and were lost, or that lost values of
 	// metrics without a descriptor. Bytes is the number of lost bytes. It also covers lost records
@@ -52,8 +52,8 @@ type RepairedFile struct {
 	From, To time.Time
 }
 
-// MissingVolumes are the volumes from First to Last, which have no file. From is the start of the
-// first one according to the index, or the zero time.
+// MissingVolumes are the volumes from First to Last, which have no file. From is the time of the
+// first index entry that leads to one of them, or the zero time.
 type MissingVolumes struct {
 	First, Last int
 	From        time.Time
@@ -272,7 +272,7 @@ func (r *repair) writeLabel(out *bufio.Writer, volume int) error {
 	return err
 }
 
-// apply mends a file.
+// apply repairs a file.
 func (r *repair) apply(w *mending) error {
 	var temp string
 	if w.NewSize > 0 {
@@ -301,8 +301,8 @@ func (r *repair) apply(w *mending) error {
 	return syncDir(filepath.Dir(w.Path))
 }
 
-// writeBeside writes a file beside another one, with its permissions if there is such a one, and
-// returns its path.
+// writeBeside writes a file beside another one, with its permissions if that exists, and returns
+// the path of the new file.
 func writeBeside(path string, write func(*bufio.Writer) error) (temp string, err error) {
 	f, err := createTemp(path)
 	if err != nil {
@@ -326,10 +326,10 @@ func writeBeside(path string, write func(*bufio.Writer) error) (temp string, err
 	return f.Name(), nil
 }
 
-// maxKept is how many damaged files of one name are kept.
+// maxKept is the maximum number of damaged files that are kept under one name.
 const maxKept = 1000
 
-// keep gives a damaged file another name beside its own, one that is not taken.
+// keep gives a damaged file another name beside its own that is not in use.
 func keep(path string) (kept string, err error) {
 	for n := 1; n <= maxKept; n++ {
 		kept = path + ".damaged"
@@ -342,7 +342,7 @@ func keep(path string) (kept string, err error) {
 		if err := os.Link(path, kept); err == nil || errors.Is(err, fs.ErrExist) {
 			return kept, err
 		}
-		// Without hard links the file is away until the mended one has its name.
+		// Without hard links there is no file at path until the new one has its name.
 		return kept, os.Rename(path, kept)
 	}
 	return "", fmt.Errorf("%d damaged files are kept already: %w", maxKept, fs.ErrExist)

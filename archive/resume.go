@@ -46,7 +46,7 @@ func (o WriterOptions) Append(base string) (*Writer, error) {
 	return w, nil
 }
 
-// resume takes over the files, the metadata first. It changes none before all have been read.
+// resume takes over the files, the metadata first. It reads all files before it changes any.
 func (w *Writer) resume(files Files) error {
 	grow := []VolumeFile{{VolumeMeta, files.Meta}, {VolumeIndex, files.Index}}
 	if n := len(files.Volumes); n > 0 {
@@ -92,7 +92,7 @@ func (w *Writer) resume(files Files) error {
 	return nil
 }
 
-// unpublished are the files that createTemp made for an archive, by processes that were killed.
+// unpublished returns the files that createTemp made for an archive in processes that were killed.
 func unpublished(base string) []string {
 	var paths []string
 	dir, last := disk{}.split(base)
@@ -108,7 +108,7 @@ func unpublished(base string) []string {
 	return paths
 }
 
-// openOut opens a file that is there, to go on at its end.
+// openOut opens an existing file to append to it.
 func openOut(path string) (*outFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -125,7 +125,7 @@ func openOut(path string) (*outFile, error) {
 	return &outFile{path: path, f: f, size: info.Size()}, nil
 }
 
-// cut cuts the file to its size.
+// cut truncates the file to o.size.
 func (o *outFile) cut() error {
 	if o == nil {
 		return nil
@@ -238,9 +238,8 @@ func (w *Writer) scanVolume(v VolumeFile, last bool) (end int64, err error) {
 	return end, nil
 }
 
-// endsTorn reports whether a malformed record is one that was not written to its end: the last byte
-// of it that there should be and all that follows are zeroes. That is what a system that went down
-// leaves where it had not written yet.
+// endsTorn reports whether a malformed record was not written to its end: its last byte and all
+// bytes after it are zero. A system that crashed leaves such zeros where it had not written yet.
 func endsTorn(r io.ReaderAt, off int64) bool {
 	b := make([]byte, 64<<10)
 	if n, _ := r.ReadAt(b[:4], off); n < 4 {
@@ -259,8 +258,8 @@ func endsTorn(r io.ReaderAt, off int64) bool {
 	return true
 }
 
-// resumeIndex opens the index and finds the last entry that does not lead beyond the end. One
-// without entries is left to be made anew.
+// resumeIndex opens the index and finds the last entry that does not lead beyond the end. w.index
+// stays nil for an index without entries, which is then made anew.
 func (w *Writer) resumeIndex() error {
 	f, err := openOut(w.path(VolumeIndex))
 	if err != nil {

@@ -107,13 +107,13 @@ var (
 	errUndescribed = flawed(pdu.ErrPMID, "values of a metric without a descriptor")
 )
 
-// isDamage reports whether an error is about what is in a file, and not about reading it.
+// isDamage reports whether an error is about the content of a file, not about reading it.
 func isDamage(err error) bool {
 	_, ok := errors.AsType[*flaw](err)
 	return ok
 }
 
-// read reads the record at an offset to rec, without what is in it.
+// read reads the record at an offset into rec and does not decode it.
 func (s *salvager) read(off int64) ([]byte, error) {
 	s.rec.Offset, s.rec.Number = off, -1
 	raw, err := s.win.next(off, leastLen(s.file.volume, s.rec.version))
@@ -128,7 +128,7 @@ func (s *salvager) read(off int64) ([]byte, error) {
 	return raw, nil
 }
 
-// isGood reads the record at an offset, and reports whether it is good.
+// isGood reads the record at an offset and reports whether it is good.
 func (s *salvager) isGood(off int64) (bool, error) {
 	_, err := s.read(off)
 	if err != nil && !isDamage(err) {
@@ -141,7 +141,7 @@ func (s *salvager) isGood(off int64) (bool, error) {
 	return ok, nil
 }
 
-// lose notes that something is lost after the last good record.
+// lose notes a loss after the last good record.
 func (s *salvager) lose(records int, why error) {
 	if s.loss.Problem == nil {
 		s.loss.Problem = inRecord(s.file.path, s.rec.Offset, -1, why)
@@ -151,8 +151,7 @@ func (s *salvager) lose(records int, why error) {
 	s.loss.To, s.open = time.Time{}, true
 }
 
-// search looks for the next good record from an offset on; it is the end of the file if there is
-// none.
+// search returns the offset of the next good record at or after off, or the end of the file.
 func (s *salvager) search(off int64) (int64, error) {
 	least := int64(leastLen(s.file.volume, s.rec.version))
 	buf := make([]byte, min(salvageChunk, max(0, s.size-off)))
@@ -196,7 +195,7 @@ func (s *salvager) search(off int64) (int64, error) {
 	return s.size, nil
 }
 
-// all goes over all good records.
+// all reads all good records.
 func (s *salvager) all(f func(raw []byte) error) error {
 	s.rewind()
 	for {

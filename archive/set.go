@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A Set is the archives that a name stands for, in the order of time. Often it is one.
-// It is safe for concurrent use.
+// A Set is a list of archives in the order of time, often only one. It is safe for concurrent use.
 type Set struct {
 	archives []*Archive
 	meta     atomic.Pointer[Metadata]
@@ -25,11 +24,12 @@ type Set struct {
 	refresh sync.Mutex // serializes Refresh
 }
 
-// Archives are the archives of the set, by their start. The slice must not be changed.
+// Archives returns the archives of the set, in the order of their starts. The slice must not be
+// changed.
 func (s *Set) Archives() []*Archive { return s.archives }
 
-// Label is the label of the earliest archive, with the name of the host and its time zone.
-// The counterpart of pmGetArchiveLabel(3).
+// Label returns the label of the earliest archive, with the host name and time zone. It is the
+// counterpart of pmGetArchiveLabel(3).
 func (s *Set) Label() Label { return s.archives[0].label }
 
 // Start returns the start of the earliest archive, from its label.
@@ -53,7 +53,7 @@ func (s *Set) End() (time.Time, error) {
 	return time.Time{}, first
 }
 
-// Metadata is that of all archives. It is a snapshot: Refresh makes another one.
+// Metadata returns the metadata of all archives. It is a snapshot: Refresh replaces it.
 func (s *Set) Metadata() *Metadata { return s.meta.Load() }
 
 // mergeAll makes the metadata of the set from those of the archives.
@@ -79,7 +79,7 @@ func (s *Set) merge(all []*Metadata) (*Metadata, error) {
 	return m, nil
 }
 
-// Cursor makes a cursor at the start of the set.
+// Cursor returns a new cursor at the start of the set.
 func (s *Set) Cursor() *Cursor {
 	c := &Cursor{set: s}
 	c.SeekStart()
@@ -130,8 +130,8 @@ func (s *Set) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Close closes all files and removes what was unpacked, unless another set has it open, too.
-// Cursors fail with fs.ErrClosed then, at the latest when they have to read.
+// Close closes all files and removes unpacked files, unless another set uses them. Later calls of a
+// cursor fail with fs.ErrClosed once they have to read a file.
 func (s *Set) Close() error {
 	s.cancel()
 	var errs []error

@@ -1,10 +1,9 @@
 package archive
 
-// A Storage is where a Writer has its files if that is not a directory: WriterOptions.Storage. What
-// it is given it must copy. If it fails, it must have taken nothing.
+// A Storage stores the files of a Writer instead of a directory; see WriterOptions.Storage. Its
+// methods must copy their arguments, and must store nothing if they fail.
 type Storage interface {
-	// Create begins a file, which is that of the label's Volume, with the label and with records
-	// that come after it.
+	// Create begins the file of the label's Volume, with the label and the records after it.
 	Create(label Label, records []byte) error
 	// Append adds whole records to a file.
 	Append(volume int, records []byte) error

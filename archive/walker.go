@@ -10,8 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A walker goes over the data records of one archive. Like a Cursor it stands between two
-// records.
+// A walker reads the data records of one archive. Like a Cursor, it stands between two records.
 type walker struct {
 	arch   *Archive
 	volume int    // where it stands
@@ -56,7 +55,7 @@ func (w *walker) version() int { return w.arch.label.Version }
 // first is where the first record of a volume starts.
 func (w *walker) first() int64 { return w.arch.label.Len() }
 
-// enter opens a volume without moving there.
+// enter opens a volume but does not move there.
 func (w *walker) enter(volume int) error {
 	if w.file != nil && w.file.volume == volume {
 		return nil
@@ -71,8 +70,8 @@ func (w *walker) enter(volume int) error {
 	return nil
 }
 
-// nextIn reads the record after the place and moves over it; found is false at the end of
-// the volume.
+// nextIn reads the record after the current position and moves past it. found is false at the end
+// of the volume.
 func (w *walker) nextIn() (found bool, err error) {
 	if err := w.enter(w.volume); err != nil {
 		return false, err
@@ -93,8 +92,8 @@ func (w *walker) nextIn() (found bool, err error) {
 	return true, nil
 }
 
-// prevIn reads the record before the place and moves over it; found is false at the start of
-// the volume.
+// prevIn reads the record before the current position and moves before it. found is false at the
+// start of the volume.
 func (w *walker) prevIn() (found bool, err error) {
 	if err := w.enter(w.volume); err != nil {
 		return false, err
@@ -111,15 +110,15 @@ func (w *walker) prevIn() (found bool, err error) {
 	return true, nil
 }
 
-// set notes the record that was read, from off to end.
+// set notes that the record from off to end was read.
 func (w *walker) set(off, end int64, raw []byte) {
 	w.rec = Record{File: w.file, Offset: off, Number: w.number(off, end), Raw: raw, version: w.version()}
 	w.end = end
 	_ = w.rec.classify() // in a volume there is no error
 }
 
-// number is the number of the record from off to end, if that is the first one, or lies beside
-// the one that was read last and has a number; else -1.
+// number returns the number of the record from off to end. It is known for the first record, and
+// beside the last record read if that has a number. Otherwise number returns -1.
 func (w *walker) number(off, end int64) int {
 	switch known := w.rec.File == w.file && w.rec.Number > 0; {
 	case off == w.first():
@@ -134,7 +133,8 @@ func (w *walker) number(off, end int64) int {
 	return -1
 }
 
-// failed is the error about the record after the place; nil stays nil.
+// failed adds the place of the record after the current position to err. It returns nil if err is
+// nil.
 func (w *walker) failed(err error) error {
 	if err == nil {
 		return nil
@@ -167,7 +167,7 @@ func (w *walker) count() int {
 	return number
 }
 
-// next is nextIn across volumes; found is false at the end of the archive.
+// next is like nextIn across volumes. found is false at the end of the archive.
 func (w *walker) next() (found bool, err error) {
 	for {
 		if found, err := w.nextIn(); found || err != nil {
@@ -179,8 +179,8 @@ func (w *walker) next() (found bool, err error) {
 	}
 }
 
-// nextVolume moves to the start of the next volume that is not empty; moved is false if there is
-// none.
+// nextVolume moves to the start of the next volume that is not empty. moved is false if no such
+// volume exists.
 func (w *walker) nextVolume() (moved bool, err error) {
 	st := w.arch.state.Load()
 	i, _ := st.find(w.volume)
@@ -204,7 +204,7 @@ func (w *walker) nextVolume() (moved bool, err error) {
 	return false, nil
 }
 
-// prev is prevIn across volumes; found is false at the start of the archive.
+// prev is like prevIn across volumes. found is false at the start of the archive.
 func (w *walker) prev() (found bool, err error) {
 	for {
 		if found, err := w.prevIn(); found || err != nil {
@@ -242,7 +242,7 @@ func (w *walker) prevVolume() (moved bool, err error) {
 	return false, nil
 }
 
-// missing is the error about the volumes between two.
+// missing returns the error about the missing volumes between a and b, or nil.
 func (w *walker) missing(a, b int) error {
 	if a+1 == b || w.skipMissing {
 		return nil
@@ -293,8 +293,8 @@ func (w *walker) seekFrom(past func(time.Time) bool) error {
 	}
 }
 
-// seekIndex moves to the place of the last index entry whose time is not past, or to the start if
-// no entry has such a time.
+// seekIndex moves to the place of the last index entry whose time is not past. If that entry is
+// wrong, it tries some earlier ones. If none is right, it moves to the start.
 func (w *walker) seekIndex(past func(time.Time) bool) {
 	st := w.arch.state.Load()
 	n := len(st.index)
@@ -318,8 +318,8 @@ func (w *walker) seekIndex(past func(time.Time) bool) {
 	w.start(w.arch)
 }
 
-// follow moves to where an entry of the index leads. It is false if no record starts there, unless
-// it is the end of the volume.
+// follow moves to the place of an index entry. It returns false if no record starts there, except
+// at the end of the volume.
 func (w *walker) follow(st *archiveState, e *IndexEntry) bool {
 	if _, ok := st.find(e.Volume); !ok || e.Data < w.first() || w.enter(e.Volume) != nil {
 		return false

@@ -30,7 +30,8 @@ type window struct {
 // open begins with another file.
 func (w *window) open(r source) { *w = window{r: r, buf: w.buf[:0]} }
 
-// has reports whether the file has end bytes. If it had not before, it looks anew.
+// has reports whether the file has at least end bytes. If the last known size is smaller, it gets
+// the size again.
 func (w *window) has(end int64) (bool, error) {
 	if end <= w.size {
 		return true, nil
@@ -43,8 +44,8 @@ func (w *window) has(end int64) (bool, error) {
 	return end <= w.size, nil
 }
 
-// bytes are n bytes from off, which are within the file; they are valid until the next call.
-// If ahead is false they are read together with what lies before them.
+// bytes returns n bytes from off, which must be within the file. They are valid until the next
+// call. ahead says whether to read further bytes after them or before them.
 func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 	if at := off - w.off; at >= 0 && at+int64(n) <= int64(len(w.buf)) {
 		w.back = w.back || !ahead
@@ -78,7 +79,7 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 	return w.buf[at : at+int64(n) : at+int64(n)], nil
 }
 
-// holds reports whether n bytes from off are there without reading.
+// holds reports whether the buffer has n bytes from off.
 func (w *window) holds(off, n int64) bool { return off >= w.off && off+n <= w.off+int64(len(w.buf)) }
 
 // fill reads n bytes from off. What is in the buffer already moves.
@@ -97,8 +98,8 @@ func (w *window) fill(off int64, n int) error {
 // recordOverhead is the length of the words before and after a record.
 const recordOverhead = 8
 
-// next is the record that starts at off: nil at the end of the file. least is the least
-// length that a record may have.
+// next returns the record that starts at off, or nil at the end of the file. least is the minimum
+// length of a record.
 func (w *window) next(off int64, least int) ([]byte, error) {
 	if more, err := w.has(off + 4); !more {
 		if err == nil && w.size > off {
@@ -134,7 +135,8 @@ func (w *window) next(off int64, least int) ([]byte, error) {
 	return rec, nil
 }
 
-// prev is the record that ends at end, and does not start before first: nil at first.
+// prev returns the record that ends at end. It must not start before first. At first, prev returns
+// nil.
 func (w *window) prev(first, end int64, least int) ([]byte, error) {
 	if end == first {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// WriteMetric writes the descriptor and names of a metric. One that is known is written again if it
-// has other names; another descriptor is pdu.ErrLogChangeType and so on.
+// WriteMetric writes the descriptor and names of a metric. It writes a known metric again if that
+// has other names. For another descriptor the error is pdu.ErrLogChangeType and so on.
 func (w *Writer) WriteMetric(m Metric) error {
 	known := w.metrics[m.PMID]
 	if known != nil {
@@ -44,7 +44,7 @@ func (w *Writer) know(m Metric) {
 	}
 }
 
-// WriteInDom writes a record of an instance domain as it is. See also UpdateInDom. A delta in
+// WriteInDom writes a record of an instance domain unchanged; see also UpdateInDom. A delta in
 // version 2 is pdu.ErrLogRec.
 func (w *Writer) WriteInDom(d InDomRecord) error {
 	b, err := appendInDom(w.pending, w.label.Version, &d)
@@ -68,7 +68,7 @@ func (w *Writer) remember(d *InDomRecord) {
 	}
 }
 
-// afterDelta is the instances that a delta makes of others.
+// afterDelta returns the instances after a delta.
 func afterDelta(before []pdu.Instance, d *InDomRecord) []pdu.Instance {
 	at := make(map[pdu.InstID]string, len(before)+len(d.Instances))
 	for _, i := range d.Instances {
@@ -88,10 +88,9 @@ func afterDelta(before []pdu.Instance, d *InDomRecord) []pdu.Instance {
 	return after
 }
 
-// UpdateInDom records all instances of a domain, if they are not those that the last record left:
-// in version 3 by a delta, unless an instance has another name or more instances have changed than
-// there are. It reports whether there is a new record. No instances are not recorded, for readers
-// take that for no change.
+// UpdateInDom records all instances of a domain if they differ from those of the last record. It
+// reports whether there is a new record. In version 3 the record is a delta, unless DeltaInDom
+// reports false. An empty list is not recorded, because readers take it for no change.
 func (w *Writer) UpdateInDom(t time.Time, id pdu.InDom, instances []pdu.Instance) (changed bool, err error) {
 	last, known := w.indoms[id]
 	if len(instances) == 0 || known && slices.Equal(last, instances) {
@@ -118,9 +117,9 @@ func ascending(s []pdu.Instance) bool {
 	return slices.IsSortedFunc(s, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// DeltaInDom is the record that makes of the instances before those after, both ascending, and
-// whether it may be written in place of all of these: something has changed, no instance has
-// another name, and no more instances have changed than there are. Time and InDom are not set.
+// DeltaInDom returns the delta between the instances before and after, both ascending. Its Time and
+// InDom are not set. ok reports whether to write the delta instead of all instances: there is a
+// change, no instance has another name, and the changes are not more than the instances.
 func DeltaInDom(before, after []pdu.Instance) (d InDomRecord, ok bool) {
 	d.Delta = true
 	all := len(after)

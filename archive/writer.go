@@ -17,13 +17,13 @@ import (
 // another one. PCP's writers use the same number.
 const IndexEvery = 100_000
 
-// WriterOptions say what a new archive is like, and when it goes on with another volume. The
-// zero value makes an archive of version 3, of this host and process, with one volume.
+// WriterOptions describe a new archive and when it begins another volume. The zero value makes an
+// archive of version 3, of this host and process, with one volume.
 type WriterOptions struct {
-	// Label is what the labels of the files have. A Version of 0 means 3, a PID of 0 this
-	// process, a zero Start the time of the first data record, Host "" the name of this host,
-	// TimeZone "" that of this process. Volume is the number of the first volume.
-	// Append ignores it: an archive keeps its label.
+	// Label is the label of the files. A Version of 0 means 3, a PID of 0 this process, and a zero
+	// Start the time of the first data record. An empty Host means the name of this host, and an
+	// empty TimeZone that of this process. Volume is the number of the first volume. Append ignores
+	// Label: an archive keeps its own.
 	Label Label
 
 	// A volume has at most VolumeSize bytes or VolumeRecords data records, or spans at most
@@ -60,8 +60,7 @@ type WriterOptions struct {
 	Storage Storage
 }
 
-// A Writer writes an archive: the counterpart of the part of pmlogger(1) that knows files,
-// and the ground for programs that import, extract and rewrite.
+// A Writer writes an archive. Programs that record, import, extract and rewrite use it.
 //
 //	o := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}
 //	w, err := o.Create("web1/20261123")
@@ -73,21 +72,22 @@ type WriterOptions struct {
 //	…
 //	err = w.Close()
 //
-// Metadata belongs to the data record that comes after it: it is held back until that is written.
-// Then the metadata goes first, the data record second, an entry of the index last, each with one
-// write to its file, without a buffer. So at any time, also if the process is killed, what is in
-// the files is an archive from its start to some record. A file is there from its first record on:
-// before the first data record there is no archive, nor is there one if there never is any. The one
-// thing that can be incomplete is the last record of a file. Readers stop before one in a volume or
-// the index; if it is in the metadata, which takes a kill in the midst of the copying of a write,
-// they need Options.Growing, and the C library fails to open the archive, until
-// WriterOptions.Append has cut it off.
+// A Writer holds metadata back until the data record that it belongs to. Then it writes the
+// metadata, the data record and the index entry, in this order and each with one write to its file.
+// So the files are always an archive from its start to some record, even if the process is killed.
+// Before the first data record there are no files, unless Begin makes them.
 //
-// A call that fails, as on a full disk, has changed nothing and may be repeated; what was
-// written in part is cut off. Errors are *[Error]. What the index
-// could not get it gets with a later record; only Flush and Close fail of that.
+// Only the last record of a file can be incomplete. Readers stop before such a record in a volume
+// or the index. If the process is killed while the system copies a write of metadata, that record
+// can be in the metadata. Then readers need Options.Growing, and the C library cannot open the
+// archive, until WriterOptions.Append has removed the record.
 //
-// Times must not go back: an earlier data record is pdu.ErrLogRec. One goroutine at a time.
+// A call that fails, as on a full disk, changes nothing and may be repeated: the Writer removes
+// what was written in part. Errors are *[Error]. Index entries that could not be written are
+// written with a later record; only Flush and Close return that error.
+//
+// Times must not go back: an earlier data record is pdu.ErrLogRec. A Writer is for one goroutine at
+// a time.
 type Writer struct {
 	base  string
 	opts  WriterOptions
@@ -121,8 +121,8 @@ type Writer struct {
 	other   pdu.Result // of another version
 }
 
-// Create begins an archive. If there is a file of one of that name, the error is fs.ErrExist.
-// Nothing is created before the first data record.
+// Create begins an archive. It creates no file before the first data record. If one of the files
+// exists, the error is fs.ErrExist.
 func (o WriterOptions) Create(base string) (*Writer, error) {
 	w := newWriter(base, o)
 	var err error
@@ -192,10 +192,10 @@ func (w *Writer) path(volume int) string {
 	return fmt.Sprint(w.base, ".", volume)
 }
 
-// Label is the label of the present volume. Start is the zero time as long as it is not known.
+// Label returns the label of the current volume. Start is the zero time until it is known.
 func (w *Writer) Label() Label { return w.label }
 
-// Base is the base name with its directory.
+// Base returns the base name with its directory.
 func (w *Writer) Base() string { return w.base }
 
 // Size returns the size of the current volume in bytes, or 0 if the volume does not exist yet.
@@ -210,8 +210,8 @@ func (w *Writer) Size() int64 {
 func (w *Writer) Last() time.Time { return w.last }
 
 // Place returns index entries for WriteIndex. last is that of the last data record, or the zero
-// IndexEntry before the first one. next is that of the next data record, but has the time of the
-// last one and does not yet count the metadata that comes with the next one.
+// IndexEntry before the first one. next is that of the next data record, except that its Time is
+// the time of the last one and its Meta is the end of all metadata so far.
 func (w *Writer) Place() (last, next IndexEntry) {
 	next = IndexEntry{Time: w.last, Volume: w.label.Volume, Meta: w.label.Len(), Data: w.label.Len()}
 	if w.meta != nil {
@@ -227,7 +227,8 @@ func (w *Writer) Place() (last, next IndexEntry) {
 	return w.place, next
 }
 
-// Metric is a metric as it was written, also before Append. The names must not be changed.
+// Metric returns a metric that the archive has, even from before Append. The names must not be
+// changed.
 func (w *Writer) Metric(id pdu.PMID) (Metric, bool) {
 	m, ok := w.metrics[id]
 	if !ok {
@@ -236,8 +237,8 @@ func (w *Writer) Metric(id pdu.PMID) (Metric, bool) {
 	return *m, true
 }
 
-// WriteSets writes a data record: what s has, at s.Time. Metrics without a descriptor are
-// pdu.ErrPMID; no metric at all is pdu.ErrNoData. s is not changed and may be used again.
+// WriteSets writes a data record with the value sets of s, at s.Time. A metric without a descriptor
+// is pdu.ErrPMID, and no metric at all is pdu.ErrNoData. s does not change and may be used again.
 func (w *Writer) WriteSets(s *pdu.ResultWriter) error {
 	if s.Len() == 0 || s.Time.IsZero() || s.Changed != 0 {
 		return w.wrap(flawed(pdu.ErrNoData, "data record without a time or metrics"))
@@ -311,7 +312,7 @@ func (w *Writer) checkDescribed(rec []byte) error {
 // maxChecked is how many lists of metrics a Writer remembers.
 const maxChecked = 64
 
-// WriteResult is WriteSets of a result that was fetched or read.
+// WriteResult is like WriteSets for a result that was fetched or read.
 func (w *Writer) WriteResult(r *pdu.Result) error {
 	if r.Len() == 0 || r.Time.IsZero() {
 		return w.wrap(flawed(pdu.ErrNoData, "data record without a time or metrics"))
@@ -337,8 +338,8 @@ func (w *Writer) copySets(r *pdu.Result) *pdu.ResultWriter {
 	return s
 }
 
-// WriteMark writes a mark: values before and after it have nothing to do with each other. C
-// programs write one a millisecond after the last data record.
+// WriteMark writes a mark: values after it do not continue those before it. C programs write a mark
+// a millisecond after the last data record.
 func (w *Writer) WriteMark(t time.Time) error {
 	if t.IsZero() {
 		return w.wrap(flawed(pdu.ErrNoData, "mark without a time"))
@@ -351,9 +352,9 @@ func (w *Writer) WriteMark(t time.Time) error {
 	return w.put(rec, t)
 }
 
-// Begin makes the files, with their labels and the metadata so far, before there is a data record;
-// the label must have its Start. So there is an archive even if there never is any. It does nothing
-// if there are files already.
+// Begin creates the files before the first data record, with their labels and the metadata so far.
+// The label must have its Start. The archive then exists even if it never gets a data record. Begin
+// does nothing if the files exist.
 func (w *Writer) Begin() error {
 	switch {
 	case w.closed:
@@ -380,12 +381,12 @@ func (w *Writer) Begin() error {
 	return nil
 }
 
-// NewVolume makes the next data record the first one of another volume.
+// NewVolume makes the next data record the first one of a new volume.
 func (w *Writer) NewVolume() { w.begin = w.data != nil }
 
-// BeginVolume begins another volume at once: a file that has a label and nothing else until the
-// next data record. It does nothing before the first volume. If it fails, the present volume goes
-// on. After Close the error wraps fs.ErrClosed.
+// BeginVolume begins a new volume immediately. Its file has only a label until the next data
+// record. Before the first volume BeginVolume does nothing. If it fails, the current volume
+// continues. After Close the error wraps fs.ErrClosed.
 func (w *Writer) BeginVolume() error {
 	if w.closed {
 		return w.wrap(fs.ErrClosed)
@@ -567,7 +568,7 @@ func (w *Writer) writeIndex() error {
 	return nil
 }
 
-// WriteIndex writes an entry of the index, beside those that w makes.
+// WriteIndex writes an index entry, in addition to those that w makes.
 func (w *Writer) WriteIndex(e IndexEntry) error {
 	b, err := appendEntry(w.entries, w.label.Version, &e)
 	if err != nil {
@@ -589,8 +590,8 @@ func (w *Writer) putEntries(entries []byte) error {
 	return nil
 }
 
-// Flush writes metadata that is held back. It does not belong to the next data record then. Before
-// the first data record it does nothing.
+// Flush writes the metadata that is held back, which then does not belong to the next data record.
+// Before the first data record it does nothing.
 func (w *Writer) Flush() error {
 	if w.closed {
 		return w.wrap(fs.ErrClosed)
@@ -605,8 +606,8 @@ func (w *Writer) Flush() error {
 	return errors.Join(w.data.flush(), w.writeIndex())
 }
 
-// FlushIndex is Flush with an entry of the index for a time, which leads to what comes next.
-// Metrics and domains that are flushed so have no entry with the next data record.
+// FlushIndex is like Flush and writes an index entry for t, which leads to the next records. The
+// next data record then has no index entry for the flushed metrics and domains.
 func (w *Writer) FlushIndex(t time.Time) error {
 	if err := w.Flush(); err != nil || w.data == nil {
 		return err
@@ -615,8 +616,8 @@ func (w *Writer) FlushIndex(t time.Time) error {
 	return w.WriteIndex(IndexEntry{Time: t, Volume: w.label.Volume, Meta: w.meta.size, Data: w.data.size})
 }
 
-// Sync is Flush, and has the system write the files to the disk, also volumes that have ended since
-// the last Sync.
+// Sync is like Flush and writes the files to stable storage, also volumes that have ended since the
+// last Sync.
 func (w *Writer) Sync() error {
 	err := w.Flush()
 	if w.closed {
@@ -648,8 +649,8 @@ func (w *Writer) syncEnded() error {
 	return nil
 }
 
-// Close writes what is held back and the last entry of the index, which leads to the end, and
-// closes the files. Metadata without any data record is lost.
+// Close writes the metadata held back and the last index entry, which leads to the end, and closes
+// the files. Metadata without any data record is lost.
 func (w *Writer) Close() error {
 	if w.closed {
 		return nil
