@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// allocated is how many bytes f allocates.
+// allocated returns the number of bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -26,8 +26,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Names of many components take 90 times their bytes as nodes of the name space: the limit of
-// metadata counts them.
+// TestMetadataLimitCountsNodes checks that Options.MaxMetadata counts the nodes of the name space.
+// Names of many components take 90 times their own size there.
 func TestMetadataLimitCountsNodes(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -69,7 +69,8 @@ func TestMetadataLimitCountsNodes(t *testing.T) {
 	}
 }
 
-// Many records that add a name each to one metric take memory in proportion to the names.
+// TestManyNamesOfOneMetric reads many records that each add a name to one metric. The memory is
+// proportional to the names.
 func TestManyNamesOfOneMetric(t *testing.T) {
 	n := pcptest.AttackSize(3000, 40_000)
 	files := fstest.MapFS{}
@@ -96,7 +97,8 @@ func TestManyNamesOfOneMetric(t *testing.T) {
 	}
 }
 
-// The last of many states is made with work in proportion to the deltas, not to their square.
+// TestManyDeltas reads the last of many states. The work is proportional to the number of deltas,
+// not to its square.
 func TestManyDeltas(t *testing.T) {
 	n := pcptest.AttackSize(20_000, 100_000)
 	files := fstest.MapFS{}
@@ -124,7 +126,7 @@ func TestManyDeltas(t *testing.T) {
 	}, nil)
 }
 
-// Each state is the same, however it is reached.
+// TestStatesInAnyOrder reads states in random order. The order does not change them.
 func TestStatesInAnyOrder(t *testing.T) {
 	const n = 400
 	r := rand.New(rand.NewPCG(1, 2))
@@ -159,7 +161,8 @@ func TestStatesInAnyOrder(t *testing.T) {
 	}
 }
 
-// An index whose entries are all wrong costs a seek little more than none does.
+// TestSeekWithMisleadingIndex checks that a seek with an index of only wrong entries costs little
+// more than one without an index.
 func TestSeekWithMisleadingIndex(t *testing.T) {
 	files := fstest.MapFS{}
 	m := newMaker(files, "a", 3, epoch)

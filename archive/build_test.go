@@ -19,18 +19,18 @@ type maker struct {
 	base  string
 }
 
-// epoch is when the archives of tests start, unless they say otherwise.
+// epoch is the default start of the archives of tests.
 var epoch = time.Unix(1700000000, 0)
 
-// at is a time after epoch, in seconds.
+// at returns the time that is seconds after epoch.
 func at(seconds float64) time.Time {
 	return epoch.Add(time.Duration(math.Round(seconds*1e6)) * time.Microsecond)
 }
 
 var be = binary.BigEndian
 
-// newMaker begins an archive in a file system, with a metric of PMID 1.0.1 called "a.value"
-// and the label of volume 0.
+// newMaker begins an archive in a file system. It has a metric "a.value" of PMID 1.0.1 and the
+// label of volume 0.
 func newMaker(fs fstest.MapFS, base string, version int, start time.Time) *maker {
 	m := &maker{fs: fs, base: base, label: archive.Label{Version: version, PID: 42, Start: start, Host: "web1", TimeZone: "UTC"}}
 	for _, v := range []int{archive.VolumeMeta, archive.VolumeIndex, 0} {
@@ -71,7 +71,7 @@ func (m *maker) write(volume int, b []byte) {
 	f.Data = append(f.Data, b...)
 }
 
-// frame is a record with a payload.
+// frame returns a record with a payload.
 func frame(payload []byte) []byte {
 	b := be.AppendUint32(nil, uint32(len(payload)+8))
 	b = append(b, payload...)
@@ -101,7 +101,7 @@ func (m *maker) desc(d archive.Metric) {
 	m.meta(archive.TypeDesc, b)
 }
 
-// indom writes a record of an instance domain. An instance "-" is a deleted one.
+// indom writes a record of an instance domain. "-" stands for a deleted instance.
 func (m *maker) indom(typ uint32, t time.Time, d pdu.InDom, instances ...pdu.Instance) {
 	b := be.AppendUint32(m.time(nil, t), uint32(d))
 	b = be.AppendUint32(b, uint32(len(instances)))

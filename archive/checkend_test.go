@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestCheckEnd damages the end of an archive of two volumes. A record that is cut short is
-// reported once, with its file and offset, however often the end is looked at.
+// TestCheckEnd damages the end of an archive of two volumes. CheckEnd reports an incomplete record
+// once, with its file and offset, even if it is called several times.
 func TestCheckEnd(t *testing.T) {
 	const first = 808 // offset of the first record
 	refused := errors.New("refused")

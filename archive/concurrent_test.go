@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Cursors of one set read at the same time, while the archive grows and is refreshed.
+// TestConcurrentCursors reads with several cursors of one set while the archive grows and is
+// refreshed.
 func TestConcurrentCursors(t *testing.T) {
 	files, m := threeVolumes(3)
 	delete(files, "a.index")
@@ -69,7 +70,7 @@ func TestConcurrentCursors(t *testing.T) {
 	wg.Wait()
 }
 
-// Contents of a compressed volume are unpacked once for sets that open it at the same time.
+// TestConcurrentUnpack opens several sets at the same time. They unpack a compressed volume once.
 func TestConcurrentUnpack(t *testing.T) {
 	files, _ := threeVolumes(3)
 	delete(files, "a.index")

@@ -35,7 +35,7 @@ func recorded(t testing.TB, base string) fstest.MapFS {
 	return files
 }
 
-// A reading is what has been read of an archive.
+// A reading is the outcome of reading an archive.
 type reading struct {
 	open       error // of Open; then there is nothing else
 	records    int   // forward
@@ -93,8 +93,8 @@ func readAll(t testing.TB, files fs.FS, base string) (r reading) {
 	return r
 }
 
-// readMoves decodes the records that move reads, and says how many there are, and why there are no
-// more.
+// readMoves decodes the records that move reads. It returns their number and the error that ended
+// them.
 func readMoves(c *archive.Cursor, move func() error, expect func(error)) (n int, why error) {
 	for {
 		err := move()
@@ -154,7 +154,7 @@ func readMetadata(m *archive.Metadata) {
 	}
 }
 
-// Of an archive that is cut anywhere, the records before the cut are read.
+// TestTruncated truncates archives at any place. The records before that are read.
 func TestTruncated(t *testing.T) {
 	for _, base := range []string{"v2", "v3"} {
 		files := recorded(t, base)
@@ -213,13 +213,13 @@ func TestFlipped(t *testing.T) {
 		}
 	}
 	runtime.ReadMemStats(&after)
-	// A window and the few kilobytes of the archive, not what a length claims.
+	// Memory is needed for a window and the small archive, not for the length that a record claims.
 	if per := (after.TotalAlloc - before.TotalAlloc) / uint64(total); per > 8<<20 {
 		t.Errorf("%d bytes allocated for each of %d archives", per, total)
 	}
 }
 
-// The archives that pmlogger has recorded are read whole.
+// TestRecorded reads complete archives that pmlogger has recorded.
 func TestRecorded(t *testing.T) {
 	for _, base := range []string{"v2", "v3"} {
 		files := recorded(t, base)

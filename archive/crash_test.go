@@ -23,10 +23,11 @@ import (
 
 var kills = flag.Int("kills", 30, "how often to kill a writer")
 
-// childEnv has the base name and version for the process that TestWriterChild is then.
+// childEnv is the environment variable with the base name and version for the process that runs
+// TestWriterChild.
 const childEnv = "ARCHIVE_TEST_WRITER"
 
-// TestWriterChild writes an archive, or goes on with one, until it is killed.
+// TestWriterChild writes a new or existing archive until it is killed.
 func TestWriterChild(t *testing.T) {
 	version, base, ok := strings.Cut(os.Getenv(childEnv), " ")
 	if !ok {
@@ -46,7 +47,7 @@ func TestWriterChild(t *testing.T) {
 	}
 }
 
-// resumeOrCreate opens an archive of writeAll, and says which record comes next.
+// resumeOrCreate opens an archive of writeAll and returns the number of its next record.
 func resumeOrCreate(base string, version int) (w *archive.Writer, next int, err error) {
 	o := archive.WriterOptions{
 		Label:      archive.Label{Version: version, Host: "web1", TimeZone: "UTC", Start: at(0), PID: 7},
@@ -78,7 +79,7 @@ func TestWriterKilled(t *testing.T) {
 	}
 }
 
-// So it is for C programs.
+// TestInteropWriterKilled is like TestWriterKilled with C programs as readers.
 func TestInteropWriterKilled(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "pmdumplog")
 	for _, version := range []int{2, 3} {
@@ -102,7 +103,8 @@ func TestInteropWriterKilled(t *testing.T) {
 	}
 }
 
-// killAll kills writers of an archive, checks what is left each time, and finally ends the archive.
+// killAll repeatedly kills a writer of an archive and checks what it left. At the end it closes the
+// archive.
 func killAll(t *testing.T, version, times int, check func(base string)) (base string) {
 	base = filepath.Join(t.TempDir(), "a")
 	torn := 0
@@ -168,7 +170,7 @@ func killed(t *testing.T, base string, version int) {
 	}
 }
 
-// sizes is how much there is of an archive.
+// sizes returns the size of all files of an archive.
 func sizes(t *testing.T, base string) int64 {
 	t.Helper()
 	files, err := filepath.Glob(base + ".*")
@@ -184,8 +186,8 @@ func sizes(t *testing.T, base string) int64 {
 	return total
 }
 
-// checkLeft checks that an archive has what writeAll wrote, from the start to some record, and
-// returns 1 if its last metadata record is not complete.
+// checkLeft checks that an archive has what writeAll wrote, from the start to some record. It
+// returns 1 if the last metadata record is incomplete.
 func checkLeft(t *testing.T, base string) (torn int) {
 	t.Helper()
 	s, err := archive.Open(t.Context(), base)

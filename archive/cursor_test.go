@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// step is what a cursor reads: the seconds after epoch with a value, "mark", or the error.
+// step returns what a cursor has read: the seconds after epoch with a value, "mark", or the error.
 func step(c *archive.Cursor, err error) string {
 	switch code, _ := errors.AsType[pdu.Error](err); {
 	case code != 0:
@@ -40,7 +40,7 @@ func step(c *archive.Cursor, err error) string {
 	return fmt.Sprintf("%g=%d", seconds, v)
 }
 
-// walk is what a cursor reads until the end, or until n errors.
+// walk returns what a cursor reads until the end, or until n errors.
 func walk(c *archive.Cursor, move func() error, n int) []string {
 	var steps []string
 	for n > 0 {
@@ -56,7 +56,7 @@ func walk(c *archive.Cursor, move func() error, n int) []string {
 	return steps
 }
 
-// forward and back are all that a cursor reads from either end.
+// forward and back return what a cursor reads from either end.
 func forward(c *archive.Cursor) []string {
 	c.SeekStart()
 	return walk(c, c.Next, 9)
@@ -99,7 +99,7 @@ func TestCursor(t *testing.T) {
 		c := open(t, fs, "a").Cursor()
 		diff(t, "forward", forward(c), []string{"0=0", "10=1", "20=2", "30=3", "35 mark", "40=4"})
 		diff(t, "back", back(t, c), []string{"40=4", "35 mark", "30=3", "20=2", "10=1", "0=0"})
-		// Turning round gives the same record again, also where the volume changes.
+		// A change of direction gives the same record again, even where the volume changes.
 		c.SeekStart()
 		var got []string
 		for range 4 {
@@ -134,7 +134,8 @@ func TestCursorRecord(t *testing.T) {
 	diff(t, "records", got, []string{"a.0 1@808 56", "a.0 2@864 56", "a.1 1@808 56", "a.1 2@864 56", "a.1 3@920 24", "a.2 1@808 56"})
 }
 
-// Seeking finds the same place with a good index, with none, and with any wrong one.
+// TestSeek checks that seeks find the same place with a good index, with no index, and with any
+// wrong index.
 func TestSeek(t *testing.T) {
 	fs, m := threeVolumes(3)
 	good := fs["a.index"].Data
@@ -268,7 +269,7 @@ func TestMissingVolume(t *testing.T) {
 	}
 }
 
-// An empty volume has no records, and is not missing.
+// TestEmptyVolume checks that an empty volume has no records and is not reported as missing.
 func TestEmptyVolume(t *testing.T) {
 	for volume, want := range map[string][]string{
 		"a.1": {"0=0", "10=1", "40=4"},
@@ -312,13 +313,13 @@ func TestBadRecord(t *testing.T) {
 	if e, ok := errors.AsType[*archive.Error](err); !ok || e.File != "a.1" || e.Offset != 864 || e.Record != 2 || errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("SeekNext: %v", err)
 	}
-	// Also where the cursor has come to it by a seek, the error knows its number.
+	// The error has the number of the record even after a seek.
 	c = open(t, fs, "a").Cursor()
 	err = c.SeekNext(at(25))
 	if e, ok := errors.AsType[*archive.Error](err); !ok || e.Record != 2 {
 		t.Errorf("SeekNext: %v", err)
 	}
-	// A record that is framed well but holds nonsense is an error of Result alone.
+	// A well-framed record with a malformed body is an error only of Result.
 	fs, _ = threeVolumes(3)
 	delete(fs, "a.index")
 	be.PutUint32(fs["a.1"].Data[864+16:], 5)
@@ -331,7 +332,8 @@ func TestBadRecord(t *testing.T) {
 	diff(t, "after it", step(c, c.Next()), "35 mark")
 }
 
-// A cursor at the end sees what is appended, and a torn record when it is complete.
+// TestTail checks that a cursor at the end reads appended records, and an incomplete record once it
+// is complete.
 func TestTail(t *testing.T) {
 	fs, m := threeVolumes(3)
 	delete(fs, "a.index")
@@ -397,7 +399,7 @@ func TestRefresh(t *testing.T) {
 	if end, err := s.End(); err != nil || !end.Equal(at(50)) {
 		t.Errorf("End is %v, %v", end, err)
 	}
-	// A volume that has just been made has not even a label.
+	// A new volume may not even have a label yet.
 	fs["a.4"] = &fstest.MapFile{}
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)

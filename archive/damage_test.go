@@ -19,7 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Which archives TestInteropSuiteDamaged damages, and how often.
+// These constants select the archives that TestInteropSuiteDamaged damages, and how often.
 const (
 	damagedSize  = 1_000_000 // bytes, with -all
 	damagedTimes = 200
@@ -104,8 +104,8 @@ type damagedArchive struct {
 	unopened int64
 }
 
-// loadDamaged loads an archive of the test-suite with all its files unpacked; nil if it has more
-// than size bytes or a file without a label.
+// loadDamaged loads an archive of the test suite and unpacks all its files. It returns nil if the
+// archive has more than size bytes or a file without a label.
 func loadDamaged(t *testing.T, base string, size int) *damagedArchive {
 	found, err := archive.Options{}.Find(base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func loadDamaged(t *testing.T, base string, size int) *damagedArchive {
 	return d
 }
 
-// load loads a file, and notes where its records end. The name is without the suffix of a
+// load loads a file and notes where its records end. It returns the name without the suffix of a
 // compression.
 func (d *damagedArchive) load(path string) (name string, data []byte) {
 	f, err := archive.Options{AnyFeature: true}.OpenFile(d.Context(), path)
@@ -170,7 +170,7 @@ func (d *damagedArchive) load(path string) (name string, data []byte) {
 	return name, data
 }
 
-// names are the names of the files in their order, so that damages are the same each time.
+// names returns the sorted names of the files, so that the damage is the same each time.
 func (d *damagedArchive) names() []string {
 	var names []string
 	for name := range d.files {
@@ -180,7 +180,7 @@ func (d *damagedArchive) names() []string {
 	return names
 }
 
-// damage reads the archive again and again with one file cut or changed.
+// damage reads the archive many times, each time with one file truncated or changed.
 func (d *damagedArchive) damage(name string, times int) {
 	whole := d.whole[name]
 	r := rand.New(rand.NewPCG(uint64(len(whole)), 6))
@@ -270,8 +270,8 @@ func (d *damagedArchive) checkCut(name string, cut int, got reading) {
 	}
 }
 
-// checkCutMeta checks what was read with metadata that are cut after the last complete record of so
-// many.
+// checkCutMeta checks what was read with metadata that was truncated after the last complete
+// record.
 func (d *damagedArchive) checkCutMeta(name string, last, complete int, whole bool, got reading) {
 	if d.good.open != nil {
 		return // an earlier file has another error

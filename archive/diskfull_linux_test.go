@@ -20,14 +20,15 @@ import (
 
 var fulls = flag.Int("sizes", 6, "for how many sizes of files to have a full disk")
 
-// fullEnv has the base name for the process that TestWriterFullChild is then.
+// fullEnv is the environment variable with the base name for the process that runs
+// TestWriterFullChild.
 const fullEnv = "ARCHIVE_TEST_FULL"
 
 // directEnv is set if that process writes with WriterOptions.Direct.
 const directEnv = "ARCHIVE_TEST_DIRECT"
 
-// TestWriterFullChild writes an archive while files may not grow beyond a limit, and writes again
-// what did not fit when they may.
+// TestWriterFullChild writes an archive under a limit for the size of files. It repeats the failed
+// calls after the limit is lifted.
 func TestWriterFullChild(t *testing.T) {
 	base := os.Getenv(fullEnv)
 	if base == "" {
@@ -69,7 +70,7 @@ func TestWriterFullChild(t *testing.T) {
 	fmt.Println("failed", failed)
 }
 
-// allow limits the size of files, as a disk does that is full.
+// allow limits the size of files, like a full disk.
 func allow(t *testing.T, limit uint64) {
 	var r syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &r)
@@ -81,7 +82,8 @@ func allow(t *testing.T, limit uint64) {
 	}
 }
 
-// A disk that is full leaves an archive, and nothing is lost if there is room again.
+// TestWriterFull writes to a full disk. The files are a valid archive, and nothing is lost once
+// there is space again.
 func TestWriterFull(t *testing.T) {
 	for _, direct := range []string{"", "yes"} {
 		t.Run("direct="+direct, func(t *testing.T) { testWriterFull(t, direct) })
@@ -109,11 +111,11 @@ func testWriterFull(t *testing.T, direct string) {
 	}
 }
 
-// fullEndEnv has the size, version and base name for the process that TestWriterFullEndChild is
-// then.
+// fullEndEnv is the environment variable with the size, version and base name for the process that
+// runs TestWriterFullEndChild.
 const fullEndEnv = "ARCHIVE_TEST_FULL_END"
 
-// TestWriterFullEndChild writes an archive until a file has some size, and gives up.
+// TestWriterFullEndChild writes an archive until a file reaches a size, and then exits.
 func TestWriterFullEndChild(t *testing.T) {
 	var size uint64
 	var version int
@@ -143,13 +145,13 @@ func TestWriterFullEndChild(t *testing.T) {
 	fmt.Println("full")
 }
 
-// What a writer leaves that has given up is an archive from the start to some record, and another
-// one goes on with it.
+// TestWriterFullEnds checks that a writer that stopped on a full disk leaves an archive from its
+// start to some record, and that the next writer continues it.
 func TestWriterFullEnds(t *testing.T) {
 	fullEnds(t, func(string) {})
 }
 
-// So it is for C programs.
+// TestInteropWriterFullEnds is like TestWriterFullEnds with C programs as readers.
 func TestInteropWriterFullEnds(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck")
 	fullEnds(t, func(base string) { checkWithC(t, base) })

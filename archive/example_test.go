@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// The values of one metric, from a time on.
+// This example reads the values of one metric from a given time.
 func Example() {
 	set, err := archive.Open(context.Background(), "testdata/v3")
 	if err != nil {
@@ -50,7 +50,7 @@ func Example() {
 	// 9 values, the first one of bin-100 is 100
 }
 
-// The records of one file, as a program that rewrites or checks archives sees them.
+// This example reads the records of one file, as programs do that rewrite or check archives.
 func ExampleFile_Records() {
 	file, err := archive.Options{}.OpenFile(context.Background(), "testdata/v3.meta")
 	if err != nil {

@@ -1,13 +1,13 @@
 package archive
 
-// SharedFiles is how many unpacked files are in use.
+// SharedFiles returns the number of unpacked files in use.
 func SharedFiles() int {
 	shared.Lock()
 	defer shared.Unlock()
 	return len(shared.files)
 }
 
-// Held is how many instances the states have that are kept.
+// Held returns the number of instances in the states that d keeps.
 func (d *InDom) Held() (n int) {
 	for _, state := range d.made {
 		n += len(state)
@@ -15,5 +15,5 @@ func (d *InDom) Held() (n int) {
 	return n
 }
 
-// MaxOpenFiles is how many files a set keeps open.
+// MaxOpenFiles is the number of files that a set keeps open.
 const MaxOpenFiles = maxOpenFiles

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A openFS counts the files that are open.
+// An openFS counts the files that are open.
 type openFS struct {
 	fstest.MapFS
 	open, most atomic.Int64

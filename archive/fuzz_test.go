@@ -40,7 +40,7 @@ func FuzzMetadata(f *testing.F) {
 	})
 }
 
-// With any index that can be opened, seeks find the same as with none.
+// FuzzIndex checks that seeks find the same with any index that can be opened as without one.
 func FuzzIndex(f *testing.F) {
 	fuzzFile(f, ".index", func(t *testing.T, files fstest.MapFS, r reading) {
 		base := "v2"
@@ -76,7 +76,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// A label that can be read can be written, and is the same then.
+// FuzzLabel checks that a label that can be read is the same after it is written.
 func FuzzLabel(f *testing.F) {
 	f.Add(recorded(f, "v2")["v2.0"].Data[:132])
 	f.Add(recorded(f, "v3")["v3.0"].Data[:808])

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// An entry of the index may lead anywhere, at any time: seeks find the same as without an index.
-// With -all at every offset of every volume, else at some.
+// TestIndexEntryAnywhere lets an index entry lead to any place at any time. Seeks find the same as
+// without an index. With -all it tries every offset of every volume, otherwise some of them.
 func TestIndexEntryAnywhere(t *testing.T) {
 	step := 7
 	if *all {
@@ -52,7 +52,7 @@ func TestIndexEntryAnywhere(t *testing.T) {
 
 var labelLens = map[string]int64{"v2": 132, "v3": 808}
 
-// seekTargets are times at and between the records of an archive, and what seeks find there.
+// seekTargets returns times at and between the records of an archive, and what seeks find there.
 func seekTargets(t *testing.T, files fstest.MapFS, base string) (times []time.Time, want []string) {
 	c := open(t, files, base).Cursor()
 	for c.Next() == nil {
@@ -61,7 +61,7 @@ func seekTargets(t *testing.T, files fstest.MapFS, base string) (times []time.Ti
 	return times, seekAll(t, files, base, times)
 }
 
-// seekAll is what SeekNext and SeekPrev find at times.
+// seekAll returns what SeekNext and SeekPrev find at the times.
 func seekAll(t *testing.T, files fstest.MapFS, base string, times []time.Time) (found []string) {
 	s, err := archive.Options{FS: files}.Open(t.Context(), base)
 	if err != nil {

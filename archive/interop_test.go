@@ -20,10 +20,11 @@ import (
 
 var all = flag.Bool("all", false, "compare larger archives of PCP's test-suite, too")
 
-// suite is where PCP's test-suite has its archives.
+// suite is the directory of the archives of PCP's test suite.
 const suite = "/var/lib/pcp/testsuite/archives"
 
-// suiteArchives returns archives of the test-suite, without -all those of at most limit bytes.
+// suiteArchives returns archives of the test suite. Without -all it returns only those of at most
+// limit bytes.
 func suiteArchives(t *testing.T, limit int64) []string {
 	pcptest.Need(t, "pmdumplog", "pminfo", filepath.Join(suite, "omnibus_v3.meta"))
 	var bases []string
@@ -60,7 +61,8 @@ func volumePaths(f archive.Files) []string {
 	return paths
 }
 
-// What the C tools say of the archives of the test-suite is what this package reads.
+// TestInteropSuite checks that this package reads from the archives of the test suite what the C
+// tools print.
 func TestInteropSuite(t *testing.T) {
 	bases := suiteArchives(t, 60_000)
 	for _, base := range bases {
@@ -98,7 +100,7 @@ func compare(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// dump returns the lines that pmdumplog prints and keep wants.
+// dump returns the lines of pmdumplog's output that keep accepts, with single spaces between words.
 func dump(t *testing.T, option, base string, keep func(string) bool) []string {
 	out, _, _ := pcptest.Run(t, nil, "", "pmdumplog", "-Z", "UTC", option, base)
 	var lines []string
@@ -118,7 +120,7 @@ func isDataLine(line string) bool {
 	return line != "" && line[0] != ' ' && line[0] != '\t' && (strings.HasSuffix(line, "<mark>") || strings.HasSuffix(line, " metrics") || strings.HasSuffix(line, " metric"))
 }
 
-// fraction is the fraction of seconds that pmdumplog prints.
+// fraction returns the fraction of seconds as pmdumplog prints it.
 func fraction(s *archive.Set, t time.Time) string {
 	if s.Label().Version == 2 {
 		return t.Format(".000000")
@@ -166,7 +168,7 @@ func dataText(t *testing.T, s *archive.Set) []string {
 	}
 }
 
-// noBlanks returns s without spaces and tabs, because dump keeps only some of them.
+// noBlanks returns s without spaces and tabs, because dump changes them.
 func noBlanks(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, " ", ""), "\t", "") }
 
 func indomText(s *archive.Set) []string {
@@ -186,7 +188,7 @@ func indomText(s *archive.Set) []string {
 	return lines
 }
 
-// dumpedInDoms are the lines of indomText, of what pmdumplog -i prints.
+// dumpedInDoms returns the lines of indomText from the output of pmdumplog -i.
 func dumpedInDoms(t *testing.T, base string) []string {
 	var lines, insts []string
 	indom, head := "", ""

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// one makes an archive with one record.
+// one returns an archive with one record.
 func one(version int) (fstest.MapFS, *maker) {
 	fs := fstest.MapFS{}
 	m := newMaker(fs, "a", version, epoch)
@@ -22,7 +22,7 @@ func one(version int) (fstest.MapFS, *maker) {
 	return fs, m
 }
 
-// inst makes instances of "1 a,2 b".
+// inst parses instances such as "1 a,2 b".
 func inst(list string) []pdu.Instance {
 	var instances []pdu.Instance
 	for item := range strings.SplitSeq(list, ",") {
@@ -210,7 +210,7 @@ func TestChangedMetric(t *testing.T) {
 	}
 }
 
-// The metadata of a set is that of all archives.
+// TestMergedMetadata checks that the metadata of a set is that of all its archives.
 func TestMergedMetadata(t *testing.T) {
 	fs := fstest.MapFS{}
 	d := pdu.MakeInDom(1, 2)
@@ -243,7 +243,7 @@ func TestMergedMetadata(t *testing.T) {
 	}
 }
 
-// TestDeltaInDom checks when a delta takes the place of all instances.
+// TestDeltaInDom checks when a delta is written instead of all instances.
 func TestDeltaInDom(t *testing.T) {
 	for _, tt := range []struct {
 		before, after string

@@ -29,7 +29,7 @@ func movable(t *testing.T, dir string) archive.Files {
 	return found[0]
 }
 
-// contents are the names and contents of the files in a directory.
+// contents returns the names and contents of the files in a directory.
 func contents(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -107,7 +107,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// The end of the context undoes what was done, from wherever it comes.
+// TestMoveEnded ends the context at several places. Move then undoes its work.
 func TestMoveEnded(t *testing.T) {
 	for after := 1; after <= 4; after++ {
 		dir := t.TempDir()

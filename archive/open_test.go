@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Damage to one file at a time is an error of Open that names it.
+// TestOpenDamaged damages one file at a time. Open returns an error that names the file.
 func TestOpenDamaged(t *testing.T) {
 	label := func(change func(*archive.Label)) func([]byte) []byte {
 		return func(b []byte) []byte {
@@ -270,7 +270,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// Two sets share what is unpacked, until both are closed.
+// TestUnpackShared opens two sets that share an unpacked file until both are closed.
 func TestUnpackShared(t *testing.T) {
 	files, _ := one(3)
 	delete(files, "a.index")
@@ -306,7 +306,7 @@ func TestUnpackShared(t *testing.T) {
 	if n := archive.SharedFiles(); n != 0 {
 		t.Errorf("%d unpacked files after Close", n)
 	}
-	// A bomb, garbage, and a limit.
+	// A decompression bomb, garbage, and a limit.
 	bomb := gzipped(t, append(slices.Clone(files["a.0"].Data), make([]byte, 50<<20)...))
 	for name, test := range map[string]struct {
 		data []byte
@@ -363,7 +363,8 @@ func TestBadXz(t *testing.T) {
 	}
 }
 
-// Links may lead anywhere, but not out of an os.Root, and only to regular files.
+// TestLinks follows symbolic links. They may lead anywhere except out of an os.Root, and only to
+// regular files.
 func TestLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need a privilege")
@@ -441,7 +442,8 @@ func TestMetadataOnly(t *testing.T) {
 	}
 }
 
-// A set tells that its name stands for other archives now, but not that they have grown.
+// TestIsReplaced checks that a set notices when its name stands for other archives, but not when
+// they have only grown.
 func TestIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	write := func(base string, at int64) *archive.Writer {

@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "record the archives of testdata anew with the real PCP")
 
-// What pmlogger records: numbers of every type, a string, an aggregate, domains of instances,
-// metrics without values.
+// recordConfig has pmlogger record numbers of every type, a string, an aggregate, instance domains,
+// and metrics without values.
 const recordConfig = `
 log mandatory on once { sample.colour sample.string.hullo sample.aggregate.hullo }
 log mandatory on 100 msec {

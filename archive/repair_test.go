@@ -22,7 +22,8 @@ import (
 
 var repairAll = flag.Bool("repairs", false, "damage archives at every byte, and not only at some")
 
-// damaged makes an archive of two volumes, with what a change leaves of one file; nil removes it.
+// damaged makes an archive of two volumes and replaces the content of one file by change. If that
+// returns nil, the file is removed.
 func damaged(t *testing.T, version int, suffix string, change func([]byte) []byte) (base string) {
 	t.Helper()
 	dir := fastDir(t)
@@ -42,7 +43,7 @@ func damaged(t *testing.T, version int, suffix string, change func([]byte) []byt
 
 var soundArchives = map[int]map[string][]byte{}
 
-// sound are the files of an archive of writeAll, with 12 records.
+// sound returns the files of an archive of writeAll with 12 records.
 func sound(t *testing.T, version int) map[string][]byte {
 	t.Helper()
 	if soundArchives[version] == nil {
@@ -64,7 +65,7 @@ func sound(t *testing.T, version int) map[string][]byte {
 	return soundArchives[version]
 }
 
-// recordsAt are the bytes of the data records of an archive, by their time, marks included.
+// recordsAt returns the bytes of the data records of an archive by their time, including marks.
 func recordsAt(t *testing.T, base string) map[time.Time]string {
 	t.Helper()
 	s, err := archive.Open(t.Context(), base)
@@ -114,7 +115,7 @@ func goesOn(t *testing.T, what, base string) {
 	}
 }
 
-// Wherever a file ends, all records before that stay.
+// TestRepairTruncated truncates a file at any place. All records before that stay.
 func TestRepairTruncated(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		whole := recordsAt(t, damaged(t, version, "", nil))
@@ -222,7 +223,7 @@ func TestRepairMiddle(t *testing.T) {
 	}
 }
 
-// Other damage, and what Repair says of it.
+// TestRepairReport checks the report for other damage.
 func TestRepairReport(t *testing.T) {
 	label := int((&archive.Label{Version: 3}).Len())
 	remove := func([]byte) []byte { return nil }
@@ -261,7 +262,7 @@ func TestRepairReport(t *testing.T) {
 	}
 }
 
-// What cannot be mended stays as it is.
+// TestRepairRefuses checks that archives that cannot be repaired do not change.
 func TestRepairRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name, suffix string
@@ -284,7 +285,8 @@ func TestRepairRefuses(t *testing.T) {
 	}
 }
 
-// Nothing changes with DryRun, and nothing is kept with Discard.
+// TestRepairOptions checks that nothing changes with DryRun and that no damaged file is kept with
+// Discard.
 func TestRepairOptions(t *testing.T) {
 	base := damaged(t, 2, ".0", func(b []byte) []byte { return b[:len(b)-1] })
 	before := contents(t, filepath.Dir(base))
@@ -354,7 +356,7 @@ func TestInteropRepair(t *testing.T) {
 // unsound are archives without an index, or with one that does not lead to records.
 var unsound = []string{"binning", "ok-noti-interp", "pcp-mpstat3"}
 
-// Sound archives of PCP's test-suite stay as they are.
+// TestInteropRepairSound checks that intact archives of PCP's test suite do not change.
 func TestInteropRepairSound(t *testing.T) {
 	for i, base := range suiteArchives(t, 200_000) {
 		if i%10 != 0 && !*repairAll {
@@ -373,7 +375,7 @@ func TestInteropRepairSound(t *testing.T) {
 	}
 }
 
-// fastDir is a directory in memory if the system has such: Repair waits for the disk.
+// fastDir returns a directory in memory, if the system has one, because Repair waits for the disk.
 func fastDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "pcp-repair")
@@ -431,7 +433,7 @@ func FuzzRepair(f *testing.F) {
 	})
 }
 
-// An archive whose writer was killed in the midst of a record.
+// This example repairs an archive whose writer was killed while it wrote a record.
 func ExampleRepairOptions_Repair() {
 	dir, err := os.MkdirTemp("", "archives")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// left makes a closed archive of n records in a directory, and changes a file of it.
+// left makes a closed archive of n records in a directory and changes one of its files.
 func left(t *testing.T, version, n int, suffix string, change func([]byte) []byte) (base string) {
 	t.Helper()
 	base = filepath.Join(t.TempDir(), "a")
@@ -38,7 +38,8 @@ func left(t *testing.T, version, n int, suffix string, change func([]byte) []byt
 	return base
 }
 
-// Wherever the end of a file is missing, or is zeroes, an archive goes on.
+// TestAppendCutsTail truncates a file at any place or fills its end with zeros. Append continues
+// the archive.
 func TestAppendCutsTail(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		for _, suffix := range []string{".meta", ".index", ".0", ""} {
@@ -69,7 +70,7 @@ func TestAppendCutsTail(t *testing.T) {
 	}
 }
 
-// What cannot go on is left as it is.
+// TestAppendRefuses checks that Append does not change an archive that it cannot continue.
 func TestAppendRefuses(t *testing.T) {
 	middle := func(b []byte) []byte {
 		b[len(b)/2] ^= 0xff
@@ -118,7 +119,8 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// An archive that a writer left before its first volume goes on, without what was not complete.
+// TestAppendWithoutVolume continues an archive whose volume never got its name. Append removes that
+// temporary file, but no other.
 func TestAppendWithoutVolume(t *testing.T) {
 	base := left(t, 3, 3, "", nil)
 	foreign := base + ".0.copy.tmp" // nothing that a writer makes
@@ -140,7 +142,7 @@ func TestAppendWithoutVolume(t *testing.T) {
 	}
 }
 
-// The first and last record of a session are those of pmlogger.
+// TestInteropSession checks that the first and last record of a session are those of pmlogger.
 func TestInteropSession(t *testing.T) {
 	pcptest.Need(t, "pmdumplog", suite+"/omnibus_v3.meta")
 	session := archive.Session{Host: "bozo-vm", Port: 4331, Archive: "/tmp/a", PMCD: 1 << 40, Seqnum: 7}

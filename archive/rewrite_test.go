@@ -24,8 +24,8 @@ var writtenAnew = map[string]string{
 
 const describedTwice = "metrics that are described more than once"
 
-// A copy of an archive that PCP wrote has its bytes, whether records are copied as they are or
-// decoded and written anew.
+// TestInteropCopies copies archives that PCP wrote. The bytes are the same, for records that are
+// copied unchanged and for records that are decoded and encoded again.
 func TestInteropCopies(t *testing.T) {
 	for _, base := range suiteArchives(t, 60_000) {
 		t.Run(strings.TrimPrefix(base, suite+"/"), func(t *testing.T) {
@@ -71,7 +71,7 @@ func copyAll(t *testing.T, s *archive.Set, o archive.WriterOptions, write func(*
 	return w
 }
 
-// writeDecoded decodes a record and writes what it is about.
+// writeDecoded decodes a record and writes its content.
 func writeDecoded(w *archive.Writer, r *archive.Record) error {
 	switch r.Kind {
 	case archive.KindResult:

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Forward and backward, the records of each archive of the test-suite are the same, and so they are
-// from where seeks lead.
+// TestInteropScansAgree reads the archives of the test suite forward, backward and from the places
+// that seeks find. The records are the same.
 func TestInteropScansAgree(t *testing.T) {
 	for _, base := range suiteArchives(t, 20_000) {
 		t.Run(strings.TrimPrefix(base, suite+"/"), func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestInteropScansAgree(t *testing.T) {
 	}
 }
 
-// A place is where a record is.
+// A place is the position of a record.
 type place struct {
 	file   string
 	offset int64
@@ -65,13 +65,13 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprint(p.file, " ", p.offset, " ", p.time.UTC()) }
 
-// here is the place of the record that was read last.
+// here returns the place of the record that was read last.
 func here(c *archive.Cursor) place {
 	r := c.Record()
 	return place{r.File.Path(), r.Offset, r.Time}
 }
 
-// scan is the places of all records in a direction.
+// scan returns the places of all records in one direction.
 func scan(t *testing.T, c *archive.Cursor, move func() error) (list []place) {
 	t.Helper()
 	for {

@@ -98,7 +98,8 @@ func TestSetDamaged(t *testing.T) {
 	}
 }
 
-// TestSetDamagedRefused has Options.Damaged refuse: its error is that of Open and of the cursor.
+// TestSetDamagedRefused has Options.Damaged return an error. Open and the cursor return the same
+// error.
 func TestSetDamagedRefused(t *testing.T) {
 	refusal := errors.New("refused")
 	fs := threeArchives()
@@ -122,7 +123,7 @@ func TestSetDamagedRefused(t *testing.T) {
 	}
 }
 
-// TestSetAllDamaged has no archive that can be opened: the error is that of the first one.
+// TestSetAllDamaged opens a set of damaged archives. The error is that of the first one.
 func TestSetAllDamaged(t *testing.T) {
 	fs := threeArchives()
 	for _, base := range []string{"a", "b", "c"} {
@@ -134,7 +135,8 @@ func TestSetAllDamaged(t *testing.T) {
 	}
 }
 
-// TestSetChangedMetric names the archive and the metric whose descriptor has changed.
+// TestSetChangedMetric checks that the error names the archive and the metric whose descriptor
+// changed.
 func TestSetChangedMetric(t *testing.T) {
 	fs := threeArchives()
 	m := maker{fs: fs, base: "dir/b", label: archive.Label{Version: 3}}

@@ -106,8 +106,8 @@ func sameMoves(t *testing.T, files fstest.MapFS, r *rand.Rand) {
 	}
 }
 
-// The methods SkipNext and SkipPrev move as Next and Prev do, with the same errors if records are
-// damaged or missing.
+// TestSkip checks that SkipNext and SkipPrev move like Next and Prev, with the same errors for
+// damaged or missing records.
 func TestSkip(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, version := range []int{2, 3} {

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// The damaged archives of PCP's test-suite fail as they do in the C library: when they are
-// opened, when the records are read, or not at all.
+// TestInteropBadArchives checks that the damaged archives of PCP's test suite fail as in the C
+// library: when they are opened, when the records are read, or not at all.
 func TestInteropBadArchives(t *testing.T) {
 	dir := filepath.Join(filepath.Dir(suite), "badarchives")
 	pcptest.Need(t, filepath.Join(dir, "badlen-0.meta"))

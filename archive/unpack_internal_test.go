@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A small compressed file cannot fill the temporary directory.
+// TestUnpackRatio checks that a small compressed file cannot fill the temporary directory.
 func TestUnpackRatio(t *testing.T) {
 	for _, c := range []struct{ packed, max, want int64 }{
 		{1, 0, minUnpacked},
@@ -59,7 +59,7 @@ func zerosXZ(t *testing.T) []byte {
 	return bytes.Repeat(b, 2300/64)
 }
 
-// What is unpacked leaves some space to others, and not much of a large disk.
+// TestUnpackSpace checks that unpacking leaves part of the file system free, but at most 256 MiB.
 func TestUnpackSpace(t *testing.T) {
 	for size, want := range map[int64]int64{64 << 20: 2 << 20, 8 << 30: 256 << 20, 1 << 40: 256 << 20} {
 		if got := spaceKept(size); got != want {

@@ -38,7 +38,7 @@ var instMetric = archive.Metric{
 	Names: []string{"disk.dev.read", "disk.dev.in"},
 }
 
-// writtenAtom is a value of a type, other at another n.
+// writtenAtom returns a value of a type. It differs for each n.
 func writtenAtom(t testing.TB, typ pdu.Type, n int) pdu.Atom {
 	switch typ {
 	case pdu.Type32:
@@ -70,7 +70,7 @@ func writtenAtom(t testing.TB, typ pdu.Type, n int) pdu.Atom {
 	return a
 }
 
-// instancesAt are the instances at a time: some come, some go.
+// instancesAt returns the instances at a time. Some are added and some removed over time.
 func instancesAt(n int) []pdu.Instance {
 	var all []pdu.Instance
 	for i := n / 5; i < n/5+6; i++ {
@@ -137,7 +137,7 @@ func writeAllBy(t testing.TB, w *archive.Writer, from, n int, put func(write fun
 	}
 }
 
-// setsAt are values of all metrics.
+// setsAt returns values of all metrics.
 func setsAt(t testing.TB, i int) *pdu.ResultWriter {
 	s := &pdu.ResultWriter{Time: at(float64(i))}
 	for _, typ := range writtenTypes {
@@ -247,7 +247,7 @@ func checkRecord(t *testing.T, c *archive.Cursor, i int) {
 	}
 }
 
-// resultText is a result for comparison.
+// resultText returns a result as text for comparison.
 func resultText(r *pdu.Result) []string {
 	lines := []string{r.Time.UTC().String()}
 	for _, s := range r.All() {
@@ -346,7 +346,7 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// Without a data record there is no archive.
+// TestWriterEmpty checks that a Writer without a data record creates no archive.
 func TestWriterEmpty(t *testing.T) {
 	w := created(t, archive.WriterOptions{})
 	if err := errors.Join(w.WriteMetric(valueMetric), w.Flush(), w.Close()); err != nil {
@@ -357,7 +357,7 @@ func TestWriterEmpty(t *testing.T) {
 	}
 }
 
-// A writer that has written as much before allocates nothing.
+// TestWriterAllocs checks that a writer does not allocate for a record like earlier ones.
 func TestWriterAllocs(t *testing.T) {
 	w := created(t, archive.WriterOptions{})
 	if err := w.WriteMetric(valueMetric); err != nil {
@@ -381,7 +381,7 @@ func TestWriterAllocs(t *testing.T) {
 	}
 }
 
-// What the index could not get it gets with the next record, or at the end.
+// TestWriterIndexAfterClose checks that WriteIndex fails after Close and does not create the index.
 func TestWriterIndexAfterClose(t *testing.T) {
 	w := created(t, archive.WriterOptions{IndexEvery: -1})
 	writeAll(t, w, 0, 2)

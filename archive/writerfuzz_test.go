@@ -26,7 +26,7 @@ type fuzzedWriter struct {
 	inDoms  map[pdu.InDom]map[time.Time][]pdu.Instance
 }
 
-// next is a number below n.
+// next returns a number below n.
 func (w *fuzzedWriter) next(n int) int {
 	if len(w.rest) == 0 {
 		return 0

@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// PCP finds no fault with what is written, and prints of it what pmdumplog of ours prints.
+// TestInteropWriter checks that the C tools read an archive of a Writer without errors, and that
+// their pmdumplog prints the same as examples/pmdumplog.
 func TestInteropWriter(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "pmdumplog", "pmval", "pmrep", "pmlogextract")
 	dumplog := pcptest.Build(t, "./examples/pmdumplog")

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Sync is for volumes that have ended, too, and for the names of the files.
+// TestWriterSyncsEndedVolumes checks that Sync includes volumes that have ended and the names of
+// the files.
 func TestWriterSyncsEndedVolumes(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	w, err := WriterOptions{VolumeRecords: 1}.Create(base)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A label has the time zone as $TZ has it, and as that counts: from there to UTC.
+// TestLocalTimeZone checks that the time zone has the form of $TZ, with the offset from local time
+// to UTC.
 func TestLocalTimeZone(t *testing.T) {
 	t.Setenv("TZ", "")
 	for _, test := range []struct {
