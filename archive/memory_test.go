@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A longVolume is a volume of a great many records that differ in their time alone. It is nowhere
-// in memory.
+// A longVolume is a volume of very many records that differ only in their time. It computes them
+// when they are read.
 type longVolume struct {
 	fs.File
 	label, record []byte // version 3
@@ -68,7 +68,7 @@ func (l longFS) Open(name string) (fs.File, error) {
 	return &longVolume{f, data[:808], slices.Clone(data[808:]), l.records}, nil
 }
 
-// longArchive has records of n values, of 100 metrics.
+// longArchive returns an archive whose records have n values of 100 metrics.
 func longArchive(n int) fstest.MapFS {
 	files := fstest.MapFS{}
 	m := newMaker(files, "a", 3, epoch)
@@ -84,7 +84,7 @@ func longArchive(n int) fstest.MapFS {
 	return files
 }
 
-// allocatedBy is how many bytes f allocates in all, freed or not.
+// allocatedBy returns the number of bytes that f allocates, including freed ones.
 func allocatedBy(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -93,11 +93,11 @@ func allocatedBy(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// readMemory is how much a cursor may allocate, however long the archive is: what it reads at once,
-// and again what that grows by.
+// readMemory is the maximum number of bytes that a cursor may allocate, for an archive of any
+// length: its buffer, and as much again for growing it.
 const readMemory = 4 << 20
 
-// A long archive is read in the memory of a short one.
+// TestLongArchive checks that reading a long archive takes no more memory than a short one.
 func TestLongArchive(t *testing.T) {
 	files := longArchive(2000)
 	records := 128 << 20 / (len(files["a.0"].Data) - 808)
@@ -137,7 +137,7 @@ func TestLongArchive(t *testing.T) {
 	}
 }
 
-// What a compressed archive unpacks to is not in memory.
+// TestLongCompressed checks that an unpacked file is not kept in memory.
 func TestLongCompressed(t *testing.T) {
 	files := longArchive(2000)
 	long := &longVolume{label: files["a.0"].Data[:808], record: slices.Clone(files["a.0"].Data[808:]), records: 200}

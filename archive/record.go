@@ -7,11 +7,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A RecordKind is what a record is about.
+// A RecordKind is the kind of a record.
 type RecordKind uint8
 
-// The kinds of record. Version 2 and 3 of an archive have different layouts of some, which
-// [Record.Type] tells apart.
+// The kinds of records. Some have different layouts in version 2 and version 3, which [Record.Type]
+// distinguishes.
 const (
 	KindLabel      RecordKind = iota + 1 // Record.Label: the first record of every file
 	KindResult                           // Record.Result: values, in volumes
@@ -45,8 +45,8 @@ const (
 	TypeLabels     = 7
 )
 
-// A Record is one record of a file, valid until the iteration that yields it goes on. A
-// method for a record of another kind fails with pdu.ErrRecType.
+// A Record is one record of a file. It is valid until the next iteration. Its methods fail with
+// pdu.ErrRecType for a record of another kind.
 type Record struct {
 	File   *File
 	Offset int64 // where it starts in the file, after unpacking

@@ -163,7 +163,7 @@ const (
 	spaceEvery = 16 << 20
 )
 
-// unpackLimit is how many bytes a compressed file of a size may unpack to.
+// unpackLimit returns the maximum number of bytes that a compressed file of a size may unpack to.
 func (o *Options) unpackLimit(packed int64) int64 {
 	if o.MaxUnpacked != 0 {
 		return o.MaxUnpacked
@@ -171,7 +171,7 @@ func (o *Options) unpackLimit(packed int64) int64 {
 	return min(max(minUnpacked, packed*packedRatio), MaxUnpacked)
 }
 
-// spaceKept is how many bytes of a file system of a size are left free.
+// spaceKept returns the number of bytes to leave free on a file system of a size.
 func spaceKept(size int64) int64 {
 	return min(size/spaceShare, maxSpaceKept)
 }
@@ -181,7 +181,7 @@ type tempFile struct{ *os.File }
 
 func (f tempFile) Close() error { return closeTemp(f.File) }
 
-// closeTemp closes a temporary file. Some systems cannot remove it before.
+// closeTemp closes a temporary file and removes it. Some systems cannot remove an open file.
 func closeTemp(f *os.File) error {
 	err := f.Close()
 	if rm := os.Remove(f.Name()); err == nil && !errors.Is(rm, fs.ErrNotExist) {
@@ -341,7 +341,7 @@ func limitOr(limit, otherwise int64) int64 {
 	return limit
 }
 
-// withoutPath leaves the path out of an error that will name it.
+// withoutPath removes the path from an error, because the caller adds it.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", e.Op, e.Err)

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/internal/strftime"
 )
 
-// LocalTimeZone is the time zone of this process as in $TZ, as C programs put it into labels: the
-// variable, or else the name and the offset of the present zone.
+// LocalTimeZone returns the time zone of this process in the form of $TZ, as C programs write it to
+// labels: the value of the variable, or else the name and the offset of the current zone.
 func LocalTimeZone(now time.Time) string {
 	if tz := os.Getenv("TZ"); tz != "" {
 		return tz

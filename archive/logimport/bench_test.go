@@ -14,14 +14,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// The import of the benchmarks: records of 10 metrics of 1,000 instances each.
+// The benchmarks import records of 10 metrics with 1,000 instances each.
 const (
 	benchMetrics   = 10
 	benchInstances = 1000
 	benchRounds    = 20 // records of one run of the C library
 )
 
-// BenchmarkWrite is one record of 10,000 values of handles, from texts as the C library has them,
+// BenchmarkWrite writes a record of 10,000 values with handles: from texts, as the C library does,
 // and from numbers.
 func BenchmarkWrite(b *testing.B) {
 	for _, numbers := range []bool{false, true} {
@@ -77,8 +77,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkC is what BenchmarkWrite of texts is for libpcp_import, without the time that it takes
-// to define metrics and instances. A run of it has 20 records.
+// BenchmarkC is the counterpart of BenchmarkWrite with texts for libpcp_import. It does not count
+// the time to define metrics and instances. Each run writes 20 records.
 func BenchmarkC(b *testing.B) {
 	pcptest.Need(b, "gcc", "pcp/import.h", "-lpcp_import")
 	define := []string{"start\tx\t0"}

@@ -19,7 +19,7 @@ const table = `time,kernel.load,mem.free
 2026-11-23T10:30:10Z,0.75,900
 `
 
-// A table of comma-separated values becomes an archive.
+// This example imports a table of comma-separated values.
 func Example() {
 	dir, _ := os.MkdirTemp("", "logimport")
 	defer os.RemoveAll(dir)

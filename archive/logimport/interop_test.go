@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A twin makes the calls of internal/pcptest/testdata/logimport.c of an Importer.
+// A twin makes the calls of internal/pcptest/testdata/logimport.c with an Importer.
 type twin struct {
 	t       *testing.T
 	dir     string
@@ -30,8 +30,8 @@ type twin struct {
 	handles []logimport.Handle
 }
 
-// importer is that of the present archive, which begins with the first call that is not about its
-// label.
+// importer returns the Importer of the current archive. The first call that does not set its label
+// begins the archive.
 func (w *twin) importer() *logimport.Importer {
 	if w.im == nil {
 		im, err := logimport.New(filepath.Join(w.dir, w.base), archive.WriterOptions{Label: w.label})
@@ -135,7 +135,7 @@ func (w *twin) do(a []string, num func(int) uint32) error {
 	return nil
 }
 
-// code is the number of an error, 0 for none.
+// code returns the number of an error, or 0 for nil.
 func code(err error) int {
 	if e, ok := errors.AsType[logimport.Error](err); ok {
 		return int(e)
@@ -146,8 +146,8 @@ func code(err error) int {
 	return int(pdu.FromError(err))
 }
 
-// compare makes calls of C and of this package, and compares what they return and the archives,
-// byte by byte.
+// compare makes the calls with C and with this package. It compares their results, and the bytes of
+// the archives.
 func compare(t *testing.T, calls []string) {
 	t.Helper()
 	c, ours := t.TempDir(), t.TempDir()
@@ -195,7 +195,7 @@ func compare(t *testing.T, calls []string) {
 	}
 }
 
-// begin are the first calls of an archive.
+// begin returns the first calls for an archive.
 func begin(version int) []string {
 	return []string{"start\tx\t0", "hostname\tweb1", "timezone\tUTC", fmt.Sprint("version\t", version)}
 }
@@ -205,7 +205,8 @@ const (
 	none  = "0xffffffff"
 )
 
-// Each call returns what the C function returns, and the archive has the same bytes.
+// TestInteropCalls checks that each call returns what the C function returns, and that the archive
+// has the same bytes.
 func TestInteropCalls(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "gcc", "pcp/import.h", "-lpcp_import")
 	lines, err := os.ReadFile("testdata/calls.txt")
@@ -223,7 +224,8 @@ func TestInteropCalls(t *testing.T) {
 	}
 }
 
-// A random import has the same bytes.
+// TestInteropRandomImports makes random calls with C and with this package. The archives have the
+// same bytes.
 func TestInteropRandomImports(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "gcc", "pcp/import.h", "-lpcp_import")
 	for i := range *imports {
@@ -292,7 +294,7 @@ func randomCalls(r *rand.Rand, version int) []string {
 	return append(calls, "put\tm.always\t\t1", fmt.Sprintf("write\t%d\t0", now+5), "end")
 }
 
-// The texts of errors are those of pmiErrStr.
+// TestInteropErrors checks that the texts of errors are those of pmiErrStr.
 func TestInteropErrors(t *testing.T) {
 	pcptest.Need(t, "gcc", "pcp/import.h", "-lpcp_import")
 	var calls, want []string

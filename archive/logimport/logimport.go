@@ -256,7 +256,7 @@ func (c *cell) put(a pdu.Atom, bad error) error {
 	return nil
 }
 
-// drop forgets the values that were not written.
+// drop discards the values that were not written.
 func (im *Importer) drop() {
 	im.round++
 	clear(im.touched)

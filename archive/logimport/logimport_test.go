@@ -21,7 +21,7 @@ var (
 
 var disks = pdu.MakeInDom(logimport.Domain, 1)
 
-// begun is an import of two metrics, one with instances.
+// begun returns an Importer with two metrics, one of them with instances.
 func begun(t testing.TB, version int) *logimport.Importer {
 	t.Helper()
 	im, err := logimport.New(filepath.Join(t.TempDir(), "a"), archive.WriterOptions{Label: archive.Label{Version: version, Host: "web1", TimeZone: "UTC"}})
@@ -36,7 +36,7 @@ func begun(t testing.TB, version int) *logimport.Importer {
 	return im
 }
 
-// texts are the records of an archive, and its instances at the time of each.
+// texts returns the records of an archive as text, with the instances at the time of each.
 func texts(t testing.TB, base string) []string {
 	t.Helper()
 	s, err := archive.Open(t.Context(), base)
@@ -100,7 +100,7 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// Values of Go types go by handles; one of another type cannot be had.
+// TestHandles puts values of Go types with handles. HandleOf fails for another type.
 func TestHandles(t *testing.T) {
 	im := begun(t, 3)
 	sda, err := logimport.HandleOf[uint64](im, "disk.read", "sda")
@@ -144,8 +144,8 @@ func TestHandles(t *testing.T) {
 		"02.000 245.0.2 <nil> 3=9 245.0.1 "+pdu.ErrConv.Error()+" [{3 sda} {7 sdb}]")
 }
 
-// The next archive has metrics, instances, handles and texts of the one before it, and its own
-// values.
+// TestNext checks that the next archive has the metrics, instances, handles and texts of the
+// previous one, and only its own values.
 func TestNext(t *testing.T) {
 	im := begun(t, 3)
 	first := im.Writer().Base()
@@ -177,7 +177,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Texts become values as strtod and strtol would have it, within the range of the type.
+// TestTexts checks that texts are converted as by strtod and strtol, within the range of the type.
 func TestTexts(t *testing.T) {
 	const no = "Impossible value or scale conversion"
 	for _, test := range []struct{ text, i32, u32, i64, u64, double string }{
@@ -225,7 +225,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// Values of handles take no memory.
+// TestAllocs checks that putting values with handles does not allocate.
 func TestAllocs(t *testing.T) {
 	im := begun(t, 3)
 	read, err := logimport.HandleOf[uint64](im, "disk.read", "sda")

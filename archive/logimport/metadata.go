@@ -27,7 +27,7 @@ type labels struct {
 
 func (m *metadata) empty() bool { return m.known == len(m.texts) && len(m.pending) == 0 }
 
-// again has all help texts written to another archive.
+// again makes all help texts pending for another archive.
 func (m *metadata) again() { m.known = 0 }
 
 // PutHelp adds a help text for the next Write. kind combines pdu.TextOneLine or pdu.TextHelp with

@@ -7,7 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// parse makes a value of a type of a text. Another text, or a number out of range, is pdu.ErrConv.
+// parse converts a text to a value of a type. The error is pdu.ErrConv for an invalid text and for
+// a number out of range.
 func parse(text string, t pdu.Type) (pdu.Atom, error) {
 	if t == pdu.TypeString {
 		return pdu.String(text), nil
@@ -49,7 +50,7 @@ func parse(text string, t pdu.Type) (pdu.Atom, error) {
 	return a, nil
 }
 
-// bits is how many a number of a type has.
+// bits returns the number of bits of a numeric type.
 func bits(t pdu.Type) int {
 	if t == pdu.Type32 || t == pdu.TypeU32 || t == pdu.TypeFloat {
 		return 32

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Values at half seconds.
+// This example writes values at half seconds.
 func ExampleOptions_Reduce() {
 	dir, err := os.MkdirTemp("", "archives")
 	if err != nil {

@@ -1,6 +1,6 @@
 package logreduce
 
-// SetMaxIdle has fewer intervals without a record.
+// SetMaxIdle sets the allowed number of intervals without a record.
 func SetMaxIdle(n int) (restore func()) {
 	before := maxIdle
 	maxIdle = n

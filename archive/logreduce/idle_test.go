@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// sparse makes an archive with two records at each time, a second apart, and maybe marks between
-// the times.
+// sparse makes an archive with two records at each time, a second apart. With marks set, a mark
+// follows them.
 func sparse(t *testing.T, marks bool, times ...int64) (base string) {
 	t.Helper()
 	base = filepath.Join(t.TempDir(), "in")

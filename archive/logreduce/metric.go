@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A metric is one that the new archive has.
+// A metric is a metric of the new archive.
 type metric struct {
 	in, out   pdu.Desc
 	instances []instance // ascending by id
@@ -20,7 +20,7 @@ type metric struct {
 	inPlace   bool       // its floats are not blocks, as in very old archives
 }
 
-// An instance is one that a metric has at some time.
+// An instance is an instance that a metric has at some time.
 type instance struct {
 	id      pdu.InstID
 	seen    int  // the last time up to which a record had it

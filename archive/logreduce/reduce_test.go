@@ -31,8 +31,8 @@ var (
 	events  = pdu.Desc{PMID: pdu.MakePMID(60, 0, 5), Type: pdu.TypeEvent, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
 )
 
-// record makes an archive: disk 1 has 10 more reads each second, and disk 2 goes after 20 seconds.
-// There is a mark after 30 seconds, and nothing in the 10 seconds after it.
+// record makes an archive. Disk 1 has 10 more reads each second, and disk 2 is removed after 20
+// seconds. There is a mark after 30 seconds and no record in the 10 seconds after it.
 func record(t testing.TB, version int) (base string) {
 	t.Helper()
 	base = filepath.Join(t.TempDir(), "in")
@@ -80,7 +80,7 @@ func record(t testing.TB, version int) (base string) {
 	return base
 }
 
-// lines are the records of an archive, as text.
+// lines returns the records of an archive as text.
 func lines(t testing.TB, base string) (text string) {
 	t.Helper()
 	s, err := archive.Open(t.Context(), base)
@@ -123,8 +123,9 @@ func reduce(t testing.TB, o logreduce.Options, in string) (out string, err error
 	return out, o.Reduce(t.Context(), pc, out)
 }
 
-// wanted is what a minute becomes, in steps of 12.5 seconds. After 37.5 seconds all but the text
-// have no values, since they are after a mark, and the text has not been recorded again.
+// wanted is the reduced first minute in steps of 12.5 seconds. At 37.5 seconds no metric has a
+// value, because nothing has been recorded since the mark. Metric 4, the text, lacks a value at 50
+// seconds too, because it is recorded only once.
 const wanted = `0s: 4 "6.1"; 3 0.000000e+00; 2 0; 1 [2] 2000 [1] 1000;
 12.5s: 3 3.000000e+00; 2 1250; 1 [2] 2125 [1] 1125;
 25s: 3 6.250000e+00; 2 2500; 1 [1] 1250;
@@ -163,7 +164,7 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// TestReduceNanoseconds begins at the first record of an archive whose times have nanoseconds.
+// TestReduceNanoseconds starts at the first record of an archive whose times have nanoseconds.
 func TestReduceNanoseconds(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in")
 	im, err := logimport.New(in, archive.WriterOptions{Label: archive.Label{Version: 3, Host: "web1", TimeZone: "UTC"}})
@@ -206,7 +207,7 @@ func TestReduceNanoseconds(t *testing.T) {
 	}
 }
 
-// sortedSets are the lines with the metrics of each in one order: that of a record is that of the
+// sortedSets returns the metrics of each line as a set. Their order in a record is that of the
 // names, which is random here.
 func sortedSets(text string) (all []map[string]bool) {
 	for line := range strings.Lines(text) {
@@ -255,7 +256,8 @@ func TestReduceOptions(t *testing.T) {
 	}
 }
 
-// Without any record there are the files with their labels, as of PCP's pmlogreduce.
+// TestReduceNothing checks that an archive without any record has files with only their labels, as
+// with PCP's pmlogreduce.
 func TestReduceNothing(t *testing.T) {
 	out, err := reduce(t, logreduce.Options{Samples: -1}, record(t, 2))
 	if err != nil {

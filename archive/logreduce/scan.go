@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// scanTo goes over the records of the archive up to a time, and notes what they have. Marks go to
+// scanTo reads the records of the archive up to a time and notes their metrics. It copies marks to
 // the new archive.
 func (r *reducer) scanTo(ctx context.Context, t time.Time) error {
 	for r.scanned == nil {
