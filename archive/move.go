@@ -71,8 +71,8 @@ type MoveOptions struct {
 //
 // If the first part fails or the context ends, Move removes the new files again, so that the
 // archive is always complete under one name. Errors are *os.LinkError, with fs.ErrExist for a file
-// that already exists. If Move cannot remove an old file, the error is *fs.PathError: the archive
-// has its new name, and the other old files are removed.
+// that already exists. If Move cannot remove an old file, the error wraps *fs.PathError: the
+// archive has its new name, and the other old files are removed.
 func (o MoveOptions) Move(ctx context.Context, files Files, base string) error {
 	if err := o.makeAll(ctx, files, base, true); err != nil {
 		return err

@@ -303,8 +303,7 @@ func TestRepairOptions(t *testing.T) {
 	}
 }
 
-// PCP's pmlogcheck has nothing to say of what was mended.
-// A file that was kept earlier is not replaced, however many there are.
+// TestRepairKeepsAll checks that Repair does not replace damaged files that it kept earlier.
 func TestRepairKeepsAll(t *testing.T) {
 	base := damaged(t, 2, ".0", func(b []byte) []byte { return b[:len(b)-1] })
 	names := []string{base + ".0.damaged"}

@@ -40,7 +40,7 @@ type WriterOptions struct {
 	// entries of Writer.WriteIndex.
 	IndexEvery int64
 
-	// Buffer is the number of bytes of data records that a goroutine collects before it writes
+	// Buffer is the number of bytes of data records that a Writer collects before a goroutine writes
 	// them; 0 means that each record is written at once. It is for programs that make an archive in
 	// one run. The files are a valid archive only after Flush, Sync and Close. A call may return
 	// the error of an earlier write. A Writer that is not closed leaks the goroutine.
@@ -74,7 +74,7 @@ type WriterOptions struct {
 //
 // A Writer holds metadata back until the data record that it belongs to. Then it writes the
 // metadata, the data record and the index entry, in this order and each with one write to its file.
-// So the files are always an archive from its start to some record, even if the process is killed.
+// So the files are a valid archive up to some record at any time, even if the process is killed.
 // Before the first data record there are no files, unless Begin makes them.
 //
 // Only the last record of a file can be incomplete. Readers stop before such a record in a volume
