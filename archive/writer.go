@@ -40,10 +40,10 @@ type WriterOptions struct {
 	// entries of Writer.WriteIndex.
 	IndexEvery int64
 
-	// Buffer is the number of bytes of data records that a Writer collects before a goroutine writes
-	// them; 0 means that each record is written at once. It is for programs that make an archive in
-	// one run. The files are a valid archive only after Flush, Sync and Close. A call may return
-	// the error of an earlier write. A Writer that is not closed leaks the goroutine.
+	// Buffer is the number of bytes of data records that the Writer collects before a goroutine
+	// writes them; 0 means that each record is written at once. It is for programs that make an
+	// archive in one run. The files are a valid archive only after Flush, Sync and Close. A call
+	// may return the error of an earlier write. A Writer that is not closed leaks the goroutine.
 	Buffer int
 	// Direct hides write system calls from the Go scheduler, on Linux. This saves waking a thread
 	// for each write, which is most of its cost in a program that is idle between records. But if a
