@@ -64,9 +64,9 @@ func localAddr(a net.Addr) bool {
 	return false
 }
 
-// A spareFile is an open file that keeps a descriptor for the case that there are no
-// others. Then it is closed, and the next client gets its descriptor, to be refused:
-// without that, the client would wait at the listener until others go.
+// A spareFile is an open file that reserves a descriptor. When the process is out of descriptors,
+// the Server closes the file, so that it can accept the next client and refuse it. Otherwise that
+// client would wait at the listener until others disconnect.
 type spareFile struct {
 	mu   sync.Mutex
 	f    *os.File

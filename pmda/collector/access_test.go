@@ -11,8 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// Access rules hold for all clients, whatever the Server did before it got them; a
-// Server that would not know of them does not serve.
+// TestAccessAfterAdd checks that rules of SetAccess hold for clients even after Add. Rules that
+// are stored in Server.Access after Add come too late: the Server refuses to serve instead of
+// ignoring them.
 func TestAccessAfterAdd(t *testing.T) {
 	withAgent := func() *collector.Server {
 		s := collectortest.CloseAtEnd(t, &collector.Server{})

@@ -105,7 +105,7 @@ func (c *client) recheck() {
 	}
 }
 
-// endAdmission makes the client count no more, for good.
+// endAdmission stops counting the client permanently: new access rules do not count it again.
 func (c *client) endAdmission() {
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()

@@ -108,7 +108,7 @@ type agentTable struct {
 	byDomain [pdu.MaxDomain + 1]*agent
 }
 
-// get is the agent of a domain, nil if there is none.
+// get returns the agent of domain d, or nil if the domain has no agent.
 func (t *agentTable) get(d pdu.Domain) *agent {
 	if d < 0 || d > pdu.MaxDomain {
 		return nil
@@ -199,8 +199,8 @@ func (s *Server) drop(a *agent) bool {
 	return mine
 }
 
-// handlerFor is the Handler for one request, or why there is none. A fence does not keep values
-// from being set.
+// handlerFor returns the Handler for one request, or the error for the client if no Handler may
+// be called. A fence does not block stores.
 func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 	h := a.current()
 	switch {

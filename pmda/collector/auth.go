@@ -45,12 +45,12 @@ func (s *Server) authFeatures() pdu.Features {
 	return f
 }
 
-// needsCreds reports whether only clients are served of whom the user is known.
+// needsCreds reports whether the Server serves only clients whose user is known.
 func (s *Server) needsCreds() bool { return s.CredsRequired || s.access.Load().NeedsAccount() }
 
-// identify does what the CREDS of a client ask for in respect of who it is, and what it wants to
-// see. The error of the access rules for who it was before is given; it does not matter to one that
-// logs in.
+// identify carries out what a client's CREDS request about its identity, such as a login or the
+// name of a container. refused is the error of the access rules for the client's previous
+// identity. It is ignored if the client logs in.
 func (r *request) identify(wanted pdu.Features, refused error) error {
 	c := r.client
 	logsIn := wanted&pdu.FeatureAuth != 0
@@ -135,8 +135,8 @@ func (c *client) limitedExchange() (user string, err error) {
 	return user, users.result(err)
 }
 
-// setIdentity makes a client a user who has logged in, or who it was when it connected if the name
-// is empty.
+// setIdentity sets the client's identity to a user after a successful login. If user is empty, it
+// restores the identity that the client had when it connected.
 func (c *client) setIdentity(user string) {
 	pid, uid, gid := peer(c.conn)
 	if user != "" {
@@ -178,8 +178,8 @@ func (c *client) logFailure(err error) {
 	c.s.log.LogAttrs(context.Background(), slog.LevelError, message, attrs...)
 }
 
-// mechanisms are those that a client may log in with: with a password in the clear only where
-// nobody else can read it.
+// mechanisms returns the mechanisms that the client may use to log in. Mechanisms that send the
+// password in clear text are included only if the connection is secure.
 func (c *client) mechanisms() []sasl.Mechanism {
 	secure := c.secure()
 	return slices.DeleteFunc(sasl.Mechanisms(), func(m sasl.Mechanism) bool {
@@ -188,7 +188,8 @@ func (c *client) mechanisms() []sasl.Mechanism {
 	})
 }
 
-// secure reports whether nobody else can read the connection.
+// secure reports whether the connection is protected from eavesdropping: it uses TLS, a unix
+// socket or memory of this process.
 func (c *client) secure() bool {
 	if c.secured != nil {
 		return true

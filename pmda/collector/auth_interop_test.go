@@ -59,7 +59,8 @@ func TestInteropLogin(t *testing.T) {
 	}
 }
 
-// A C agent is told who its clients are, and no two values of one attribute.
+// TestInteropLoginAgent checks that a C agent gets the identity of each client, with one value
+// per attribute.
 func TestInteropLoginAgent(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	agent := newKnowingAgent()

@@ -27,8 +27,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// accounts are the users who may log in, all with the password secret, by their numbers; joe and
-// dave have none.
+// accounts maps users to their user and group IDs. Each can log in with the password "secret".
+// The users joe and dave have no account on this computer.
 var accounts = map[string][2]int{"root": {0, 0}, "pcp": {999, 995}, "daemon": {1, 1}, "joe": {-1, -1}, "dave": {-1, -1}}
 
 // loginUsers makes verifiers once: that takes time by design.
@@ -57,7 +57,7 @@ func loginServer(s *collector.Server) *collector.Server {
 	return s
 }
 
-// A knowingAgent notes what it is told of its clients.
+// A knowingAgent records the client attributes that it receives.
 type knowingAgent struct {
 	collectortest.Agent
 	mu   sync.Mutex
@@ -200,8 +200,8 @@ func TestLoginCaptures(t *testing.T) {
 	}
 }
 
-// What a client may do in the place of a login, and what it is told. Then everything is denied,
-// until other CREDS succeed.
+// TestLoginFailures sends each kind of bad login and checks the error that the client gets. After
+// that all operations are denied until other CREDS succeed.
 func TestLoginFailures(t *testing.T) {
 	plain := func(text string) []pdu.PDU { return []pdu.PDU{creds(pdu.FeatureAuth), message("PLAIN\x00" + text)} }
 	long := func(n int) []pdu.PDU { return plain(strings.Repeat("x", n-len("PLAIN\x00"))) }
@@ -308,8 +308,9 @@ func TestMechanismsOffered(t *testing.T) {
 	}
 }
 
-// Who a client is, as agents are told: the latest login replaces all that was known, and one that
-// fails leaves who it was when it connected.
+// TestLoginIdentity checks the identity that agents receive. The latest login replaces all
+// attributes of the previous one. A failed login restores the identity that the client had when
+// it connected.
 func TestLoginIdentity(t *testing.T) {
 	agent := newKnowingAgent()
 	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler)})
@@ -363,7 +364,7 @@ func TestLoginIdentity(t *testing.T) {
 	}
 }
 
-// With CredsRequired those alone are served of whom the user is known.
+// TestCredsRequired checks that with CredsRequired only clients whose user is known are served.
 func TestCredsRequired(t *testing.T) {
 	s := loginServer(&collector.Server{CredsRequired: true, Logger: slog.New(slog.DiscardHandler)})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -420,7 +421,7 @@ func TestCredsRequired(t *testing.T) {
 	}
 }
 
-// A client that takes its time to log in keeps nobody waiting, and not the end of the Server.
+// TestSlowLogin checks that a slow login delays neither other clients nor Server.Close.
 func TestSlowLogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler)})
@@ -453,7 +454,7 @@ func accountRules(t *testing.T, statements string) *pmcdconf.Access {
 	return conf.Access
 }
 
-// Users and groups of the access rules, for users who have logged in.
+// TestAccountRules checks the access rules for users and groups with clients that have logged in.
 func TestAccountRules(t *testing.T) {
 	const (
 		users     = "disallow user * : all; allow user root : all; allow user pcp : fetch; disallow user pcp : store;"
@@ -587,7 +588,8 @@ func TestFailedLoginsOfAddress(t *testing.T) {
 	}
 }
 
-// A connection counts for the user who has logged in, as long as it lasts and as the login does.
+// TestAccountLimits checks that a connection counts for its logged-in user until it ends or the
+// client starts another login.
 func TestAccountLimits(t *testing.T) {
 	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler), Access: accountRules(t, "allow user * : all; allow group daemon : maximum 1 connections;")})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -643,8 +645,8 @@ func (l oneListener) Accept() (net.Conn, error) {
 func (l oneListener) Close() error   { return nil }
 func (l oneListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// FuzzLogin sends anything in the place of a login: nobody gets in without the password, and a
-// client that has lost its way is told, or disconnected.
+// FuzzLogin sends arbitrary bytes instead of a login. No client gets in without the password. A
+// client that breaks the protocol gets an error or is disconnected.
 func FuzzLogin(f *testing.F) {
 	attr := func(text string) []byte {
 		b := append([]byte{0, 0, 0, byte(16 + len(text)), 0, 0, 0x70, 0x11}, make([]byte, 8)...)

@@ -270,7 +270,7 @@ func (r *request) callInline(k *call) {
 	r.now = end
 }
 
-// callAside makes a call on a goroutine of its own.
+// callAside makes a call on a separate goroutine.
 func (r *request) callAside(k *call) {
 	r.prepareCall(k)
 	k.done = make(chan struct{})
@@ -325,8 +325,7 @@ func (s *Server) protect(a *agent, h pmda.Handler, method string, f func()) {
 	f()
 }
 
-// logPanic logs a panic of an agent, and fences the agent for a while. a is nil
-// where nothing is to be fenced.
+// logPanic logs a panic of an agent, and fences the agent for a while. If a is nil, it only logs.
 func (s *Server) logPanic(a *agent, h pmda.Handler, method string, p any) {
 	if a != nil {
 		now := s.clock()

@@ -60,8 +60,8 @@ func equal(t *testing.T, what string, got []pdu.Error, want ...pdu.Error) {
 	}
 }
 
-// TestAbandonInline blocks an agent for 20 s: its clients get their replies in time,
-// others do not notice, and it recovers by itself.
+// TestAbandonInline blocks an agent for 20 s. Its clients get their replies in time, other
+// clients do not notice, and the agent recovers without help.
 func TestAbandonInline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -546,8 +546,8 @@ func TestPanicInNames(t *testing.T) {
 	})
 }
 
-// TestOthersAfterWait: when a call has waited for a slot until the deadline, other
-// agents are called all the same, and do not count as overdue.
+// TestOthersAfterWait checks that, when a call has waited for a slot until the deadline, the
+// other agents are still called and do not count as overdue.
 func TestOthersAfterWait(t *testing.T) {
 	id := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
 	tree, err := pmns.Parse("names", strings.NewReader("root { x }\nx { a 100:*:* b 102:*:* c 103:*:* }"))
@@ -602,8 +602,8 @@ func TestOthersAfterWait(t *testing.T) {
 	}
 }
 
-// TestOthersAfterOverdue: when a call is abandoned, a request goes on with the other
-// agents, whatever its kind.
+// TestOthersAfterOverdue checks that a request of any kind continues with the other agents after
+// a call is abandoned.
 func TestOthersAfterOverdue(t *testing.T) {
 	id := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
 	tree, err := pmns.Parse("names", strings.NewReader("root { x }\nx { a 100:*:* m 101:0:1 b 101:*:* c 102:*:* }"))
@@ -741,7 +741,7 @@ func TestCallDeadline(t *testing.T) {
 	})
 }
 
-// TestChangeOfLateResult: clients are told of a change of labels and names though it
+// TestChangeOfLateResult checks that clients learn of a change of labels and names even if it
 // comes with the result of an abandoned call. The agent sends it once.
 func TestChangeOfLateResult(t *testing.T) {
 	for _, sideCall := range []bool{false, true} {

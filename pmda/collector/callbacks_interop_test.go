@@ -64,8 +64,8 @@ func noting(notes io.Writer) *pmda.Agent {
 // for these, too.
 var unanswered = regexp.MustCompile(`(?m)^check\n(?:profile\n|attr .*\n|(end .*\n))done\n`)
 
-// TestInteropCallbacks compares the order in which the functions of an agent are called with that
-// of C's library, in one session of dbpmda with each.
+// TestInteropCallbacks runs the same dbpmda session with an agent of C's library and with one of
+// ours. The functions of both agents must be called in the same order.
 func TestInteropCallbacks(t *testing.T) {
 	pcptest.Need(t, "dbpmda")
 	dir := pcptest.ShortDir(t)

@@ -19,7 +19,7 @@ type changes struct {
 	kinds [numChanges]atomic.Uint64
 }
 
-// seenChanges are the counts of which a client has been told.
+// seenChanges holds the counts of the changes that a client has already received.
 type seenChanges struct {
 	any   uint64
 	kinds [numChanges]uint64

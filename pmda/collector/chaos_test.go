@@ -30,9 +30,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A chaos is a run of a collector whose agents fail and some of whose clients
-// misbehave. It goes on in synthetic time with connections and agents in memory,
-// or in real time with sockets and processes.
+// A chaos runs a collector while its agents fail and some clients misbehave. It uses synthetic
+// time with connections and agents in memory, or real time with sockets and processes.
 type chaos struct {
 	t        *testing.T
 	seed     uint64
@@ -136,8 +135,8 @@ func (c *chaos) machineStood(since time.Time, limit time.Duration) bool {
 
 // checkWait checks how long a client has waited for a reply.
 func (c *chaos) checkWait(p pdu.PDU, domains []pdu.Domain, start, end time.Time) {
-	// After the deadline other agents get extraTime, for which the watchdog looks up to
-	// lateCall late; and a remote agent may have to wait for an unsolicited reply first.
+	// After the deadline other agents get extraTime, and the watchdog may notice its end up to
+	// lateCall late. Besides, a remote agent may have to wait for an unsolicited reply first.
 	limit := c.timeout + max(extraTime+2*lateCall, unsolicitedWait)
 	if !slices.ContainsFunc(domains, func(d pdu.Domain) bool { return d == c.goodRemote || !slices.Contains(c.good, d) }) {
 		limit = c.tolerance() // nobody else has a share in how soon these agents reply
@@ -215,13 +214,13 @@ func (l *chaosLog) reason(message string, attrs map[string]string, keys ...strin
 	l.noReason = append(l.noReason, fmt.Sprint(message, attrs))
 }
 
-// TestChaos has many clients, good and bad, send requests to agents that take too
-// long, panic, fail, reply what is wrong, die and break the protocol. No good client
-// may get a wrong reply, wait too long or lose its connection, and all errors that
-// clients see must be within the budget of the faults that there were.
+// TestChaos has many clients, good and bad, send requests to agents that take too long, panic,
+// fail, send wrong replies, die and break the protocol. No good client may get a wrong reply,
+// wait too long or lose its connection. The errors that clients see must be within the budget of
+// the injected faults.
 //
-// It runs in synthetic time. PCP_CHAOS_SEED makes it the same run again, but for the
-// order of what happens at the same time; PCP_CHAOS_TIME makes it longer than 20 s.
+// The test runs in synthetic time. PCP_CHAOS_SEED repeats a run, except for the order of events
+// at the same time. PCP_CHAOS_TIME makes it longer than 20 s.
 func TestChaos(t *testing.T) {
 	duration := 20 * time.Second
 	if testing.Short() || collectortest.RaceFactor > 1 {
@@ -544,8 +543,8 @@ func (c *chaos) checkLog() {
 	}
 }
 
-// checkAgentEvents checks the order in which the log has what happened to an agent in
-// another process: it starts, is late and replies again, and dies, once each.
+// checkAgentEvents checks the order of the log messages about an agent in another process. For
+// example, an agent must start before it can be late, and it dies once after each start.
 func checkAgentEvents(events []string) error {
 	after := map[string][]string{ // what an event may follow; "" is the beginning
 		"agent started": {"", "agent died", "agent not started", "agent not restarted", "agent removed"},

@@ -105,7 +105,7 @@ func (m *faulty) Traverse(ctx context.Context, r *pmda.Request, name string) ([]
 	return m.ExactAgent.Traverse(ctx, r, name)
 }
 
-// noWrongReply is the wrong of a faulty agent that has none.
+// noWrongReply is the wrong function of a faulty agent that never sends wrong replies.
 func noWrongReply(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false }
 
 // wrongInsts is how many instances are in a wrong reply that is large.
@@ -180,7 +180,7 @@ func wrongIDs(which int, ids []pdu.PMID) []pdu.PMID {
 	return ids
 }
 
-// EndClient panics now and then, which is nobody's affair.
+// EndClient panics now and then, which must not affect any client.
 func (m *faulty) EndClient(c *pmda.Client) {
 	if c.Seq%128 == 5 {
 		panic("chaos at the end of a client")
@@ -241,8 +241,7 @@ func (o *agentOutput) setPause(d time.Duration) {
 	o.pause = d
 }
 
-// newBadRemote is a faulty agent in a process of its own, which may also break the
-// protocol.
+// newBadRemote returns a faulty agent for a separate process. It may also break the protocol.
 func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 	m := &faulty{ExactAgent: collectortest.NewExactAgent(p.domain)}
 	send := func(u pdu.PDU) { // a PDU beside the replies
@@ -335,7 +334,7 @@ func agentLine(d pdu.Domain, timeout time.Duration, seed uint64, faults string) 
 	}}
 }
 
-// readFaults reads the file to which agents have appended their faults.
+// readFaults reads the file that agents append their faults to.
 func (l *faultLog) readFaults(file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {

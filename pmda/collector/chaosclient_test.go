@@ -218,8 +218,8 @@ type domainCode struct {
 	code   pdu.Error
 }
 
-// failedWith notes an error that agents of some domains may have caused: once for
-// each request and agent, whatever number of values it was instead of.
+// failedWith records an error that agents of some domains may have caused. An error counts once
+// for each request and agent, even if it replaced many values.
 func (k *chaosClient) failedWith(code pdu.Error, domains []pdu.Domain, what string) {
 	if code == pdu.ErrTimeout || code == lost {
 		domains = k.sentDomains // others may have taken all the time

@@ -71,7 +71,7 @@ func (f *fault) allows(code pdu.Error) bool {
 	return code == lost || slices.Contains(budgets[f.kind].codes, code)
 }
 
-// A failed request is one in whose reply a client has seen an error.
+// A failed is a request whose reply showed the client an error.
 type failed struct {
 	domains  []pdu.Domain // whose agents may have caused it
 	code     pdu.Error
@@ -238,8 +238,8 @@ func (l *faultLog) summary() string {
 	return b.String()
 }
 
-// A chance decides what happens at a time, by the seed of the run: the same at the
-// same time for the same reasons, whoever else asks.
+// A chance makes the random decisions at one point in time. They depend only on the seed of the
+// run, the time and the reasons, not on other decisions.
 type chance struct{ *rand.Rand }
 
 func chanceAt(seed uint64, now time.Time, reasons ...uint64) chance {
@@ -256,7 +256,7 @@ func (c chance) upTo(t time.Duration) time.Duration {
 	return time.Duration(c.Int64N(int64(t/step)+1)) * step
 }
 
-// around is a random time of which some are just t, or next to it.
+// around returns t, one nanosecond less or more, or, half of the time, a random time up to most.
 func (c chance) around(t, most time.Duration) time.Duration {
 	switch c.IntN(6) {
 	case 0:

@@ -69,7 +69,7 @@ func chaosServer(socket string) int {
 // termGrace is enough for requests and agents on a busy machine; one that is stopped takes it all.
 const termGrace = 5 * time.Second
 
-// A chaosProcess is a collector in a process of its own.
+// A chaosProcess is a collector in a separate process.
 type chaosProcess struct {
 	cmd         *exec.Cmd
 	socket, tcp string // where it listens

@@ -88,14 +88,14 @@ func newClient(s *Server, conn net.Conn) *client {
 	return c
 }
 
-// newContext makes the context of further calls.
+// newContext creates the context of later calls.
 func (c *client) newContext() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.ctx, c.endCalls = &callContext{Context: ctx, started: c.s.started}, cancel
 }
 
-// renewContext ends the context of the calls that were made, of which some were
-// abandoned, and makes that of later ones.
+// renewContext cancels the context of the calls so far, including abandoned ones, and creates the
+// context of later calls.
 func (c *client) renewContext() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *client) renewContext() {
 	}
 }
 
-// cancelCalls ends the context of calls, also of later ones.
+// cancelCalls cancels the context of all calls, including later ones.
 func (c *client) cancelCalls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,8 +133,8 @@ func (c *client) partial(waiting bool) {
 // longAgo is a deadline that makes reads fail.
 var longAgo = time.Unix(1, 0)
 
-// readBy limits the wait for the rest of a PDU; the zero time leaves the limits
-// that there are anyway, for the client's CREDS and for its end.
+// readBy limits the wait for the rest of a PDU. The zero time removes this limit, but not those
+// for the client's CREDS and for the end of the client.
 func (c *client) readBy(limit time.Time) {
 	if !c.hasCreds.Load() && !c.credsBy.IsZero() && (limit.IsZero() || c.credsBy.Before(limit)) {
 		limit = c.credsBy
@@ -327,8 +327,8 @@ func (c *client) releaseRequest() {
 	}
 }
 
-// releaseMemory gives back what a client holds that goes, but for what abandoned
-// calls hold.
+// releaseMemory releases the memory of a client that disconnects, except for that of abandoned
+// calls.
 func (c *client) releaseMemory() {
 	c.releaseRequest()
 	c.memory.release(int64(c.tlsMemory))

@@ -239,8 +239,8 @@ func TestClientTimeouts(t *testing.T) {
 	}
 }
 
-// Each client is told of a change once, with its next fetch; a client that connects
-// later is not.
+// TestStateChanges checks that each client gets a change once, with its next fetch. A client that
+// connects later does not get it.
 func TestStateChanges(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	changing := &collectortest.Agent{Name: "a", Domain: 10}
@@ -300,8 +300,8 @@ type attributesAgent struct {
 
 func (w *attributesAgent) SetClient(c *pmda.Client) { w.users <- c.UID }
 
-// An agent is told the attributes of clients that connect, and of those that are
-// connected when it is added; a client in this process has its user.
+// TestAttributes checks that an agent gets the attributes of clients that connect, and of those
+// that are connected when it is added. A client in this process has the user of the process.
 func TestAttributes(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	uid := syscall.Getuid()
@@ -396,8 +396,8 @@ func TestDenied(t *testing.T) {
 	})
 }
 
-// A client of no known user gets nothing where there are rules for users,
-// whatever features its CREDS have: C pmcd goes on serving it.
+// TestUnknownUser checks that a client whose user is unknown gets nothing if there are rules for
+// users, with any features in its CREDS. C pmcd continues to serve such a client.
 func TestUnknownUser(t *testing.T) {
 	s := &collector.Server{Access: rules(t, "allow user *: all;")}
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -422,8 +422,8 @@ func TestUnknownUser(t *testing.T) {
 	}
 }
 
-// New rules hold at once for connected clients: one that they refuse is told so and
-// disconnected, and its connection does not count any more.
+// TestNewRules checks that new rules apply at once to connected clients. A client that they
+// refuse gets an error and is disconnected, and its connection no longer counts.
 func TestNewRules(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -860,7 +860,7 @@ type slowAttributes struct {
 
 func (l slowAttributes) SetClient(*pmda.Client) { <-l.gate }
 
-// TestAttributesFirst: a new agent is told the attributes of a client before that
+// TestAttributesFirst checks that a new agent gets the attributes of a client before that
 // client's first request.
 func TestAttributesFirst(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{})

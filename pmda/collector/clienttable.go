@@ -90,7 +90,7 @@ func (s *Server) sendAttributesTo(h pmda.Handler, info *pmda.Client) {
 	}
 }
 
-// clientList is the clients in the order in which they have connected.
+// clientList returns the clients, ordered by when they connected.
 func (s *Server) clientList() []*client {
 	s.mu.Lock()
 	list := slices.AppendSeq(make([]*client, 0, s.clients.len()), s.clients.all())

@@ -27,8 +27,8 @@ func TestMaxClients(t *testing.T) {
 	}
 }
 
-// A slot is used again only when every agent was told that the client before has
-// gone; agents are told once of each client.
+// TestEndOfClients checks that a slot is reused only after every agent has learned that the
+// previous client is gone. Each agent learns of the end of a client once.
 func TestEndOfClients(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{})
 	slow := &slowEnd{Agent: collectortest.Agent{Name: "slow", Domain: 10}, enter: make(chan uint64), leave: make(chan struct{})}

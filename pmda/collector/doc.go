@@ -192,7 +192,7 @@
 //	pmcd                        Server, examples/pmcd
 //	pmcd.conf                   pmcdconf.Load, Configure
 //	[access]                    pmcdconf.Access, SetAccess
-//	[limits]                    Server.Limits, SetLimits; C pmcd has none
+//	[limits]                    Server.Limits, SetLimits; not in C pmcd
 //	-S                          Server.CredsRequired
 //	-Q, tls.conf                Server.RequireClientCert; Server.TLS, SetTLS
 //	-D pdu                      TracePDUs and TraceUnbuffered of Server.Trace

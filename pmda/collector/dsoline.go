@@ -39,8 +39,8 @@ func daemonOfDSO(conf pmcdconf.Agent) string {
 	return dir + "pmda" + name
 }
 
-// programOfDSO is the command of that program, nil if there is none. Its log is named for the line,
-// since the program may run for another line as well.
+// programOfDSO returns the command of that program, or nil if the program does not exist. Its log
+// is named after the line, because the program may also run for another line.
 func programOfDSO(conf pmcdconf.Agent) []string {
 	program := daemonOfDSO(conf)
 	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {

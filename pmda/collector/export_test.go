@@ -64,7 +64,7 @@ func (s *Server) AgentPID(d pdu.Domain) int {
 	return s.agents.Load().get(d).remote.Load().cmd.Process.Pid
 }
 
-// SetLastDuration is how long an agent is said to have needed for its last call.
+// SetLastDuration sets how long the last call of an agent took.
 func (s *Server) SetLastDuration(d pdu.Domain, took time.Duration) {
 	s.agents.Load().get(d).calls.lastDuration.Store(int64(took))
 }

@@ -114,7 +114,7 @@ func TestEveryRequestInTime(t *testing.T) {
 		for _, m := range log.Take() {
 			counts[m]++
 		}
-		// A request calls the agent once, whatever it is for.
+		// Each request calls the agent once, regardless of its kind.
 		n := len(requests) + 1
 		if diff := cmp.Diff(map[string]int{"agent timed out": n, "agent returned from an overdue request": n}, counts); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)

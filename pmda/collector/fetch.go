@@ -181,8 +181,8 @@ func (r *request) finishFetch() error {
 	return r.replyResult()
 }
 
-// completeSets makes sure that there is one set per PMID, whatever the agent has
-// done.
+// completeSets ensures that the result has one set per PMID, even if the agent failed or returned
+// other sets.
 func (k *fetchCall) completeSets(err error) {
 	if err == nil && k.w.HasSets(k.ids) {
 		return

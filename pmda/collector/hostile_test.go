@@ -97,8 +97,8 @@ const (
 	hostileWrap = 1 << 30 // times four it is nothing
 )
 
-// malformed are requests whose reply has to be pdu.ErrIPC, after which the client
-// goes on.
+// malformed maps names to requests that must get the reply pdu.ErrIPC. The client stays
+// connected.
 type malformed map[string][]byte
 
 func (m malformed) run(t *testing.T) {

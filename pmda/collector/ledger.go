@@ -10,14 +10,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A ledger counts the memory that clients make the Server hold: long requests,
-// profiles, the replies of agents while they come, and replies that are waiting to be
-// read. Nobody takes such memory without asking it first. Each client has an account.
+// A ledger counts the memory that clients make the Server hold: long requests, profiles, the
+// replies of agents while they arrive, and replies that wait to be read. The Server must reserve
+// such memory before it allocates it. Each client has an account.
 //
-// What is held is limited for each client and in all. Moreover, no client may hold more
-// than is left for the others: a few that want all they can get leave as much to the
-// next one as each of them has. A small allowance of each client is not counted, so
-// that small requests always succeed and need not touch what all clients share.
+// The memory is limited for each client and in total. Moreover, no client may hold more than is
+// left for the others: if a few clients take all they can get, the next one can still get as much
+// as each of them has. A small allowance of each client is not counted. So small requests always
+// succeed, and they need not touch the shared counters.
 type ledger struct {
 	name      string // what is limited, for the log
 	limit     int64  // of all clients, beyond their allowances
@@ -32,16 +32,16 @@ func newLedger(name string, limit, client, allowance int) *ledger {
 	return &ledger{name: name, limit: int64(limit), client: min(int64(client), int64(limit)/2+int64(allowance)), allowance: int64(allowance)}
 }
 
-// beyond is what counts of the memory that a client holds.
+// beyond returns how much of the memory of one client counts: the part beyond the allowance.
 func (l *ledger) beyond(held int64) int64 { return max(held-l.allowance, 0) }
 
-// An account is what one client holds of a ledger. Safe for concurrent use.
+// An account counts what one client holds of a ledger. It is safe for concurrent use.
 type account struct {
 	ledger *ledger
 	held   atomic.Int64
 }
 
-// A shortage is why memory was refused.
+// A shortage says why memory was refused.
 type shortage struct {
 	limit   string // what is limited
 	bytes   int64  // its value
@@ -53,7 +53,7 @@ type shortage struct {
 func (s *shortage) Error() string { return s.code.Error() }
 func (s *shortage) Unwrap() error { return s.code }
 
-// reserve takes n bytes, or says which limit is in the way.
+// reserve reserves n bytes, or returns which limit prevents that.
 func (a *account) reserve(n int64) *shortage {
 	l := a.ledger
 	held, ok := a.add(n)
@@ -76,9 +76,9 @@ func (a *account) reserve(n int64) *shortage {
 	return nil
 }
 
-// add adds n bytes to the account, if the client may hold them, and returns what it holds then.
-// What the ledger counts of the account depends on what the account holds: each change of the one
-// has to go with that of the other.
+// add adds n bytes to the account if the client's limit permits, and returns what the account
+// then holds. What the ledger counts depends on this amount, so each change of the account must
+// be followed by the matching change of the ledger.
 func (a *account) add(n int64) (held int64, ok bool) {
 	for {
 		before := a.held.Load()

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// wideAgent is an agent of which each metric has a value of so many bytes.
+// wideAgent returns an agent whose metrics each have a value of n bytes.
 func wideAgent(d pdu.Domain, n int) *collectortest.Agent {
 	value := string(make([]byte, n))
 	a := &collectortest.Agent{Name: fmt.Sprint("wide", d), Domain: d}
@@ -85,8 +85,9 @@ func TestSumOfParts(t *testing.T) {
 	}
 }
 
-// Clients that do not read take from each other, but not from the next one: each may
-// hold what is left. When memory is short, they are dropped.
+// TestUnread checks that clients that do not read replies take memory from each other, but not
+// from the next client: each may hold what is left for the others. When memory is short, the
+// Server disconnects them.
 func TestUnread(t *testing.T) {
 	synctest.Test(t, testUnread)
 }
@@ -180,8 +181,8 @@ func TestMemoryOfProfiles(t *testing.T) {
 	collectortest.Eventually(t, "release", func() bool { return s.MemoryHeld() == 0 })
 }
 
-// A long request of which not all has come is charged for, too, and given back with
-// the connection.
+// TestMemoryOfRequests checks that a client is charged for a long request even before all of it
+// has arrived. The memory is released when the connection ends.
 func TestMemoryOfRequests(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{MaxMemory: 1 << 20})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -214,8 +215,8 @@ func TestMemoryOfRequests(t *testing.T) {
 	collectortest.Eventually(t, "release", func() bool { return s.MemoryHeld() == 0 })
 }
 
-// A long result is sent in the client's order, whatever agents it is of, and is what it
-// would be with a single agent.
+// TestLongResult checks that a long result keeps the order of the client's request even if its
+// values come from several agents. It equals the result of a single agent.
 func TestLongResult(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	for d := range pdu.Domain(3) {
@@ -366,9 +367,9 @@ func testWideFetchAbandoned(t *testing.T) {
 	}
 }
 
-// TestLongestResult checks that a client with the default limits takes every result that
-// a collector with the default limits sends: one byte more is an error of that fetch
-// alone, of which the client knows nothing by itself.
+// TestLongestResult checks that a client with the default limits accepts every result that a
+// collector with the default limits sends. With one byte more, that fetch fails and the next one
+// succeeds.
 func TestLongestResult(t *testing.T) {
 	const metrics = 4
 	for _, tt := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// TestNil: what is nil is refused where it is given, and the Server goes on.
+// TestNil checks that nil Handlers are refused at once, and that the Server continues.
 func TestNil(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{Logger: slog.New(slog.DiscardHandler),
 		DSO: map[string]func(pdu.Domain) (pmda.Handler, error){"nil_init": func(pdu.Domain) (pmda.Handler, error) { return nil, nil }}})

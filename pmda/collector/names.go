@@ -16,8 +16,8 @@ type nameSpace struct {
 	tree  *pmns.Tree
 }
 
-// nameTree is the name space: names from files first, then the agents' in the order
-// in which they were added. It is merged again when one of the trees has changed.
+// nameTree returns the name space: names from files first, then those of the agents in the order
+// of their registration. It merges the trees again when one of them has changed.
 func (s *Server) nameTree() *pmns.Tree {
 	if have := s.names.Load(); have != nil && slices.Equal(have.trees, s.nameTrees()) {
 		return have.tree

@@ -25,7 +25,7 @@ func pauses(t *testing.T, dir string, c *pmapi.Context) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// fetched is the value, and pmcd's status of the agent; or why there is none.
+	// fetched returns the value or its error, and pmcd's status of the agent.
 	fetched := func() string {
 		var r pdu.Result
 		if err := c.Fetch(t.Context(), ids, &r); err != nil {

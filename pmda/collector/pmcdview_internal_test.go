@@ -88,7 +88,7 @@ func TestPMCDClients(t *testing.T) {
 	b.Want("client.whoami", "1 me", "2 ")
 }
 
-// A watcher is an agent that is told about clients.
+// A watcher is an agent that records the containers of clients.
 type watcher struct {
 	pmda.Unimplemented
 	told chan string
@@ -115,8 +115,8 @@ func TestPMCDContainerIsAnnounced(t *testing.T) {
 	b.Want("client.container", "0 box")
 }
 
-// An agent that comes later is told the containers of all clients, also of those
-// who are not known otherwise.
+// TestContainerIsToldLater checks that an agent that is added later gets the containers of all
+// clients, even of those without other attributes.
 func TestContainerIsToldLater(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{})
 	near, far := net.Pipe() // as over TCP: nothing is known of who is there

@@ -131,8 +131,9 @@ func TestPMCDStoreInterop(t *testing.T) {
 	}
 }
 
-// What 6.0.3 lets everybody do, we do not: a client of whom it is not known that
-// it is root may only store what is about itself, and seqnum.
+// TestPMCDStoreInteropTCP checks that a client that is not known to be root may only store into
+// pmcd.seqnum and the metrics about the client itself. The pmcd of PCP 6.0.3 lets every client
+// store.
 func TestPMCDStoreInteropTCP(t *testing.T) {
 	pcptest.Need(t, "pmstore")
 	host, _ := serveForTools(t, &collector.Server{})

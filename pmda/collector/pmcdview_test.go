@@ -68,7 +68,7 @@ func TestPMCDHostname(t *testing.T) {
 	}
 }
 
-// A noListener is a listener on an address at which nobody connects.
+// A noListener is a listener that never gets a connection.
 type noListener struct {
 	addr   net.Addr
 	ctx    context.Context
@@ -142,8 +142,8 @@ func TestPMCDContainers(t *testing.T) {
 	b.Want("feature.containers", "0")
 }
 
-// A change of the label files is told after a reset, and after a request that
-// meets it.
+// TestLabelChange checks that clients learn of a change of the label files after a reset, or
+// after a request that reads the changed files.
 func TestLabelChange(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) {

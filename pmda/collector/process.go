@@ -358,9 +358,9 @@ func (p *process) end(timeout time.Duration) error {
 	return p.waitExit(timeout)
 }
 
-// waitExit waits for a child process to exit, as it ought to at the end of its
-// input. After the time-out it sends SIGTERM, and then SIGKILL. When that does not help
-// either, nobody waits any more for a process of pmdaroot.
+// waitExit waits for a process to exit at the end of its input. After the timeout it sends
+// SIGTERM, and after another one SIGKILL. If SIGKILL does not help either, waitExit fails, and
+// the Server stops watching a process that pmdaroot started.
 func (p *process) waitExit(timeout time.Duration) error {
 	if p.cmd == nil && p.byRoot == nil {
 		return nil
@@ -458,7 +458,7 @@ func (a *agent) waitForEnd(p *process) bool {
 	}
 }
 
-// errEndedWell explains the end of a process that says nothing of its own.
+// errEndedWell explains the end of a process that exited without an error.
 var errEndedWell = errors.New("it ended without an error, as agents do on SIGTERM")
 
 // cleanUp logs how an agent has died, and ends what is left of it.

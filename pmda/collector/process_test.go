@@ -262,8 +262,8 @@ func TestAgentLate(t *testing.T) {
 	}
 }
 
-// An agent that has died is started again at once, and then not before the delay is
-// over; clients are told each time.
+// TestAgentRestarts checks that an agent that dies is restarted at once, and after that only when
+// the delay is over. Clients get a change for each restart.
 func TestAgentRestarts(t *testing.T) {
 	t.Parallel()
 	j, log := newLogLines()

@@ -53,8 +53,8 @@ func (c *client) newRequest(k pdu.Kind) *request {
 	return r
 }
 
-// usedRequest is a request of which only the memory matters: much of it, if there is
-// such a one, for a client whose last result was long.
+// usedRequest returns a request whose memory can be reused. For a client whose last result was
+// long, it prefers one with much memory.
 func (s *Server) usedRequest(wide bool) *request {
 	if wide {
 		select {
@@ -102,8 +102,8 @@ func (r *request) reserve(what string, n int) error {
 	return nil
 }
 
-// releaseMemory gives back what the client was charged for, but for what abandoned
-// calls hold.
+// releaseMemory releases the memory that the client was charged for, except for that of abandoned
+// calls.
 func (r *request) releaseMemory() {
 	for _, k := range r.calls {
 		if k.reserved.Load() != 0 && k.state.Load() != callAbandoned {
@@ -135,8 +135,8 @@ func (r *request) fail(err error) error {
 	return r.end(err)
 }
 
-// resume goes on with a request of which an inline call was abandoned, on a
-// goroutine that owns the client from now on.
+// resume continues a request after an inline call was abandoned. It runs on a new goroutine,
+// which owns the client from then on.
 func (r *request) resume() {
 	c := r.client
 	r.now = time.Now()
@@ -203,7 +203,7 @@ func (r *request) complete() error {
 func (r *request) end(err error) error {
 	_, broken := errors.AsType[*handshakeError](err)
 	if err != nil && err != errNoCreds && !broken {
-		// What is not sent is not held while the client is told so.
+		// Unsent parts of the result release their memory before the client gets the error.
 		r.releaseMemory()
 		r.fetch.drop()
 		if w, ok := errors.AsType[*pdu.OpError](err); !ok || w.Op != "write" {
@@ -268,7 +268,7 @@ func replySize(p pdu.PDU) int {
 	return n
 }
 
-// add plans a call, of which agent, method and invoke are given.
+// add plans a call. The agent, the method and invoke of k must be set.
 func (r *request) add(k *call) { r.calls = append(r.calls, k) }
 
 // expired reports whether the deadline has passed.
@@ -315,12 +315,11 @@ func (r *request) callAgents() {
 	}
 }
 
-// startSideCalls makes side calls of agents that take time, in this process and in
-// others. The last of them is inline, since the client's goroutine would only wait
-// for it; but not if other agents are called inline too: the one that comes first
-// would hold up the others and, if it does not return, take their time. So an agent
-// in another process never has the extra time alone, in which it could
-// time out and block other clients.
+// startSideCalls makes side calls of agents that take time, in this process and in others. It
+// leaves the last of them inline, because the client's goroutine would only wait for it. But if
+// other agents are called inline too, it is a side call as well: the first inline call would hold
+// up the others and, if it does not return, use up their time. An agent in another process would
+// then have only the extra time. It could time out in that and block other clients.
 func (r *request) startSideCalls() {
 	var last *call
 	others := false

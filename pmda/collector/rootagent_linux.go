@@ -30,8 +30,8 @@ const (
 // processPoll is how often is looked for a process where the kernel does not tell.
 const processPoll = 100 * time.Millisecond
 
-// dialRootAgent connects to pmdaroot at its socket, for which a process needs root's
-// privileges.
+// dialRootAgent connects to the socket of pmdaroot. This process needs root's privileges for
+// that.
 func dialRootAgent(socket string) (*rootAgent, error) {
 	conn, err := pmdaroot.Dial(context.Background(), socket)
 	if err != nil {
@@ -117,8 +117,8 @@ func (c *rootChild) forget() {
 
 func (c *rootChild) signal(sig os.Signal) { c.agent.signal(c.pid, sig == os.Kill) }
 
-// waitForProcess waits for the end of a process that is not a child; false if ctx has
-// ended before.
+// waitForProcess waits for the end of a process that is not a child, and returns true. It returns
+// false if ctx ends first.
 func waitForProcess(ctx context.Context, pid int) bool {
 	f, err := openProcess(pid)
 	if err != nil { // it has ended, or the kernel is older than 5.3
@@ -156,8 +156,8 @@ func waitForFile(ctx context.Context, f *os.File) bool {
 	}) == nil
 }
 
-// lookForProcess looks again and again whether there is a process, until there is none;
-// false if ctx has ended before.
+// lookForProcess polls until a process no longer exists, and returns true. It returns false if
+// ctx ends first.
 func lookForProcess(ctx context.Context, pid int) bool {
 	again := time.NewTicker(processPoll)
 	defer again.Stop()

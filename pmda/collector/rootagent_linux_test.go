@@ -298,7 +298,8 @@ func TestEndByRoot(t *testing.T) {
 	}
 }
 
-// Nobody waits any more for an agent that pmdaroot does not end.
+// TestNotEndedByRoot checks that the Server stops waiting for an agent that pmdaroot does not
+// end.
 func TestNotEndedByRoot(t *testing.T) {
 	t.Parallel()
 	f := newFakeRoot(t)
@@ -457,7 +458,8 @@ func TestNoRootAgent(t *testing.T) {
 	}
 }
 
-// A command runs as root, with pipes for its input and output; without pmdaroot there is none.
+// TestRunAsRoot checks that a command runs as root with pipes for its input and output. Without
+// pmdaroot, RunAsRoot fails.
 func TestRunAsRoot(t *testing.T) {
 	f := newFakeRoot(t)
 	s, _ := serverUnderRoot(t, f)

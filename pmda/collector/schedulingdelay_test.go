@@ -54,10 +54,9 @@ func (s *delaySamples) run(ctx context.Context) {
 	}
 }
 
-// allowance is how late a reply that was waited for from start to end may be. Between
-// the request and the reply about half a dozen goroutines and processes are
-// scheduled one after the other, each of which may be as late as the worst sample of
-// that time.
+// allowance returns how late a reply may be if the client waited for it from start to end.
+// Between the request and the reply, about half a dozen goroutines and processes are scheduled
+// one after the other. Each may be as late as the worst sample of that time.
 func (m *delayMonitor) allowance(start, end time.Time) time.Duration {
 	var worst time.Duration
 	for i := range m.processors {

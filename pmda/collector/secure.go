@@ -123,7 +123,7 @@ func (r *request) secure(wanted pdu.Features) error {
 	return c.startTLS(setup.config)
 }
 
-// A handshakeError is why a handshake failed, after which the connection cannot be used.
+// A handshakeError reports a failed handshake. The connection cannot be used any more.
 type handshakeError struct{ cause error }
 
 func (e *handshakeError) Error() string { return "TLS handshake: " + e.cause.Error() }
@@ -190,8 +190,8 @@ func (s *tlsStream) Read(p []byte) (int, error) {
 
 func (s *tlsStream) Write(p []byte) (int, error) { return s.raw.Write(p) }
 
-// SetWriteDeadline is what the end of TLS calls, alone, before its last message: the client need
-// not wait for it, nor anybody for the client.
+// SetWriteDeadline replaces the deadline by a short one. Only the close of a TLS connection calls
+// it, before its last message. So the Server does not wait long for a client that does not read.
 func (s *tlsStream) SetWriteDeadline(time.Time) error {
 	return s.Conn.SetWriteDeadline(time.Now().Add(closeNotifyTime))
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Where clients need a certificate and no authorities are named, nobody vouches for one: not those
-// of the system either.
+// TestNoClientCAs checks that no client certificate is accepted if RequireClientCert is set
+// without ClientCAs. In particular, the authorities of the system are not used.
 func TestNoClientCAs(t *testing.T) {
 	s := &Server{RequireClientCert: true}
 	if c := s.newTLSSetup(&tls.Config{}).config; c.ClientCAs == nil || c.ClientAuth != tls.RequireAndVerifyClientCert {

@@ -54,7 +54,7 @@ func (s *secured) client(certs ...*tlstest.Cert) *tls.Config {
 	return c
 }
 
-// upgrade starts TLS on a connection on which nothing was sent yet.
+// upgrade starts TLS on a new connection.
 func upgrade(g *collectortest.Client, features pdu.Features, config *tls.Config) (*collectortest.Client, *tls.Conn, error) {
 	g.Receive()
 	g.Send(pdu.Creds{Version: pdu.ProtocolVersion, Features: features})
@@ -377,8 +377,8 @@ func TestSecureTwice(t *testing.T) {
 	}
 }
 
-// A client that is silent after the acknowledgement keeps nobody waiting: no client, no change of
-// rules, not the end of the Server.
+// TestSilentHandshake checks that a client that is silent after the acknowledgement delays
+// neither other clients, nor a change of rules, nor the end of the Server.
 func TestSilentHandshake(t *testing.T) {
 	s := newSecured(t, func(s *collector.Server) { s.HandshakeTimeout, s.Grace = -1, time.Hour })
 	silent := collectortest.DialTCP(t, s.addr)

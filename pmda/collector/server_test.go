@@ -46,7 +46,8 @@ func TestFieldsStayZero(t *testing.T) {
 	}
 }
 
-// Errors say what has failed, of which agent, and whether that is for lack of time.
+// TestOpError checks that an error names the operation and the agent, and whether it was a
+// timeout.
 func TestOpError(t *testing.T) {
 	s := new(collector.Server)
 	collectortest.Add(t, s, pmda.Unimplemented{Name: "first", Domain: 10})

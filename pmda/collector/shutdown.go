@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// idleTime is the pause after which Shutdown disconnects a client. A client that sends one request
-// after another, as pminfo does, never pauses that long.
+// idleTime is how long a client must be idle before Shutdown disconnects it. A client that sends
+// one request after another, as pminfo does, is never idle that long.
 const idleTime = 500 * time.Millisecond
 
 // Shutdown ends the Server as Close does, but lets clients finish. It closes the listeners of Serve

@@ -240,9 +240,9 @@ func (s *Server) logClients() {
 	s.log.Info(b.String())
 }
 
-// WriteClients writes a table of the clients, in the layout of pmcd's log: it has the names of
-// their hosts, or the addresses of those that have none, for which the system is asked up to two
-// seconds in all. The error is that of w.
+// WriteClients writes a table of the clients in the layout of pmcd's log. The table has the host
+// name of each client, or its address if the name is unknown. The lookups of host names take at
+// most two seconds in total. The error is that of w.
 func (s *Server) WriteClients(w io.Writer) error {
 	s.init()
 	var b strings.Builder
@@ -309,7 +309,8 @@ func (h *hostNames) of(c net.Conn) string {
 	return name
 }
 
-// descriptors are those of the connection to an agent, -1 where there is none.
+// descriptors returns the file descriptors of the connection to an agent, or -1 for a side
+// without a descriptor.
 func (p *process) descriptors() (in, out int) {
 	r, w := directions(p.stream)
 	return rawconn.Descriptor(w), rawconn.Descriptor(r)

@@ -2,7 +2,7 @@ package collector
 
 import "github.com/pcp-go/pcp/pdu"
 
-// A typedCall is a call with a typed result; a store has none (struct{}).
+// A typedCall is a call with a typed result. The result of a store is struct{}.
 type typedCall[T any] struct {
 	call
 	do    func(*call) (T, error)
@@ -70,9 +70,9 @@ func (e entry[T]) abandoned() bool { return e.of != nil && e.of.state.Load() == 
 // planCost is about how many bytes are taken for each thing that planCalls plans.
 const planCost = 192
 
-// planCalls plans calls that get n things, one call of each agent that gets all that
-// are of its domain. domain says of which one a thing is, or that it has none. The
-// same holds for do as in planCall.
+// planCalls plans calls that get n things: one call of each agent, for all the things of its
+// domain. domain returns the domain of thing i, or false if it has no domain. The requirements on
+// do are those of planCall.
 func planCalls[T any](r *request, n int, unknown pdu.Error, method string,
 	domain func(i int) (pdu.Domain, bool), do func(k *call, i int) (T, error)) []entry[T] {
 	entries := make([]entry[T], n)

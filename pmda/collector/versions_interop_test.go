@@ -120,8 +120,8 @@ func normalNotes(text string) string {
 	return strings.Join(lines, "")
 }
 
-// TestInteropVersions: agents of C's library of all interface versions are asked the same by our
-// collector as by C pmcd, and clients get the same.
+// TestInteropVersions runs agents of C's library, of all interface versions, under our collector
+// and under C pmcd. The agents must get the same calls, and clients the same replies.
 func TestInteropVersions(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	program := pcptest.BuildC(t, filepath.Join("testdata", "versionagent.c"), "-lpcp_pmda", "-lpcp")

@@ -201,8 +201,8 @@ Group access list:
 	}
 }
 
-// What names stand for is asked of the system once, and its failures are
-// faults of the statement.
+// TestAccessLookups checks that each name is looked up once. A failed lookup is an error of the
+// statement.
 func TestAccessLookups(t *testing.T) {
 	asked := map[string]int{}
 	l := testLoader()

@@ -224,8 +224,8 @@ func TestCheckAccount(t *testing.T) {
 	}
 }
 
-// FuzzAccess checks peers and accounts by any rules: who may do nothing is refused,
-// and nobody else is.
+// FuzzAccess checks peers and accounts against arbitrary rules. A client is refused exactly if
+// all operations are denied.
 func FuzzAccess(f *testing.F) {
 	for _, section := range accessSections {
 		f.Add(section)

@@ -58,7 +58,8 @@ func runVerify(t *testing.T, file string) (stdout, stderr string, status int) {
 	return pcptest.Run(t, nil, "", "/bin/sh", "-c", script, pcptest.Tool(t, "pmcd"), "-v", "-D", "appl1", "-c", file)
 }
 
-// The extra file of rules counts, and its faults have a beginning of their own.
+// TestInteropExtraAccess checks that the extra file of rules is used, and that messages about its
+// errors have their own prefix.
 func TestInteropExtraAccess(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	for _, extra := range []string{"allow .* : all;\n", "", "#\n", "[access]\nallow .* : all;\n", "disallow 1.2.3.4 : store;\n", "foo"} {

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// Limits are what each client may do. 0 is no limit, but of Logins. C pmcd has none of them.
+// Limits holds the limits of each client. 0 means no limit, except for Logins. C pmcd has no such
+// limits.
 type Limits struct {
 	Requests int // a second
 	Bytes    int // of requests and replies, a second

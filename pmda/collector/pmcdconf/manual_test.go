@@ -37,10 +37,11 @@ func manualLoader() *loader {
 var manualUsers = map[string][2]int{"root": {0, 0}, "pcp": {999, 995}, "ann": {1000, 1000}, "bob": {1001, 1000},
 	"nobody": {65534, 65534}, "root/pcp": {0, 995}, "pcp/nogroup": {999, 65534}, "nobody/wheel": {65534, 10}, "stranger": {-1, -1}}
 
-// A manualCase is an access section, and clients that come and go: "a 1.2.3.4 all" is one called a
-// of that host, who may do all; "a unix root fetch" is one of the user root on a unix socket who
-// may fetch alone; "denied" may do nothing, "full" is one too many. "-a" goes. Fault is what is
-// wrong with the section, which then has no clients.
+// A manualCase is an access section with the clients that connect and disconnect. "a 1.2.3.4 all"
+// connects a client a from that host, and all operations are allowed. "a unix root fetch"
+// connects the user root on a unix socket, and only fetches are allowed. A "denied" client may do
+// nothing, and a "full" one exceeds the limit of connections. "-a" disconnects a. fault is the
+// error in the section; then the case has no clients.
 type manualCase struct {
 	name, section string
 	fault         string
@@ -179,7 +180,8 @@ func (c *manualCase) try(t *testing.T, a *control) {
 	}
 }
 
-// connectAs is what a client may do who comes from a host, perhaps as a user, and how it goes.
+// connectAs connects a client from a host, optionally as a user. It returns what the client may
+// do and a function that disconnects it.
 func connectAs(a *control, host string, user []string) (may string, release func()) {
 	var peer net.Addr = &net.UnixAddr{Net: "unix"}
 	if host != "unix" {

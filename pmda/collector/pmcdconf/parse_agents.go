@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// parseAgent reads the line of an agent, of which first is the first word. A line with
-// a fault is reported and left out.
+// parseAgent reads the line of an agent whose first word is first. It reports and skips an
+// invalid line.
 func (p *parser) parseAgent(first token) {
 	a := Agent{Name: first.text, Line: first.line}
 	if !p.parseDomain(&a) {
@@ -129,7 +129,7 @@ func (p *parser) parsePipe(a *Agent) bool {
 	return true
 }
 
-// parseArgv reads the rest of the line, of which tok is the first word.
+// parseArgv reads the rest of the line, starting with the word tok.
 func (p *parser) parseArgv(a *Agent, tok token) {
 	for ; tok.kind != tokenEnd; tok = p.scan.next() {
 		a.Argv = append(a.Argv, tok.text)

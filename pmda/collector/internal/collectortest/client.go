@@ -92,7 +92,7 @@ func (c *Client) SendBytes(b []byte) {
 // nothing.
 const replyTimeout = 2 * time.Minute
 
-// Read is the next PDU that comes, or why there is none.
+// Read returns the next PDU.
 func (c *Client) Read() (pdu.Header, []byte, error) {
 	c.Net.SetReadDeadline(time.Now().Add(replyTimeout))
 	return c.Conn.Read()

@@ -133,12 +133,11 @@ type handler struct {
 	p *pmcd
 }
 
-// Store sets values. It replaces that of the tables, which knows neither metrics
-// that apply to the client who stores nor values for all instances at once.
+// Store sets values. It replaces the Store of the metric tables, which supports neither metrics
+// about the calling client nor one value for all instances.
 //
-// Unless any user may store into the metric, the client has to be known to have the user ID 0,
-// as in PCP 7; the collector of PCP 6.0.3 lets everybody store who is not denied
-// to store at all.
+// Unless any user may store into the metric, the client must be known to have the user ID 0, as
+// in PCP 7. The collector of PCP 6.0.3 lets every client store that is not denied all stores.
 func (h handler) Store(_ context.Context, r *pmda.Request, values *pdu.Result) error {
 	p := h.p
 	for _, v := range values.All() {

@@ -295,7 +295,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Who is not root may change nothing but what is about himself, and seqnum.
+// TestStoreUID checks that a client other than root may only change pmcd.seqnum and the metrics
+// about the client itself.
 func TestStoreUID(t *testing.T) {
 	open := []string{"seqnum", "client.whoami", "client.container"}
 	for _, uid := range []int{-1, 1000} {

@@ -98,8 +98,8 @@ func (p *pmcd) setFence(i pdu.InstID, v uint32) error {
 	return nil
 }
 
-// fence raises or lowers the fence of an agent. This agent has none: behind it, no store
-// could lower it again.
+// fence raises or lowers the fence of an agent. This agent itself is never fenced: no store could
+// lower its fence again.
 func (p *pmcd) fence(d pdu.Domain, up bool) {
 	if d != Domain {
 		p.Collector.SetFence(d, up)

@@ -111,7 +111,7 @@ type clientNotes struct {
 	all map[uint64]clientNote
 }
 
-// of is the note about a client, zero if there is none.
+// of returns the note about a client, or a zero note if the client has no note.
 func (n *clientNotes) of(seq uint64) clientNote {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -135,8 +135,8 @@ func (p *pmcd) updateNote(c *pmda.Client, change func(*clientNote)) {
 	}
 	p.notes.all[c.Seq] = note
 	p.notes.mu.Unlock()
-	// The end of the client is told after it has left the table: one of the two
-	// removes the note.
+	// The client's end is reported after the client has left the table. So either this check or
+	// that report removes the note.
 	if !p.Collector.HasClient(c) {
 		p.notes.remove(c)
 	}

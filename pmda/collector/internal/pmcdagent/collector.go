@@ -36,20 +36,21 @@ type Collector interface {
 	Authentication() bool
 	CredsRequired() bool
 
-	// Agents are all configured agents by domain, also those that are not connected.
+	// Agents returns all configured agents by domain, including those that are not connected.
 	Agents() []Agent
-	// Agent is one of them, false if there is none of the domain.
+	// Agent returns the agent of domain d, and whether the domain has an agent.
 	Agent(d pdu.Domain) (Agent, bool)
-	// NumAgents is the number of those that are connected.
+	// NumAgents returns the number of connected agents.
 	NumAgents() int
-	// SetFence fences an agent off, or no longer. It does nothing if there is none of
-	// the domain.
+	// SetFence raises or lowers the fence of an agent. It does nothing if the domain has no
+	// agent.
 	SetFence(d pdu.Domain, fenced bool)
 
-	// Clients are the connected clients in the order in which they have come.
+	// Clients returns the connected clients, ordered by when they connected.
 	Clients() []Client
-	// ReplyWaits are how long replies had to wait for clients that had not taken what was sent
-	// before. SlowClients counts those that were disconnected since they did not take a reply.
+	// ReplyWaits returns how long replies had to wait for clients that had not yet read earlier
+	// data. SlowClients returns the number of clients that were disconnected because they did not
+	// read a reply.
 	ReplyWaits() *Latencies
 	SlowClients() uint64
 

@@ -16,15 +16,15 @@ const (
 	latencyBuckets = 32*latencySteps + 1
 )
 
-// Latencies are how long the calls of an agent, or the waits of replies, have taken. The zero value
-// has none. Safe for concurrent use.
+// Latencies is a histogram of how long the calls of an agent, or the waits of replies, have
+// taken. The zero value is empty. It is safe for concurrent use.
 type Latencies struct {
 	total   atomic.Int64 // nanoseconds
 	max     atomic.Int64
 	buckets [latencyBuckets]atomic.Uint64
 }
 
-// Add adds that of a call.
+// Add adds one duration.
 func (l *Latencies) Add(d time.Duration) {
 	d = max(d, 0)
 	l.total.Add(int64(d))
@@ -37,8 +37,8 @@ func (l *Latencies) Add(d time.Duration) {
 	l.buckets[latencyBucket(d)].Add(1)
 }
 
-// latencyBucket is the bucket of a time: less than a microsecond, or the steps between powers of
-// two.
+// latencyBucket returns the index of the bucket of a duration. Bucket 0 holds durations below one
+// microsecond. The others divide the range between two powers of two into equal steps.
 func latencyBucket(d time.Duration) int {
 	steps := uint64(d / (time.Microsecond / latencySteps))
 	if steps < latencySteps {
@@ -48,13 +48,13 @@ func latencyBucket(d time.Duration) int {
 	return min(exp*latencySteps+int(steps>>exp)-latencySteps+1, latencyBuckets-1)
 }
 
-// latencyBound is the end of a bucket: less than that is in it.
+// latencyBound returns the exclusive upper bound of a bucket.
 func latencyBound(bucket int) time.Duration {
 	exp, step := bucket/latencySteps, bucket%latencySteps
 	return time.Duration((latencySteps+uint64(step))<<exp) * time.Microsecond / latencySteps
 }
 
-// Count is how many there are.
+// Count returns the number of durations.
 func (l *Latencies) Count() (n uint64) {
 	for i := range l.buckets {
 		n += l.buckets[i].Load()
@@ -62,14 +62,14 @@ func (l *Latencies) Count() (n uint64) {
 	return n
 }
 
-// Total is the sum of all.
+// Total returns the sum of all durations.
 func (l *Latencies) Total() time.Duration { return time.Duration(l.total.Load()) }
 
-// Max is the greatest one, 0 if there is none.
+// Max returns the longest duration, or 0 if l is empty.
 func (l *Latencies) Max() time.Duration { return time.Duration(l.max.Load()) }
 
-// Quantile is the time that a part of them, 0.99 for example, does not exceed: up to a quarter more
-// than it is, but no more than Max. It is 0 if there is none.
+// Quantile returns the time that the given part of the durations, such as 0.99, does not exceed.
+// The result may be up to a quarter too high, but does not exceed Max. It is 0 if l is empty.
 func (l *Latencies) Quantile(part float64) time.Duration {
 	var counts [latencyBuckets]uint64
 	var n uint64

@@ -29,8 +29,8 @@ func dataSize() uint32 {
 	return uint32((s[0].Value.Uint64() - s[1].Value.Uint64()) / 1024)
 }
 
-// addBuffers registers pmcd.buf. The buffers of this implementation are not of
-// fixed sizes, so that there are never any of those that the metrics are about.
+// addBuffers registers pmcd.buf. The values are always 0, because this implementation has no
+// buffers of fixed sizes, which the metrics count.
 func (p *pmcd) addBuffers() {
 	for item, m := range []struct{ name, text string }{
 		{"pmcd.buf.alloc", "Buffers of fixed sizes that were allocated"},

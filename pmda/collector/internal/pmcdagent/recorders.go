@@ -137,8 +137,7 @@ func readShort(name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// pidFile is the process of a file that has its identifier, 0 if there is no
-// such file or process.
+// pidFile returns the process ID in a file, or 0 if the file or the process does not exist.
 func pidFile(name string) int {
 	b, err := readShort(name, 64)
 	if err != nil {
@@ -151,8 +150,8 @@ func pidFile(name string) int {
 	return pid
 }
 
-// primaryLogger is the process of the primary pmlogger, 0 if there is none: a
-// link to its file says so.
+// primaryLogger returns the process ID of the primary pmlogger, or 0 if no primary pmlogger runs.
+// A link to its file identifies it.
 func (p *pmcd) primaryLogger() int {
 	to, err := os.Readlink(filepath.Join(p.TmpDir, loggersDir, primaryName))
 	if err != nil {
@@ -162,7 +161,7 @@ func (p *pmcd) primaryLogger() int {
 	return pid
 }
 
-// primaryEngine is the process of the primary pmie, 0 if there is none.
+// primaryEngine returns the process ID of the primary pmie, or 0 if no primary pmie runs.
 func (p *pmcd) primaryEngine() int {
 	if p.RunDir == "" {
 		return 0
@@ -208,8 +207,8 @@ func setRunning[T any](d *pmda.InDom, found map[pdu.InstID]T, primary int) error
 	return err
 }
 
-// recorderMetric registers a metric of the loggers or of the engines, of which
-// found has the latest.
+// recorderMetric registers a metric of the loggers or of the engines. found holds the latest list
+// of them.
 func recorderMetric[R any, T pdu.Scalar](p *pmcd, found *map[pdu.InstID]R, value func(R) T, m pmda.Metric[T]) {
 	m.Value = func(_ context.Context, _ *pmda.Request, i pdu.Instance) (v T, err error) {
 		p.mu.Lock()

@@ -119,7 +119,7 @@ func TestRecorders(t *testing.T) {
 		b.Want(name, "primary "+want, fmt.Sprint(pid, " ", want))
 	}
 
-	// Who is the primary one changes, and who has gone is not listed.
+	// The primary process can change, and processes that have ended are not listed.
 	if err := os.Remove(filepath.Join(tmp, "pmlogger", "primary")); err != nil {
 		t.Fatal(err)
 	}
