@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// accept serves the clients of a listener until ctx ends. When the process is out
-// of descriptors, new clients are refused and the others go on.
+// accept serves the clients of a listener until ctx ends. When the process is out of descriptors,
+// it refuses new clients and continues to serve the others.
 func (s *Server) accept(ctx context.Context, l net.Listener) error {
 	defer ctxwait.CloseAfter(ctx, l)()
 	s.spare.open()
@@ -99,8 +99,7 @@ func (s *spareFile) close() bool {
 	return true
 }
 
-// refuseConn refuses a client that has got the descriptor of the spare file, and
-// opens that again.
+// refuseConn refuses a client that got the descriptor of the spare file, and reopens the file.
 func (s *Server) refuseConn(conn net.Conn) {
 	conn.SetWriteDeadline(time.Now().Add(refuseTimeout)) // it can read so little at once: nothing was sent before
 	pdu.NewConn(conn).Write(0, pdu.Challenge{Code: pdu.ErrConnLimit})
@@ -108,7 +107,7 @@ func (s *Server) refuseConn(conn net.Conn) {
 	s.spare.open()
 }
 
-// serveConn starts to serve a connection; false if the Server has ended.
+// serveConn starts to serve a connection. It returns false if the Server has ended.
 func (s *Server) serveConn(conn net.Conn) bool {
 	s.init()
 	c := newClient(s, conn)

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// outOfDescriptors reports whether accepting failed for want of descriptors.
+// outOfDescriptors reports whether accepting failed because the process or the system is out of
+// descriptors.
 func outOfDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// An admission is what the access rules say of a client, and what it counts for in
-// their limits of connections. The rules are applied when the client connects, when
-// its CREDS come, and, on another goroutine, when they change.
+// An admission holds what the access rules allow a client, and the connection limits that the
+// client counts against. The Server applies the rules when the client connects, when its CREDS
+// arrive, and, on another goroutine, when the rules change.
 type admission struct {
 	mu      sync.Mutex // held while rules are applied
 	host    verdict
@@ -20,20 +20,21 @@ type admission struct {
 	gone    bool // the client does not count any more
 }
 
-// A verdict is what the rules for hosts, or those for accounts, say of a client.
+// A verdict is the result of the rules for hosts, or of those for accounts, for one client.
 type verdict struct {
 	denied  access.Ops
 	release func() // makes the client count no more; nil if it does not count
 }
 
-// check applies rules. The client does not count in its own way.
+// check applies rules. It first stops counting the client, so that the client does not use up its
+// own limit.
 func (v *verdict) check(rules func() (access.Ops, func(), error)) (err error) {
 	v.clear()
 	v.denied, v.release, err = rules()
 	return err
 }
 
-// clear makes the client count no more.
+// clear stops counting the client.
 func (v *verdict) clear() {
 	if v.release != nil {
 		v.release()
@@ -85,8 +86,7 @@ func (c *client) updateDenied() {
 	c.denied.Store(uint32(denied))
 }
 
-// recheck applies new access rules; a client that they refuse gets an error and
-// is disconnected.
+// recheck applies new access rules. A client that they refuse gets an error and is disconnected.
 func (c *client) recheck() {
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// An agent is an entry of the agent table, for an agent in this process or in
-// another one. It stays the same when a process dies and is started again.
+// An agent is an entry of the agent table, for an agent in this process or in another one. The
+// entry stays the same when a process dies and is restarted.
 type agent struct {
 	local pmda.Handler // of an agent in this process; nil if conf says how to start it
 	kind  pmcdconf.Kind
@@ -30,11 +30,11 @@ type agent struct {
 	calls   agentCalls  // of an agent in this process
 
 	latencies pmcdagent.Latencies // of its calls
-	// removeLogger takes the Server's log from an agent in this process; nil if it does
-	// not have it.
+	// removeLogger removes the Server's log from an agent in this process. It is nil if the agent
+	// does not use that log.
 	removeLogger func()
-	// endServing tells an agent in this process that no more requests come; nil if it does
-	// not want to know.
+	// endServing tells an agent in this process that no more requests will come. It is nil if the
+	// agent does not need it.
 	endServing func()
 
 	// Of an agent in another process.
@@ -47,7 +47,7 @@ type agent struct {
 	err      error         // that the process does not end; set before done is closed
 }
 
-// name is what the configuration calls the agent, or else what it calls itself.
+// name returns the agent's name in the configuration, or the name that the agent reports.
 func (a *agent) name() string {
 	if l := a.label.Load(); l != nil {
 		return *l
@@ -55,15 +55,15 @@ func (a *agent) name() string {
 	return a.local.Info().Name
 }
 
-// setName gives the agent the name in a line of the configuration. If that is empty,
-// an agent in this process keeps the name that it has.
+// setName sets the agent's name to that of a configuration line. If it is empty, an agent in this
+// process keeps its name.
 func (a *agent) setName(name string) {
 	if name != "" || a.local == nil {
 		a.label.Store(&name)
 	}
 }
 
-// domain is the domain of the agent's metrics.
+// domain returns the domain of the agent's metrics.
 func (a *agent) domain() pdu.Domain {
 	if a.local != nil {
 		return a.local.Info().Domain
@@ -71,7 +71,7 @@ func (a *agent) domain() pdu.Domain {
 	return a.conf.Domain
 }
 
-// current is the agent's Handler, nil if its process does not run.
+// current returns the agent's Handler, or nil if its process does not run.
 func (a *agent) current() pmda.Handler {
 	if a.local != nil {
 		return a.local
@@ -82,7 +82,7 @@ func (a *agent) current() pmda.Handler {
 	return nil
 }
 
-// state is the value of pmcd.agent.status.
+// state returns the value of pmcd.agent.status.
 func (a *agent) state() int32 {
 	if r, ok := pmda.As[pmda.Readiness](a.local); ok {
 		select {
@@ -101,8 +101,8 @@ func (a *agent) state() int32 {
 	return a.status.Load()
 }
 
-// An agentTable is the agents at one time. It does not change: there is another one
-// when an agent is added or removed.
+// An agentTable is an immutable list of the agents. Adding or removing an agent creates a new
+// table.
 type agentTable struct {
 	list     []*agent // in the order in which they were added
 	byDomain [pdu.MaxDomain + 1]*agent
@@ -129,8 +129,7 @@ func (t *agentTable) without(a *agent) *agentTable {
 	return n
 }
 
-// add puts an agent into the table, and starts the supervisor of one in another
-// process.
+// add adds an agent to the table. For an agent in another process it also starts the supervisor.
 func (s *Server) add(a *agent) error {
 	d := a.domain()
 	if d < 0 || d > pdu.MaxDomain {
@@ -158,8 +157,8 @@ func (s *Server) add(a *agent) error {
 	return nil
 }
 
-// sendAllAttributes tells a new agent about the attributes of all clients. s.mu is
-// held until clients can send it requests.
+// sendAllAttributes sends a new agent the attributes of all clients. The caller holds s.mu until
+// clients can send requests to the agent.
 func (s *Server) sendAllAttributes(h pmda.Handler) {
 	for c := range s.clients.all() {
 		if info := c.info.Load(); hasAttributes(info) {
@@ -168,7 +167,7 @@ func (s *Server) sendAllAttributes(h pmda.Handler) {
 	}
 }
 
-// noteAdded notes for all clients that an agent was added. s.mu is held.
+// noteAdded records for all clients that an agent was added. The caller holds s.mu.
 func (s *Server) noteAdded(a *agent) {
 	s.traceAgent(a, a.remote.Load(), true)
 	s.seqnum.Add(1)
@@ -177,7 +176,7 @@ func (s *Server) noteAdded(a *agent) {
 	}
 }
 
-// drop takes an agent out of the table; false if it is not in the table any more.
+// drop removes an agent from the table. It returns false if the agent is no longer in the table.
 func (s *Server) drop(a *agent) bool {
 	s.mu.Lock()
 	t := s.agents.Load()
@@ -212,8 +211,8 @@ func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 	return h, nil
 }
 
-// release tells an agent in this process that the Server has no more requests for it, and
-// makes it log no longer to the Server's log. It waits for what the agent does in the background.
+// release tells an agent in this process that no more requests will come from the Server, and
+// stops it from logging to the Server's log. It waits for the agent's background work.
 func (a *agent) release() {
 	if a.endServing != nil {
 		a.endServing()
@@ -223,16 +222,16 @@ func (a *agent) release() {
 	}
 }
 
-// noteAgentChanges notes for all clients what an agent says has changed, as far as
-// that is for agents to say.
+// noteAgentChanges records for all clients the changes that an agent reports. It ignores changes
+// that only the collector may report.
 func (s *Server) noteAgentChanges(what pdu.Change) {
 	if what &= pdu.ChangeLabels | pdu.ChangeNames; what != 0 {
 		s.changes.note(what)
 	}
 }
 
-// failure is the code of an error for clients: always less than 0, since 0 is a
-// success and more a state change.
+// failure returns the error code for clients. It is always less than 0, because 0 means success
+// and larger values are state changes.
 func failure(err error) pdu.Error {
 	switch code := pdu.FromError(err); {
 	case code == pdu.ErrPMDANotReady:
@@ -243,7 +242,8 @@ func failure(err error) pdu.Error {
 	return pdu.ErrGeneric
 }
 
-// deadline is that of a request that arrives now; zero for none.
+// deadline returns the deadline of a request that arrives now, or the zero time if there is no
+// limit.
 func (s *Server) deadline(now time.Time) time.Time {
 	t := time.Duration(s.timeout.Load())
 	if t <= 0 {

@@ -33,7 +33,7 @@ const (
 	mostContainer = 255
 )
 
-// authFeatures are those of the challenge that are about who a client is.
+// authFeatures returns the features of the challenge that concern the client's identity.
 func (s *Server) authFeatures() pdu.Features {
 	f := pdu.FeatureContainer
 	if s.Users != nil {
@@ -81,8 +81,8 @@ func (r *request) identify(wanted pdu.Features, refused error) error {
 	return nil
 }
 
-// logIn has a client log in. It then is the new user everywhere, and the former one nowhere; if
-// that fails it is again who it was when it connected.
+// logIn lets a client log in. On success the new identity replaces the old one everywhere. On
+// failure the client gets back the identity that it had when it connected.
 func (c *client) logIn() error {
 	c.noteCreds(true) // meanwhile it can be no other either
 	user, err := c.limitedExchange()
@@ -102,8 +102,8 @@ func (c *client) logIn() error {
 	return err
 }
 
-// logDenial logs why the access rules deny everything to a client. The error is that of the rules
-// for its account.
+// logDenial logs why the access rules deny a client everything. err is the error of the rules for
+// its account.
 func (c *client) logDenial(err error) {
 	info := c.info.Load()
 	c.admission.mu.Lock()
@@ -127,8 +127,8 @@ func (c *client) logDenial(err error) {
 	c.s.log.Warn("client may do nothing: "+why, slog.String("user", info.User), slog.Int("uid", info.UID), slog.Any("addr", c.conn.RemoteAddr()))
 }
 
-// limitedExchange is exchange, unless too many logins of the user from the client's address have
-// failed of late.
+// limitedExchange is like exchange, but fails if too many recent logins of the user from the
+// client's address have failed.
 func (c *client) limitedExchange() (user string, err error) {
 	users := newLimitedUsers(c)
 	user, err = c.exchange(users)
@@ -152,7 +152,7 @@ func (c *client) setIdentity(user string) {
 	c.changeInfo(func(info *pmda.Client) { info.PID, info.UID, info.GID, info.User = pid, uid, gid, user })
 }
 
-// changeInfo changes what agents know of a client, and tells them.
+// changeInfo changes the attributes of a client that agents know, and sends them to the agents.
 func (c *client) changeInfo(change func(*pmda.Client)) {
 	c.s.mu.Lock() // or an agent that is being added might be told the old one after the new
 	defer c.s.mu.Unlock()
@@ -166,7 +166,8 @@ func (c *client) changeInfo(change func(*pmda.Client)) {
 	c.s.sendAttributes(&info)
 }
 
-// logFailure logs why a login has failed: for reasons of the mechanism in the words of C pmcd.
+// logFailure logs why a login has failed. For reasons of the mechanism it uses the texts of C
+// pmcd.
 func (c *client) logFailure(err error) {
 	attrs := []slog.Attr{slog.Any("addr", c.conn.RemoteAddr()), slog.Uint64("client", c.info.Load().Seq)}
 	message := "login failed"
@@ -241,7 +242,7 @@ func (c *client) exchange(users sasl.Users) (user string, err error) {
 	}
 }
 
-// ask sends a client a message of a login, and waits for its answer, which is valid until the next
+// ask sends a client a message of a login and waits for the answer, which is valid until the next
 // read.
 func (c *client) ask(message []byte) ([]byte, error) {
 	c.limitWrite(time.Now())
@@ -283,8 +284,8 @@ func isContainer(name []byte) bool {
 	return len(name) > 0 && len(name) <= mostContainer
 }
 
-// readAttr waits for an ATTR that belongs to the CREDS in progress. A client that does not send it
-// in time, or something else, may go on with other CREDS. The attribute is valid until the next
+// readAttr waits for an ATTR that belongs to the CREDS in progress. If the client sends another
+// PDU, or sends the ATTR too late, it may try other CREDS. The attribute is valid until the next
 // read.
 func (c *client) readAttr(limit time.Duration) (p pdu.Attr, err error) {
 	c.releaseRequest() // what was read before, for which the PDU that comes is charged in turn
@@ -312,7 +313,7 @@ func (c *client) readAttr(limit time.Duration) (p pdu.Attr, err error) {
 	return p, p.Decode(body)
 }
 
-// forgetAccount makes a client count no more for the user that it was.
+// forgetAccount stops counting a client for the user that it was logged in as.
 func (c *client) forgetAccount() {
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()

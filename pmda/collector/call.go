@@ -103,9 +103,9 @@ type agentCalls struct {
 	pausedUntil  atomic.Int64 // end of the pause after a panic, on Server.clock
 }
 
-// acquireSlot waits for a slot of the agent until the deadline. When abandoned
-// calls hold all of them, the agent is fenced until one returns. It reports
-// whether it has waited, so that the caller has to look at the clock again.
+// acquireSlot waits for a slot of the agent until the deadline. If abandoned calls hold all
+// slots, the agent is fenced until one of them returns. waited reports whether the call had to
+// wait, so that the caller must read the clock again.
 func (k *call) acquireSlot(s *Server) (waited bool, err error) {
 	calls := &k.agent.calls
 	if t := calls.pausedUntil.Load(); t != 0 && s.clock() < t {
@@ -143,16 +143,14 @@ func (k *call) acquireSlot(s *Server) (waited bool, err error) {
 	return true, err
 }
 
-// releaseSlot gives back the slot of the agent, which the call has used for some
-// time.
+// releaseSlot releases the agent's slot after the call has used it for some time.
 func (k *call) releaseSlot(used time.Duration) {
 	turn := k.turn
 	k.turn = nil
 	k.agent.calls.slots.End(turn, used)
 }
 
-// checkNotRemoved gives a slot back if the agent was removed before the call got
-// it.
+// checkNotRemoved releases the slot and fails if the agent was removed before the call got it.
 func (k *call) checkNotRemoved() error {
 	if !k.agent.removed.Load() {
 		return nil
@@ -161,9 +159,9 @@ func (k *call) checkNotRemoved() error {
 	return pdu.ErrNoAgent
 }
 
-// giveWay lets others use the agent, in the middle of a long call: it gives the slot
-// back and waits for another. began is when the part of the call began that has
-// ended. Without an error the call has a slot again.
+// giveWay lets other clients use the agent in the middle of a long call: it releases the slot and
+// waits for another one. began is when the finished part of the call began. Without an error the
+// call has a slot again.
 func (k *call) giveWay(began time.Time) error {
 	k.releaseSlot(time.Since(began))
 	runtime.Gosched()
@@ -176,9 +174,8 @@ func (k *call) giveWay(began time.Time) error {
 	return nil
 }
 
-// run makes the call on this goroutine; running is the state meanwhile, start the
-// present time. It returns when the call ended, and whether it is done: if not, it
-// was abandoned.
+// run makes the call on this goroutine. running is the state during the call, and start is the
+// current time. run returns when the call ended, and whether it is done or was abandoned.
 func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, done bool) {
 	k.handler, k.err = k.agent.handlerFor(k.store)
 	local := k.agent.local != nil
@@ -204,7 +201,7 @@ func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, do
 	end = time.Now()
 	k.agent.latencies.Add(end.Sub(start))
 	if w := k.writer; w != nil {
-		// This holds also if the call was abandoned, since the agent reports it once.
+		// This applies even to an abandoned call, because the agent reports a change only once.
 		s.noteAgentChanges(w.Changed)
 		w.Changed = 0
 	}
@@ -234,14 +231,14 @@ func (k *call) Reserve(n int) error {
 	return nil
 }
 
-// releaseMemory gives back what Reserve took.
+// releaseMemory releases the memory that Reserve has charged.
 func (k *call) releaseMemory() {
 	if n := k.reserved.Swap(0); n > 0 {
 		k.client.release(int(n))
 	}
 }
 
-// invoke calls the method, and makes an error of a panic.
+// invoke calls the method, and turns a panic into an error.
 func (k *call) invoke(s *Server) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -252,8 +249,8 @@ func (k *call) invoke(s *Server) (err error) {
 	return k.method.invoke()
 }
 
-// callInline makes a call on the client's goroutine. It returns to the owner of
-// the request only.
+// callInline makes a call on the client's goroutine. It only returns on the goroutine that owns
+// the request.
 func (r *request) callInline(k *call) {
 	r.prepareCall(k)
 	running := r.since
@@ -305,8 +302,8 @@ func (r *request) await(k *call) {
 	}
 }
 
-// outcome is why a call that is over failed, nil if it succeeded, and whether it
-// is done: what an abandoned call has written is not to be read.
+// outcome returns the error of a finished call, and whether the call is done. The results of an
+// abandoned call must not be read.
 func (k *call) outcome() (err error, done bool) {
 	if k.state.Load() != callDone {
 		return pdu.ErrTimeout, false
@@ -314,8 +311,8 @@ func (k *call) outcome() (err error, done bool) {
 	return k.err, true
 }
 
-// protect calls something of an agent that is no request, and logs a panic. The
-// agent is fenced then, unless it is nil.
+// protect calls a function of an agent outside of a request, and logs a panic. A panic also
+// fences the agent, unless a is nil.
 func (s *Server) protect(a *agent, h pmda.Handler, method string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -350,8 +347,8 @@ func (s *Server) logAbandoned(c *client, k *call) {
 	}
 }
 
-// subject is what a call is about, for the log. The call may be abandoned: what it was
-// given does not change any more.
+// subject returns what a call is about, for the log. The call may be abandoned, because its
+// arguments do not change any more.
 func (s *Server) subject(k *call) []any {
 	attrs := []any{slog.String("request", k.name)}
 	metrics := k.metrics
@@ -367,7 +364,7 @@ func (s *Server) subject(k *call) []any {
 	return attrs
 }
 
-// nameOf is a name of a metric, for the log; its PMID if none is known.
+// nameOf returns a name of a metric for the log, or its PMID if no name is known.
 func (s *Server) nameOf(id pdu.PMID) string {
 	if n := s.names.Load(); n != nil { // which no agent has to be asked for
 		if names := n.tree.Names(id); len(names) > 0 {
@@ -377,17 +374,17 @@ func (s *Server) nameOf(id pdu.PMID) string {
 	return id.String()
 }
 
-// A callContext is the context of the calls for a client: its deadline is that of
-// the request in progress, and it ends when a call is abandoned or the client has
-// gone. It is used again for the client's next request, so that a call allocates no
-// memory, unless a call was abandoned: that keeps it.
+// A callContext is the context of the calls for a client. Its deadline is that of the current
+// request. It ends when a call is abandoned or the client disconnects. The client's next request
+// reuses it, so that a call allocates no memory. Only an abandoned call keeps its context, and
+// the client gets a new one.
 type callContext struct {
 	context.Context
 	deadline atomic.Int64 // when the request expires, on Server.clock; 0 for never
 	started  time.Time    // Server.started
 }
 
-// Deadline is that of the request.
+// Deadline returns the deadline of the current request.
 func (c *callContext) Deadline() (time.Time, bool) {
 	d := c.deadline.Load()
 	if d == 0 {
@@ -396,7 +393,7 @@ func (c *callContext) Deadline() (time.Time, bool) {
 	return c.started.Add(time.Duration(d)), true
 }
 
-// setDeadline takes over the deadline of a request; zero for none.
+// setDeadline sets the deadline for a request. The zero time means no deadline.
 func (c *callContext) setDeadline(t time.Time) {
 	if t.IsZero() {
 		c.deadline.Store(0)

@@ -11,9 +11,8 @@ import (
 
 const numChanges = 6
 
-// changes counts state changes by kind. A client keeps the counts of its latest
-// fetch and compares them at the next one, so that a change costs nothing per
-// client.
+// changes counts state changes by kind. A client keeps the counts of its latest fetch and
+// compares them at the next one, so a change costs nothing per client.
 type changes struct {
 	any   atomic.Uint64 // grows with every change
 	kinds [numChanges]atomic.Uint64
@@ -33,8 +32,8 @@ func (c *changes) note(what pdu.Change) {
 	c.any.Add(1)
 }
 
-// noteLabelChanges notes for all clients if the label files have changed since it
-// last looked. It logs what is wrong with them when that changes.
+// noteLabelChanges checks the label files, and records a change since the last check for all
+// clients. It logs errors of the files when they change.
 func (s *Server) noteLabelChanges() {
 	set, skipped, _ := s.Labels.Files() // of a directory that cannot be read there are none
 	var faults string
@@ -52,7 +51,7 @@ func (s *Server) noteLabelChanges() {
 	}
 }
 
-// since returns what has changed since s was updated last, and updates s.
+// since returns the changes since the last update of s, and updates s.
 func (c *changes) since(s *seenChanges) pdu.Change {
 	n := c.any.Load()
 	if n == s.any {

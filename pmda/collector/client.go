@@ -19,7 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// offered is what the collector can do beyond the basic protocol.
+// offered has the optional features of the protocol that the collector supports.
 const offered = pdu.FeatureLabels | pdu.FeatureHighRes | pdu.FeatureDescs
 
 // A client is a client of the Server, with its connection.
@@ -113,7 +113,8 @@ func (c *client) cancelCalls() {
 	c.endCalls()
 }
 
-// peer is the process at the other end of a connection; -1 for what is not known.
+// peer returns the process at the other end of a connection. It returns -1 for each unknown
+// value.
 func peer(c net.Conn) (pid, uid, gid int) {
 	if local, ok := c.(inProcess); ok && !local.anonymous {
 		return os.Getpid(), os.Getuid(), os.Getgid()
@@ -147,8 +148,8 @@ func (c *client) readBy(limit time.Time) {
 	c.conn.SetReadDeadline(limit)
 }
 
-// disconnect ends an idle client at once and a busy one after its reply. The client
-// is sent code in the end, unless that is 0.
+// disconnect disconnects an idle client at once and a busy one after its reply. Before that it
+// sends the client code, unless that is 0.
 func (c *client) disconnect(code pdu.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,8 +161,8 @@ func (c *client) disconnect(code pdu.Error) {
 	}
 }
 
-// requestStarts notes that a request has arrived; false if no further one is
-// wanted.
+// requestStarts records that a request has arrived. It returns false if the client may send no
+// more requests.
 func (c *client) requestStarts() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +171,7 @@ func (c *client) requestStarts() bool {
 	return c.busy
 }
 
-// requestEnded notes that the client waits for no reply.
+// requestEnded records that the client waits for no reply.
 func (c *client) requestEnded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,8 +181,8 @@ func (c *client) requestEnded() {
 	}
 }
 
-// sendCloseCode tells a client that is disconnected why, and reports whether it
-// is.
+// sendCloseCode sends the reason to a client that is being disconnected. It reports whether the
+// client is being disconnected.
 func (c *client) sendCloseCode() bool {
 	c.mu.Lock()
 	closing, code := c.closing, c.closeCode
@@ -202,11 +203,11 @@ func (c *client) refuse(code pdu.Error, why string) {
 	c.cancelCalls()
 }
 
-// refuseTimeout is how long a client that is not served may take to read why.
+// refuseTimeout is how long a refused client may take to read the reason.
 const refuseTimeout = time.Second
 
-// limitWrite gives the client WriteTimeout from now for what is written next, and
-// up to a quarter more: to set a deadline costs more than to compare.
+// limitWrite gives the client WriteTimeout from now to read the next data, and up to a quarter
+// more: a comparison is cheaper than setting a new deadline.
 func (c *client) limitWrite(now time.Time) {
 	t := c.s.limits.write
 	if t <= 0 {
@@ -218,8 +219,8 @@ func (c *client) limitWrite(now time.Time) {
 	}
 }
 
-// serve serves a client until it goes, breaks the protocol, or the Server ends. It
-// may not return, see call.
+// serve serves a client until it disconnects, breaks the protocol, or the Server ends. It may not
+// return; see call.
 func (c *client) serve() {
 	c.s.traceClient(c, true, nil)
 	err := c.admit()
@@ -267,7 +268,7 @@ func (c *client) serveRequests() error {
 	for {
 		if local {
 			// The client's goroutine is about to read the reply. If it runs first, its next
-			// request is often there already, and need not be waited for.
+			// request has often arrived already, and this goroutine need not wait for it.
 			runtime.Gosched()
 		}
 		h, body, err := c.pdus.Read()
@@ -301,12 +302,12 @@ func (c *client) serveRequests() error {
 	}
 }
 
-// requestCost is how many bytes a long request takes for each that it has: itself,
-// what it is decoded to, and what is planned for it.
+// requestCost is the memory that a long request takes for each of its bytes: the PDU, the decoded
+// request, and the planned calls.
 const requestCost = 6
 
-// admitRequest charges the client for a long request whose header has come. A PROFILE
-// is charged for later, since it has no reply to say that it was refused.
+// admitRequest charges the client for a long request whose header has arrived. It does not charge
+// for a PROFILE yet, because a PROFILE has no reply that could report the refusal.
 func (c *client) admitRequest(h pdu.Header) error {
 	if h.Kind == pdu.KindProfile {
 		return nil
@@ -319,7 +320,7 @@ func (c *client) admitRequest(h pdu.Header) error {
 	return nil
 }
 
-// releaseRequest gives back what admitRequest took.
+// releaseRequest releases what admitRequest charged.
 func (c *client) releaseRequest() {
 	if n := c.requestMemory; n > 0 {
 		c.requestMemory = 0
@@ -338,11 +339,10 @@ func (c *client) releaseMemory() {
 	c.s.noteRelease()
 }
 
-// errGone ends a connection whose client has gone before the challenge, such as a
-// port probe.
+// errGone ends a connection whose client closed it before the challenge, such as a port probe.
 var errGone = errors.New("client gone before the challenge")
 
-// A refusal ends the connection of a client that the access rules do not let in.
+// A refusal ends the connection of a client that the access rules refuse.
 type refusal struct{ error }
 
 func (r *refusal) Unwrap() error { return r.error }

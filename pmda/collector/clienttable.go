@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A clientTable has the clients of a Server. Each has a slot, the lowest that was
-// free, and a sequence number, which is not used again.
+// A clientTable holds the clients of a Server. Each client has the lowest slot that was free, and
+// a sequence number that is never reused.
 type clientTable struct {
 	slots []*client
 	n     int
@@ -18,8 +18,7 @@ type clientTable struct {
 
 func (t *clientTable) len() int { return t.n }
 
-// all yields the clients in the order of their slots, without those that have
-// gone.
+// all yields the connected clients in the order of their slots.
 func (t *clientTable) all() iter.Seq[*client] {
 	return func(yield func(*client) bool) {
 		for _, c := range t.slots {
@@ -30,7 +29,7 @@ func (t *clientTable) all() iter.Seq[*client] {
 	}
 }
 
-// add gives a client its numbers.
+// add adds a client and assigns its slot and sequence number.
 func (t *clientTable) add(c *client) {
 	slot := len(t.slots)
 	if t.n < len(t.slots) {
@@ -51,8 +50,8 @@ func (t *clientTable) add(c *client) {
 	t.seq++
 }
 
-// removeClient takes a client that has gone out of the table. Its slot is used again
-// only when every agent was told.
+// removeClient removes a client that has disconnected. Its slot is reused only after every agent
+// has learned of its end.
 func (s *Server) removeClient(c *client) {
 	c.endAdmission()
 	s.mu.Lock()
@@ -71,19 +70,19 @@ func (s *Server) removeClient(c *client) {
 	s.mu.Unlock()
 }
 
-// hasAttributes reports whether anything is known of a client that agents may need.
+// hasAttributes reports whether a client has attributes that agents may need.
 func hasAttributes(info *pmda.Client) bool {
 	return info.UID >= 0 || info.GID >= 0 || info.User != "" || info.Container != ""
 }
 
-// sendAttributes tells all agents about a client's attributes.
+// sendAttributes sends a client's attributes to all agents.
 func (s *Server) sendAttributes(info *pmda.Client) {
 	for _, a := range s.agents.Load().list {
 		s.sendAttributesTo(a.current(), info)
 	}
 }
 
-// sendAttributesTo tells an agent, unless it is nil, about a client's attributes.
+// sendAttributesTo sends a client's attributes to an agent, unless h is nil.
 func (s *Server) sendAttributesTo(h pmda.Handler, info *pmda.Client) {
 	if h != nil {
 		s.protect(nil, h, "attributes", func() { h.SetClient(info) })
@@ -99,7 +98,7 @@ func (s *Server) clientList() []*client {
 	return list
 }
 
-// clientOf is the client that agents know by info, nil if it has gone.
+// clientOf returns the client that agents know by info, or nil if it has disconnected.
 func (s *Server) clientOf(info *pmda.Client) *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()

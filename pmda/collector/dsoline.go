@@ -27,9 +27,9 @@ func (s *Server) startDSO(conf pmcdconf.Agent) error {
 	return err
 }
 
-// daemonOfDSO is the path that the program has which is the same agent as a shared object: pmdaNAME
-// beside the pmda_NAME.so of NAME_init. It is empty for other entry points; of an object with
-// several, as pmda_mmv.so is, the program is that of one of them.
+// daemonOfDSO returns the path of the program that is the same agent as a shared object: pmdaNAME
+// beside pmda_NAME.so with the entry point NAME_init. It is empty for other entry points. For an
+// object with several entry points, such as pmda_mmv.so, it is the program of one of them.
 func daemonOfDSO(conf pmcdconf.Agent) string {
 	name, ok := strings.CutSuffix(conf.Entry, "_init")
 	dir, object := filepath.Split(conf.Path)
@@ -49,8 +49,8 @@ func programOfDSO(conf pmcdconf.Agent) []string {
 	return []string{program, "-d", strconv.Itoa(int(conf.Domain)), "-l", conf.Name + ".log"}
 }
 
-// unknownEntry is why the agent of a "dso" line cannot be started, and what to do: neither this
-// program has it nor is there a program beside the shared object.
+// unknownEntry returns why the agent of a "dso" line cannot be started, with advice. Neither this
+// program has the entry point, nor is there a program beside the shared object.
 func (s *Server) unknownEntry(conf pmcdconf.Agent) error {
 	known := "none"
 	if len(s.DSO) > 0 {
@@ -63,8 +63,9 @@ func (s *Server) unknownEntry(conf pmcdconf.Agent) error {
 	return fmt.Errorf("%s; a program of the agent needs the line %q", reason, fmt.Sprintf("%s %d pipe binary PROGRAM", conf.Name, conf.Domain))
 }
 
-// labelsOfDSO completes what the program of a "dso" line says of its labels. As a shared object an
-// agent may know no labels; pmcd then has one for its domain, "agent", and no error for the others.
+// labelsOfDSO completes the labels that the program of a "dso" line returns. An agent in a shared
+// object may lack labels. In that case pmcd uses one label of the domain, "agent", and returns no
+// error for the other classes.
 func (a *agent) labelsOfDSO(class pdu.LabelClass, sets []pdu.LabelSet, err error) ([]pdu.LabelSet, error) {
 	if a.conf.Kind != pmcdconf.KindDSO || a.local != nil || !errors.Is(err, pdu.ErrNoLabels) && (err != nil || len(sets) > 0) {
 		return sets, err

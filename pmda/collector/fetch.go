@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A fetch is what a request for values has beside the others.
+// A fetch holds the additional state of a request for values.
 type fetch struct {
 	req    pdu.Fetch
 	calls  []*fetchCall // one for each domain
@@ -50,7 +50,7 @@ func (f *fetch) reset() (size int) {
 	return size
 }
 
-// drop frees the memory of a long result that is not sent.
+// drop frees the memory of a long result that will not be sent.
 func (f *fetch) drop() {
 	for _, k := range f.calls {
 		if k.w.Cap() > freeReserve {
@@ -59,7 +59,7 @@ func (f *fetch) drop() {
 	}
 }
 
-// planFetch is for FETCH and HIGHRES_FETCH.
+// planFetch plans FETCH and HIGHRES_FETCH.
 func (r *request) planFetch(body []byte) error {
 	f := &r.fetch
 	f.req.HighRes = r.kind == pdu.KindHighResFetch
@@ -82,7 +82,7 @@ func (r *request) planFetch(body []byte) error {
 	return nil
 }
 
-// splitFetch plans a call for each domain. One without an agent is done.
+// splitFetch plans a call for each domain. The call of a domain without an agent is already done.
 func (r *request) splitFetch() {
 	f := &r.fetch
 	s := r.client.s
@@ -109,7 +109,7 @@ func (r *request) splitFetch() {
 	}
 }
 
-// newCall adds a call, of those of earlier requests if there are any.
+// newCall adds a call. It reuses one of an earlier request if possible.
 func (f *fetch) newCall(d pdu.Domain) *fetchCall {
 	var k *fetchCall
 	if n := len(f.spare); n > 0 {
@@ -131,9 +131,9 @@ func newFetchCall() *fetchCall {
 	return k
 }
 
-// A fetch of more than wholeFetch metrics of an agent in this process is made in
-// parts of partFetch, between which other clients may use the agent: it may hold locks
-// for as long as a part takes.
+// A fetch of more than wholeFetch metrics from an agent in this process is made in parts of
+// partFetch metrics. Between the parts other clients may use the agent, which may hold locks
+// while a part runs.
 const (
 	wholeFetch = 1024
 	partFetch  = 256
@@ -198,8 +198,8 @@ func (k *fetchCall) completeSets(err error) {
 	}
 }
 
-// merge puts the values of all agents in the client's order. Those of one call
-// alone are the result.
+// merge puts the values of all agents in the client's order. If there is only one call, its
+// values are the result.
 func (f *fetch) merge() *pdu.ResultWriter {
 	if len(f.calls) == 1 {
 		return &f.calls[0].w
@@ -233,8 +233,8 @@ func (f *fetch) parts(yield func(pdu.ResultPart) bool) {
 // resultHeadLen is the greatest length of what precedes the sets in the PDU of a result.
 const resultHeadLen = 32
 
-// replyResult sends what has changed, and the result. A long one is sent as it is,
-// in parts: that takes no more memory.
+// replyResult sends the state changes and the result. It sends a long result in parts, which
+// takes no additional memory.
 func (r *request) replyResult() error {
 	c, f := r.client, &r.fetch
 	size := 0

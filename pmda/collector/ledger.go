@@ -91,7 +91,7 @@ func (a *account) add(n int64) (held int64, ok bool) {
 	}
 }
 
-// release gives n bytes back.
+// release releases n bytes.
 func (a *account) release(n int64) {
 	l := a.ledger
 	held := a.held.Add(-n)
@@ -100,12 +100,12 @@ func (a *account) release(n int64) {
 	}
 }
 
-// Reservations up to freeReserve bytes are not worth counting.
+// Reservations of at most freeReserve bytes are not counted.
 const freeReserve = pdu.FreeSize
 
-// reserve takes n bytes for the client, for what is logged if they are refused. When
-// all clients together hold too much, those go that have not read their replies for the
-// longest time.
+// reserve reserves n bytes for the client. what names their purpose in the log if they are
+// refused. If all clients together hold too much, reserve disconnects the clients that have not
+// read their replies for the longest time.
 func (c *client) reserve(what string, n int) error {
 	short := c.memory.reserve(int64(n))
 	if short != nil && short.missing > 0 && c.s.dropUnread(short) {
@@ -123,8 +123,8 @@ func (c *client) reserve(what string, n int) error {
 	return short
 }
 
-// A dropped client has gone after at most dropPolls times dropPoll, as a rule after
-// the first.
+// A dropped client is gone after dropPolls times dropPoll at the latest, usually after the first
+// poll.
 const (
 	dropPolls = 20
 	dropPoll  = time.Millisecond
@@ -135,22 +135,21 @@ func (c *client) logShortage(what string, n int, short *shortage) {
 		slog.String("limit", short.limit), slog.Int64("limit_bytes", short.bytes), slog.Any("err", short.code))
 }
 
-// release gives n bytes back, and has memory trimmed later if that was much.
+// release releases n bytes. If that was much, the memory of the process is trimmed later.
 func (c *client) release(n int) {
 	c.memory.release(int64(n))
 	c.s.noteRelease()
 }
 
-// A client can be dropped in favour of one that would hold no more than it does when
-// it has left a reply unread for unreadGrace, and in favour of any other after
-// unreadPatience.
+// A client can be dropped if it leaves a reply unread: after unreadGrace if the other client
+// would hold no more than it does, otherwise after unreadPatience.
 const (
 	unreadGrace    = time.Second
 	unreadPatience = 5 * time.Second
 )
 
-// dropUnread disconnects clients that leave long replies unread, for the longest time
-// first, until that gives back what is missing. It reports whether there were any.
+// dropUnread disconnects clients that leave long replies unread, those that have waited longest
+// first, until the missing memory is released. It reports whether it disconnected any.
 func (s *Server) dropUnread(short *shortage) bool {
 	now := s.clock()
 	if last := s.lastDrop.Load(); now-last < int64(dropPolls*dropPoll) || !s.lastDrop.CompareAndSwap(last, now) {

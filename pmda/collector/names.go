@@ -9,8 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A nameSpace is the merged names of all agents, with the trees that they were
-// merged of.
+// A nameSpace holds the merged names of all agents. trees are the trees that were merged.
 type nameSpace struct {
 	trees []*pmns.Tree
 	tree  *pmns.Tree
@@ -36,7 +35,7 @@ func (s *Server) nameTree() *pmns.Tree {
 	return tree
 }
 
-// nameTrees are the trees to merge.
+// nameTrees returns the trees to merge.
 func (s *Server) nameTrees() []*pmns.Tree {
 	trees := make([]*pmns.Tree, 0, 16)
 	if t := s.files.Load(); t != nil {
@@ -56,7 +55,7 @@ func (s *Server) nameTrees() []*pmns.Tree {
 	return trees
 }
 
-// planLookup is for PMNS_NAMES: the metrics of names. Agents are called for dynamic
+// planLookup plans PMNS_NAMES, which returns the metrics of names. It calls agents for dynamic
 // names.
 func (r *request) planLookup(body []byte) error {
 	var p pdu.NameList
@@ -106,7 +105,7 @@ func (r *request) planLookup(body []byte) error {
 	return nil
 }
 
-// planNames is for PMNS_IDS: the names of a metric.
+// planNames plans PMNS_IDS, which returns the names of a metric.
 func (r *request) planNames(body []byte) error {
 	var p pdu.PMIDList
 	if err := p.Decode(body); err != nil {
@@ -139,7 +138,7 @@ func (r *request) planNames(body []byte) error {
 	return nil
 }
 
-// planChildren is for PMNS_CHILD.
+// planChildren plans PMNS_CHILD.
 func (r *request) planChildren(body []byte) error {
 	var p pdu.ChildReq
 	if err := p.Decode(body); err != nil {
@@ -181,8 +180,8 @@ func (r *request) replyChildren(p pdu.ChildReq, children []pmns.Child) error {
 	return r.reply(out)
 }
 
-// dynamicRoot is the domain of the agent that knows what is at and below a name,
-// if that is at or below the root of a dynamic subtree.
+// dynamicRoot returns the domain of the agent that serves a name at or below the root of a
+// dynamic subtree. It returns false for other names.
 func dynamicRoot(t *pmns.Tree, name string) (pdu.Domain, bool) {
 	id, err := t.Lookup(name)
 	if err != nil {
@@ -191,13 +190,12 @@ func dynamicRoot(t *pmns.Tree, name string) (pdu.Domain, bool) {
 	return id.IsDynamicRoot()
 }
 
-// traverseSubtree calls an agent for the names at and below one of a dynamic
-// subtree.
+// traverseSubtree calls an agent for the names at and below a name in a dynamic subtree.
 func traverseSubtree(k *call, name string) ([]string, error) {
 	return k.handler.Traverse(k.ctx, &k.agentRequest, name)
 }
 
-// planTraverse is for PMNS_TRAVERSE.
+// planTraverse plans PMNS_TRAVERSE.
 func (r *request) planTraverse(body []byte) error {
 	var p pdu.TraverseReq
 	if err := p.Decode(body); err != nil {

@@ -21,18 +21,18 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// restartDelay is the least time between two restarts of an agent that has died; the
-// first restart is immediate.
+// restartDelay is the minimum time between two restarts of an agent that has died. The first
+// restart is immediate.
 const restartDelay = time.Minute
 
-// exitTimeout is how long an agent whose connection is closed may take to exit by
-// itself, and then after a signal.
+// exitTimeout is how long an agent may take to exit after its connection is closed, and then
+// after each signal.
 const exitTimeout = time.Second
 
 // lastRequestTimeout limits a request after the process of its agent has ended.
 const lastRequestTimeout = 100 * time.Millisecond
 
-// listenTimeout is the time that a started agent gets to listen on its socket.
+// listenTimeout is how long a started agent may take to listen on its socket.
 const listenTimeout = 5 * time.Second
 
 // Bits of pmcd.agent.status.
@@ -103,8 +103,8 @@ func (s *Server) startAgent(conf pmcdconf.Agent) error {
 	return err
 }
 
-// placeOwnAgent gives the Server's own agent the place and the name that its line in the
-// configuration has.
+// placeOwnAgent moves the Server's own agent to the position of its line in the configuration,
+// and gives it the name in that line.
 func (s *Server) placeOwnAgent(conf pmcdconf.Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,8 +119,8 @@ func (a *agent) attrs(more ...any) []any {
 	return append([]any{slog.String("agent", a.name()), slog.Int("domain", int(a.domain()))}, more...)
 }
 
-// launch starts an agent that does not run, and tells clients of it. If started is
-// false and there is no error, another goroutine has started it.
+// launch starts an agent that does not run, and notifies clients. If started is false and err is
+// nil, another goroutine has started it.
 func (s *Server) launch(a *agent) (started bool, err error) {
 	a.starting.Lock()
 	defer a.starting.Unlock()
@@ -152,14 +152,14 @@ func (s *Server) launch(a *agent) (started bool, err error) {
 	return true, nil
 }
 
-// relaunch is launch for an agent that has run before, or could not be started.
+// relaunch is like launch, for an agent that has run before or could not be started.
 func (s *Server) relaunch(a *agent) {
 	if started, _ := s.launch(a); started {
 		s.changes.note(pdu.ChangeRestartAgent)
 	}
 }
 
-// addAgentWork makes Close wait for agentWG.Done; false if the Server has ended.
+// addAgentWork makes Close wait for agentWG.Done. It returns false if the Server has ended.
 func (s *Server) addAgentWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +170,7 @@ func (s *Server) addAgentWork() bool {
 	return true
 }
 
-// install makes a process the one that the agent's requests go to; false if the
-// agent is to stop.
+// install directs the agent's requests to a process. It returns false if the agent is to stop.
 func (s *Server) install(a *agent, p *process) bool {
 	if a.ctx.Err() != nil {
 		return false
@@ -192,8 +191,8 @@ func (s *Server) install(a *agent, p *process) bool {
 	return true
 }
 
-// spawn runs the command of an agent, or connects to its socket, or both. It
-// gives up when the agent is to stop.
+// spawn runs the command of an agent, or connects to its socket, or both. It stops when the agent
+// is removed.
 func (s *Server) spawn(a *agent) (*process, error) {
 	p := &process{exited: make(chan struct{}), dialer: s.dialAgent}
 	stream, err := s.connect(p, a)
@@ -218,8 +217,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 	return nil, err
 }
 
-// connect makes the stream to an agent, and starts its process if there is a command
-// for that.
+// connect opens the stream to an agent. If the agent has a command, connect starts its process.
 func (s *Server) connect(p *process, a *agent) (remote.Stream, error) {
 	if a.kind == pmcdconf.KindPipe {
 		if r := s.rootAgentFor(a); r != nil {
@@ -289,8 +287,8 @@ func (p *process) start(argv []string, in, out *os.File) error {
 	return nil
 }
 
-// state is how the process has ended. It is not known, and counts as a success, if
-// other code of the program waits for all children.
+// state returns how the process has ended. If other code of the program waits for all children,
+// the state is unknown and counts as success.
 func (p *process) state() *os.ProcessState {
 	if p.cmd.ProcessState == nil {
 		return new(os.ProcessState)
@@ -298,8 +296,7 @@ func (p *process) state() *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// dial connects to a socket agent; one that was just started gets time to
-// listen.
+// dial connects to a socket agent. An agent that was just started gets time to listen.
 func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream, error) {
 	network, addr := "unix", conf.Address
 	switch conf.Network {
@@ -337,7 +334,7 @@ func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream,
 	}
 }
 
-// pipes are a connection over two pipes.
+// pipes is a connection over two pipes.
 type pipes struct {
 	io.Reader // r
 	io.Writer // w
@@ -402,15 +399,15 @@ func (p *process) pid() int {
 	return p.cmd.Process.Pid
 }
 
-// supervise starts an agent again whenever it has died, until the agent is to stop.
-// Then it ends the process.
+// supervise restarts an agent whenever it dies, until the agent is to stop. Then it ends the
+// process.
 func (s *Server) supervise(a *agent) {
 	defer close(a.done)
 	var last time.Time // of the latest restart
 	died := false
 	for a.ctx.Err() == nil {
 		if p := a.remote.Load(); p != nil {
-			// What ends once the agent is to stop has not died.
+			// An agent that ends after it was told to stop has not died.
 			if a.waitForEnd(p) && a.ctx.Err() == nil {
 				s.cleanUp(a, p)
 				died = true
@@ -432,8 +429,8 @@ func (s *Server) supervise(a *agent) {
 	a.err = s.endProcess(a)
 }
 
-// waitForEnd waits for the end of a process; false if the agent is to stop before. A
-// process with a socket that exits with success has gone into the background: it
+// waitForEnd waits for the end of a process. It returns false if the agent is to stop before. If
+// the process of a socket agent exits with success, the agent has moved to the background, and it
 // ends with its connection.
 func (a *agent) waitForEnd(p *process) bool {
 	exited := p.exited
@@ -497,14 +494,13 @@ func (s *Server) cleanUp(a *agent, p *process) {
 	s.changes.note(pdu.ChangeDropAgent)
 }
 
-// closedByPeer reports whether a connection has failed because the other end has
-// closed it.
+// closedByPeer reports whether a connection has failed because the peer closed it.
 func closedByPeer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// endProcess ends the process of an agent that is to stop, if there is one.
+// endProcess ends the process, if any, of an agent that is to stop.
 func (s *Server) endProcess(a *agent) error {
 	a.starting.Lock() // after a start in progress
 	defer a.starting.Unlock()
@@ -526,8 +522,7 @@ func (s *Server) endProcess(a *agent) error {
 	return err
 }
 
-// stop ends an agent in another process, and waits for that. The error is that the
-// process does not end.
+// stop ends an agent in another process and waits for it. It fails if the process does not end.
 func (a *agent) stop() error {
 	if a.cancel == nil {
 		return nil

@@ -4,5 +4,5 @@ package collector
 
 import "os"
 
-// exitStatus is how a process ended, in the bits of pmcd.agent.status.
+// exitStatus returns how a process ended, in the bits of pmcd.agent.status.
 func exitStatus(p *os.ProcessState) int { return p.ExitCode() & 0xff << statusExitShift }

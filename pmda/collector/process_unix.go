@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// exitStatus is how a process ended, in the bits of pmcd.agent.status.
+// exitStatus returns how a process ended, in the bits of pmcd.agent.status.
 func exitStatus(p *os.ProcessState) int {
 	w, ok := p.Sys().(syscall.WaitStatus)
 	switch {

@@ -9,17 +9,15 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// A request is one PDU of a client, from its arrival to the reply. It is carried
-// out in three steps:
+// A request is one PDU of a client, from its arrival to the reply. It has three steps:
 //
-//   - plan decodes the PDU and says which calls of agents it takes: at most one of
-//     each agent, so that all of them share one deadline.
+//   - plan decodes the PDU and plans the calls of agents. There is at most one call of each
+//     agent, so all of them share one deadline.
 //   - callAgents makes the calls.
-//   - finish, which plan has chosen, makes the reply of what the calls have
-//     brought, and sends it.
+//   - finish, which plan has chosen, makes the reply from the results of the calls, and sends it.
 //
-// A request is owned by one goroutine at a time. Nothing outside its fields says
-// how far it has come, so that another goroutine can go on with it (see call).
+// One goroutine at a time owns a request. Its fields hold all of its state, so that another
+// goroutine can continue it (see call).
 type request struct {
 	client   *client
 	kind     pdu.Kind
@@ -39,11 +37,11 @@ type request struct {
 	fetch fetch // of FETCH and HIGHRES_FETCH
 }
 
-// extraTime is how long the agents may take that could not be called before the
-// deadline, because others have taken all the time.
+// extraTime is how long agents may take that were not called before the deadline because others
+// had used all the time.
 const extraTime = 50 * time.Millisecond
 
-// newRequest is a request that arrives now.
+// newRequest returns a request that arrives now.
 func (c *client) newRequest(k pdu.Kind) *request {
 	r := c.s.usedRequest(c.wide)
 	now := time.Now()
@@ -66,12 +64,11 @@ func (s *Server) usedRequest(wide bool) *request {
 	return s.requests.Get().(*request)
 }
 
-// wideRequests is how many requests are kept whose memory has grown beyond
-// keepBytes.
+// wideRequests is how many requests with more than keepBytes of memory are kept.
 const wideRequests = 8
 
-// release keeps the memory of a request for the next one of any client, unless it
-// is large. What belongs to abandoned calls is not in it any more.
+// release keeps the memory of a request for the next request of any client, unless it is large.
+// The memory of abandoned calls is no longer part of it.
 func (r *request) release() {
 	r.client.inline.Store(nil)
 	r.releaseMemory()
@@ -117,8 +114,7 @@ func (r *request) releaseMemory() {
 	r.client.releaseRequest()
 }
 
-// run carries out a request that has arrived, and ends it. An error ends the
-// connection.
+// run executes a request that has arrived, and ends it. An error ends the connection.
 func (r *request) run(body []byte) error {
 	err := r.plan(body)
 	if err == nil {
@@ -127,7 +123,7 @@ func (r *request) run(body []byte) error {
 	return r.end(err)
 }
 
-// fail ends a request that was refused before it had arrived.
+// fail ends a request that was refused before all of it had arrived.
 func (r *request) fail(err error) error {
 	if !r.client.hasCreds.Load() {
 		err = errNoCreds
@@ -147,8 +143,7 @@ func (r *request) resume() {
 	c.closeConn(err)
 }
 
-// An operation says how a kind of PDU is replied to, and which permissions it
-// takes.
+// An operation defines how a kind of PDU is handled, and which permissions it requires.
 type operation struct {
 	needs   access.Ops
 	prepare func(r *request, body []byte) error // plans the calls
@@ -174,7 +169,7 @@ var operations = map[pdu.Kind]operation{
 // errNoCreds ends a connection whose client has sent a request before its CREDS.
 var errNoCreds = errors.New("request before credentials")
 
-// plan decodes a PDU and plans what it takes, or returns why not.
+// plan decodes a PDU and plans its calls, or returns why it cannot.
 func (r *request) plan(body []byte) error {
 	if !r.client.hasCreds.Load() && r.kind != pdu.KindCreds {
 		return errNoCreds
@@ -189,7 +184,7 @@ func (r *request) plan(body []byte) error {
 	return op.prepare(r, body)
 }
 
-// complete makes the calls that are left, and the reply.
+// complete makes the remaining calls, and the reply.
 func (r *request) complete() error {
 	r.callAgents()
 	if r.finish == nil {
@@ -198,8 +193,8 @@ func (r *request) complete() error {
 	return r.finish(r)
 }
 
-// end ends a request: one that failed is replied to with the error's code. The
-// error that it returns ends the connection.
+// end ends a request. The reply to a failed request is the error's code. The error that end
+// returns ends the connection.
 func (r *request) end(err error) error {
 	_, broken := errors.AsType[*handshakeError](err)
 	if err != nil && err != errNoCreds && !broken {
@@ -216,7 +211,7 @@ func (r *request) end(err error) error {
 	return err
 }
 
-// reply sends a PDU to the client, which is charged for it until it has read it.
+// reply sends a PDU to the client, and charges the client for it until it has read it.
 func (r *request) reply(p pdu.PDU) error {
 	n := replySize(p)
 	if err := r.reserve("reply", n); err != nil {
@@ -225,7 +220,7 @@ func (r *request) reply(p pdu.PDU) error {
 	return r.write(p, n)
 }
 
-// write sends a PDU of n bytes, 0 if they are few.
+// write sends a PDU of about n bytes. n may be 0 for a short PDU.
 func (r *request) write(p pdu.PDU, n int) error {
 	c := r.client
 	c.limitWrite(r.now)
@@ -236,11 +231,10 @@ func (r *request) write(p pdu.PDU, n int) error {
 	return c.pdus.Write(0, p)
 }
 
-// unreadLen is the length of a reply that makes a client worth dropping when it does
-// not read it.
+// unreadLen is the minimum length of an unread reply that makes it worthwhile to drop the client.
 const unreadLen = 32 << 10
 
-// replySize is about how many bytes a reply takes that may be long, with what it is
+// replySize returns about how many bytes a long reply takes, including the data that it is
 // encoded from.
 func replySize(p pdu.PDU) int {
 	const each = 24 // with the header of a string
@@ -274,10 +268,9 @@ func (r *request) add(k *call) { r.calls = append(r.calls, k) }
 // expired reports whether the deadline has passed.
 func (r *request) expired() bool { return !r.deadline.IsZero() && !r.now.Before(r.deadline) }
 
-// callAgents makes the calls that were not made before, and waits for all. Those
-// of agents that take time are side calls, so that they overlap. When an inline
-// call takes all the time, those that are left become side calls, with some extra
-// time.
+// callAgents makes the calls that were not made before, and waits for all of them. Calls of slow
+// agents are side calls, so that they overlap. If an inline call uses up the time, the remaining
+// calls become side calls, with some extra time.
 func (r *request) callAgents() {
 	if r.next == 0 {
 		r.startSideCalls()
@@ -338,14 +331,14 @@ func (r *request) startSideCalls() {
 	}
 }
 
-// extend gives the agents that have not been called yet some extra time. What was
-// given to the others keeps the deadline that it has.
+// extend gives the agents that have not been called yet some extra time. Earlier calls keep their
+// deadline.
 func (r *request) extend() {
 	r.deadline = r.now.Add(extraTime)
 	r.ctx = &callContext{Context: r.ctx.Context, started: r.ctx.started}
 }
 
-// prepareCall gives a call what the agent gets.
+// prepareCall sets what a call passes to the agent.
 func (r *request) prepareCall(k *call) {
 	r.ctx.setDeadline(r.deadline)
 	k.ctx = r.ctx
@@ -354,14 +347,14 @@ func (r *request) prepareCall(k *call) {
 	k.client, k.agentRequest.Memory = r.client, k
 }
 
-// requestable are the features that the CREDS of a client may have at all.
+// requestable has all features that a client may request in its CREDS.
 const requestable = pdu.FeatureSecure | pdu.FeatureCompress | pdu.FeatureAuth | pdu.FeatureCredsRequired |
 	pdu.FeatureSecureAck | pdu.FeatureContainer | pdu.FeatureCertRequired
 
-// errTryAgain is EAGAIN in Linux's numbers.
+// errTryAgain is Linux's EAGAIN.
 const errTryAgain pdu.Error = -11
 
-// setCreds takes the client's reply to the challenge, or a later change of it.
+// setCreds handles the client's reply to the challenge, or a later change of it.
 func (r *request) setCreds(body []byte) error {
 	var p pdu.Creds
 	err := p.Decode(body)

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pmdaroot"
 )
 
-// A rootAgent is a connection to pmdaroot, PCP's agent of domain 1, which runs as root
-// and starts other agents for a collector that does not. Safe for concurrent use.
+// A rootAgent is a connection to pmdaroot, PCP's agent of domain 1. Pmdaroot runs as root and
+// starts other agents for a collector that does not. A rootAgent is safe for concurrent use.
 type rootAgent struct{ conn *pmdaroot.Conn }
 
 const (
@@ -27,7 +27,7 @@ const (
 	rootCommandLen = 4096              // with a NUL
 )
 
-// processPoll is how often is looked for a process where the kernel does not tell.
+// processPoll is the interval of the checks for a process if the kernel does not report its end.
 const processPoll = 100 * time.Millisecond
 
 // dialRootAgent connects to the socket of pmdaroot. This process needs root's privileges for
@@ -109,7 +109,7 @@ func (r *rootAgent) watch(pid int) (*rootChild, error) {
 	return c, nil
 }
 
-// forget ends the wait for the end of a process that does not end.
+// forget stops the wait for a process that does not end.
 func (c *rootChild) forget() {
 	c.stop()
 	c.watching.Wait()
@@ -128,8 +128,8 @@ func waitForProcess(ctx context.Context, pid int) bool {
 	return waitForFile(ctx, f) || lookForProcess(ctx, pid)
 }
 
-// openProcess opens a descriptor of a process, which can be read when that has ended.
-// The wait for it takes no thread.
+// openProcess opens a descriptor of a process. It becomes readable when the process ends, so
+// waiting takes no thread.
 func openProcess(pid int) (*os.File, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -142,8 +142,8 @@ func openProcess(pid int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), fmt.Sprint("process ", pid)), nil
 }
 
-// waitForFile waits until a file can be read; false if ctx has ended before, or if that
-// cannot be waited for.
+// waitForFile waits until a file is readable. It returns false if ctx ends first, or if it cannot
+// wait for the file.
 func waitForFile(ctx context.Context, f *os.File) bool {
 	raw, err := f.SyscallConn()
 	if err != nil {

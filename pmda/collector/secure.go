@@ -79,7 +79,7 @@ func (s *Server) newTLSSetup(config *tls.Config) *tlsSetup {
 	return t
 }
 
-// features are those that the challenge offers because of TLS.
+// features returns the TLS features of the challenge.
 func (t *tlsSetup) features() pdu.Features {
 	var f pdu.Features
 	if t.config != nil {
@@ -91,7 +91,8 @@ func (t *tlsSetup) features() pdu.Features {
 	return f
 }
 
-// secure does what the CREDS of a client ask for in respect of TLS, and what they have to ask for.
+// secure carries out what a client's CREDS request about TLS, and checks that they request what
+// the Server requires.
 func (r *request) secure(wanted pdu.Features) error {
 	c := r.client
 	setup := c.s.secure.Load()
@@ -129,8 +130,8 @@ type handshakeError struct{ cause error }
 func (e *handshakeError) Error() string { return "TLS handshake: " + e.cause.Error() }
 func (e *handshakeError) Unwrap() error { return e.cause }
 
-// startTLS waits for the client's handshake, for a limited time: it belongs to no agent and no
-// other client.
+// startTLS performs the TLS handshake with a client, within a time limit. During the handshake it
+// holds up no agent and no other client.
 func (c *client) startTLS(config *tls.Config) error {
 	c.limitWrite(time.Now())
 	stream := &tlsStream{Conn: c.conn, client: c}
@@ -159,8 +160,8 @@ func (c *client) startTLS(config *tls.Config) error {
 	return nil
 }
 
-// A tlsStream is the stream below TLS. During the handshake the client is charged for what it
-// sends.
+// A tlsStream is the stream below TLS. During the handshake it charges the client for the bytes
+// that it receives.
 type tlsStream struct {
 	net.Conn
 	raw     io.ReadWriter
@@ -196,16 +197,17 @@ func (s *tlsStream) SetWriteDeadline(time.Time) error {
 	return s.Conn.SetWriteDeadline(time.Now().Add(closeNotifyTime))
 }
 
-// closeTLS tells a client that has not closed the connection itself that it ends, as TLS has it,
-// and closes it.
+// closeTLS sends the closing message of TLS to a client that has not closed the connection, and
+// closes the connection.
 func (c *client) closeTLS(gone bool) {
 	if c.secured != nil && !gone && c.secured.ConnectionState().HandshakeComplete {
 		c.secured.Close()
 	}
 }
 
-// noteCreds has all operations of a client denied if its CREDS have failed, until others succeed:
-// it would be served without what it asked for, or what the Server asks for.
+// noteCreds records whether the CREDS of a client have failed. If so, it denies all operations
+// until other CREDS succeed. Otherwise the client would be served without what it or the Server
+// requires.
 func (c *client) noteCreds(failed bool) {
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()

@@ -25,7 +25,7 @@ func (s *Server) startTrace(t Trace) {
 	s.trace.Set(eventtrace.Unbuffered, t&TraceUnbuffered != 0)
 }
 
-// traceClient notes that a client has come, or gone for a reason, nil if it just
+// traceClient records that a client has connected or disconnected. err is nil if the client just
 // closed the connection.
 func (s *Server) traceClient(c *client, came bool, err error) {
 	if !s.trace.Any(eventtrace.Conns) {
@@ -44,7 +44,8 @@ func (s *Server) traceClient(c *client, came bool, err error) {
 	s.trace.Add(s.traceLog, eventtrace.Conns, text)
 }
 
-// traceAgent notes that an agent has come or gone; p is nil if it is in this process.
+// traceAgent records that an agent was added or has ended. p is nil if the agent is in this
+// process.
 func (s *Server) traceAgent(a *agent, p *process, came bool) {
 	if !s.trace.Any(eventtrace.Conns) {
 		return
@@ -60,15 +61,14 @@ func (s *Server) traceAgent(a *agent, p *process, came bool) {
 	s.trace.Add(s.traceLog, eventtrace.Conns, fmt.Sprintf("%s PMDA: domain=%d%s", what, a.domain(), where))
 }
 
-// dumpTrace logs what has led to the end of an agent, if anything is traced.
+// dumpTrace logs the events before the end of an agent, if tracing is on.
 func (s *Server) dumpTrace() {
 	if s.trace.Any(eventtrace.Conns | eventtrace.PDUs) {
 		s.trace.Dump(s.traceLog)
 	}
 }
 
-// traceFailure notes why a connection cannot be used further, if that is the
-// fault of the connection.
+// traceFailure records why a connection has become unusable, if the connection itself has failed.
 func (s *Server) traceFailure(stream any, err error) {
 	op, ok := errors.AsType[*pdu.OpError](err)
 	if !ok || !s.trace.Any(eventtrace.Conns) {
@@ -89,7 +89,7 @@ func (s *Server) traceFailure(stream any, err error) {
 	s.trace.Add(s.traceLog, eventtrace.Conns, text)
 }
 
-// traceErr is an error as the last part of an event.
+// traceErr formats an error as the last part of an event.
 func traceErr(err error) string {
 	if err == nil {
 		return ""
@@ -97,7 +97,7 @@ func traceErr(err error) string {
 	return fmt.Sprintf(", err=%d: %v", int32(pdu.FromError(err)), err)
 }
 
-// tracePDU returns what notes the PDUs of a client.
+// tracePDU returns the function that records the PDUs of a client.
 func (s *Server) tracePDU(conn any) func(out bool, h pdu.Header, body []byte) {
 	return func(sent bool, h pdu.Header, body []byte) {
 		if !s.trace.Any(eventtrace.PDUs | eventtrace.Debug) {
@@ -116,7 +116,7 @@ func (s *Server) tracePDU(conn any) func(out bool, h pdu.Header, body []byte) {
 	}
 }
 
-// traceAgentPDU returns what notes the PDUs of an agent and the errors that it replies.
+// traceAgentPDU returns the function that records the PDUs of an agent and its error replies.
 func (s *Server) traceAgentPDU(of remote.Stream) func(out bool, h pdu.Header, body []byte) {
 	in, out := directions(of)
 	var expected atomic.Uint32 // the kind of the reply to the request in progress
@@ -144,7 +144,7 @@ func (s *Server) traceAgentPDU(of remote.Stream) func(out bool, h pdu.Header, bo
 	}
 }
 
-// addPDU notes a PDU.
+// addPDU records a PDU.
 func (s *Server) addPDU(sent bool, k pdu.Kind, stream any, detail string) {
 	way := "Recv"
 	if sent {
@@ -153,7 +153,8 @@ func (s *Server) addPDU(sent bool, k pdu.Kind, stream any, detail string) {
 	s.trace.Add(s.traceLog, eventtrace.PDUs, fmt.Sprintf("%s: %s PDU, fd=%d%s", way, k, rawconn.Descriptor(stream), detail))
 }
 
-// replyKind is the kind of an agent's reply to a request whose failure pmcd traces, 0 for another.
+// replyKind returns the kind of an agent's reply to a request whose failure pmcd traces. It
+// returns 0 for other requests.
 func replyKind(request pdu.Kind) pdu.Kind {
 	switch request {
 	case pdu.KindDescReq:
@@ -168,7 +169,7 @@ func replyKind(request pdu.Kind) pdu.Kind {
 	return 0
 }
 
-// traceReplyError notes that an agent has replied an error where another PDU was expected.
+// traceReplyError records an error reply of an agent in place of the expected PDU.
 func (s *Server) traceReplyError(expected pdu.Kind, stream any, body []byte) {
 	p, err := pdu.Decode(pdu.KindError, body)
 	if status, ok := p.(*pdu.Status); err == nil && ok && status.Code < 0 && s.trace.Any(eventtrace.Conns) {
@@ -177,7 +178,7 @@ func (s *Server) traceReplyError(expected pdu.Kind, stream any, body []byte) {
 	}
 }
 
-// pduDetail is what a traced PDU is about. It must not keep body.
+// pduDetail returns what a traced PDU is about. It must not keep body.
 func pduDetail(k pdu.Kind, body []byte) string {
 	p, err := pdu.Decode(k, body)
 	if err != nil {
@@ -212,8 +213,7 @@ func pduDetail(k pdu.Kind, body []byte) string {
 	return ""
 }
 
-// countMetrics is how many metrics a PDU is about, of the kinds where that is
-// several.
+// countMetrics returns the number of metrics of a PDU, for the kinds that can have several.
 func countMetrics(p pdu.PDU) (int, bool) {
 	switch p := p.(type) {
 	case *pdu.Fetch:
@@ -266,7 +266,7 @@ func (s *Server) WriteClients(w io.Writer) error {
 	return err
 }
 
-// peerName is where a client is.
+// peerName returns where a client is.
 func peerName(c net.Conn) string {
 	switch a := c.RemoteAddr().(type) {
 	case *net.TCPAddr:
@@ -277,10 +277,10 @@ func peerName(c net.Conn) string {
 	return "in-process"
 }
 
-// hostNamesTime is how long may be waited for the names of clients' hosts in all.
+// hostNamesTime limits the total time of the lookups of host names.
 const hostNamesTime = 2 * time.Second
 
-// hostNames finds the names of clients' hosts until it has taken too long.
+// hostNames looks up the names of clients' hosts, until its time is used up.
 type hostNames struct {
 	ctx    context.Context
 	end    context.CancelFunc
@@ -292,7 +292,7 @@ func newHostNames(limit time.Duration) *hostNames {
 	return &hostNames{ctx, end, map[string]string{}}
 }
 
-// of is the name of the host of a client, or its address, or where it is.
+// of returns the name of a client's host, or its address, or another description of where it is.
 func (h *hostNames) of(c net.Conn) string {
 	addr := peerName(c)
 	if _, ok := c.RemoteAddr().(*net.TCPAddr); !ok {
@@ -316,7 +316,7 @@ func (p *process) descriptors() (in, out int) {
 	return rawconn.Descriptor(w), rawconn.Descriptor(r)
 }
 
-// directions are the two sides of a stream to an agent.
+// directions returns the two sides of a stream to an agent.
 func directions(s remote.Stream) (r, w any) {
 	if s, ok := s.(*pipes); ok {
 		return s.r, s.w
@@ -324,7 +324,7 @@ func directions(s remote.Stream) (r, w any) {
 	return s, s
 }
 
-// deniedNames are the operations that a client may not do, for people.
+// deniedNames returns the names of the operations that a client may not do.
 func deniedNames(c *client) string {
 	var names []string
 	denied := access.Ops(c.denied.Load())

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// After a peak, memory goes back to the system only when garbage has been collected,
-// which an idle process does every two minutes, and what sync.Pool keeps takes two
-// collections. A trimmer collects garbage once when much memory has been given back
-// and no more has been taken for a while.
+// A trimmer collects garbage once after clients have released much memory and have reserved no
+// more for a while. Otherwise memory would return to the system late after a peak: an idle
+// process collects garbage every two minutes, and memory in a sync.Pool takes two collections.
 type trimmer struct {
 	mu    sync.Mutex
 	timer *time.Timer // nil unless it is going to run
@@ -23,14 +22,14 @@ const (
 	trimEvery = 30 * time.Second // the least time between two
 )
 
-// noteRelease plans a collection when clients have given most of their memory back.
+// noteRelease schedules a collection when clients have released most of their memory.
 func (s *Server) noteRelease() {
 	if peak := s.ledger.peak.Load(); peak >= trimPeak && s.ledger.held.Load() <= peak/4 {
 		s.trim.plan(s.collect)
 	}
 }
 
-// plan has f called later, unless that is planned already.
+// plan schedules a call of f, unless one is scheduled already.
 func (t *trimmer) plan(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +45,7 @@ func (t *trimmer) plan(f func()) {
 	})
 }
 
-// end plans no further collection.
+// end stops scheduling collections.
 func (t *trimmer) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +55,7 @@ func (t *trimmer) end() {
 	}
 }
 
-// collect collects garbage, unless much memory is held again.
+// collect collects garbage, unless clients hold much memory again.
 func (s *Server) collect() {
 	held := s.ledger.held.Load()
 	if held > s.ledger.peak.Load()/4 {

@@ -14,9 +14,9 @@ func (t *typedCall[T]) invoke() (err error) {
 	return err
 }
 
-// planCall plans a call of the agent of a domain. unknown is the error if there is no
-// such agent. Nothing that do uses may be the client's or the request's, since it
-// may still run after the request has abandoned the call.
+// planCall plans a call of the agent of a domain. If the domain has no agent, the call fails with
+// unknown. do must not use data of the client or the request, because it may still run after the
+// request has abandoned the call.
 func planCall[T any](r *request, d pdu.Domain, unknown pdu.Error, method string, do func(*call) (T, error)) *typedCall[T] {
 	t := &typedCall[T]{call: call{name: method}, do: do}
 	t.method = t
@@ -30,8 +30,8 @@ func planCall[T any](r *request, d pdu.Domain, unknown pdu.Error, method string,
 	return t
 }
 
-// result is what the agent has returned. The error is a code, so that an agent's
-// broken connection is not taken for the client's.
+// result returns the agent's result. The error is a code, so that an agent's broken connection is
+// not mistaken for the client's.
 func (t *typedCall[T]) result() (T, error) {
 	err, done := t.outcome()
 	if !done {
@@ -44,7 +44,7 @@ func (t *typedCall[T]) result() (T, error) {
 	return t.value, err
 }
 
-// An entry is one of several things that a request gets of agents.
+// An entry is one of several things that a request gets from agents.
 type entry[T any] struct {
 	of    *typedCall[[]entry[T]] // the call that gets it; nil if it is known already
 	index int                    // where in its value
@@ -52,7 +52,7 @@ type entry[T any] struct {
 	err   error
 }
 
-// result is what an agent has returned for it.
+// result returns the agent's result for the entry.
 func (e entry[T]) result() (T, error) {
 	if e.of == nil {
 		return e.value, e.err
@@ -64,10 +64,10 @@ func (e entry[T]) result() (T, error) {
 	return e.value, err
 }
 
-// abandoned reports whether the call that gets it was abandoned.
+// abandoned reports whether the call for the entry was abandoned.
 func (e entry[T]) abandoned() bool { return e.of != nil && e.of.state.Load() == callAbandoned }
 
-// planCost is about how many bytes are taken for each thing that planCalls plans.
+// planCost is about how many bytes planCalls takes for each thing.
 const planCost = 192
 
 // planCalls plans calls that get n things: one call of each agent, for all the things of its

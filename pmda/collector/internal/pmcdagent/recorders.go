@@ -150,8 +150,8 @@ func pidFile(name string) int {
 	return pid
 }
 
-// primaryLogger returns the process ID of the primary pmlogger, or 0 if no primary pmlogger runs.
-// A link to its file identifies it.
+// primaryLogger returns the process ID of the primary pmlogger, which a link to its file tells.
+// It returns 0 without that link.
 func (p *pmcd) primaryLogger() int {
 	to, err := os.Readlink(filepath.Join(p.TmpDir, loggersDir, primaryName))
 	if err != nil {
