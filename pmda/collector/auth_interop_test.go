@@ -10,7 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// PCP's tools log in to the collector, and say what they say of C pmcd when they cannot.
+// TestInteropLogin checks that PCP's tools log in to the collector. If they cannot, they print
+// the same messages as with C pmcd.
 func TestInteropLogin(t *testing.T) {
 	pcptest.Need(t, "pminfo", "pmstore", "pmval")
 	open, openSocket := serveForTools(t, loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler)}))

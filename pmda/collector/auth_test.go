@@ -31,7 +31,7 @@ import (
 // The users joe and dave have no account on this computer.
 var accounts = map[string][2]int{"root": {0, 0}, "pcp": {999, 995}, "daemon": {1, 1}, "joe": {-1, -1}, "dave": {-1, -1}}
 
-// loginUsers makes verifiers once: that takes time by design.
+// loginUsers creates the verifiers once, because that is slow by design.
 var loginUsers = sync.OnceValue(func() sasl.Users {
 	m := sasl.Map{}
 	for name := range accounts {
@@ -51,7 +51,7 @@ func lookupAccount(user string) (uid, gid int, err error) {
 	return 0, 0, errors.New("no such account")
 }
 
-// loginServer is a Server that the accounts may log in to.
+// loginServer returns a Server that the accounts can log in to.
 func loginServer(s *collector.Server) *collector.Server {
 	s.Users, s.LookupAccount = loginUsers(), lookupAccount
 	return s
@@ -74,7 +74,7 @@ func (a *knowingAgent) SetClient(c *pmda.Client) {
 	a.told = append(a.told, fmt.Sprintf("uid %d gid %d user %q container %q", c.UID, c.GID, c.User, c.Container))
 }
 
-// take is what it was told since the last call.
+// take returns what the agent has received since the last call.
 func (a *knowingAgent) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,7 +94,7 @@ func creds(f pdu.Features) pdu.PDU { return pdu.Creds{Version: pdu.ProtocolVersi
 
 func message(text string) pdu.PDU { return pdu.Attr{Value: []byte(text)} }
 
-// logIn logs a client in that has read the challenge: "" if nothing has failed so far.
+// logIn logs in a client that has read the challenge. It returns "" if nothing has failed so far.
 func logIn(t *testing.T, g *collectortest.Client, mechanism, user, password string) string {
 	t.Helper()
 	m, _ := sasl.Find(mechanism)
@@ -268,8 +268,8 @@ func TestLoginFailures(t *testing.T) {
 	}
 }
 
-// A password does not cross a connection that others can read, and those mechanisms are offered
-// that the Server has.
+// TestMechanismsOffered checks that a password does not cross an insecure connection, and that
+// only the mechanisms of the Server are offered.
 func TestMechanismsOffered(t *testing.T) {
 	for _, test := range []struct {
 		mechanisms []string
@@ -444,7 +444,7 @@ func TestSlowLogin(t *testing.T) {
 	})
 }
 
-// accountRules reads access rules, about the accounts of TestMain.
+// accountRules parses access rules about the accounts of TestMain.
 func accountRules(t *testing.T, statements string) *pmcdconf.Access {
 	t.Helper()
 	conf, err := pmcdconf.Parse("f", strings.NewReader("[access]\n"+statements))
@@ -511,7 +511,7 @@ func TestAccountRules(t *testing.T) {
 	}
 }
 
-// usersHook are users of a login that calls a function in its midst.
+// usersHook is a set of users that calls a function in the middle of a login.
 type usersHook struct {
 	sasl.Users
 	hook func()
@@ -522,8 +522,8 @@ func (u usersHook) Verifier(name string) (sasl.Verifier, error) {
 	return u.Users.Verifier(name)
 }
 
-// Rules about accounts that come while a client logs in hold for the user who it becomes, not for
-// who it was.
+// TestAccessChangesInLogin checks that account rules that change during a login apply to the new
+// user, not to the previous one.
 func TestAccessChangesInLogin(t *testing.T) {
 	for user, want := range map[string]pdu.Error{"root": 0, "pcp": pdu.ErrPermission} {
 		s := &collector.Server{Logger: slog.New(slog.DiscardHandler), LookupAccount: lookupAccount}
@@ -540,7 +540,7 @@ func TestAccessChangesInLogin(t *testing.T) {
 	}
 }
 
-// A client may fail to log in a few times, and is then disconnected.
+// TestFailedLogins checks that a client is disconnected after a few failed logins.
 func TestFailedLogins(t *testing.T) {
 	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler)})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -565,8 +565,9 @@ func TestFailedLogins(t *testing.T) {
 	}
 }
 
-// Logins that fail count for the user at the address: a new connection is no new chance, but others
-// at the address, such as those behind the same gateway, are not locked out.
+// TestFailedLoginsOfAddress checks that failed logins count for the user at the address, so that
+// a new connection does not help. Other users at the address, such as those behind the same
+// gateway, are not locked out.
 func TestFailedLoginsOfAddress(t *testing.T) {
 	s := loginServer(&collector.Server{Logger: slog.New(slog.DiscardHandler), Limits: pmcdconf.Limits{Logins: 3}})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})

@@ -19,8 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// TestAwaitAtDeadline: when the end of a side call and the deadline come at the same
-// time, the call is not used again before its goroutine has let go of it.
+// TestAwaitAtDeadline checks that, if a side call ends at the deadline, the call is not reused
+// before its goroutine has finished with it.
 func TestAwaitAtDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &request{deadline: time.Now().Add(time.Second)}
@@ -35,9 +35,9 @@ func TestAwaitAtDeadline(t *testing.T) {
 	})
 }
 
-// TestRemoteBesideOverdue: an agent of another process is called at once, not in the
-// little time that another agent leaves. Then its reply might be late, and clients
-// would be told to try again.
+// TestRemoteBesideOverdue checks that an agent in another process is called at once, not in the
+// short time that another agent leaves. Otherwise its reply might be late, and clients would get
+// pdu.ErrAgain.
 func TestRemoteBesideOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})

@@ -121,8 +121,8 @@ func TestAbandonInline(t *testing.T) {
 	})
 }
 
-// TestAbandonOnTime has the watchdog look when a call is due: of a client that
-// has waited for a slot, and with a time-out that is lowered during the call.
+// TestAbandonOnTime checks that the watchdog abandons a call when it is due, even if the client
+// has waited for a slot or the timeout is lowered during the call.
 func TestAbandonOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := []time.Duration{70 * time.Second, 100 * time.Second, 10 * time.Second}
@@ -162,8 +162,8 @@ func TestAbandonOnTime(t *testing.T) {
 	})
 }
 
-// TestWaitForSlot has more calls of an agent at once than it has slots: the others
-// are queued, and abandoned at the deadline.
+// TestWaitForSlot makes more concurrent calls of an agent than it has slots. The others are
+// queued, and abandoned at the deadline.
 func TestWaitForSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -187,8 +187,8 @@ func TestWaitForSlot(t *testing.T) {
 	})
 }
 
-// TestSlowOverlap calls agents that take half a second each: at first one after the
-// other, then, since they are known to be slow, at the same time.
+// TestSlowOverlap calls agents that take half a second each. At first the calls run one after the
+// other. Once the agents are known to be slow, they run in parallel.
 func TestSlowOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &collector.Server{Timeout: 5 * time.Second}
@@ -216,8 +216,8 @@ func TestSlowOverlap(t *testing.T) {
 	})
 }
 
-// TestAbandoned: what the agent was given stays the same for an abandoned call,
-// though the memory of its request serves other fetches meanwhile.
+// TestAbandoned checks that the arguments of an abandoned call do not change, even though other
+// fetches reuse the memory of its request.
 func TestAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -252,8 +252,8 @@ func TestAbandoned(t *testing.T) {
 	})
 }
 
-// TestPanic has an agent panic: the client gets an error, the log a line, and
-// the agent is fenced for a moment.
+// TestPanic checks that after a panic of an agent the client gets an error, the log gets a line,
+// and the agent is fenced for a moment.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &collector.Server{Timeout: time.Second}
@@ -275,8 +275,8 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// TestAbandonedContext: the context of an abandoned call ends, though the client
-// stays; those of its later calls do not.
+// TestAbandonedContext checks that the context of an abandoned call ends even if the client stays
+// connected. The contexts of its later calls do not end.
 func TestAbandonedContext(t *testing.T) {
 	for _, sideCall := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -333,8 +333,8 @@ func TestAbandonedContext(t *testing.T) {
 	}
 }
 
-// TestTimeOfLateResult: the time of a result is when all calls were done, also if
-// one has waited for a slot in vain.
+// TestTimeOfLateResult checks that the time of a result is when all calls were done, even if one
+// has waited for a slot in vain.
 func TestTimeOfLateResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -366,8 +366,8 @@ func TestTimeOfLateResult(t *testing.T) {
 	})
 }
 
-// TestTimeAfterWait: when a call has waited for a slot until the deadline, there is
-// extra time for the other agents of the fetch.
+// TestTimeAfterWait checks that the other agents of a fetch get extra time after a call has
+// waited for a slot until the deadline.
 func TestTimeAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -395,8 +395,8 @@ func TestTimeAfterWait(t *testing.T) {
 	})
 }
 
-// TestNoSlotInTime: a call that does not get a slot in time does not count as
-// overdue, and is not made later.
+// TestNoSlotInTime checks that a call that does not get a slot in time does not count as overdue,
+// and is not made later.
 func TestNoSlotInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := collectortest.NewMessages()
@@ -430,8 +430,7 @@ func TestNoSlotInTime(t *testing.T) {
 	})
 }
 
-// TestStoreStuck: agents that do not return do not keep values of others from being
-// set.
+// TestStoreStuck checks that values of other agents are stored even if some agents do not return.
 func TestStoreStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -482,8 +481,7 @@ func (b blockedLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestBlockedLog: a log that blocks holds up the client that the message is about,
-// and no others.
+// TestBlockedLog checks that a blocked log holds up only the client that the message is about.
 func TestBlockedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -519,8 +517,8 @@ func (f panickingNames) Namespace() *pmns.Tree {
 	return nil
 }
 
-// TestPanicInNames: an agent whose Namespace panics each time does not fill the log,
-// and the names of others stay.
+// TestPanicInNames checks that an agent whose Namespace always panics does not fill the log, and
+// that the names of other agents stay.
 func TestPanicInNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := collectortest.NewMessages()
@@ -662,9 +660,8 @@ func TestOthersAfterOverdue(t *testing.T) {
 	}
 }
 
-// TestCallDeadline: the context of a call and its request have the deadline of the
-// client's request, in inline and side calls, also when there is extra time and after a call
-// was abandoned.
+// TestCallDeadline checks that the context of a call and its request have the deadline of the
+// client's request, in inline and side calls, with extra time, and after an abandoned call.
 func TestCallDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type deadlines struct {
@@ -781,8 +778,8 @@ func TestChangeOfLateResult(t *testing.T) {
 	}
 }
 
-// TestRemoveWhileWaiting: an agent that was removed is not called any more, not even
-// for requests that were waiting for a slot or for another agent.
+// TestRemoveWhileWaiting checks that a removed agent is not called any more, even for requests
+// that were waiting for a slot or for another agent.
 func TestRemoveWhileWaiting(t *testing.T) {
 	for _, sideCall := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// noting is the counterpart of testdata/versionagent.c: an agent that notes how its functions are
-// called.
+// noting returns the counterpart of testdata/versionagent.c: an agent that records how its
+// functions are called.
 func noting(notes io.Writer) *pmda.Agent {
 	a := &pmda.Agent{Name: "versionagent", Domain: programDomain, ClientAttributes: true}
 	pmda.Register(a, pmda.Metric[int32]{Name: "version.value",
@@ -60,8 +60,8 @@ func noting(notes io.Writer) *pmda.Agent {
 	return a
 }
 
-// unanswered are the calls of C agents for PDUs without a reply: their check and done callbacks are
-// for these, too.
+// unanswered matches the calls of C agents for PDUs without a reply. C agents call their check
+// and done callbacks for these, too.
 var unanswered = regexp.MustCompile(`(?m)^check\n(?:profile\n|attr .*\n|(end .*\n))done\n`)
 
 // TestInteropCallbacks runs the same dbpmda session with an agent of C's library and with one of

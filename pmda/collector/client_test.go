@@ -25,10 +25,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// helloPDU is the reply of a client without special features to the challenge.
+// helloPDU is the reply to the challenge of a client without special features.
 var helloPDU = pdu.Creds{Version: pdu.ProtocolVersion}
 
-// container is what a client sends after CREDS that announce a container.
+// container returns the PDU that a client sends after CREDS that announce a container.
 func container(name string) pdu.Attr {
 	return pdu.Attr{Key: pdu.AttrContainer, Value: []byte(name)}
 }
@@ -163,8 +163,8 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// A client that sends nothing, or half of a PDU, is disconnected in time; an idle one
-// is not.
+// TestClientTimeouts checks that a client that sends nothing, or half of a PDU, is disconnected
+// in time. An idle client is not.
 func TestClientTimeouts(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -292,7 +292,7 @@ func TestStateChanges(t *testing.T) {
 	}
 }
 
-// attributesAgent is an agent that passes the users of clients on to the test.
+// attributesAgent is an agent that passes the users of clients to the test.
 type attributesAgent struct {
 	collectortest.Agent
 	users chan int
@@ -321,7 +321,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// rules is an access section.
+// rules parses an access section.
 func rules(t *testing.T, text string) *pmcdconf.Access {
 	t.Helper()
 	conf, err := pmcdconf.Parse("rules", strings.NewReader("[access]\n"+text))
@@ -331,8 +331,8 @@ func rules(t *testing.T, text string) *pmcdconf.Access {
 	return conf.Access
 }
 
-// everyRequest is one request of each kind that needs a permission, fetching
-// ones before the store.
+// everyRequest returns one request of each kind that needs a permission. The store is the last
+// one.
 func everyRequest() []pdu.PDU {
 	id := pdu.MakePMID(10, 0, 1)
 	return []pdu.PDU{
@@ -344,7 +344,7 @@ func everyRequest() []pdu.PDU {
 	}
 }
 
-// Denied operations fail, each of them; the connection stays.
+// TestDenied checks that every denied operation fails, and that the connection stays open.
 func TestDenied(t *testing.T) {
 	denied := "error: " + pdu.ErrPermission.Error()
 	for _, test := range []struct {
@@ -464,7 +464,7 @@ func TestNewRules(t *testing.T) {
 	collectortest.Connect(t, s).Request(desc) // all places are free
 }
 
-// Many clients at once, each with its own contexts and profiles.
+// TestManyClients runs many clients in parallel, each with its own contexts and profiles.
 func TestManyClients(t *testing.T) {
 	s := &collector.Server{}
 	for d := range pdu.Domain(3) {
@@ -512,7 +512,7 @@ func TestManyClients(t *testing.T) {
 	collectortest.Eventually(t, "ends", func() bool { return s.NumClients() == 0 })
 }
 
-// Fetches that fail as a whole, and the formats of those that do not.
+// TestFetch checks fetches that fail as a whole, and the formats of successful ones.
 func TestFetch(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{MaxMetrics: 3})
 	lacking := &collectortest.Agent{Name: "lacking", Domain: 12}
@@ -571,7 +571,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// The end of a Server disconnects idle clients at once, and busy ones when they have
+// TestClose checks that Close disconnects idle clients at once, and busy ones when they have
 // their reply.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -616,8 +616,9 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// An agent that does not return does not keep the Server from ending; the error
-// names it. One that waits for its context returns when clients are disconnected.
+// TestCloseStuck checks that an agent that does not return does not keep the Server from ending.
+// The error names the agent. An agent that waits for its context returns when clients are
+// disconnected.
 func TestCloseStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &collector.Server{Timeout: -1}
@@ -651,7 +652,7 @@ func TestCloseStuck(t *testing.T) {
 	})
 }
 
-// The error names an agent that was removed during a call, too.
+// TestCloseStuckRemoved checks that the error also names an agent that was removed during a call.
 func TestCloseStuckRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &collector.Server{}
@@ -686,7 +687,7 @@ func (untilCancelled) Desc(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pd
 	return pdu.Desc{}, context.Cause(ctx)
 }
 
-// A fakeListener accepts what a test sends it.
+// A fakeListener accepts the connections that a test sends it.
 type fakeListener struct {
 	accepts chan any // net.Conn or error
 	once    sync.Once
@@ -745,8 +746,8 @@ func TestAcceptBackOff(t *testing.T) {
 	})
 }
 
-// TestSpareFromTheStart: a descriptor is held back before the first client comes,
-// which may find none left.
+// TestSpareFromTheStart checks that a descriptor is reserved before the first client connects,
+// because none may be left then.
 func TestSpareFromTheStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("errors of accept do not pass there")
@@ -772,8 +773,8 @@ func TestSpareFromTheStart(t *testing.T) {
 	})
 }
 
-// Serve ends when all listeners have failed, with ctx, or by Close, and only
-// once.
+// TestServe checks that Serve ends when all listeners have failed, when ctx ends, or on Close,
+// and that it runs only once.
 func TestServe(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("failures", func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// More clients than allowed are refused with an error.
+// TestMaxClients checks that clients beyond the limit are refused with an error.
 func TestMaxClients(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{MaxClients: 2})
 	first := collectortest.Connect(t, s)

@@ -15,21 +15,20 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Client is a client of the collector under test. What ought not to go wrong
-// fails the test.
+// A Client is a client of the collector under test. An unexpected error fails the test.
 type Client struct {
 	T    testing.TB
 	Net  net.Conn
 	Conn *pdu.Conn
 }
 
-// NewClient is a client at the end of a connection, which has sent nothing yet.
+// NewClient returns a client at the end of a connection. The client has sent nothing yet.
 func NewClient(t testing.TB, n net.Conn) *Client {
 	t.Cleanup(func() { n.Close() })
 	return &Client{T: t, Net: n, Conn: pdu.NewConn(n)}
 }
 
-// Dial is a client in this process that has sent nothing yet.
+// Dial returns a client in this process that has sent nothing yet.
 func Dial(t testing.TB, s Server) *Client {
 	t.Helper()
 	n, err := s.DialContext(context.Background(), "", "")
@@ -39,7 +38,7 @@ func Dial(t testing.TB, s Server) *Client {
 	return NewClient(t, n)
 }
 
-// DialTCP is a client over TCP that has sent nothing yet.
+// DialTCP returns a client over TCP that has sent nothing yet.
 func DialTCP(t testing.TB, addr string) *Client {
 	t.Helper()
 	n, err := net.Dial("tcp", addr)
@@ -88,7 +87,7 @@ func (c *Client) SendBytes(b []byte) {
 	}
 }
 
-// replyTimeout is how long a test waits for a PDU: one that waits for ever says
+// replyTimeout is how long a test waits for a PDU. A test that waits forever would report
 // nothing.
 const replyTimeout = 2 * time.Minute
 
@@ -98,7 +97,7 @@ func (c *Client) Read() (pdu.Header, []byte, error) {
 	return c.Conn.Read()
 }
 
-// Receive is the next PDU that comes, as described by Describe.
+// Receive returns the next PDU, as described by Describe.
 func (c *Client) Receive() string {
 	c.T.Helper()
 	h, body, err := c.Read()
@@ -117,15 +116,14 @@ func (c *Client) describe(h pdu.Header, body []byte) string {
 	return Describe(p)
 }
 
-// Request is Send and Receive.
+// Request calls Send and Receive.
 func (c *Client) Request(p pdu.PDU) string {
 	c.T.Helper()
 	c.Send(p)
 	return c.Receive()
 }
 
-// ReceiveAll waits until the collector closes the connection, and returns what
-// came before.
+// ReceiveAll waits until the collector closes the connection, and returns the PDUs before that.
 func (c *Client) ReceiveAll() string {
 	c.T.Helper()
 	var all []string
@@ -141,7 +139,7 @@ func (c *Client) ReceiveAll() string {
 	}
 }
 
-// Reply is the next PDU that does not tell of a state change.
+// Reply returns the next PDU that does not report a state change.
 func (c *Client) Reply() (pdu.Kind, []byte) {
 	c.T.Helper()
 	for {
@@ -156,14 +154,14 @@ func (c *Client) Reply() (pdu.Kind, []byte) {
 	}
 }
 
-// RoundTrip is Send and Reply.
+// RoundTrip calls Send and Reply.
 func (c *Client) RoundTrip(p pdu.PDU) (pdu.Kind, []byte) {
 	c.T.Helper()
 	c.Send(p)
 	return c.Reply()
 }
 
-// Code is the error that a request is replied to with, 0 if it succeeds.
+// Code sends a request and returns the error of the reply, or 0 on success.
 func (c *Client) Code(p pdu.PDU) pdu.Error {
 	c.T.Helper()
 	kind, body := c.RoundTrip(p)
@@ -176,7 +174,7 @@ func (c *Client) Code(p pdu.PDU) pdu.Error {
 	return s.Code
 }
 
-// Fetch is the result of a fetch in context 0.
+// Fetch returns the result of a fetch in context 0.
 func (c *Client) Fetch(ids ...pdu.PMID) *pdu.Result {
 	c.T.Helper()
 	kind, body := c.RoundTrip(pdu.Fetch{PMIDs: ids})
@@ -207,8 +205,8 @@ func (c *Client) FetchCodes(ids ...pdu.PMID) []pdu.Error {
 	return codes
 }
 
-// FetchExact is the error of each metric of a fetch of ExactAgents, 0 for one whose
-// values are true.
+// FetchExact returns the error of each metric of a fetch from ExactAgents. It is 0 for correct
+// values.
 func (c *Client) FetchExact(ids ...pdu.PMID) []pdu.Error {
 	c.T.Helper()
 	codes := make([]pdu.Error, len(ids))
@@ -227,7 +225,7 @@ func (c *Client) FetchExact(ids ...pdu.PMID) []pdu.Error {
 	return codes
 }
 
-// Describe is a PDU in short: an error's text, the values of a result, or all
+// Describe returns a short description of a PDU: an error's text, the values of a result, or all
 // fields.
 func Describe(p pdu.PDU) string {
 	switch p := p.(type) {
@@ -267,7 +265,7 @@ func Describe(p pdu.PDU) string {
 	return strings.TrimPrefix(fmt.Sprintf("%+v", p), "&")
 }
 
-// ReplyLimit is how long a test waits for a reply that ought to come at once.
+// ReplyLimit is how long a test waits for a reply that should arrive at once.
 const ReplyLimit = 30 * time.Second
 
 // PutHeader writes the header of a PDU that fills b.

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A pmcd is the state behind the metrics of the agent.
+// A pmcd holds the state behind the metrics of the agent.
 type pmcd struct {
 	Config
 	agent *pmda.Agent
@@ -29,7 +29,7 @@ type pmcd struct {
 	notes     clientNotes
 }
 
-// New makes the agent of a collector.
+// New creates the agent of a collector.
 func New(c Config) *pmda.Agent {
 	p := &pmcd{
 		Config: c,
@@ -56,12 +56,11 @@ func New(c Config) *pmda.Agent {
 	return p.agent
 }
 
-// register registers a metric. The tables are constant, and their test fails if
-// a metric of them is refused.
+// register registers a metric. It ignores errors, because the metric tables are constant and
+// their test fails if a metric is invalid.
 func register[T pdu.Scalar](p *pmcd, m pmda.Metric[T]) { _ = pmda.Register(p.agent, m) }
 
-// always makes the Value function of a metric that has the same value for
-// everybody.
+// always returns the Value function of a metric that has the same value for every client.
 func always[T pdu.Scalar](f func() T) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return f(), nil }
 }
@@ -116,7 +115,7 @@ collector began and is never used again.`,
 		{ID: 2048, Name: "2048"}, {ID: 4196, Name: "4196"}, {ID: 8192, Name: "8192"}, {ID: 8193, Name: "8192+"}}...)
 }
 
-// A setter sets what a client stores into a metric.
+// A setter handles the stores of clients into a metric.
 type setter struct {
 	anyUser bool // may store, not root alone
 	set     func(r *pmda.Request, values pdu.ValueSet) error
@@ -127,7 +126,7 @@ func (p *pmcd) storable(cluster, item int, s setter) {
 	p.stores[pdu.MakePMID(Domain, cluster, item)] = s
 }
 
-// A handler wraps the one that replies from the tables.
+// A handler wraps the Handler that replies from the metric tables.
 type handler struct {
 	pmda.Handler
 	p *pmcd
@@ -155,8 +154,8 @@ func (h handler) Store(_ context.Context, r *pmda.Request, values *pdu.Result) e
 	return nil
 }
 
-// setEach makes a setter of a function for single values. The instance is
-// pdu.NoInst if the metric is singular.
+// setEach returns a setter that calls set for each value. The instance is pdu.NoInst if the
+// metric is singular.
 func setEach[T pdu.Scalar](set func(i pdu.InstID, v T) error) func(*pmda.Request, pdu.ValueSet) error {
 	return func(_ *pmda.Request, values pdu.ValueSet) error {
 		for i, atom := range values.All(pdu.ScalarType[T]()) {

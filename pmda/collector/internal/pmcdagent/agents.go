@@ -65,8 +65,8 @@ func agentMetric[T pdu.Scalar](p *pmcd, name string, item int, sem pdu.Sem, text
 	})
 }
 
-// ofAgent makes the Value function of a metric of the agents. There is no value of one that has
-// gone, or without ok.
+// ofAgent returns the Value function of a metric of the agents. An agent has no value if it was
+// removed, or if value does not return ok.
 func ofAgent[T pdu.Scalar](p *pmcd, value func(Agent) (v T, ok bool)) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (v T, err error) {
 		a, ok := p.Collector.Agent(pdu.Domain(i.ID))
@@ -106,7 +106,7 @@ func (p *pmcd) fence(d pdu.Domain, up bool) {
 	}
 }
 
-// refreshAgents brings the instances of the domain of agents up to date.
+// refreshAgents updates the instances of the domain of agents.
 func (p *pmcd) refreshAgents(context.Context, *pmda.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -42,7 +42,7 @@ func (p *pmcd) clientMetric(name string, item int, sem pdu.Sem, text, help strin
 	})
 }
 
-// refreshClients brings the instances of the domain of clients up to date.
+// refreshClients updates the instances of the domain of clients.
 func (p *pmcd) refreshClients(context.Context, *pmda.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,8 +58,8 @@ func (p *pmcd) refreshClients(context.Context, *pmda.Request) error {
 	return err
 }
 
-// instanceOf is the instance of a client. There are no instances beyond 2³¹: a
-// collector that has seen as many clients begins again, as the C one does.
+// instanceOf returns the instance of a client. Instance numbers wrap at 2³¹ clients, as in C
+// pmcd.
 func instanceOf(c Client) pdu.Instance {
 	id := pdu.InstID(c.Seq & (1<<31 - 1))
 	return pdu.Instance{ID: id, Name: strconv.Itoa(int(id))}
@@ -78,7 +78,7 @@ func (p *pmcd) setWhoami(r *pmda.Request, values pdu.ValueSet) error {
 // after it.
 const maxContainer = 4094
 
-// setContainer stores which container a client wants, and tells the agents.
+// setContainer stores which container a client has chosen, and notifies the agents.
 func (p *pmcd) setContainer(r *pmda.Request, values pdu.ValueSet) error {
 	v, err := onlyString(values)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *pmcd) setContainer(r *pmda.Request, values pdu.ValueSet) error {
 	return nil
 }
 
-// onlyString is the one value of a store that is about the client who stores.
+// onlyString returns the single value of a store about the calling client.
 func onlyString(values pdu.ValueSet) (string, error) {
 	if values.Len() != 1 {
 		return "", pdu.ErrInst
@@ -105,7 +105,7 @@ type clientNote struct {
 	cpu    cpuMark // at its last fetch of pmcd.cputime.per_pdu_in
 }
 
-// clientNotes has the notes about clients by their sequence numbers.
+// clientNotes holds the notes about clients by their sequence numbers.
 type clientNotes struct {
 	mu  sync.Mutex
 	all map[uint64]clientNote
@@ -118,14 +118,14 @@ func (n *clientNotes) of(seq uint64) clientNote {
 	return n.all[seq]
 }
 
-// remove forgets a client that has gone.
+// remove removes the note about a client that has disconnected.
 func (n *clientNotes) remove(c *pmda.Client) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.all, c.Seq)
 }
 
-// updateNote changes the note about a client, unless the client has gone.
+// updateNote changes the note about a client, unless the client has disconnected.
 func (p *pmcd) updateNote(c *pmda.Client, change func(*clientNote)) {
 	p.notes.mu.Lock()
 	note := p.notes.all[c.Seq]

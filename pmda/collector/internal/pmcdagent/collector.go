@@ -14,14 +14,14 @@ import (
 // Domain is the domain of the agent.
 const Domain pdu.Domain = 2
 
-// A Collector is what the agent sees of the collector that hosts it. Safe for
-// concurrent use.
+// A Collector is the interface of the hosting collector for its agent. It is safe for concurrent
+// use.
 type Collector interface {
-	// Hostname is the value of pmcd.hostname for clients that want no container; HostnameFor is
-	// that for any.
+	// Hostname returns the value of pmcd.hostname for clients without a container. HostnameFor
+	// returns the value for any client.
 	Hostname() string
 	HostnameFor(ctx context.Context, c *pmda.Client) string
-	// Labels is the value of pmcd.labels.
+	// Labels returns the value of pmcd.labels.
 	Labels() (string, error)
 
 	// LocalOnly reports whether clients of other hosts cannot connect.
@@ -56,22 +56,22 @@ type Collector interface {
 
 	// HasClient reports whether a client is connected.
 	HasClient(c *pmda.Client) bool
-	// SetContainer sets the container that a client wants, and tells the agents. It
-	// does nothing if the client has gone.
+	// SetContainer sets the container of a client and notifies the agents. It does nothing if the
+	// client has disconnected.
 	SetContainer(c *pmda.Client, name string)
 
-	// Timeout is how long an agent may take for a reply, 0 and less for no limit.
+	// Timeout returns how long an agent may take for a reply. 0 or less means no limit.
 	Timeout() time.Duration
 	SetTimeout(time.Duration)
-	// SetDebug sets the debug options to those that bits stand for.
+	// SetDebug sets the debug options that bits stand for, and clears the others.
 	SetDebug(bits int32)
 
-	// SeqNum is the value of pmcd.seqnum; IncSeqNum adds 1.
+	// SeqNum returns the value of pmcd.seqnum. IncSeqNum adds 1 to it.
 	SeqNum() uint32
 	IncSeqNum()
 
-	// Resets counts the resets of the collector. Reset begins one and does not wait for
-	// it.
+	// Resets returns the number of resets of the collector. Reset starts a reset and does not
+	// wait for it.
 	Resets() uint32
 	Reset()
 
@@ -79,7 +79,7 @@ type Collector interface {
 	LogClients()
 }
 
-// An Agent is one that the collector hosts.
+// An Agent describes an agent that the collector hosts.
 type Agent struct {
 	Domain pdu.Domain
 	Name   string // that it has in the configuration
@@ -92,7 +92,7 @@ type Agent struct {
 	Latencies *Latencies // of its calls
 }
 
-// A Client is one that the collector serves.
+// A Client describes a client of the collector.
 type Client struct {
 	*pmda.Client
 	Since time.Time // when it connected
@@ -105,8 +105,7 @@ type Config struct {
 	Counters  *pdu.Counters     // the PDUs of clients and agents
 	Trace     *eventtrace.Trace // the event trace
 
-	// TmpDir and RunDir are PCP_TMP_DIR and PCP_RUN_DIR, where running loggers,
-	// inference engines and pmproxy leave files about themselves. Where they are empty,
-	// nothing is looked for.
+	// TmpDir and RunDir are PCP_TMP_DIR and PCP_RUN_DIR, where running loggers, inference engines
+	// and pmproxy leave files about themselves. An empty directory is not searched.
 	TmpDir, RunDir string
 }

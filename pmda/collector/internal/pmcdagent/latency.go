@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// latencySteps is how many buckets there are between a time and twice that.
+	// latencySteps is the number of buckets between a time and twice that time.
 	latencySteps = 4
 	// latencyBuckets reach from a microsecond to more than an hour.
 	latencyBuckets = 32*latencySteps + 1
@@ -87,8 +87,8 @@ func (l *Latencies) Quantile(part float64) time.Duration {
 	return l.Max()
 }
 
-// latencyItem is the first item of the metrics of latencies, which PCP has not: it leaves room for
-// those that PCP may get.
+// latencyItem is the first item of the metrics of latencies. PCP lacks them, so the number leaves
+// room for items that PCP may add.
 const latencyItem = 100
 
 // latencyHelp is the end of their help texts.

@@ -66,7 +66,7 @@ at the first one, since the collector began.`,
 	})
 }
 
-// A cpuMark is what the next value of pmcd.cputime.per_pdu_in is counted from.
+// A cpuMark is the starting point of the next value of pmcd.cputime.per_pdu_in.
 type cpuMark struct {
 	time time.Duration
 	pdus uint64
@@ -87,7 +87,7 @@ func (p *pmcd) cpuPerPDU(_ context.Context, r *pmda.Request, _ pdu.Instance) (fl
 	return float64(now.time-last.time) / float64(time.Microsecond) / float64(now.pdus-last.pdus), nil
 }
 
-// addProcess registers what comes last in the name space.
+// addProcess registers the metrics that come last in the name space.
 func (p *pmcd) addProcess() {
 	register(p, pmda.Metric[uint32]{
 		Name: "pmcd.sighups", ID: pmda.Item(0, 22), Sem: pdu.SemCounter, Units: pdu.UnitCount,
@@ -126,7 +126,7 @@ JSON object; empty if there are none.`,
 	})
 }
 
-// openFDs is the highest number of a file descriptor that was seen.
+// openFDs returns the highest number of a file descriptor so far.
 func (p *pmcd) openFDs(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 	names, err := fdNames()
 	if err != nil {

@@ -27,27 +27,27 @@ const (
 // primaryName is the instance, number 0, of the one that the system runs.
 const primaryName = "primary"
 
-// recorders is what was read of the files at the last refresh.
+// recorders holds the contents of the files at the last refresh.
 type recorders struct {
 	loggers map[pdu.InstID]logger
 	engines map[pdu.InstID]engine
 }
 
-// A logger is what a running pmlogger says about itself: the lines of its file.
+// A logger holds what a running pmlogger reports about itself: the lines of its file.
 type logger struct {
 	port                uint32
 	host, archive, note string
 }
 
-// An engine is what a running pmie says about itself.
+// An engine holds what a running pmie reports about itself.
 type engine struct {
 	config, log, host                           string
 	rules, actions, yes, no, unknown, evaluated uint32
 	expected                                    float32
 }
 
-// maxLoggerFile is more than the file of a pmlogger is long: a host, a path and
-// a note.
+// maxLoggerFile is the maximum size of the file of a pmlogger. The file has a host, a path and a
+// note, and is much shorter.
 const maxLoggerFile = 16 << 10
 
 // readLogger decodes the file of a pmlogger: a line each for its port, the host
@@ -102,9 +102,8 @@ func readEngine(b []byte) (e engine, ok bool) {
 	return e, true
 }
 
-// readRunning decodes the files in a directory that are those of processes that
-// run. What is not there, or not such a file, is passed over. No file may be
-// longer than limit.
+// readRunning decodes the files in a directory that belong to running processes. It skips missing
+// and invalid files, and files that are longer than limit.
 func readRunning[T any](dir string, limit int64, decode func([]byte) (T, bool)) map[pdu.InstID]T {
 	found := map[pdu.InstID]T{}
 	entries, _ := os.ReadDir(dir)
@@ -189,7 +188,7 @@ func (p *pmcd) refreshEngines(context.Context, *pmda.Request) error {
 	return setRunning(p.engines, p.recorders.engines, p.primaryEngine())
 }
 
-// setRunning makes instances of processes, the primary one twice.
+// setRunning sets the instances of processes. The primary process has two instances.
 func setRunning[T any](d *pmda.InDom, found map[pdu.InstID]T, primary int) error {
 	if v, ok := found[pdu.InstID(primary)]; ok {
 		found[0] = v
