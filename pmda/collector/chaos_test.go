@@ -101,7 +101,7 @@ func (c *chaos) countValue(d pdu.Domain) {
 	}
 }
 
-// tolerance is how much later than a limit something may happen in real time, besides
+// tolerance returns how much later than a limit something may happen in real time, in addition to
 // the allowance for the machine.
 func (c *chaos) tolerance() time.Duration {
 	if c.delays == nil {
@@ -110,8 +110,8 @@ func (c *chaos) tolerance() time.Duration {
 	return 100 * time.Millisecond * collectortest.RaceFactor
 }
 
-// allowance is how late the machine may have made something that happened in a time:
-// nothing is late in synthetic time.
+// allowance returns how late the machine may have made an event between two times. It is 0 in
+// synthetic time.
 func (c *chaos) allowance(from, to time.Time) time.Duration {
 	if c.delays == nil {
 		return 0
@@ -119,9 +119,9 @@ func (c *chaos) allowance(from, to time.Time) time.Duration {
 	return c.delays.allowance(from, to)
 }
 
-// machineStood reports whether the machine has stood still for more than a limit
-// since some time: then a good agent may reply too late, and a client have taken
-// too long for the rest of a PDU.
+// machineStood reports whether the machine has stalled for more than limit since a time. In that
+// case a good agent may reply too late, and a client may have taken too long for the rest of a
+// PDU.
 func (c *chaos) machineStood(since time.Time, limit time.Duration) bool {
 	still := c.allowance(since, time.Now()) > limit
 	if still {
@@ -259,8 +259,8 @@ func TestChaos(t *testing.T) {
 	before.compare(t)
 }
 
-// TestChaosProcesses is TestChaos with sockets, with agents in other processes that
-// signals stop and end, and in real time.
+// TestChaosProcesses is like TestChaos, but with sockets, in real time, and with agents in other
+// processes, which signals stop and kill.
 func TestChaosProcesses(t *testing.T) {
 	if os.Getenv("PCP_CHAOS") == "" {
 		t.Skip("uses both cores for some time: set it with PCP_CHAOS=15s")
@@ -315,7 +315,7 @@ func TestChaosProcesses(t *testing.T) {
 	before.compare(t)
 }
 
-// chaosSeed is the seed of a run, of PCP_CHAOS_SEED or at random.
+// chaosSeed returns the seed of a run, from PCP_CHAOS_SEED or at random.
 func chaosSeed(t *testing.T) uint64 {
 	seed := rand.Uint64() >> 1
 	if s := os.Getenv("PCP_CHAOS_SEED"); s != "" {
@@ -328,7 +328,7 @@ func chaosSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// run serves so many good and bad clients until c.ctx ends.
+// run serves the given numbers of good and bad clients until c.ctx ends.
 func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 	serving, end := context.WithCancel(context.Background())
 	defer end()
@@ -356,8 +356,8 @@ func (c *chaos) run(good, bad int, listeners ...net.Listener) {
 func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan error {
 	c.ca = tlstest.NewCA(c.t, "ca")
 	c.srv = &Server{
-		// A pipe in memory holds nothing: a ticket would wait for a client that waits to send its
-		// request.
+		// A pipe in memory has no buffer: a session ticket would wait for a client that itself
+		// waits to send its request.
 		TLS:    &tls.Config{Certificates: []tls.Certificate{c.ca.Issue(c.t, "server", tlstest.Leaf{}).TLS}, SessionTicketsDisabled: true},
 		Logger: slog.New(c.log), Timeout: c.timeout, WriteTimeout: 2 * c.timeout, Names: remoteNames(append(c.remotes, c.goodRemote)...),
 		AgentHelloTimeout: collectortest.ReplyLimit, // a machine under load starts processes slowly
@@ -391,7 +391,7 @@ func (c *chaos) startAgent(d pdu.Domain) error {
 	return c.srv.Add(collectortest.NewExactAgent(d))
 }
 
-// remoteNames are the names of the metrics of agents in other processes.
+// remoteNames returns the names of the metrics of agents in other processes.
 func remoteNames(domains ...pdu.Domain) *pmns.Tree {
 	var b pmns.Builder
 	for _, d := range domains {
@@ -400,7 +400,7 @@ func remoteNames(domains ...pdu.Domain) *pmns.Tree {
 	return b.Tree()
 }
 
-// disturb does to agents what administrators and kernels do.
+// disturb does to agents what administrators and kernels can do to them.
 func (c *chaos) disturb() {
 	luck := chance{rand.New(rand.NewPCG(c.seed, 1<<32))}
 	var stopped sync.WaitGroup
@@ -445,7 +445,7 @@ func (c *chaos) replaceAgent(d pdu.Domain, after time.Duration) {
 	c.faultLog.addFault(d, faultGone, from, time.Since(from))
 }
 
-// killAgent ends an agent of another process.
+// killAgent sends a signal that ends an agent in another process.
 func (c *chaos) killAgent(d pdu.Domain, s syscall.Signal) {
 	c.faultLog.addFault(d, faultBroken, time.Now(), 0)
 	if c.memory == nil {
@@ -459,7 +459,7 @@ func (c *chaos) killAgent(d pdu.Domain, s syscall.Signal) {
 	c.count("signal: "+s.String(), 1)
 }
 
-// stopAgent stops an agent of another process for some time.
+// stopAgent stops an agent in another process for some time.
 func (c *chaos) stopAgent(d pdu.Domain, lasts time.Duration) {
 	from := time.Now()
 	if c.memory == nil {
@@ -478,7 +478,7 @@ func (c *chaos) stopAgent(d pdu.Domain, lasts time.Duration) {
 	c.count("signal: "+syscall.SIGSTOP.String(), 1)
 }
 
-// process is that of an agent, nil if it is not there.
+// process returns the process of an agent, or nil if there is no such agent.
 func (c *chaos) process(d pdu.Domain) *process {
 	if a := c.srv.agents.Load().get(d); a != nil {
 		return a.remote.Load()
@@ -571,7 +571,7 @@ func checkAgentEvents(events []string) error {
 	return nil
 }
 
-// A resources value is how much a process has of what may leak.
+// A resources value holds the amounts of resources of a process that may leak.
 type resources struct {
 	goroutines, files, children int
 	heap                        uint64
@@ -598,11 +598,11 @@ func countResources() resources {
 	return s
 }
 
-// heapSlack is how much larger the heap may be afterwards: tables of the run
-// time library and of the test grow a little.
+// heapSlack is how much larger the heap may be after a run, because tables of the runtime and of
+// the test grow a little.
 const heapSlack = 4 << 20
 
-// compare waits a little for goroutines to end, then wants no more than before.
+// compare waits a little for goroutines to end, and then checks that no resource has grown.
 func (before resources) compare(t *testing.T) {
 	t.Helper()
 	var now resources

@@ -24,8 +24,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A faulty agent is an ExactAgent with faults: a request may fail before the ExactAgent
-// gets it, and a fetch may have a wrong reply.
+// A faulty is an ExactAgent with faults: a request may fail before the ExactAgent gets it, and a
+// fetch may get a wrong reply.
 type faulty struct {
 	*collectortest.ExactAgent
 	fail  func(r *pmda.Request, what string) error
@@ -108,16 +108,16 @@ func (m *faulty) Traverse(ctx context.Context, r *pmda.Request, name string) ([]
 // noWrongReply is the wrong function of a faulty agent that never sends wrong replies.
 func noWrongReply(*pmda.Request, []pdu.PMID, *pdu.ResultWriter) bool { return false }
 
-// wrongInsts is how many instances are in a wrong reply that is large.
+// wrongInsts is the number of instances in a large wrong reply.
 const wrongInsts = 20000
 
-// wrongAtom stands where a number is promised.
+// wrongAtom returns a string where a number is expected.
 func wrongAtom(id pdu.PMID, inst pdu.InstID) pdu.Atom {
 	return pdu.String(fmt.Sprintf("wrong %x", collectortest.ExpectedNumber(uint32(id), inst)))
 }
 
-// newBadLocal is a faulty agent in this process: it delays replies, without
-// looking at its context, panics, fails and makes wrong replies.
+// newBadLocal returns a faulty agent in this process. It delays replies and ignores its context,
+// panics, fails and makes wrong replies.
 func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 	m := &faulty{ExactAgent: collectortest.NewExactAgent(d)}
 	m.fail = func(r *pmda.Request, what string) error {
@@ -166,8 +166,8 @@ func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 	return m
 }
 
-// wrongIDs are metrics to reply in place of those requested: one too few, one too
-// many, or another.
+// wrongIDs returns metrics to reply in place of the requested ones: one too few, one too many, or
+// a different one.
 func wrongIDs(which int, ids []pdu.PMID) []pdu.PMID {
 	ids = slices.Clone(ids)
 	switch which {
@@ -211,8 +211,7 @@ func (p *agentProgram) run(ctx context.Context) error {
 	}{p.in, out})
 }
 
-// An agentOutput is the output of an agent, which sometimes writes a PDU in two
-// pieces.
+// An agentOutput is the output of an agent. It sometimes writes a PDU in two pieces.
 type agentOutput struct {
 	program *agentProgram
 	mu      sync.Mutex
@@ -297,8 +296,8 @@ func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 	return m
 }
 
-// TestChaosAgent is no test but the program of an agent, when the collector
-// under test starts it with arguments.
+// TestChaosAgent is not a test. It is the program of an agent when the collector under test
+// starts it with arguments.
 func TestChaosAgent(t *testing.T) {
 	if flag.Arg(0) != "agent" {
 		t.Skip("runs as a program of other tests")
@@ -325,8 +324,8 @@ func TestChaosAgent(t *testing.T) {
 	os.Exit(0)
 }
 
-// agentLine is the configuration of such an agent. A faulty one appends its faults
-// to a file.
+// agentLine returns the configuration of such an agent. A faulty one appends its faults to a
+// file.
 func agentLine(d pdu.Domain, timeout time.Duration, seed uint64, faults string) pmcdconf.Agent {
 	return pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindPipe, Argv: []string{
 		os.Args[0], "-test.run=^TestChaosAgent$", "agent", fmt.Sprint(d), fmt.Sprint(int64(timeout)), fmt.Sprint(seed),

@@ -38,7 +38,7 @@ func newChaosClient(c *chaos, n int) *chaosClient {
 	return &chaosClient{chaos: c, rng: rand.New(rand.NewPCG(c.seed, uint64(n))), network: []string{"tcp", "unix", "memory", "tls"}[n%4]}
 }
 
-// connect makes a new connection, and sends nothing yet.
+// connect opens a new connection, and sends nothing yet.
 func (k *chaosClient) connect() bool {
 	var err error
 	network := k.network
@@ -90,7 +90,7 @@ func (k *chaosClient) greet() error {
 	return c.Handshake()
 }
 
-// pause waits a little; false if the run is over.
+// pause waits a little. It returns false if the run is over.
 func (k *chaosClient) pause(d time.Duration) bool {
 	select {
 	case <-time.After(chance{k.rng}.upTo(2 * d)):
@@ -99,7 +99,7 @@ func (k *chaosClient) pause(d time.Duration) bool {
 	return k.ctx.Err() == nil
 }
 
-// runGood is a good client, until the run ends.
+// runGood runs a good client until the run ends.
 func (k *chaosClient) runGood() {
 	if !k.hello() {
 		return
@@ -141,7 +141,7 @@ func (k *chaosClient) runGood() {
 	}
 }
 
-// domain is a random one.
+// domain returns a random domain.
 func (k *chaosClient) domain() pdu.Domain { return k.domains[k.rng.IntN(len(k.domains))] }
 
 func (k *chaosClient) metric(d pdu.Domain) pdu.PMID {
@@ -150,7 +150,7 @@ func (k *chaosClient) metric(d pdu.Domain) pdu.PMID {
 
 func (k *chaosClient) inst() pdu.InstID { return pdu.InstID(k.rng.Int32()) }
 
-// profile makes up the instances that a context wants, in every domain.
+// profile selects random instances for a context, in every domain.
 func (k *chaosClient) profile(context int) bool {
 	p := pdu.Profile{Exclude: true}
 	for _, d := range k.domains {
@@ -174,8 +174,8 @@ func (k *chaosClient) queue(p pdu.PDU) bool {
 	return true
 }
 
-// request sends a request and reads the reply, which has to come in time and be of the
-// kind wanted or an error that the agents of the domains may have caused.
+// request sends a request and reads the reply. The reply must arrive in time, and it must be of
+// the kind want or an error that the agents of the domains may have caused.
 func (k *chaosClient) request(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (body []byte, code pdu.Error, ok bool) {
 	k.sent, k.sentDomains, k.seen = time.Now(), domains, nil
 	k.conn.SetDeadline(k.sent.Add(collectortest.ReplyLimit))
@@ -340,8 +340,8 @@ func (k *chaosClient) desc() bool {
 	return ok && (code != 0 || k.same(p.Decode(body), pdu.DescReply{Desc: collectortest.ExpectedDesc(id)}, &p))
 }
 
-// descs asks for metrics of several agents, which together get no more time than
-// one: of those called last, a good one may be late because of others.
+// descs requests descriptors from several agents, which together get no more time than one. So a
+// good agent that is called last may be late because of others.
 func (k *chaosClient) descs() bool {
 	var req pdu.DescsReq
 	var domains []pdu.Domain
@@ -422,7 +422,7 @@ func (k *chaosClient) labels() bool {
 	return k.same(err, want, &got)
 }
 
-// lookup asks for names, which lie below dynamic roots, of several agents.
+// lookup requests names below dynamic roots of several agents.
 func (k *chaosClient) lookup() bool {
 	var req pdu.NameList
 	var want []pdu.PMID
@@ -471,7 +471,7 @@ func (k *chaosClient) reverse() bool {
 	var p pdu.NameList
 	err := p.Decode(body)
 	if err == nil && id.Item() < collectortest.ExactStatic && cmp.Equal(p.Names, []string{fmt.Sprintf("dynamic%d.x%d", id.Domain(), id.Item())}) {
-		// The static names have gone from the collector, and the agent goes.
+		// The collector no longer has the static names, and the agent is being removed.
 		k.failedWith(lost, []pdu.Domain{id.Domain()}, "static name")
 		return true
 	}
@@ -516,8 +516,8 @@ func (k *chaosClient) children() bool {
 	return k.same(err, pdu.NameList{Names: []string{root + ".x8", root + ".x9"}}, &p)
 }
 
-// same compares a reply. It returns false if the reply could not be decoded, which
-// ends the connection.
+// same compares a reply. It returns false if the reply cannot be decoded, which ends the
+// connection.
 func (k *chaosClient) same(err error, want, got any) bool {
 	if err != nil {
 		k.failf("%s: %T: %v", k.network, got, err)
@@ -545,7 +545,7 @@ func deref(p any) any {
 	return p
 }
 
-// runHostile is a client that breaks the rules in each of its connections.
+// runHostile runs a client that breaks the rules on each of its connections.
 func (k *chaosClient) runHostile() {
 	acts := []func(){
 		k.closeDuringRequest, k.closeDuringRequest, k.connectAndClose, k.sendWithoutReading, k.sendInPieces, k.sendHalfRequest, k.sendGarbage, k.skipHello, k.sendInvalidRequests,
@@ -555,7 +555,7 @@ func (k *chaosClient) runHostile() {
 	}
 }
 
-// closeDuringRequest closes the connection when it has sent a request.
+// closeDuringRequest closes the connection after sending a request.
 func (k *chaosClient) closeDuringRequest() {
 	if !k.hello() {
 		return
@@ -627,7 +627,7 @@ func (k *chaosClient) sendInPieces() {
 	}
 }
 
-// sendHalfRequest sends the first part of a PDU alone.
+// sendHalfRequest sends only the first part of a PDU.
 func (k *chaosClient) sendHalfRequest() {
 	if !k.hello() {
 		return
@@ -639,7 +639,7 @@ func (k *chaosClient) sendHalfRequest() {
 	k.expectDisconnect("sent half a request")
 }
 
-// sendGarbage sends bytes that are no PDU.
+// sendGarbage sends bytes that are not a PDU.
 func (k *chaosClient) sendGarbage() {
 	if !k.hello() {
 		return
@@ -711,8 +711,7 @@ func (k *chaosClient) expectDisconnect(why string) {
 	k.expectLogged(why, 1, 1)
 }
 
-// expectLogged notes that the log must have between min and max lines about the
-// connection.
+// expectLogged records that the log must contain between min and max lines about the connection.
 func (k *chaosClient) expectLogged(why string, min, max int) {
 	k.count("client "+why, 1)
 	if a, ok := k.conn.LocalAddr().(*net.TCPAddr); ok {

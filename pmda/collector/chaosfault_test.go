@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// A fault is something that an agent of a chaos run does wrong, or that is done to
-// it. What clients may see of it is its error budget.
+// A fault is something that an agent of a chaos run does wrong, or that happens to it. Its error
+// budget says which errors clients may see.
 type fault struct {
 	domain   pdu.Domain
 	kind     faultKind
@@ -40,9 +40,8 @@ const (
 	faultMachine  faultKind = "slow machine"
 )
 
-// A budget is which error codes may be seen of a fault. Of a fault that is one
-// request's, one request may see one of them; any request whose reply comes while
-// another fault lasts may.
+// A budget lists the error codes that a fault may cause. If oneRequest is set, one request may
+// get one of them. Otherwise any request whose reply arrives during the fault may get them.
 type budget struct {
 	oneRequest bool
 	codes      []pdu.Error
@@ -63,8 +62,8 @@ var budgets = map[faultKind]budget{
 	faultMachine: {false, []pdu.Error{pdu.ErrTimeout, pdu.ErrAgain}},
 }
 
-// lost is the code of what a reply lacks without saying why: a descriptor or a
-// name of several. Any fault explains it.
+// lost is the code for a missing part of a reply, such as one descriptor or name of several. The
+// reply does not say why, so any fault explains it.
 const lost pdu.Error = -1
 
 func (f *fault) allows(code pdu.Error) bool {
@@ -80,8 +79,8 @@ type failed struct {
 	causedBy []*fault // faults of single requests that may have caused it
 }
 
-// unsolicitedWait is how much longer a collector may wait before the next request
-// to an agent that was late, for an unsolicited reply.
+// unsolicitedWait is how much longer a collector may wait for an unsolicited reply before its
+// next request to an agent that was late.
 const unsolicitedWait = 100 * time.Millisecond
 
 // A faultLog holds the faults of a run and the errors that clients have seen.
@@ -113,10 +112,9 @@ func (l *faultLog) addStart(d pdu.Domain) {
 	l.starts[d] = append(l.starts[d], time.Now())
 }
 
-// complete completes the faults at the end of a run, of agents that serve so many
-// calls at a time: a broken connection lasts until the agent is started again, a
-// panic fences its agent, and delays take all calls of an agent where they meet.
-// Everything lasts tolerance longer.
+// complete completes the faults at the end of a run. A broken connection lasts until the agent is
+// restarted. A panic fences its agent. When as many delays as calls overlap, the agent has no
+// free call. All faults are extended by tolerance.
 func (l *faultLog) complete(calls int, tolerance time.Duration) {
 	delays := map[pdu.Domain][]*fault{}
 	for _, f := range slices.Clone(l.faults) {
@@ -158,8 +156,8 @@ func (l *faultLog) complete(calls int, tolerance time.Duration) {
 	slices.SortFunc(l.faults, func(a, b *fault) int { return a.to.Compare(b.to) })
 }
 
-// unexplained assigns faults to the errors, within the budgets, and returns the errors
-// that no fault explains.
+// unexplained assigns faults to the errors, within the budgets, and returns the unexplained
+// errors.
 func (l *faultLog) unexplained() (over []failed) {
 	byDomain := map[pdu.Domain][]*fault{}
 	for _, f := range l.faults { // which are in the order of their ends
@@ -176,8 +174,8 @@ func (l *faultLog) unexplained() (over []failed) {
 	return over
 }
 
-// causes are the faults that may have caused an error: whether there is one that
-// lasted, and those of single requests.
+// causes returns the possible causes of an error: whether a lasting fault may have caused it, and
+// the faults of single requests that may have.
 func (e *failed) causes(byDomain map[pdu.Domain][]*fault) (lasting bool, single []*fault) {
 	for _, d := range e.domains {
 		list := byDomain[d]
@@ -195,8 +193,8 @@ func (e *failed) causes(byDomain map[pdu.Domain][]*fault) (lasting bool, single 
 	return false, single
 }
 
-// assign finds a fault of a single request that no other error is assigned to, if
-// need be by assigning others to other faults.
+// assign finds an unassigned fault of a single request. If necessary, it assigns other errors to
+// other faults.
 func (e *failed) assign(assigned map[*fault]*failed, tried map[*fault]bool) bool {
 	for _, f := range e.causedBy {
 		if tried[f] {
@@ -250,7 +248,7 @@ func chanceAt(seed uint64, now time.Time, reasons ...uint64) chance {
 	return chance{rand.New(rand.NewPCG(seed, h))}
 }
 
-// upTo is a random time below t, in steps, so that much happens at one time.
+// upTo returns a random time of at most t, in steps, so that many events happen at the same time.
 func (c chance) upTo(t time.Duration) time.Duration {
 	const step = time.Millisecond
 	return time.Duration(c.Int64N(int64(t/step)+1)) * step

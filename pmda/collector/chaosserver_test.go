@@ -30,7 +30,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// TestChaosServer is no test but a collector as a program, for TestTerm.
+// TestChaosServer is not a test. It is the program of a collector for TestTerm.
 func TestChaosServer(t *testing.T) {
 	if flag.Arg(0) != "server" {
 		t.Skip("runs as a program of another test")
@@ -78,8 +78,7 @@ type chaosProcess struct {
 	stderr      strings.Builder // complete when it has ended
 }
 
-// startChaosServer runs TestChaosServer as a program that may have so many
-// descriptors.
+// startChaosServer runs TestChaosServer as a program with a limit of descriptors.
 func startChaosServer(t *testing.T, files int) *chaosProcess {
 	p := &chaosProcess{socket: filepath.Join(t.TempDir(), "socket"), ended: make(chan error, 1)}
 	p.cmd = exec.Command("sh", "-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(files),
@@ -132,9 +131,9 @@ func (p *chaosProcess) end(t *testing.T) {
 	t.Logf("ended after %v", time.Since(start))
 }
 
-// TestOutOfDescriptors has more clients come than the process has descriptors
-// for: those beyond the limit are refused with an error, the others served, and when some have
-// gone others can come.
+// TestOutOfDescriptors connects more clients than the process has descriptors. Clients beyond the
+// limit get an error, and the others are served. After some have disconnected, others can
+// connect.
 func TestOutOfDescriptors(t *testing.T) {
 	const files = 64
 	p := startChaosServer(t, files)
@@ -201,8 +200,8 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 }
 
-// TestTerm ends a collector with a signal while clients send requests and one of its
-// agents is stopped: it ends in time, and leaves neither agents nor a socket.
+// TestTerm ends a collector with a signal while clients send requests and one of its agents is
+// stopped. The collector must end in time, and leave neither agents nor a socket.
 func TestTerm(t *testing.T) {
 	t.Parallel()
 	p := startChaosServer(t, 1024)

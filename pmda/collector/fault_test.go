@@ -23,7 +23,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// oneOfEach has a request of every kind that agents reply to, without FETCH.
+// oneOfEach returns a request of every kind that agents reply to, except FETCH.
 func oneOfEach(d pdu.Domain) []pdu.PDU {
 	id, indom := pdu.MakePMID(d, 0, 12), pdu.MakeInDom(d, 0)
 	var w pdu.ResultWriter
@@ -47,9 +47,8 @@ func oneOfEach(d pdu.Domain) []pdu.PDU {
 	}
 }
 
-// TestEveryRequestInTime blocks an agent for 20 s under a time-out of 1 s: each
-// kind of request gets its reply in time, and what the agent returns in the end is
-// dropped.
+// TestEveryRequestInTime blocks an agent for 20 s with a timeout of 1 s. Each kind of request
+// must get its reply in time, and the late results of the agent are dropped.
 func TestEveryRequestInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -122,8 +121,8 @@ func TestEveryRequestInTime(t *testing.T) {
 	})
 }
 
-// waits are how long replies took. A machine under load makes some of them late; a
-// collector that lets one agent hold up others makes all so, and by the time-out.
+// waits counts how long replies took. A machine under load makes some of them late. A collector
+// that lets one agent hold up others makes all of them late, by the timeout.
 type waits struct {
 	n, late int
 	worst   time.Duration // beyond the limit and the allowance
@@ -147,7 +146,7 @@ func (w *waits) check(t *testing.T, what string, most time.Duration) {
 	}
 }
 
-// suspend stops a process, and waits until it has stopped where that can be seen.
+// suspend stops a process, and waits until it has stopped if the system shows that.
 func suspend(t *testing.T, p *os.Process) {
 	t.Helper()
 	if err := p.Signal(syscall.SIGSTOP); err != nil {

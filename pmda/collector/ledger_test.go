@@ -32,7 +32,7 @@ func wideAgent(d pdu.Domain, n int) *collectortest.Agent {
 	return a
 }
 
-// metrics is n metrics of some domains in turn.
+// metrics returns n metrics, from the given domains in turn.
 func metrics(n int, domains ...pdu.Domain) (ids []pdu.PMID) {
 	for i := range n {
 		ids = append(ids, pdu.MakePMID(domains[i%len(domains)], 0, i%1000))
@@ -40,8 +40,8 @@ func metrics(n int, domains ...pdu.Domain) (ids []pdu.PMID) {
 	return ids
 }
 
-// What a client's fetch may take is limited for all agents together, and it is refused
-// while it grows; afterwards nothing is held.
+// TestMemoryOfFetch checks that the memory of a client's fetch is limited for all agents
+// together. A fetch is refused while its result grows, and then its memory is released.
 func TestMemoryOfFetch(t *testing.T) {
 	log := collectortest.NewMessages()
 	s := collectortest.CloseAtEnd(t, &collector.Server{Logger: slog.New(log), MaxClientMemory: 1 << 20, MaxReply: 1 << 30})
@@ -69,7 +69,8 @@ func TestMemoryOfFetch(t *testing.T) {
 	}
 }
 
-// A result of several agents that is too long is refused before it is put together.
+// TestSumOfParts checks that a result of several agents is refused before it is merged if it is
+// too long.
 func TestSumOfParts(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{MaxReply: 300_000})
 	collectortest.Add(t, s, wideAgent(10, 1000), wideAgent(11, 1000))
@@ -102,7 +103,7 @@ func testUnread(t *testing.T) {
 		g := collectortest.Connect(t, s) // no kernel keeps what is sent
 		g.Send(wide)
 		unread = append(unread, g)
-		// One has its result before others come, or all might be refused.
+		// One client gets its result before others connect. Otherwise all might be refused.
 		collectortest.Eventually(t, "unread result", func() bool { return s.MemoryHeld() > 1<<20 })
 	}
 	small := collectortest.Connect(t, s)
@@ -138,8 +139,8 @@ func testUnread(t *testing.T) {
 	collectortest.Eventually(t, "release", func() bool { return s.MemoryHeld() == 0 })
 }
 
-// Profiles are counted for each client and in all. A fetch says that one was refused;
-// the replies stay in order.
+// TestMemoryOfProfiles checks that profiles count for each client and in total. A fetch reports
+// that a profile was refused, and the replies stay in order.
 func TestMemoryOfProfiles(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{MaxMemory: 8 << 20})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -242,8 +243,8 @@ func TestLongResult(t *testing.T) {
 	collectortest.Eventually(t, "release", func() bool { return s.MemoryHeld() == 0 })
 }
 
-// A wide fetch of an agent in this process is made in parts, so that another client has
-// its turn in between though the agent takes one call at a time.
+// TestWideFetchGivesWay checks that a wide fetch from an agent in this process is made in parts.
+// So another client gets its turn in between, even if the agent has only one slot.
 func TestWideFetchGivesWay(t *testing.T) {
 	synctest.Test(t, testWideFetchGivesWay)
 }
@@ -294,8 +295,8 @@ func testWideFetchGivesWay(t *testing.T) {
 	}
 }
 
-// What an abandoned call holds is the client's until the agent returns, also when the
-// client has gone.
+// TestMemoryOfAbandonedCall checks that the memory of an abandoned call is charged to the client
+// until the agent returns, even if the client has disconnected.
 func TestMemoryOfAbandonedCall(t *testing.T) {
 	synctest.Test(t, testMemoryOfAbandonedCall)
 }
@@ -325,8 +326,8 @@ func testMemoryOfAbandonedCall(t *testing.T) {
 	collectortest.Eventually(t, "release", func() bool { return s.MemoryHeld() == 0 })
 }
 
-// A wide fetch whose agent gets stuck in one of its parts is abandoned like another
-// call, and the agent has all its slots in the end.
+// TestWideFetchAbandoned checks that a wide fetch is abandoned like other calls if one of its
+// parts blocks. In the end all slots of the agent are free.
 func TestWideFetchAbandoned(t *testing.T) {
 	synctest.Test(t, testWideFetchAbandoned)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// serveForTools serves on the loopback interface and on a unix socket until the
-// test ends, and returns what tools take after -h for each.
+// serveForTools serves on the loopback interface and on a unix socket until the test ends. It
+// returns the argument of -h for each.
 func serveForTools(t *testing.T, s *collector.Server) (tcp, unix string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,8 +45,8 @@ func serveForTools(t *testing.T, s *collector.Server) (tcp, unix string) {
 	return "localhost:" + ln.Addr().String()[len("127.0.0.1:"):], "unix://" + path
 }
 
-// sameOutput runs a tool against the C collector and ours and compares. Either may not have noticed
-// yet that the client before has gone.
+// sameOutput runs a tool against C pmcd and our collector, and compares the outputs. Either
+// collector may not have noticed yet that the previous client has disconnected.
 func sameOutput(t *testing.T, c, ours string, edit func(string) string, tool string, args ...string) {
 	t.Helper()
 	run := func(host string) string {
@@ -66,8 +66,8 @@ func sameOutput(t *testing.T, c, ours string, edit func(string) string, tool str
 	})
 }
 
-// The names in their order, the identifiers, types, domains, semantics and units
-// are those of the C collector, and the instances are.
+// TestPMCDInterop checks that names, their order, identifiers, types, domains, semantics, units
+// and instances are the same as in C pmcd.
 func TestPMCDInterop(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmprobe")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Args: []string{"-t", "5"}})
@@ -102,7 +102,7 @@ func TestPMCDInterop(t *testing.T) {
 	}
 }
 
-// Root's stores succeed and fail as with the C collector.
+// TestPMCDStoreInterop checks that root's stores succeed and fail as with C pmcd.
 func TestPMCDStoreInterop(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmstore")
 	if os.Getuid() != 0 {
@@ -149,7 +149,7 @@ func TestPMCDStoreInteropTCP(t *testing.T) {
 	}
 }
 
-// Running pmlogger and pmie are shown as the C collector shows them.
+// TestPMCDRecordersInterop checks that running pmlogger and pmie processes appear as with C pmcd.
 func TestPMCDRecordersInterop(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmie", "pmlogger", "pminfo")
 	if os.Getuid() != 0 {
@@ -197,8 +197,8 @@ func TestPMCDRecordersInterop(t *testing.T) {
 	sameOutput(t, pmcd.Host(), host, nil, "pmprobe", "-I", "pmcd.pmie", "pmcd.pmlogger")
 }
 
-// What becomes of an agent in another process is shown as the C collector shows
-// it, and the trace tells of it.
+// TestPMCDAgentInterop checks that the states of an agent in another process appear as with C
+// pmcd, and are in the event trace.
 func TestPMCDAgentInterop(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	set := pcptest.Agents(t, "sample")
@@ -223,8 +223,8 @@ func TestPMCDAgentInterop(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Store("control.tracepdu", 1)
-	// The C collector learns of the end from a request that fails, status 8; ours
-	// sees the process exit, 2.
+	// C pmcd learns of the end from a request that fails: status 8. Our collector sees the
+	// process exit: status 2.
 	edit := func(s string) string { return strings.Replace(s, fmt.Sprint(9<<16|8), fmt.Sprint(9<<16|2), 1) }
 	compare := func(args ...string) {
 		t.Helper()

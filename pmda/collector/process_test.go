@@ -48,7 +48,7 @@ func newLogLines() (*logLines, *slog.Logger) {
 	return j, j.Logger(slog.LevelInfo, "fd", "status")
 }
 
-// lines are the lines about agents.
+// lines returns the lines about agents.
 func (j *logLines) lines() (lines []string) {
 	for line := range strings.Lines(j.String()) {
 		if strings.Contains(line, "agent=") {
@@ -58,8 +58,8 @@ func (j *logLines) lines() (lines []string) {
 	return lines
 }
 
-// withTime closes a Server at the end of a test, and gives the processes of agents
-// time to start and to reply, which a busy machine needs.
+// withTime closes a Server at the end of a test. It gives the processes of agents more time to
+// start and to reply, because the machine may be busy.
 func withTime(t *testing.T, s *Server) *Server {
 	s.AgentHelloTimeout = cmp.Or(s.AgentHelloTimeout, time.Minute)
 	s.Timeout = cmp.Or(s.Timeout, time.Minute)
@@ -122,7 +122,8 @@ func TestAgentNotStarted(t *testing.T) {
 	}
 }
 
-// An agent whose domain is in use is not started, which the log says, too.
+// TestAgentDomainInUse checks that an agent whose domain is in use is not started, and that this
+// is logged.
 func TestAgentDomainInUse(t *testing.T) {
 	j, log := newLogLines()
 	s := withTime(t, &Server{Logger: log})
@@ -232,7 +233,8 @@ func (e programEnd) wrong(t *testing.T) (wrong string) {
 	return wrong
 }
 
-// An agent that does not reply in time is called again when the late reply has come.
+// TestAgentLate checks that an agent that does not reply in time is called again after its late
+// reply.
 func TestAgentLate(t *testing.T) {
 	j, log := newLogLines()
 	goOn := filepath.Join(t.TempDir(), "go-on")
@@ -289,7 +291,7 @@ func TestAgentRestarts(t *testing.T) {
 			t.Errorf("restarted less than %v after the time before", d)
 		}
 	}
-	// The client may have been told of the last end by the fetch that was its cause.
+	// The client may have learned of the last end from the fetch that caused it.
 	if got := g.Request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}}); got != "change: add agent,restart agent,drop agent" && got != "change: add agent,restart agent" {
 		t.Errorf("told %q", got)
 	}
@@ -299,8 +301,8 @@ func TestAgentRestarts(t *testing.T) {
 	}
 }
 
-// TestRestartAgents: RestartAgents starts agents that do not run; their next end is
-// noticed as well.
+// TestRestartAgents checks that RestartAgents starts agents that do not run, and that their next
+// end is noticed.
 func TestRestartAgents(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "agent")
@@ -344,8 +346,8 @@ func TestRestartAgents(t *testing.T) {
 	}
 }
 
-// An agent that ignores the end of its input and SIGTERM is killed; its end is
-// waited for.
+// TestStubbornAgent checks that an agent that ignores the end of its input and SIGTERM is killed,
+// and that the Server waits for its end.
 func TestStubbornAgent(t *testing.T) {
 	t.Parallel()
 	s := withTime(t, &Server{Grace: 1500 * time.Millisecond})
@@ -378,7 +380,7 @@ func TestStubbornAgent(t *testing.T) {
 	}
 }
 
-// A start that is in progress does not hold up Close.
+// TestCloseWhileStarting checks that a start in progress does not hold up Close.
 func TestCloseWhileStarting(t *testing.T) {
 	s := &Server{AgentHelloTimeout: time.Minute}
 	started := make(chan error, 1)
@@ -511,8 +513,8 @@ func (a socketAgent) listen(t *testing.T) (addr string, hangUp func()) {
 	return addr, cancel
 }
 
-// An agent in a shared object runs as the program beside it, with the domain of its
-// line, and goes on when the line is the same in a new configuration.
+// TestProgramOfDSO checks that an agent in a shared object runs as the program beside it, with
+// the domain of its line. It continues if the line is the same in a new configuration.
 func TestProgramOfDSO(t *testing.T) {
 	dir := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\nprintf '%%s ' \"$@\" >>'%s/args'\nexec env %s=good '%s'\n", dir, programEnv, os.Args[0])
@@ -576,9 +578,9 @@ func TestProgramOfDSO(t *testing.T) {
 	}
 }
 
-// Configure keeps agents whose lines are the same, ends those whose lines have gone
-// or changed, starts new ones and those that have died, and leaves agents in this
-// process alone.
+// TestConfigure checks that Configure keeps agents whose lines are the same, ends those whose
+// lines were removed or changed, starts new ones and those that have died, and leaves agents in
+// this process alone.
 func TestConfigure(t *testing.T) {
 	line := func(name string, d pdu.Domain, behavior string) pmcdconf.Agent {
 		return pmcdconf.Agent{Name: name, Domain: d, Kind: pmcdconf.KindPipe, Argv: programArgv(behavior)}
@@ -696,7 +698,8 @@ func TestChangesAtOnce(t *testing.T) {
 	}
 }
 
-// Remove waits for the process of an agent that is being started, too.
+// TestRemoveWhileStarting checks that Remove also waits for the process of an agent that is being
+// started.
 func TestRemoveWhileStarting(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	s := collectortest.CloseAtEnd(t, &Server{AgentHelloTimeout: time.Minute})
@@ -733,7 +736,8 @@ func TestRemoveWhileStarting(t *testing.T) {
 	}
 }
 
-// A time-out that is set while an agent starts holds for it, too.
+// TestTimeoutWhileStarting checks that a timeout that is set while an agent starts applies to the
+// agent.
 func TestTimeoutWhileStarting(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "socket")
 	ln, err := net.Listen("unix", path)
@@ -764,8 +768,8 @@ func TestTimeoutWhileStarting(t *testing.T) {
 	}
 }
 
-// A program that reaps all children may take the end of an agent's process, of
-// which nothing is known then.
+// TestReapedByAnother checks agents in a program that reaps all children. The program may collect
+// the exit status of an agent's process, and then the status is unknown.
 func TestReapedByAnother(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{})
 	for _, kind := range []pmcdconf.Kind{pmcdconf.KindPipe, pmcdconf.KindSocket} {
@@ -797,8 +801,8 @@ func TestReapedByAnother(t *testing.T) {
 	}
 }
 
-// A fence ends with the process of the agent; an agent that does not run cannot be
-// fenced.
+// TestPMCDFenceOfDead checks that a fence ends with the process of the agent. An agent that does
+// not run cannot be fenced.
 func TestPMCDFenceOfDead(t *testing.T) {
 	b := NewFixture(t, &Server{NoRestart: true})
 	if err := b.StartAgent(programLine("good")); err != nil {
@@ -816,7 +820,8 @@ func TestPMCDFenceOfDead(t *testing.T) {
 	}
 }
 
-// An agent that the configuration gives another name is an instance of that name.
+// TestPMCDAgentRenamed checks that an agent that the configuration renames is an instance of the
+// new name.
 func TestPMCDAgentRenamed(t *testing.T) {
 	b := NewFixture(t, &Server{})
 	line := programLine("good")

@@ -25,7 +25,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// A fakeRoot does what pmdaroot does for one client.
+// A fakeRoot acts as pmdaroot for one client.
 type fakeRoot struct {
 	t      *testing.T
 	socket string
@@ -116,7 +116,8 @@ func (f *fakeRoot) serve(c *net.UnixConn) {
 	}
 }
 
-// hostnameReply is what pmdaroot says of the host of a container, whose name comes with a NUL.
+// hostnameReply returns the reply of pmdaroot with the host name of a container, whose name ends
+// with a NUL.
 func hostnameReply(container string) []byte {
 	const notFound = 0xffffcf91
 	reply := rootPDU(0x9002, 0, 15, 9)
@@ -167,14 +168,14 @@ func (f *fakeRoot) signal(pid int, kill bool) {
 	}
 }
 
-// seen are the labels of the agents that were started, and the signals.
+// seen returns the labels of the started agents, and the signals.
 func (f *fakeRoot) seen() (labels []string, signals []syscall.Signal) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.labels), slices.Clone(f.signals)
 }
 
-// serverUnderRoot is a Server that is connected to pmdaroot, and has given up root's
+// serverUnderRoot returns a Server that is connected to pmdaroot and has given up root's
 // privileges.
 func serverUnderRoot(t *testing.T, f *fakeRoot) (*Server, *logLines) {
 	t.Helper()
@@ -189,8 +190,8 @@ func serverUnderRoot(t *testing.T, f *fakeRoot) (*Server, *logLines) {
 	return s, j
 }
 
-// A collector that has given up root's privileges starts agents through pmdaroot, also
-// when they have died, and not before.
+// TestStartByRoot checks that a collector starts and restarts agents through pmdaroot, but only
+// after it has given up root's privileges.
 func TestStartByRoot(t *testing.T) {
 	f := newFakeRoot(t)
 	s, _ := serverUnderRoot(t, f)
@@ -224,7 +225,8 @@ func TestStartByRoot(t *testing.T) {
 	}
 }
 
-// The metric pmcd.hostname is that of the container of a client, or else of the host.
+// TestContainerHostname checks that pmcd.hostname is the host name of a client's container, or of
+// the host if pmdaroot does not know the container.
 func TestContainerHostname(t *testing.T) {
 	t.Parallel()
 	s, _ := serverUnderRoot(t, newFakeRoot(t))
@@ -239,8 +241,8 @@ func TestContainerHostname(t *testing.T) {
 	}
 }
 
-// A slow reply about a container does not keep agents from being started by pmdaroot, and does not
-// end the connection.
+// TestSlowContainerHostname checks that a slow reply about a container neither prevents pmdaroot
+// from starting agents nor ends the connection.
 func TestSlowContainerHostname(t *testing.T) {
 	t.Parallel()
 	f := newFakeRoot(t)
@@ -280,7 +282,7 @@ func TestSlowContainerHostname(t *testing.T) {
 	}
 }
 
-// An agent that does not end gets its signals from pmdaroot.
+// TestEndByRoot checks that an agent that does not end gets its signals from pmdaroot.
 func TestEndByRoot(t *testing.T) {
 	t.Parallel()
 	f := newFakeRoot(t)
@@ -325,8 +327,8 @@ func TestNotEndedByRoot(t *testing.T) {
 	}
 }
 
-// The end of a process is seen, by what the kernel tells or without that, and the wait
-// for it can be given up.
+// TestWaitForProcess checks that both ways of waiting notice the end of a process, and that a
+// wait can be cancelled.
 func TestWaitForProcess(t *testing.T) {
 	for name, wait := range map[string]func(context.Context, int) bool{"told": waitForProcess, "looked for": lookForProcess} {
 		t.Run(name, func(t *testing.T) {
@@ -358,7 +360,7 @@ func TestWaitForProcess(t *testing.T) {
 	}
 }
 
-// The wait for processes takes no threads.
+// TestWaitTakesNoThread checks that waiting for processes takes no threads.
 func TestWaitTakesNoThread(t *testing.T) {
 	cmd := exec.Command("cat")
 	stdin, err := cmd.StdinPipe()
@@ -385,8 +387,8 @@ func TestWaitTakesNoThread(t *testing.T) {
 	}
 }
 
-// What pmdaroot cannot start, or does not, the collector starts itself; descriptors
-// that come along are closed.
+// TestStartByRootFails checks that the collector itself starts an agent that pmdaroot cannot or
+// does not start. It closes descriptors that arrive with a bad reply.
 func TestStartByRootFails(t *testing.T) {
 	for _, tt := range []struct {
 		name, why string
@@ -434,7 +436,8 @@ func TestStartByRootFails(t *testing.T) {
 	}
 }
 
-// Without root's privileges, or without pmdaroot, agents are started as ever.
+// TestNoRootAgent checks that agents start normally without root's privileges and without
+// pmdaroot.
 func TestNoRootAgent(t *testing.T) {
 	f := newFakeRoot(t)
 	for _, s := range []*Server{
