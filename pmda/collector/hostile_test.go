@@ -29,7 +29,7 @@ import (
 // an error or is disconnected, the collector needs little memory for it, and other
 // clients do not notice.
 
-// raw makes a PDU of words and of strings, which are not padded.
+// raw returns a PDU of words and strings. The strings are not padded.
 func raw(kind pdu.Kind, parts ...any) []byte {
 	b := make([]byte, pdu.HeaderLen)
 	for _, p := range parts {
@@ -43,12 +43,12 @@ func raw(kind pdu.Kind, parts ...any) []byte {
 	return collectortest.PutHeader(b, kind)
 }
 
-// hostileCost is how many bytes the collector, and the test, may allocate for a
-// hostile PDU: buffers, but not what a count of millions would need.
+// hostileCost is how many bytes the collector and the test may allocate for a hostile PDU. That
+// is enough for buffers, but not for a count of millions.
 const hostileCost = 4 << 20
 
-// underAttack runs an attack on a collector, and checks that another client is served
-// and that little memory is allocated.
+// underAttack runs an attack on a collector. It checks that another client is served and that the
+// collector allocates little memory.
 func underAttack(t *testing.T, s *collector.Server, attack func(g *collectortest.Client)) {
 	t.Helper()
 	if err := s.Add(collectortest.NewExactAgent(10)); err != nil {
@@ -256,8 +256,8 @@ func TestHostileEventCounts(t *testing.T) {
 	}
 }
 
-// TestHostileLabels and the following tests have a hostile agent, which sends what no
-// agent may send, and is disconnected.
+// TestHostileLabels and the following tests use a hostile agent, which sends invalid PDUs and is
+// disconnected.
 func TestHostileLabels(t *testing.T) {
 	id := int(pdu.MakePMID(30, 0, 0))
 	ask := pdu.LabelReq{Ident: uint32(id), Class: pdu.LabelItem}
@@ -309,8 +309,8 @@ func TestHostileAgents(t *testing.T) {
 	}
 }
 
-// hostileAgent has an agent reply to a request with some bytes. It is disconnected;
-// its client gets pdu.ErrIPC, and then pdu.ErrNoAgent.
+// hostileAgent makes an agent reply to a request with the given bytes. The agent is disconnected,
+// and its client gets pdu.ErrIPC, and then pdu.ErrNoAgent.
 func hostileAgent(t *testing.T, ask pdu.PDU, reply []byte) {
 	t.Helper()
 	near, far := net.Pipe()

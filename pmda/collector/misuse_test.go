@@ -47,7 +47,8 @@ func TestNil(t *testing.T) {
 	}
 }
 
-// TestNilListener: Serve fails at once, and closes the other listeners.
+// TestNilListener checks that Serve fails at once for a nil listener, and closes the other
+// listeners.
 func TestNilListener(t *testing.T) {
 	ln := listen(t)
 	err := new(collector.Server).Serve(t.Context(), ln, nil)
@@ -70,7 +71,8 @@ func listen(t *testing.T) net.Listener {
 	return ln
 }
 
-// TestServeAgain: a second Serve does not disturb the first, even with its listener.
+// TestServeAgain checks that a second Serve does not disturb the first, even with the same
+// listener.
 func TestServeAgain(t *testing.T) {
 	s := new(collector.Server)
 	ln := listen(t)
@@ -103,8 +105,8 @@ func TestServeAgain(t *testing.T) {
 	}
 }
 
-// TestTwoServers: what goes wrong in an agent of two Servers is logged by both, and by
-// one after the other has gone.
+// TestTwoServers checks that both Servers of an agent log its errors, and that the remaining one
+// does so after the other has closed.
 func TestTwoServers(t *testing.T) {
 	a := &pmda.Agent{Name: "shared", Domain: 250}
 	why := "first"

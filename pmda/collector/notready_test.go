@@ -18,7 +18,7 @@ import (
 
 const pausingNames = "root {\n\tpausing\n}\npausing {\n\tvalue\t30:0:0\n}\n"
 
-// pauses checks what a client sees of the agent.
+// pauses checks what a client sees while the agent is not ready.
 func pauses(t *testing.T, dir string, c *pmapi.Context) {
 	t.Helper()
 	ids, err := c.Lookup(t.Context(), []string{"pausing.value", "pmcd.agent.status"})
@@ -49,7 +49,8 @@ func pauses(t *testing.T, dir string, c *pmapi.Context) {
 	again := fmt.Sprint(pdu.ErrAgain, ", status 1")
 	wantPause := func() {
 		t.Helper()
-		// The first reply may be that the agent is not ready, which pmcd does not know before.
+		// The first reply may report that the agent is not ready, which pmcd does not know
+		// before.
 		if fetched(); fetched() != again {
 			t.Errorf("fetched %s, want %s", fetched(), again)
 		}
@@ -84,8 +85,8 @@ func pauses(t *testing.T, dir string, c *pmapi.Context) {
 	}
 }
 
-// TestNotReady: clients of an agent that is not ready get pdu.ErrAgain, in this process and in
-// another.
+// TestNotReady checks that clients of an agent that is not ready get pdu.ErrAgain, for an agent
+// in this process and in another one.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -117,7 +118,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// TestInteropNotReady is the same under C pmcd.
+// TestInteropNotReady runs the same checks under C pmcd.
 func TestInteropNotReady(t *testing.T) {
 	dir := pcptest.ShortDir(t)
 	p := pcptest.StartPMCD(t, pcptest.Config{

@@ -166,7 +166,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Without OnReset, agents that have died are tried again; after Close nothing is.
+// TestResetRestarts checks that without OnReset a reset restarts agents that have died, and that
+// nothing restarts after Close.
 func TestResetRestarts(t *testing.T) {
 	b := NewFixture(t, &Server{})
 	b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})

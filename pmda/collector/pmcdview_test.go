@@ -87,7 +87,8 @@ func (l noListener) Close() error {
 	return nil
 }
 
-// The metric pmcd.feature.local is 1 if no listener can be reached from other hosts.
+// TestPMCDLocal checks that pmcd.feature.local is 1 if no listener can be reached from other
+// hosts.
 func TestPMCDLocal(t *testing.T) {
 	tcp := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 44321} }
 	unix := &net.UnixAddr{Net: "unix", Name: "/run/pmcd.socket"}
@@ -123,8 +124,8 @@ func TestPMCDLocal(t *testing.T) {
 	}
 }
 
-// The metric pmcd.feature.containers is 1 while an agent looks at the containers of
-// clients.
+// TestPMCDContainers checks that pmcd.feature.containers is 1 while an agent uses the containers
+// of clients.
 func TestPMCDContainers(t *testing.T) {
 	b := collector.NewFixture(t, &collector.Server{})
 	b.Want("feature.containers", "0")
@@ -179,7 +180,8 @@ func TestLabelChange(t *testing.T) {
 	told("noticed already", false)
 }
 
-// Everything is fetched and stored while clients and agents come and go.
+// TestPMCDConcurrency fetches and stores all metrics while clients and agents are added and
+// removed.
 func TestPMCDConcurrency(t *testing.T) {
 	b := collector.NewFixture(t, &collector.Server{TmpDir: t.TempDir()})
 	var ids []pdu.PMID

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A delayMonitor measures how late the machine schedules goroutines, on every
-// processor: a delay that is not the collector's fault.
+// A delayMonitor measures how late the machine schedules goroutines on every processor. The
+// collector is not responsible for such delays.
 type delayMonitor struct{ processors []delaySamples }
 
-// delaySamples are the latest samples of one processor, in a ring.
+// delaySamples holds the latest samples of one processor in a ring.
 type delaySamples struct {
 	mu   sync.Mutex
 	ring [8192]delaySample
 	next int
 }
 
-// A delaySample is how late a goroutine was that wanted to run some time before at.
+// A delaySample is the delay of a goroutine that ran at the time at.
 type delaySample struct {
 	at   time.Time
 	late time.Duration
@@ -65,8 +65,8 @@ func (m *delayMonitor) allowance(start, end time.Time) time.Duration {
 	return 6 * worst
 }
 
-// worst is the longest delay from start to end. A sample that is due, but has not
-// been taken, counts as well.
+// worst returns the longest delay from start to end. A sample that is due but has not been taken
+// counts as well.
 func (s *delaySamples) worst(start, end time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ type secured struct {
 	addr string // TCP
 }
 
-// newSecured starts a collector with one agent, after change has changed it.
+// newSecured starts a collector with one agent, after change has modified it.
 func newSecured(t testing.TB, change func(s *collector.Server)) *secured {
 	t.Helper()
 	ca := tlstest.NewCA(t, "ca")
@@ -45,7 +45,7 @@ func newSecured(t testing.TB, change func(s *collector.Server)) *secured {
 	return &secured{s, ca, collectortest.ServeTCP(t, s)}
 }
 
-// client is the configuration of a client.
+// client returns the TLS configuration of a client.
 func (s *secured) client(certs ...*tlstest.Cert) *tls.Config {
 	c := &tls.Config{RootCAs: s.ca.Pool(), ServerName: "127.0.0.1"}
 	for _, cert := range certs {
@@ -70,7 +70,7 @@ func upgrade(g *collectortest.Client, features pdu.Features, config *tls.Config)
 	return collectortest.NewClient(g.T, c), c, nil
 }
 
-// dial is a client with TLS.
+// dial returns a client with TLS.
 func (s *secured) dial(t testing.TB, config *tls.Config) *collectortest.Client {
 	t.Helper()
 	g, _, err := upgrade(collectortest.DialTCP(t, s.addr), secureAck, config)
@@ -85,7 +85,8 @@ var aDesc = pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 
 const aDescribed = "{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}"
 
-// The challenge has what C pmcd's has, but that it offers a login only where there are users.
+// TestSecureChallenge checks that the challenge is that of C pmcd, except that it offers a login
+// only if there are users.
 func TestSecureChallenge(t *testing.T) {
 	server := tlstest.SelfSigned(t, "server", tlstest.Leaf{})
 	config := &tls.Config{Certificates: []tls.Certificate{server.TLS}}
@@ -106,8 +107,8 @@ func TestSecureChallenge(t *testing.T) {
 	}
 }
 
-// TLS over every kind of connection, in the versions that PCP has, with and without an
-// acknowledgement.
+// TestSecure checks TLS over every kind of connection, in the versions that PCP supports, with
+// and without an acknowledgement.
 func TestSecure(t *testing.T) {
 	s := newSecured(t, nil)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -139,8 +140,8 @@ func TestSecure(t *testing.T) {
 	}
 }
 
-// noTickets is the cache of a client that expects no ticket, which would be a write more in each
-// handshake.
+// noTickets is the session cache of a client that expects no ticket. A ticket would be an
+// additional write in each handshake.
 type noTickets struct {
 	t *testing.T
 	tls.ClientSessionCache
@@ -153,7 +154,8 @@ func (n noTickets) Put(_ string, s *tls.ClientSessionState) {
 	}
 }
 
-// On a unix socket, also with credentials required, where C pmcd does not answer.
+// TestSecureUnix checks TLS on a unix socket, also with credentials required. C pmcd does not
+// answer in that case.
 func TestSecureUnix(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no unix sockets")
@@ -188,9 +190,9 @@ func TestSecureUnix(t *testing.T) {
 	}
 }
 
-// Which certificates of clients are accepted, in both versions of TLS. With RequireClientCert one
-// is needed, also by clients of this host. In TLS 1.3 the client learns of a refusal at its first
-// request.
+// TestClientCertificates checks which client certificates are accepted, in both versions of TLS.
+// With RequireClientCert even clients of this host need one. In TLS 1.3 a client learns of a
+// refusal at its first request.
 func TestClientCertificates(t *testing.T) {
 	optional := newSecured(t, nil)
 	required := newSecured(t, func(s *collector.Server) { s.RequireClientCert = true })
@@ -242,8 +244,8 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// Where certificates are required a client of another host has to use TLS, and is denied everything
-// without it. C pmcd serves it.
+// TestRequireClientCert checks that, if certificates are required, a client of another host
+// without TLS is denied everything. C pmcd serves it.
 func TestRequireClientCert(t *testing.T) {
 	s := newSecured(t, func(s *collector.Server) { s.RequireClientCert = true })
 	g := collectortest.DialTCP(t, s.addr).Hello()
@@ -276,7 +278,7 @@ func TestRequireClientCert(t *testing.T) {
 	}
 }
 
-// A oneConn is a listener of connections that a test makes.
+// A oneConn is a listener for connections that a test makes.
 type oneConn struct {
 	conns  chan net.Conn
 	addr   net.Addr
@@ -360,8 +362,8 @@ func longHello() []byte {
 	return all
 }
 
-// A client that starts TLS twice is refused, and denied everything until CREDS come that can be
-// kept.
+// TestSecureTwice checks that a client that starts TLS twice is refused, and denied everything
+// until valid CREDS arrive.
 func TestSecureTwice(t *testing.T) {
 	s := newSecured(t, nil)
 	g := s.dial(t, s.client())
@@ -397,7 +399,8 @@ func TestSilentHandshake(t *testing.T) {
 	}
 }
 
-// A certificate can be replaced while clients are connected, and TLS be switched on and off.
+// TestSetTLS checks that the certificate can be replaced, and TLS switched on and off, while
+// clients are connected.
 func TestSetTLS(t *testing.T) {
 	s := newSecured(t, nil)
 	before := s.dial(t, s.client())
@@ -419,7 +422,7 @@ func TestSetTLS(t *testing.T) {
 	}
 }
 
-// Long requests and replies, in pieces of any size.
+// TestSecureLong checks long requests and replies, in pieces of any size.
 func TestSecureLong(t *testing.T) {
 	s := newSecured(t, nil)
 	collectortest.Add(t, s, collectortest.NewExactAgent(11))
@@ -437,7 +440,7 @@ func TestSecureLong(t *testing.T) {
 	}
 }
 
-// A client in this process needs no certificate.
+// TestRequireClientCertInProcess checks that a client in this process needs no certificate.
 func TestRequireClientCertInProcess(t *testing.T) {
 	s := &collector.Server{RequireClientCert: true}
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})

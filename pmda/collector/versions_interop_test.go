@@ -20,11 +20,11 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// versionNames are the names of the agent testdata/versionagent.c.
+// versionNames has the names of the agent testdata/versionagent.c.
 const versionNames = "root {\n\tversion\n}\nversion {\n\tvalue\t30:0:0\n\tdynamic\t30:*:*\n}\n"
 
-// askAll makes requests of each kind of an agent of an interface version, and returns what a client
-// gets, with what the agent has noted of it.
+// askAll sends requests of each kind to an agent of an interface version. It returns the replies,
+// and the calls that the agent has recorded.
 func askAll(t *testing.T, version int, host, notes string) string {
 	t.Helper()
 	c, err := pmapi.Dial(t.Context(), host)

@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// inAccess is a file with the statements in its access section, from line 2 on.
+// inAccess returns a file with the statements in its access section, from line 2 on.
 func inAccess(statements string) string { return "[access]\n" + statements }
 
 func accessFault(line, text string) []string { return []string{"[line " + line + "]: Error: " + text} }
@@ -236,7 +236,7 @@ func TestAccessLookups(t *testing.T) {
 	}
 }
 
-// Many rules take no more time than in proportion to their number.
+// TestManyRules checks that the time for many rules is proportional to their number.
 func TestManyRules(t *testing.T) {
 	const some = 50_000
 	many := pcptest.AttackSize(some, 4*some)

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A configCase is a configuration file with the complaints about it: fatal ones
-// and warnings, without their beginning.
+// A configCase is a configuration file with the expected errors and warnings, without their
+// prefixes.
 type configCase struct {
 	name, text string
 	want       []string
@@ -24,10 +24,10 @@ type configCase struct {
 	differs string
 }
 
-// pipe is a line without fault.
+// pipe is a valid line.
 const pipe = "good 9 pipe binary /bin/true\n"
 
-// agentCases are without access sections.
+// agentCases has files without access sections.
 var agentCases = []configCase{
 	{name: "empty", text: ""},
 	{name: "comments", text: "# only\n\n   # comments \"\n"},
@@ -136,8 +136,7 @@ func testLoader() *loader {
 	}
 }
 
-// complaints are the texts of errors and warnings without their beginning and
-// the reason.
+// complaints returns the texts of errors and warnings, without their prefixes and reasons.
 func complaints(conf *Config, err error) (texts []string) {
 	add := func(e *Error) {
 		short := *e
@@ -213,7 +212,7 @@ last 2 pipe binary x`
 			t.Errorf("String: got %s, want %s", got, line)
 		}
 	}
-	// A backslash at the end of a line would join the next to it.
+	// A backslash at the end of a line would join the next line to it.
 	if got, want := (Agent{Name: "a", Kind: KindPipe, Argv: []string{`x\`}}).String(), `a 0 pipe binary x\ `; got != want {
 		t.Errorf("String: got %q, want %q", got, want)
 	}
@@ -274,8 +273,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A file of access rules beside a file with faults is left alone, and not left
-// open.
+// TestLoadClosesFiles checks that a file of access rules beside a file with errors is not read,
+// and that no file stays open.
 func TestLoadClosesFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pmcd.conf")
 	for name, text := range map[string]string{file: "foo\n", file + ".access": "allow * : all;\n"} {
@@ -308,7 +307,7 @@ func TestParseReadError(t *testing.T) {
 	}
 }
 
-// An Error says why, and errors.As finds it.
+// TestError checks that an Error contains its reason, and that errors.As finds it.
 func TestError(t *testing.T) {
 	_, err := testLoader().parse("f", strings.NewReader("[access]\nallow 1.2.3.4 : all;\ndisallow 1.2.3.4 : store;\n"))
 	e, ok := errors.AsType[*Error](err)

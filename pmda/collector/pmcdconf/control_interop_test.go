@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// accessSections are access sections that a collector is tried with.
+// accessSections has the access sections of the test.
 var accessSections = []string{
 	"allow * : all;",
 	"disallow * : store;",
@@ -41,7 +41,8 @@ var accessSections = []string{
 	"allow group * : fetch; disallow group root : store;",
 }
 
-// A C pmcd lets clients in and do what our Access says.
+// TestInteropAccess checks that C pmcd admits the same clients, with the same permissions, as our
+// Access.
 func TestInteropAccess(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	if os.Getuid() != 0 {
@@ -64,8 +65,8 @@ func TestInteropAccess(t *testing.T) {
 	}
 }
 
-// tryAccess compares what the clients at an address may do, first one alone and
-// then one beside another.
+// tryAccess compares the permissions of the clients at an address, first of one alone and then of
+// one beside another.
 func tryAccess(t *testing.T, a *control, host, network, addr string, id int) {
 	t.Helper()
 	peer := net.Addr(&net.UnixAddr{Net: "unix"})
@@ -105,8 +106,8 @@ func tryAccess(t *testing.T, a *control, host, network, addr string, id int) {
 	expect("another")
 }
 
-// hold connects a client that stays. pmcd may refuse it at first: it may not have
-// noticed yet that the one before has gone.
+// hold connects a client that stays connected. pmcd may refuse it at first, if it has not yet
+// noticed that the previous client has disconnected.
 func hold(t *testing.T, network, addr string) net.Conn {
 	t.Helper()
 	for range 1000 {
@@ -125,7 +126,7 @@ func hold(t *testing.T, network, addr string) net.Conn {
 	return nil
 }
 
-// may tries what a new client may do. To store it takes fetching, too.
+// may returns the permissions of a new client. A store also needs the permission to fetch.
 func may(t *testing.T, host string) (fetch, store bool) {
 	t.Helper()
 	_, stderr, status := pcptest.Run(t, nil, "", "pminfo", "-h", host, "-f", "pmcd.seqnum")

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// accessLoader reads rules about the hosts and accounts that the tests are about.
+// accessLoader returns a loader that knows the hosts and accounts of the tests.
 func accessLoader() *loader {
 	return &loader{
 		lookupHost: func(name string) ([]netip.Addr, error) {
@@ -71,7 +71,7 @@ func tcp(addr string) net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(addr), 4))
 }
 
-// release is the release of a peer that must be let in.
+// release returns the release function of a peer that must be admitted.
 func release(t *testing.T, a *control, peer net.Addr) func() {
 	t.Helper()
 	_, release, err := a.CheckHost(peer)
@@ -81,7 +81,7 @@ func release(t *testing.T, a *control, peer net.Addr) func() {
 	return release
 }
 
-// strangeAddr is the address of a listener that is not of package net.
+// strangeAddr is the address of a listener from outside package net.
 type strangeAddr struct{ network, addr string }
 
 func (a strangeAddr) Network() string { return a.network }

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// FuzzParse reads any text. A fault is an Error, without a Config unless
-// it is in an agent's line; the agents of an accepted text, printed, read back
-// the same; and rules can be matched and written.
+// FuzzParse reads arbitrary text. Each fault must be an Error, and Parse must return an error if
+// it returns no Config. The agents of a Config must be the same after printing and reading them.
+// Its rules can be matched and written.
 func FuzzParse(f *testing.F) {
 	for _, c := range slices.Concat(agentCases, accessCases) {
 		f.Add(c.text)

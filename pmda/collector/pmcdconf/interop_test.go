@@ -14,7 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropConfig: pmcd -v says the same of every case, and reads the same access rules.
+// TestInteropConfig checks that pmcd -v reports the same for every case, and reads the same
+// access rules.
 func TestInteropConfig(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	complaint := regexp.MustCompile(`(?m)^pmcd config(.*)$`)
@@ -50,8 +51,8 @@ func TestInteropConfig(t *testing.T) {
 	}
 }
 
-// runVerify runs pmcd -v so that it writes the access tables, too. One that
-// crashes has status -1.
+// runVerify runs pmcd -v with the option that also prints the access tables. If pmcd crashes, the
+// status is -1.
 func runVerify(t *testing.T, file string) (stdout, stderr string, status int) {
 	t.Helper()
 	const script = `"$0" "$@"; s=$?; [ $s -gt 127 ] && s=127; exit $s`

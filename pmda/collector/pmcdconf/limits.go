@@ -35,7 +35,7 @@ func (p *parser) parseLimits() (tok token, more bool) {
 	return tok, false
 }
 
-// parseLimit reads a statement that starts with tok. It returns the last token that it has read.
+// parseLimit reads a statement that starts with tok. It returns the last token that it read.
 func (p *parser) parseLimit(tok token) (end token, ok bool) {
 	l := &p.conf.Limits
 	limit := map[string]*int{"requests": &l.Requests, "bytes": &l.Bytes, "contexts": &l.Contexts, "logins": &l.Logins}[tok.text]

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// manualLoader knows the hosts of the manual of pmcd and some accounts. This host is here,
-// 192.168.1.9.
+// manualLoader returns a loader with the hosts of pmcd's manual and some accounts. This host is
+// "here", 192.168.1.9.
 func manualLoader() *loader {
 	hosts := map[string]string{"clank": "129.127.112.2", "boing": "10.0.0.7", "giggle.melbourne.sgi.com": "129.127.50.1",
 		"localhost": "127.0.0.1", "here": "192.168.1.9", "six": "fe80::1:2"}
@@ -33,7 +33,7 @@ func manualLoader() *loader {
 	}
 }
 
-// manualUsers are accounts with their main groups.
+// manualUsers maps accounts to their user IDs and main group IDs.
 var manualUsers = map[string][2]int{"root": {0, 0}, "pcp": {999, 995}, "ann": {1000, 1000}, "bob": {1001, 1000},
 	"nobody": {65534, 65534}, "root/pcp": {0, 995}, "pcp/nogroup": {999, 65534}, "nobody/wheel": {65534, 10}, "stranger": {-1, -1}}
 
@@ -76,7 +76,7 @@ var manualCases = []manualCase{
 	{"a wildcard shares a limit", "allow 129.127.* : maximum 1 connections;", "", []string{"a 129.127.1.1 all", "b 129.127.2.2 full", "-a", "c 129.127.2.2 all"}},
 	{"a limit in a disallow statement", "disallow clank : fetch, maximum 2 connections;", "can't specify connection limit in a disallow statement", nil},
 
-	// More of hosts.
+	// More cases of hosts.
 	{"fetch alone", "allow boing : fetch;", "", []string{"a 10.0.0.7 all"}}, // what is not mentioned is allowed
 	{"no fetch", "disallow boing : fetch;", "", []string{"a 10.0.0.7 store"}},
 	{"all except", "disallow boing : all except fetch;", "", []string{"a 10.0.0.7 fetch"}},
@@ -154,7 +154,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// try has the clients come and go, and all go in the end.
+// try connects and disconnects the clients. In the end all clients are disconnected.
 func (c *manualCase) try(t *testing.T, a *control) {
 	releases := map[string]func(){}
 	for _, client := range c.clients {

@@ -35,8 +35,8 @@ func (p *parser) parseAgent(first token) {
 	}
 }
 
-// agentError reports a fault in the line of an agent. If the scanner has stopped, that
-// is the fault, which reportScanFault reports. It returns false.
+// agentError reports a fault in the line of an agent, and returns false. If the scanner has
+// stopped, the fault is that of the scanner, which reportScanFault reports.
 func (p *parser) agentError(a *Agent, format string, args ...any) bool {
 	if p.scan.err == "" {
 		p.errorf(a.Line, format, args...)

@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// A fakeCollector is a Collector of a test.
+// A fakeCollector is a Collector for tests.
 type fakeCollector struct {
 	mu      sync.Mutex
 	agents  []Agent
@@ -108,7 +108,7 @@ func (c *fakeCollector) connect(seq uint64) Client {
 	return k
 }
 
-// A fixture is an agent, with the collector that it sees and ways to send it requests.
+// A fixture is an agent, with its collector and methods that send requests to it.
 type fixture struct {
 	*fakeCollector
 	*collectortest.PMCDAgent
@@ -118,8 +118,8 @@ type fixture struct {
 	trace    eventtrace.Trace
 }
 
-// newFixture makes the agent of a collector that has no other, for the directories
-// of a Config.
+// newFixture creates the agent of a collector without other agents, with the directories of a
+// Config.
 func newFixture(t *testing.T, c Config) *fixture {
 	t.Helper()
 	b := &fixture{t: t}
@@ -130,7 +130,8 @@ func newFixture(t *testing.T, c Config) *fixture {
 	return b
 }
 
-// Every metric has a name, texts and, for those that always have one, a value.
+// TestTables checks that every metric has a name, help texts and a value. Only the metrics of
+// pmlogger and pmie have no value.
 func TestTables(t *testing.T) {
 	b := newFixture(t, Config{})
 	if err := b.agent.Err(); err != nil {
@@ -321,7 +322,7 @@ func TestStoreUID(t *testing.T) {
 	}
 }
 
-// pmcdStores are the metrics that can be stored into, by the documentation.
+// pmcdStores returns the metrics that clients can store into, according to the documentation.
 func (b *fixture) pmcdStores() map[pdu.PMID]bool {
 	ids := map[pdu.PMID]bool{}
 	for name, id := range b.agent.Namespace().All() {
@@ -430,7 +431,7 @@ func spend(t *testing.T, d time.Duration) {
 	t.Fatalf("did not get %v of a processor", d)
 }
 
-// The totals stand in the middle of the kinds.
+// TestPDUItems checks that the items of the totals are between those of the kinds.
 func TestPDUItems(t *testing.T) {
 	b := newFixture(t, Config{})
 	var names []string

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// engineFile is the file of a pmie.
+// engineFile returns the contents of the file of a pmie.
 func engineFile(e engine, version uint32) []byte {
 	b := make([]byte, engineFileSize)
 	copy(b, e.config)
@@ -67,8 +67,8 @@ func TestReadLogger(t *testing.T) {
 	}
 }
 
-// recorderDirs makes PCP_TMP_DIR and PCP_RUN_DIR with files of a process that
-// has gone and of this one, which is the primary one.
+// recorderDirs creates PCP_TMP_DIR and PCP_RUN_DIR with the files of a process that has ended and
+// of this process, which is the primary one.
 func recorderDirs(t *testing.T) (tmp, run string, pid, gone int) {
 	t.Helper()
 	dead := exec.Command(os.Args[0], "-test.run=^$")
