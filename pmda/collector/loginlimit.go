@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// loginAddress is where a connection comes from, for loginlimit.KeyOf: an address, or the user of a
-// unix socket. It is empty for this process.
+// loginAddress returns the origin of a connection for loginlimit.KeyOf: an address, or the user
+// of a unix socket. It is empty for this process.
 func loginAddress(conn net.Conn) string {
 	if _, local := conn.(inProcess); local {
 		return ""
@@ -26,7 +26,7 @@ func loginAddress(conn net.Conn) string {
 	return ""
 }
 
-// limitedUsers are the users of a Server for one login. If logins of the user from the client's
+// limitedUsers holds the users of a Server for one login. If logins of the user from the client's
 // address have failed too often, the login is refused before the password is compared.
 type limitedUsers struct {
 	sasl.Users

@@ -2,7 +2,7 @@ package collector
 
 import "github.com/pcp-go/pcp/pdu"
 
-// planDesc is for DESC_REQ.
+// planDesc plans DESC_REQ.
 func (r *request) planDesc(body []byte) error {
 	var p pdu.DescReq
 	if err := p.Decode(body); err != nil {
@@ -23,9 +23,9 @@ func (r *request) planDesc(body []byte) error {
 	return nil
 }
 
-// planDescs is for DESC_IDS: one metric that fails alone is an error, of several it
-// is a gap. When an agent is overdue and there is no descriptor, that is an error
-// too.
+// planDescs plans DESC_IDS. If one of several metrics fails, the reply has a descriptor with
+// pdu.NoPMID in its place. If a single metric fails, the reply is an error. It is also an error
+// if no metric has a descriptor and an agent is overdue.
 func (r *request) planDescs(body []byte) error {
 	var p pdu.DescsReq
 	if err := p.Decode(body); err != nil {
@@ -66,8 +66,8 @@ func (r *request) planDescs(body []byte) error {
 	return nil
 }
 
-// planInstances is for INSTANCE_REQ. The reply has the form of the C library: what
-// was given in the request is left out.
+// planInstances plans INSTANCE_REQ. As in the C library, the reply omits what the request has
+// given.
 func (r *request) planInstances(body []byte) error {
 	var p pdu.InstanceReq
 	if err := p.Decode(body); err != nil {
@@ -94,7 +94,7 @@ func (r *request) planInstances(body []byte) error {
 	return nil
 }
 
-// planText is for TEXT_REQ.
+// planText plans TEXT_REQ.
 func (r *request) planText(body []byte) error {
 	var p pdu.TextReq
 	if err := p.Decode(body); err != nil {
@@ -103,7 +103,7 @@ func (r *request) planText(body []byte) error {
 	if p.Text&(pdu.TextPMID|pdu.TextInDom) == 0 {
 		return pdu.ErrPMID
 	}
-	// The domain lies at the same place in both kinds of identifier.
+	// The domain is at the same place in both kinds of identifier.
 	planned := planCall(r, pdu.PMID(p.Ident).Domain(), pdu.ErrPMID, "text", func(k *call) (string, error) {
 		return k.handler.Text(k.ctx, &k.agentRequest, p.Target(), p.Text&^(pdu.TextPMID|pdu.TextInDom))
 	})
@@ -122,7 +122,7 @@ func (r *request) planText(body []byte) error {
 	return nil
 }
 
-// planLabels is for LABEL_REQ.
+// planLabels plans LABEL_REQ.
 func (r *request) planLabels(body []byte) error {
 	var p pdu.LabelReq
 	if err := p.Decode(body); err != nil {
@@ -167,7 +167,7 @@ func (r *request) planLabels(body []byte) error {
 	return nil
 }
 
-// replyContextLabels sends the labels of all that the client can see.
+// replyContextLabels sends the labels of the client's context.
 func (r *request) replyContextLabels(p pdu.LabelReq) error {
 	c := r.client
 	c.s.noteLabelChanges()

@@ -224,10 +224,9 @@ func (r *request) planTraverse(body []byte) error {
 	return nil
 }
 
-// planTraverseRoots puts each dynamic subtree in the place of its root, which is
-// one of the names that are given. One whose agent is not there leaves the root's
-// name, and one that is not ready fails the whole; so does one that is overdue, if
-// there are no names but its root.
+// planTraverseRoots replaces the root of each dynamic subtree by the names below it. If the agent
+// of a subtree is missing or fails, the root's name stays. If the agent is not ready, the whole
+// request fails. It also fails if an agent is overdue and there are no names other than roots.
 func (r *request) planTraverseRoots(all iter.Seq2[string, pdu.PMID]) error {
 	var names []string
 	var domains []pdu.Domain // of roots; -1 for metrics

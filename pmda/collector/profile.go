@@ -2,14 +2,14 @@ package collector
 
 import "github.com/pcp-go/pcp/pdu"
 
-// A profile is what a client has sent for one of its contexts.
+// A profile is the profile that a client has sent for one of its contexts.
 type profile struct {
 	*pdu.Profile
 	bytes   int   // what the client is charged for it
 	refused error // why it is not kept: PROFILE has no reply, so the next fetch says it
 }
 
-// keepProfile replaces the profile of a context, if there is memory for the new one.
+// keepProfile replaces the profile of a context, if memory for the new one is left.
 func (c *client) keepProfile(context int32, p *pdu.Profile) {
 	c.dropProfile(context)
 	n := profileSize(p)
@@ -26,7 +26,7 @@ func (c *client) keepProfile(context int32, p *pdu.Profile) {
 	c.profiles[context] = profile{Profile: p, bytes: n}
 }
 
-// dropProfile gives back the memory of a profile.
+// dropProfile releases the memory of a profile.
 func (c *client) dropProfile(context int32) {
 	if n := c.profiles[context].bytes; n > 0 {
 		c.profileMemory.release(int64(n))
@@ -35,7 +35,7 @@ func (c *client) dropProfile(context int32) {
 	delete(c.profiles, context)
 }
 
-// profileSize is about how many bytes a profile takes.
+// profileSize returns about how many bytes a profile takes.
 func profileSize(p *pdu.Profile) int {
 	const (
 		base  = 128 // with its place in the table

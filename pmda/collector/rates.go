@@ -15,21 +15,21 @@ func (s *Server) SetLimits(l pmcdconf.Limits) {
 	s.clientLimits.Store(&l)
 }
 
-// A limitError is that a client has reached one of its limits. Clients get pdu.ErrAgain.
+// A limitError reports that a client has reached one of its limits. Clients get pdu.ErrAgain.
 type limitError struct{ limit string }
 
 func (e *limitError) Error() string { return "the client has reached its limit of " + e.limit }
 
 func (e *limitError) Unwrap() error { return pdu.ErrAgain }
 
-// A rate is how much a client may do at once of what is limited to so much a second. It starts with
-// that of a second.
+// A rate is the remaining budget of a client for something that is limited per second. At the
+// start it is the budget of one second.
 type rate struct {
 	left float64
 	at   time.Time // when left was computed; zero at the start
 }
 
-// refill computes left for now; false if nothing is left.
+// refill updates the budget for now. It returns false if nothing is left.
 func (r *rate) refill(limit int, now time.Time) bool {
 	if limit <= 0 {
 		r.at = time.Time{}
@@ -44,17 +44,18 @@ func (r *rate) refill(limit int, now time.Time) bool {
 	return r.left > 0
 }
 
-// rates are those of a client, with the bytes that count since the last request. They belong to the
-// goroutine that serves it.
+// rates holds the rates of a client, and the bytes since its last request. They belong to the
+// goroutine that serves the client.
 type rates struct {
 	requests, bytes rate
 	moved           int  // bytes of PDUs since the last request
 	logged          bool // a limit was reached
 }
 
-// charge counts a request that has arrived against the limits of the client. The error is that it
-// has reached one. A PDU without a reply counts and is never refused, since the client would take
-// the error for the reply to the next one. A client in this process has no limits.
+// charge counts a request that has arrived against the limits of the client. It fails if the
+// client has reached a limit. A PDU without a reply counts but is never refused, because the
+// client would mistake the error for the reply to its next request. A client in this process has
+// no limits.
 func (c *client) charge(h pdu.Header) error {
 	l := c.s.clientLimits.Load()
 	if l.Requests == 0 && l.Bytes == 0 {
@@ -92,7 +93,7 @@ func (c *client) charge(h pdu.Header) error {
 	return &limitError{limit}
 }
 
-// tooManyContexts reports whether the client may not have another context.
+// tooManyContexts reports whether the client has reached its limit of contexts.
 func (c *client) tooManyContexts() bool {
 	n := len(c.profiles)
 	if n >= c.s.limits.contexts {
@@ -106,7 +107,7 @@ func (c *client) tooManyContexts() bool {
 	return true
 }
 
-// logLimit logs once of a client that it has reached a limit.
+// logLimit logs that a client has reached a limit, once per client.
 func (c *client) logLimit(limit string) {
 	if c.rates.logged {
 		return

@@ -2,8 +2,8 @@ package collector
 
 import "github.com/pcp-go/pcp/pdu"
 
-// planStore is for RESULT from a client, which sets values. What fails in one
-// domain does not keep those of others from being set.
+// planStore plans RESULT from a client, which stores values. A failure in one domain does not
+// prevent stores in other domains.
 func (r *request) planStore(body []byte) error {
 	var res pdu.Result
 	if err := res.Decode(body); err != nil {
@@ -59,9 +59,8 @@ func (r *request) planStore(body []byte) error {
 	return nil
 }
 
-// worse is the code that a client gets for failures in two domains: a broken
-// connection counts most, then a missing agent, then one that is not ready, then
-// what came last.
+// worse returns the code that a client gets for failures in two domains. A broken connection
+// takes precedence, then a missing agent, then one that is not ready, then the latest failure.
 func worse(a, b pdu.Error) pdu.Error {
 	rank := func(e pdu.Error) int {
 		switch e {

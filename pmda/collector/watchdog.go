@@ -2,15 +2,14 @@ package collector
 
 import "time"
 
-// sinceStart is a time on the clock of the Server: nanoseconds since it began, and
-// never 0.
+// sinceStart returns a time on the clock of the Server: nanoseconds since its start, and never 0.
 func (s *Server) sinceStart(t time.Time) int64 { return int64(t.Sub(s.started)) + 1 }
 
-// clock is the present time on the clock of the Server.
+// clock returns the current time on the clock of the Server.
 func (s *Server) clock() int64 { return s.sinceStart(time.Now()) }
 
-// watchdog abandons inline calls that are overdue, until all clients have gone. It
-// looks when the oldest call in progress will be overdue: those to come are later.
+// watchdog abandons inline calls that are overdue, until all clients are gone. It sleeps until
+// the oldest call in progress becomes overdue, because later calls become overdue later.
 func (s *Server) watchdog() {
 	defer close(s.watchdogEnded)
 	timer := time.NewTimer(0)
@@ -28,7 +27,7 @@ func (s *Server) watchdog() {
 	}
 }
 
-// wakeWatchdog makes the watchdog look now: a call is due sooner than it thinks.
+// wakeWatchdog makes the watchdog check now, because a call is due sooner than it expects.
 func (s *Server) wakeWatchdog() {
 	select {
 	case s.wake <- struct{}{}:
@@ -36,8 +35,8 @@ func (s *Server) wakeWatchdog() {
 	}
 }
 
-// abandonOverdue abandons inline calls that have taken limit, and returns how long
-// it is until others may have.
+// abandonOverdue abandons inline calls that have taken at least limit. It returns the time until
+// other calls may have.
 func (s *Server) abandonOverdue(limit int64) (wait int64) {
 	now := s.clock()
 	oldest := now
@@ -59,12 +58,11 @@ func (s *Server) abandonOverdue(limit int64) (wait int64) {
 	return oldest + limit - s.clock()
 }
 
-// abandonInline has another goroutine go on with the request of a call that runs
-// since some time, unless the call has returned.
+// abandonInline abandons a call that has been running since a time, unless it has returned.
+// Another goroutine then continues the request.
 //
-// The call may have come back to the pool after it was found, and be another
-// client's by now: if it has been running for so long, it is the other request
-// that goes on.
+// Meanwhile the call may have returned to the pool and belong to another client. If it has been
+// running since the same time there, that other request continues instead.
 func (s *Server) abandonInline(k *call, since int64) {
 	s.wg.Add(1) // while the other goroutine counts for certain, so that Close waits for both
 	if !k.state.CompareAndSwap(since, callAbandoned) {

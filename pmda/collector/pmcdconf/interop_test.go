@@ -52,7 +52,7 @@ func TestInteropConfig(t *testing.T) {
 }
 
 // runVerify runs pmcd -v with the option that also prints the access tables. If pmcd crashes, the
-// status is -1.
+// script exits with status 127.
 func runVerify(t *testing.T, file string) (stdout, stderr string, status int) {
 	t.Helper()
 	const script = `"$0" "$@"; s=$?; [ $s -gt 127 ] && s=127; exit $s`
