@@ -503,7 +503,7 @@ func (p *interpolator) newMetric(id pdu.PMID) *metricState {
 	return m
 }
 
-// manyInstances is the least size of a domain for which the C library checks when instances exist.
+// manyInstances is the least domain size that makes the C library check when instances exist.
 const manyInstances = 16
 
 // instances are the states of all instances that a domain ever has, and the order of their values.

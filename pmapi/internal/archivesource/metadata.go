@@ -221,8 +221,8 @@ type labelTimes struct {
 	at     int         // how many are not after the latest position
 }
 
-// noteLabels begins a new epoch of labels if the position has come to others. A position before all
-// records has none, and so the first change is that to the first ones.
+// noteLabels begins a new epoch of labels if other labels apply at the new position. A position
+// before all records has no labels, so the first change is the one to the first labels.
 func (s *Source) noteLabels() {
 	l := &s.labelTimes
 	if !l.listed {

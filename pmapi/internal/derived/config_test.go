@@ -162,7 +162,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestTextOfAnother gives a definition a text, which those who have got it before do not see.
+// TestTextOfAnother adds a text to a definition. An earlier copy of the definition lacks it.
 func TestTextOfAnother(t *testing.T) {
 	var s Set
 	if err := s.Add("a", "1"); err != nil {

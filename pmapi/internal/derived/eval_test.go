@@ -255,8 +255,8 @@ func semName(s pdu.Sem) string {
 	return map[pdu.Sem]string{pdu.SemCounter: "counter", pdu.SemInstant: "instant", pdu.SemDiscrete: "discrete"}[s]
 }
 
-// TestSemanticParts checks of which part of an expression an error tells, as PCP's pminfo has
-// printed it.
+// TestSemanticParts checks which part of an expression an error names. PCP's pminfo printed the
+// expected parts.
 func TestSemanticParts(t *testing.T) {
 	for expr, want := range map[string]string{
 		"(text + 1) * 2":                    "text + 1",

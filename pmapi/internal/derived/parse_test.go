@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSyntax parses what the C library was given, of which testdata/syntax.txt has the answers:
-// "ok", or where it gave up and why.
+// TestSyntax parses the expressions of testdata/syntax.txt and compares the results with the C
+// library's recorded ones: "ok", or the position and the text of the error.
 func TestSyntax(t *testing.T) {
 	f, err := os.Open("testdata/syntax.txt")
 	if err != nil {

@@ -39,27 +39,26 @@ import (
 //
 // # Errors
 //
-// If an error is a pdu.Error, not only wraps one, the source has replied to this request
-// with it. An error after which no request can succeed wraps pdu.ErrIPC. If ctx has ended
-// the request, the error is context.Cause(ctx).
+// An error that is a pdu.Error, and does not only wrap one, is the source's reply to this request.
+// An error wraps pdu.ErrIPC if no later request can succeed. If ctx has ended the request, the
+// error is context.Cause(ctx).
 //
-// A method for several items returns a value for each, in their order, and in errs why one
-// is missing. Its last result is the error of the request as a whole;
-// then there are no values.
+// A method for several items returns a value for each, in their order. errs has the reason for each
+// missing value. The last result is the error of the request as a whole; then there are no values.
 //
 // # An archive set
 //
-// How an archive set implements each method is said there under "Archive". In general, it
-// has a position in time and a mode: forward, back, or interpolating with a step
-// (pmSetMode(3)). Requests for metadata are about the position. Fetch returns values at or
-// after it, moves it on, and fails with ErrEnd at the end of the log.
+// The comment of each method describes archive sets under "Archive". In general, an archive set has
+// a position in time and a mode: forward, back, or interpolating with a step (pmSetMode(3)).
+// Requests for metadata are about the position. Fetch returns values at or after it, moves it on,
+// and fails with ErrEnd at the end of the log.
 //
 // A context finds the archive set beneath its overlays by their method Unwrap, for what only
 // archives have. A method that sets the position runs in the turn of the context
 // (Context.inTurn), as a request does, and so never during one. The source has a lock for
 // what Epoch, Now and Sleep use, since they run outside of turns.
 type Source interface {
-	// Lookup finds the metrics of names. Where there is none, the PMID is pdu.NoPMID.
+	// Lookup finds the metrics of names. The PMID of an unknown name is pdu.NoPMID.
 	//
 	// Archive: names are those of all archives of the set.
 	Lookup(ctx context.Context, names []string) (ids []pdu.PMID, errs Errors, err error)
@@ -81,14 +80,14 @@ type Source interface {
 
 	// Instances returns the instances of a domain, or the one that req selects.
 	//
-	// Archive: those at the position, from the latest record of the domain before it.
-	// pmGetInDomArchive(3), with all instances that there ever were, is a method of its own.
+	// Archive: those at the position, from the latest record of the domain before it. A separate
+	// method returns all recorded instances, like pmGetInDomArchive(3).
 	Instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error)
 
-	// Texts returns help texts, of the kind that a request has: if there is none, the
-	// context requests the other kind. An empty text counts as none.
+	// Texts returns help texts of the requested kinds. If a text is missing, the context requests
+	// the other kind. An empty text counts as missing.
 	//
-	// Archive: where there are none of a kind at all, each is pdu.ErrNotHost.
+	// Archive: if the archives have no text of a kind at all, its errors are pdu.ErrNotHost.
 	Texts(ctx context.Context, reqs []pdu.TextReq) (texts []string, errs Errors, err error)
 
 	// Labels returns label sets: for a request of class pdu.LabelInstances one for each
@@ -160,9 +159,9 @@ type Source interface {
 // A SetFetcher is a Source that can show values where it has them, in place of copying them into a
 // Result.
 type SetFetcher interface {
-	// FetchSets is Fetch, and returns the sets, which are valid until the next method of the source
-	// is called but for those about metadata, and the time of the values. Where sets is nil without
-	// an error, it has done nothing, and Fetch is to be called.
+	// FetchSets is like Fetch, but returns the sets and the time of the values. The sets are valid
+	// until the next call of a method that is not about metadata. If sets is nil without an error,
+	// FetchSets has done nothing, and the caller must use Fetch.
 	FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets Sets, t time.Time, err error)
 }
 
@@ -202,7 +201,7 @@ type Epoch struct {
 	Names uint64
 	// Labels changes when labels may be others.
 	Labels uint64
-	// Gap is the latest gap that Fetch has reported, nil if there was none.
+	// Gap is the latest gap that Fetch has reported, or nil.
 	Gap error
 }
 
@@ -216,8 +215,7 @@ func (endError) Error() string { return pdu.ErrEOL.Error() }
 
 func (endError) Unwrap() error { return pdu.ErrEOL }
 
-// Sleep waits for a duration of this computer's time, or until ctx ends, of which it
-// returns the cause.
+// Sleep waits for a duration of this computer's time. If ctx ends first, Sleep returns its cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d > 0 && ctx.Err() == nil {
 		t := time.NewTimer(d)
