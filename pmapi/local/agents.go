@@ -22,13 +22,13 @@ func Open(agents ...pmda.Handler) (*pmapi.Context, error) {
 	return (&Agents{Handlers: agents}).Open()
 }
 
-// Agents are agents of this process, on which contexts are opened. Its fields are not changed after
-// the first Open. It is safe for concurrent use: agents are called by all contexts at once, as by a
-// collector.
+// Agents has agents of this process and opens contexts on them. Its fields must not change after
+// the first Open. It is safe for concurrent use: all contexts call the agents concurrently, as a
+// collector does.
 type Agents struct {
-	// Handlers are the agents. Of several of one domain the first is used.
+	// Handlers are the agents. If several have the same domain, the first is used.
 	Handlers []pmda.Handler
-	// Names returns the names of metrics. It is called once, when names are needed first. After an
+	// Names returns the names of metrics. It is called once, when names are first needed. After an
 	// error all requests about names fail with pdu.ErrNoPMNS. Nil means the names that the agents
 	// bring.
 	Names func() (*pmns.Tree, error)

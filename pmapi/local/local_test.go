@@ -87,7 +87,7 @@ func TestFileNames(t *testing.T) {
 	wants(t, "children of it", err, pdu.ErrNoAgent)
 	_, err = pc.Lookup(t.Context(), []string{"x.one"})
 	wants(t, "name that only the agent has", err, pdu.ErrName)
-	// What comes before the failure is there.
+	// Traverse returns the names before the failure.
 	got, err := pc.Traverse(t.Context(), "")
 	wants(t, "traverse", err, pdu.ErrNoAgent) // of d; nothing is below c
 	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
@@ -473,15 +473,15 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// A panicking agent panics when it is asked for instances.
+// A panicking agent panics at a request for instances.
 type panicking struct{ *watched }
 
 func (panicking) Instances(context.Context, *pmda.Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
 	panic("broken")
 }
 
-// A panic of an agent is the caller's. One who goes on can use the context, and the agents learn of
-// its end.
+// The panic of an agent reaches the caller. The context can be used afterwards, and its Close tells
+// the agents of its end.
 func TestPanic(t *testing.T) {
 	w := newAgent(t, "a", 400)
 	pc, err := local.Open(panicking{w})

@@ -25,11 +25,12 @@ type Table struct {
 	// dso count, without that of pmcd itself. Lines of any type named "linux" and "proc" stand for
 	// the agents of linux_init and proc_init. It is read when the Table is first used.
 	Conf string
-	// Dir is the directory of agents, usually /var/lib/pcp/pmdas, to which paths of shared objects
-	// are relative.
+	// Dir is the directory of agents, usually /var/lib/pcp/pmdas. Relative paths of shared objects
+	// start from it.
 	Dir string
-	// Make makes agents, by the initialisation routine; the domain is that of the table. An agent
-	// that it lacks is not there, as a shared object that cannot be loaded.
+	// Make has the function that makes an agent for each initialisation routine. The domain is that
+	// of the table. An agent without a function is missing, like a shared object that cannot be
+	// loaded.
 	Make map[string]func(domain pdu.Domain) (pmda.Handler, error)
 	// Warnings gets a line for each shared object that does not exist or lacks its routine, with
 	// the words of the C library, and for an agent that cannot be made; nil means none.
@@ -217,7 +218,7 @@ func (t *Table) fault(e entry) string {
 	return fmt.Sprintf("couldn't find init function \"%s\" in DSO \"%s\"", e.routine, path)
 }
 
-// find is the file of a shared object, whose path may lack the suffix, "" if there is none.
+// find returns the file of a shared object, or "" if it does not exist. path may lack the suffix.
 func (t *Table) find(path string) string {
 	for _, p := range []string{path + ".so", path} {
 		if !filepath.IsAbs(p) {

@@ -87,8 +87,8 @@ func (f *fetch) split(ids []pdu.PMID) []*part {
 	return f.parts[:n]
 }
 
-// fetch gets the values of a part: there is one set for each metric, whatever the agent does. The
-// error is that of ctx.
+// fetch gets the values of a part. There is one set for each metric even if the agent fails. The
+// error is that of ctx or of the writer.
 func (p *part) fetch(ctx context.Context, c *client) error {
 	h, err := c.agents.handler(ctx, p.domain)
 	if err == nil {
