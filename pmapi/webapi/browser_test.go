@@ -54,7 +54,7 @@ type tab struct {
 // all.
 const browserLife = 3 * time.Minute
 
-// startBrowser starts Chromium. The test is skipped where there is none that works.
+// startBrowser starts Chromium. It skips the test if no Chromium works here.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := pcptest.Optional(t, "chromium")

@@ -239,8 +239,8 @@ func checkOptions(t *testing.T, s server, r row, got reply) {
 	}
 }
 
-// differ are metrics of which the two say different things: texts of our own, and a second name of
-// a metric, whose series has the first name in it with pmproxy.
+// differ lists the metrics that the two servers describe differently. Two have other texts. The
+// third is a second name of a metric, and pmproxy has the first name in its series.
 var differ = []string{"event.flags", "event.missed", "sample.secret.foo.bar.max.redirect"}
 
 // TestInteropMetadata compares what both say of every metric, identities, labels, units and texts

@@ -22,9 +22,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// traced are the rows of the checklist in which pmproxy has defects, and where they are tested: a
-// file, seen from here, and a function, in whose text the row's number stands if it tests several
-// of this package.
+// traced maps each row of the checklist about a defect of pmproxy to its test: a file, relative to
+// this directory, and a function. A function of this package that tests several rows contains their
+// numbers.
 var traced = map[string][2]string{
 	"A1": {"defects_test.go", "TestDefects"}, "A2": {"defects_test.go", "TestDefects"}, "A3": {"defects_test.go", "TestDefects"},
 	"A4": {"defects_test.go", "TestDefects"}, "A5": {"defects_test.go", "TestDefects"}, "A6": {"defects_test.go", "TestDefects"},
@@ -46,7 +46,7 @@ var traced = map[string][2]string{
 	"A40": {"defects_test.go", "TestDefects"},
 }
 
-// Each row has a test that there is.
+// Each row has an existing test.
 func TestTraced(t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		row := fmt.Sprint("A", n)
@@ -74,7 +74,7 @@ func TestTraced(t *testing.T) {
 	}
 }
 
-// Rows of the checklist in which pmproxy has defects, on a source of made up metrics.
+// TestDefects tests rows of the checklist about defects of pmproxy, on a source of made-up metrics.
 func TestDefects(t *testing.T) {
 	for row, test := range map[string]func(*testing.T, server, string){
 		"A1":  badRegexp,
@@ -317,8 +317,8 @@ func noStoreOfSeries(t *testing.T, s server, _ string) {
 	}
 }
 
-// thousandFetches makes a thousand fetches of one context at a time, of which each has the values
-// of its metrics and no others.
+// thousandFetches makes a thousand concurrent fetches in one context. Each returns the values of
+// its metrics and no others.
 func thousandFetches(t *testing.T, s server, id string) {
 	values := map[string]string{"t.double": "0.1", "t.float": "3.58", "t.max": "18446744073709551615", "t.min": "-9223372036854775808", "t.nan": "null", "t.write_me": "7"}
 	names := []string{"t.double", "t.float", "t.max", "t.min", "t.nan", "t.write_me"}
@@ -352,7 +352,7 @@ func thousandFetches(t *testing.T, s server, id string) {
 	wg.Wait()
 }
 
-// Ten thousand contexts that nobody uses expire in their time, and one that has more does not.
+// Ten thousand idle contexts expire in time, and one with a longer timeout does not.
 func TestManyIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const contexts = 10_000

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// FuzzQuery makes requests with any parameters, of which each has one reply that is JSON, and
-// leaves a context that works.
+// FuzzQuery makes requests with any parameters. Each gets one reply, which is JSON, and leaves a
+// context that works.
 func FuzzQuery(f *testing.F) {
 	for _, endpoint := range []string{"context", "_context", "metric", "fetch", "_fetch", "indom", "_indom", "children", "profile", "store", "derive", "x/../fetch"} {
 		for _, query := range []string{"", "names=t.max,t.colour", "name=t.colour&iname=[!a-z]*&match=glob", "name=t.colour&iname=(&match=regex", "pmid=400.0.4",

@@ -405,7 +405,8 @@ func Example_prometheus() {
 	// t_colour{hostname="made.up",instid="2",instname="ü\"\\"} 3
 }
 
-// Text for Prometheus: sorted labels, valid escapes, families once and under names of their own.
+// TestMetrics checks the text for Prometheus: sorted labels, valid escapes, and each family once
+// and under a unique name.
 func TestMetrics(t *testing.T) {
 	src := newSource()
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a.b", Labels: `{"k":"a\"b","n":{"x":[1,2]},"z":null,"u":"ü"}`}).Set(1)

@@ -57,7 +57,7 @@ func TestInteropGrafana(t *testing.T) {
 	ask("/pmapi/metric?hostspec="+spec+"&names="+strings.Repeat("sample.long.one,", 600)+"sample.seconds", 200, `"units":"sec"`) // a long URL
 }
 
-// TestInteropDefects makes requests to whose replies pmproxy has defects, to a Gateway alone.
+// TestInteropDefects makes requests that pmproxy handles wrongly, of a Gateway alone.
 func TestInteropDefects(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}, AllowStore: true})

@@ -92,7 +92,7 @@ func liveGateway(limits webapi.Limits) (g *webapi.Gateway, src *pmapitest.Source
 	return g, src, fetches, opened
 }
 
-// A thousand viewers cost the collector one fetch a second; nobody, none.
+// A thousand viewers cost the collector one fetch a second. Without viewers there are no fetches.
 func TestLiveShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _, fetches, opened := liveGateway(webapi.Limits{MaxViewersPerClient: 1000})
@@ -118,7 +118,7 @@ func TestLiveShared(t *testing.T) {
 				t.Fatalf("viewer %d: %d, %d events: %s", i, v.status, n, got)
 			}
 		}
-		// A slow viewer holds up nobody, and goes on with what is still there.
+		// A slow viewer delays no other viewer, and goes on with the events that are still kept.
 		time.Sleep(100 * time.Second)
 		close(stuck)
 		synctest.Wait()
@@ -139,7 +139,8 @@ func TestLiveShared(t *testing.T) {
 
 var eventID = regexp.MustCompile(`(?m)^id: (.*)$`)
 
-// Who comes back gets what it has missed, and who is new what others have seen.
+// A viewer that comes back gets the events that it missed. A new viewer gets those that others have
+// seen.
 func TestLiveBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, src, _, _ := liveGateway(webapi.Limits{})
@@ -178,8 +179,8 @@ func TestLiveBack(t *testing.T) {
 	})
 }
 
-// Viewers of different metrics share a fetch. What is watched for the first time is fetched at
-// once, and what is slow, not each time.
+// Viewers of different metrics share a fetch. A newly watched metric is fetched at once. A metric
+// with a longer interval is not fetched each time.
 func TestLiveUnion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _, fetches, opened := liveGateway(webapi.Limits{})

@@ -256,7 +256,8 @@ func testPageValues(t *testing.T, p *tab) {
 	p.wait(t, near("disk", "read", 3<<20)+" && "+near("disk", "written", 1<<20))
 	p.wait(t, near("network", "received", 4<<10)+" && "+near("network", "sent", 8<<10)) // without lo
 	p.wait(t, textOf(`[data-panel="disk"] .big`)+` === "4.00 MiB/s" || `+textOf(`[data-panel="disk"] .big`)+` === "4 MiB/s" || /^(3.9|4.0)\d MiB.s$/.test(`+textOf(`[data-panel="disk"] .big`)+")")
-	// The largest first: 3 × 60 ms a second; its name is text, whatever it has in it.
+	// The process with the most CPU time comes first: 3 × 60 ms a second. A name is shown as text,
+	// even if it contains HTML.
 	p.wait(t, `/777 .usr.bin.worker1[78]\.?\d* %6 MiB/.test(`+textOf(`[data-panel="processes"] tbody tr`)+")")
 	p.wait(t, textOf(`[data-panel="processes"] tbody tr:nth-child(2) td`)+" === "+fmt.Sprintf("%q", "42 "+hostile))
 	p.wait(t, `document.body.dataset.state === "live"`)
@@ -386,7 +387,7 @@ func testPageArchive(t *testing.T, b *browser, s *pageServer) {
 	p.wait(t, `location.hash.includes("at=") && location.hash.includes("source=busy")`)
 	p.keys(t, "End")
 	p.wait(t, `!location.hash.includes("at=")`)
-	// To the live source and back, and to one that there is not.
+	// Switch to the live source, and then to a source that does not exist.
 	p.eval(t, `(() => { const e = document.getElementById("source"); e.value = ""; e.dispatchEvent(new Event("change")); })()`)
 	p.wait(t, `document.body.dataset.state === "live" && `+near("kernel.all.load", "5 minute", 1))
 	p.eval(t, `location.hash = "#source=no.such"`)

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestInteropParameters makes requests to pmproxy and to a Gateway: those of testdata/alike.txt, to
-// which both reply the same but for what is listed in normalize, and then those of unlike.
+// TestInteropParameters makes requests of pmproxy and of a Gateway. Both reply alike to those of
+// testdata/alike.txt, except for the differences that normalize removes. The requests of unlike
+// follow.
 func TestInteropParameters(t *testing.T) {
 	text, err := os.ReadFile("testdata/alike.txt")
 	if err != nil {
@@ -83,9 +84,9 @@ var (
 	derivedID = regexp.MustCompile(`"511\.2047\.\d+"`)
 )
 
-// normalize takes from a reply what differs by nature, or by defects of pmproxy of which the
-// checklist has rows: second names of a metric (11), labels of instances (15) and of pages (15,
-// 20), and the order of instances.
+// normalize removes from a reply what differs by nature, or by defects of pmproxy in these rows of
+// the checklist: second names of a metric (11), labels of instances (15) and of pages (15, 20), and
+// the order of instances.
 func normalize(r reply, fill *strings.Replacer) reply {
 	b := strings.ReplaceAll(r.body, fill.Replace(`"context":$C`), `"context":C`)
 	b = refused.ReplaceAllString(b, "$1") // the Gateway adds the address

@@ -23,13 +23,13 @@ import (
 // pictureTime is the time that the picture of README.md shows.
 const pictureTime = time.Minute
 
-// TestPagePictures makes the picture of README.md, testdata/page.png, and the same in the dark, if
-// it is asked to:
+// TestPagePictures makes the picture of README.md, testdata/page.png, and the same in the dark. It
+// runs only with -pictures:
 //
 //	go test ./pmapi/webapi -run PagePictures -args -pictures testdata
 //
-// It takes the minute that the page shows. With -pictures-of it is another page, the whole of it,
-// as it is now.
+// It takes the minute that the page shows. With -pictures-of it makes pictures of another page, at
+// full length and in its current state.
 func TestPagePictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("no -pictures")

@@ -51,8 +51,8 @@ func serveMany(t *testing.T, limit time.Duration) (s server, open func() int64) 
 	return server{url: h.URL, addr: h.Listener.Addr().String(), isOur: true}, conns.Load
 }
 
-// A client that does not read its reply, or does not send its body, holds up nobody else, not in
-// the same context either, and is disconnected.
+// A client that does not read its reply, or does not send its body, is disconnected. It delays no
+// other client, not even in the same context.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	const limit = 8 * time.Second

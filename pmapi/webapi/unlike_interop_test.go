@@ -1,8 +1,8 @@
 package webapi_test
 
-// unlike are requests to which pmproxy and a Gateway reply in different ways, as the name of each
-// row says: pmproxy has a defect there, or serves less. A reply is "want" of pmproxy and "ours" of
-// a Gateway.
+// unlike are requests that pmproxy and a Gateway answer differently. The name of each row says what
+// differs: pmproxy has a defect there, or serves less. want is the reply of pmproxy, and ours that
+// of a Gateway.
 var unlike = []row{
 	{name: "hosts", path: "/pmapi/context?hostspec=nosuch.invalid", status: 400, want: `"message":"cannot connect to PMCD: No route to host","success":false\}`, ours: `"message":"host is not allowed: nosuch\.invalid: the gateway's list of hosts \(pmproxy --allow\) has no pattern for it","success":false\}`, ourErr: 403},
 	{name: "hosts", path: "/pmapi/context?hostspec=a%20b", status: 400, want: `"message":"cannot connect to PMCD: No route to host","success":false\}`, ours: `"message":"host is not allowed: a b: the gateway's list of hosts \(pmproxy --allow\) has no pattern for it","success":false\}`, ourErr: 403},
