@@ -67,8 +67,8 @@ type ArchiveOptions struct {
 //
 // and from PCP_INTERP_PRIOR, which is ours: PriorValues, if it is set.
 //
-// A value that cannot be used is ignored. Then there is an error, with the text of the C library,
-// and the options can be used all the same.
+// An invalid value is ignored, and err reports it with the text of the C library. The options are
+// valid even then.
 func ArchiveOptionsFromEnv() (o ArchiveOptions, err error) {
 	_, o.CounterWrap = os.LookupEnv("PCP_COUNTER_WRAP")
 	_, o.PriorValues = os.LookupEnv("PCP_INTERP_PRIOR")
@@ -266,10 +266,11 @@ func (c *Context) instancesEver(ctx context.Context, req pdu.InstanceReq) (list 
 	return list, err
 }
 
-// knownInstances are those that a name in a Group may stand for: the present ones, on archives with
-// those of other times after them. PCP's groups know those of the record up to which libpcp has
-// read ahead, whenever a result has one that they do not know: values of instances that have gone,
-// which libpcp keeps, come and go there with the interval.
+// knownInstances returns the instances that a name in a Group may refer to: those at the position
+// and, on archives, then those of other times. Groups of the C library refresh their instances when
+// a result has an unknown one, and then know those of the record that libpcp has read ahead to.
+// Libpcp also keeps the values of instances that have gone, so in C these values come and go with
+// the interval.
 func (c *Context) knownInstances(ctx context.Context, d pdu.InDom) (list []pdu.Instance, err error) {
 	if c.archive() == nil {
 		return c.Instances(ctx, d)

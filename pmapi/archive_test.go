@@ -130,8 +130,8 @@ func TestArchiveScansAgree(t *testing.T) {
 	}
 }
 
-// TestArchiveInterpolationProperties checks that values lie between samples and are those at their
-// times, whatever was fetched before.
+// TestArchiveInterpolationProperties checks that values lie between samples and equal them at their
+// times, independent of earlier fetches.
 func TestArchiveInterpolationProperties(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		samples := rapid.SliceOfN(rapid.Uint32Range(0, 1<<30), 1, 12).Draw(r, "samples")
@@ -394,8 +394,8 @@ func TestArchiveTrimNames(t *testing.T) {
 	}
 }
 
-// TestArchiveMetadataOnly answers questions on metadata from an archive of which there is no more,
-// and has no values.
+// TestArchiveMetadataOnly reads metadata from an archive that consists only of its metadata file.
+// Fetches fail.
 func TestArchiveMetadataOnly(t *testing.T) {
 	dir := t.TempDir()
 	meta, err := os.ReadFile("testdata/derive.meta")

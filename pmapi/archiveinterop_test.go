@@ -42,8 +42,8 @@ func archiveBases(t testing.TB) []string {
 	return bases
 }
 
-// otherwiseRead are archives of which the C library reads something else, and why. What is said of
-// them here is not compared.
+// otherwiseRead lists the archives that the C library reads differently, and why. The tests do not
+// compare the differences described here.
 var otherwiseRead = map[string]struct {
 	why       string
 	unindexed bool // the C library reads it without its index
@@ -148,8 +148,8 @@ func newReplay(t *testing.T, base string, end time.Time) *replay {
 
 func (r *replay) name() string { return strings.TrimPrefix(r.base, testArchives+"/") }
 
-// compare makes requests. After one at which the C library crashes it goes on with a fresh context,
-// from the next that sets the mode.
+// compare makes requests of both libraries and compares the answers. If the C library crashes at a
+// request, it goes on with a fresh context, from the next request that sets the mode.
 func (r *replay) compare(requests []string) {
 	r.Helper()
 	if why := otherwiseRead[r.name()].why; why != "" {
@@ -246,8 +246,8 @@ func answerTime(answer string) (t time.Time, ok bool) {
 	return time.Unix(sec, nsec), n == 2
 }
 
-// contradicts reports whether a fresh context of the C library gives our answer to a fetch: to all
-// of it, or for each metric of which the values differ.
+// contradicts reports whether a fresh context of the C library gives our answer to a fetch, either
+// the whole answer or that for each metric whose values differ.
 func (r *replay) contradicts(profile []string, mode, q, want, got string) bool {
 	at, ok := answerTime(got)
 	if !ok || !strings.HasPrefix(q, "fetch") && q != "record" {
@@ -271,7 +271,7 @@ func (r *replay) contradicts(profile []string, mode, q, want, got string) bool {
 }
 
 // follows reports whether a fresh context of the C library gives our answer to a fetch in
-// ModeInterp after the one before, on which values across a mark depend.
+// ModeInterp if it makes the previous fetch too: values across a mark depend on that.
 func (r *replay) follows(profile []string, q0, q, got0, got string) bool {
 	at0, ok0 := answerTime(got0)
 	at, ok := answerTime(got)
@@ -297,7 +297,7 @@ func (r *replay) freshly(before []string, q, answer string) bool {
 	return false
 }
 
-// firstDifference is the time and the first value set in which two answers differ.
+// firstDifference returns the times of two answers and the first value sets that differ.
 func firstDifference(want, got string) (string, string) {
 	w, g := strings.Fields(want), strings.Fields(got)
 	for i := range min(len(w), len(g)) {

@@ -16,9 +16,9 @@ import (
 
 const malformedMetric = "sample.seconds"
 
-// openMalformed opens the recorded archive of version 3, of which it takes the files with suffixes,
-// with a malformed record in the middle. It also returns the times of the metric's records before
-// that and after it.
+// openMalformed opens the recorded archive of version 3 with a malformed record in the middle. It
+// uses only the files with the given suffixes. It also returns the times of the metric's records
+// before and after the malformed record.
 func openMalformed(t *testing.T, suffixes ...string) (c *pmapi.Context, before, after []time.Time) {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -53,8 +53,8 @@ func openMalformed(t *testing.T, suffixes ...string) (c *pmapi.Context, before, 
 	return open(), times[:middle], times[middle+1:]
 }
 
-// recordTimes are the times of the metric's records in the mode that is set, until there is an
-// error, which is to be end.
+// recordTimes returns the times of the metric's records in the current mode, up to the first error.
+// That error must be end.
 func recordTimes(t *testing.T, c *pmapi.Context, end error) (times []time.Time) {
 	t.Helper()
 	ids, err := c.Lookup(t.Context(), []string{malformedMetric})

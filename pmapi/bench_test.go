@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// shapes is an agent with many metrics, of which the first has many instances.
+// shapes returns an agent with many metrics. The first metric has many instances.
 func shapes(t testing.TB, metrics, instances int) *pmda.Agent {
 	t.Helper()
 	a := &pmda.Agent{Name: "shape", Domain: 402}

@@ -158,9 +158,9 @@ func (s step) context() (context.Context, context.CancelFunc) {
 	}
 }
 
-// Whatever ends early, and wherever, no reply is taken for that of another
-// apiCall, every error is what it should be, and the context works afterwards
-// unless the collector has hung up, which it reports.
+// TestCancellation ends calls early, at any point. No apiCall gets the reply of another, and every
+// error is the expected one. The context works afterwards unless the collector has hung up, which
+// it reports.
 func TestCancellation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		pl := drawPlan(rt)

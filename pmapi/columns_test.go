@@ -141,7 +141,7 @@ func TestColumnsLive(t *testing.T) {
 	}
 }
 
-// TestColumnsAllocations wants a row to take no memory of its own.
+// TestColumnsAllocations checks that the number of allocations does not grow with the rows.
 func TestColumnsAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -20,8 +20,8 @@ func (s slowToClose) Close() error {
 	return nil
 }
 
-// No request is served from the moment on in which Close is called, even if the source takes its
-// time.
+// TestNotServedWhileClosing checks that requests fail from the call of Close on, even if the source
+// is slow to close.
 func TestNotServedWhileClosing(t *testing.T) {
 	var c *Context
 	errs := map[string]error{}

@@ -138,7 +138,7 @@ func derivedError(err error) error {
 //
 //	# a comment
 //	disk.util = rate(disk.dev.avactive)
-//	disk.util(oneline) = "share of time in which a disk was busy"
+//	disk.util(oneline) = "share of time that a disk was busy"
 //	disk.util(helptext) = "which may have
 //	several lines"
 //

@@ -97,7 +97,7 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// TestDerivedOfDialer has definitions from a file, of which a metric of the source hides one.
+// TestDerivedOfDialer loads definitions from a file. A metric of the source hides one of them.
 func TestDerivedOfDialer(t *testing.T) {
 	ctx := t.Context()
 	file := filepath.Join(t.TempDir(), "derived")
@@ -350,8 +350,8 @@ func TestDerivedGroup(t *testing.T) {
 	}
 }
 
-// TestDerivedStaysBound has names change: delta and rate go on, also of a metric that is asked for
-// twice.
+// TestDerivedStaysBound renames the operand of delta and names it back. delta then starts again,
+// and rate, which is requested twice, goes on all the time.
 func TestDerivedStaysBound(t *testing.T) {
 	ctx := t.Context()
 	src, c := derivedSource(t)

@@ -163,7 +163,7 @@ func loadDerived(b *testing.B, run func(args ...any) []float64, path string, loa
 	r.report(b, "cpu-ns/load")
 }
 
-// copiesOf makes a directory of n copies of definitions, each with names of its own.
+// copiesOf returns a directory with n copies of the definitions below path, each with unique names.
 func copiesOf(b *testing.B, path string, n int) string {
 	b.Helper()
 	files, err := filepath.Glob(filepath.Join(path, "*"))

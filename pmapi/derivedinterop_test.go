@@ -113,7 +113,7 @@ func derivedText(a pdu.Atom, t pdu.Type) string {
 	return a.String()
 }
 
-// derivedFaults are expressions of which the C library says what is not so, and why ours differ.
+// derivedFaults are expressions that the C library evaluates wrongly, and the reasons.
 var derivedFaults = []struct {
 	expr *regexp.Regexp
 	why  string
@@ -126,9 +126,9 @@ var derivedFaults = []struct {
 	{regexp.MustCompile(`rescale\(.*wrap\.`), "rounding overflows near the greatest integer"},
 }
 
-// newer are expressions that PCP 7 takes and PCP 6.0.3 may not: a constant guard chooses when the
-// metrics are known, so that the other alternative may be unknown, and there are changes of any
-// expression, of which 6.0.3 says ofChanges.
+// newer are expressions that PCP 7 accepts and PCP 6.0.3 may reject. In PCP 7 a constant guard
+// selects its alternative when the metrics are known, so the other alternative may be unknown.
+// There, delta, rate and instant also accept any expression, which 6.0.3 rejects with ofChanges.
 var (
 	newer     = regexp.MustCompile(`^[(]*(!|[0-9]|defined\()[^?]*\?|\b(delta|rate|instant)\(`)
 	ofChanges = regexp.MustCompile(`Metric name expected to follow (delta|rate|instant)\(`)
@@ -136,9 +136,9 @@ var (
 
 var extremes = regexp.MustCompile(`\b(max|min)\(`)
 
-// beginAlike reports whether ours are C's values but for the last ones of fetches: a choice has
-// more values than instances where its first alternative is the shorter one, and C reads the other
-// instances from memory that is not its own.
+// beginAlike reports whether our values are C's except for the last ones of fetches. If the first
+// alternative of a choice is the shorter one, C has more values than instances and reads the other
+// instances from foreign memory.
 func beginAlike(c, ours string) bool {
 	theirs, mine := strings.Split(c, " ["), strings.Split(ours, " [")
 	if len(theirs) != len(mine) {
@@ -154,8 +154,8 @@ func beginAlike(c, ours string) bool {
 	return true
 }
 
-// invented reports whether C's values are ours but for fetches at which ours has none: max and min
-// of no values are whatever was in the memory.
+// invented reports whether C's values are ours except at fetches without values of ours. For max
+// and min of no values, C returns uninitialised memory.
 func invented(c, ours string) bool {
 	theirs, mine := strings.Split(c, " ["), strings.Split(ours, " [")
 	if len(theirs) != len(mine) || theirs[0] != mine[0] {
@@ -255,8 +255,8 @@ func TestInteropDerivedArchive(t *testing.T) {
 	t.Logf("%d expressions, %d of them refused", len(exprs), refused)
 }
 
-// TestInteropDerivedMarks compares delta and rate on archives of PCP's test-suite in which there
-// are marks, instances come and go, and fetches fail.
+// TestInteropDerivedMarks compares delta and rate on archives of PCP's test-suite. In these, marks
+// occur, instances come and go, and fetches fail.
 func TestInteropDerivedMarks(t *testing.T) {
 	const dir, fetches = "/var/lib/pcp/testsuite/archives/", 60
 	pcptest.Need(t, dir)

@@ -45,14 +45,14 @@ func listening(t *testing.T) (port, socket string) {
 	return port, socket
 }
 
-// closedPort is a port that nobody listens on.
+// closedPort returns a port without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	return strconv.Itoa(pcptest.FreePort(t))
 }
 
-// proxy is a pmproxy that greets with a line, and connects to what is requested, if to is
-// true. The function returns what was requested.
+// proxy starts a pmproxy that replies to the client's line with greeting. If to is true, it then
+// connects to the requested address. requested returns the clients' lines.
 func proxy(t *testing.T, greeting string, to bool) (port string, requested func() []string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -36,19 +36,19 @@ var (
 // A Dialer holds the options of connections to collectors. Its zero value is ready for use.
 // It is safe for concurrent use after its fields are set.
 type Dialer struct {
-	// ConnectTimeout limits the time to make a connection, with the handshake unless that
-	// has a limit of its own; 0 means DefaultConnectTimeout, less than 0 no limit.
+	// ConnectTimeout limits the time to make a connection. It includes the handshake unless
+	// HandshakeTimeout is set. 0 means DefaultConnectTimeout, less than 0 no limit.
 	ConnectTimeout time.Duration
-	// HandshakeTimeout limits the handshake on a connection that has been made; 0 means
-	// what ConnectTimeout leaves of its time, less than 0 no limit.
+	// HandshakeTimeout limits the handshake on a new connection. 0 means the rest of
+	// ConnectTimeout, less than 0 no limit.
 	HandshakeTimeout time.Duration
-	// RequestTimeout limits the wait for each reply: from the turn of the request on, or
-	// from the reply before, if there are several. 0 means DefaultRequestTimeout, less
-	// than 0 no limit.
+	// RequestTimeout limits the wait for each reply, from the start of the request's turn or, if a
+	// request has several replies, from the previous one. 0 means DefaultRequestTimeout, less than
+	// 0 no limit.
 	RequestTimeout time.Duration
-	// Backoff is how long no connection is tried after the first failure in a row, the
-	// second, and so on; the last is also for all later ones. Nil means 5, 10, 20, 40 and
-	// 80 seconds, as in the C library, and with AutoReconnect 1, 2, 5 and 10.
+	// Backoff has the delays before another connection is tried, after the first failure in a row,
+	// the second, and so on. The last one also applies to all later failures. Nil means 5, 10, 20,
+	// 40 and 80 seconds, as in the C library, and with AutoReconnect 1, 2, 5 and 10.
 	Backoff []time.Duration
 	// Ports are tried, in order, where a host is named without any; none means
 	// DefaultPort.

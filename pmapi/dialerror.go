@@ -16,9 +16,9 @@ const (
 	errReset  pdu.Error = -104 // ECONNRESET
 )
 
-// dialError is the error of a step of a connection to an address, with the address, and the number
-// that the C library gives it. dialing is the context of the step, of which ctx is the parent, and
-// late says what has not come if its time is over.
+// dialError returns the error of a step of a connection to an address, with the address and the
+// code that the C library gives this error. dialing is the context of the step, a child of ctx.
+// late is the text for a step whose time is over.
 func dialError(ctx, dialing context.Context, addr, late string, err error) error {
 	switch {
 	case hasEnded(ctx):
@@ -38,8 +38,8 @@ func dialError(ctx, dialing context.Context, addr, late string, err error) error
 	return fmt.Errorf("%s: %w", addr, err)
 }
 
-// greetingError is the error of a handshake: the code with which the collector refuses the
-// client, that of a deadline, or else pdu.ErrIPC, as when the peer closes the connection.
+// greetingError returns the error of a handshake: the code of a collector that refuses the client,
+// the error of a deadline, or else pdu.ErrIPC, as when the peer closes the connection.
 func greetingError(err error) error {
 	if code, ok := errors.AsType[pdu.Error](err); ok && code != pdu.ErrTooBig || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err

@@ -221,8 +221,8 @@ func TestHandshakeTimeout(t *testing.T) {
 	}
 }
 
-// With the environment of PCP's tools, "local:" waits for two greetings as long as they do: 20
-// seconds, whatever PMCD_CONNECT_TIMEOUT says.
+// With the environment of PCP's tools, "local:" waits 10 seconds for each of two greetings, as they
+// do, with any PMCD_CONNECT_TIMEOUT.
 func TestHandshakeTimeoutFromEnv(t *testing.T) {
 	clearEnv(t)
 	t.Setenv("PMCD_CONNECT_TIMEOUT", "20")

@@ -88,8 +88,8 @@ func number(name string) int {
 	return n
 }
 
-// An apiCall is one of the methods of a Context; n makes its reply from echo one
-// of its own. It returns the method's error, or a *wrongReply.
+// An apiCall is a call of one of the methods of a Context. n makes the reply of echo unique. do
+// returns the method's error, or a *wrongReply.
 type apiCall struct {
 	name string
 	do   func(ctx context.Context, c *pmapi.Context, n uint32) error

@@ -135,7 +135,7 @@ func TestDialerFromEnv(t *testing.T) {
 	}
 }
 
-// A pcp.conf that cannot be read is an error, and the Dialer can be used all the same.
+// An unreadable pcp.conf is an error, and the other settings of the Dialer are valid.
 func TestDialerFromEnvWithoutConf(t *testing.T) {
 	clearEnv(t)
 	t.Setenv("PCP_CONF", filepath.Join(t.TempDir(), "none"))

@@ -46,9 +46,9 @@ func (e *OpError) Unwrap() error { return e.Err }
 // ETIMEDOUT), the network, or the caller's context.Context.
 func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
-// A BulkError is the error of a call for several items, some of which have failed. The
-// results of the others are good; in the place of a missing result stands the one that the
-// method's comment names. errors.Is and errors.As look at the errors of all items.
+// A BulkError is the error of a call for several items if some of them have failed. The results of
+// the others are valid. In place of a missing result stands the value that the method's comment
+// names. errors.Is and errors.As look at the errors of all items.
 type BulkError struct {
 	// Errs has an *OpError for each item that has failed and nil for each other one, in
 	// their order.

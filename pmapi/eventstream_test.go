@@ -90,7 +90,7 @@ func TestEventStream(t *testing.T) {
 	}
 }
 
-// TestEventStreamInstances has records of several instances, one of which is malformed.
+// TestEventStreamInstances has records of several instances, one of them malformed.
 func TestEventStreamInstances(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	src := &pmapitest.Source{Start: start, End: start.Add(time.Second)}

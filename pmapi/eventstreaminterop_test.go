@@ -17,8 +17,8 @@ import (
 )
 
 // TestInteropEventStream compares the records of the sample agent, of both types, with those that
-// fetch groups of the C library find. Each has a pmcd of its own, since what the agent has next
-// depends on how often it was asked.
+// fetch groups of the C library find. Each side has a separate pmcd, because the next records of
+// the agent depend on the number of earlier fetches.
 func TestInteropEventStream(t *testing.T) {
 	const most = 40
 	for _, metric := range []string{"sample.event.records", "sample.event.highres_records"} {

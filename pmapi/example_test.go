@@ -130,7 +130,7 @@ func ExampleDial() {
 	// true
 }
 
-// Local needs no socket. Whatever has a DialContext is a collector to it.
+// Local needs no socket. It accepts any collector with a method DialContext.
 func ExampleLocal() {
 	ctx := context.Background()
 	srv := openShop()
@@ -257,7 +257,7 @@ func ExampleContext_Store() {
 	// the metric has instances: use Instance: Unknown or illegal instance domain identifier
 }
 
-// A ResultWriter makes what is to be stored, of several metrics and instances.
+// A ResultWriter builds the result to store, with values of several metrics and instances.
 func ExampleContext_StoreResult() {
 	ctx := context.Background()
 	c, end := dialShop(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// TestInteropFleet watches C collectors, of which one is stopped for a while, and one is killed.
+// TestInteropFleet watches C collectors. It stops one for a while, and kills another.
 func TestInteropFleet(t *testing.T) {
 	var pmcds []*pcptest.PMCD
 	f := &pmapi.Fleet[*pmapi.Item[int64]]{

@@ -68,7 +68,7 @@ func TestFleetTop(t *testing.T) {
 	})
 }
 
-// The end of the context.Context, and a break, end a loop at once, whatever hosts do.
+// A loop ends at once when the context.Context ends and at a break, even while hosts hang.
 func TestFleetEndsAtOnce(t *testing.T) {
 	for _, wait := range []time.Duration{100 * time.Millisecond, 1700 * time.Millisecond, 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

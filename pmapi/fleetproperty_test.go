@@ -25,8 +25,8 @@ type randomFleet struct {
 	up      map[string]bool // in the tick before, and nothing was done to it since
 }
 
-// TestFleetRandom: whatever happens to some hosts, the others stay up, and those come back that
-// nothing happens to any more.
+// TestFleetRandom disturbs some hosts at random. The others stay up, and a disturbed host comes
+// back after its last disturbance.
 func TestFleetRandom(t *testing.T) {
 	seeds := uint64(6)
 	if *fleetFull {

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A tape is what a collector sends, whatever it receives: each connection begins with a
-// hello and goes on where the one before has ended.
+// A tape is what a collector sends, independent of the requests. Each connection begins with a
+// hello and goes on where the previous one ended.
 type tape struct {
 	data  []byte
 	chunk int // how many bytes are read at most at a time
@@ -178,9 +178,8 @@ func (tp *tape) fetch(ctx context.Context, c *pmapi.Context, p pdu.PDU) {
 	}
 }
 
-// FuzzServer has what a collector sends after its hello, to a client that requests
-// everything there is. Whatever it sends, the client comes to an end, and its memory
-// is in proportion.
+// FuzzServer tests a client that makes all requests against a collector that sends any bytes after
+// its hello. The client always finishes, and its memory is in proportion to the bytes.
 func FuzzServer(f *testing.F) {
 	files, err := filepath.Glob("../pdu/testdata/captures/*.txt")
 	if err != nil || len(files) == 0 {

@@ -105,7 +105,7 @@ type returnedMetadata struct {
 	insts map[pdu.InDom][]pdu.Instance
 }
 
-// A gapModel is a model of a context that reconnects by itself.
+// A gapModel models a context that reconnects automatically.
 type gapModel struct {
 	features  pdu.Features
 	w         *modelCollector
@@ -158,8 +158,8 @@ func (s *gapModel) check() {
 	s.pending, s.dead = g, false
 }
 
-// The three note what was returned. What a gap that is still to be reported has of it
-// counts.
+// noteName, noteDesc and noteInDom note what was returned. If a pending gap has a change of the
+// item, user keeps the earlier state, because the gap will report the change.
 func (s *gapModel) noteName(n string, id pdu.PMID) {
 	if s.pending == nil || !slices.ContainsFunc(s.pending.Names, func(c pmapi.NameChange) bool { return c.Name == n }) {
 		s.user.names[n] = id
@@ -198,7 +198,7 @@ func sameGap(want, got *pmapi.Gap) string {
 	return diff
 }
 
-// An event is what happens in a run of a gapModel: one of the modelCollector, or of its own.
+// An event is a step in a run of a gapModel: one of the modelCollector, or a request.
 type event struct {
 	Kind, Name, Item, Value int
 	Many                    []int
@@ -336,8 +336,7 @@ func (s *gapModel) fetch(ctx context.Context) error {
 	return nil
 }
 
-// Whatever changes while a collector is away, once or several times, the next Fetch
-// reports it, precisely and once.
+// The next Fetch reports all changes during a collector's absence, or several, precisely and once.
 func TestGapModel(t *testing.T) {
 	upTo := func(n int) *rapid.Generator[int] {
 		return rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}[:n])
@@ -384,8 +383,8 @@ func runGapModel(t *testing.T, features pdu.Features, list []event) error {
 	return nil
 }
 
-// A check in which the collector goes away is made again, whole, and not
-// sooner than the back-off allows.
+// If the collector goes away during a check, the whole check is repeated, but not sooner than the
+// back-off allows.
 func TestGapAfterFailures(t *testing.T) {
 	for limit := range 3 { // how many replies the new collector sends at first: of names, descriptors, instances
 		synctest.Test(t, func(t *testing.T) {
@@ -459,8 +458,8 @@ func TestGapAfterFailures(t *testing.T) {
 	}
 }
 
-// Who polls a context that reconnects by itself, while it is lost, finds it again by itself, and
-// no sooner than its back-off allows.
+// A context that reconnects automatically finds a lost collector again when it is polled, but no
+// sooner than its back-off allows.
 func TestAutoReconnectBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, replying(allFeatures, echo))
@@ -579,7 +578,7 @@ func TestAutoReconnectProfile(t *testing.T) {
 	}
 }
 
-// Reconnect of a context that reconnects by itself is a gap too, and one that fails none.
+// Reconnect of a context that reconnects automatically is a gap too. A failed Reconnect is not.
 func TestReconnectIsGap(t *testing.T) {
 	w := newModelCollector()
 	w.names["a"] = 1
@@ -625,7 +624,7 @@ func TestReconnectIsGap(t *testing.T) {
 	}
 }
 
-// A context that reconnects by itself keeps what it has returned, each thing once.
+// A context that reconnects automatically keeps one copy of each item that it has returned.
 func TestAutoReconnectMemory(t *testing.T) {
 	const n = 10_000
 	names, ids := make([]string, n), make([]pdu.PMID, n)

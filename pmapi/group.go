@@ -184,7 +184,7 @@ func Scale(text string) ItemOption {
 // none, but pdu.ErrValue.
 func CounterWrap() ItemOption { return func(o *itemOptions) { o.counterWrap = true } }
 
-// checkGroup panics if what has a name is added to a nil Group.
+// checkGroup panics if g is nil. name is the name of the item that is added.
 func checkGroup(g *Group, name string) {
 	if g == nil {
 		panic("pmapi: " + strconv.Quote(name) + " is added to a nil *Group: make one with Context.Group")

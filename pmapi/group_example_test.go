@@ -133,7 +133,7 @@ func ExampleAddSet() {
 	if _, err := g.Fetch(ctx); err != nil {
 		log.Fatal(err)
 	}
-	// All has the values that there are, At also the instances without one.
+	// All returns the instances with values, At also those without.
 	for i := range caches.Len() {
 		cache, bytes, err := caches.At(i)
 		fmt.Println(cache.ID, cache.Name, bytes, err)

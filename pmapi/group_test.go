@@ -29,7 +29,7 @@ func TestGroupExchanges(t *testing.T) {
 	s.fetch(g)
 	s.wantRequests("Fetch Fetch")
 
-	// What is added later is looked up alone. A set wants all instances.
+	// Items that are added later are looked up alone. A set requests all instances.
 	reads := pmapi.AddSet[uint32](g, "disk.reads", pmapi.Scale("instant"))
 	again := pmapi.AddSet[string](g, "size", pmapi.Scale("instant"))
 	s.fetch(g)
@@ -289,7 +289,7 @@ func TestGroupChanges(t *testing.T) {
 	s.fetch(g)
 	is(t, size, 2<<20, 0)
 
-	// Other changes are none of names.
+	// Other changes do not affect names.
 	s.requestsMade()
 	s.src.Notify(pdu.ChangeLabels | pdu.ChangeHostname)
 	s.fetch(g)
@@ -376,7 +376,7 @@ func TestGroupReconnect(t *testing.T) {
 	}
 }
 
-// Each group of a context that reconnects by itself reports a gap, once.
+// Each group of a context that reconnects automatically reports a gap, once.
 func TestGroupGap(t *testing.T) {
 	s := newGroupFixture(t, true)
 	groups := []*pmapi.Group{s.c.Group(), s.c.Group()}

@@ -25,8 +25,8 @@ import (
 // benchServerEnv makes TestBenchServer a collector: how many counters it has.
 const benchServerEnv = "PCP_GO_BENCH_SERVER"
 
-// TestBenchServer is the collector of BenchmarkGroupOfC, in a process of its own until its standard
-// input ends.
+// TestBenchServer is the collector of BenchmarkGroupOfC. It runs in a separate process until its
+// standard input ends.
 func TestBenchServer(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv(benchServerEnv))
 	if err != nil {
@@ -92,8 +92,8 @@ func startBenchServer(b *testing.B, n int) string {
 	return ""
 }
 
-// BenchmarkGroupOfC fetches a group of the rates of counters from an archive and from a collector,
-// which is a process of its own, with pmFetchGroup(3) and with ours in turn.
+// BenchmarkGroupOfC fetches a group of rates of counters with pmFetchGroup(3) and with ours in
+// turn. The source is an archive or a collector in a separate process.
 func BenchmarkGroupOfC(b *testing.B) {
 	run := cProgram(b, "groupbench")
 	for _, size := range []struct{ items, fetches int }{{10, 20000}, {100, 5000}, {1000, 500}} {

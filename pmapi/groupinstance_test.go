@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// An instance that is missing at the first fetch has values, and rates, from the fetch on at which
-// it has come; also when it has gone and comes again with another number.
+// An instance that is missing at the first fetch has values, and later rates, once a fetch finds
+// it. The same holds if it goes and comes back with another number.
 func TestItemInstanceComes(t *testing.T) {
 	for name, others := range map[string]func(g *pmapi.Group){
 		"alone":                nil,
@@ -214,7 +214,7 @@ func TestItemInstanceRefused(t *testing.T) {
 	is(t, temp, 4, 0)
 }
 
-// A discrete metric keeps its value as long as there is the instance, and not longer.
+// A discrete metric keeps its value while the instance exists, and no longer.
 func TestItemInstanceDiscrete(t *testing.T) {
 	s := newGroupFixture(t, false)
 	marks := s.add("disk.marks", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemDiscrete}, s.disks)

@@ -60,7 +60,7 @@ type resultRow struct {
 // An anyValue is a number, a text, bytes or nil.
 type anyValue struct{ V any }
 
-// A cGroup is a fetch group of the C library, in a process of its own.
+// A cGroup is a fetch group of the C library in a separate process.
 type cGroup struct {
 	t      *testing.T
 	in     *bufio.Writer
@@ -350,8 +350,8 @@ func (c *comparison) add(w testItem, opts ...pmapi.ItemOption) {
 
 func never(testItem) bool { return false }
 
-// fetch fetches both groups, and compares the results. Of items for which rough is true, values
-// need only be present. alter changes C's result where package pmapi differs on purpose.
+// fetch fetches both groups and compares the results. Items that rough selects need only have a
+// value. alter changes C's result where package pmapi differs on purpose.
 func (c *comparison) fetch(round string, rough func(testItem) bool, alter func(w testItem, want *itemResult, got itemResult)) {
 	t := c.c.t
 	t.Helper()

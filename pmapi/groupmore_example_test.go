@@ -156,7 +156,7 @@ func ExampleContext_Events() {
 	// 2 orders were missed
 }
 
-// Items are removed from a group while it runs: what is fetched from then on is what is left.
+// An item can be removed from a group while it runs. Later fetches no longer request its metric.
 func ExampleItem_Remove() {
 	ctx := context.Background()
 	g := madeShop().Context().Group()

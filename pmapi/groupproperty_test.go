@@ -85,8 +85,8 @@ func TestRatesAddUp(t *testing.T) {
 	})
 }
 
-// A set, and an item for each of its instances, agree with a model that has maps,
-// whatever instances come and go, in whatever order the collector sends them.
+// A set, and an item for each of its instances, agree with a model that has maps. Meanwhile any
+// instances come and go, and the collector sends them in any order.
 func TestSetsAgainstModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newLoggedSource(false)

@@ -102,8 +102,8 @@ func TestScalePercent(t *testing.T) {
 	}
 }
 
-// A metric of time is a time.Duration in whatever units it has; a counter of time is one per
-// second.
+// A metric of time in any units becomes a time.Duration. A counter of time becomes a time.Duration
+// per second.
 func TestDurations(t *testing.T) {
 	type duration int64 // any other type has the number
 	const year = 365 * 24 * time.Hour
@@ -157,7 +157,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// A time.Duration of a metric in other units is an error that names them, whatever the Scale.
+// A time.Duration of a metric in other units is an error that names them, with any Scale.
 func TestDurationOfOtherUnits(t *testing.T) {
 	for _, tt := range []struct {
 		sem  pdu.Sem

@@ -151,8 +151,8 @@ func TestSetWithoutNames(t *testing.T) {
 	s.wantRequests("Fetch")
 }
 
-// A set whose values do not fit its Go type says so, with both types; one of which some fit does
-// not.
+// A set whose values all fail to fit its Go type has an error that names both types. A set with
+// some values that fit has no error.
 func TestSetMisfit(t *testing.T) {
 	s := newGroupFixture(t, false)
 	names := s.add("disk.names", pdu.Desc{Type: pdu.TypeString}, s.disks)

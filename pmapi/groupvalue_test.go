@@ -89,7 +89,7 @@ func TestGroupRateTimes(t *testing.T) {
 	}
 }
 
-// A discrete metric for which the collector has neither value nor error keeps its value.
+// A discrete metric keeps its value if the collector returns neither a value nor an error.
 func TestGroupDiscrete(t *testing.T) {
 	s := newGroupFixture(t, false)
 	marks := s.add("disk.marks", pdu.Desc{Type: pdu.TypeU32, Sem: pdu.SemDiscrete}, s.disks)
@@ -138,7 +138,7 @@ func TestGroupDiscrete(t *testing.T) {
 	has(t, all, "sda=4")
 }
 
-// A celsius has a name of its own, as have the texts and the bytes.
+// celsius, word and blob are defined types of a number, a string and bytes.
 type (
 	celsius float64
 	word    string

@@ -355,7 +355,7 @@ func TestStateChanges(t *testing.T) {
 	if p, err := os.FindProcess(agent); err != nil || p.Kill() != nil {
 		t.Fatal("the agent cannot be killed", err)
 	}
-	// pmcd starts it again by itself.
+	// pmcd restarts the agent automatically.
 	var seen pdu.Change
 	missed := false
 	await(t, "the agent to go and come back", func() bool {

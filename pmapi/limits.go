@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A LimitError is the error of a reply that exceeds a limit: one that is longer than
-// Dialer.MaxReply, with which the connection is lost, or one with more names, instances or label
-// sets than fit in three times its length when they are decoded. It unwraps to pdu.ErrTooBig.
+// A LimitError is the error of a reply that exceeds a limit. A reply longer than Dialer.MaxReply
+// also loses the connection. A reply must not have more names, instances or label sets than fit in
+// three times its length when they are decoded. A LimitError unwraps to pdu.ErrTooBig.
 type LimitError struct {
 	What     string // "bytes", "names", "instances" or "label sets"
 	N, Limit int

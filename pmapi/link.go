@@ -144,8 +144,7 @@ func (l *link) send() error {
 	return err
 }
 
-// broken marks an error of the stream: one after which it cannot be used. That is
-// any but a deadline.
+// broken marks an error that leaves the stream unusable: any error except a deadline.
 func broken(err error) error {
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
@@ -246,8 +245,8 @@ type inPlaceDecoder interface {
 	DecodeInPlace(body []byte) error
 }
 
-// decode decodes the body of the reply that was read last. A long one becomes the decoder's, so
-// that there are not two of it in memory.
+// decode decodes the body of the latest reply. The decoder keeps a long body in place of a copy, so
+// that memory holds it only once.
 func (l *link) decode(d decoder, body []byte) error {
 	if k, ok := d.(inPlaceDecoder); ok && l.pdus.Keep() {
 		return k.DecodeInPlace(body)

@@ -82,11 +82,11 @@ func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features
 	return want, want&(pdu.FeatureAuth|pdu.FeatureCredsRequired) != 0, nil
 }
 
-// errAsk ends a connection on which a login is wanted that takes to ask the user: that may take
+// errAsk ends a connection whose login requires an answer of the user, because the answer may take
 // longer than the collector waits.
 var errAsk = errors.New("the user is to be asked who to log in as")
 
-// credentials are what to log in with. The error is errAsk if the user is to be asked first.
+// credentials returns what to log in with. The error is errAsk if the user must be asked first.
 func (i *identity) credentials(canAsk bool) (sasl.Credentials, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -99,7 +99,7 @@ func (i *identity) credentials(canAsk bool) (sasl.Credentials, error) {
 	return sasl.Credentials{User: i.user, Password: i.password}, nil
 }
 
-// ask asks the user for what is not known.
+// ask calls the function that asks the user for the missing credentials.
 func (i *identity) ask(ctx context.Context, addr string, ask func(context.Context, *Login) error) error {
 	l := Login{Host: addr, User: i.user, Password: i.password}
 	if err := ask(ctx, &l); err != nil {
@@ -132,8 +132,8 @@ func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error
 }
 
 // logIn logs in by a mechanism that the collector offers, or by method. A password crosses a
-// connection that others can read only if method says so. Who has none is told that it takes a
-// user, as by libpcp, rather than that no mechanism is good enough.
+// connection that others can read only if method says so. Without credentials the error says that a
+// user is required, as in libpcp, and not that no mechanism is secure enough.
 func (l *link) logIn(method string, c sasl.Credentials, secure bool) error {
 	challenge, err := l.readLogin()
 	if err != nil {
@@ -195,9 +195,10 @@ func statusError(body []byte) error {
 	return pdu.ErrIPC
 }
 
-// confirm waits until the collector has accepted the CREDS and what belongs to them, to which it
-// replies only if it has not: that would be taken for the reply to the first request, and each
-// further one for that to the next. So there is one of which the reply is known.
+// confirm waits until the collector has accepted the CREDS and the PDUs that belong to it. The
+// collector replies to these only if it refuses them. Such a reply would pass for that to the first
+// request, and each later reply for that to the next request. So confirm makes a request with a
+// known reply.
 func (l *link) confirm() error {
 	if err := l.pdus.Write(l.pid, pdu.DescReq{PMID: pdu.NoPMID}); err != nil {
 		return err

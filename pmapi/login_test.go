@@ -23,8 +23,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// loginServer serves the users root and joe with the password secret, of whom root has an account,
-// over TCP and a unix socket.
+// loginServer serves the users root and joe with the password secret, over TCP and a unix socket.
+// Only root has an account.
 func loginServer(t *testing.T, s *collector.Server) (port, socket string) {
 	t.Helper()
 	v, err := sasl.NewVerifier("secret")
@@ -126,7 +126,8 @@ func TestLogin(t *testing.T) {
 	c.Close()
 }
 
-// Who is asked, for what, and how often; the collector does not wait meanwhile.
+// TestAskLogin checks when AskLogin is called, for what, and how often. The collector does not wait
+// meanwhile.
 func TestAskLogin(t *testing.T) {
 	port, _ := loginServer(t, &collector.Server{CredsRequired: true})
 	host := "127.0.0.1:" + port

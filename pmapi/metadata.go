@@ -184,8 +184,8 @@ func (c *Context) replaceMissing(ctx context.Context, reqs []pdu.TextReq, texts 
 	return nil
 }
 
-// hasNoText reports whether a source has replied that there is no text, for whatever reason:
-// there may be the other one.
+// hasNoText reports whether a source has replied without a text, for any reason. The source may
+// have the text of the other kind.
 func hasNoText(text string, err error) bool {
 	_, isCode := err.(pdu.Error)
 	return isCode || err == nil && text == ""

@@ -7,12 +7,12 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// MetricLabels are the labels of a metric and of its instances, merged over all levels. The flags
-// of a label say of which level it is: LabelFlags.Class of it, and pdu.LabelOptional and
+// MetricLabels are the labels of a metric and of its instances, merged over all levels.
+// LabelFlags.Class gives the level of a label. Its other flags are pdu.LabelOptional and
 // pdu.LabelCompound.
 type MetricLabels struct {
-	// Metric has those of the context, the domain, the instance domain, the cluster and the metric,
-	// of which later ones take precedence.
+	// Metric has the labels of the context, the domain, the instance domain, the cluster and the
+	// metric. Later ones take precedence.
 	Metric pdu.LabelSet
 
 	insts map[pdu.InstID]pdu.LabelSet

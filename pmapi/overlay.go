@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// withOverlays is a source as contexts use it: with names from a tree instead of its own, unless
-// that is nil, with the metrics of event records, and with derived metrics.
+// withOverlays returns the source that contexts use. It adds derived metrics and the metrics of
+// event records to src. If names is not nil, its names replace those of src.
 func withOverlays(src source.Source, names *pmns.Tree, d *Derived) source.Source {
 	if names != nil {
 		src = &namesOverlay{src, source.TreeNames{Tree: names}}

@@ -173,7 +173,7 @@ func TestReconnectBackoff(t *testing.T) {
 	}
 }
 
-// An attempt that its caller ends is none, and a Reconnect that fails costs nothing.
+// An attempt that its caller ends does not count, and a failed Reconnect keeps the connection.
 func TestReconnectKeeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, replying(allFeatures, echo))
@@ -215,7 +215,7 @@ func TestReconnectKeeps(t *testing.T) {
 	})
 }
 
-// Close ends what is in progress, whatever that waits for.
+// Close ends a call in progress at any stage.
 func TestCloseEnds(t *testing.T) {
 	ctx := context.Background()
 	never := func(testing.TB) dialFunc {

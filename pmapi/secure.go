@@ -37,9 +37,9 @@ type peer struct {
 	local bool   // of this computer, as far as the specification says
 }
 
-// secureFor has the connections of a specification encrypted as it says. That of another protocol
-// than "pcps:" says nothing, as in the C library, whatever its attribute "secure". One that is
-// neither word is enforced, where the C library has no TLS.
+// secureFor encrypts the connections of a specification as it requests. A protocol other than
+// "pcps:" requests nothing, as in the C library, even with the attribute "secure". With "pcps:", an
+// unknown value of the attribute enforces TLS, where the C library uses no TLS.
 func (d *Dialer) secureFor(h HostSpec) {
 	if h.Protocol == ProtocolPCPS {
 		d.Secure = SecureEnforce
@@ -120,7 +120,7 @@ func (l *link) startTLS(config *tls.Config) error {
 	}
 }
 
-// A tlsError is why a handshake of TLS has failed. Its code is pdu.ErrTLS, whatever it wraps.
+// A tlsError is the reason why a TLS handshake failed. Its code is always pdu.ErrTLS.
 type tlsError struct{ cause error }
 
 func (e tlsError) Error() string   { return pdu.ErrTLS.Error() + ": " + e.cause.Error() }

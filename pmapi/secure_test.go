@@ -88,7 +88,7 @@ func (c *recordedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Who asks for TLS, of a collector that has it and of one that has not.
+// TestSecure checks which clients request TLS of a collector with TLS and of one without.
 func TestSecure(t *testing.T) {
 	ca := tlstest.NewCA(t, "ca")
 	with, withSocket := securely(t, func(s *collector.Server) {
@@ -221,7 +221,7 @@ func TestSecureErrors(t *testing.T) {
 	}
 }
 
-// A context that connects again by itself does so with TLS.
+// A context that reconnects automatically does so with TLS.
 func TestSecureReconnect(t *testing.T) {
 	ca := tlstest.NewCA(t, "ca")
 	addr, _ := securely(t, func(s *collector.Server) { s.TLS = serverTLS(t, ca, tlstest.Leaf{}) })

@@ -13,9 +13,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A connection may be dead without a sign of it: that of a host that has lost its
-// power, or of a forgetful router. A context that reconnects by itself gives it up once it has
-// waited for three time-outs in a row without a word.
+// A connection may be dead without a sign: a host has lost its power, or a router has forgotten the
+// connection. A context that reconnects automatically gives the connection up when nothing has
+// arrived during three time-outs in a row.
 func TestAutoReconnectSilence(t *testing.T) {
 	const limit = 2 * time.Second
 	for _, tt := range []struct {

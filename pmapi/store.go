@@ -11,14 +11,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Store sets the value of a metric: of a singular one, or of the instance that the option Instance
-// selects, the only option that it takes.
+// Store sets the value of a singular metric, or of the instance that the option Instance selects.
+// It takes no other option.
 //
 //	err := c.Store(ctx, "cache.limit", 500)
 //	err := c.Store(ctx, "shop.open", 0, pmapi.Instance("south door"))
 //
-// A value is of one of these Go types, or of a type made of one. What is stored is of the type of
-// the metric:
+// value has one of these Go types, or a type defined as one. It is converted to the type of the
+// metric:
 //
 //	any integer        the same number, in any type of numbers
 //	float32, float64   the nearest floating point number, or the same number as an integer
@@ -194,8 +194,8 @@ func convertStored(value any, d pdu.Desc) (pdu.Atom, error) {
 	return pdu.Atom{}, pdu.ErrType
 }
 
-// convertStoredAtom converts a value to a type that can hold it exactly, but for floating point
-// numbers, which may lose digits. pdu.As also drops fractions and high bits.
+// convertStoredAtom converts a value to a type that can hold it exactly. Only floating point
+// numbers may lose digits. In contrast, pdu.As also drops fractions and high bits.
 func convertStoredAtom(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	switch {
 	case a.Type == pdu.TypeString && to == pdu.TypeString:

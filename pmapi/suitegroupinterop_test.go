@@ -153,9 +153,9 @@ func TestInteropSuitePmfgArchives(t *testing.T) {
 	}
 }
 
-// TestInteropSuiteManyGroups has groups of many sources made and fetched at the same time, as
-// multithread10 does (test 953). The hosts that cannot be reached are left out: they are addresses
-// that no host has, at which the network may wait.
+// TestInteropSuiteManyGroups makes and fetches groups of many sources at the same time, as
+// multithread10 does (test 953). It omits the unreachable hosts: no host has their addresses, and
+// the network may wait for a reply.
 func TestInteropSuiteManyGroups(t *testing.T) {
 	out := suiteOutput(t, "953")
 	pmcd, c := realPMCD(t, "linux")

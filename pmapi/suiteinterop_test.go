@@ -27,11 +27,11 @@ import (
 //	859, 953    fetch groups of several sources: suitegroupinterop_test.go
 //	1899        fetch groups of derived metrics: suitegroupinterop_test.go
 //
-// There are none of 567, which merges sets that hold no JSON, of 1660, which is about a function
-// that libpcp keeps to itself, and of 405, 902 and the like, which look for leaks of memory in the
-// programs of others here. 404 and 901 also have arrays that break the layout: there, C has the
-// codes PM_ERR_TOOSMALL and PM_ERR_TOOBIG, and we have pdu.ErrIPC, as for all that is malformed
-// (TestEventArrayErrors of package pdu).
+// Some tests have no counterpart here: 567 merges sets that hold no JSON, 1660 tests a function
+// private to libpcp, and 405, 902 and the like look for memory leaks in the programs of other tests
+// here. 404 and 901 also have arrays that break the layout. There, C has the codes PM_ERR_TOOSMALL
+// and PM_ERR_TOOBIG, and we have pdu.ErrIPC, as for all malformed data (TestEventArrayErrors of
+// package pdu).
 
 // suiteOutput is what a test of PCP's test-suite prints.
 func suiteOutput(t *testing.T, number string) string {
