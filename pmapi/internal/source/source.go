@@ -27,15 +27,15 @@ import (
 //	eventOverlay   the metrics of event records (pmapi, event_overlay.go)
 //	derivedOverlay derived metrics (pmapi, derived_overlay.go)
 //
-// A context adds to a source that calls wait for each other, a profile, and OpErrors. A
-// group compares epochs. Neither knows what its source is.
+// A context adds to a source a queue of calls, a profile, and OpErrors. A group compares epochs.
+// Both are independent of the kind of source.
 //
 // # Calls
 //
-// A context calls one method at a time. Only Close, Epoch, Now and Sleep may be called
-// concurrently with any other. An argument belongs to the caller again when the method
-// returns. The exception is a profile, which is never changed: the same pointer means the
-// same profile, so that a source can see whether it has changed.
+// A context calls one method at a time. Only Close, Epoch, Now and Sleep may be called concurrently
+// with any other. An argument belongs to the caller again when the method returns. The exception is
+// a profile, which is never changed: the same pointer means the same profile, so a source can see
+// whether it has changed.
 //
 // # Errors
 //
@@ -53,10 +53,10 @@ import (
 // Requests for metadata are about the position. Fetch returns values at or after it, moves it on,
 // and fails with ErrEnd at the end of the log.
 //
-// A context finds the archive set beneath its overlays by their method Unwrap, for what only
-// archives have. A method that sets the position runs in the turn of the context
-// (Context.inTurn), as a request does, and so never during one. The source has a lock for
-// what Epoch, Now and Sleep use, since they run outside of turns.
+// A context finds the archive set beneath its overlays by their method Unwrap, for operations that
+// only archives have. A method that sets the position waits for its turn in the context
+// (Context.inTurn), like a request, and so never runs during a request. The source has a lock for
+// the state that Epoch, Now and Sleep use, since these run outside of turns.
 type Source interface {
 	// Lookup finds the metrics of names. The PMID of an unknown name is pdu.NoPMID.
 	//
@@ -69,11 +69,11 @@ type Source interface {
 	// Children returns what lies directly below a name, "" for the root.
 	Children(ctx context.Context, name string) ([]pmns.Child, error)
 
-	// Traverse returns the names of all metrics at and below a name; with an error, those before
-	// it.
+	// Traverse returns the names of all metrics at and below a name. With an error it returns the
+	// names before the failure.
 	Traverse(ctx context.Context, name string) ([]string, error)
 
-	// Descs describes metrics. Where there is no descriptor, its PMID is pdu.NoPMID.
+	// Descs describes metrics. A missing descriptor has the PMID pdu.NoPMID.
 	//
 	// Archive: a metric has the same descriptor at all positions.
 	Descs(ctx context.Context, ids []pdu.PMID) (descs []pdu.Desc, errs Errors, err error)
@@ -97,18 +97,18 @@ type Source interface {
 	// Archive: those at the position.
 	Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Profile) (sets [][]pdu.LabelSet, errs Errors, err error)
 
-	// HostName returns the name of the host whose metrics these are. On an error, or if
-	// it is empty, the context has a substitute.
+	// HostName returns the name of the host whose metrics these are. If it fails or returns an
+	// empty name, the context uses a substitute.
 	//
 	// Archive: from the label record.
 	HostName(ctx context.Context) (string, error)
 
-	// Fetch replaces r with the values of metrics: one set for each, in their order, of
-	// the instances that the profile includes. A metric that fails has its error in its
-	// set. On an error r may hold anything. In the long run it allocates nothing.
+	// Fetch replaces r with the values of metrics. r has one set for each metric, in their order,
+	// with the instances that the profile includes. A metric that fails has its error in its set.
+	// After an error the contents of r are undefined. Repeated fetches do not allocate.
 	//
-	// If there has been a gap that Fetch has not reported yet, that is the error, once,
-	// and it becomes Epoch.Gap.
+	// If Fetch has not yet reported a gap, it returns the gap as its error, once, and the gap
+	// becomes Epoch.Gap.
 	//
 	// Archive: in the modes forward and back, the next record with one of the metrics;
 	// in the interpolating mode, values between the records around the position. r.Time
@@ -121,29 +121,28 @@ type Source interface {
 	// Archive: always pdu.ErrNotHost.
 	Store(ctx context.Context, r *pdu.Result) error
 
-	// Epoch returns the present epoch. A new one begins only in methods that have a ctx.
+	// Epoch returns the current epoch. Only methods with a ctx begin a new one.
 	//
-	// Archive: Connection changes at a mark record, across which there are no rates,
-	// and when the position is set; Names changes when an instance has another name, and Labels
-	// when the position comes to other labels.
+	// Archive: Connection changes when the position is set and at a mark record, because there are
+	// no rates across it. Names changes when an instance has another name, and Labels when other
+	// labels apply at the position.
 	Epoch() Epoch
 
-	// Now returns the time at the source: for a host that of this computer.
+	// Now returns the time at the source: for a host, the time of this computer.
 	//
 	// Archive: the position.
 	Now() time.Time
 
-	// Sleep lets a duration of that time pass: the pause of Group.Every between two
-	// fetches. If ctx ends, it returns context.Cause(ctx).
+	// Sleep waits for a duration of the source's time. Group.Every uses it between two fetches. If
+	// ctx ends, it returns context.Cause(ctx).
 	//
-	// Archive: it does not wait, and does nothing: Fetch moves the position on, in the
-	// interpolating mode by its step, which Every sets to its interval.
+	// Archive: Sleep does nothing, because Fetch moves the position on. In the interpolating mode
+	// the step is the interval of Every.
 	Sleep(ctx context.Context, d time.Duration) error
 
-	// Reconnect starts again at the origin, with a new epoch. A host makes a new
-	// connection.
+	// Reconnect starts again at the origin, with a new epoch. A host makes a new connection.
 	//
-	// Archive: reads what has been recorded since, and keeps the position.
+	// Archive: Reconnect reads what has been recorded since, and keeps the position.
 	Reconnect(ctx context.Context) error
 
 	// Dup opens the same source again, independent of this one.
@@ -151,13 +150,12 @@ type Source interface {
 	// Archive: at the same position, in the same mode.
 	Dup(ctx context.Context) (Source, error)
 
-	// Close closes the source. Methods that need the origin fail with pdu.ErrNoContext,
-	// also those that have been called before.
+	// Close closes the source. Methods that need the origin fail with pdu.ErrNoContext, even if
+	// they were called before Close.
 	Close() error
 }
 
-// A SetFetcher is a Source that can show values where it has them, in place of copying them into a
-// Result.
+// A SetFetcher is a Source that can return its values in place, without copying them into a Result.
 type SetFetcher interface {
 	// FetchSets is like Fetch, but returns the sets and the time of the values. The sets are valid
 	// until the next call of a method that is not about metadata. If sets is nil without an error,
@@ -167,15 +165,15 @@ type SetFetcher interface {
 
 // Sets are the values of metrics: a *pdu.Result or a *pdu.Selection.
 type Sets interface {
-	// At is the set of the metric at an index of the request.
+	// At returns the set of the metric at an index of the request.
 	At(i int) pdu.ValueSet
 }
 
-// Errors has the error about each of several items, nil for each that has not failed. It is
-// nil itself if none has.
+// Errors has the error of each of several items, nil for each item that has not failed. It is nil
+// itself if no item has failed.
 type Errors []error
 
-// At is the error about item i.
+// At returns the error of item i.
 func (e Errors) At(i int) error {
 	if e == nil {
 		return nil
@@ -183,7 +181,7 @@ func (e Errors) At(i int) error {
 	return e[i]
 }
 
-// Set enters the error about item i of n.
+// Set sets the error of item i of n.
 func (e *Errors) Set(i, n int, err error) {
 	if *e == nil {
 		*e = make(Errors, n)
