@@ -16,14 +16,15 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A Table is the agents of a local context as the C library names them, by shared objects and their
-// initialisation routines: those of a configuration file of pmcd, and those of the option -K. The
-// agents themselves are Go code: Make has them by the names of the routines. It is for one
-// goroutine at a time.
+// A Table lists the agents of a local context as the C library names them, by shared objects and
+// their initialisation routines. They come from a configuration file of pmcd and from the option
+// -K. The agents themselves are Go code: Make has them by the names of the routines. A Table is not
+// safe for concurrent use.
 type Table struct {
-	// Conf is the configuration file, usually /etc/pcp/pmcd/pmcd.conf. Of its lines those of type
-	// dso count, without that of pmcd itself. Lines of any type named "linux" and "proc" stand for
-	// the agents of linux_init and proc_init. It is read when the Table is first used.
+	// Conf is the configuration file, usually /etc/pcp/pmcd/pmcd.conf. Only its lines of type dso
+	// count, except that of pmcd itself. In addition, lines of any type named "linux" and "proc"
+	// stand for the agents of linux_init and proc_init. The file is read when the Table is first
+	// used.
 	Conf string
 	// Dir is the directory of agents, usually /var/lib/pcp/pmdas. Relative paths of shared objects
 	// start from it.
@@ -33,7 +34,8 @@ type Table struct {
 	// loaded.
 	Make map[string]func(domain pdu.Domain) (pmda.Handler, error)
 	// Warnings gets a line for each shared object that does not exist or lacks its routine, with
-	// the words of the C library, and for an agent that cannot be made; nil means none.
+	// the words of the C library, and for each agent that Make fails to make. Nil means no
+	// warnings.
 	Warnings io.Writer
 
 	entries []entry
@@ -98,8 +100,8 @@ func (e SpecError) Error() string { return string(e) }
 //	del,[DOMAIN][,PATH]       removes the agents of a domain, and those of a path
 //	clear                     removes all
 //
-// It has no effect on contexts that are open. Errors: a SpecError; pdu.ErrInDom for what is not
-// there; that of opening the configuration file. The counterpart of pmSpecLocalPMDA(3).
+// Edit has no effect on open contexts. Errors: a SpecError; pdu.ErrInDom for an agent that is not
+// in the table; that of opening the configuration file. The counterpart of pmSpecLocalPMDA(3).
 func (t *Table) Edit(spec string) error {
 	switch {
 	case strings.HasPrefix(spec, "add"), strings.HasPrefix(spec, "del"):
@@ -117,7 +119,7 @@ func (t *Table) Edit(spec string) error {
 	return nil
 }
 
-// editDomain is for what follows "add," and "del,".
+// editDomain applies the part of a specification after "add," or "del,".
 func (t *Table) editDomain(op, rest string) error {
 	number, rest, more := strings.Cut(rest, ",")
 	domain, err := strconv.ParseInt(strings.TrimLeft(number, " \t"), 10, 32)
@@ -160,7 +162,7 @@ func (t *Table) remove(domain pdu.Domain, path string) error {
 	return nil
 }
 
-// Handlers makes the agents of the table, those that Make has. The error is that of opening the
+// Handlers makes the agents of the table that Make has. The error is that of opening the
 // configuration file.
 func (t *Table) Handlers() ([]pmda.Handler, error) {
 	if err := t.load(); err != nil {
@@ -197,8 +199,8 @@ func (t *Table) warn(text string) {
 	}
 }
 
-// fault is why the C library would not load a shared object, "" if it would: then it is an agent
-// that Make lacks.
+// fault returns the reason why the C library would not load a shared object. The reason is "" if it
+// would: then only Make lacks the agent.
 func (t *Table) fault(e entry) string {
 	path := t.find(e.path)
 	if path == "" {
