@@ -50,54 +50,53 @@ type Dialer struct {
 	// the second, and so on. The last one also applies to all later failures. Nil means 5, 10, 20,
 	// 40 and 80 seconds, as in the C library, and with AutoReconnect 1, 2, 5 and 10.
 	Backoff []time.Duration
-	// Ports are tried, in order, where a host is named without any; none means
-	// DefaultPort.
+	// Ports are tried in order if a host is named without a port. No Ports means DefaultPort.
 	Ports []int
-	// Proxy is the pmproxy to go through where a host is named without one; an empty
-	// name means none.
+	// Proxy is the pmproxy to go through if a host is named without a proxy. An empty name means no
+	// proxy.
 	Proxy HostPort
 	// Socket is the unix socket of "unix:" and "local:"; empty means
 	// /run/pcp/pmcd.socket.
 	Socket string
-	// Secure says whether connections are encrypted whose specification does not say so.
-	// "pcps://web1" enforces it, and "pcps://web1?secure=relaxed" has it if the collector can.
-	// Those of Local are never encrypted.
+	// Secure says whether to encrypt the connections whose specification does not say so.
+	// "pcps://web1" enforces encryption, and "pcps://web1?secure=relaxed" encrypts if the collector
+	// can. The connections of Local are never encrypted.
 	Secure Secure
-	// TLS is the configuration of encrypted connections, for TLS clients; its ServerName, if empty,
-	// is the name of the host. Nil is that of DialerFromEnv, which is PCP's, or else an empty one:
-	// the collector needs a certificate for its name that the system trusts. Collectors may ask for
-	// Certificates.
+	// TLS is the configuration of encrypted connections, for TLS clients. If its ServerName is
+	// empty, the name of the host is used. Nil means the configuration of DialerFromEnv, which is
+	// PCP's, or else an empty one. The system must then trust the collector's certificate, which
+	// must be for its name. Collectors may request Certificates.
 	TLS *tls.Config
 	// Names, if not nil, are the names of metrics, instead of the collector's.
 	Names *pmns.Tree
-	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil
-	// for none.
+	// Derived are definitions of derived metrics. A context uses those defined when it is opened.
+	// Nil means no derived metrics.
 	Derived *Derived
 	// MaxReply is the greatest length of a reply in bytes; 0 means DefaultMaxReply. A
 	// longer reply breaks the connection, with a *LimitError.
 	MaxReply int
-	// AutoReconnect makes contexts that connect again by themselves; see Gap. They also make
-	// their first connection so: if there is no collector yet, Dial succeeds, and
-	// requests fail with pdu.ErrIPC and why there is no connection, until there is one.
+	// AutoReconnect makes contexts reconnect automatically; see Gap. This includes their first
+	// connection: without a collector Dial succeeds, and requests fail with pdu.ErrIPC and the
+	// reason why there is no connection, until there is one.
 	AutoReconnect bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
-	// Trace, if not nil, is called with every PDU that has been received or, with out, is going to
-	// be sent. It must not keep or change body. Connections of several contexts call it at once.
+	// Trace, if not nil, is called with every PDU after it is received or, with out, before it is
+	// sent. It must not keep or change body. Connections of several contexts call it concurrently.
 	Trace func(out bool, h pdu.Header, body []byte)
-	// Logger receives one record when a context with AutoReconnect loses its connection, or
-	// cannot make its first, and one when it has another; nil means slog.Default(). The
-	// attribute host is that of an OpError.
+	// Logger receives one record when a context with AutoReconnect loses its connection, or cannot
+	// make its first, and one record when it has another. Nil means slog.Default(). The attribute
+	// host is that of an OpError.
 	Logger *slog.Logger
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Container is the container of host specifications that name none; empty means no container.
+	// Container is the container for host specifications without one. Empty means no container.
 	Container string
-	// AskLogin, if not nil, is called where the collector or the host specification wants a login
-	// and the specification lacks the user or the password. It sets what is empty. An error that it
-	// returns is that of Dial. The answers hold for further connections of the context, unless the
-	// login fails.
+	// AskLogin, if not nil, is called if the collector or the host specification requires a login
+	// and the specification lacks the user or the password. It sets the empty fields. Dial returns
+	// its error. The answers also apply to later connections of the context, unless the login
+	// fails.
 	AskLogin func(ctx context.Context, l *Login) error
 
 	identity *identity     // of the context that is opened
@@ -108,7 +107,7 @@ type Dialer struct {
 // An opener makes a connection to a host.
 type opener func(ctx context.Context) (*link, error)
 
-// complete is d with all defaults.
+// complete returns d with all defaults.
 func (d *Dialer) complete() Dialer {
 	n := *d
 	n.ConnectTimeout = cmp.Or(n.ConnectTimeout, DefaultConnectTimeout)
@@ -143,9 +142,9 @@ type ContextDialer interface {
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Local opens a context on a collector that runs in this process, such as a
-// collector.Server, without a socket, with the defaults of a Dialer. For the
-// PM_CONTEXT_LOCAL of the C library, agents without a collector, see package local.
+// Local opens a context on a collector that runs in this process, such as a collector.Server. It
+// needs no socket and uses the defaults of a Dialer. Package local is the counterpart of
+// PM_CONTEXT_LOCAL in the C library: agents without a collector.
 func Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	return new(Dialer).Local(ctx, srv)
 }
@@ -165,8 +164,8 @@ func (d *Dialer) Local(ctx context.Context, srv ContextDialer) (*Context, error)
 	})
 }
 
-// openHost opens a context on a host. source is its name and the ports that are named, for errors
-// and the log. d is complete.
+// openHost opens a context on a host. source is its name and the named ports, for errors and the
+// log. d is complete.
 func (d Dialer) openHost(ctx context.Context, name, source string, open opener) (*Context, error) {
 	h, err := newHost(ctx, d, source, open)
 	if err != nil {

@@ -21,7 +21,7 @@ type OpError struct {
 	Err    error
 }
 
-// Error is the operation, what it was about, and the cause.
+// Error returns the operation, its subject, and the cause.
 func (e *OpError) Error() string {
 	var b strings.Builder
 	b.WriteString("pmapi: " + e.Op)
@@ -42,20 +42,19 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// Timeout reports whether something has taken too long: a collector (pdu.ErrTimeout,
-// ETIMEDOUT), the network, or the caller's context.Context.
+// Timeout reports whether a time-out ended the operation: that of a collector (pdu.ErrTimeout,
+// ETIMEDOUT), of the network, or of the caller's context.Context.
 func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // A BulkError is the error of a call for several items if some of them have failed. The results of
 // the others are valid. In place of a missing result stands the value that the method's comment
 // names. errors.Is and errors.As look at the errors of all items.
 type BulkError struct {
-	// Errs has an *OpError for each item that has failed and nil for each other one, in
-	// their order.
+	// Errs has an *OpError for each failed item and nil for each other one, in their order.
 	Errs []error
 }
 
-// Error is the text of the first error, and the number of others.
+// Error returns the text of the first error and the number of others.
 func (e *BulkError) Error() string {
 	failed := e.Unwrap()
 	switch n := len(failed); n {
@@ -110,22 +109,22 @@ func (c *Context) failItem(op, about string, err error) error {
 	return c.fail(op, about, err)
 }
 
-// agentTimeout is pdu.ErrTimeout of one item: the collector has replied, but not the agent of the
-// item. The text of the code would blame the collector.
+// agentTimeout is pdu.ErrTimeout of one item: its agent has not replied, but the collector has. The
+// text of the code would blame the collector.
 type agentTimeout struct{}
 
 func (agentTimeout) Error() string { return "the agent did not reply in time" }
 
 func (agentTimeout) Unwrap() error { return pdu.ErrTimeout }
 
-// errClosed is the error of requests after Close, and of those that it has ended.
+// errClosed is the error of requests after Close, and of those that Close has ended.
 type errClosed struct{}
 
 func (errClosed) Error() string { return "the context is closed: " + pdu.ErrNoContext.Error() }
 
 func (errClosed) Unwrap() []error { return []error{pdu.ErrNoContext, net.ErrClosed} }
 
-// bulkError is the *BulkError of items that have failed, nil if none has.
+// bulkError returns the *BulkError of the failed items, or nil.
 func (c *Context) bulkError(op string, errs source.Errors, about func(i int) string) error {
 	var bulk *BulkError
 	for i, err := range errs {

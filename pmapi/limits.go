@@ -15,14 +15,14 @@ type LimitError struct {
 	N, Limit int
 }
 
-// Limits of what one reply has.
+// Limits of the contents of one reply.
 const (
 	maxNames     = 4 << 20
 	maxInstances = 4 << 20
 	maxLabelSets = 1 << 20
 )
 
-// Error has both numbers, and what to do.
+// Error returns both numbers, and what to do.
 func (e *LimitError) Error() string {
 	s := fmt.Sprintf("a reply of %d %s exceeds the limit of %d", e.N, e.What, e.Limit)
 	switch e.What {

@@ -14,12 +14,12 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A link is one connection to a collector. It is for one request at a time; close may
-// be called at any time.
+// A link is one connection to a collector. It handles one request at a time. close may be called at
+// any time.
 //
-// Replies come in the order of the requests and have no numbers. A request that
-// ended early has a late reply: the next one sends what is left of it, and reads
-// and discards its reply, before it is sent itself.
+// Replies come in the order of the requests and have no numbers. A request that ended early has a
+// late reply. The next request first sends the rest of the earlier one, then reads and discards its
+// reply.
 type link struct {
 	conn     net.Conn
 	addr     string // for errors
@@ -42,12 +42,12 @@ type link struct {
 	fetch   pdu.Fetch    // the latest
 }
 
-// maxGreeting is the greatest length of what a collector sends in the handshake: messages of a
-// login have less than 2048 bytes, all else 20.
+// maxGreeting is the greatest length of a PDU in the handshake. A collector's messages of a login
+// have less than 2048 bytes, all other PDUs 20.
 const maxGreeting = 2048 + 16
 
-// newLink does the handshake with the collector at the other end of a connection, which
-// it closes if that fails. d is complete.
+// newLink does the handshake with the collector at the other end of a connection. It closes the
+// connection if the handshake fails. d is complete.
 func newLink(ctx context.Context, network string, conn net.Conn, d Dialer) (*link, error) {
 	l := &link{conn: conn, local: network != "tcp", stream: &watchedStream{ReadWriter: rawconn.New(conn)}, pid: int32(os.Getpid())}
 	l.pdus = pdu.NewConn(l.stream)
@@ -73,8 +73,7 @@ func (l *link) close() {
 	l.conn.Close()
 }
 
-// begin begins a request, which ends early with ctx, or when a reply has not come within
-// timeout.
+// begin begins a request. It ends early with ctx, or if a reply does not come within timeout.
 func (l *link) begin(ctx context.Context, timeout time.Duration) {
 	l.ctx, l.timeout = ctx, timeout
 	l.wait()
@@ -87,7 +86,7 @@ func (l *link) wait() {
 	l.deadline.Start(l.ctx, l.limit)
 }
 
-// deadline is when what begins now has to end: zero for never.
+// deadline returns when a wait that begins now has to end: zero for never.
 func deadline(ctx context.Context, now time.Time, limit time.Duration) time.Time {
 	var t time.Time
 	if limit > 0 {
@@ -114,11 +113,11 @@ func (s *watchedStream) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// mostSilent is how many time-outs a collector may be silent while it is waited for.
+// mostSilent is the number of time-outs in a row that a collector may be silent.
 const mostSilent = 3
 
-// silent reports, of a wait that has ended early, whether nothing has come in this
-// and others before it for so long that nothing will.
+// silent reports, after a wait that ended early, whether nothing has come during mostSilent
+// time-outs. Then nothing is expected to come.
 func (l *link) silent() bool {
 	if !l.stream.received {
 		l.stream.silent += time.Since(l.began)
@@ -136,8 +135,8 @@ func (l *link) queue(p pdu.PDU) error {
 	return nil
 }
 
-// send sends what is queued. What it leaves at a deadline goes with the next; but TLS sends nothing
-// more after that.
+// send sends the queue. After a deadline the next send goes on with the rest, except with TLS,
+// which sends nothing more.
 func (l *link) send() error {
 	err := broken(l.pdus.Flush())
 	l.unsent = err != nil && l.secured != nil
@@ -152,9 +151,8 @@ func broken(err error) error {
 	return lostError{cause: err}
 }
 
-// exchange sends what is queued, and read reads the replies, all of them unless
-// there is an error of the stream. Several requests are sent while replies are
-// read: there may be more of them than fits between the two ends.
+// exchange sends the queue and calls read, which reads all replies unless the stream has an error.
+// It sends several requests while it reads, because the network may not hold all of them.
 func (l *link) exchange(read func() error) error {
 	if l.pending < 2 {
 		if err := l.send(); err != nil {

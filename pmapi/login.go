@@ -11,14 +11,14 @@ import (
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// A Login has the credentials for a collector. An empty field is not known.
+// A Login has the credentials for a collector. An empty field is unknown.
 type Login struct {
 	Host           string // and port of the collector, or its socket; not to be changed
 	User, Password string
 }
 
-// An identity is what a context tells collectors of itself: who to log in as, and the container
-// whose metrics it wants.
+// An identity is what a context tells collectors about itself: the user to log in as, and the
+// container whose metrics it requests.
 type identity struct {
 	wanted                    bool // the specification asks for a login, which a collector may require too
 	user, password, method    string
@@ -29,7 +29,7 @@ type identity struct {
 	answer *Login // of the user who was asked, unless they were wrong
 }
 
-// newIdentity is the identity that a host specification gives.
+// newIdentity returns the identity that a host specification gives.
 func (n Dialer) newIdentity(h HostSpec) *identity {
 	i := &identity{container: n.Container, hasContainer: n.Container != ""}
 	for _, a := range h.Attrs {
@@ -55,8 +55,8 @@ const (
 	maxContainer = 255 // that of a collector.Server
 )
 
-// features are what the client wants of a collector that offers features, and whether it has to log
-// in. local says that the collector knows the user of the process.
+// features returns the features to request from a collector that offers features, and whether the
+// client must log in. local says that the collector knows the user of the process.
 func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features, logIn bool, err error) {
 	switch {
 	case i.hasContainer && i.container == "":
@@ -115,8 +115,8 @@ func (i *identity) setAnswer(l *Login) {
 	i.answer = l
 }
 
-// connect makes a connection to an address. If that takes to ask the user, it does, and makes
-// another: the collector need not wait.
+// connect makes a connection to an address. If it must ask the user, it asks without a connection
+// and then makes a new one, so that the collector need not wait.
 func (n Dialer) connect(ctx context.Context, network, addr string) (*link, error) {
 	l, err := n.connectOnce(ctx, network, addr)
 	if errors.Is(err, errAsk) {
@@ -183,7 +183,7 @@ func (l *link) readLogin() ([]byte, error) {
 	return p.Value, nil
 }
 
-// statusError is the code of an ERROR.
+// statusError returns the code of an ERROR PDU.
 func statusError(body []byte) error {
 	var s pdu.Status
 	if err := s.Decode(body); err != nil {

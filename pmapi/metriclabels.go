@@ -50,8 +50,8 @@ func (c *Context) metricLabels(ctx context.Context, desc pdu.Desc, profile *pdu.
 	return l, nil
 }
 
-// Instance has the labels of the metric and those of one instance, which take precedence. Err in it
-// is why the source has no labels of the instance, or why they cannot be merged.
+// Instance returns the labels of the metric and those of one instance, which take precedence. Its
+// Err is the reason if the source has no labels of the instance, or if they cannot be merged.
 func (l *MetricLabels) Instance(id pdu.InstID) pdu.LabelSet {
 	own, ok := l.insts[id]
 	if !ok {

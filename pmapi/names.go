@@ -8,14 +8,14 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Lookup finds the metrics of names: one PMID for each name, in their order. Names are
-// looked up together, in one exchange; unknown ones are requested again singly, to learn
-// why.
+// Lookup finds the metrics of names. It returns one PMID for each name, in their order. One
+// exchange looks all names up. Unknown names are then requested again one by one, to learn the
+// reasons.
 //
-// The PMID of a name without a metric is pdu.NoPMID, and the error is a *BulkError:
-// pdu.ErrName for a name that is unknown, pdu.ErrNonLeaf for one that has others below it.
-// Without names the error is pdu.ErrTooSmall. The counterpart of pmLookupName(3), where
-// some unknown names among several are no error.
+// The PMID of a name without a metric is pdu.NoPMID, and the error is a *BulkError: pdu.ErrName for
+// an unknown name, pdu.ErrNonLeaf for one that has others below it. Without names the error is
+// pdu.ErrTooSmall. The counterpart of pmLookupName(3), which does not fail if some names among
+// several are unknown.
 func (c *Context) Lookup(ctx context.Context, names []string) ([]pdu.PMID, error) {
 	ids, errs, err := c.lookup(ctx, names)
 	if err != nil {
@@ -36,8 +36,8 @@ func (c *Context) lookup(ctx context.Context, names []string) (ids []pdu.PMID, e
 	return ids, errs, c.fail("lookup", names[0], err)
 }
 
-// Name is the name of a metric, or one of several. Errors: pdu.ErrPMID, and
-// pdu.ErrNoAgent for a domain without an agent. The counterpart of pmNameID(3).
+// Name returns the name of a metric, or one of several. Errors: pdu.ErrPMID, and pdu.ErrNoAgent for
+// a domain without an agent. The counterpart of pmNameID(3).
 func (c *Context) Name(ctx context.Context, id pdu.PMID) (string, error) {
 	names, err := c.Names(ctx, id)
 	if err != nil {
@@ -46,8 +46,8 @@ func (c *Context) Name(ctx context.Context, id pdu.PMID) (string, error) {
 	return names[0], nil
 }
 
-// Names are all names of a metric, at least one. Errors as those of Name. The
-// counterpart of pmNameAll(3).
+// Names returns all names of a metric, at least one. Errors are those of Name. The counterpart of
+// pmNameAll(3).
 func (c *Context) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 	var names []string
 	err := c.inTurn(ctx, func() (err error) {

@@ -18,8 +18,8 @@ func withOverlays(src source.Source, names *pmns.Tree, d *Derived) source.Source
 	return newDerivedOverlay(&eventOverlay{src}, d)
 }
 
-// overlay answers those requests that are about metrics of an overlay, and has the source below
-// answer the others.
+// overlay answers the requests about metrics of an overlay itself and passes the others to the
+// source below.
 func overlay[Q, A any](reqs []Q, mine func(Q) bool, answer func(Q) (A, error), below func([]Q) ([]A, source.Errors, error)) ([]A, source.Errors, error) {
 	others := slices.DeleteFunc(slices.Clone(reqs), mine)
 	if len(others) == len(reqs) {
@@ -57,8 +57,8 @@ func isBelow(metric, name string) bool {
 	return ok && (name == "" || rest == "" || rest[0] == '.')
 }
 
-// addNames adds those of more names that are at or below a name to those of the source, whose error
-// is err. The error is nil if there are any now.
+// addNames adds those of more that are at or below a name to the names of the source, whose error
+// is err. The error is nil if there are any names now.
 func addNames(name string, names []string, err error, more []string) ([]string, error) {
 	if err != nil && pdu.FromError(err) != pdu.ErrName {
 		return names, err
@@ -81,8 +81,8 @@ func addNames(name string, names []string, err error, more []string) ([]string, 
 	return names, err
 }
 
-// insertNames is addNames for names that are in the order of a tree, as those of archives: each
-// goes behind what has most of its components in common with it.
+// insertNames is like addNames for names in the order of a tree, such as those of archives. Each
+// new name goes behind the names that share most of its components.
 func insertNames(name string, names []string, err error, more []string) ([]string, error) {
 	added, err := addNames(name, names, err, more)
 	if len(added) == len(names) {
@@ -133,7 +133,7 @@ func (n *orderedNode) appendTo(names []string) []string {
 	return names
 }
 
-// addChildren adds what is directly below a name of more names to what the source has there.
+// addChildren adds the components of more directly below a name to the source's children.
 func addChildren(name string, children []pmns.Child, err error, more []string) ([]pmns.Child, error) {
 	names, err := addNames(name, nil, err, more)
 	var added []pmns.Child

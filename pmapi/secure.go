@@ -26,11 +26,11 @@ const (
 // errNotConnected is ENOTCONN.
 const errNotConnected pdu.Error = -107
 
-// closeNotifyTime limits how long a connection with TLS waits, when it is closed, for its last
-// message to be sent.
+// closeNotifyTime limits how long the Close of a TLS connection waits until its last message is
+// sent.
 const closeNotifyTime = 100 * time.Millisecond
 
-// A peer is what TLS has to know of the collector.
+// A peer is what TLS must know about the collector.
 type peer struct {
 	name  string // that its certificate ought to have
 	unix  bool   // a unix socket
@@ -54,8 +54,8 @@ func (d *Dialer) secureFor(h HostSpec) {
 	}
 }
 
-// secureFeatures are the features of TLS to request from a collector that offers them, 0 for no
-// TLS.
+// secureFeatures returns the features of TLS to request from a collector that offers features, 0
+// for no TLS.
 func (d *Dialer) secureFeatures(offered pdu.Features, local bool) (pdu.Features, error) {
 	has := offered&pdu.FeatureSecure != 0
 	switch {
@@ -71,7 +71,7 @@ func (d *Dialer) secureFeatures(offered pdu.Features, local bool) (pdu.Features,
 	return pdu.FeatureSecure | pdu.FeatureSecureAck | offered&pdu.FeatureCertRequired, nil
 }
 
-// tlsConfig is the configuration of a connection.
+// tlsConfig returns the configuration of a connection.
 func (d *Dialer) tlsConfig() (*tls.Config, error) {
 	config := d.TLS
 	if config == nil && d.tlsFile != nil {
@@ -90,7 +90,7 @@ func (d *Dialer) tlsConfig() (*tls.Config, error) {
 	return config, nil
 }
 
-// startTLS waits for the collector's acknowledgement, and does the handshake.
+// startTLS waits for the collector's acknowledgement and then does the handshake.
 func (l *link) startTLS(config *tls.Config) error {
 	h, body, err := l.pdus.Read()
 	if err != nil {

@@ -132,7 +132,7 @@ func (c *Context) store(ctx context.Context, r *pdu.Result) error {
 	return c.inTurn(ctx, func() error { return c.src.Store(ctx, r) })
 }
 
-// labelOfStore names what is stored, in errors.
+// labelOfStore names the metrics of r in errors.
 func labelOfStore(r *pdu.Result) string {
 	if r.Len() == 0 {
 		return ""
@@ -148,7 +148,7 @@ func labelOfStore(r *pdu.Result) string {
 	return label
 }
 
-// storedAtom is a Go value as one of a metric.
+// storedAtom returns a Go value as a value of a metric.
 func storedAtom(value any, d pdu.Desc) (pdu.Atom, error) {
 	a, err := convertStored(value, d)
 	if err != nil {
@@ -224,7 +224,7 @@ func convertStoredAtom(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 
 func isAggregate(t pdu.Type) bool { return t == pdu.TypeAggregate || t == pdu.TypeAggregateStatic }
 
-// storedFloat is a floating point number as a number of a type.
+// storedFloat returns a floating point number as a number of a type.
 func storedFloat(v float64, to pdu.Type) (pdu.Atom, error) {
 	switch {
 	case to == pdu.TypeDouble:
@@ -239,7 +239,7 @@ func storedFloat(v float64, to pdu.Type) (pdu.Atom, error) {
 	return storedInteger(v < 0, uint64(math.Abs(v)), to)
 }
 
-// storedInteger is an integer as a number of a type. size is how far it is from 0.
+// storedInteger returns an integer as a number of a type. size is its absolute value.
 func storedInteger(negative bool, size uint64, to pdu.Type) (pdu.Atom, error) {
 	v := int64(size)
 	if negative {
@@ -272,7 +272,7 @@ func storedInteger(negative bool, size uint64, to pdu.Type) (pdu.Atom, error) {
 	return pdu.Atom{}, pdu.ErrTrunc
 }
 
-// storedDuration is a duration in the units of a metric.
+// storedDuration returns a duration in the units of a metric.
 func storedDuration(v time.Duration, d pdu.Desc) (pdu.Atom, error) {
 	unit, err := durationOf(d.Units, false)
 	if err != nil {
