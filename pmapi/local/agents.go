@@ -16,8 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Open opens a context on agents of this process; see Agents. Closing it ends the use of the
-// agents.
+// Open opens a context on agents of this process; see Agents. Its Close ends the use of the agents.
 func Open(agents ...pmda.Handler) (*pmapi.Context, error) {
 	return (&Agents{Handlers: agents}).Open()
 }
@@ -32,13 +31,13 @@ type Agents struct {
 	// error all requests about names fail with pdu.ErrNoPMNS. Nil means the names that the agents
 	// bring.
 	Names func() (*pmns.Tree, error)
-	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil
-	// for none.
+	// Derived are definitions of derived metrics. A context uses those defined when it is opened.
+	// Nil means no derived metrics.
 	Derived *pmapi.Derived
 	// Labels are the labels of contexts; collector.SystemLabels("/etc/pcp") are those of the C
 	// library.
 	Labels collector.ContextLabels
-	// Logger gets what agents log that have no Logger; nil means slog.Default().
+	// Logger gets the log records of agents without a Logger. Nil means slog.Default().
 	Logger *slog.Logger
 
 	setup    sync.Once
