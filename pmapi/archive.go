@@ -15,16 +15,16 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Open opens a context on archives: those that the paths stand for, each a base name, any file of
-// an archive, a directory, or a list of these with commas between. All are read as one, in the
-// order of time; see package archive. It is ArchiveOptions.Open with the defaults.
+// Open opens a context on archives. Each path is a base name, any file of an archive, a directory,
+// or a list of these separated by commas. All archives are read as one, in the order of time; see
+// package archive. Open is ArchiveOptions.Open with the defaults.
 //
 //	c, err := pmapi.Open(ctx, "/var/log/pcp/pmlogger/web1/20261123")
 //
-// The context is at the start of the archives, in ModeForward, and goes on with each Fetch. A Group
-// needs no changes: its Every means archive time, and does not wait. Requests for metadata are
-// about the time of the position; see Context.Mode. At the start, before the first record, there
-// are no instances and no labels yet: fetch once before Instances and Labels, or ask InstancesEver.
+// The context starts at the beginning of the archives, in ModeForward, and each Fetch moves it on.
+// A Group needs no changes: its Every uses archive time and does not wait. Requests for metadata
+// are about the time of the position; see Context.Mode. Before the first record there are no
+// instances and no labels yet, so fetch once before Instances and Labels, or use InstancesEver.
 //
 // If one of several archives is damaged, the others are read and a warning is logged to
 // slog.Default. ArchiveOptions.Files.Damaged lets a program decide.
@@ -39,23 +39,23 @@ func Open(ctx context.Context, path ...string) (*Context, error) {
 type ArchiveOptions struct {
 	// Files says how files are opened.
 	Files archive.Options
-	// CounterWrap interpolates a counter of an integer type that has decreased as if it had
-	// passed its greatest value once. The C library does so if PCP_COUNTER_WRAP is set.
+	// CounterWrap interpolates a decreased counter of an integer type as if it had passed its
+	// greatest value once. The C library does so if PCP_COUNTER_WRAP is set.
 	CounterWrap bool
-	// IgnoreMarks interpolates across marks if the records before and after are at most so far
-	// apart; math.MaxInt64 across all, and 0 across none. The C library does so if
+	// IgnoreMarks interpolates across a mark if the records before and after it are at most this
+	// far apart. math.MaxInt64 means all marks, and 0 means no mark. The C library does so if
 	// PCP_IGNORE_MARK_RECORDS is set.
 	IgnoreMarks time.Duration
-	// PriorValues interpolates a number that is not a counter as the value before, as PCP up to
-	// 6.3.1 does, not as the nearest value. It is for comparison with those releases.
+	// PriorValues interpolates a number that is not a counter as the previous value, as PCP up to
+	// 6.3.1 does, instead of the nearest value. It is for comparison with those releases.
 	PriorValues bool
-	// Names is the name space instead of that of the archives; nil for theirs.
+	// Names replaces the name space of the archives. Nil means theirs.
 	Names *pmns.Tree
-	// TrimNames leaves out of Names the metrics that are not in the archives, and dynamic parts.
+	// TrimNames removes from Names the dynamic parts and the metrics that are not in the archives.
 	// The counterpart of pmTrimNameSpace(3).
 	TrimNames bool
-	// Derived are definitions of derived metrics, as of the moment when a context is opened; nil
-	// for none.
+	// Derived are definitions of derived metrics. A context uses those defined when it is opened.
+	// Nil means no derived metrics.
 	Derived *Derived
 }
 
@@ -116,7 +116,7 @@ func (o ArchiveOptions) Open(ctx context.Context, path ...string) (*Context, err
 	return c, nil
 }
 
-// A Mode is how the Fetch of a context on archives moves through them.
+// A Mode says how Fetch moves through archives.
 type Mode int
 
 // The modes, by the numbers of pmSetMode(3).
@@ -127,7 +127,7 @@ const (
 	ModeBack         = Mode(archivesource.ModeBack)    // the record before that has one of them
 )
 
-// String is the name of the mode, such as "interp".
+// String returns the name of the mode, such as "interp".
 func (m Mode) String() string {
 	switch m {
 	case ModeLive:
@@ -142,23 +142,27 @@ func (m Mode) String() string {
 	return "mode " + strconv.Itoa(int(m))
 }
 
-// SetMode sets how Fetch moves through archives, and from where: the position becomes origin, or
-// stays where it is if that is the zero time.
+// SetMode sets how Fetch moves through archives, and from where. The position becomes origin. If
+// origin is the zero time, the position stays.
 //
-// In ModeForward and ModeBack, Fetch returns the values of the next record, or the one before, that
-// has any of the metrics; after SetMode, that may be a record at the origin itself. A metric that
-// the record lacks has no values. Records that step back in time are skipped. In ModeInterp,
-// the values are those at the position, made of the records before and after it, and then the
-// position moves on by step, which may be negative or 0.
-// A counter has a value on the line between both records. Other numbers have that of the nearest
-// record, the earlier one if both are equally near. Strings and other values have that of the
-// record before. There is no value across a mark, before the first record of a metric and after
-// its last one, except that a discrete metric keeps its last value.
+// In ModeForward and ModeBack, Fetch returns the values of the next or the previous record that has
+// any of the metrics. After SetMode, that may be a record at the origin itself. A metric that the
+// record lacks has no values. Records that step back in time are skipped.
+//
+// In ModeInterp, Fetch interpolates the values at the position from the records before and after
+// it. Then the position moves on by step, which may be negative or 0. The rules for a value are:
+//
+//   - A counter lies on the line between both records.
+//   - Another number has the value of the nearest record, the earlier one if both are equally
+//     near.
+//   - A string or other value has the value of the record before.
+//   - There is no value across a mark, before the first record of a metric and after its last one,
+//     except that a discrete metric keeps its last value.
 //
 // Beyond the last record, and the first one on the way back, Fetch fails with pdu.ErrEOL.
 //
-// Errors: pdu.ErrMode for ModeLive, and for others than that on a collector. The
-// counterpart of pmSetMode(3) and pmSetModeHighRes(3).
+// Errors: pdu.ErrMode for ModeLive, and for the other modes on a collector. The counterpart of
+// pmSetMode(3) and pmSetModeHighRes(3).
 func (c *Context) SetMode(ctx context.Context, mode Mode, origin time.Time, step time.Duration) error {
 	a := c.archive()
 	err := c.inTurn(ctx, func() error {
@@ -174,9 +178,9 @@ func (c *Context) SetMode(ctx context.Context, mode Mode, origin time.Time, step
 }
 
 // Mode returns the mode, the position and the step of a context on archives. The position is the
-// origin that was set, the time of the record that was fetched, or in ModeInterp the time for
-// which the next Fetch will be. It is what requests for instances and labels are about. On a
-// collector, the mode is ModeLive and the position the present time.
+// origin that was set, the time of the latest fetched record, or in ModeInterp the time of the next
+// Fetch. Requests for instances and labels are about this time. On a collector, the mode is
+// ModeLive and the position the present time.
 func (c *Context) Mode() (mode Mode, position time.Time, step time.Duration) {
 	a := c.archive()
 	if a == nil {
@@ -187,7 +191,8 @@ func (c *Context) Mode() (mode Mode, position time.Time, step time.Duration) {
 }
 
 // FetchArchive fetches the next record of an archive unchanged, in the direction of the mode, with
-// all its metrics and instances: r.Len() is 0 for a mark. The position becomes its time.
+// all its metrics and instances. r.Len() is 0 for a mark. The position becomes the time of the
+// record.
 //
 // Errors: pdu.ErrMode in ModeInterp, pdu.ErrNotArchive on a collector, pdu.ErrEOL at the end. The
 // counterpart of pmFetchArchive(3).
@@ -199,8 +204,8 @@ func (c *Context) FetchArchive(ctx context.Context, r *pdu.Result) error {
 	return c.fail("fetch", "", err)
 }
 
-// ArchiveLabel returns the label of the archives, of the earliest if there are several: with
-// their start, the host that the values are from, and its time zone. On a collector the error is
+// ArchiveLabel returns the label of the earliest archive. It has the start of the archives, the
+// host that the values are from, and the time zone of the host. On a collector the error is
 // pdu.ErrNotArchive. The counterpart of pmGetArchiveLabel(3).
 func (c *Context) ArchiveLabel() (archive.Label, error) {
 	a := c.archive()
@@ -210,10 +215,10 @@ func (c *Context) ArchiveLabel() (archive.Label, error) {
 	return a.Label(), nil
 }
 
-// ArchiveEnd returns the time of the last record. If the archives are being written, it may be
-// later at the next call; a last record that is cut short does not count, as of an archive that is
-// being written. On a collector the error is pdu.ErrNotArchive; if no record is complete it is
-// pdu.ErrLogRec. The counterpart of pmGetArchiveEnd(3).
+// ArchiveEnd returns the time of the last record. If the archives are being written, the next call
+// may return a later time. An incomplete last record does not count. On a collector the error is
+// pdu.ErrNotArchive; if no record is complete it is pdu.ErrLogRec. The counterpart of
+// pmGetArchiveEnd(3).
 func (c *Context) ArchiveEnd(ctx context.Context) (time.Time, error) {
 	var end time.Time
 	err := c.inArchive(ctx, func(a *archivesource.Source) (err error) {
@@ -232,8 +237,8 @@ func (c *Context) InstancesEver(ctx context.Context, d pdu.InDom) ([]pdu.Instanc
 }
 
 // InstIDEver returns the number of the instance with a name, or with that name up to the first
-// space. If several have had the name, it is the latest. Errors: those of InstancesEver,
-// pdu.ErrInstLog. The counterpart of pmLookupInDomArchive(3).
+// space. If several instances have had the name, it returns the latest. Errors: those of
+// InstancesEver, pdu.ErrInstLog. The counterpart of pmLookupInDomArchive(3).
 func (c *Context) InstIDEver(ctx context.Context, d pdu.InDom, name string) (pdu.InstID, error) {
 	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst, Name: name})
 	if err == nil && name == "" {
@@ -245,8 +250,8 @@ func (c *Context) InstIDEver(ctx context.Context, d pdu.InDom, name string) (pdu
 	return list[0].ID, nil
 }
 
-// InstNameEver is the latest name of an instance. Errors: those of InstancesEver, pdu.ErrInstLog.
-// The counterpart of pmNameInDomArchive(3).
+// InstNameEver returns the latest name of an instance. Errors: those of InstancesEver,
+// pdu.ErrInstLog. The counterpart of pmNameInDomArchive(3).
 func (c *Context) InstNameEver(ctx context.Context, d pdu.InDom, id pdu.InstID) (string, error) {
 	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: id})
 	if err == nil && id == pdu.NoInst {
@@ -291,10 +296,10 @@ func (c *Context) inArchive(ctx context.Context, f func(*archivesource.Source) e
 	return c.inTurn(ctx, func() error { return f(a) })
 }
 
-// archive is the source beneath all overlays, if that is one of archives.
+// archive returns the source beneath all overlays if it is one of archives.
 func (c *Context) archive() *archivesource.Source { return archiveBelow(c.src) }
 
-// archiveBelow is the source beneath all overlays, if that is one of archives.
+// archiveBelow returns the source beneath all overlays if it is one of archives.
 func archiveBelow(src source.Source) *archivesource.Source {
 	for {
 		if a, ok := src.(*archivesource.Source); ok {

@@ -9,20 +9,20 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// A Context is access to a source of metrics, usually a collector that it is
-// connected to. Dial opens one, and Local one on a collector in this process.
+// A Context gives access to a source of metrics, usually a connected collector. Dial opens one, and
+// Local opens one on a collector in this process.
 //
-// It is safe for concurrent use: requests are made one after the other, in no particular
-// order. A request that ends early, by its context.Context or Dialer.RequestTimeout,
-// has a late reply. The next request reads and discards that, so that no request gets
-// the reply of another. The collector may still do what the abandoned request was for.
+// It is safe for concurrent use: it makes requests one after the other, in no particular order. The
+// reply to a request that ended early, by its context.Context or Dialer.RequestTimeout, is late.
+// The next request reads and discards the late reply, so that no request gets the reply of another.
+// The collector may still carry out the abandoned request.
 //
 // A malformed reply, or one about something else, makes its own request fail with
 // pdu.ErrIPC. When the connection breaks, or the collector sends a reply without a
 // request, all requests fail with pdu.ErrIPC until Reconnect or, with
 // Dialer.AutoReconnect, until the context has reconnected.
 //
-// It is a PMAPI context of the C library. There is no current context.
+// It is the counterpart of a PMAPI context of the C library. There is no current context.
 type Context struct {
 	name     string // for errors
 	hostName string // used if the source has none
@@ -70,8 +70,8 @@ func (c *Context) Close() error {
 // isClosed reports whether Close was called.
 func (c *Context) isClosed() bool { return c.open.Err() != nil }
 
-// Reconnect makes a new connection in the place of the old one, which is kept if that
-// fails. It may be called on a connection that works. The profile is kept.
+// Reconnect replaces the connection by a new one. If that fails, it keeps the old connection. It
+// may be called on a connection that works. The context keeps its profile.
 //
 // After a failure, Reconnect fails at once until Dialer.Backoff has passed. Both errors are
 // ETIMEDOUT (syscall.ETIMEDOUT) with the cause of the failure. A context with
@@ -87,7 +87,7 @@ func (c *Context) Reconnect(ctx context.Context) error {
 // Disconnected reports whether the collector has closed the connection, or has gone, although no
 // request has failed yet. It sends nothing and does not wait, so a program that seldom makes
 // requests can call it in between. It is false for archives and contexts in this process. Only on
-// Linux does it notice this before a request fails.
+// Linux does it detect the loss before a request fails.
 func (c *Context) Disconnected() bool {
 	for src := c.src; ; {
 		if h, ok := src.(*host); ok {
@@ -119,8 +119,8 @@ func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	return d, nil
 }
 
-// waitTurn waits for the turn, which endTurn gives back. It fails from the moment of Close on,
-// which is before the source is closed: a loop that Close wakes must not be served once more.
+// waitTurn waits for the turn, which endTurn gives back. It fails as soon as Close is called,
+// before the source is closed, so that a loop that Close wakes makes no further request.
 func (c *Context) waitTurn(ctx context.Context) error {
 	if ctx == nil {
 		panic("pmapi: the context.Context is nil")

@@ -24,7 +24,7 @@ var (
 	derivedSeed  = flag.Uint64("derived.seed", 1, "generate the expressions of this seed")
 )
 
-// derivedByC is what the C library says of expressions; see testdata/derived.c.
+// derivedByC returns the C library's answers to expressions; see testdata/derived.c.
 func derivedByC(t *testing.T, kind, source string, fetches int, exprs []string) []string {
 	t.Helper()
 	return runDerived(t, buildDerived(t), kind, source, fetches, exprs)
@@ -46,7 +46,7 @@ func runDerived(t *testing.T, program, kind, source string, fetches int, exprs [
 	return lines
 }
 
-// derivedByGo is what a context says of an expression, in the same words.
+// derivedByGo returns a context's answer to an expression, in the same words.
 func derivedByGo(t *testing.T, c *pmapi.Context, expr string, fetches int) string {
 	t.Helper()
 	ctx := t.Context()
@@ -90,7 +90,7 @@ func derivedByGo(t *testing.T, c *pmapi.Context, expr string, fetches int) strin
 	return b.String()
 }
 
-// derivedText is a value as testdata/derived.c prints it.
+// derivedText returns a value as testdata/derived.c prints it.
 func derivedText(a pdu.Atom, t pdu.Type) string {
 	switch {
 	case t < 0 || t > pdu.TypeDouble:
@@ -281,7 +281,7 @@ func TestInteropDerivedMarks(t *testing.T) {
 	}
 }
 
-// changesIn are expressions with delta and rate of some metrics of an archive.
+// changesIn returns expressions with delta and rate of some metrics of an archive.
 func changesIn(t *testing.T, archive string) (exprs []string) {
 	c, err := asPCP6.Open(t.Context(), archive)
 	if err != nil {
@@ -358,7 +358,7 @@ var operands = []string{
 	"disk.dev.read", "disk.dev.write", "sample.long.bin_ctr", "sample.double.bin_ctr", "sample.part_bin", "sample.lights", "nosuch",
 }
 
-// expr is an expression of at most so many levels. Most make sense.
+// expr returns an expression of at most depth levels. Most of them make sense.
 func (g exprMaker) expr(depth int) string {
 	if depth == 0 || g.IntN(4) == 0 {
 		return g.leaf()

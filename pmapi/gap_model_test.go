@@ -21,7 +21,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A modelCollector is what a collector knows.
+// A modelCollector is the metadata of a collector.
 type modelCollector struct {
 	names map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
@@ -98,7 +98,7 @@ func (w *modelCollector) reply(features pdu.Features) func(h pdu.Header, p pdu.P
 	}
 }
 
-// returnedMetadata is what a context has returned.
+// returnedMetadata is the metadata that a context has returned.
 type returnedMetadata struct {
 	names map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
@@ -185,7 +185,7 @@ func byNumber(list []pdu.Instance) []pdu.Instance {
 	return slices.SortedFunc(slices.Values(list), func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// sameGap compares all but times and cause, which it looks at on its own.
+// sameGap compares gaps without times and cause, which it checks separately.
 func sameGap(want, got *pmapi.Gap) string {
 	type plain pmapi.Gap // is no error
 	g := plain(*got)
@@ -211,7 +211,7 @@ func (s *gapModel) restart() {
 	s.dead = true
 }
 
-// apply lets an event happen and returns what should not be.
+// apply makes an event happen and returns an error if the context behaves wrongly.
 func (s *gapModel) apply(ctx context.Context, e event) error {
 	name, id := fmt.Sprint("n.", e.Name), pdu.MakePMID(pdu.Domain(40+e.Item%2), 0, e.Item)
 	d := pdu.MakeInDom(pdu.Domain(40+e.Item%2), e.Item)
@@ -499,7 +499,7 @@ func TestAutoReconnectBackoff(t *testing.T) {
 	})
 }
 
-// Of many fetches, one reports a gap.
+// If many fetches run, exactly one reports a gap.
 func TestGapIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, replying(allFeatures, echo))
@@ -658,7 +658,7 @@ func TestAutoReconnectMemory(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-// heap is what is alive.
+// heap returns the size of the live heap.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -14,10 +14,10 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// A Group is a set of metrics that are fetched together, by their names, again and again. It
-// converts their values: to rates, to other units, and to Go types. Add, AddSet, AddEvents and, for
-// all metrics below a name, AddTree add metrics and return where its values are found after each
-// Fetch, or in each round of Every.
+// A Group is a set of metrics that are fetched together repeatedly, by their names. It converts
+// their values to rates, to other units, and to Go types. Add, AddSet, AddEvents and, for all
+// metrics below a name, AddTree add metrics. Their results have the values after each Fetch, and in
+// each round of Every.
 //
 //	g := c.Group()
 //	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
@@ -25,9 +25,8 @@ import (
 //
 // # Names
 //
-// Adding a metric makes no request. The next Fetch looks up all new names together; from
-// then on a Fetch is one exchange, and allocates nothing as long as the values are
-// numbers.
+// Adding a metric makes no request. The next Fetch looks up all new names together. After that a
+// Fetch is one exchange, and does not allocate if all values are numbers.
 //
 // A metric that cannot be resolved, because it is unknown or does not fit its item, is an error of
 // that item alone: pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID,
@@ -96,13 +95,13 @@ func (c *Context) Group() *Group {
 	return &Group{c: c, domains: map[pdu.InDom]*groupDomain{}, epoch: c.src.Epoch()}
 }
 
-// A member is what a group fills: an Item, a Set or an Events.
+// A member is an Item, a Set or an Events, which a group fills.
 type member interface {
-	// base is the metric of it.
+	// base returns the member's metric.
 	base() *groupMetric
-	// Err is why there are no values.
+	// Err reports why there are no values.
 	Err() error
-	// setDesc prepares for values of a descriptor. Its error is why the metric does not
+	// setDesc prepares for values of a descriptor. Its error is the reason why the metric does not
 	// fit this member. field is the descriptor of an event's field.
 	setDesc(d, field pdu.Desc) error
 	// setValues converts the values of a fetch. Its error is that of a request.
@@ -115,7 +114,7 @@ type member interface {
 	addToColumns(m *memberColumns)
 }
 
-// A groupMetric is what all members are made of.
+// A groupMetric is the common part of all members.
 type groupMetric struct {
 	g     *Group
 	name  string
@@ -138,7 +137,7 @@ type groupMetric struct {
 
 func (m *groupMetric) base() *groupMetric { return m }
 
-// An ItemOption is a choice about one item of a Group, or about what Context.Store stores.
+// An ItemOption is an option of an item of a Group, or of Context.Store.
 type ItemOption func(*itemOptions)
 
 type itemOptions struct {
@@ -178,10 +177,9 @@ func Scale(text string) ItemOption {
 	return func(o *itemOptions) { o.scale, o.hasScale = text, true }
 }
 
-// CounterWrap makes rates of integer counters that have decreased, as if they had passed
-// their greatest value once. The C library does so if PCP_COUNTER_WRAP is set, and then also
-// has negative rates of floating point counters that have decreased; here they have
-// none, but pdu.ErrValue.
+// CounterWrap makes rates of decreased integer counters as if they had passed their greatest value
+// once. The C library does so if PCP_COUNTER_WRAP is set. It then also returns negative rates of
+// decreased floating point counters; here their error is pdu.ErrValue.
 func CounterWrap() ItemOption { return func(o *itemOptions) { o.counterWrap = true } }
 
 // checkGroup panics if g is nil. name is the name of the item that is added.
@@ -283,7 +281,7 @@ func (g *Group) Err() error {
 	return errors.Join(errs...)
 }
 
-// Changed is what has changed in the collector before the latest Fetch.
+// Changed returns what changed in the collector before the latest Fetch.
 func (g *Group) Changed() pdu.Change { return g.result.Changed }
 
 // fetchValues fetches with the group's own profile, unless there is a gap that it has not
@@ -341,12 +339,12 @@ func (g *Group) distribute(ctx context.Context, m member) error {
 	return nil
 }
 
-// step is the time from a sample before to the result.
+// step returns the time from an earlier sample to the result.
 func (g *Group) step(since time.Time) difference.Step {
 	return difference.Step{Elapsed: g.result.Time.Sub(since), Backwards: g.backwards}
 }
 
-// startAgain drops what was known from another connection.
+// startAgain drops the state of an earlier connection.
 func (g *Group) startAgain() {
 	for _, m := range g.members {
 		m.resetRates()
@@ -369,7 +367,7 @@ func (g *Group) resolveAgain() {
 	g.unresolved = true
 }
 
-// err is why there is no value, nil if there is one.
+// err returns the reason why there is no value, nil if there is one.
 func (m *groupMetric) err() error {
 	switch {
 	case m.why != nil:
@@ -380,7 +378,7 @@ func (m *groupMetric) err() error {
 	return m.failure("", m.code)
 }
 
-// conversionFailure is the error of a value of a known type that does not convert.
+// conversionFailure returns the error of a value of a known type that does not convert.
 func (m *groupMetric) conversionFailure(instance string, from pdu.Type, code pdu.Error) error {
 	err := error(code)
 	switch {
@@ -392,17 +390,17 @@ func (m *groupMetric) conversionFailure(instance string, from pdu.Type, code pdu
 	return m.g.c.fail("fetch", m.label(instance), err)
 }
 
-// isMisfit reports whether a code, of a conversion, is about the type that a value is to become.
+// isMisfit reports whether the code of a conversion is about the target type.
 func isMisfit(code pdu.Error) bool {
 	return code == pdu.ErrType || code == pdu.ErrConv || code == pdu.ErrTrunc || code == pdu.ErrSign
 }
 
-// misfit is an error about a value, or all values, of a metric's type and a Go type.
+// misfit returns an error that names the type of a metric and the Go type.
 func misfit(from pdu.Type, to reflect.Type, err error) error {
 	return fmt.Errorf("from type %s to %s: %w", wording.Type(from), goName(to), err)
 }
 
-// goName is the name of a Go type.
+// goName returns the name of a Go type.
 func goName(t reflect.Type) string {
 	if t == reflect.TypeFor[[]byte]() {
 		return "[]byte"
@@ -410,7 +408,7 @@ func goName(t reflect.Type) string {
 	return t.String()
 }
 
-// failure is the error of a value that is missing; nil for code 0.
+// failure returns the error of a missing value, nil for code 0.
 func (m *groupMetric) failure(instance string, code pdu.Error) error {
 	if code == 0 {
 		return nil
@@ -418,7 +416,7 @@ func (m *groupMetric) failure(instance string, code pdu.Error) error {
 	return m.g.c.failItem("fetch", m.label(instance), code)
 }
 
-// label names a value in errors.
+// label returns the name of a value for errors.
 func (m *groupMetric) label(instance string) string {
 	if m.opts.hasInstance {
 		instance = m.opts.instance
@@ -444,16 +442,17 @@ func (m *groupMetric) setMissing(s pdu.ValueSet) bool {
 // setCode sets a code that is not of a conversion.
 func (m *groupMetric) setCode(code pdu.Error) { m.code, m.misfit = code, false }
 
-// hasFailed reports whether a set has an error in the place of values. Some agents refuse a profile
-// without an instance, which is that of an item whose instance is missing: that is no error.
+// hasFailed reports whether a set has an error in place of values. Some agents refuse a profile
+// without an instance. An item whose instance is missing has such a profile, and then the refusal
+// is no error.
 func (m *groupMetric) hasFailed(s pdu.ValueSet) bool {
 	err := s.Err()
 	return err != nil && !(m.noInst && errors.Is(err, pdu.ErrProfile))
 }
 
-// selectValue finds the value of the instance that is selected in a set that has not failed; hint
-// is its index before. If the set has no such value, it sets the code of the metric, and the list
-// of instances is requested again.
+// selectValue finds the value of the selected instance in a set that has not failed. hint is its
+// previous index. If the set has no such value, selectValue sets the code of the metric and has the
+// list of instances requested again.
 func (m *groupMetric) selectValue(s pdu.ValueSet, hint int) (index int, ok bool) {
 	if !m.noInst {
 		if index, ok = indexOfInstance(s, m.inst, hint); ok {
@@ -469,7 +468,7 @@ func (m *groupMetric) selectValue(s pdu.ValueSet, hint int) (index int, ok bool)
 	return 0, false
 }
 
-// keepsValues reports whether values stay, since the set is empty.
+// keepsValues reports whether values stay because the set is empty.
 func (m *groupMetric) keepsValues(s pdu.ValueSet) bool {
 	return m.desc.Sem == pdu.SemDiscrete && s.Len() == 0 && s.Err() == nil
 }
@@ -477,7 +476,7 @@ func (m *groupMetric) keepsValues(s pdu.ValueSet) bool {
 // requestListNext makes the next Fetch request the list of instances.
 func (m *groupMetric) requestListNext() { m.domain.missing, m.g.instsMissing = true, true }
 
-// indexOfInstance is the index of an instance in a set of values; hint is where it was before.
+// indexOfInstance returns the index of an instance in a set of values. hint is its previous index.
 func indexOfInstance(s pdu.ValueSet, inst pdu.InstID, hint int) (int, bool) {
 	if hint < s.Len() && s.Inst(hint) == inst {
 		return hint, true

@@ -125,7 +125,7 @@ func TestItemInstanceRequests(t *testing.T) {
 	}
 }
 
-// A numberedAgent is an agent that knows instances by their numbers, too, unless one is its wrong.
+// A numberedAgent is an agent that also knows instances by their numbers, except for wrong.
 type numberedAgent struct {
 	pmda.Handler
 	wrong string

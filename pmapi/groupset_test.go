@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Instances come and go; their names are requested when one is new.
+// Instances come and go. Their names are requested when an instance is new.
 func TestSetInstances(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()

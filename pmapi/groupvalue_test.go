@@ -67,7 +67,7 @@ func TestGroupRates(t *testing.T) {
 	}
 }
 
-// There is no rate when no time has passed, nor when it goes back.
+// There is no rate if no time has passed, or if the clock was set back.
 func TestGroupRateTimes(t *testing.T) {
 	s := newLoggedSource(false)
 	m := s.add("m", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemInstant, Units: pdu.SpaceByte}, nil)
@@ -112,7 +112,7 @@ func TestGroupDiscrete(t *testing.T) {
 		is(t, sdb, 2, 0)
 		has(t, all, "sda=1", "sdb solid=2", "sdc=3")
 	}
-	// An error is one, and does not take the value away.
+	// An error is reported, and the value is still there afterwards.
 	s.state.Fail(pdu.ErrNoAgent)
 	marks.Fail(pdu.ErrNoAgent)
 	s.fetch(g)

@@ -185,8 +185,8 @@ func TestAskLogin(t *testing.T) {
 	c.Close()
 }
 
-// A collector that is not what it says: the client does not give away the password, nor wait for
-// ever, nor take what it gets for something else.
+// With a collector that poses as another, the client does not give away the password, does not wait
+// forever, and does not mistake one message for another.
 func TestLoginHostile(t *testing.T) {
 	offer := func(list string, then func(p *pdutest.Peer)) func(p *pdutest.Peer) {
 		return func(p *pdutest.Peer) {
@@ -268,7 +268,7 @@ func TestLoginHostile(t *testing.T) {
 	}
 }
 
-// Contexts of one Dialer have each its own identity.
+// Each context of a Dialer has a separate identity.
 func TestLoginConcurrently(t *testing.T) {
 	port, _ := loginServer(t, &collector.Server{CredsRequired: true})
 	var d pmapi.Dialer
@@ -288,7 +288,7 @@ func TestLoginConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// Errors, which programs log, have no passwords.
+// Errors contain no passwords, because programs log errors.
 func TestNoPasswordInErrors(t *testing.T) {
 	for _, spec := range []string{"pcp://h?username=u&password=secret&compress", "pcp://h:bad?username=u&pass=secret",
 		"pcp://h?password=secret%zz", "pcp://?user=u&pass=secret", "pcp://h@p:x?password=secret"} {

@@ -18,15 +18,15 @@ func (c *Context) Desc(ctx context.Context, id pdu.PMID) (pdu.Desc, error) {
 	return descs[0], c.failItem("describe", id.String(), errs.At(0))
 }
 
-// noDesc stands where there is no descriptor.
+// noDesc stands in for a missing descriptor.
 var noDesc = pdu.Desc{PMID: pdu.NoPMID}
 
-// Descs describes metrics: one descriptor for each, in their order. Metrics are described
-// together, in one exchange; unknown ones are requested again singly, to learn why.
+// Descs describes metrics. It returns one descriptor for each metric, in their order. One exchange
+// describes all metrics. Unknown metrics are then requested again one by one, to learn the reasons.
 //
-// A metric that is unknown has a descriptor whose PMID is pdu.NoPMID, and the error is a
-// *BulkError, with the errors of Desc. Without metrics the error is pdu.ErrTooSmall. The
-// counterpart of pmLookupDescs(3), where some unknown metrics are no error.
+// An unknown metric has a descriptor whose PMID is pdu.NoPMID, and the error is a *BulkError with
+// the errors of Desc. Without metrics the error is pdu.ErrTooSmall. The counterpart of
+// pmLookupDescs(3), which does not fail if some metrics among several are unknown.
 func (c *Context) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, error) {
 	descs, errs, err := c.describe(ctx, ids)
 	if err != nil {
@@ -47,10 +47,10 @@ func (c *Context) describe(ctx context.Context, ids []pdu.PMID) (descs []pdu.Des
 	return descs, errs, c.fail("describe", ids[0].String(), err)
 }
 
-// Instances are the present instances of a domain, with their names, in no particular order.
-// The names of a reply of more than 256 KiB share its memory, which one name keeps in use:
-// strings.Clone makes a copy of one that is kept for longer.
-// Errors: pdu.ErrInDom. The counterpart of pmGetInDom(3).
+// Instances returns the present instances of a domain, with their names, in no particular order.
+// The names of a reply of more than 256 KiB share its memory, and each name keeps all of it in use;
+// strings.Clone copies a name to be kept for longer. Errors: pdu.ErrInDom. The counterpart of
+// pmGetInDom(3).
 func (c *Context) Instances(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
 	list, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
 	return list, c.fail("instances", d.String(), err)
@@ -67,9 +67,8 @@ func (c *Context) instances(ctx context.Context, req pdu.InstanceReq) (list []pd
 	return list, err
 }
 
-// InstID is the number of the instance with a name: the whole name, or the name up to its
-// first space. Errors: pdu.ErrInst, pdu.ErrInDom. The
-// counterpart of pmLookupInDom(3).
+// InstID returns the number of the instance with a name: the whole name, or the name up to its
+// first space. Errors: pdu.ErrInst, pdu.ErrInDom. The counterpart of pmLookupInDom(3).
 func (c *Context) InstID(ctx context.Context, d pdu.InDom, name string) (pdu.InstID, error) {
 	list, err := c.instances(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst, Name: name})
 	if err == nil && name == "" {
@@ -81,8 +80,8 @@ func (c *Context) InstID(ctx context.Context, d pdu.InDom, name string) (pdu.Ins
 	return list[0].ID, nil
 }
 
-// InstName is the name of an instance. Errors: pdu.ErrInst, pdu.ErrInDom. The
-// counterpart of pmNameInDom(3).
+// InstName returns the name of an instance. Errors: pdu.ErrInst, pdu.ErrInDom. The counterpart of
+// pmNameInDom(3).
 func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (string, error) {
 	var list []pdu.Instance
 	err := error(pdu.ErrInst)
@@ -95,16 +94,14 @@ func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (str
 	return list[0].Name, nil
 }
 
-// Text is the help text of a metric: the line pdu.TextOneLine or the text pdu.TextHelp. If
-// there is no pdu.TextHelp, it is the line instead, unless kind has pdu.TextDirect. Errors:
-// pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind. The counterpart of
-// pmLookupText(3).
+// Text returns the help text of a metric: the line pdu.TextOneLine or the text pdu.TextHelp. If
+// pdu.TextHelp is missing, Text returns the line instead, unless kind has pdu.TextDirect. Errors:
+// pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind. The counterpart of pmLookupText(3).
 func (c *Context) Text(ctx context.Context, id pdu.PMID, kind pdu.TextKind) (string, error) {
 	return c.text(ctx, id.String(), pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID}, kind)
 }
 
-// InDomText is the help text of an instance domain, as Text is that of a metric.
-// The counterpart of pmLookupInDomText(3).
+// InDomText is like Text for an instance domain. The counterpart of pmLookupInDomText(3).
 func (c *Context) InDomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind) (string, error) {
 	return c.text(ctx, d.String(), pdu.TextReq{Ident: uint32(d), Text: pdu.TextInDom}, kind)
 }
@@ -120,7 +117,7 @@ func (c *Context) text(ctx context.Context, about string, of pdu.TextReq, kind p
 	return texts[0], nil
 }
 
-// texts are the texts of a kind of what reqs are about.
+// texts returns the texts of a kind for reqs.
 func (c *Context) texts(ctx context.Context, reqs []pdu.TextReq, kind pdu.TextKind) (texts []string, errs source.Errors, err error) {
 	which := kind &^ pdu.TextDirect
 	if which != pdu.TextOneLine && which != pdu.TextHelp {
@@ -139,12 +136,12 @@ func (c *Context) texts(ctx context.Context, reqs []pdu.TextReq, kind pdu.TextKi
 	return texts, errs, err
 }
 
-// Texts are the help texts of metrics, one for each, in their order: as Text gives them,
-// but requested together, in one exchange.
+// Texts returns the help texts of metrics, one for each, in their order. It is like Text, but
+// requests all texts in one exchange.
 //
-// A metric without a text has "", and the error is a *BulkError, with the errors of Text. Without
-// metrics the error is pdu.ErrTooSmall. There is no counterpart in the C library, where every text
-// takes a round trip.
+// A metric without a text has "", and the error is a *BulkError with the errors of Text. Without
+// metrics the error is pdu.ErrTooSmall. The C library has no counterpart: there, every text takes a
+// round trip.
 func (c *Context) Texts(ctx context.Context, ids []pdu.PMID, kind pdu.TextKind) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, c.fail("text", "", pdu.ErrTooSmall)
@@ -160,7 +157,7 @@ func (c *Context) Texts(ctx context.Context, ids []pdu.PMID, kind pdu.TextKind) 
 	return texts, c.bulkError("text", errs, func(i int) string { return ids[i].String() })
 }
 
-// replaceMissing replaces a missing long text by the short one.
+// replaceMissing replaces a missing long text by the short text.
 func (c *Context) replaceMissing(ctx context.Context, reqs []pdu.TextReq, texts []string, errs *source.Errors) error {
 	var again []pdu.TextReq
 	var at []int
@@ -191,10 +188,9 @@ func hasNoText(text string, err error) bool {
 	return isCode || err == nil && text == ""
 }
 
-// HostName is the name of the host whose metrics these are: the value of pmcd.hostname. If
-// the collector does not have that, it is this computer's name where the collector is on it,
-// or else the name that the context was opened with. The counterpart of
-// pmGetContextHostName(3).
+// HostName returns the name of the host whose metrics these are: the value of pmcd.hostname. If the
+// collector lacks that metric, it is this computer's name for a local collector, and otherwise the
+// name that the context was opened with. The counterpart of pmGetContextHostName(3).
 func (c *Context) HostName(ctx context.Context) string {
 	var name string
 	err := c.inTurn(ctx, func() (err error) {
