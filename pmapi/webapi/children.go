@@ -1,6 +1,6 @@
 package webapi
 
-// children lists what is directly below a name.
+// children lists the components directly below a name.
 func (q *query) children() error {
 	_, prefix, _ := q.params.first("prefix", "name")
 	if err := q.open(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// contexts are the contexts that clients have opened.
+// contexts holds the contexts that clients have opened.
 type contexts struct {
 	limits Limits
 	stats  *stats
@@ -107,7 +107,7 @@ func (t *contexts) addDerived(s *session, size int) error {
 	return nil
 }
 
-// removeDerived takes back what addDerived has counted.
+// removeDerived undoes addDerived.
 func (t *contexts) removeDerived(s *session, size int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +116,7 @@ func (t *contexts) removeDerived(s *session, size int) {
 	}
 }
 
-// subDerived is removeDerived with the lock.
+// subDerived is removeDerived for a caller that holds the lock.
 func (t *contexts) subDerived(s *session, size int) {
 	s.derived -= size
 	t.derived -= size

@@ -20,7 +20,7 @@ func (f *failure) Error() string { return f.message }
 
 func badRequest(message string) error { return &failure{http.StatusBadRequest, message} }
 
-// text is the text of an error that clients know: that of the C library for its code.
+// text returns the text of an error that clients know: that of the C library for its code.
 func text(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return pdu.ErrTimeout.Error()
@@ -28,8 +28,8 @@ func text(err error) string {
 	return pdu.FromError(err).Error()
 }
 
-// cannotConnect is the error of a request whose source does not open a context. Its message has the
-// address that was tried. Its status is 401 if a login is missing or wrong.
+// cannotConnect returns the error of a request whose source does not open a context. Its message
+// has the address that was tried. Its status is 401 if a login is missing or wrong.
 func cannotConnect(l login, err error) error {
 	message := "cannot connect to PMCD: " + text(err)
 	if op, ok := errors.AsType[*pmapi.OpError](err); ok {

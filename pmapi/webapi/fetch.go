@@ -21,14 +21,14 @@ type planItem struct {
 	fetch bool // it has a descriptor
 }
 
-// A planKey tells plans apart.
+// A planKey identifies a plan.
 type planKey struct {
 	parameter, list string
 	compat          bool
 }
 
-// fetch replies with values. Names that are unknown are left out; but in the parameters for a
-// single one they are errors.
+// fetch replies with values. It omits unknown names; but in the parameters for a single name they
+// are errors.
 func (q *query) fetch() error {
 	key := planKey{compat: q.compat}
 	var ok bool
@@ -143,7 +143,7 @@ func (q *query) appendValues(p *plan) error {
 	return nil
 }
 
-// plan is the plan of a request, which is remembered if all metrics are known.
+// plan returns the plan of a request. It caches the plan if all metrics are known.
 func (s *session) plan(q *query, key planKey) (*plan, error) {
 	if p := s.plans[key]; p != nil {
 		return p, nil
@@ -177,8 +177,7 @@ func (s *session) plan(q *query, key planKey) (*plan, error) {
 	return p, nil
 }
 
-// planned are the metrics of a list, without those that are unknown. One without a descriptor has
-// an error.
+// planned returns the known metrics of a list. A metric without a descriptor has an error.
 func (q *query) planned(key planKey) (infos []metricInfo, unknown bool, err error) {
 	single := key.parameter == "name" || key.parameter == "pmid"
 	if strings.Count(key.list, ",") >= q.g.limits.MaxNames {

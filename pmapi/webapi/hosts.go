@@ -57,7 +57,7 @@ func (q *query) source() (opener, login, error) {
 	}), l, nil
 }
 
-// passedOn are the attributes of a host specification that concern the collector, with a login.
+// passedOn returns the attributes of a host specification that concern the collector, with a login.
 func passedOn(attrs []pmapi.HostAttr, l login) []pmapi.HostAttr {
 	attrs = slices.DeleteFunc(slices.Clone(attrs), func(a pmapi.HostAttr) bool {
 		return a.Name != "container" && a.Name != "method" && a.Name != "secure"
@@ -160,5 +160,5 @@ func matchHost(pattern, name string) bool {
 	})
 }
 
-// hostName is the name of a context's host.
+// hostName returns the name of a context's host.
 func (q *query) hostName() string { return cmp.Or(q.s.c.HostName(q.ctx), "localhost") }

@@ -30,8 +30,8 @@ func (q *query) newLabeller() (*labeller, error) {
 	return l, err
 }
 
-// isFatal reports whether an error is one of the whole context, not of what was asked for: then the
-// request fails.
+// isFatal reports whether an error concerns the whole context and not only the requested item. Then
+// the request fails.
 func isFatal(err error) bool {
 	code := pdu.FromError(err)
 	return code == pdu.ErrIPC || code == pdu.ErrTimeout || code == pdu.ErrNoContext || code > pdu.ErrGeneric

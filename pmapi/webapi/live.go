@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A streamKey is what viewers of one stream have in common.
+// A streamKey identifies a stream. Its viewers have these values in common.
 type streamKey struct {
 	spec     string
 	login    login
@@ -90,7 +90,7 @@ func (q *query) streamKey() (key streamKey, watches []watch, err error) {
 	return key, watches, nil
 }
 
-// liveNames are the metrics of the parameter names, sorted, each once.
+// liveNames returns the metrics of the parameter names, sorted and without duplicates.
 func (q *query) liveNames() ([]watch, error) {
 	_, list, _ := q.params.first("names", "name")
 	var all []watch

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A livePlan knows what is fetched for streams, and for the values of a time: what names stand for,
-// and instances. One goroutine fetches; others may append what it knows.
+// A livePlan has the metrics to fetch for streams and for past values, with their metadata and
+// instances. One goroutine fetches. Others may append the metadata concurrently.
 type livePlan struct {
 	current []currentMetric // of the last fetch, in the order of its names
 	stale   bool            // names may stand for other metrics now
@@ -198,8 +198,8 @@ func (p *livePlan) setInstances(d pdu.InDom, insts []pdu.Instance, set pdu.Value
 	p.indoms[d] = now
 }
 
-// appendMetaEvent appends an event meta with what has changed of some metrics since a version, if
-// there is anything, and returns the version that is known then.
+// appendMetaEvent appends an event meta with the changes of some metrics since a version, if there
+// are any. It returns the present version.
 func (p *livePlan) appendMetaEvent(b []byte, watches []watch, since uint64) ([]byte, uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,8 +214,8 @@ func (p *livePlan) appendMetaEvent(b []byte, watches []watch, since uint64) ([]b
 	return append(b, "\n\n"...), p.version
 }
 
-// appendMeta appends a JSON object with what has changed of some metrics since a version. The
-// caller holds the lock.
+// appendMeta appends a JSON object with the changes of some metrics since a version. The caller
+// holds the lock.
 func (p *livePlan) appendMeta(b []byte, watches []watch, since uint64) (_ []byte, any bool) {
 	var indoms []pdu.InDom
 	b = append(appendString(append(b, `{"host":`...), p.host), `,"metrics":{`...)

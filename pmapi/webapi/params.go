@@ -53,7 +53,7 @@ func unescape(s string) (string, error) {
 	return s, nil
 }
 
-// get is the first value of a parameter, and whether it was given.
+// get returns the first value of a parameter, and whether it was given.
 func (p params) get(name string) (value string, ok bool) {
 	for i := range p {
 		if p[i].name == name {
@@ -63,7 +63,7 @@ func (p params) get(name string) (value string, ok bool) {
 	return "", false
 }
 
-// first is the first of some parameters that was given, in the order of preference.
+// first returns the first given one of some parameters, in the order of preference.
 func (p params) first(names ...string) (name, value string, ok bool) {
 	for _, name := range names {
 		if value, ok := p.get(name); ok {

@@ -13,7 +13,7 @@ import (
 )
 
 // sources lists the names of the sources that are not collectors, and the collectors that clients
-// may name besides the one of this computer, as far as they are no patterns.
+// may name besides that of this computer, without patterns.
 func (q *query) sources() error {
 	if q.g.RequireLogin {
 		q.out = append(q.out, `{"sources":[],"hosts":[]}`...)
@@ -39,9 +39,9 @@ func (q *query) appendList(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// past replies with the values of an archive from start on, count of them, step seconds apart, and
-// what a stream says of metrics and instances before that; without names only with the times of the
-// archive's ends.
+// past replies with the values of an archive: count of them, from start on, step seconds apart. The
+// metadata and instances of a stream precede them. Without names the reply has only the start and
+// the end of the archive.
 func (q *query) past() error {
 	if err := q.openNew(true); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (q *query) appendPast(first time.Time) error {
 	return q.checkSize()
 }
 
-// param is the value of a parameter, "" without one.
+// param returns the value of a parameter, or "".
 func (q *query) param(name string) string {
 	v, _ := q.params.get(name)
 	return v

@@ -17,8 +17,8 @@ func (q *query) checkMatch() error {
 	return err
 }
 
-// matcher is what a list of names selects as the parameter match says it; how is what it means if
-// it is not given. Two of its values are patterns: "glob" and "regex", for a part of the name.
+// matcher returns a matcher for a list of names, interpreted as the parameter match says, or else
+// as how says. The values "glob" and "regex" are for patterns, "regex" for a part of the name.
 func (q *query) matcher(list, how string) (matcher, error) {
 	if match, ok := q.params.get("match"); ok {
 		how = match

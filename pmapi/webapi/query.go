@@ -129,8 +129,8 @@ func (q *query) setHeaders() {
 	h["X-Content-Type-Options"] = noSniff
 }
 
-// reply sends what is in q.out. Long replies together must not exceed a limit: each is kept until
-// its client has received it, or the server gives that up.
+// reply sends q.out. A limit applies to the sum of all long replies, because each stays in memory
+// until its client has received it or the server gives up.
 func (q *query) reply(status int) {
 	if n := int64(len(q.out)); n > longReply {
 		defer q.g.sending.Add(-n)

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
-// backoff is how long a collector that cannot be reached is left alone.
+// backoff is the time without attempts after a collector was unreachable.
 var backoff = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 
 // A session is a context of a client.
@@ -173,13 +173,14 @@ func (q *query) connect(open opener, s *session) error {
 	return nil
 }
 
-// clientAddr is the client's IP address; that of others, as on a unix socket, is not valid.
+// clientAddr returns the client's IP address. For other addresses, as on a unix socket, it is not
+// valid.
 func (q *query) clientAddr() netip.Addr {
 	addr, _ := netip.ParseAddrPort(q.r.RemoteAddr)
 	return addr.Addr().Unmap().WithZone("")
 }
 
-// pollTimeout is how long the context that the request opens lives when idle.
+// pollTimeout returns how long the context that the request opens lives when idle.
 func (q *query) pollTimeout() (time.Duration, error) {
 	text, ok := q.params.get("polltimeout")
 	if !ok {

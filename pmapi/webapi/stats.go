@@ -12,7 +12,7 @@ import (
 // latencyBounds are those of the buckets of latencies, in seconds.
 var latencyBounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
-// refusals are the replies that are counted as such, with what is wrong.
+// refusals maps the statuses that count as refusals to their reasons.
 var refusals = map[int]string{
 	http.StatusUnauthorized: "login", http.StatusForbidden: "forbidden", http.StatusRequestEntityTooLarge: "size", http.StatusRequestURITooLong: "url",
 	http.StatusTooManyRequests: "client_limit", http.StatusServiceUnavailable: "unavailable",

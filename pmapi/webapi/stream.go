@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A stream fetches metrics at an interval for all who watch them.
+// A stream fetches metrics at an interval for all their viewers.
 type stream struct {
 	key     streamKey
 	g       *Gateway
@@ -36,7 +36,7 @@ type stream struct {
 	more    chan struct{}   // closed with the next event
 }
 
-// A liveEvent is what one fetch has brought, ready to be sent.
+// A liveEvent is the result of one fetch, ready to be sent.
 type liveEvent struct {
 	number  uint64
 	id      []byte            // the line of Last-Event-ID
@@ -55,7 +55,7 @@ func newStream(g *Gateway, key streamKey, open opener) *stream {
 	return s
 }
 
-// add adds what a viewer watches, unless it is too much.
+// add adds the metrics that a viewer watches, unless they exceed the limit.
 func (s *stream) add(watches []watch) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *stream) remove(watches []watch) {
 	}
 }
 
-// due are the metrics to be fetched at a beat, or if it is 0 those that have not been yet.
+// due returns the metrics to fetch at a beat. With beat 0 these are the ones not fetched yet.
 func (s *stream) due(beat uint64) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +194,8 @@ func (s *stream) fetch(q *query, names []string, number uint64) *liveEvent {
 	return e
 }
 
-// write sends an event to who watches some metrics. It writes nothing if there is nothing of these.
+// write sends an event to a viewer of some metrics. It writes nothing if the event lacks all of
+// them.
 func (e *liveEvent) write(w io.Writer, watches []watch) error {
 	if e.failure != nil {
 		_, err := w.Write(append(slices.Clone(e.id), e.failure...))
@@ -223,7 +224,7 @@ func (e *liveEvent) write(w io.Writer, watches []watch) error {
 	return err
 }
 
-// message is the text of an error for viewers.
+// message returns the text of an error for viewers.
 func message(err error) string {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f.message
@@ -263,7 +264,7 @@ func (s *stream) publish(e *liveEvent) {
 	s.more = make(chan struct{})
 }
 
-// position is the number of the last event that a viewer has, by its Last-Event-ID.
+// position returns the number of a viewer's last event, from its Last-Event-ID.
 func (s *stream) position(lastID string) uint64 {
 	id, number, _ := strings.Cut(lastID, "-")
 	if id != strconv.FormatUint(s.id, 36) {
