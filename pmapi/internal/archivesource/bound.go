@@ -16,7 +16,7 @@ const (
 	afterAll  moment = math.MaxInt64
 )
 
-// A boundKind is what is known at one side of a time.
+// A boundKind says what is known at one side of a time.
 type boundKind uint8
 
 const (
@@ -62,8 +62,8 @@ type instanceState struct {
 // forget makes nothing known.
 func (i *instanceState) forget() { i.prior.kind, i.next.kind, i.search = unknown, unknown, false }
 
-// moveTo prepares for a time, and reports whether prior has to be searched. What is known on one
-// side of a time is what may be on the other side of a later or an earlier one.
+// moveTo prepares for a time, and reports whether prior must be searched. The bound on one side of
+// a time may be the one on the other side of a later or an earlier time.
 func (i *instanceState) moveTo(t moment) bool {
 	i.search, i.turned = false, false
 	switch {

@@ -243,7 +243,7 @@ func (s *Source) noteMark() {
 	s.mu.Unlock()
 }
 
-// take makes r what was written.
+// take moves the written result into r.
 func (s *Source) take(t time.Time, r *pdu.Result) error {
 	s.w.Time = t
 	if cap(s.buf) < pdu.HeaderLen {

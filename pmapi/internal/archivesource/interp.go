@@ -35,7 +35,7 @@ func newInterpolator(s *Source) *interpolator {
 	return &interpolator{s: s, ignored: ignoredMarks{set: s.shared.Set, limit: s.opts.IgnoreMarks}, start: s.shared.Start(), metrics: map[pdu.PMID]*metricState{}, end: beforeAll}
 }
 
-// reset drops what is known. What the archives say about metrics stays.
+// reset drops the known values. It keeps the archives' metadata of metrics.
 func (p *interpolator) reset() {
 	p.placed = false
 	for _, m := range p.metrics {

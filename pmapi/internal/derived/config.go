@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A ConfigError is what is wrong in a file of definitions. Its text is that of the C library, of
+// A ConfigError is a mistake in a file of definitions. Its text is that of the C library and has
 // several lines.
 type ConfigError struct {
 	Path    string
@@ -29,9 +29,9 @@ func (e *ConfigError) Error() string {
 // maxConfig is the greatest size of a file of definitions.
 const maxConfig = 16 << 20
 
-// Load reads definitions from a file, or from all files below a directory. n is how many metrics
-// were defined. What is wrong in a file does not keep the rest from being read: err joins
-// *ConfigErrors, and errors of files that cannot be read.
+// Load reads definitions from a file, or from all files below a directory. n is the number of
+// defined metrics. Load continues after a mistake: err joins *ConfigErrors, and errors of files
+// that cannot be read.
 func (s *Set) Load(path string) (n int, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -529,8 +529,7 @@ func (p *parser) units(n *node, text string) error {
 	return nil
 }
 
-// unitsMessage is what is wrong with the text of units, without what else the error of package pdu
-// says.
+// unitsMessage returns only the reason from package pdu's error about the text of units.
 func unitsMessage(text string, err error) string {
 	message := strings.TrimPrefix(err.Error(), fmt.Sprintf("units %q: ", text))
 	return strings.TrimSuffix(message, ": "+pdu.ErrConv.Error())

@@ -239,6 +239,6 @@ var NewContext func(name string, src Source, derived any) any
 var (
 	// AfterClose calls f in a goroutine once Close is called.
 	AfterClose func(c any, f func())
-	// IsReplaced reports whether other archives are in the place of those that the context is on.
+	// IsReplaced reports whether other archives have replaced those of the context.
 	IsReplaced func(c any) bool
 )
