@@ -145,9 +145,9 @@ func derivedError(err error) error {
 // An expression goes on in the next line after a backslash at the end. A line "#control
 // NAME=VALUE,..." sets options as Control does, unless that or PCP_DERIVED_CONTROL has set them.
 //
-// n is how many metrics were defined. What is wrong in a file does not keep the rest from being
-// read: the error joins, with errors.Join, one for each mistake, with the file, the line and the
-// text of the C library. The counterpart of pmLoadDerivedConfig(3).
+// n is the number of defined metrics. Load continues after a mistake: the error joins, with
+// errors.Join, one error for each mistake, with the file, the line and the text of the C library.
+// The counterpart of pmLoadDerivedConfig(3).
 func (d *Derived) Load(path string) (n int, err error) {
 	return d.set.Load(path)
 }

@@ -613,7 +613,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 	return w.Err()
 }
 
-// copyTo makes r what has been written.
+// copyTo copies the written values to r.
 func (o *derivedOverlay) copyTo(r *pdu.Result) error {
 	r.Format = o.raw.Format
 	if err := o.writer.Fill(r); err != nil {

@@ -112,20 +112,20 @@ func (s HostState) String() string {
 	return hostStates[s]
 }
 
-// A HostStatus is how a host of a Fleet is doing, and has been.
+// A HostStatus is the present state of a host of a Fleet, with counts of earlier events.
 type HostStatus struct {
 	State HostState
 	// Since is when the state began, by this computer's clock.
 	Since time.Time
-	// Err is what is wrong, or was before the host was connected again; nil if it is HostUp, and if
-	// nothing has been wrong.
+	// Err is the latest error of the host, also after the host was connected again. It is nil in
+	// the state HostUp, and if there was no error.
 	Err error
-	// Missing is how many items cannot have values, since this host has no such metric or instance;
-	// FleetRow.Err says which.
+	// Missing is the number of items that cannot have values, because this host has no such metric
+	// or instance. FleetRow.Err names them.
 	Missing int
-	// Reconnects is how many connections there were after the first.
+	// Reconnects is the number of connections after the first.
 	Reconnects int
-	// Late is for how many ticks the host was late.
+	// Late is the number of ticks that the host was late for.
 	Late int
 }
 

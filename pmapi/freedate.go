@@ -244,7 +244,7 @@ func (f *freeDate) setWeekday(ordinal int) {
 	f.ordinal, f.weekday = ordinal, f.take()
 }
 
-// relative parses a unit or a word such as "tomorrow". "ago" turns the sign of all units so far.
+// relative parses a unit or a word such as "tomorrow". "ago" negates all units before it.
 func (f *freeDate) relative(n int) bool {
 	f.relatives++
 	switch kind := f.next(0); kind {

@@ -11,20 +11,20 @@ import (
 // A Gap is a time without a connection, and the changes of names and metadata during that time. It
 // is the error of one Fetch of a context with Dialer.AutoReconnect.
 //
-// Such a context reconnects automatically: with the next request after one that has failed,
-// but not more often than Dialer.Backoff says. Requests without a connection fail as those
-// of other contexts do. On the new connection the context first checks what it has returned
-// so far, and remembers for this purpose as long as it lives: PMIDs of names (Lookup,
-// Names), descriptors (Desc, Descs) and instance domains (Instances). The request that
-// connects waits for that. There is no Gap before the first connection.
+// Such a context reconnects automatically with the request after a failed one, but not more often
+// than Dialer.Backoff says. Requests without a connection fail as those of other contexts do. On
+// the new connection the context first checks all metadata that it has returned: PMIDs of names
+// (Lookup, Names), descriptors (Desc, Descs) and instance domains (Instances). It keeps them for
+// this purpose as long as it lives. The request that connects waits for the check. There is no Gap
+// before the first connection.
 //
 // The first Fetch on the new connection then fails with the Gap, so that values before and
 // after are not treated as consecutive samples; the next Fetch succeeds. Gaps without a
 // Fetch between them are reported as one.
 //
 // A connection also counts as lost when requests have waited, in sum, for three times
-// Dialer.RequestTimeout since something was last received on it: without that, the
-// connection to a host that has lost its power breaks only after a quarter of an hour.
+// Dialer.RequestTimeout and nothing was received on it meanwhile. Without this rule, the connection
+// to a host that has lost its power breaks only after a quarter of an hour.
 type Gap struct {
 	Lost, Restored time.Time // by this computer's clock
 	Cause          error     // why the connection was lost
@@ -58,11 +58,11 @@ type Unchecked struct {
 	Err  error
 }
 
-// Changed reports whether anything that the context has returned is not as it was, or
-// could not be checked.
+// Changed reports whether any metadata that the context has returned has changed, or could not be
+// checked.
 func (g *Gap) Changed() bool { return len(g.Names)+len(g.Descs)+len(g.InDoms)+len(g.Unchecked) > 0 }
 
-// Error is how long the connection was lost, and what has changed.
+// Error returns how long the connection was lost, and what has changed.
 func (g *Gap) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no connection for %v (%v)", g.Restored.Sub(g.Lost).Round(time.Millisecond), g.Cause)

@@ -21,11 +21,11 @@ import (
 // interval from the position on, backward in ModeBack. With an interval of 0, each row is what
 // Fetch returns in the mode that is set, such as the next record.
 //
-// The loop ends, without an error, when ctx ends or the source has no more values, as an archive at
-// its end. Where an archive is malformed there is one error, pdu.ErrLogRec, in the place of the
-// rows that cannot be had. The loop goes on with those after them; with an interval of 0 it ends
-// there. When the context is closed, it ends at once, with one error, which is net.ErrClosed. It
-// may be left by break, and another Every may follow.
+// The loop ends without an error when ctx ends or the source has no more values, as an archive at
+// its end. In a malformed part of an archive, one error, pdu.ErrLogRec, replaces the rows that
+// cannot be read. The loop goes on with the rows after it; with an interval of 0 it ends there.
+// When the context is closed, the loop ends at once, with one error, which is net.ErrClosed. A
+// break may leave the loop, and another Every may follow.
 //
 //	for now, err := range g.Every(ctx, time.Second) {
 //		if err != nil {

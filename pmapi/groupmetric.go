@@ -47,7 +47,7 @@ func (g *Group) remove(gone map[*groupMetric]bool) {
 	g.unresolved = true // so that what is fetched is planned again
 }
 
-// removed is why what was removed has no values.
+// removed returns the error of a removed member.
 func (g *Group) removed(name string) error {
 	return g.c.fail("fetch", name, fmt.Errorf("removed from its group: %w", pdu.ErrArg))
 }

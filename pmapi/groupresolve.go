@@ -257,8 +257,8 @@ func (g *Group) findInstances() {
 	}
 }
 
-// planFetch sets what is fetched: each metric once, and of instance domains without a Set
-// only the instances that are selected.
+// planFetch sets what to fetch: each metric once, and for instance domains without a Set only the
+// selected instances.
 func (g *Group) planFetch() {
 	g.ids = g.ids[:0]
 	slots := map[pdu.PMID]int{}

@@ -60,8 +60,7 @@ func (b *backoff) failed(delays []time.Duration, cause error) {
 	b.failures++
 }
 
-// Reconnect puts a new connection in the place of the one there is, which is kept if
-// that fails.
+// Reconnect replaces the connection by a new one. If that fails, it keeps the old connection.
 func (h *host) Reconnect(ctx context.Context) error {
 	h.mu.Lock()
 	old := h.link
@@ -79,8 +78,8 @@ func (h *host) disconnected() bool {
 	return h.link == nil || rawconn.Ended(h.link.conn)
 }
 
-// replace opens a connection in the place of an old one, or of none, unless it is
-// too early to try again. Errors: pdu.ErrNoContext, that of ctx, or an unreachable.
+// replace opens a connection that replaces an old one, if any, unless it is too early to try again.
+// Errors: pdu.ErrNoContext, that of ctx, or an unreachable.
 func (h *host) replace(ctx context.Context, old *link) (*link, error) {
 	dialing, cancel, err := h.beginDialing(ctx)
 	if err != nil {
@@ -125,8 +124,8 @@ func (h *host) beginDialing(ctx context.Context) (context.Context, context.Cance
 	return dialing, cancel, nil
 }
 
-// install puts a connection in the place of an old one. known is what there is at its
-// other end of what was given out.
+// install replaces an old connection by l. known is the returned metadata as the new collector has
+// it.
 func (h *host) install(l, old *link, known *knownMetadata) error {
 	h.mu.Lock()
 	closed := h.closed

@@ -289,9 +289,9 @@ func (l *link) roundTrip(p pdu.PDU, want pdu.Kind) ([]byte, error) {
 	return l.readReply(want)
 }
 
-// queueProfile queues the profile, unless it is the one that the collector has. PCP's pmcd gives
-// its agents in shared objects a profile with a fetch, frees that when another one comes, and uses
-// what was freed for the labels of instances: so an equal one is not sent.
+// queueProfile queues the profile unless the collector has an equal one. PCP's pmcd gives its
+// agents in shared objects a profile with a fetch. It frees that when another profile comes, and
+// uses the freed one for the labels of instances. So an equal profile is not sent.
 func (l *link) queueProfile(p *pdu.Profile) error {
 	if l.profile == p || l.profile != nil && l.profile.Equal(p) {
 		l.profile = p

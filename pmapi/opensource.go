@@ -10,9 +10,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// OpenSource opens a context on what a text names: on archives, as the function Open, if it is an
-// absolute path or begins with a dot, or else on a collector, as Dial. So a program that watches a
-// collector is tried on what was recorded by another string:
+// OpenSource opens a context on the source that a text names. An absolute path or a text that
+// begins with a dot names archives, as for the function Open. Any other text names a collector, as
+// for Dial. So another string is enough to try a program for a collector on recorded values:
 //
 //	"web1.example.com"              the collector of that host
 //	"/var/log/pcp/pmlogger/web1"    what was recorded of it
@@ -21,8 +21,8 @@ import (
 // A text with a slash that names an archive but begins with no dot, such as "arch/web1", is an
 // error.
 //
-// The options of d are for collectors alone, those of archives are the defaults; but Names and
-// Derived are for both.
+// The options of d apply only to collectors, and archives have the default options. Only Names and
+// Derived apply to both.
 func (d *Dialer) OpenSource(ctx context.Context, source string) (*Context, error) {
 	if isPath(source) {
 		return ArchiveOptions{Names: d.Names, Derived: d.Derived}.Open(ctx, source)

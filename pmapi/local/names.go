@@ -22,7 +22,7 @@ func inNames[T any](ctx context.Context, c *client, get func(t *pmns.Tree) (T, e
 	return result, c.end(ctx, err)
 }
 
-// subtree is the agent that knows what is at and below a name, nil if the tree does.
+// subtree returns the agent that has the names at and below a name, nil if the tree has them.
 func (c *client) subtree(ctx context.Context, t *pmns.Tree, name string) (pmda.Handler, error) {
 	id, err := t.Lookup(name)
 	if err != nil {
