@@ -16,7 +16,7 @@ import (
 // pdu.Error, the cause of a context.Context, or what the network reported.
 type OpError struct {
 	Op     string // "dial", "fetch", "lookup", …; "connect" of any request if AutoReconnect finds no collector
-	Host   string // the context's source, with the ports if any are named: "web1:44321"; empty if there is none yet
+	Host   string // the context's source, with the ports if any are named: "web1:44321"; empty before it is known
 	Metric string // a metric, an instance domain or an instance; empty if it is about none
 	Err    error
 }

@@ -50,7 +50,7 @@ func (c *Context) Events(ctx context.Context, metric string, interval time.Durat
 		}
 		g := c.Group()
 		r := new(eventRecords)
-		add[uint32](g, r, metric, "", opts) // of which values are not converted
+		add[uint32](g, r, metric, "", opts) // whose values are not converted
 		for _, err := range g.Every(ctx, interval) {
 			if err == nil {
 				err = r.err()
@@ -167,7 +167,7 @@ func (r *eventRecords) setValues(ctx context.Context, s pdu.ValueSet) error {
 			return nil
 		}
 		if r.setCode(0); !ok {
-			return nil // there are none at present
+			return nil // no records at present
 		}
 		r.only = index
 	} else if r.domain != nil {

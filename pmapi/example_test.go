@@ -301,7 +301,7 @@ func ExampleContext_AddProfile() {
 
 	sold := pdu.MakePMID(410, 0, 0)
 	tills := pdu.MakeInDom(410, 0)
-	if err := errors.Join(c.DelProfile(tills), c.AddProfile(tills, 1)); err != nil { // none, but for one
+	if err := errors.Join(c.DelProfile(tills), c.AddProfile(tills, 1)); err != nil { // only instance 1
 		log.Fatal(err)
 	}
 	var r pdu.Result
@@ -388,7 +388,7 @@ func ExampleGap() {
 		log.Fatal(err)
 	}
 
-	host.change() // nobody sells any more
+	host.change() // the shop sells nothing more
 	var r pdu.Result
 	for range 3 {
 		err := c.Fetch(ctx, ids, &r)

@@ -35,7 +35,7 @@ type fleetHost[T any] struct {
 	values  uint64    // the latest tick that has values
 	waits   patience  // the tick's
 	counted bool      // in fleetLoop.requests
-	inTime  bool      // the latest reply was; no tick waits for long for hosts of which it was not
+	inTime  bool      // the latest reply was; a tick does not wait for long if it was not
 	removed bool
 
 	isArchive bool // the context of the present connection is on archives

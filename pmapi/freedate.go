@@ -26,7 +26,7 @@ import (
 type freeDate struct {
 	tokens []dateToken
 	at     int
-	date   struct{ year, month, day int } // year is yearMissing if there is none
+	date   struct{ year, month, day int } // year is yearMissing without a date
 	clock  struct{ hour, minute, second int }
 	half   int // meridian: hour is of 12 hours; 0 if of 24
 

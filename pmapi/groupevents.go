@@ -111,7 +111,7 @@ func (e *Events[T]) setValues(_ context.Context, s pdu.ValueSet) error {
 	}
 	e.setCode(0)
 	if !ok {
-		return nil // there are none at present
+		return nil // no records at present
 	}
 	e.index = index
 	records, err := s.Atom(index, e.desc.Type).Events()

@@ -13,7 +13,7 @@ type conversion struct {
 	first  float64 // if scaled: what numbers are multiplied by, before factor; each product is rounded, as in the C library
 	factor float64
 	offset float64 // for temperatures
-	nanos  int64   // for durations: the nanoseconds in a unit of the metric, of which whole numbers are exact
+	nanos  int64   // for durations: the nanoseconds in a unit of the metric; whole numbers of units are exact
 }
 
 // conversionOf is what Scale says, or does not, about a metric. toDuration is whether values become

@@ -146,7 +146,7 @@ func (s *Set[T]) setValues(ctx context.Context, v pdu.ValueSet) error {
 		for i := range s.rows {
 			s.rows[i].last.OK = false
 		}
-		if v.Err() == nil { // there are none at present
+		if v.Err() == nil { // no instances at present
 			s.dropRows()
 			s.code = 0
 		}

@@ -112,7 +112,7 @@ func TestWhereOnCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	one, other := c.Group(), c.Group() // of which one gets the report
+	one, other := c.Group(), c.Group() // one of them gets the report
 	sets := []*pmapi.Set[uint32]{}
 	for _, g := range []*pmapi.Group{one, other} {
 		sets = append(sets, pmapi.AddSet[uint32](g, "disks.n", pmapi.Where(pmapi.LabelIs("first", "true"))))

@@ -21,11 +21,11 @@ type host struct {
 
 	// These are for calls, which come one at a time.
 	backoff backoff
-	known   *knownMetadata // what a source that reconnects by itself has given out, or nil
+	known   *knownMetadata // what a source with AutoReconnect has returned, or nil
 	never   bool           // there has been no connection yet
 
 	mu      sync.Mutex
-	link    *link // nil when there is none
+	link    *link // nil without a connection
 	lost    error // why
 	dialing context.CancelFunc
 	closed  bool
@@ -203,7 +203,7 @@ func (h *host) roundTrip(ctx context.Context, req pdu.PDU, want pdu.Kind, reply 
 
 // A lostError is the error of every request without a connection: ErrIPC, and the cause.
 type lostError struct {
-	addr  string // of the connection that has broken; empty if there is none
+	addr  string // of the connection that has broken, or empty
 	cause error
 }
 

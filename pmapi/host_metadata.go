@@ -210,7 +210,7 @@ func (l *link) texts(reqs []pdu.TextReq) (texts []string, errs source.Errors, er
 	}
 	texts = make([]string, len(reqs))
 	err = l.readReplies(len(reqs), pdu.KindText, func(i int, body []byte, err error) error {
-		var p pdu.TextReply // its Ident is in anybody's byte order
+		var p pdu.TextReply // the byte order of its Ident is undefined
 		if err == nil {
 			err = l.decode(&p, body)
 		}

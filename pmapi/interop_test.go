@@ -206,7 +206,7 @@ func TestLookupOfManyNames(t *testing.T) {
 	if diff := cmp.Diff(want[6:], got); diff != "" || !errors.Is(err, pdu.ErrNonLeaf) || !strings.Contains(fmt.Sprint(err), `"sample"`) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	long := make([]string, 1000) // of which each request takes few
+	long := make([]string, 1000) // more than fit into one request
 	for i := range long {
 		long[i] = strings.Repeat("x", 1000) + strconv.Itoa(i)
 	}

@@ -27,7 +27,7 @@ type daemon struct {
 
 func newDaemon(t testing.TB, agents ...pmda.Handler) *daemon {
 	t.Helper()
-	d := &daemon{t: t, addr: fmt.Sprintf("127.0.0.1:%d", pcptest.FreePort(t))} // nobody else's while it is down
+	d := &daemon{t: t, addr: fmt.Sprintf("127.0.0.1:%d", pcptest.FreePort(t))} // no other process uses it while the daemon is down
 	d.start(agents...)
 	t.Cleanup(func() { d.stop() })
 	return d
@@ -47,7 +47,7 @@ func (d *daemon) start(agents ...pmda.Handler) {
 	}
 	ln, err := net.Listen("tcp", d.addr)
 	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond) // somebody has the port for a moment
+		time.Sleep(10 * time.Millisecond) // another process has the port for a moment
 		ln, err = net.Listen("tcp", d.addr)
 	}
 	if err != nil {

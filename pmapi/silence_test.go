@@ -25,7 +25,7 @@ func TestAutoReconnectSilence(t *testing.T) {
 		each       time.Duration // deadline of a request, 0 for none
 		pause      time.Duration // between requests
 		word       time.Duration // when a word comes, 0 for never
-		tries      int           // requests that fail before there is another connection; 0: there is none
+		tries      int           // failed requests before another connection; 0: no other connection
 	}{
 		{name: "time-outs", reconnects: true, limit: limit, tries: 3},
 		{name: "pauses do not count", reconnects: true, limit: limit, pause: time.Hour, tries: 3},

@@ -52,7 +52,7 @@ type Agents struct {
 	release []func()
 
 	naming sync.Mutex
-	trees  []*pmns.Tree // of the agents, of which names was merged
+	trees  []*pmns.Tree // of the agents; names is merged from them
 	merged *pmns.Tree
 }
 

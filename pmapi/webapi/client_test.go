@@ -59,7 +59,7 @@ func (s server) do(t testing.TB, method, path, body string, header ...string) re
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	tr := new(http.Transport) // a connection of its own: pmproxy no longer answers on some after an error
+	tr := new(http.Transport) // a separate connection: after an error pmproxy no longer answers on some
 	defer tr.CloseIdleConnections()
 	res, err := tr.RoundTrip(r)
 	if err != nil {

@@ -183,7 +183,7 @@ func (t *contexts) release(s *session) {
 	defer t.mu.Unlock()
 	s.users--
 	s.expires = time.Now().Add(s.poll)
-	if s.users == 0 && s.temporary || s.c == nil { // nobody can ask for it
+	if s.users == 0 && s.temporary || s.c == nil { // no later request can find it
 		t.drop(s)
 	}
 }

@@ -64,7 +64,7 @@ func (q *query) fetchValues(key planKey) error {
 }
 
 func (q *query) fetchPlan(p *plan) error {
-	if len(p.ids) == 0 { // the reply has a time all the same
+	if len(p.ids) == 0 { // the reply has a time even without metrics
 		_, now, _ := q.s.c.Mode()
 		if now.IsZero() {
 			now = time.Now()

@@ -88,7 +88,7 @@ func (q *query) selected(d pdu.InDom) ([]pdu.Instance, error) {
 	list, _ := q.params.get("iname")
 	numbers, _ := q.params.get("instance")
 	selects := func(pdu.Instance) bool { return true }
-	matches, err := q.matcher(list, "exact") // a bad match= is an error by itself
+	matches, err := q.matcher(list, "exact") // a bad match= is an error even without names
 	if err != nil {
 		return nil, err
 	}

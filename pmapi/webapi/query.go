@@ -14,12 +14,12 @@ type query struct {
 	r         *http.Request
 	ctx       context.Context
 	params    params
-	name      string // of its route; "" if there is none
+	name      string // of its route, or ""
 	status    int    // of the reply
 	compat    bool   // of the older interface
 	isContext bool   // the request is /pmapi/context
 	pathID    string // the number of a context in the path, or ""
-	shownID   string // of the context, in errors; "" if there is none
+	shownID   string // of the context, in errors, or ""
 	s         *session
 	hasTurn   bool   // of s
 	out       []byte // the reply
@@ -148,7 +148,7 @@ func (q *query) reply(status int) {
 	q.w.Header()["Content-Length"] = []string{strconv.Itoa(len(q.out))}
 	q.w.WriteHeader(status)
 	if q.r.Method != http.MethodHead {
-		_, _ = q.w.Write(q.out) // the client has gone: there is nobody to tell
+		_, _ = q.w.Write(q.out) // an error means that the client has gone
 	}
 }
 

@@ -33,7 +33,7 @@ type session struct {
 	// The lock of contexts guards these.
 	users     int // requests in progress
 	expires   time.Time
-	temporary bool // nobody else finds it
+	temporary bool // no other request finds it
 	derived   int  // bytes that its derived metrics take
 
 	// These are used only by the request that has the turn.

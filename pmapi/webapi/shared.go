@@ -28,7 +28,7 @@ type sharedSource struct {
 
 	base *pmapi.Context // nil if it is not open
 	used int            // contexts on base
-	idle *time.Timer    // closes base; it runs while there are none
+	idle *time.Timer    // closes base; it runs while there are no contexts
 }
 
 // context opens a context.

@@ -26,7 +26,7 @@ func (p *interpolator) write(w *pdu.ResultWriter, m *metricState, t moment, pass
 		return
 	}
 	if passed && m.had && m.desc.Sem == pdu.SemCounter {
-		return // nobody is to make a rate across a mark
+		return // no caller must compute a rate across a mark
 	}
 	for _, n := range m.order {
 		i := &m.insts[n]

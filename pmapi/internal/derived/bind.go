@@ -453,7 +453,7 @@ func (o *bound) scale(left, right pdu.Units) {
 			o.rescaleOne(i, ls[i], rs[i], rd[i])
 			scale[i] = max(ls[i], rs[i])
 		}
-		if o.left.isConstant() { // as the C library, whatever the scale of the values
+		if o.left.isConstant() { // as the C library, with any scale of the values
 			scale[i] = rs[i]
 		}
 		if ds[i] == 0 {

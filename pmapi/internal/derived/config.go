@@ -14,7 +14,7 @@ import (
 type ConfigError struct {
 	Path    string
 	Line    int
-	Warning bool // the definition counts all the same
+	Warning bool // the definition is used nevertheless
 	Message string
 }
 

@@ -7,7 +7,7 @@ import (
 
 // A SyntaxError says what is wrong with the text of an expression, in the words of the C library.
 type SyntaxError struct {
-	Offset  int    // of the token at which the parser gave up; of the last byte if that is the end, -1 if there is none
+	Offset  int    // of the token at which the parser gave up; of the last byte if that is the end, -1 without text
 	Message string // empty if there is no more to be said than where
 }
 
