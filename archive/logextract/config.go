@@ -19,7 +19,7 @@ type SyntaxError struct {
 	Text string
 }
 
-// Error says what is wrong and in which line.
+// Error returns the text of the error with its line number.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
 // ParseConfig reads a configuration of pmlogextract(1): names of metrics, or of nodes of the name

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// ErrEmpty is the error of inputs of which none has data.
+	// ErrEmpty says that no input has data.
 	ErrEmpty = errors.New("all input archives are empty")
 	// ErrNoRecords is the error of a window or selection without any record.
 	ErrNoRecords = errors.New("no qualifying records found")
@@ -38,8 +38,8 @@ func (e *OpenError) Error() string {
 // Unwrap returns the cause.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// An EndError is that of an input of which no complete record is found. With Options.Desperate it
-// is a warning.
+// An EndError says that no complete record is found in an input. With Options.Desperate it is a
+// warning.
 type EndError struct {
 	Archive string
 	Err     error
@@ -139,8 +139,8 @@ func (e *TextError) Error() string {
 	return fmt.Sprintf("%s %s text changed from %q to %q", ident, which, e.Old, e.New)
 }
 
-// A DamageError warns of a malformed record, or of a volume of another archive, which is
-// pdu.ErrLabel. What comes after it in the input is left out.
+// A DamageError warns of a malformed record, or of a volume of another archive, whose error is
+// pdu.ErrLabel. The rest of the input is left out.
 type DamageError struct {
 	Archive string
 	Offset  int64 // in the volume

@@ -164,12 +164,12 @@ func (j *Job) leaveFiles() error {
 // last one for the zone.
 func (j *Job) Label() archive.Label { return j.inputs[0].label }
 
-// Bounds are the start and the end of the first input, to which pmlogextract(1) relates times of
-// its options.
+// Bounds returns the start and the end of the first input. pmlogextract(1) relates times in its
+// options to them.
 func (j *Job) Bounds() (start, end time.Time) { return j.inputs[0].label.Start, j.inputs[0].end }
 
-// Create checks that the output can be written: that there is no such archive (fs.ErrExist), and
-// that the labels of the inputs go together (*VersionError, *HostError).
+// Create checks that the output can be written: the archive must not exist (fs.ErrExist), and the
+// labels of the inputs must be compatible (*VersionError, *HostError).
 func (j *Job) Create(output string) error {
 	for i, suffix := range []string{".index", ".meta", ".0"} {
 		path := output + suffix

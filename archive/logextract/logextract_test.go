@@ -116,7 +116,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// What is not of the output stays, whatever its name is.
+// TestFailureKeepsOthers checks that a failed extraction keeps files that it has not written, even
+// if their names look like the output's.
 func TestFailureKeepsOthers(t *testing.T) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
@@ -200,7 +201,7 @@ func TestDaily(t *testing.T) {
 	}
 }
 
-// TestDailyFarFuture has records between which there are more days than anybody could go through.
+// TestDailyFarFuture has records that are too many days apart to step through each day.
 func TestDailyFarFuture(t *testing.T) {
 	in := names(t, "in")[0]
 	b := build(t, in, 3)
@@ -285,7 +286,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestErrors has what ends an extraction, after which there must be no output.
+// TestErrors has errors that end an extraction. They must leave no output.
 func TestErrors(t *testing.T) {
 	n := names(t, "a", "b", "host", "zone", "units", "empty")
 	simple(t, n[0], 0, 2)
@@ -366,7 +367,7 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// TestDamage has an input of which a record is malformed, or the end missing.
+// TestDamage has an input with a malformed or incomplete record.
 func TestDamage(t *testing.T) {
 	in := names(t, "in")[0]
 	simple(t, in, 0, 4)
@@ -418,7 +419,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDesperate has errors after which files are left.
+// TestDesperate checks that Desperate keeps the output files after an error.
 func TestDesperate(t *testing.T) {
 	n := names(t, "a", "b")
 	simple(t, n[0], 0, 2)
@@ -439,8 +440,8 @@ func TestDesperate(t *testing.T) {
 	}
 }
 
-// TestDamagedBytes changes bytes of an input one by one: whatever comes of it, it ends, and what it
-// leaves is an archive.
+// TestDamagedBytes changes bytes of an input one by one. Each extraction must end, and either fail
+// without output or write a readable archive.
 func TestDamagedBytes(t *testing.T) {
 	n := names(t, "a", "b")
 	b := build(t, n[0], 2)

@@ -101,7 +101,7 @@ func (m *merger) make(ctx context.Context) error {
 	return m.endIndex()
 }
 
-// step writes what is earliest of all that is pending.
+// step writes the earliest pending record or mark. more is false when nothing is left to write.
 func (m *merger) step() (more bool, err error) {
 	var next *input
 	for _, in := range m.inputs {
@@ -127,11 +127,11 @@ func (m *merger) step() (more bool, err error) {
 	return true, m.write(next)
 }
 
-// maxEmptyDays is how many days in a row have a mark without a record. It bounds the work by the
-// number of records, in whatever year they are.
+// maxEmptyDays is how many consecutive days without a record get a mark each. Longer gaps are
+// skipped, so that the work depends on the number of records and not on their dates.
 const maxEmptyDays = 1000
 
-// roll moves the window by a day, and after many that were empty to the day of the next record.
+// roll moves the window by a day, or after many empty days to the day of the next record.
 func (m *merger) roll(next time.Time) (more bool, err error) {
 	if !m.Daily {
 		return false, nil
@@ -221,7 +221,8 @@ func (m *merger) read(in *input) error {
 	}
 }
 
-// endOf notes that there is nothing more in an input than perhaps a mark.
+// endOf notes that err ends the records of an input, after which at most a mark is pending. Damage
+// of the input is only a warning.
 func (m *merger) endOf(in *input, err error) error {
 	if err != pdu.ErrEOL {
 		e, ok := errors.AsType[*archive.Error](err)

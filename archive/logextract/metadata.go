@@ -290,7 +290,7 @@ func (md *metadata) addMetric(m *merger, rec archive.Record) (added bool, err er
 	return true, nil
 }
 
-// conflict is how a descriptor contradicts those before it, and the metric that is to be left out.
+// conflict reports how a descriptor contradicts earlier ones, and which metric to leave out.
 func (md *metadata) conflict(known *metric, n *archive.Metric) (*ConflictError, *metric) {
 	for _, name := range n.Names {
 		if other := md.names[name]; other != nil && other.id != n.PMID {

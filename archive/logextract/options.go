@@ -31,11 +31,11 @@ type Options struct {
 	// VolumeRecords is after how many records another volume begins; 0 means never, except where
 	// version 2 needs one.
 	VolumeRecords int
-	// SkipConflicts leaves out metrics of which inputs have different descriptors or names, with a
-	// warning. Without it they are errors.
+	// SkipConflicts leaves out metrics whose descriptors or names differ between inputs, with a
+	// warning. Without it such differences are errors.
 	SkipConflicts bool
-	// Desperate takes inputs of which no end can be found, and leaves behind what was written
-	// before an error.
+	// Desperate accepts inputs whose end cannot be found, and keeps the partial output after an
+	// error.
 	Desperate bool
 
 	// Warn is called with each error that does not end the work: *[EmptyError], *[OpenError],

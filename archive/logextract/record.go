@@ -146,8 +146,8 @@ func (m *merger) scanSets(in *input, raw []byte, at int) (_ int, canonical, ok b
 	return at, canonical && s.endsAt(raw, at, end), at <= end
 }
 
-// addBlocks adds the blocks of n values, of which the first word that says where its block is lies
-// at an offset. It is false if one does not come after the one before it.
+// addBlocks adds the blocks of n values. The word at offset at says where the first block is. The
+// result is false if a block is malformed or does not directly follow the previous one.
 func (s *shape) addBlocks(raw []byte, at, n int) bool {
 	end := len(raw) - 4
 	for range n {
@@ -256,8 +256,8 @@ func (m *merger) copySet(b, raw []byte, s *valueSet) []byte {
 	return b
 }
 
-// selectValues adds the values of a set that the output gets to b, in the order in which they were
-// asked for, and their blocks to m.blocks.
+// selectValues appends the selected values of a set to b, in the order of the selection, and their
+// blocks to m.blocks.
 func (m *merger) selectValues(b, raw []byte, s *valueSet) []byte {
 	start := len(b)
 	b = append(b, raw[s.at:s.at+12]...)

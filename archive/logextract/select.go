@@ -26,8 +26,8 @@ func (e *LookupError) Error() string { return fmt.Sprintf("metric %q: %v", e.Met
 // Unwrap returns the cause.
 func (e *LookupError) Unwrap() error { return e.Err }
 
-// An InstanceError warns of an instance that no input has, or, if All is set, of a metric of which
-// none is left.
+// An InstanceError warns of an instance that no input has. If All is set, no requested instance of
+// the metric is left.
 type InstanceError struct {
 	Metric   Metric // as it was asked for
 	Name     string // of the metric
@@ -43,8 +43,9 @@ func (e *InstanceError) Error() string {
 	return fmt.Sprintf("instance %q is not defined for the metric %q", e.Instance, e.Name)
 }
 
-// Select looks up the metrics to keep. What is not known is left out, with a *LookupError or
-// *InstanceError as a warning. If no metric is known all are kept, as by PCP's tool.
+// Select looks up the metrics to keep. It leaves out unknown metrics and instances, with a
+// *LookupError or *InstanceError as a warning. If no metric is known, all are kept, as in
+// pmlogextract(1).
 func (j *Job) Select(metrics []Metric) {
 	for _, m := range metrics {
 		j.selectOne(m)

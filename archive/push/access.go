@@ -18,28 +18,30 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
-// Access says who may push. Its zero value lets those of this computer.
+// Access says which clients may push. The zero value allows the clients on this computer.
 type Access struct {
-	// Networks are those of clients that need no password; nil means this computer. Behind a proxy
-	// all clients have its address: there, and for this computer's users to need one, it is empty,
-	// but not nil. Clients of a unix socket, who have passed its permissions, never need one.
+	// Networks are the networks of clients that need no password; nil means this computer. Clients
+	// behind a proxy all have the address of the proxy. To make them and the users of this computer
+	// log in, set Networks to an empty slice that is not nil. Clients of a unix socket never need a
+	// password, because they have passed its permissions.
 	Networks []netip.Prefix
-	// Users are those who may push from anywhere.
+	// Users are logins that may push from any address.
 	Users []User
 }
 
-// A User is somebody with a password.
+// A User is a login with a password or a token.
 type User struct {
 	// Name and Password are those of HTTP basic authentication. Without a Name, Password is a token
 	// for "Authorization: Bearer".
 	Name, Password string
-	// Hosts are the hosts of which the user may push archives, by the names in their labels, in
-	// small letters: patterns of path.Match. None means all.
+	// Hosts are patterns of path.Match, in lower case, for the host names in archive labels. The
+	// user may push archives of matching hosts. An empty list matches all hosts.
 	Hosts []string
 }
 
-// ParseUsers reads users, each in a line: a name, a password, and patterns of hosts if they are not
-// all. The name "-" means none. Empty lines and those that begin with # are left out.
+// ParseUsers reads users, one per line: a name, a password, and patterns of hosts unless all are
+// allowed. The name "-" stands for an empty Name. Empty lines and those that begin with # are
+// ignored.
 //
 //	web    s3cret   web*.example.com
 //	-      8sd7fg…  db1
@@ -68,7 +70,7 @@ func ParseUsers(r io.Reader) ([]User, error) {
 	return users, s.Err()
 }
 
-// A client is who sends a request.
+// A client is the sender of a request.
 type client struct {
 	id    string // a user or an address
 	hosts []string
@@ -90,8 +92,7 @@ func denied(format string, args ...any) error {
 // errFailedLogins is the error of a client whose logins have failed too often.
 var errFailedLogins = &failure{http.StatusTooManyRequests, "too many failed logins of this user: wait a minute"}
 
-// client finds out who sends a request. Who has an archive must be the same for all of its
-// requests.
+// client identifies the client of a request. All requests for an archive must have the same client.
 func (r *Receiver) client(hr *http.Request) (client, error) {
 	if hr.Header.Get("Authorization") == "" {
 		return r.access.Load().client(hr)

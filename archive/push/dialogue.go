@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// A replyError is a reply that is none of success.
+// A replyError is a reply other than the expected success.
 type replyError struct {
 	status int
 	what   string
@@ -72,8 +72,8 @@ func (s *Sender) begin(ctx context.Context) (wait time.Duration, err error) {
 	return 0, nil
 }
 
-// round sends what there is. After an error of which a receiver without offsets may have got
-// something, or one that says that the archive is not there any longer, another archive begins.
+// round sends all queued records. Another archive begins after an error if the receiver has no
+// offsets, because it may have stored part of the request, or if the receiver has lost the archive.
 func (s *Sender) round(ctx context.Context) (wait time.Duration, err error) {
 	if s.number == "" {
 		if wait, err := s.begin(ctx); err != nil {

@@ -21,7 +21,7 @@ import (
 // maxNumber is the greatest number of an archive.
 const maxNumber = 1<<31 - 1
 
-// An incoming is an archive that is being received. Who has its turn may use it.
+// An incoming is an archive that is being received. Only the holder of turn may use it.
 type incoming struct {
 	r *Receiver
 	state
@@ -178,7 +178,7 @@ func (r *Receiver) own(a *incoming) bool {
 	return true
 }
 
-// disown forgets an archive that there is not.
+// disown forgets an archive that does not exist.
 func (r *Receiver) disown(a *incoming) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -289,7 +289,7 @@ func (a *incoming) hasVolume() bool {
 	return n >= 0 || err != nil
 }
 
-// lastVolume is the greatest number of a volume, less than 0 if there is none.
+// lastVolume returns the greatest number of a volume, or -1 if the archive has no volume.
 func (a *incoming) lastVolume() (last int, err error) {
 	last = -1
 	dir, base := path.Split(a.Base)

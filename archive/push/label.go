@@ -16,7 +16,7 @@ const (
 	labelLenV3 = 808
 )
 
-// parseLabel reads the label that a sender has posted, of which nothing can be believed.
+// parseLabel parses and checks the label that a sender has posted. The label is untrusted input.
 func parseLabel(b []byte) (archive.Label, error) {
 	if len(b) != labelLenV2 && len(b) != labelLenV3 {
 		return archive.Label{}, badRequest("label of %d bytes", len(b))

@@ -22,7 +22,7 @@ import (
 )
 
 // A pmlogger sends the bytes that pmlogger and pmlogpush of PCP 7 send, over one connection: a host
-// without a port, names of headers in small letters, and the body in a segment of its own.
+// without a port, header names in lower case, and the body in a separate segment.
 type pmlogger struct {
 	t     *testing.T
 	conn  net.Conn
@@ -95,7 +95,7 @@ func (c *pmlogger) reply() (header, reply string) {
 	return strings.Join(lines, ""), string(b)
 }
 
-// succeed sends a request, and compares every byte of the reply but for the time.
+// succeed sends a request and compares every byte of the reply except the time.
 func (c *pmlogger) succeed(method, path string, body []byte, end int, want string) {
 	c.t.Helper()
 	header, reply := c.request(method, path, body)
@@ -284,9 +284,9 @@ func TestPMLogger(t *testing.T) {
 	}
 }
 
-// A receiver that is restarted while pmlogger pushes, which does not notice and sends no record
-// twice, goes on with the archive: what is there until then is an archive, and at the end it is the
-// same as without the restarts.
+// TestInteropPMLoggerRestarted restarts the receiver while pmlogger pushes. pmlogger does not
+// notice and sends no record twice, and the receiver continues the archive. The files are a valid
+// archive at each restart. At the end they are the same as without restarts.
 func TestInteropPMLoggerRestarted(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck")
 	const base = "../../examples/pmstat/testdata/archive/host"

@@ -82,7 +82,7 @@ type round struct {
 	data        []int // by volume
 }
 
-// begins is a round of all that there is.
+// begins returns a round of all queued bytes.
 func (q *queue) begins() round {
 	if q.entryless && len(q.volumes) > 0 && len(q.volumes[0].data) > 0 {
 		q.enterFirst(&q.volumes[0])
@@ -131,8 +131,8 @@ func (q *queue) cut(p piece, limit int) piece {
 	return p
 }
 
-// enterFirst has the index begin with an entry for the first record of an archive, without which
-// C's tools take it for none.
+// enterFirst makes the index begin with an entry for the first record of an archive. C's tools do
+// not accept an archive without this entry.
 func (q *queue) enterFirst(v *queued) {
 	f := newFraming(q.version, archive.VolumeIndex)
 	time, wide := f.times()
@@ -227,7 +227,7 @@ func rest(b []byte, n int) []byte {
 	return b[n:]
 }
 
-// trim forgets volumes that the receiver has got, but for the last one.
+// trim forgets volumes that the receiver has completely, except the last one.
 func (q *queue) trim() {
 	for len(q.volumes) > 1 && len(q.volumes[0].data) == 0 {
 		q.volumes = q.volumes[1:]

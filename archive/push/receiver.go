@@ -13,13 +13,13 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
-// ReceiverOptions say where a Receiver has its archives, and who may send how much.
+// ReceiverOptions say where a Receiver stores archives, which clients may send them, and how much.
 type ReceiverOptions struct {
-	// Dir is the directory of the archives. It is made if there is none.
+	// Dir is the directory of the archives. Open creates it if it is missing.
 	Dir string
-	// Access says who may push.
+	// Access says which clients may push.
 	Access Access
-	// Limits has what clients are granted.
+	// Limits are the limits of what clients may send and store.
 	Limits Limits
 	// UTC gives archives names by UTC, not by the time zone of this process.
 	UTC bool
@@ -198,7 +198,7 @@ func (r *Receiver) idle(a *incoming) time.Duration {
 	return min(max(time.Duration(a.Timeout)*time.Second, 3*a.longest), r.opts.Limits.maxTimeout)
 }
 
-// finish ends an archive, whose turn is the caller's. One without a volume is none, and goes.
+// finish ends an archive. The caller holds its turn. An archive without a volume is removed.
 func (r *Receiver) finish(a *incoming) {
 	r.mu.Lock()
 	if a.finished {

@@ -202,8 +202,8 @@ func order(path string) string {
 	}
 }
 
-// compareFiles compares an archive with another, file by file. All labels are those of the first
-// file, but for the volume.
+// compareFiles compares two archives file by file. The labels of all files are that of the first
+// file, except for the volume.
 func compareFiles(t *testing.T, got, want string) {
 	t.Helper()
 	paths, err := filepath.Glob(want + ".*")
@@ -402,7 +402,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Records that are none are not written, and what is before them is.
+// TestBadRecords checks that malformed records are not written, but the records before them are.
 func TestBadRecords(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})
@@ -449,7 +449,8 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// Offsets say where records belong: what is there is left out, a gap is refused.
+// TestOffsets checks that offsets say where records belong: the receiver skips records that it
+// already has, and refuses a gap.
 func TestOffsets(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})
@@ -474,7 +475,8 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// Who may push, and whose archives are whose.
+// TestAccess checks which clients may push, and that each client can continue only its own
+// archives.
 func TestAccess(t *testing.T) {
 	users, err := push.ParseUsers(strings.NewReader("# users\n\nweb secret Web1 web*.example.com\n- t0ken\nother pass\n"))
 	if err != nil {
@@ -785,8 +787,8 @@ func stored(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-// A body that does not come to its end holds up nobody else, and not its own archive for longer
-// than a request may take.
+// TestSlow checks that an incomplete body does not delay other archives, and delays its own archive
+// at most by the request timeout.
 func TestSlow(t *testing.T) {
 	r := open(t, push.ReceiverOptions{Limits: push.Limits{}.WithRequestTimeout(300 * time.Millisecond)})
 	srv := httptest.NewServer(r)

@@ -179,8 +179,8 @@ func (s *Sender) Full() bool {
 	return s.queue.size >= s.opts.MaxBuffer
 }
 
-// Err is why nothing can be sent any longer: the receiver has refused it for good. It is nil as
-// long as it is worth trying.
+// Err returns the error with which the receiver has permanently refused the archive, so that
+// nothing more can be sent. It is nil while retries can still succeed.
 func (s *Sender) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,7 +278,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	return &LostError{s.queue.dataRecords(), s.queue.size, why}
 }
 
-// run sends what there is, until all is sent after Close, or the receiver has refused it.
+// run sends queued records until ctx ends, all are sent after Close, or the receiver refuses them.
 func (s *Sender) run(ctx context.Context) {
 	defer close(s.done)
 	backoff := time.Duration(0)

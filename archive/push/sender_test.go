@@ -172,8 +172,8 @@ func dial(t *testing.T, w *wire, o push.SenderOptions) *push.Sender {
 	return s
 }
 
-// To pmproxy 7, the requests are pmlogger's: one for each record, in the order in which they are
-// made. What arrives is what would be in the files.
+// TestDialogue checks that requests to pmproxy 7 are those of pmlogger: one for each record, in the
+// order of creation. The receiver must write the same files as a local writer.
 func TestDialogue(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -222,8 +222,8 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-// The receiver has the archive whatever happens to requests, once, and in one archive if it knows
-// offsets.
+// TestFaults checks that a receiver that knows offsets gets each record exactly once and in one
+// archive, in spite of failed requests.
 func TestFaults(t *testing.T) {
 	for _, f := range []fault{refuse, half, deaf, busy, strange, moved, timeout} {
 		for _, every := range []int{2, 5} {
@@ -254,9 +254,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// An hour is pushed, during which the receiver is killed five times, each time in the middle of a
-// request, and begins anew 30 s later with what it finds: nothing is missing, and pmlogcheck has no
-// complaint.
+// TestHour pushes for an hour. The receiver is killed five times in the middle of a request, and
+// another one continues 30 s later with the files that it finds. No record is lost, and pmlogcheck
+// reports no problem.
 func TestHour(t *testing.T) {
 	all := t.TempDir()
 	base, dir := filepath.Join(all, "a"), filepath.Join(all, "0")
@@ -311,8 +311,8 @@ func TestHour(t *testing.T) {
 	})
 }
 
-// A receiver that has lost the archive, or that knows no offsets and of which it is not known what
-// it has got, gets another one: in all archives together are all records.
+// TestAgain checks that another archive begins when the receiver has lost one, or when it knows no
+// offsets and may have stored part of a request. All archives together have all records.
 func TestAgain(t *testing.T) {
 	for _, c := range []struct {
 		f   fault
@@ -413,7 +413,8 @@ func readAll(t *testing.T, base string, seen map[uint32]bool) {
 	}
 }
 
-// What does not fit is the recorder's business; what is left at the end is counted.
+// TestFull checks that the recorder can stop when the buffer is full, and that Close counts the
+// records that remain.
 func TestFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := open(t, push.ReceiverOptions{})
@@ -450,7 +451,8 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// A receiver that refuses for good ends it, and one that is none is not begun with.
+// TestRefused checks that a permanent refusal ends the sender, and that New fails if the receiver
+// refuses or the URL is invalid.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := open(t, push.ReceiverOptions{})

@@ -46,7 +46,7 @@ func (a *incoming) save() error {
 	return err
 }
 
-// readStates reads all states. What is none is left out.
+// readStates calls each for every state. It logs and skips files that are not valid states.
 func (r *Receiver) readStates(each func(state)) error {
 	dir, err := r.root.Open(stateDir)
 	if errors.Is(err, fs.ErrNotExist) {

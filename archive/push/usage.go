@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// A usage is how many bytes there are in the directory, of which it is known who has sent them.
+// A usage counts the bytes in the directory, in all and by client. Only archives with a known owner
+// count for a client.
 type usage struct {
 	total    int64
 	clients  map[string]int64
