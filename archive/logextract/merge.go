@@ -221,7 +221,7 @@ func (m *merger) read(in *input) error {
 	}
 }
 
-// endOf notes that err ends the records of an input, after which at most a mark is pending. Damage
+// endOf notes that err ends the records of an input. At most a mark is still pending then. Damage
 // of the input is only a warning.
 func (m *merger) endOf(in *input, err error) error {
 	if err != pdu.ErrEOL {

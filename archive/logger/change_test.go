@@ -83,7 +83,7 @@ func TestLostCounts(t *testing.T) {
 	})
 }
 
-// A context that connects again by itself is no different: there is one mark.
+// TestAutoReconnect uses a context that reconnects automatically. The archive still has one mark.
 func TestAutoReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")
@@ -124,8 +124,8 @@ func TestAgentFails(t *testing.T) {
 	})
 }
 
-// A logger that is ended while it asks for metadata writes none that is not whole, whatever the
-// cause of the end.
+// TestEndWithoutMetadata ends a logger during a request for metadata. It must write no incomplete
+// metadata, for any cause of the end.
 func TestEndWithoutMetadata(t *testing.T) {
 	for _, method := range []string{"Texts", "Labels", "Names"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -408,7 +408,8 @@ func TestInstancesChange(t *testing.T) {
 	}
 }
 
-// Only the instances that are asked for are recorded, with a profile of the group's own.
+// TestInstanceLists checks that only the requested instances are recorded, with a profile for each
+// group.
 func TestInstanceLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{}
@@ -487,7 +488,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// What was to be recorded once is tried again until it is.
+// TestOnceFails checks that a metric for one record only is tried again until it is recorded.
 func TestOnceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")

@@ -26,9 +26,9 @@ type MetricState struct {
 	Values []ValueState
 }
 
-// A ValueState is how an instance of a metric is recorded, or a singular metric. PCP's pmlogger
-// takes notice of one further metric of a fetch with each record: until then it says of the others
-// that they are neither available nor in the archive, in which they are.
+// A ValueState is how an instance of a metric, or a singular metric, is recorded. PCP's pmlogger
+// notices only one further metric of a fetch with each record. Until then it reports the other
+// metrics as neither available nor in the archive, although they are.
 type ValueState struct {
 	Inst      pdu.InstID // pdu.NoInst of a singular metric
 	On        bool
@@ -38,21 +38,23 @@ type ValueState struct {
 	Interval  time.Duration // 0 for once, and if not On
 }
 
-// Limits of requests, which come from clients that nobody may know.
+// Limits of requests, because any client may send them.
 const (
 	// maxValues is the number of values in all states that a request gets.
 	maxValues = 1 << 20
-	// maxNamed is the number of instances that metrics are recorded with by number. Requests can
-	// have any numbers, each of which is in a profile of which pmcd reads 64 KB.
+	// maxNamed is the number of instances in all requests that list instances. Requests can list
+	// any numbers, and each number is in a profile, while pmcd reads at most 64 KB of a profile.
 	maxNamed = 1 << 13
 )
 
-// Control changes how metrics are recorded, and returns how they are then: what has not changed
-// shows there. Requests are as those of a configuration, but one for some instances of a metric
-// that is recorded with all changes nothing. A metric with more instances than there is room for
-// has the error pdu.ErrTooBig. Errors: os.ErrClosed if the logger does not run; pdu.ErrArg for a
-// combination that there is not; that of ctx, if it ends while a fetch is going on, and nothing has
-// changed.
+// Control changes how metrics are recorded and returns their states after that, which also show
+// what has not changed. Requests are like those of a configuration, except that a request for some
+// instances changes nothing if the metric is recorded with all instances. A metric with more
+// instances than fit has the error pdu.ErrTooBig.
+//
+// The errors are os.ErrClosed if the logger does not run, pdu.ErrArg for an invalid combination of
+// control, state and interval, and that of ctx if it ends during a fetch. Such a call has changed
+// nothing.
 func (l *Logger) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []Target) ([]MetricState, error) {
 	e, err := l.enquire(ctx, targets, true)
 	if err != nil {
@@ -329,7 +331,7 @@ func unique(insts []pdu.InstID) []pdu.InstID {
 	})
 }
 
-// state is how an instance is recorded, but for Available. m may be nil.
+// state returns how an instance is recorded, without Available. m may be nil.
 func (m *metric) state(inst pdu.InstID) ValueState {
 	s := ValueState{Inst: inst}
 	if m == nil {
@@ -342,7 +344,7 @@ func (m *metric) state(inst pdu.InstID) ValueState {
 	return s
 }
 
-// available are the instances of which the latest fetches had a value. m may be nil.
+// available returns the instances that had a value in the latest fetches. m may be nil.
 func (m *metric) available() map[pdu.InstID]bool {
 	if m == nil {
 		return nil

@@ -95,8 +95,8 @@ var configurations = []struct {
 	{`log mandatory on 200 msec { sample.dupnames.two.bin sample.dupnames.three hinv.ncpu kernel.uname sample.aggregate sample.part_bin sample.darkness }`, 2},
 }
 
-// What is recorded is what pmlogger records: metrics, instances, labels, texts, records in their
-// order, the index.
+// TestInteropRecords checks that the logger records the same as pmlogger: metrics, instances,
+// labels, texts, the order of records, and the index.
 func TestInteropRecords(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogger", "pmdumplog", "pmlogcheck")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux", "sample"}})
@@ -176,8 +176,8 @@ func TestInteropLost(t *testing.T) {
 	}
 }
 
-// TestInteropSharedObject records metrics of an agent in a shared object, for whose instance labels
-// pmcd uses the profile of the last fetch, even if another one has come since then.
+// TestInteropSharedObject records metrics of an agent in a shared object. For their instance labels
+// pmcd uses the profile of the last fetch, even if it has received another profile since.
 func TestInteropSharedObject(t *testing.T) {
 	linux := filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "linux", "pmda_linux.so")
 	pcptest.Need(t, "pmcd", "pmlogcheck", linux)

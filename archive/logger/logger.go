@@ -384,10 +384,10 @@ func (l *Logger) dueTask() (first *task) {
 	return first
 }
 
-// retryOnce is when a task is tried again that is to be recorded once, and failed.
+// retryOnce is the delay before a failed task that records only once is tried again.
 const retryOnce = time.Second
 
-// finishOnce notes that what is to be recorded once has been.
+// finishOnce notes that a task that records only once has done so.
 func (t *task) finishOnce() {
 	t.once = true
 	for _, m := range t.members {

@@ -124,7 +124,8 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// Nothing to record is an error, unless somebody may come and change that.
+// TestNothing checks that a configuration with nothing to record is an error, except with Linger,
+// which lets clients change that.
 func TestNothing(t *testing.T) {
 	src, _ := sourceOf("a")
 	c := src.Context()
@@ -138,7 +139,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// An archive that there is already is not touched.
+// TestExists checks that New refuses the base name of an existing archive.
 func TestExists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")

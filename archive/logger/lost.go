@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Changes in a collector after which metrics may be others, and after which names may be.
+// Changes in a collector that may change metrics, and those that may change names.
 const (
 	agentsChanged = pdu.ChangeAddAgent | pdu.ChangeRestartAgent
 	namesChanged  = agentsChanged | pdu.ChangeDropAgent | pdu.ChangeNames
@@ -23,9 +23,9 @@ const retryLost = time.Second
 // connection that has ended is made anew at once, so that the next record is not missed.
 const checkConnection = time.Second
 
-// isLost reports whether an error of a request for metadata is one of the connection, or the end of
-// the context, whatever its cause. The code of an agent that does not reply looks the same: so it
-// asks the collector for something else.
+// isLost reports whether an error of a request for metadata means that the connection is lost or
+// that the context has ended, with any cause. An agent that does not reply has the same code. To
+// tell the two apart, isLost sends the collector another request.
 func (l *Logger) isLost(ctx context.Context, err error) bool {
 	if err != nil && ctx.Err() != nil {
 		return true

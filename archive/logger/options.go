@@ -21,13 +21,14 @@ type Options struct {
 	Config *logconf.Config
 	// Base is the base name of the archive with its directory. There must be no such archive.
 	Base string
-	// Push, if not nil, sends the archive to a receiver in the place of files: see package push.
-	// Base only has a meaning for readers of the first and the last record then, and is the URL if
-	// it is "". While the receiver cannot be reached, records are kept in memory; when there are
-	// too many of them, further ones are left out, and a mark comes before those that follow. New
-	// fails if the receiver does not reply; a receiver that refuses the archive for good ends Run.
-	// At its end Run waits up to ten seconds until the receiver has all records; if that is not
-	// enough, the error is a *push.LostError.
+	// Push, if not nil, sends the archive to a receiver instead of writing files: see package push.
+	// Base then only names the archive in its first and last record, and "" means the URL. While
+	// the receiver cannot be reached, records are kept in memory. If there are too many, further
+	// records are left out, and a mark comes before those that follow.
+	//
+	// New fails if the receiver does not reply. A receiver that permanently refuses the archive
+	// ends Run. At its end Run waits up to ten seconds until the receiver has all records. If that
+	// is not enough, the error is a *push.LostError.
 	Push *push.SenderOptions
 	// Writer is what the archive is like. In the label, an empty Host, TimeZone and ZoneInfo mean
 	// those of the source. The limits of volumes take effect after the record that reaches them, as
@@ -36,17 +37,17 @@ type Options struct {
 	// Interval is the interval of "default" in Config; 0 means a minute.
 	Interval time.Duration
 
-	// Host is the host on which the logger runs, "" the name of this one, and Port where pmlc(1)
-	// reaches it: what the first and the last record of the archive say.
+	// Host is the name of the host that the logger runs on; "" means the name of this one. Port is
+	// the port for pmlc(1). The first and the last record of the archive have both.
 	Host string
 	Port uint32
 	// Source is what the context was opened with, for Status.
 	Source string
 
 	// The logger ends when the volumes have EndBytes bytes in all, when tasks have been recorded
-	// EndRecords times, at EndTime, or after EndAfter; zero means never. Records count in this way
-	// for the limits of volumes, too. For EndRecords a task also counts when there is no collector;
-	// in pmlogger(1) it does so for volumes as well, of which some are empty then.
+	// EndRecords times, at EndTime, or after EndAfter; zero means never. The limits of volumes
+	// count records in the same way. For EndRecords a task also counts while there is no collector.
+	// pmlogger(1) also counts it for volumes then, so that some of its volumes are empty.
 	EndBytes   int64
 	EndRecords int
 	EndTime    time.Time

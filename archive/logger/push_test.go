@@ -26,7 +26,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A receiver is one that can be killed: what it has not written then is lost, and so are replies.
+// A receiver is an http.RoundTripper to a push.Receiver that can be killed. Replies and data that
+// has not been written are lost then.
 type receiver struct {
 	t     *testing.T
 	dir   string
@@ -66,7 +67,7 @@ func (r *receiver) kill(how int) {
 	r.dying = how
 }
 
-// close ends all that there were.
+// close closes all receivers, including those that were killed.
 func (r *receiver) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,9 +152,9 @@ func (r *recording) valuesByTime(from string) (lines []string, marks int) {
 	return lines, marks
 }
 
-// An hour of archive time is pushed, while the receiver is killed five times, in each of the ways
-// in which one can be, and is away for half a minute: nothing is missing, and C's pmlogcheck finds
-// no fault.
+// TestPushHour pushes an hour of archive time. The receiver is killed five times, in each possible
+// way, and is away for half a minute each time. No value is lost, and C's pmlogcheck reports no
+// problem.
 func TestPushHour(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "received")
 	synctest.Test(t, func(t *testing.T) {
@@ -266,8 +267,8 @@ func TestPushFull(t *testing.T) {
 	checkReceived(t, dir)
 }
 
-// A receiver that is away at the end gets the time to come back, and what it does not get is
-// counted. One that is away at the start is an error.
+// TestPushAway checks that Run waits for a receiver that is away at the end, and counts the records
+// that it does not get. A receiver that is away at the start is an error.
 func TestPushAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{t: t, dir: t.TempDir()}

@@ -183,8 +183,8 @@ func (l *Logger) metric(name string, desc pdu.Desc) *metric {
 	return m
 }
 
-// instances are those that a request names; some is false if it names some but there are none of
-// them.
+// instances returns the instances that a request names. some is false if the request names
+// instances but none of them exists.
 func (l *Logger) instances(ctx context.Context, r *logconf.Metric, name string, desc pdu.Desc) (insts []pdu.InstID, some bool, err error) {
 	if len(r.Instances) == 0 {
 		return nil, true, nil

@@ -27,7 +27,7 @@ func (s Setting) String() string {
 	return fmt.Sprint(s.Control, " on ", s.Interval)
 }
 
-// A request is what is wanted of a metric with one setting.
+// A request is the part of a metric that is requested with one setting.
 type request struct {
 	Setting
 	insts []pdu.InstID // nil for all
@@ -63,7 +63,9 @@ type place struct {
 	index int
 }
 
-// setting is what holds for an instance, or for all, the firmest first; nil if there is none.
+// setting returns the request that applies to an instance, or to all; nil if no request does.
+// Mandatory requests precede advisory ones, and then requests for some instances precede those for
+// all.
 func (m *metric) setting(inst pdu.InstID) (best *request) {
 	for _, r := range m.requests {
 		if r.covers(inst) && (best == nil || r.Control > best.Control || r.Control == best.Control && best.insts == nil) {
@@ -108,7 +110,7 @@ func (m *metric) add(s Setting, insts []pdu.InstID, order int) {
 	}
 }
 
-// drop removes instances from the requests that name them and of which a function says so.
+// drop removes instances from the requests that name them, if from returns true for the request.
 func (m *metric) drop(insts []pdu.InstID, from func(*request) bool) {
 	m.requests = slices.DeleteFunc(m.requests, func(r *request) bool {
 		if r.insts == nil || !from(r) {
@@ -119,11 +121,11 @@ func (m *metric) drop(insts []pdu.InstID, from func(*request) bool) {
 	})
 }
 
-// configure takes over a request of a configuration, for some instances or, if there are none, for
-// all. As in pmlogger(1), requests add up: a metric with two of them, of different intervals, is
-// recorded twice; what is off after it was on stays on. An advisory request is refused where there
-// is a mandatory one; a mandatory one for some instances takes them from advisory ones that name
-// them.
+// configure adds a request of a configuration, for some instances or, if insts is empty, for all.
+// As in pmlogger(1), requests add up: a metric with two requests of different intervals is recorded
+// twice, and a metric that is on stays on when a later request turns it off. An advisory request is
+// refused where a mandatory one exists. A mandatory request for some instances takes them from
+// advisory requests that name them.
 func (m *metric) configure(s Setting, insts []pdu.InstID, order int, refused func(inst pdu.InstID, before Setting)) {
 	if len(insts) == 0 {
 		if r := m.refusal(s, pdu.NoInst); r != nil {
@@ -150,9 +152,9 @@ func (m *metric) configure(s Setting, insts []pdu.InstID, order int, refused fun
 	m.add(s, allowed, order)
 }
 
-// control takes over a request of pmlc(1), which replaces what was before, or changes nothing if it
-// is refused. "maybe" forgets also what was advisory, unless it is about all instances of a metric
-// that has some and nothing of it is mandatory.
+// control applies a request of pmlc(1). It replaces earlier requests, or changes nothing if it is
+// refused. "maybe" also removes advisory requests. For all instances of a metric with an instance
+// domain, it does so only if the metric has a mandatory request.
 func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 	if len(insts) == 0 {
 		m.controlAll(s, order)

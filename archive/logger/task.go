@@ -59,7 +59,7 @@ type group struct {
 // recorded once come first.
 const startDelay = 20 * time.Millisecond
 
-// plan makes tasks of the settings of all metrics. Tasks that there were keep their times.
+// plan makes tasks from the settings of all metrics. Existing tasks keep their times.
 func (l *Logger) plan() {
 	now := time.Now()
 	old := l.tasks
@@ -132,9 +132,9 @@ func (t *task) makeGroups() {
 	}
 }
 
-// groupFor is the group for a metric: one that has its domain already, with all instances or with
-// some, as the metric wants them, or else the smallest one without the domain, the newest of
-// several; nil if there is none.
+// groupFor returns the group for a metric, or nil if no group fits. The first choice is a group
+// that already has the instance domain of the metric, if both select all instances or both select
+// some. The second choice is the smallest group without the domain, and of several the newest.
 func (t *task) groupFor(m member) (best *group) {
 	d := m.desc.InDom
 	for _, g := range t.groups {

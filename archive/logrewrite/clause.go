@@ -317,7 +317,7 @@ func (p *parser) units(extra bool) change {
 	return setUnits{u, p.word("rescale")}
 }
 
-// packUnits makes units of numbers, of which those that are too large lose bits, as in C.
+// packUnits makes units of numbers. Numbers that are too large lose bits, as in C.
 func packUnits(dim [3]int, space, time, count int) pdu.Units {
 	return pdu.Units(dim[0]&15<<28 | dim[1]&15<<24 | dim[2]&15<<20 | space&15<<16 | time&15<<12 | count&15<<8)
 }

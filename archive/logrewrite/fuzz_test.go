@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// FuzzRewrite applies any rules to an archive: what is written, if anything is, can be read.
+// FuzzRewrite applies arbitrary rules to an archive. Any output must be readable.
 func FuzzRewrite(f *testing.F) {
 	for _, rules := range []string{
 		`global { hostname -> web2 tz -> "CET" time -> -1:30:00 } metric boot.time { type -> double name -> b.t }`,

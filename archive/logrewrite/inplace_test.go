@@ -225,7 +225,7 @@ func TestInPlaceModes(t *testing.T) {
 	}
 }
 
-// An archive of which rules leave no record stays as it is, since there would be none.
+// TestInPlaceNothingLeft checks that an archive stays as it is when the rules leave no record.
 func TestInPlaceNothingLeft(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	w, err := archive.WriterOptions{Label: archive.Label{Version: 3, PID: 1, Host: "web1", TimeZone: "UTC"}}.Create(base)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A kind is that of a token. Single characters are kinds of their own.
+// A kind is the kind of a token. For a token of a single character, it is the character.
 type kind int
 
 const (
@@ -103,7 +103,8 @@ func (l *lexer) skip() {
 	}
 }
 
-// match is the longest token that s begins with, and its length, 0 if there is none.
+// match returns the longest token at the beginning of s and its length, or length 0 if no token
+// matches.
 func (l *lexer) match(s string) (token, int) {
 	if l.host {
 		if isAlnum(s[0]) {

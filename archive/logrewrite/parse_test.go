@@ -160,7 +160,7 @@ text metric 1.2.3 All { delete }`))
 	}
 }
 
-// FuzzParse checks that what is accepted is whole, and that errors have a line of the text.
+// FuzzParse checks that accepted rules are complete, and that errors have a line of the text.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"global { hostname -> a-b.c tz -> \"UTC\" time -> -1:02:03.5 features -> bits(31,0) }",

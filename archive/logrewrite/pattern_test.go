@@ -77,7 +77,8 @@ func later(t *testing.T) string {
 	return base
 }
 
-// TestRewriteLater has what the clauses change that came after PCP 6.0.3, and what is said of them.
+// TestRewriteLater has the clauses that are newer than PCP 6.0.3, with their changes, warnings and
+// summaries.
 func TestRewriteLater(t *testing.T) {
 	const (
 		unchanged = `3 web1 UTC 250

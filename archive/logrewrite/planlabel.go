@@ -52,8 +52,9 @@ func clusterText(ident uint32) string {
 	return fmt.Sprintf("%d.%d", ident>>22&511, id.Cluster())
 }
 
-// place is what labels are of, in the warnings of clauses that change a label's name, or with value
-// its value, for which the C program has the words of clusters in two more cases.
+// place names the owner of labels for the warnings of clauses. value is true if the clause changes
+// a label's value, and false if it changes the name. For values, the C program reports contexts and
+// domains as clusters, too.
 func (s *labelSpec) place(value bool) string {
 	switch id := s.key.ident; {
 	case s.key.class == pdu.LabelContext && !value:

@@ -143,7 +143,7 @@ func (p *Plan) moveText(s *textSpec, to uint32, same string) error {
 	return nil
 }
 
-// onceFor checks that there is a change once, and no deletion.
+// onceFor returns an error if there is already a change or a deletion.
 func (p *Plan) onceFor(changed, deleted bool, what, of string) error {
 	if changed {
 		return p.errorf("Duplicate %s clause for %s", what, of)

@@ -107,7 +107,7 @@ func (c *copier) writeSets() error {
 	return c.w.WriteRaw(c.buf[start:], c.out.Time)
 }
 
-// withRecord adds to an error the data record, of which the sets from next on are still to come.
+// withRecord adds the data record to an error. The sets from next on have not been copied yet.
 func (c *copier) withRecord(err error, next int) error {
 	e, ok := errors.AsType[*ConvertError](err)
 	if !ok {

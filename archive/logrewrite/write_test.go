@@ -25,8 +25,8 @@ var (
 	boot  = pdu.Desc{PMID: pdu.MakePMID(60, 26, 0), Type: pdu.Type64, InDom: pdu.NoInDom, Sem: pdu.SemInstant, Units: pdu.MakeUnits(0, 1, 0, 0, 3, 0)}
 )
 
-// input makes an archive of two metrics and four data records, of which the third is a mark, in two
-// volumes.
+// input makes an archive of two metrics and four data records in two volumes. The third record is a
+// mark.
 func input(t *testing.T, version int) string {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "in")
@@ -190,7 +190,8 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestCopy copies all files byte by byte but for the index, and makes version 3 of version 2.
+// TestCopy checks that a copy has the same bytes in all files except the index, and that version 2
+// can be written as version 3.
 func TestCopy(t *testing.T) {
 	in := input(t, 2)
 	rules := Rules{}

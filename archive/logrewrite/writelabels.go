@@ -76,7 +76,7 @@ func (c *copier) copyLabels(r *archive.Record) error {
 	return c.w.WriteLabels(l)
 }
 
-// changesOld reports whether a spec changes labels that there are.
+// changesOld reports whether a spec changes existing labels.
 func (s *labelSpec) changesOld() bool {
 	return s.moved || s.instMoved || s.renamed || s.revalued || s.deleted
 }

@@ -111,9 +111,8 @@ func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSp
 	return c.w.WriteInDom(d)
 }
 
-// makeDelta makes a delta of a record of all instances if that is shorter. As in PCP it goes
-// through both lists in their own order, so that there are deltas only of lists that are sorted, or
-// almost.
+// makeDelta replaces a record of all instances by a delta if that is shorter. As in PCP, it walks
+// both lists in their given order, so that only sorted or almost sorted lists give deltas.
 func (c *copier) makeDelta(d *archive.InDomRecord) {
 	last, now := c.lists[d.InDom], d.Instances
 	c.lists[d.InDom] = now

@@ -87,8 +87,8 @@ type Request struct {
 	Metrics []Metric
 }
 
-// Control is how firm a request is. An advisory one changes nothing about metrics for which there
-// is a mandatory one.
+// Control is the priority of a request. An advisory request changes nothing for metrics that have a
+// mandatory one.
 type Control uint8
 
 // The values of Control.
@@ -121,7 +121,7 @@ func (s State) String() string { return [...]string{"off", "maybe", "on"}[s] }
 // A Metric is a name in a request: a metric, or all metrics below it.
 type Metric struct {
 	Name string
-	// Instances are those that are recorded; none stands for all that there are at each time.
+	// Instances are the instances to record. An empty list means all that exist at each time.
 	Instances []Instance
 	Place
 }
@@ -189,8 +189,8 @@ type Options struct {
 	Open func(name string) (io.ReadCloser, error)
 	// Dirs are searched for included files after the directory of the configuration.
 	Dirs []string
-	// Default is the interval of "default", of which whole milliseconds count; 0 is for once. With
-	// nil, it is that of the logger: see Request.Default.
+	// Default is the interval of "default", in whole milliseconds; 0 means once. Nil leaves it to
+	// the logger: see Request.Default.
 	Default *time.Duration
 }
 

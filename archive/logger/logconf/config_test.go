@@ -117,7 +117,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestBeforeError: what comes before an error is there.
+// TestBeforeError checks that Parse returns the requests before an error.
 func TestBeforeError(t *testing.T) {
 	c, err := parse("log on once { a }\nlog off { b c } }")
 	if err == nil || len(c.Requests) != 2 || len(c.Requests[1].Metrics) != 2 {
@@ -125,8 +125,8 @@ func TestBeforeError(t *testing.T) {
 	}
 }
 
-// TestInteropSyntax compares random configurations with pmlogger -C: whether they are right, and
-// else what is wrong in which line.
+// TestInteropSyntax compares random configurations with pmlogger -C: both must accept the same
+// ones, and report the same error in the same line.
 func TestInteropSyntax(t *testing.T) {
 	pcptest.Need(t, "pmlogger")
 	t.Logf("-seed %d", *seed)

@@ -29,8 +29,8 @@ func (c Command) String() string { return string(rune(c)) }
 // unknown is what C's pmlogger has for a name that it was not told.
 const unknown = "<unknown>"
 
-// A Control is a logger's end of the control pipe (option -x of pmlogger(1)), on which the launcher
-// of a recording session sends lines: those that describe the session, and commands.
+// A Control is a logger's end of the control pipe (option -x of pmlogger(1)). The launcher of a
+// recording session sends lines to it: those that describe the session, and commands.
 //
 //	V0         the version of this protocol
 //	FFOLIO     the folio
@@ -100,13 +100,13 @@ func (c *Control) readLine() (string, error) {
 	return "", err
 }
 
-// A ControlError is about a message that is none of a launcher's. Its text is that of C's pmlogger.
+// A ControlError reports an invalid message on the control pipe. Its text is that of C's pmlogger.
 type ControlError struct {
 	Reason  string // "illegal"; "incomplete", if the pipe ends in it; "absurd", if it is too long
 	Message string // an absurd one is cut
 }
 
-// Error says what is wrong with which message.
+// Error returns the text of the error with the message.
 func (e *ControlError) Error() string {
 	return fmt.Sprintf("%s recording session control message: %q", e.Reason, e.Message)
 }

@@ -319,9 +319,9 @@ func playInBoth(t *testing.T, dirs [2]string, calls []string) (answers [2][]stri
 	return answers
 }
 
-// TestInteropSession makes a session with the C library and with this package. Calls return the
-// same, files are the same, and so is what the loggers are told. All loggers are this program: the
-// C library drives ReadControl.
+// TestInteropSession makes a session with the C library and one with this package. Their calls must
+// return the same, write the same files, and send the loggers the same messages. All loggers are
+// this program: the C library drives ReadControl.
 func TestInteropSession(t *testing.T) {
 	for _, replay := range []bool{false, true} {
 		calls, dirs := replayCalls(replay), [2]string{t.TempDir(), t.TempDir()}

@@ -118,10 +118,10 @@ type Status struct {
 	Size    int64         // bytes in all files of the archive
 }
 
-// Status returns how much has been recorded; a program shows that to the user, too, or writes it to
-// its log. The counterpart of pmRecordControl with PM_REC_STATUS. Errors: ErrNotStarted,
-// ErrNotRunning of a logger that has been stopped or detached, and an *EndedError of one that has
-// ended by itself.
+// Status returns how much has been recorded. A logger in another program also shows its status to
+// the user, or writes it to its log. Status is the counterpart of pmRecordControl with
+// PM_REC_STATUS. The errors are ErrNotStarted, ErrNotRunning for a logger that has been stopped or
+// detached, and an *EndedError for one that has ended without being stopped.
 func (l *Logger) Status() (Status, error) {
 	if err := l.command(CommandStatus); err != nil {
 		return Status{}, err
@@ -139,7 +139,7 @@ func (l *Logger) Status() (Status, error) {
 	}
 }
 
-// fileSize is how many bytes a file has, 0 if there is none.
+// fileSize returns the size of a file in bytes, or 0 if it is missing.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -235,7 +235,7 @@ func (l *Logger) wait(ctx context.Context) error {
 	}
 }
 
-// isIn reports whether the logger is in a phase. In phaseOn it may have ended by itself.
+// isIn reports whether the logger is in a phase. A logger in phaseOn may already have ended.
 func (l *Logger) isIn(p phase) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A process is a recorder: a program with the options of pmlogger(1), which is told what to do
+// A process is a recorder: a program with the options of pmlogger(1). It receives its commands
 // through a pipe.
 type process struct {
 	cmd  *exec.Cmd
@@ -52,7 +52,7 @@ func (p *process) start(_ context.Context, l *Logger) error {
 	return nil
 }
 
-// preamble is what a program is told at first.
+// preamble returns the messages that a program receives first.
 func preamble(s *Session) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "V0\nF%s\nP%s\n", s.path, s.o.Creator)
@@ -74,7 +74,7 @@ func (p *process) send(c Command) error {
 // commands.
 const writeTimeout = 5 * time.Second
 
-// write writes to the pipe. The error is pdu.ErrIPC if nobody reads it any more.
+// write writes to the pipe. The error is pdu.ErrIPC if either end of the pipe has been closed.
 func (p *process) write(text string) error {
 	p.pipe.SetWriteDeadline(time.Now().Add(writeTimeout))
 	_, err := p.pipe.WriteString(text)

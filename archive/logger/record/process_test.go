@@ -282,7 +282,7 @@ func TestProgramDetached(t *testing.T) {
 	}
 }
 
-// TestNoProgram starts a program that there is not.
+// TestNoProgram starts a program that does not exist.
 func TestNoProgram(t *testing.T) {
 	s, ls := create(t, record.Options{Program: filepath.Join(t.TempDir(), "pmlogger")}, record.Host{Name: "web1"})
 	if err := s.Start(t.Context()); !errors.Is(err, fs.ErrNotExist) {

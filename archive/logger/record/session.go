@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Errors about the order of calls, for which the C library returns EINVAL.
+// Errors of calls in the wrong order. The C library returns EINVAL for them.
 var (
 	ErrStarted    = errors.New("record: the session has been started or closed")
 	ErrNotStarted = errors.New("record: the session has not been started")
@@ -63,8 +63,8 @@ type Host struct {
 	Name string
 	// Config says what is recorded, in the language of pmlogger(1) that package logconf has.
 	Config string
-	// Default says that the host comes first in the folio, so that tools that replay it take it for
-	// the one that is meant where none is named. One host of a session can be the default.
+	// Default puts the host first in the folio. Tools that replay the folio use this host unless
+	// another one is named. One host of a session can be the default.
 	Default bool
 	// Args are further arguments of Options.Program.
 	Args []string
@@ -147,9 +147,9 @@ func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// Replay is where the configuration is written with which the creator replays the recording:
-// pmafm(1) runs "CREATOR -c FILE". It is for the time before Start. Without Options.Replay it
-// discards what is written.
+// Replay returns the writer for the configuration that replays the recording: pmafm(1) runs
+// "CREATOR -c FILE". The configuration must be written before Start. Without Options.Replay it is
+// discarded.
 func (s *Session) Replay() io.Writer {
 	if !s.o.Replay {
 		return io.Discard
@@ -160,7 +160,7 @@ func (s *Session) Replay() io.Writer {
 // Base is the common beginning of the names of the session's files.
 func (s *Session) Base() string { return s.base }
 
-// Loggers are the loggers of all hosts, in the order in which they were added.
+// Loggers returns the loggers of all hosts, in the order of the calls of Add.
 func (s *Session) Loggers() []*Logger {
 	s.mu.Lock()
 	defer s.mu.Unlock()

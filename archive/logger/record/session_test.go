@@ -406,7 +406,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// Close waits for a logger that takes its time to end, and for which Stop did not wait.
+// TestCloseWaits checks that Close waits for a slow logger when Stop has not waited for it.
 func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, loggers := create(t, record.Options{Report: func(_ string, e logger.Event) {

@@ -17,13 +17,13 @@ import (
 	"github.com/pcp-go/pcp/internal/filesys"
 )
 
-// A Compressor compresses files. What it has made is unpacked and compared with the file before
-// that is removed.
+// A Compressor compresses files. A file is removed only after its compressed copy has been unpacked
+// and compared with it.
 type Compressor struct {
-	// Suffix is what the names of compressed files have: one of those that package archive and PCP
-	// can read, such as ".gz".
+	// Suffix is the suffix of compressed files: one that package archive and PCP can read, such as
+	// ".gz".
 	Suffix string
-	// Compress writes what it has read, compressed.
+	// Compress reads a file from r and writes it to w, compressed.
 	Compress func(ctx context.Context, w io.Writer, r io.Reader) error
 }
 
@@ -112,8 +112,8 @@ func (m *maintainer) compressFile(ctx context.Context, f file) error {
 	return nil
 }
 
-// recoverCompressed removes files of which there are compressed ones, too, after a look into these.
-// It goes on after those that differ.
+// recoverCompressed removes files that also exist compressed, if the contents are equal. If they
+// differ, it keeps both files and goes on with the others.
 func (m *maintainer) recoverCompressed(ctx context.Context) error {
 	groups, err := scan(m.dir)
 	if err != nil {

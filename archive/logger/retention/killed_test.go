@@ -16,7 +16,7 @@ import (
 
 var all = flag.Bool("all", false, "kill at every step, and not only at a part of them")
 
-// oneKillOf is how many steps there are for each at which the usual test kills.
+// oneKillOf is the number of steps for each kill of the usual test.
 const oneKillOf = 7
 
 const (

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// A lock excludes others from a directory: maintainers of this package by a file that the system
-// unlocks when they end in whatever way, and PCP's scripts by the file "lock".
+// A lock gives exclusive use of a directory. It excludes maintainers of this package by a locked
+// file, which the system unlocks when their process ends in any way, and PCP's scripts by the file
+// "lock".
 type lock struct {
 	f     *os.File
 	pcp   string // path of the file "lock"
@@ -32,7 +33,7 @@ const (
 )
 
 // acquire makes a directory for work, and locks it and the directory. The error is ErrLocked if
-// somebody else has.
+// another maintainer has locked either.
 func acquire(dir, work string) (*lock, error) {
 	f, err := openLocked(work, lockName)
 	if err != nil {
@@ -112,8 +113,8 @@ func (l *lock) exclude() error {
 	for range 2 {
 		f, err := os.OpenFile(l.pcp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err == nil {
-			// Without the mark, as on a full disk that is to be tidied up, it is a lock all the
-			// same.
+			// The file is a valid lock even without the mark, which cannot be written to a full
+			// disk.
 			_, _ = fmt.Fprintf(f, "%s%d\n", lockMark, os.Getpid())
 			_ = f.Close()
 			return nil

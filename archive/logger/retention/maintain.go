@@ -18,13 +18,14 @@ type maintainer struct {
 	lock *lock
 }
 
-// workName is the name of the directory in the directory in which archives are made.
+// workName is the name of the subdirectory for archives that are not complete yet.
 const workName = ".retention"
 
-// Maintain does once what the options say, in this order: it completes what a Maintain that crashed
-// has left undone, removes archives by age, merges those of each past day, compresses, and removes
-// archives for MaxBytes. What fails for an archive is an error in the end, and others go on, unless
-// the context ends. If somebody else is at it, the error is [ErrLocked].
+// Maintain does once what the options say, in this order: it completes the work of a Maintain that
+// crashed, removes archives by age, merges those of each past day, compresses, and removes archives
+// for MaxBytes. If an archive fails, Maintain goes on with the others and returns all errors at the
+// end, unless the context ends. The error is [ErrLocked] if the directory is already being
+// maintained.
 func Maintain(ctx context.Context, dir string, o Options) (err error) {
 	o.complete()
 	var errs []error
@@ -130,12 +131,12 @@ func (m *maintainer) remove(g *group) error {
 // archive by then.
 const afterMidnight = 10 * time.Minute
 
-// retryLocked is how long Run waits for somebody else who maintains the directory.
+// retryLocked is how long Run waits if the directory is already being maintained.
 const retryLocked = 10 * time.Minute
 
-// Run maintains a directory at once, and then each day ten minutes after midnight, until the
-// context ends, whose cause it returns. If somebody else is at it, it tries again ten minutes
-// later. Errors of Maintain are logged. Options.Now is not used.
+// Run maintains a directory at once, and then each day ten minutes after midnight. When the context
+// ends, Run returns its cause. If the directory is already being maintained, Run tries again ten
+// minutes later. Errors of Maintain are logged. Options.Now is not used.
 func Run(ctx context.Context, dir string, o Options) error {
 	o.complete()
 	for {

@@ -214,8 +214,9 @@ func readable(ctx context.Context, base string) error {
 	return nil
 }
 
-// exchange puts the files of a directory in the place of those that its list names, and removes it.
-// The metadata, without which there is no archive, comes last and goes first.
+// exchange puts the files of a directory in the place of those that its list names, and removes the
+// directory. Metadata is published last and removed first, because readers find no archive without
+// it.
 func (m *maintainer) exchange(done string) error {
 	list, err := os.ReadFile(filepath.Join(done, inputsName))
 	if errors.Is(err, fs.ErrNotExist) {

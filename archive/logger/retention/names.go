@@ -145,8 +145,8 @@ func (g *group) add(f file) {
 	}
 }
 
-// twice is the name of a file of which there are several, with and without a suffix of compression;
-// "" if there is none.
+// twice returns the name of a file that exists in several forms, with and without a compression
+// suffix, or "" if no file does.
 func (g *group) twice() string {
 	seen := map[string]bool{}
 	for _, f := range g.files {

@@ -44,7 +44,7 @@ type Options struct {
 	Location *time.Location
 	// Now is the time of today; the zero time means the present.
 	Now time.Time
-	// DryRun changes nothing: Did is told of what would be done, as far as one can know.
+	// DryRun changes nothing: Did gets the actions that would follow, as far as they can be known.
 	DryRun bool
 	// Did, if not nil, is called after each action.
 	Did func(Action)

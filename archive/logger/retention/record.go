@@ -24,18 +24,20 @@ type recorder struct {
 	ended   logger.EndReason       // of the last logger
 }
 
-// Record records src into archives of a directory, a new one from each midnight on, and maintains
-// the directory beside, as [Run] does. Where one archive ends the next one begins at once, and with
-// all that the configuration says, so that they become one without a mark in between, unless
-// something has happened to the collector. While that is lost another archive waits until it is
-// there again. When metrics have changed, or the collector's host has another name, which end a
-// logger, another archive begins, too.
+// Record records src into archives of a directory, begins a new one at each midnight, and maintains
+// the directory at the same time, as [Run] does. A new archive begins at once where the last one
+// ends, and with everything that the configuration says. Merging them needs no mark in between,
+// unless something has happened to the collector. While the collector is lost, a new archive waits
+// until it is back. Another archive also begins after an end of the logger because metrics have
+// changed, or because the collector's host has another name.
 //
-// It ends as [logger.Run] does: with ctx, at the ends of lo, of which EndBytes and EndRecords count
-// for each archive, or with an error of the first archive's New, or of a file. lo.Base is not used.
-// After the first archive, one that has nothing to record lingers. What pmlc(1) has changed is lost
-// at midnight. Record makes a missing directory. The error wraps [ErrLocked] and names the process
-// if another Record records into the directory. The counterpart of pmlogger(1) with
+// Record ends as [logger.Run] does: with ctx, at the ends of lo, or with an error of a file or of
+// the first archive's New. EndBytes and EndRecords count for each archive, and lo.Base is not used.
+// After the first archive, one that has nothing to record lingers. Changes by pmlc(1) are lost at
+// midnight.
+//
+// Record makes a missing directory. The error wraps [ErrLocked] and names the process if another
+// Record records into the directory. Record is the counterpart of pmlogger(1) with
 // pmlogger_daily(1) and pmlogger_check(1).
 func Record(ctx context.Context, src *pmapi.Context, dir string, lo logger.Options, o Options) error {
 	o.complete()

@@ -328,8 +328,8 @@ func TestRecordHostname(t *testing.T) {
 	})
 }
 
-// After a crash of everything but the collector, what was recorded is put in order, and the day
-// goes on.
+// TestRecordAfterCrash simulates a crash of everything except the collector. The archive is
+// repaired, and the day goes on.
 func TestRecordAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
