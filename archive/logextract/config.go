@@ -13,7 +13,7 @@ import (
 // maxConfig is how many bytes a configuration may have.
 const maxConfig = 16 << 20
 
-// A SyntaxError is that of a configuration.
+// A SyntaxError is an error in a configuration.
 type SyntaxError struct {
 	Line int
 	Text string
@@ -29,8 +29,8 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 //	disk.dev.read ["sda" "sdb"]   # by name
 //	sample.bin [100, 200], proc   # by number
 //
-// Of one metric that is there twice the first counts. If there is an error, which is *SyntaxError
-// unless it is one of r, the metrics are those before it.
+// If a metric is listed twice, the first entry counts. With an error, ParseConfig returns the
+// metrics before it. The error is a *SyntaxError or an error of r.
 func ParseConfig(r io.Reader) ([]Metric, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	if err != nil {
@@ -71,7 +71,7 @@ func ParseConfig(r io.Reader) ([]Metric, error) {
 	return metrics, err
 }
 
-// instances reads what comes after a bracket.
+// instances parses the instances after an opening bracket.
 func (p *parser) instances() (list []Instance, err error) {
 	for {
 		t, err := p.next()

@@ -24,7 +24,7 @@ func (e *EmptyError) Error() string {
 	return fmt.Sprintf("empty archive %q will be skipped", e.Archive)
 }
 
-// An OpenError is that of an input that cannot be opened.
+// An OpenError says that an input cannot be opened.
 type OpenError struct {
 	Archive string
 	Err     error
@@ -53,7 +53,7 @@ func (e *EndError) Error() string {
 // Unwrap returns the cause.
 func (e *EndError) Unwrap() error { return e.Err }
 
-// A VersionError is that of an input of a higher version than the output may have.
+// A VersionError says that an input has a higher version than the output may have.
 type VersionError struct {
 	Archive        string
 	Version, Limit int
@@ -64,7 +64,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("archive %s is of version %d, the output of %d", e.Archive, e.Version, e.Limit)
 }
 
-// A HostError is that of inputs of different hosts.
+// A HostError says that the inputs are of different hosts.
 type HostError struct{ First, FirstHost, Archive, Host string }
 
 // Error says what is wrong.
@@ -80,8 +80,8 @@ func (e *ZoneError) Error() string {
 	return fmt.Sprintf("time zone %q of archive %s is used, %q of archive %s is not", e.UsedZone, e.Used, e.Zone, e.Archive)
 }
 
-// A ConflictError is that of inputs that describe a metric differently. With Options.SkipConflicts
-// it is a warning.
+// A ConflictError says that the inputs describe a metric differently. With Options.SkipConflicts it
+// is a warning.
 type ConflictError struct {
 	ID       pdu.PMID
 	Names    []string // empty if What is "name"

@@ -198,7 +198,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// makeLabel makes the label of the output, and compares those of the inputs with it.
+// makeLabel makes the label of the output and compares the labels of the inputs with it.
 func (j *Job) makeLabel() error {
 	used := j.inputs[len(j.inputs)-1]
 	if j.FirstZone {

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An inputState is what an input has next.
+// An inputState says what comes next in an input.
 type inputState int
 
 const (
@@ -304,8 +304,8 @@ func (m *merger) endIndex() error {
 	return m.out.WriteIndex(end)
 }
 
-// A session is what a logger says of its collector; see archive.Session. 0 is a value like
-// others: loggers record it if they cannot ask the collector.
+// A session is what a logger records about its collector; see archive.Session. 0 is a normal value:
+// loggers record it if they cannot ask the collector.
 type session struct {
 	pmcd, seqnum       uint64
 	hasPMCD, hasSeqnum bool

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A metadata is that of all inputs, and what of it the output has.
+// A metadata has the metadata of all inputs, and notes what the output has of it.
 type metadata struct {
 	out     *archive.Writer
 	head    metric // begins the list of metrics in the order of data records; see metric.next
@@ -33,7 +33,7 @@ type metadata struct {
 	last     time.Time // of the record that was described last
 }
 
-// A metric is one that some input describes, or that a data record has.
+// A metric is described by an input, or has values in a data record.
 type metric struct {
 	id        pdu.PMID
 	desc      pdu.Desc
@@ -258,7 +258,7 @@ func (md *metadata) metric(id pdu.PMID) *metric {
 	return mt
 }
 
-// addMetric adds a descriptor, and compares it with the one before.
+// addMetric adds a descriptor and compares it with the earlier one.
 func (md *metadata) addMetric(m *merger, rec archive.Record) (added bool, err error) {
 	n, err := rec.Metric()
 	if err != nil || m.drops(md, n.PMID) {
@@ -353,8 +353,8 @@ func (md *metadata) addText(m *merger, rec archive.Record) (added bool, err erro
 	return true, nil
 }
 
-// describe writes what the output does not have of the metadata of the pending record of an input.
-// It reports whether that has an instance domain.
+// describe writes the metadata that the pending record of an input needs and the output lacks. It
+// reports whether that includes an instance domain.
 func (md *metadata) describe(in *input) (indom bool, err error) {
 	t := in.time
 	if t.Before(md.last) || !t.Before(md.due) {
@@ -477,9 +477,9 @@ func (md *metadata) writeInDom(d *indom, t time.Time) (bool, error) {
 	return true, md.putInDom(d, r)
 }
 
-// find is the record of a time. Of several with this very time it is the one that a binary search,
-// as PCP's tool does it, comes across; else it is the last one before, or -1. The only one there is
-// is that of all times. next is the first one after the time.
+// find returns the index of the record that is valid at t, or -1. If several records have this
+// time, it is the one that the binary search of PCP's tool finds first. A single record is valid at
+// all times. next is the index of the first record after t.
 func (d *indom) find(t time.Time) (at, next int) {
 	if len(d.records) == 1 {
 		return 0, 1

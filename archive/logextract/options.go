@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Options say what goes from the inputs to the output. The zero value merges all of all inputs.
+// Options select what goes from the inputs to the output. The zero value merges all of all inputs.
 type Options struct {
-	// Metrics are the metrics and instances to keep; none means all. See [ParseConfig].
+	// Metrics are the metrics and instances to keep; an empty list means all. See [ParseConfig].
 	Metrics []Metric
 	// From and Until are the time window, its bounds included; a zero time is no bound.
 	From, Until time.Time
@@ -20,13 +20,13 @@ type Options struct {
 	// before the first.
 	Records int
 
-	// Marks has a mark between any two inputs, also if what their loggers say of themselves shows
-	// that nothing happened in between; see archive.Session.
+	// Marks writes a mark between any two inputs, even if the sessions that their loggers recorded
+	// show that nothing happened in between; see archive.Session.
 	Marks bool
 	// FirstZone takes the time zone of the label from the first input, not from the last one.
 	FirstZone bool
-	// Version is that of the output, 2 or 3, and not below that of any input; 0 means the highest
-	// of the inputs.
+	// Version is the version of the output, 2 or 3, and at least that of each input; 0 means the
+	// highest version of the inputs.
 	Version int
 	// VolumeRecords is after how many records another volume begins; 0 means never, except where
 	// version 2 needs one.

@@ -8,15 +8,15 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A valueSet is one of those of a data record.
+// A valueSet is a value set of a data record.
 type valueSet struct {
 	metric *metric
 	at     int // where it is in the record
 	n      int // the number of values, or an error
 }
 
-// A shape is what one data record has in common with the next one of the same metrics and
-// instances, which then needs little work.
+// A shape is what consecutive data records of the same metrics and instances have in common, so
+// that the next one needs little work.
 type shape struct {
 	head   []byte // the value sets
 	size   int    // of the record
@@ -32,8 +32,8 @@ type block struct {
 	head uint32 // type and length
 }
 
-// pickFrom leaves of the pending record of an input what the output gets, and notes its value sets.
-// It reports whether there is anything.
+// pickFrom reduces the pending record of an input to what the output gets, and notes its value
+// sets. It reports whether anything is left.
 func (m *merger) pickFrom(in *input) (kept bool, err error) {
 	r := &in.rec
 	if r.Kind != archive.KindResult {
@@ -104,7 +104,7 @@ func (m *merger) scan(in *input) (canonical bool, err error) {
 	return canonical, nil
 }
 
-// scanSets finds the value sets that the output gets, and where those of the record end. ok is
+// scanSets finds the value sets that the output gets, and the end of the record's value sets. ok is
 // false if the record is malformed.
 func (m *merger) scanSets(in *input, raw []byte, at int) (_ int, canonical, ok bool) {
 	s := &in.shape

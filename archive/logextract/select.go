@@ -71,7 +71,7 @@ func (j *Job) selectOne(m Metric) {
 	}
 }
 
-// pick adds a metric to those to keep.
+// pick adds a metric to the metrics to keep.
 func (j *Job) pick(m Metric, name string, id pdu.PMID) {
 	if j.picks == nil {
 		j.picks = map[pdu.PMID]*pick{}

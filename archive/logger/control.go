@@ -53,8 +53,8 @@ const (
 // instances than fit has the error pdu.ErrTooBig.
 //
 // The errors are os.ErrClosed if the logger does not run, pdu.ErrArg for an invalid combination of
-// control, state and interval, and that of ctx if it ends during a fetch. Such a call has changed
-// nothing.
+// control, state and interval, and that of ctx if it ends during a fetch. After an error nothing
+// has changed.
 func (l *Logger) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []Target) ([]MetricState, error) {
 	e, err := l.enquire(ctx, targets, true)
 	if err != nil {
@@ -169,9 +169,9 @@ func (n *namedRoom) reserve(m *metric, insts []pdu.InstID) bool {
 	return true
 }
 
-// Enquire returns how metrics are recorded, for all instances that they have or ever had in the
-// archive if the target names none. The limits are those of Control. Errors: os.ErrClosed if the
-// logger does not run; that of ctx, if it ends while a fetch is going on.
+// Enquire returns how metrics are recorded. A target without instances means all instances that the
+// metric has or ever had in the archive. The limits are those of Control. The errors are
+// os.ErrClosed if the logger does not run, and that of ctx if it ends during a fetch.
 func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, error) {
 	e, err := l.enquire(ctx, targets, false)
 	if err != nil {
@@ -191,8 +191,8 @@ func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, 
 	return states, nil
 }
 
-// An enquiry is a request for the state of metrics, with what the collector says about them. It is
-// asked before the request has the lock, so that recording goes on meanwhile.
+// An enquiry is a request for the state of metrics, with the collector's replies about them. It waits
+// for the collector before it takes the lock, so that recording goes on meanwhile.
 type enquiry struct {
 	l         *Logger
 	room      int // how many further values there may be
@@ -200,7 +200,7 @@ type enquiry struct {
 	instances map[pdu.InDom]instancesReply
 }
 
-// A metricReply is what the collector says about a metric that is not known.
+// A metricReply is the collector's reply about an unknown metric.
 type metricReply struct {
 	desc pdu.Desc
 	name string
@@ -212,8 +212,8 @@ type instancesReply struct {
 	err  error
 }
 
-// enquire asks the collector about targets, with the names of those that are not known if named is
-// true.
+// enquire asks the collector about targets. If named is true, it also asks for the names of unknown
+// metrics.
 func (l *Logger) enquire(ctx context.Context, targets []Target, named bool) (*enquiry, error) {
 	e := &enquiry{l: l, room: maxValues, metrics: map[pdu.PMID]metricReply{}, instances: map[pdu.InDom]instancesReply{}}
 	if err := l.mu.Lock(ctx); err != nil {

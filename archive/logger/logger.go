@@ -53,9 +53,9 @@ type Logger struct {
 	list   []Task
 }
 
-// New resolves a configuration and prepares an archive. Its files are made with the first record of
-// values: a Logger that records nothing leaves none. Warnings about the configuration are reported.
-// Errors: ErrNothing, fs.ErrExist if there is such an archive, those of the source.
+// New resolves a configuration and prepares an archive. The files are created with the first record
+// of values: a Logger that records nothing leaves no files. Warnings about the configuration are
+// reported. The errors are ErrNothing, fs.ErrExist if the archive exists, and those of the source.
 func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	l, err := o.resolved(ctx, src)
 	if err != nil {
@@ -67,8 +67,8 @@ func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	return l, l.create(ctx)
 }
 
-// Check resolves the configuration and reports warnings as New does, and that is all: it returns
-// the tasks that there would be.
+// Check only resolves the configuration and reports warnings as New does. It returns the tasks that
+// a Logger would have.
 func (o Options) Check(ctx context.Context, src *pmapi.Context) ([]Task, error) {
 	l, err := o.resolved(ctx, src)
 	if err != nil {
@@ -327,14 +327,14 @@ func (l *Logger) endOf(err error) error {
 	return err
 }
 
-// An endError is an end that was asked for.
+// An endError is a requested end.
 type endError EndReason
 
 func (e endError) Error() string { return EndReason(e).String() }
 
-// runDue records one task if it is due, and returns how long it is until something is due again;
-// less than 0 for never. Between two tasks others who wait have their turn: with short intervals
-// and a slow collector, something may be due at any time.
+// runDue records one task if it is due, and returns the time until a task is due again; less than 0
+// means never. Callers that wait for the lock get it between two tasks: with short intervals and a
+// slow collector, a task may always be due.
 func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 	l.lock()
 	defer l.mu.Unlock()
@@ -373,7 +373,8 @@ func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 	return l.untilDue(), nil
 }
 
-// dueTask is the task that has been due for longest, the first of several; nil if none is.
+// dueTask returns the task that has been due for longest, the first of several; nil if no task is
+// due.
 func (l *Logger) dueTask() (first *task) {
 	now := time.Now()
 	for _, t := range l.tasks {

@@ -136,8 +136,8 @@ func (l *Logger) changed(ctx context.Context, c pdu.Change, t time.Time) error {
 	return nil
 }
 
-// validate checks that metrics are what the archive says. Those that are not are recorded no
-// longer, until they are again.
+// validate checks that metrics are what the archive says. Metrics that differ are not recorded
+// until they agree again.
 func (l *Logger) validate(ctx context.Context, agents bool) error {
 	if len(l.order) == 0 {
 		return nil
@@ -192,8 +192,8 @@ func (l *Logger) validate(ctx context.Context, agents bool) error {
 	return nil
 }
 
-// compare reports whether a descriptor is not that of a metric in the archive, and what has changed
-// unless that was reported before.
+// compare reports whether a descriptor differs from that of the metric in the archive. It reports
+// the differences, unless m.changed says that they have been reported.
 func (l *Logger) compare(m *metric, is pdu.Desc) (changed bool) {
 	was := m.desc
 	for _, p := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// described is what of the metadata the archive has.
+// A described notes which metadata the archive has.
 type described struct {
 	metrics map[pdu.PMID]bool
 	texts   map[textKey]bool
@@ -263,7 +263,7 @@ func (d *described) hasInstance(id pdu.InDom, inst pdu.InstID) bool {
 	return in != nil && in.ids[inst]
 }
 
-// writeLabels writes label sets if they are not those that were written last.
+// writeLabels writes label sets if they differ from those that were written last.
 func (l *Logger) writeLabels(key labelKey, t time.Time, sets []pdu.LabelSet) error {
 	last, known := l.meta.labels[key]
 	if known && hasSets(last, sets) {
@@ -342,7 +342,7 @@ func compareKeys(a, b labelKey) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.ident, b.ident))
 }
 
-// rewriteLabels writes a label set if it has labels and is not the one that was written last.
+// rewriteLabels writes a label set if it has labels and differs from the one that was written last.
 func (l *Logger) rewriteLabels(ctx context.Context, key labelKey, t time.Time, set pdu.LabelSet, err error) error {
 	switch {
 	case l.isLost(ctx, err):

@@ -16,8 +16,8 @@ const drainTimeout = 10 * time.Second
 
 // Options say what a Logger records, where to, and when it ends.
 type Options struct {
-	// Config is what is recorded. Its rules are for a server of pmlc(1) and mean nothing here. Nil
-	// means nothing, see Linger.
+	// Config says what to record. Its access rules are for a server of pmlc(1) and have no effect
+	// here. Nil records nothing, see Linger.
 	Config *logconf.Config
 	// Base is the base name of the archive with its directory. There must be no such archive.
 	Base string
@@ -30,9 +30,9 @@ type Options struct {
 	// ends Run. At its end Run waits up to ten seconds until the receiver has all records. If that
 	// is not enough, the error is a *push.LostError.
 	Push *push.SenderOptions
-	// Writer is what the archive is like. In the label, an empty Host, TimeZone and ZoneInfo mean
-	// those of the source. The limits of volumes take effect after the record that reaches them, as
-	// in pmlogger(1).
+	// Writer has the options of the archive. In the label, an empty Host, TimeZone and ZoneInfo
+	// mean those of the source. The limits of volumes take effect after the record that reaches
+	// them, as in pmlogger(1).
 	Writer archive.WriterOptions
 	// Interval is the interval of "default" in Config; 0 means a minute.
 	Interval time.Duration
@@ -41,7 +41,7 @@ type Options struct {
 	// the port for pmlc(1). The first and the last record of the archive have both.
 	Host string
 	Port uint32
-	// Source is what the context was opened with, for Status.
+	// Source is the name of the context's source, for Status.
 	Source string
 
 	// The logger ends when the volumes have EndBytes bytes in all, when tasks have been recorded
@@ -53,18 +53,17 @@ type Options struct {
 	EndTime    time.Time
 	EndAfter   time.Duration
 
-	// EndOnChange ends the logger when a metric is not what the archive says any longer, with
-	// ErrMetricsChanged, or when the host of the collector has another name. It is for programs
-	// that begin another archive then, as package retention does. Without it the logger goes on,
-	// leaves out metrics that have changed until they are again what the archive says, and
-	// reports the change.
+	// EndOnChange ends the logger with ErrMetricsChanged when a metric differs from the archive,
+	// and also ends it when the host of the collector has another name. It is for programs that
+	// begin another archive then, as package retention does. Without it the logger goes on and
+	// reports the change. It leaves out metrics that have changed until they agree with the archive
+	// again.
 	EndOnChange bool
 
 	// Linger lets a logger run that has nothing to record: others may change that.
 	Linger bool
 
-	// Report is called with what happens. It must not call the Logger's methods. Nil means
-	// LogEvent.
+	// Report is called with each event. It must not call the Logger's methods. Nil means LogEvent.
 	Report func(Event)
 }
 
@@ -72,9 +71,8 @@ type Options struct {
 var (
 	// ErrNothing says that a configuration has nothing to record.
 	ErrNothing = errors.New("nothing to log")
-	// ErrMetricsChanged says that a metric is no longer what the archive says, with
-	// Options.EndOnChange; see MetricChanged and MetricGone. The archive has no last record of the
-	// logger then, since it does not belong to what follows.
+	// ErrMetricsChanged says that a metric differs from the archive, with Options.EndOnChange; see
+	// MetricChanged and MetricGone. The archive then has no last record of the logger.
 	ErrMetricsChanged = errors.New("one or more configured metrics have changed after pmcd state change")
 )
 

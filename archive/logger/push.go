@@ -54,7 +54,7 @@ func withoutPassword(text string) string {
 	return u.String()
 }
 
-// tendPush reports what has become of the receiver. An error ends the logger.
+// tendPush reports changes of the receiver's state. An error ends the logger.
 func (l *Logger) tendPush() error {
 	p := &l.push
 	if p.sender == nil {
@@ -94,7 +94,7 @@ func (p *pusher) hasRoom(l *Logger) bool {
 	return !full
 }
 
-// closePush sends what is left.
+// closePush sends the records that are left.
 func (l *Logger) closePush(ctx context.Context) error {
 	p := &l.push
 	if p.sender == nil {

@@ -75,8 +75,8 @@ func (m *metric) setting(inst pdu.InstID) (best *request) {
 	return best
 }
 
-// refusal is what stands against a request for an instance, or for all: nothing is advisory where
-// something else is mandatory, but "maybe".
+// refusal returns the request that forbids a request for an instance, or for all; nil if it is
+// allowed. A mandatory request forbids advisory ones, unless it is a "maybe".
 func (m *metric) refusal(s Setting, inst pdu.InstID) *request {
 	if s.Control == logconf.Mandatory {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/archive/push"
 )
 
-// A Status is how a Logger is doing: what pmlc(1) shows.
+// A Status is the state of a Logger, as pmlc(1) shows it.
 type Status struct {
 	Start time.Time // of the archive, the zero time before its first record
 	Last  time.Time // of the last record
@@ -39,8 +39,8 @@ func (l *Logger) Status() Status {
 	return s
 }
 
-// Tasks are what is recorded, those that are recorded once first. It does not wait for anything.
-// The caller must not change them.
+// Tasks returns the tasks, those that record once first. It never waits. The caller must not change
+// them.
 func (l *Logger) Tasks() []Task {
 	l.public.Lock()
 	defer l.public.Unlock()

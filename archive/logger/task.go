@@ -107,8 +107,8 @@ func (l *Logger) taskFor(s Setting, old []*task, now time.Time) *task {
 	return t
 }
 
-// makeGroups puts each metric into the group that fits best, or into another one. The newest comes
-// first. As far as that can be observed it is what pmlogger(1) does.
+// makeGroups puts each metric into the group that fits best, or into a new one. The newest group
+// comes first. As far as can be observed, pmlogger(1) does the same.
 func (t *task) makeGroups() {
 	t.groups = nil
 	slices.SortStableFunc(t.members, func(a, b member) int { return cmp.Compare(a.order, b.order) })

@@ -207,8 +207,7 @@ func (p *parser) metricClause(t token) {
 	}
 }
 
-// metricName parses the new name of a metric, which may be the one keyword that matters elsewhere
-// only.
+// metricName parses the new name of a metric. The keyword "if" can be a name here.
 func (p *parser) metricName() token {
 	if t := p.peek(); t.is("if") {
 		p.take()
@@ -244,7 +243,7 @@ var (
 	timeNames  = []string{"NSEC", "USEC", "MSEC", "SEC", "MIN", "HOUR"}
 )
 
-// replacement parses a regular expression, and what replaces its first match.
+// replacement parses a regular expression and the replacement of its first match.
 func (p *parser) replacement(clause string) (find, with string) {
 	p.lex.patterns = true
 	find = p.want("Expecting <regular expression> in "+clause+" clause", kString, kPattern).text
@@ -279,7 +278,7 @@ func (p *parser) extraUnit() pdu.Units {
 	return u
 }
 
-// units parses the six numbers of units, and what EXTRAUNITS has beside them.
+// units parses the six numbers of units, and the additional words of EXTRAUNITS.
 func (p *parser) units(extra bool) change {
 	var dim [3]int
 	for i := range dim {
@@ -430,7 +429,7 @@ func (p *parser) labelClause(t token) {
 	p.syntax()
 }
 
-// labelMove parses what comes after the arrow of a label's clause.
+// labelMove parses the part of a label's clause after the arrow.
 func (p *parser) labelMove(word string) change {
 	const wrong = "syntax error"
 	switch word {

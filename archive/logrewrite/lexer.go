@@ -66,7 +66,7 @@ type lexer struct {
 	patterns bool // so are regular expressions
 }
 
-// next is the next token. A character that begins none is an error.
+// next returns the next token. A character that begins no token is an error.
 func (l *lexer) next() (token, error) {
 	l.skip()
 	rest := l.text[l.at:]
@@ -184,7 +184,7 @@ func unescape(s string) string {
 	return string(b)
 }
 
-// number is what begins with a digit, or in JSON with a minus.
+// number returns a token that begins with a digit, or in JSON with a minus.
 func (l *lexer) number(s string) (token, int) {
 	n := 0
 	json := 0
@@ -259,8 +259,8 @@ func jsonNumber(s string) int {
 	return n
 }
 
-// nameLen is the length of the name of a metric: a single = or - may stand before what else a name
-// has.
+// nameLen returns the length of the metric name at the start of s. A single = or - may precede each
+// of its other characters.
 func nameLen(s string) int {
 	n := 1
 	for n < len(s) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An indomSpec is what changes of an instance domain.
+// An indomSpec has the changes of an instance domain.
 type indomSpec struct {
 	old, new  pdu.InDom
 	moved     bool
@@ -21,7 +21,7 @@ type indomSpec struct {
 	deletes   bool // instances
 }
 
-// An instSpec is what changes of an instance.
+// An instSpec has the changes of an instance.
 type instSpec struct {
 	old, new         pdu.Instance
 	renamed, renumed bool
@@ -71,8 +71,8 @@ func (p *Plan) indomSpec(id pdu.InDom) *indomSpec {
 	return s
 }
 
-// allInstances are the instances that a domain ever had, those of the last record first, as
-// pmGetInDomArchive(3) has them.
+// allInstances returns the instances that a domain ever had, those of the last record first, like
+// pmGetInDomArchive(3).
 func allInstances(d *archive.InDom) (all []pdu.Instance) {
 	seen := map[pdu.InstID]bool{}
 	for i := d.Len() - 1; i >= 0; i-- {

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A labelSpec is what changes of labels.
+// A labelSpec has the changes of labels.
 type labelSpec struct {
 	key      labelKey
 	inst     pdu.InstID // pdu.NoInst means all
@@ -30,7 +30,7 @@ func (s *labelSpec) changes() bool {
 	return s.moved || s.instMoved || s.renamed || s.revalued || s.extended || s.deleted
 }
 
-// of is what labels are of, in messages.
+// of names the owner of labels in messages.
 func (s *labelSpec) of() string {
 	switch id := s.key.ident; s.key.class {
 	case pdu.LabelContext:
@@ -230,7 +230,7 @@ func (p *Plan) changeLabel(s *labelSpec, c change) error {
 	return nil
 }
 
-// moveLabel applies a change of what labels are of.
+// moveLabel changes the owner of labels.
 func (p *Plan) moveLabel(s *labelSpec, c change) error {
 	if err := p.onceFor(s.moved, s.deleted, "id", s.of()); err != nil {
 		return err
@@ -338,8 +338,8 @@ func newErrorText(c pdu.LabelClass) string {
 	return newTargetText(c)
 }
 
-// newTargets are the specs of what gets a new label: of metrics and instances, whether or not they
-// have labels.
+// newTargets returns the specs of all parts that get a new label. Metrics and instances need no
+// earlier labels.
 func (p *Plan) newTargets(of labelTarget) (specs []*labelSpec) {
 	add := func(ident uint32, inst pdu.InstID) {
 		if s := p.newLabelSpec(labelKey{of.class, ident}, inst); !slices.Contains(specs, s) {

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A metricSpec is what changes of a metric.
+// A metricSpec has the changes of a metric.
 type metricSpec struct {
 	old, new         pdu.Desc
 	oldName, newName string
@@ -102,7 +102,7 @@ func (p *Plan) changeMetrics(c change) error {
 	return nil
 }
 
-// changeMetric applies a change to a metric, which is that of replace if it is a replaceValues.
+// changeMetric applies a change to a metric. replace is the pattern of a replaceValues.
 func (p *Plan) changeMetric(s *metricSpec, c change, replace *pattern) error {
 	switch c := c.(type) {
 	case deletion:

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A textSpec is what changes of a help text.
+// A textSpec has the changes of a help text.
 type textSpec struct {
 	old     archive.TextRecord
 	ident   uint32 // that it gets

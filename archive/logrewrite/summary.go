@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Summary writes what changes, as pmlogrewrite -v prints it.
+// Summary writes the changes, as pmlogrewrite -v prints them.
 func (p *Plan) Summary(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("PCP Archive Log Rewrite Specifications Summary\n")
@@ -64,8 +64,8 @@ func (p *Plan) summarizeGlobal(b *bytes.Buffer) {
 	}
 }
 
-// deltaText is a duration as the C program prints it, which leaves out whole years, and the sign of
-// what is less than a second.
+// deltaText formats a duration as the C program prints it: without whole years, and without the
+// sign of a duration of less than a second.
 func deltaText(d time.Duration) string {
 	sign := ""
 	if d <= -time.Second {
@@ -235,7 +235,7 @@ func (s *labelSpec) shown() uint32 {
 	return s.ident
 }
 
-// title is what the labels are of.
+// title names the owner of the labels.
 func (s *labelSpec) title() string {
 	switch id := s.key.ident; s.key.class {
 	case pdu.LabelContext:

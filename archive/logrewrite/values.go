@@ -83,8 +83,8 @@ func (c *copier) copyValues(r *archive.Record) error {
 	return c.writeSets()
 }
 
-// writeSets writes the data record that has changed. Its metrics may have descriptors that come
-// later in the metadata, as they may in what is read.
+// writeSets writes the changed data record. The descriptors of its metrics may come later in the
+// metadata, as in the input.
 func (c *copier) writeSets() error {
 	const (
 		start = pdu.HeaderLen - 4 // of the length, which is in the place of the end of a PDU's header
@@ -213,8 +213,8 @@ func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
 	return nil
 }
 
-// picksInstance reports whether the metric gets another domain and a rule says which instance of it
-// the value has.
+// picksInstance reports whether the metric gets another domain and a rule gives the instance for
+// its value.
 func (s *metricSpec) picksInstance() bool { return s.indom && s.output.pick == pickInstance }
 
 // renumber renumbers and deletes instances.

@@ -139,8 +139,8 @@ func (s *labelSpec) changeSets(l *archive.LabelRecord, moved []archive.LabelReco
 	return moved, nil
 }
 
-// changeSet changes one set. It returns what stays where it is, and what moves to another subject
-// or instance, each nil if there is nothing.
+// changeSet changes one set. rest stays where it is, and gone moves to another subject or instance.
+// Each is nil if it is empty.
 func (s *labelSpec) changeSet(set pdu.LabelSet) (rest, gone *pdu.LabelSet) {
 	if s.key.class == pdu.LabelInstances && s.inst != pdu.NoInst && set.Inst != s.inst {
 		return &set, nil

@@ -141,7 +141,7 @@ func (c *copier) makeDelta(d *archive.InDomRecord) {
 	}
 }
 
-// rewrite is what instances become.
+// rewrite returns the changed instances of list.
 func (s *indomSpec) rewrite(list []pdu.Instance) []pdu.Instance {
 	kept := list[:0]
 	for _, i := range list {
@@ -162,7 +162,7 @@ func (s *indomSpec) rewrite(list []pdu.Instance) []pdu.Instance {
 	return kept
 }
 
-// inst is what becomes of an instance, nil if it is not known.
+// inst returns the changes of an instance, nil if it is unknown.
 func (s *indomSpec) inst(id pdu.InstID) *instSpec {
 	if s.byID == nil {
 		s.byID = make(map[pdu.InstID]*instSpec, len(s.insts))

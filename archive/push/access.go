@@ -173,7 +173,7 @@ func cutBearer(header string) (token string, ok bool) {
 	return header[len(scheme):], true
 }
 
-// user is that with a name and a password. How long it takes says nothing of either.
+// user returns the user with a name and a password, or nil. The time that it takes reveals neither.
 func (a *Access) user(name, password string) (found *User) {
 	n, p := sha256.Sum256([]byte(name)), sha256.Sum256([]byte(password))
 	for i := range a.Users {

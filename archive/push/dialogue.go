@@ -34,7 +34,7 @@ func (e *replyError) final() bool {
 	return false
 }
 
-// errMetadata says that another archive cannot be begun.
+// errMetadata says that another archive cannot begin, because its metadata is no longer kept.
 var errMetadata = &replyError{status: http.StatusRequestEntityTooLarge, what: fmt.Sprintf("the receiver has lost an archive with more than %d bytes of metadata", maxKeptMeta)}
 
 // ping asks whether the receiver is one.
@@ -111,7 +111,7 @@ func (s *Sender) round(ctx context.Context) (wait time.Duration, err error) {
 	}
 }
 
-// after is how long the receiver wants not to be asked.
+// after returns how long the receiver asks the sender to wait.
 func after(err error) time.Duration {
 	if e, ok := errors.AsType[*replyError](err); ok {
 		return e.after
@@ -130,9 +130,9 @@ func (s *Sender) limit() int {
 	return 0
 }
 
-// deliver sends what the receiver has not got of a piece. After a long request that failed it first
-// asks where the receiver's file ends, and sends fewer records in a request, so that a slow network
-// gets on with each request.
+// deliver sends the part of a piece that the receiver has not got. After a long request that
+// failed, it first asks where the receiver's file ends, and sends fewer records in each request, so
+// that a slow network makes progress with each of them.
 func (s *Sender) deliver(ctx context.Context, p piece) error {
 	if s.unsure && s.offsets {
 		header, err := s.post(ctx, piece{volume: p.volume, offset: p.offset})

@@ -36,7 +36,7 @@ func overQuota(limit string) error {
 	return &failure{http.StatusInsufficientStorage, limit + ": too many bytes"}
 }
 
-// status is that of the reply to a request that has failed.
+// status returns the HTTP status of the reply to a request that failed with err.
 func status(err error) int {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f.status

@@ -42,7 +42,7 @@ func (a *incoming) createFile(volume int) (*file, error) {
 	return f, nil
 }
 
-// openFile opens a file that a Receiver before has made, and cuts off what is no whole record.
+// openFile opens a file of an earlier Receiver and cuts it after its last whole record.
 func (a *incoming) openFile(volume int) (*file, error) {
 	f := &file{a: a, name: a.fileName(volume), frames: newFraming(a.version, volume), dirty: true}
 	before, err := a.r.root.Lstat(f.name)
@@ -136,7 +136,7 @@ func (f *file) receive(body io.Reader, offset int64) error {
 	}
 }
 
-// add adds bytes: whole records to the file, the rest to what is held.
+// add writes whole records to the file and holds the rest.
 func (f *file) add(b []byte) error {
 	for len(b) > 0 && len(f.held) > 0 {
 		n, err := f.frames.next(f.held)
@@ -186,7 +186,7 @@ func (f *file) hold(b []byte) error {
 	return nil
 }
 
-// drop forgets what is held.
+// drop discards the bytes that are held.
 func (f *file) drop() {
 	if f == nil || len(f.held) == 0 {
 		return

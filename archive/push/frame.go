@@ -43,8 +43,8 @@ func (f framing) times() (n int, wide bool) {
 	return 12, true
 }
 
-// leastMeta are the bytes of the shortest metadata records, with the time that those of a type
-// have.
+// leastMeta are the lengths of the shortest metadata records, by type. The second number of a sum
+// is the length of the time.
 var leastMeta = [archive.TypeLabels + 1]int{
 	archive.TypeDesc: 12, archive.TypeText: 12, archive.TypeInDomV2: 12 + 8, archive.TypeLabelsV2: 12 + 8,
 	archive.TypeInDom: 12 + 12, archive.TypeInDomDelta: 12 + 12, archive.TypeLabels: 12 + 12,
@@ -90,8 +90,8 @@ func checkTail(tail []byte, n int) error {
 	return nil
 }
 
-// whole is how many bytes at the start of b are whole records, how many records that are, and what
-// is wrong after them.
+// whole returns how many bytes at the start of b are whole records, how many records they are, and
+// an error if the next record is invalid.
 func (f framing) whole(b []byte) (end, records int, err error) {
 	for {
 		n, err := f.next(b[end:])

@@ -263,7 +263,7 @@ func (a *incoming) file(volume int) (*file, error) {
 // all are the files that are open.
 func (a *incoming) all() []*file { return []*file{a.data, a.meta, a.index} }
 
-// sync has the system write what there is, the index last, which leads to the rest.
+// sync flushes the files to the disk, the index last, because it refers to the others.
 func (a *incoming) sync() error {
 	for _, f := range a.all() {
 		if err := f.sync(); err != nil {
@@ -273,7 +273,7 @@ func (a *incoming) sync() error {
 	return nil
 }
 
-// close closes the files. What is held of records goes.
+// close closes the files. It discards incomplete records.
 func (a *incoming) close() error {
 	var errs []error
 	for _, f := range a.all() {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// A queue is what a receiver has not got of an archive, and all metadata, for the case that it
-// loses the archive.
+// A queue has the part of an archive that a receiver has not got, and all metadata in case the
+// receiver loses the archive.
 type queue struct {
 	version int
 	label   []byte
@@ -28,7 +28,7 @@ type queue struct {
 	entryless         bool  // the index there has no entry for the first record
 }
 
-// A queued is what the receiver has not got of a volume.
+// A queued is the part of a volume that the receiver has not got.
 type queued struct {
 	number int
 	data   []byte
@@ -67,7 +67,7 @@ func (q *queue) add(volume int, records []byte) error {
 	return nil
 }
 
-// A piece is what goes into one request.
+// A piece is the content of one request.
 type piece struct {
 	volume int
 	b      []byte
@@ -75,8 +75,8 @@ type piece struct {
 	skip   int   // bytes of the queue that go with it
 }
 
-// A round is how much of each file is sent before what comes later: the metadata first, then the
-// data that need it, then the index that leads to both.
+// A round says how much of each file is sent before any later records: the metadata first, then the
+// data that need it, then the index that refers to both.
 type round struct {
 	meta, index int
 	data        []int // by volume
@@ -95,8 +95,8 @@ func (q *queue) begins() round {
 	return r
 }
 
-// next is the next piece of a round, of one record or as many as limit has bytes for; ok is false
-// at the end.
+// next returns the next piece of a round: one record, or as many as fit into limit bytes. ok is
+// false at the end.
 func (q *queue) next(r *round, limit int) (p piece, ok bool) {
 	if r.meta > 0 {
 		p = piece{volume: archive.VolumeMeta, offset: q.metaEnd, b: q.meta[q.metaSent : q.metaSent+r.meta]}
@@ -171,8 +171,8 @@ func (q *queue) remote(volume int, off int64) int64 {
 	return off
 }
 
-// translate makes of entries of the index what leads to the places at the receiver, without those
-// that lead to what it has not.
+// translate changes entries of the index to places in the files of the receiver. It leaves out
+// entries for places that the receiver does not have.
 func (q *queue) translate(entries []byte) []byte {
 	if q.shift == 0 && q.shifted == 0 {
 		return entries
@@ -197,7 +197,7 @@ func (q *queue) translate(entries []byte) []byte {
 	return out
 }
 
-// sent takes out of the queue and of a round what the receiver has got.
+// sent removes a piece that the receiver has got from the queue and the round.
 func (q *queue) sent(r *round, p piece) {
 	q.size -= int64(p.skip)
 	switch p.volume {
@@ -234,8 +234,8 @@ func (q *queue) trim() {
 	}
 }
 
-// again makes the queue that of another archive, which begins with what the receiver has not got.
-// It reports false if the metadata is not there any longer.
+// again makes the queue that of another archive, which begins with the first data that the receiver
+// has not got. It returns false if the metadata is no longer kept.
 func (q *queue) again() bool {
 	if q.lost {
 		return false
@@ -251,7 +251,7 @@ func (q *queue) again() bool {
 	return true
 }
 
-// dataRecords counts those that the receiver has not got.
+// dataRecords counts the data records that the receiver has not got.
 func (q *queue) dataRecords() (n int) {
 	for _, v := range q.volumes {
 		_, records, _ := newFraming(q.version, v.number).whole(v.data)

@@ -170,8 +170,8 @@ func (r *Receiver) sweep(ctx context.Context) {
 	}
 }
 
-// tend ends an archive that is idle, and has the system write one that is not. One that has a
-// request now is left for the next time.
+// tend ends an archive that is idle, and flushes any other one. It skips an archive that has a
+// request in progress until the next time.
 func (r *Receiver) tend(a *incoming, now time.Time, flush bool) {
 	if !a.turn.TryLock() {
 		return

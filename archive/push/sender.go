@@ -171,8 +171,8 @@ func (s *Sender) Stats() SenderStats {
 	return stats
 }
 
-// Full reports whether there are MaxBuffer bytes that the receiver has not got. Who records then
-// leaves out a record, and begins with a mark again.
+// Full reports whether at least MaxBuffer bytes wait for the receiver. The recorder then leaves out
+// records, and puts a mark before the next one.
 func (s *Sender) Full() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,8 +242,8 @@ func (s *Sender) append(volume int, records []byte) error {
 	return nil
 }
 
-// Close sends what is left, until ctx ends. The error is a *LostError if that was not all, or Err
-// if the receiver has all before what it has refused.
+// Close sends the queued records until ctx ends. The error is a *LostError if records remain, or
+// else Err.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true

@@ -18,7 +18,7 @@ import (
 // stateDir is the directory of states, which has the name of no host.
 const stateDir = ".push"
 
-// A state is what is kept of an archive over the end of a Receiver.
+// A state is the part of an archive's state that outlives the Receiver.
 type state struct {
 	Number   uint32 `json:"archive"`
 	Base     string `json:"base"` // with the directory of its host
@@ -95,7 +95,7 @@ func (r *Receiver) readState(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxState))
 }
 
-// isSound reports whether a state is one that save has written.
+// isSound reports whether save can have written a state.
 func (s *state) isSound() bool {
 	l, err := parseLabel(s.Label)
 	dir, name := path.Split(s.Base)

@@ -69,7 +69,7 @@ func (r *Receiver) reserveHeld(a *incoming, n int64) error {
 	return nil
 }
 
-// releaseHeld takes back what was reserved.
+// releaseHeld returns bytes that were reserved.
 func (r *Receiver) releaseHeld(a *incoming, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *Receiver) reserve(a *incoming, n int64) error {
 	return nil
 }
 
-// release takes back what was reserved and not written.
+// release returns bytes that were reserved and not written.
 func (r *Receiver) release(a *incoming, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,8 @@ func baseOf(name string) string {
 	return dir + strings.Join(parts[:min(dots, len(parts))], ".")
 }
 
-// measure counts the bytes of all files. Those that come or go meanwhile may be counted or not.
+// measure counts the bytes of all files. Files that appear or disappear meanwhile may be counted or
+// not.
 func (r *Receiver) measure(ctx context.Context, u *usage) error {
 	return fs.WalkDir(r.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {

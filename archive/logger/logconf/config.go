@@ -81,7 +81,7 @@ type Request struct {
 	State   State
 	// Interval is the time between two records of a metric with State On; 0 for once.
 	Interval time.Duration
-	// Default says that the interval is that of the logger, and Interval is 0. It is false with
+	// Default says that the logger's interval applies, and Interval is 0. It is false with
 	// Options.Default.
 	Default bool
 	Metrics []Metric
@@ -146,7 +146,7 @@ type Place struct {
 	Line int
 }
 
-// A Rule of the access section says what a host may do, or may not.
+// A Rule of the access section says what a host may or may not do.
 type Rule struct {
 	Allow bool
 	// Hosts are names and addresses, with * at the end for all that begin so; * alone stands for
@@ -168,7 +168,7 @@ const (
 	OpAll = OpAdvisory | OpMandatory | OpEnquire
 )
 
-// A SyntaxError is what is wrong with a configuration.
+// A SyntaxError is an error in a configuration.
 type SyntaxError struct {
 	Place
 	Column int      // of the word, in bytes from 1; 0 at the end of the file and if it is not known
@@ -177,13 +177,13 @@ type SyntaxError struct {
 	Msg    string   // in the words of pmlogger(1)
 }
 
-// Error is the place and what is wrong.
+// Error returns the place and the text of the error.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
 
 // MaxInterval is the longest interval, which the protocol of pmlc(1) has room for.
 const MaxInterval = (1<<28 - 1) * time.Millisecond
 
-// Options are what a configuration is read with.
+// Options say how Parse reads a configuration.
 type Options struct {
 	// Open opens an included file, by its name with slashes. Nil opens files of the file system.
 	Open func(name string) (io.ReadCloser, error)
@@ -194,8 +194,8 @@ type Options struct {
 	Default *time.Duration
 }
 
-// Parse reads a configuration. The name stands in errors. With an error, the Config has what comes
-// before it. The error is a *SyntaxError, or one of reading.
+// Parse reads a configuration. name is its name in errors. With an error, the Config has the
+// requests before it. The error is a *SyntaxError or a read error.
 func (o Options) Parse(name string, r io.Reader) (*Config, error) {
 	if o.Open == nil {
 		o.Open = openFile

@@ -334,7 +334,7 @@ func (p *parser) rule() error {
 	return p.next()
 }
 
-// ops reads what a rule is about.
+// ops parses the operations of a rule.
 func (p *parser) ops(r *Rule) error {
 	all, err := p.accept("all")
 	if err != nil {

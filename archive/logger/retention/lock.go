@@ -26,7 +26,7 @@ const (
 	lockName      = "lock"            // in both directories
 	recordingName = "recording"       // in the directory for work
 	lockMark      = "retention, pid " // what ours begins with
-	// lockAge is after what time PCP's scripts take a lock for one that a crash has left.
+	// lockAge is how old a lock must be for PCP's scripts to regard it as left by a crash.
 	lockAge = 30 * time.Minute
 	// lockTouch is how often a lock shows that it is not such a one.
 	lockTouch = lockAge / 10
@@ -108,7 +108,7 @@ func (e *recordingError) Error() string {
 // Unwrap returns ErrLocked.
 func (e *recordingError) Unwrap() error { return ErrLocked }
 
-// exclude makes the file "lock", in the place of one that a crash has left.
+// exclude creates the file "lock", and replaces one that a crash has left.
 func (l *lock) exclude() error {
 	for range 2 {
 		f, err := os.OpenFile(l.pcp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -144,7 +144,7 @@ func (l *lock) exclude() error {
 	return ErrLocked
 }
 
-// touch shows others that the lock is not one that a crash has left, as long as it is held.
+// touch keeps the lock from looking like one that a crash has left.
 func (l *lock) touch() {
 	tick := time.NewTicker(lockTouch)
 	defer tick.Stop()

@@ -155,7 +155,7 @@ func Run(ctx context.Context, dir string, o Options) error {
 	}
 }
 
-// failed says of what an error is.
+// failed returns err with the action and the name that it is about.
 func failed(what, name string, err error) error {
 	return fmt.Errorf("retention: %s %s: %w", what, name, err)
 }

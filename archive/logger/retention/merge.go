@@ -17,10 +17,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// What the archives of a day become is made in a directory DAY.new, with the names of the files
-// that it replaces in the file "inputs". When all of it is on the disk, the directory becomes
-// DAY.done with one rename: from then on the exchange is completed, by the next Maintain if need
-// be, and can be repeated.
+// The archive of a day is made in a directory DAY.new. Its file "inputs" has the names of the files
+// that the archive replaces. When everything is on the disk, the directory becomes DAY.done with
+// one rename. From then on the exchange can be repeated, and the next Maintain completes it if
+// necessary.
 const (
 	newSuffix  = ".new"
 	doneSuffix = ".done"
@@ -117,7 +117,7 @@ func (m *maintainer) again(of []*group) (found []*group, err error) {
 	return found, err
 }
 
-// stage makes what archives become in a new directory, complete and on the disk.
+// stage makes the merged archive in a new directory, complete and on the disk.
 func (m *maintainer) stage(ctx context.Context, stage, day string, inputs []*group) error {
 	m.at("begin " + day)
 	if err := os.Mkdir(stage, 0o777); err != nil {
@@ -187,8 +187,8 @@ func (m *maintainer) fill(ctx context.Context, stage, day string, inputs []*grou
 var errNotMerged = errors.New("there is no archive of them")
 
 // readable checks that the records of an archive can be read to the end. Programs that merge stop
-// before damage and go on with the next archive: what comes after it would be gone. Only the last
-// record may be incomplete, as a logger that was killed leaves it.
+// at damage and go on with the next archive, so that the records after the damage would be lost.
+// Only the last record may be incomplete, as a killed logger leaves it.
 func readable(ctx context.Context, base string) error {
 	set, err := archive.Open(ctx, base)
 	if errors.Is(err, pdu.ErrNoData) {
@@ -267,7 +267,7 @@ func order(f file) string {
 	return "0"
 }
 
-// recover completes what an earlier Maintain has left of merging.
+// recover completes a merge that an earlier Maintain has not completed.
 func (m *maintainer) recover() error {
 	entries, err := os.ReadDir(m.work)
 	if err != nil {

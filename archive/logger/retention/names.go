@@ -14,8 +14,8 @@ import (
 
 const dayLayout = "20060102"
 
-// NextDay is the next midnight after a time, where it is, or what comes in the place of one that is
-// skipped: when a logger begins another archive.
+// NextDay returns the next midnight after a time, in its location, or the first time after it if
+// midnight is skipped. A logger begins another archive then.
 func NextDay(t time.Time) time.Time {
 	y, m, d := t.Date()
 	next := time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())

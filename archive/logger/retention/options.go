@@ -11,11 +11,11 @@ import (
 
 // Options say what to do in a directory. The zero Options merge, compress and remove nothing.
 type Options struct {
-	// Merge makes the archives with the base names inputs, in the order of time, into one with the
-	// base name output: see archive/logextract. It leaves the inputs alone, and no output behind if
-	// it fails. With nil, archives of a day stay as they are; so they do if one of them has damage,
-	// other than that the end of its last record is missing, as Merge could lose what comes after
-	// it.
+	// Merge merges the archives with the base names inputs, in the order of time, into one with the
+	// base name output: see archive/logextract. It leaves the inputs alone, and leaves no output if
+	// it fails. With nil, the archives of a day stay as they are. They also stay if one of them is
+	// damaged, because Merge could lose the records after the damage. Only the last record may be
+	// incomplete.
 	Merge func(ctx context.Context, inputs []string, output string) error
 	// Rewrite is called for each archive before it is merged, which it may mend or change: see
 	// archive.RepairOptions and archive/logrewrite. It may be called again for an archive if the
@@ -36,9 +36,9 @@ type Options struct {
 	// removed. 0 means no limit.
 	MaxBytes int64
 
-	// Writing reports whether an archive, by its base name in the directory, is being written: it
-	// is not touched. Nil means that the latest archive up to today is, by its name, and those of
-	// days to come are left alone, too.
+	// Writing reports whether an archive, by its base name in the directory, is being written. Such
+	// an archive is not touched. Nil means the latest archive up to today, by its name. Archives of
+	// later days are then not touched either.
 	Writing func(base string) bool
 	// Location is where days begin at midnight; nil means time.Local. It should be the logger's.
 	Location *time.Location
@@ -93,7 +93,7 @@ func (o *Options) at(what string) {
 	}
 }
 
-// complete fills in what has a default.
+// complete fills in defaults.
 func (o *Options) complete() {
 	if o.Location == nil {
 		o.Location = time.Local

@@ -132,8 +132,8 @@ func (r *recorder) next(ctx context.Context) (*logger.Logger, error) {
 	return l, err
 }
 
-// retry is how long it takes until another archive is tried that could not begin, or one that is
-// not due by the time of day begins.
+// retry is the delay before another attempt to begin an archive, and before an archive that begins
+// because of a change.
 const retry = time.Second
 
 // run runs a logger, and reports whether another one comes after it.
