@@ -65,8 +65,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// Records in a row that differ in their value blocks and times alone are copied, converted and cut,
-// between others and beside those of another archive.
+// TestSameShape checks records that differ from the previous one only in their value blocks and
+// times. They are copied, converted and cut, between others and beside records of another archive.
 func TestSameShape(t *testing.T) {
 	n := names(t, "a", "b")
 	var want []string
@@ -572,8 +572,8 @@ func TestDamagedInDirectory(t *testing.T) {
 	}
 }
 
-// TestPrefixes merges archives with a metric whose name is above those of others. That is a
-// warning, and nothing is left out.
+// TestPrefixes merges archives with a metric whose name is above the names of others. Each such
+// metric gets a warning, and nothing is left out.
 func TestPrefixes(t *testing.T) {
 	n := names(t, "a", "b", "c", "d")
 	simple(t, n[0], 0, 2)
@@ -668,8 +668,8 @@ func TestSameTwice(t *testing.T) {
 	}
 }
 
-// TestConflicts merges two archives, one with another descriptor of a metric. That is an error,
-// which names what has changed.
+// TestConflicts merges two archives with different descriptors of a metric. The error names the
+// difference.
 func TestConflicts(t *testing.T) {
 	n := names(t, "a")
 	simple(t, n[0], 0, 2)

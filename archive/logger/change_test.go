@@ -64,7 +64,7 @@ func TestLostTLS(t *testing.T) {
 	})
 }
 
-// What is not recorded while a collector is lost counts as recorded for the end.
+// TestLostCounts checks that records missed while the collector is lost count for EndRecords.
 func TestLostCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")
@@ -225,7 +225,8 @@ func TestMetricsChange(t *testing.T) {
 	}
 }
 
-// A metric that changes while the logger runs is left out until it is again what the archive says.
+// TestMetricChangesWhileRunning checks that a metric that changes is left out until it agrees with
+// the archive again.
 func TestMetricChangesWhileRunning(t *testing.T) {
 	type source = pmapitest.Source
 	for name, change := range map[string]func(s *source) (remove func()){
@@ -304,7 +305,8 @@ func TestMetricAway(t *testing.T) {
 	})
 }
 
-// Labels of an instance are in the archive from its first value on, with those of the others.
+// TestLabelsOfNewInstances checks that the archive has the labels of an instance from its first
+// value on, with the labels of the others.
 func TestLabelsOfNewInstances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := new(pmapitest.Source)
@@ -377,8 +379,8 @@ func TestNamesChange(t *testing.T) {
 	})
 }
 
-// Instances that come and go are recorded with the values, in whole in version 2 and by what
-// changes in version 3.
+// TestInstancesChange checks that instances that come and go are recorded with the values: as whole
+// lists in version 2, and as deltas in version 3.
 func TestInstancesChange(t *testing.T) {
 	for version, indoms := range map[int][]string{
 		2: {"indom +3 -0", "indom +4 -0", "indom +2 -0"},
@@ -546,7 +548,7 @@ func TestDerived(t *testing.T) {
 	})
 }
 
-// Requests of pmlc: what holds afterwards, and what is recorded.
+// TestControl checks the states after requests of pmlc, and the records.
 func TestControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{}

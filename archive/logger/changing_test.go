@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/internal/changing"
 )
 
-// TestChangingSource records a source that changes. A metric that is not what the archive says is
-// left out.
+// TestChangingSource records a source that changes. A metric that differs from the archive is left
+// out.
 func TestChangingSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := changing.New()

@@ -191,8 +191,8 @@ func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, 
 	return states, nil
 }
 
-// An enquiry is a request for the state of metrics, with the collector's replies about them. It waits
-// for the collector before it takes the lock, so that recording goes on meanwhile.
+// An enquiry is a request for the state of metrics, with the collector's replies about them. It
+// waits for the collector before it takes the lock, so that recording goes on meanwhile.
 type enquiry struct {
 	l         *Logger
 	room      int // how many further values there may be

@@ -141,7 +141,7 @@ func (r *recording) each(f func(rec *archive.Record, set *archive.Set)) {
 	}
 }
 
-// metadata are the records of the metadata, without those of the logger itself, in short.
+// metadata returns the metadata records in short, without those of the logger itself.
 func (r *recording) metadata() []string {
 	r.t.Helper()
 	var lines []string

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A task that is always due, since the collector is slower than its interval, holds up neither
-// other tasks nor those who change them.
+// TestSlowCollector checks a task that is always due, because the collector is slower than its
+// interval. It must delay neither other tasks nor callers that change them.
 func TestSlowCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := new(pmapitest.Source)
@@ -75,8 +75,8 @@ func TestControlOfHungLogger(t *testing.T) {
 	})
 }
 
-// A collector that hangs counts as lost when its reply is overdue, and is back when it replies
-// again and so is one that was stopped.
+// TestHang checks that a collector that hangs counts as lost when its reply is overdue, and is back
+// when it replies again. The same holds for a collector that was stopped.
 func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hosts := pmapitest.NewFleet(1, func(_ int, src *pmapitest.Source) {

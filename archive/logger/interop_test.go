@@ -61,8 +61,8 @@ var (
 	lengths  = regexp.MustCompile(`^\[\d+ bytes\]`)
 )
 
-// dump is what pmdumplog prints of an archive, without times, offsets and what the logger says of
-// itself.
+// dump returns the output of pmdumplog for an archive, without times, offsets and the records of
+// the logger about itself.
 func dump(t *testing.T, base string) []string {
 	t.Helper()
 	out, stderr, status := pcptest.Run(t, nil, "", "pmdumplog", "-zaeh", base)

@@ -47,7 +47,8 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// What a slow collector makes a task miss is left out, and times do not drift.
+// TestMissedTicks checks that a task skips the times that a slow collector makes it miss, and that
+// its times do not drift.
 func TestMissedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")
@@ -155,7 +156,7 @@ func TestExists(t *testing.T) {
 	})
 }
 
-// The ends of the options, and what Run says of them.
+// TestEnds checks the ends of the options, and the result of Run.
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		o      logger.Options

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/archive/push"
 )
 
-// A pusher is what a Logger knows of the receiver of its archive. The zero pusher is one of an
-// archive in files.
+// A pusher is the state of the receiver of a Logger's archive. The zero pusher is for an archive in
+// files.
 type pusher struct {
 	sender  *push.Sender
 	url     string

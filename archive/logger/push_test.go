@@ -225,8 +225,8 @@ func checkReceived(t *testing.T, dir string) {
 	})
 }
 
-// Without room for what a receiver that is away has not got, records are left out and counted, and
-// a mark says so.
+// TestPushFull checks that records are left out and counted when there is no room for the records
+// that an absent receiver has not got. A mark shows the gap.
 func TestPushFull(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "received")
 	synctest.Test(t, func(t *testing.T) {
@@ -294,7 +294,8 @@ func TestPushAway(t *testing.T) {
 	})
 }
 
-// A receiver that has lost the archive gets another one, and one that refuses it ends Run.
+// TestPushGone checks that a receiver that has lost the archive gets another one, and that one that
+// refuses it ends Run.
 func TestPushGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "received")
 	synctest.Test(t, func(t *testing.T) {

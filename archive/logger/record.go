@@ -57,7 +57,7 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 	return done, nil
 }
 
-// countMissed counts a task that could not be recorded for want of a collector.
+// countMissed counts a task that could not be recorded without a collector.
 func (l *Logger) countMissed(t *task) {
 	if t.setting.Interval > 0 {
 		l.missed++

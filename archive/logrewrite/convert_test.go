@@ -46,7 +46,7 @@ func TestConvertErrorRecord(t *testing.T) {
 	}
 }
 
-// TestLateDescriptors rewrites an archive that tells of other metrics before those of its first
+// TestLateDescriptors rewrites an archive that describes other metrics before those of its first
 // data record.
 func TestLateDescriptors(t *testing.T) {
 	for _, version := range []int{2, 3} {

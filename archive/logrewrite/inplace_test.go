@@ -45,7 +45,7 @@ const (
 	before  = "3 " + unchanged
 )
 
-// after is what the changes make of an archive.
+// after returns the dump of the archive after the changes.
 func after() string { return strings.NewReplacer("web1", "other", "60.0.4", "60.9.4").Replace(before) }
 
 // packFirst compresses the metadata and the first volume of an archive.
@@ -68,7 +68,7 @@ func packFirst(t *testing.T, base string) {
 	}
 }
 
-// contents are those of all files of a directory.
+// contents returns the contents of all files of a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -199,8 +199,8 @@ func TestInPlaceFails(t *testing.T) {
 	}
 }
 
-// TestInPlaceModes: files keep their permissions, also if they were compressed. A file that there
-// was not has those of the metadata.
+// TestInPlaceModes checks that files keep their permissions, also if they were compressed. A new
+// file has those of the metadata.
 func TestInPlaceModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("has no such permissions")

@@ -50,7 +50,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// later makes an archive with a metric of strings, and one of Watt, beside those of input.
+// later makes an archive like input, with one more metric of strings and one in watts.
 func later(t *testing.T) string {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "in")

@@ -67,7 +67,7 @@ func input(t *testing.T, version int) string {
 	return base
 }
 
-// dump is what an archive says: all of its metadata, and its values.
+// dump returns the content of an archive: all of its metadata, and its values.
 func dump(t *testing.T, base string) string {
 	t.Helper()
 	set, err := archive.Open(context.Background(), base)
@@ -219,7 +219,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestFailures checks that what cannot be converted is an error that says so.
+// TestFailures checks the errors of values that cannot be converted.
 func TestFailures(t *testing.T) {
 	in := input(t, 3)
 	for _, test := range []struct{ rules, want string }{
@@ -293,7 +293,7 @@ func TestOutputWarnings(t *testing.T) {
 	}
 }
 
-// TestLimits checks that what an archive cannot hold is refused.
+// TestLimits checks that records that an archive cannot hold are refused.
 func TestLimits(t *testing.T) {
 	in := input(t, 2)
 	for _, test := range []struct{ rules, want string }{
@@ -392,7 +392,7 @@ func TestOutputOfRenumbered(t *testing.T) {
 	}
 }
 
-// rewriteDump applies rules to input, and returns what is in the new archive, and the warnings.
+// rewriteDump applies rules to input, and returns a dump of the new archive and the warnings.
 func rewriteDump(t *testing.T, rules string) (dumped string, warnings []Warning) {
 	t.Helper()
 	parsed, err := Parse("rules", strings.NewReader(rules))

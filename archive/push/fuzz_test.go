@@ -12,11 +12,11 @@ import (
 	"github.com/pcp-go/pcp/archive/push"
 )
 
-// fuzzLimits keep what a fuzzer writes small.
+// fuzzLimits limit the bytes that a fuzzer writes.
 var fuzzLimits = push.Limits{MaxBytes: 1 << 20, MaxArchives: 8}
 
-// FuzzBody sends any bytes, in two pieces, to each kind of file: what is written are whole records,
-// which a reader gets through.
+// FuzzBody sends arbitrary bytes, in two pieces, to each kind of file. Only whole records may be
+// written, and a reader must get through them.
 func FuzzBody(f *testing.F) {
 	_, s := newSample(f, 3, 3, 1<<20)
 	for _, p := range s.parts {

@@ -107,7 +107,7 @@ func (c *pmlogger) succeed(method, path string, body []byte, end int, want strin
 	}
 }
 
-// okHeader is that of a reply with so many bytes, for a file that ends somewhere.
+// okHeader returns the header of a reply of length bytes, for a file that ends at end.
 func okHeader(length, end int) string {
 	offset := ""
 	if end > 0 {
@@ -129,7 +129,7 @@ func (c *pmlogger) label(label []byte) (number int) {
 	return number
 }
 
-// A cArchive is one that C's pmlogger has recorded, with the records of each of its files.
+// A cArchive is an archive that C's pmlogger has recorded, with the records of each of its files.
 type cArchive struct {
 	base    string
 	label   []byte
@@ -244,9 +244,9 @@ func serveBoth(t *testing.T, r *push.Receiver) map[string]string {
 	return addrs
 }
 
-// Archives that C's pmlogger has recorded are sent as C's pmlogger and pmlogpush of PCP 7 send
-// them, over a port and a socket. The replies are those that they want, byte for byte. What arrives
-// is the same archive, byte for byte, for C's tools as well.
+// TestPMLogger sends archives of C's pmlogger as pmlogger and pmlogpush of PCP 7 send them, over a
+// port and a socket. The replies must be those that they expect, byte for byte. The received
+// archive must be the same, byte for byte, and for C's tools as well.
 func TestPMLogger(t *testing.T) {
 	for _, base := range []string{"../testdata/v2", "../testdata/v3", "../../examples/pmstat/testdata/archive/host", "../../examples/pmevent/testdata/archive/events"} {
 		a := readCArchive(t, base)
@@ -326,7 +326,7 @@ func receivedBase(t *testing.T, dir string) string {
 	return strings.TrimSuffix(metas[0], ".meta")
 }
 
-// compareTools compares what C's tools print of two archives.
+// compareTools compares the output of C's tools for two archives.
 func compareTools(t *testing.T, got, want string) {
 	t.Helper()
 	pcptest.Need(t, "pmlogcheck", "pmdumplog", "pminfo")
@@ -346,8 +346,8 @@ func compareTools(t *testing.T, got, want string) {
 	}
 }
 
-// Each request that pmproxy 7 refuses, with its status, over one connection that serves on; C's
-// pmlogger only wants to know the status.
+// TestPMLoggerRefused has each request that pmproxy 7 refuses, with its status, over one connection
+// that stays open. C's pmlogger only reads the status.
 func TestPMLoggerRefused(t *testing.T) {
 	users := []push.User{{Name: "web", Password: "secret", Hosts: []string{"web1"}}}
 	r := open(t, push.ReceiverOptions{Access: push.Access{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Users: users}})
@@ -420,7 +420,7 @@ func TestPMLoggerRefused(t *testing.T) {
 	}
 }
 
-// More archives of one minute than pmproxy would give a name.
+// TestManyNames has more archives of one minute than pmproxy has names for.
 func TestManyNames(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir, Limits: push.Limits{MaxArchivesPerClient: 200}})

@@ -113,7 +113,7 @@ func numberOf(t testing.TB, r reply) string {
 	return number
 }
 
-// files are what is in a directory, with the sizes of files.
+// files returns the names of the files in a directory, with their sizes.
 func files(t *testing.T, dir string) string {
 	t.Helper()
 	var list []string
@@ -143,7 +143,7 @@ type sample struct {
 
 type part struct{ path, body string }
 
-// newSample makes an archive in files, and of them what pmlogpush sends: all of each file, in
+// newSample makes an archive in files, and the requests of pmlogpush for it: all of each file, in
 // slices.
 func newSample(t testing.TB, version, records, slice int) (base string, s sample) {
 	t.Helper()
@@ -340,8 +340,8 @@ x_y-z/20261124.00.30.meta 808`
 	}
 }
 
-// TestAnyNames: any text as the name of a host makes a directory that no command takes for an
-// option, or none, and nothing outside the receiver's directory.
+// TestAnyNames checks that any text as a host name makes a directory that no command takes for an
+// option, or no directory, and never a file outside the receiver's directory.
 func TestAnyNames(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "push")
@@ -621,8 +621,8 @@ func basic(user, password string) []string {
 	return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
 }
 
-// A client that begins records and does not end them has its own limit of memory, for a minute.
-// Another client is not refused.
+// TestUnfinishedRecords checks that a client with unfinished records has a separate limit of
+// memory, for a minute. Another client is not refused.
 func TestUnfinishedRecords(t *testing.T) {
 	pcptest.Attack(t, func() { synctest.Test(t, testUnfinishedRecords) }, nil)
 }
@@ -660,7 +660,8 @@ func testUnfinishedRecords(t *testing.T) {
 	post(t, r, "/logger/volume/0/"+n+"?offset=808", two[:size], 200, bad...)
 }
 
-// Wrong passwords of one user do not lock out another, nor the same user at another address.
+// TestFailedLogins checks that wrong passwords of one user lock out neither other users nor the
+// same user at another address.
 func TestFailedLogins(t *testing.T) {
 	r := open(t, push.ReceiverOptions{Access: push.Access{Users: []push.User{{Name: "amy", Password: "x"}, {Name: "bob", Password: "y"}, {Password: "token"}}}})
 	refused, guesses, began := 0, pcptest.AttackSize(loginlimit.GatewayPerMinute+3, 20_000), time.Now()
@@ -728,8 +729,8 @@ web3/20261124.00.30.meta 808`; got != want {
 	})
 }
 
-// A receiver that was killed goes on with its archives under their numbers; what it had not written
-// to its end is cut off.
+// TestKilled checks that a receiver that was killed continues its archives under their numbers.
+// Incomplete records are cut off.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})

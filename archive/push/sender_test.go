@@ -497,8 +497,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// A slow network gets on: of each request, what arrived in its time counts, and requests become
-// shorter. Behind a proxy that limits requests they do, too.
+// TestSlowNetwork checks that a slow network makes progress: the part of a request that arrives in
+// time counts, and requests become shorter. They also do behind a proxy that limits requests.
 func TestSlowNetwork(t *testing.T) {
 	records := pcptest.AttackSize(4, 60)
 	for name, limit := range map[string]int{"slow": 10 << 10, "proxy": 0} {
@@ -675,7 +675,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What arrives can be followed by a reader while it grows.
+// TestFollow checks that a reader can follow the received archive while it grows.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -60,8 +60,8 @@ allow unix:/a*:all except mandatory;
 	}
 }
 
-// TestDefault: the interval of "default" is that of the options, in whole milliseconds and within
-// limits.
+// TestDefault checks that the interval of "default" is that of the options, in whole milliseconds
+// and within limits.
 func TestDefault(t *testing.T) {
 	for _, tt := range []struct {
 		every time.Duration
@@ -87,7 +87,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestErrors: what pmlogger says of wrong configurations, and the line.
+// TestErrors has invalid configurations, with the errors and lines of pmlogger.
 func TestErrors(t *testing.T) {
 	tests := map[string]string{
 		"log advisory\n":                                    "f:2: syntax error",

@@ -13,7 +13,7 @@ import (
 // pmlogger(1) has it.
 const maxMessage = 4095
 
-// A Command is what the launcher of a recording session asks of a logger.
+// A Command is a command of the launcher of a recording session to a logger.
 type Command byte
 
 // The commands.
@@ -23,10 +23,10 @@ const (
 	CommandStop   Command = 'Q' // end
 )
 
-// String is what the command looks like on the pipe.
+// String returns the command as it is sent on the pipe.
 func (c Command) String() string { return string(rune(c)) }
 
-// unknown is what C's pmlogger has for a name that it was not told.
+// unknown is the text of C's pmlogger for a name that it does not know.
 const unknown = "<unknown>"
 
 // A Control is a logger's end of the control pipe (option -x of pmlogger(1)). The launcher of a
@@ -53,9 +53,9 @@ func ReadControl(pipe io.Reader) *Control {
 	return &Control{Folio: unknown, Creator: unknown, lines: bufio.NewReaderSize(pipe, maxMessage+1)}
 }
 
-// Next waits for a command. What came before it about the session is in c. The error is io.EOF when
-// the launcher has gone, which C's pmlogger takes for CommandStop unless its user says otherwise,
-// or a *ControlError, which it takes in the same way. All later calls return the same error.
+// Next waits for a command. Earlier lines about the session set the fields of c. The error is
+// io.EOF when the launcher has gone, or a *ControlError. C's pmlogger treats both as CommandStop
+// unless its user says otherwise. All later calls return the same error.
 func (c *Control) Next() (Command, error) {
 	for c.err == nil {
 		var line string
@@ -79,7 +79,7 @@ func (c *Control) Next() (Command, error) {
 	return 0, c.err
 }
 
-// isVersion0 reports whether a message is that of the only version there is.
+// isVersion0 reports whether a message gives version 0, the only version.
 func isVersion0(line string) bool {
 	digits, ok := strings.CutPrefix(line, "V")
 	n, err := strconv.ParseUint(digits, 10, 64)

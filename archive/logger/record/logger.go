@@ -29,7 +29,7 @@ type Logger struct {
 	release func() bool     // stops waiting for the end of ctx
 }
 
-// phase is what a logger has been told to do. It may have ended in any phase but the first.
+// A phase is the last command to a logger. The logger may have ended in any phase except the first.
 type phase uint8
 
 const (
@@ -39,11 +39,11 @@ const (
 	phaseDetached
 )
 
-// A recorder is what a Logger runs: a goroutine or a process.
+// A recorder runs a Logger in a goroutine or a process.
 type recorder interface {
 	// start starts it, for the files of l. It calls l.end when it has ended.
 	start(ctx context.Context, l *Logger) error
-	// send tells it what to do. CommandDetach and CommandStop are the last ones.
+	// send sends a command. CommandDetach and CommandStop are the last ones.
 	send(c Command) error
 	pid() int
 }
@@ -88,8 +88,8 @@ func (l *Logger) Err() error {
 	}
 }
 
-// An EndedError is about a logger that should run but has ended. It wraps pdu.ErrIPC, as which the
-// C library has it, and why it has ended.
+// An EndedError says that a logger that should run has ended. It wraps the reason and pdu.ErrIPC,
+// which the C library returns.
 type EndedError struct {
 	Host string
 	Err  error // Logger.Err
@@ -148,10 +148,9 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// Stop ends the logger and waits until it has, when the archive is complete, or until ctx ends: the
-// logger may still be about to end then, see Done. The counterpart of pmRecordControl with
-// PM_REC_OFF, which does not wait. Errors: those of Status, and of a program that does not end
-// well.
+// Stop ends the logger and waits until its archive is complete or ctx ends. In the second case the
+// logger may end later, see Done. The counterpart of pmRecordControl with PM_REC_OFF, which does
+// not wait. Errors are those of Status, and that of a program that fails at its end.
 func (l *Logger) Stop(ctx context.Context) error {
 	if err := l.command(CommandStop); err != nil {
 		return err
@@ -159,10 +158,10 @@ func (l *Logger) Stop(ctx context.Context) error {
 	return l.wait(ctx)
 }
 
-// Detach has the logger go on without the session, until it comes to an end that its arguments have
+// Detach lets the logger go on without the session, until it reaches an end that its arguments have
 // set: Session.Stop and Session.Close leave it alone. A program may outlive this process; a logger
-// of this process runs until the context of Session.Start ends. Done and Err go on to be of use.
-// The counterpart of pmRecordControl with PM_REC_DETACH. Errors are those of Status.
+// of this process runs until the context of Session.Start ends. Done and Err remain valid. The
+// counterpart of pmRecordControl with PM_REC_DETACH. Errors are those of Status.
 func (l *Logger) Detach() error { return l.command(CommandDetach) }
 
 // start starts the recorder.

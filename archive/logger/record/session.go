@@ -28,17 +28,17 @@ var (
 
 // Options are how a Session records.
 type Options struct {
-	// Creator is the program that makes the recording, which replays it, too, if it can. Empty: the
-	// name of this one.
+	// Creator is the program that makes the recording, and replays it if Replay is set. "" means
+	// the name of this program.
 	Creator string
 	// Replay says that the creator can replay the recording with a configuration, which is written
 	// to Session.Replay.
 	Replay bool
 
-	// Program is what is run for each host: pmlogger(1), or a program that takes its options.
-	// Empty: hosts are recorded by this process. A program is looked for in PATH, unless there is a
-	// slash in its name. Until it has opened its log, its standard output and error are this
-	// process's standard error.
+	// Program is the program to run for each host: pmlogger(1), or one with the same options. With
+	// "", this process records the hosts. A program without a slash in its name is searched for in
+	// PATH. Until it has opened its log, its standard output and error are this process's standard
+	// error.
 	Program string
 	// Args are arguments of the program for all hosts, before the session's own: -x, -h, -l, -c and
 	// the archive. An option such as "-s 10MB" is two of them.
@@ -50,8 +50,8 @@ type Options struct {
 	// Logger is how loggers of this process record, and when they end. Config, Base and Report are
 	// the session's.
 	Logger logger.Options
-	// Report, if not nil, is called with what happens to loggers of this process, after it was
-	// written to their logs. Several of them may call it at the same time.
+	// Report, if not nil, is called with the events of loggers of this process, after they are
+	// written to the logs. Several loggers may call it at the same time.
 	Report func(host string, e logger.Event)
 	// Parse is how the configurations for loggers of this process are read.
 	Parse logconf.Options
@@ -61,7 +61,7 @@ type Options struct {
 type Host struct {
 	// Name is the name of the host as pmapi.Dial and pmlogger -h have it, without blanks.
 	Name string
-	// Config says what is recorded, in the language of pmlogger(1) that package logconf has.
+	// Config says what to record, in the language of pmlogger(1); see package logconf.
 	Config string
 	// Default puts the host first in the folio. Tools that replay the folio use this host unless
 	// another one is named. One host of a session can be the default.
@@ -93,8 +93,8 @@ const (
 	stateClosed        // before it was started
 )
 
-// Create makes a folio, a file that must not exist, and with it a session. The counterpart of
-// pmRecordSetup(3). Errors: those of the file system, fs.ErrExist among them.
+// Create creates a folio and its session. The file must not exist (fs.ErrExist). The counterpart of
+// pmRecordSetup(3). Errors are those of the file system.
 func Create(path string, o Options) (*Session, error) {
 	if o.Creator == "" {
 		o.Creator = filepath.Base(os.Args[0])
@@ -234,7 +234,7 @@ func (s *Session) Start(ctx context.Context) error {
 	return nil
 }
 
-// closeFiles writes what is left of the folio, and closes it and the replay configuration.
+// closeFiles writes the rest of the folio, and closes it and the replay configuration.
 func (s *Session) closeFiles() error {
 	var text []byte
 	for _, l := range s.folioOrder() {
@@ -283,8 +283,8 @@ func (s *Session) Status() ([]Status, error) {
 	return all, errors.Join(errs...)
 }
 
-// Stop is Logger.Stop of all loggers that are neither stopped nor detached. Errors are as those of
-// Status.
+// Stop calls Logger.Stop for all loggers that are neither stopped nor detached. Errors are as those
+// of Status.
 func (s *Session) Stop(ctx context.Context) error {
 	on, err := s.on()
 	if err != nil {
@@ -303,8 +303,8 @@ func (s *Session) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Detach is Logger.Detach of all loggers that are neither stopped nor detached. Errors are as those
-// of Status.
+// Detach calls Logger.Detach for all loggers that are neither stopped nor detached. Errors are as
+// those of Status.
 func (s *Session) Detach() error {
 	on, err := s.on()
 	if err != nil {
@@ -335,9 +335,10 @@ func (s *Session) on() (on []*Logger, err error) {
 	return on, nil
 }
 
-// Close ends the session: loggers that are not detached are stopped and waited for, however long
-// that takes, those too that were stopped before and have not ended yet. Its error is how those
-// have failed that it has stopped. Of a session that has not been started, all files are removed.
+// Close ends the session. It stops all loggers that are not detached and waits for their end
+// without a time limit, also for loggers that were stopped before. Its error has the failures of
+// the loggers that it has stopped. If the session has not been started, Close removes all its
+// files.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.state == stateSetUp {

@@ -237,7 +237,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestBadArguments shows what leaves no files behind.
+// TestBadArguments has invalid arguments. They must leave no files behind.
 func TestBadArguments(t *testing.T) {
 	dir := t.TempDir()
 	folio := filepath.Join(dir, "folio")
@@ -295,7 +295,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestUnreachable records a host that is not there beside one that is.
+// TestUnreachable records an unreachable host together with a reachable one.
 func TestUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, ls := create(t, record.Options{}, record.Host{Name: "none"}, record.Host{Name: "web1"})

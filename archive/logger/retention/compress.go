@@ -81,7 +81,7 @@ func (m *maintainer) compress(ctx context.Context, groups []*group) error {
 	return errors.Join(errs...)
 }
 
-// compressFile puts a compressed file in the place of one.
+// compressFile replaces a file by a compressed one.
 func (m *maintainer) compressFile(ctx context.Context, f file) error {
 	name := f.name + m.Compress.Suffix
 	if m.DryRun {

@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropDaily compares what is there after pmlogger_daily and after Maintain, and checks
-// archives of ours with pmlogcheck.
+// TestInteropDaily compares the directories after pmlogger_daily and after Maintain, and checks our
+// archives with pmlogcheck.
 func TestInteropDaily(t *testing.T) {
 	pcptest.Need(t, "pmlogger_daily", "pmlogcheck", "pmdumplog", "xz")
 	if os.Getuid() != 0 {

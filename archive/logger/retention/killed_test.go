@@ -58,8 +58,8 @@ func maintainUntil(t *testing.T, dir string, step int) bool {
 	return false
 }
 
-// TestKilled kills a maintainer at each step, and the one that comes after it, too: no record is
-// missing, and the end is the same.
+// TestKilled kills a maintainer at each step, and also the next one. No record may be missing, and
+// the result must be the same.
 func TestKilled(t *testing.T) {
 	prepared := func() string {
 		dir := t.TempDir()

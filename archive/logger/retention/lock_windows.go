@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is that of the byte that is locked. It is beyond the text, which others may read.
+// lockOffset is the offset of the locked byte. It is beyond the text, so that others can read the
+// text.
 const lockOffset = 1 << 30
 
 // lockFile locks a file until it is closed.

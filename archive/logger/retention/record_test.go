@@ -138,7 +138,7 @@ func TestRecordTwice(t *testing.T) {
 	})
 }
 
-// A content is what there is in archives.
+// A content is the content of archives.
 type content struct {
 	counts      []time.Time // of the records of x.count
 	once, marks int
@@ -359,7 +359,8 @@ func TestRecordAfterCrash(t *testing.T) {
 	})
 }
 
-// A recording ends as its options say. The directory is not there before.
+// TestRecordEnds checks that a recording ends as its options say. Its directory does not exist at
+// first.
 func TestRecordEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name string

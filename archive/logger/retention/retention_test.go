@@ -32,8 +32,7 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // recordsEach is how many records an archive of record has.
 const recordsEach = 5
 
-// record makes an archive whose name says when it begins, and whose files were changed last an hour
-// later.
+// record makes an archive whose name is its start, and whose files were last changed an hour later.
 func record(t testing.TB, dir, base string) {
 	t.Helper()
 	start, err := time.Parse("20060102.15.04", base[:len("20060102.15.04")])
@@ -79,8 +78,8 @@ func list(t testing.TB, dir string) (names []string) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == ".retention/lock" || name == ".retention/recording" })
 }
 
-// times are those of the records that one can read in the archives of a directory, each archive by
-// its name.
+// times returns the times of the records that can be read in the archives of a directory, each
+// archive by its name.
 func times(t testing.TB, dir string) map[time.Time]bool {
 	t.Helper()
 	found, err := archive.Options{}.Find(dir)
@@ -222,7 +221,7 @@ func (tt *maintainTest) run(t *testing.T) {
 	}
 }
 
-// What fails for a day leaves it as it is, and others go on.
+// TestMaintainFails checks that a day with an error stays as it is, and that others go on.
 func TestMaintainFails(t *testing.T) {
 	fails := errors.New("it fails")
 	for _, tt := range []struct {
@@ -417,7 +416,8 @@ func TestLockedLong(t *testing.T) {
 	})
 }
 
-// What others have put where archives are made is neither followed nor removed.
+// TestWorkDirectory checks that files of others in the work directory are neither followed nor
+// removed.
 func TestWorkDirectory(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	record(t, elsewhere, "20261121.00.10")
@@ -471,7 +471,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// What Rewrite mends is merged, with all that is left of it.
+// TestMended checks that an archive repaired by Rewrite is merged, with all records that are left.
 func TestMended(t *testing.T) {
 	dir := t.TempDir()
 	for _, base := range recorded[5:] {
@@ -523,8 +523,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// A file with a name for the future is not taken for what the logger writes, and what has another
-// number for its name is left alone.
+// TestOtherNames checks that a file with a name in the future is not mistaken for the archive being
+// written, and that files whose names have other numbers are left alone.
 func TestOtherNames(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "20261122.00.10")
