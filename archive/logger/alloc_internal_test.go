@@ -15,7 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A record of metrics and instances that the archive knows allocates nothing.
+// TestRecordAllocates checks that recording metrics and instances that the archive has allocates
+// nothing.
 func TestRecordAllocates(t *testing.T) {
 	a := &pmda.Agent{Name: "bench", Domain: 60}
 	d := a.AddInDom("colour", "red", "green", "blue")

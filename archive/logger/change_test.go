@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// While a collector is lost nothing is recorded; then a mark comes first.
+// TestLost checks that nothing is recorded while the collector is lost, and that a mark follows.
 func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")
@@ -40,7 +40,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// A collector that comes back with a certificate that does not hold is reported, once.
+// TestLostTLS checks that a collector that returns with an invalid certificate is reported once per
+// loss.
 func TestLostTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")
@@ -104,7 +105,8 @@ func TestAutoReconnect(t *testing.T) {
 	})
 }
 
-// An agent that does not tell about its metrics costs their texts and labels, and nothing else.
+// TestAgentFails checks that metrics of an agent that returns no texts and labels are recorded
+// without them.
 func TestAgentFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a", "b")
@@ -150,7 +152,7 @@ func TestEndWithoutMetadata(t *testing.T) {
 	}
 }
 
-// A logger that ends while its collector is lost completes the archive.
+// TestLostAtEnd checks that a logger that ends while its collector is lost completes the archive.
 func TestLostAtEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")
@@ -173,7 +175,7 @@ func TestLostAtEnd(t *testing.T) {
 	})
 }
 
-// A metric that is another one on the new connection ends the logger.
+// TestMetricsChange checks that a metric that differs on the new connection ends the logger.
 func TestMetricsChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		is   func(src *pmapitest.Source)
@@ -286,7 +288,7 @@ func TestMetricChangesWhileRunning(t *testing.T) {
 	}
 }
 
-// A metric that is away for a while does not end the logger.
+// TestMetricAway checks that a metric that is missing for a while does not end the logger.
 func TestMetricAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := new(pmapitest.Source)
@@ -336,7 +338,8 @@ func TestLabelsOfNewInstances(t *testing.T) {
 	})
 }
 
-// The logger goes on when the collector's host has another name, unless it ends on changes.
+// TestHostChanges checks that the logger goes on when the collector's host has another name, unless
+// it ends on changes.
 func TestHostChanges(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -360,7 +363,8 @@ func TestHostChanges(t *testing.T) {
 	}
 }
 
-// A new agent means a mark, new names below a name of the configuration new metrics.
+// TestNamesChange checks that a new agent causes a mark, and that new names below a name of the
+// configuration are recorded.
 func TestNamesChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{}
@@ -429,8 +433,8 @@ func TestInstanceLists(t *testing.T) {
 	})
 }
 
-// Metadata comes with the first values of a metric, in the order of pmlogger; labels that change
-// are recorded.
+// TestMetadata checks that metadata comes with the first values of a metric, in the order of
+// pmlogger, and that labels that change are recorded.
 func TestMetadata(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{Labels: `{"site":"here"}`}
@@ -454,7 +458,7 @@ func TestMetadata(t *testing.T) {
 	})
 }
 
-// A clock that is set back stops recording until it has caught up.
+// TestClockBack checks that a clock that is set back stops recording until it has caught up.
 func TestClockBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")
@@ -469,7 +473,8 @@ func TestClockBack(t *testing.T) {
 	})
 }
 
-// A metric that fails has its error in the record; a fetch that fails makes no record.
+// TestFailures checks that a metric that fails has its error in the record, and that a fetch that
+// fails makes no record.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, m := sourceOf("a", "b")
@@ -504,7 +509,7 @@ func TestOnceFails(t *testing.T) {
 	})
 }
 
-// The parameters of event records are described, too.
+// TestEvents checks that the parameters of event records are described, too.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{}
@@ -523,8 +528,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// Derived metrics are recorded as metrics with the PMIDs that they have in archives, also if a name
-// has nothing else below it.
+// TestDerived checks that derived metrics are recorded with the PMIDs that they have in archives,
+// also if a name has only derived metrics below it.
 func TestDerived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{Derived: new(pmapi.Derived)}
@@ -606,7 +611,7 @@ func TestControl(t *testing.T) {
 	})
 }
 
-// While a logger runs, others may use it.
+// TestConcurrentUse uses a logger from other goroutines while it runs.
 func TestConcurrentUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a", "b")
@@ -638,7 +643,7 @@ func TestConcurrentUse(t *testing.T) {
 	})
 }
 
-// Clients cannot have a logger keep or send any number of instances.
+// TestControlLimits checks that clients cannot make a logger keep or send any number of instances.
 func TestControlLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const insts, targets, most, named = 1 << 12, 300, 1 << 20, 1 << 13
@@ -688,7 +693,8 @@ func TestControlLimits(t *testing.T) {
 	})
 }
 
-// A logger goes on recording while it asks the collector about the many metrics of a request.
+// TestControlOfMany checks that a logger records while it asks the collector about the many metrics
+// of a request.
 func TestControlOfMany(t *testing.T) {
 	pcptest.Attack(t, func() { synctest.Test(t, testControlOfMany) }, nil)
 }

@@ -40,8 +40,8 @@ func TestSlowCollector(t *testing.T) {
 	})
 }
 
-// A request waits for a fetch that is going on no longer than its context lasts; the status does
-// not wait.
+// TestControlOfHungLogger checks that a request waits for a fetch in progress no longer than its
+// context lasts, and that Status does not wait.
 func TestControlOfHungLogger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := new(pmapitest.Source)

@@ -122,8 +122,8 @@ func checkWithC(t *testing.T, base string) {
 	}
 }
 
-// After a pmcd that was killed and started again, the C tools have no fault to find with the
-// archive.
+// TestInteropLost checks that C tools find no fault with an archive after pmcd was killed and
+// restarted.
 func TestInteropLost(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogcheck")
 	config := pcptest.Config{Shipped: []string{"pmcd", "sample"}}

@@ -29,8 +29,8 @@ func sourceOf(names ...string) (*pmapitest.Source, []*pmapitest.Metric[int32]) {
 	return src, all
 }
 
-// Tasks are recorded at their start and the multiples of their intervals, metrics that are recorded
-// once first.
+// TestTasks checks that tasks are recorded at their start and at multiples of their intervals, and
+// that metrics that are recorded once come first.
 func TestTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a", "b", "c", "d")
@@ -71,8 +71,8 @@ func TestMissedTicks(t *testing.T) {
 	})
 }
 
-// Requests of a configuration add up; mandatory ones keep advisory ones out. As observed of
-// pmlogger 6.0.3.
+// TestConfiguration checks that requests of a configuration add up, and that mandatory requests
+// exclude advisory ones. The results are those of pmlogger 6.0.3.
 func TestConfiguration(t *testing.T) {
 	src := &pmapitest.Source{}
 	d := src.InDom("red", "green", "blue")
@@ -190,7 +190,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Volumes end when they are full in one of three ways, or on request.
+// TestVolumes checks that volumes end at each of three limits, and on request.
 func TestVolumes(t *testing.T) {
 	for name, c := range map[string]struct {
 		w      archive.WriterOptions
@@ -234,7 +234,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// A Logger that does not run takes no requests.
+// TestStopped checks that a Logger that does not run refuses requests.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := sourceOf("a")

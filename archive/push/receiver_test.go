@@ -222,7 +222,8 @@ func compareFiles(t *testing.T, got, want string) {
 	}
 }
 
-// An archive comes as pmlogpush sends it, in slices that know no records, and is the same.
+// TestSlices sends an archive as pmlogpush does, in slices that ignore the bounds of records. The
+// received archive is the same.
 func TestSlices(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		for _, slice := range []int{1, 7, 8 << 10} {
@@ -241,7 +242,7 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// Requests and the bytes of their replies, of pmproxy 7.
+// TestReplies compares the replies to requests with those of pmproxy 7, byte for byte.
 func TestReplies(t *testing.T) {
 	r := open(t, push.ReceiverOptions{})
 	number := begin(t, r, "web1")
@@ -293,7 +294,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// Labels of two loggers that have begun in the same minute, and of hosts that look like paths.
+// TestNames has labels of two loggers that began in the same minute, and of hosts that look like
+// paths.
 func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})
@@ -383,8 +385,7 @@ func TestAnyNames(t *testing.T) {
 	}
 }
 
-// A link in the place of a host's directory leads nowhere else, and one in the place of a file is
-// not followed.
+// TestLinks checks that links in place of a host's directory or of a file are not followed.
 func TestLinks(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	if err := os.Symlink(other, filepath.Join(dir, "web1")); err != nil {
@@ -440,7 +441,7 @@ func record(n int, typ uint32) string {
 	return string(b)
 }
 
-// Volumes come in their order, and others may be left out.
+// TestVolumes checks that volumes must come in their order, and that some may be missing.
 func TestVolumes(t *testing.T) {
 	r := open(t, push.ReceiverOptions{})
 	n := begin(t, r, "web1")
@@ -524,8 +525,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// The log of a refused request has the address, the user and the reason, which the sender reads
-// too. It has no password and no token.
+// TestRefusedLog checks that the log of a refused request has the address, the user and the reason,
+// which the sender receives as well. It has no password and no token.
 func TestRefusedLog(t *testing.T) {
 	const secret = "s3cret"
 	for _, c := range []struct {
@@ -559,7 +560,7 @@ func TestRefusedLog(t *testing.T) {
 	}
 }
 
-// Quotas, each with its status.
+// TestQuotas checks each quota and its status.
 func TestQuotas(t *testing.T) {
 	two := record(24, 0) + record(24, 0)
 	stored := pcptest.AttackSize(1, 3000)
@@ -687,7 +688,8 @@ func TestFailedLogins(t *testing.T) {
 	post(t, r, "/logger/label", label(t, 3, "web1"), 200, append(basic("amy", "x"), "from", "198.51.100.7:1")...)
 }
 
-// An archive that is idle ends, unless its sender is slow in general; one without a volume goes.
+// TestIdle checks that an idle archive ends, unless its sender is always slow, and that an archive
+// without a volume is removed.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -818,7 +820,8 @@ func TestSlow(t *testing.T) {
 	post(t, r, "/logger/volume/0/"+n, record(24, 0)[8:], 200)
 }
 
-// Close does not wait for bodies that do not come. The status tells the sender to send it again.
+// TestCloseSlow checks that Close does not wait for incomplete bodies. The status tells the sender
+// to send them again.
 func TestCloseSlow(t *testing.T) {
 	bodies := pcptest.AttackSize(1, 500)
 	r := open(t, push.ReceiverOptions{Limits: push.Limits{MaxArchivesPerClient: bodies}.WithRequestTimeout(time.Hour)})
@@ -869,7 +872,8 @@ func TestCloseSlow(t *testing.T) {
 	t.Logf("refused: %d of %d bodies with 503, the others without a reply", unavailable, bodies)
 }
 
-// Many senders at the same time, and several requests for one archive, over real connections.
+// TestConcurrent has many senders at the same time, and several requests for one archive, over real
+// connections.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})

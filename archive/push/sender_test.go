@@ -582,7 +582,8 @@ func (w *slowWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.wire.RoundTrip(r)
 }
 
-// The password goes to the host and the port of the URL alone. Redirects do not change that.
+// TestRedirects checks that the password is sent only to the host and port of the URL, also after
+// redirects.
 func TestRedirects(t *testing.T) {
 	elsewhere, hops, status := 0, 0, http.StatusTemporaryRedirect
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
@@ -640,7 +641,7 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
-// Users, tokens and TLS, over real connections; a password is in no error.
+// TestLogin checks users, tokens and TLS over real connections. No error may have a password.
 func TestLogin(t *testing.T) {
 	rc := open(t, push.ReceiverOptions{Access: push.Access{Networks: []netip.Prefix{}, Users: []push.User{{Name: "web", Password: "s3cret"}, {Password: "t0ken"}}}})
 	srv := httptest.NewTLSServer(rc)

@@ -109,8 +109,8 @@ func (d *recording) stop() {
 	}
 }
 
-// A second Record of a directory fails, and names the process of the first. When that has ended,
-// another one may follow, although the file of the lock is still there.
+// TestRecordTwice checks that a second Record of a directory fails and names the process of the
+// first. After the first has ended, another one may follow, although the lock file still exists.
 func TestRecordTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -206,8 +206,8 @@ func packed(base string) []string { return names(base, ".0.gz", ".index", ".meta
 
 var dailyOptions = retention.Options{Merge: logextract.Options{}.Run, Compress: retention.Gzip(gzip.BestSpeed), Keep: 47 * time.Hour}
 
-// Days pass: each has its archive, that of a past one is compressed, an old one is removed, and no
-// record is missing.
+// TestRecord records several days. Each has its archive. That of a past day is compressed, an old
+// one is removed, and no record is missing.
 func TestRecord(t *testing.T) {
 	dir, kept := t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// A collector that is lost at midnight begins another day when it is there again, and the past one
-// is completed in time.
+// TestRecordLost loses the collector at midnight. The next day begins when the collector is back,
+// and the past one is completed in time.
 func TestRecordLost(t *testing.T) {
 	for name, lost := range map[string]string{"before midnight": "22 23:50:10", "at midnight": "22 23:59:59"} {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +277,7 @@ func TestRecordLost(t *testing.T) {
 	}
 }
 
-// Metrics that are others begin another archive.
+// TestRecordChanged checks that changed metrics begin another archive.
 func TestRecordChanged(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestRecordChanged(t *testing.T) {
 	})
 }
 
-// A host that has another name begins another archive.
+// TestRecordHostname checks that another name of the host begins another archive.
 func TestRecordHostname(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -311,7 +311,8 @@ func overwrite(path string, off int64) error {
 	return err
 }
 
-// A file that is not the compressed one beside it is kept, and so is its day; others go on.
+// TestOtherCompressed checks that a file is kept if the compressed file beside it has other
+// contents. Its day also stays as it is, and other days go on.
 func TestOtherCompressed(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "20261121.00.10")
@@ -337,7 +338,7 @@ func TestOtherCompressed(t *testing.T) {
 	}
 }
 
-// A compressor that fails without saying so does no harm.
+// TestCompressorLies checks that a compressor that fails without an error does no harm.
 func TestCompressorLies(t *testing.T) {
 	half := func(ctx context.Context, w io.Writer, r io.Reader) error {
 		return retention.Gzip(gzip.BestSpeed).Compress(ctx, w, io.LimitReader(r, 100))
@@ -392,7 +393,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// A lock stays that of a maintainer that is long at work.
+// TestLockedLong checks that a maintainer that works for a long time keeps its lock.
 func TestLockedLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now))
@@ -443,7 +444,7 @@ func TestWorkDirectory(t *testing.T) {
 	}
 }
 
-// A logger that was killed leaves a record without its end.
+// TestTruncated has an archive of a killed logger, whose last record is incomplete.
 func TestTruncated(t *testing.T) {
 	dir := t.TempDir()
 	for _, base := range recorded[5:] {
@@ -579,7 +580,7 @@ func TestNextDay(t *testing.T) {
 	}
 }
 
-// Where clocks are put forward at midnight, a day begins later.
+// TestNextDaySkipped checks that a day begins later where clocks skip midnight.
 func TestNextDaySkipped(t *testing.T) {
 	for zone, want := range map[string]string{"America/Sao_Paulo": "2018-11-04 01:00", "America/Havana": "2018-03-11 01:00", "Asia/Beirut": "2018-03-25 01:00", "Pacific/Apia": "2011-12-31 00:00"} {
 		location, err := time.LoadLocation(zone)
