@@ -53,7 +53,7 @@ type metricText struct {
 	labels           pdu.LabelSet
 }
 
-// groupTexts are those of metrics.
+// groupTexts are the help texts of the metrics of a group.
 type groupTexts struct {
 	index  map[pdu.PMID]int
 	lines  []string
@@ -231,9 +231,9 @@ func (d *described) areNew(id pdu.InDom, s pdu.ValueSet) (areNew bool) {
 	return areNew
 }
 
-// instanceLabels writes the labels of the instances that a profile selects, which is that of the
-// last fetch, or for nil of those that have had values. A reader takes the latest record alone,
-// so that it has the labels of the other instances, too.
+// instanceLabels writes the labels of the instances that profile p selects, which is that of the
+// last fetch. With a nil p it writes those of the instances that have had values. A reader uses
+// only the latest record, so the record has the labels of the other instances, too.
 func (l *Logger) instanceLabels(ctx context.Context, d pdu.InDom, t time.Time, p *pdu.Profile) error {
 	l.src.SetProfile(p) // agents leave out labels of other instances, or do not, which pmlogger leaves to them
 	all, err := l.src.InstanceLabels(ctx, d)

@@ -150,8 +150,9 @@ func (p *Plan) instanceNamed(id pdu.InDom, name string) (pdu.InstID, bool) {
 	return 0, false
 }
 
-// labelSpec is the spec of labels. It is an earlier one if that is the same as far as the arguments
-// say, be it about less: the rules of pmlogrewrite depend on their order here.
+// labelSpec returns the spec of labels: the latest one that agrees with all given arguments, even
+// if it selects fewer labels, or else a new one. The rules of pmlogrewrite depend on their order in
+// the same way.
 func (p *Plan) labelSpec(key labelKey, inst pdu.InstID, label *string, value string) *labelSpec {
 	for _, s := range slices.Backward(p.labels) {
 		if s.key == key && (inst == pdu.NoInst || s.inst == inst) &&

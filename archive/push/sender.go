@@ -179,8 +179,8 @@ func (s *Sender) Full() bool {
 	return s.queue.size >= s.opts.MaxBuffer
 }
 
-// Err returns why nothing more can be sent: the error of a permanent refusal by the receiver. It is
-// nil while retries can still succeed.
+// Err returns why nothing more can be sent, usually a permanent refusal by the receiver. It is nil
+// while retries can still succeed.
 func (s *Sender) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
