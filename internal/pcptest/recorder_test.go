@@ -31,7 +31,7 @@ func TestTap(t *testing.T) {
 		{"two", append(bytes.Clone(a), b...), [][]byte{a, b}, ""},
 		{"half a header", append(bytes.Clone(a), b[:5]...), [][]byte{a}, ""},
 		{"half a body", append(bytes.Clone(b), a[:14]...), [][]byte{b}, ""},
-		{"impossible length", append(bytes.Clone(b), "\x00\x00\x00\x03rest of the stream"...), [][]byte{b}, "a PDU of 3 bytes cannot be"},
+		{"impossible length", append(bytes.Clone(b), "\x00\x00\x00\x03rest of the stream"...), [][]byte{b}, "invalid PDU length 3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out bytes.Buffer
