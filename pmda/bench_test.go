@@ -132,8 +132,8 @@ func BenchmarkAgentFetch(b *testing.B) {
 	}
 }
 
-// BenchmarkAgentEncode measures what an agent of its own does with a fetch of 1,000 singular
-// values: through the Agent and into a PDU.
+// BenchmarkAgentEncode measures the work of an agent in a separate process for a fetch of 1,000
+// singular values: the Agent fetches them and encodes a PDU.
 func BenchmarkAgentEncode(b *testing.B) {
 	for _, l := range loads(1000) {
 		if l.name != "metrics=1000" {

@@ -22,14 +22,13 @@ import (
 // values point to. A Cache is pmdaCache of the C library, and the comments name its functions and
 // operations.
 type Cache[T any] struct {
-	// File is where Load and Save keep the instances, such as
-	// /var/lib/pcp/config/pmda/60.1, where the C library keeps those of domain 60,
-	// serial 1. A C agent may use it when this one does not run. It is set before the
-	// first call.
+	// File is the path where Load and Save keep the instances. The C library uses
+	// /var/lib/pcp/config/pmda/60.1 for domain 60, serial 1. A C agent may use the file while this
+	// agent does not run. Set File before the first call.
 	File string
-	// Strings makes the Cache one of arbitrary strings, of which each gets a number:
-	// spaces mean nothing in them, and they may be empty. It is no Cache of an InDom.
-	// It is set before the first call. It is PMDA_CACHE_STRINGS.
+	// Strings makes it a Cache of arbitrary strings, each with a number. They may be empty, and
+	// spaces have no meaning in them. Such a Cache cannot be the Cache of an InDom. Set Strings
+	// before the first call. It is PMDA_CACHE_STRINGS.
 	Strings bool
 
 	saving sync.Mutex // held while the file is written
@@ -278,7 +277,7 @@ func (c *Cache[T]) walk(s cacheState) iter.Seq[CacheEntry[T]] {
 	}
 }
 
-// step returns the next entry of a walk. The Cache is locked for no longer.
+// step returns the next entry of a walk. It locks the Cache only during the call.
 func (c *Cache[T]) step(w *cacheWalk, s cacheState) (CacheEntry[T], bool) {
 	c.table.mu.RLock()
 	if c.table.inOrder() {
@@ -305,12 +304,12 @@ func (c *Cache[T]) Size() (active, inactive int) {
 	return c.table.active, c.table.inactive
 }
 
-// Purge culls the instances, active or not, that have not been added for longer than an
-// age, and returns how many. The time of an instance, in whole seconds, is that of the
-// first Save or Sync after its latest Add, or what the File has; those that were added
-// since the latest Save or Sync stay. purged, if not nil, is called for each of them
-// when all are culled, in ascending order of ID, with its last value. It is
-// pmdaCachePurgeCallback(3), which counts culled instances again until Reorg.
+// Purge culls the instances, active or not, whose time is longer ago than age, and returns their
+// number. The time of an instance, in whole seconds, is that of the first Save or Sync after its
+// latest Add, or the time in the File. Instances that were added since the latest Save or Sync
+// stay. If purged is not nil, Purge calls it with each culled entry and its last value, in
+// ascending order of ID, after all are culled. It is pmdaCachePurgeCallback(3), which counts culled
+// instances again until Reorg.
 func (c *Cache[T]) Purge(age time.Duration, purged func(CacheEntry[T])) int {
 	entries, n := c.purge(time.Now().Add(-age).Unix(), purged != nil)
 	for _, e := range entries {
@@ -362,17 +361,16 @@ func (c *Cache[T]) Reorg() {
 	c.reorg()
 }
 
-// Load adds the instances of the File, inactive and with zero values, and returns how
-// many records the File has. An instance that is in the Cache already keeps its state
-// and value, and gets the key and the time, see Purge, that the File has for it. After
-// an error the other instances of the File are in the Cache all the same. The error is
-// that of the first line that is wrong, and has the path and the line.
+// Load adds the instances of the File, inactive and with zero values, and returns the number of
+// records in the File. An instance that the Cache already has keeps its state and value, and gets
+// the key and the time (see Purge) from the File. After an error Load still adds the other
+// instances, unless the first line is wrong. The error is that of the first wrong line, with the
+// path and the line number.
 //
-// Errors: one that is fs.ErrNotExist if there is no File; pdu.ErrGeneric for a line
-// that is malformed, cut off or longer than 1022 bytes; an instance that is left out
-// since the Cache has another with its ID or name, or the same key. A File that cannot
-// be read, has more than 256 MiB or does not begin as one is left alone by Save. It is
-// PMDA_CACHE_LOAD, which stops at a malformed line.
+// Errors: fs.ErrNotExist if there is no File; pdu.ErrGeneric for a line that is malformed, cut off
+// or longer than 1022 bytes; an instance that Load ignores because it conflicts with another one in
+// the Cache. Save does not overwrite a File that cannot be read, has more than 256 MiB or has no
+// valid first line. It is PMDA_CACHE_LOAD, which stops at a malformed line.
 func (c *Cache[T]) Load() (n int, err error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -382,20 +380,20 @@ func (c *Cache[T]) Load() (n int, err error) {
 	return n, nil
 }
 
-// Save writes the File if an instance has been added or culled since it was written or
-// loaded, and returns how many instances it has then, or 0 if nothing is to be
-// done. The File is replaced in one step: a reader, also after a crash, finds the old
-// one or the new. Instances that were added since have the present time as that of
-// Purge from then on; for this there need be no File.
+// Save writes the File if an instance has been added or culled since the File was written or
+// loaded. It returns the number of instances in the new File, or 0 if Save had nothing to write.
+// Save replaces the File in one step: a reader finds the old or the new File, even after a crash.
+// Instances that were added since the latest Save get the present time as their time for Purge,
+// even if File is empty.
 //
-// Instances that the format cannot hold are left out: whose line would be longer than
-// 1022 bytes, names that begin with a bracket and have no key, and strings that are
-// empty, begin with a blank or have line ends. Errors: those of writing; that of Load
-// where the File was no such file. It is PMDA_CACHE_SAVE.
+// Save leaves out instances that the format cannot hold: those whose line would be longer than 1022
+// bytes, names that begin with a bracket and have no key, and strings that are empty, begin with a
+// blank or contain line ends. Errors: those of writing, and the error of Load if Load could not
+// read the File. It is PMDA_CACHE_SAVE.
 func (c *Cache[T]) Save() (n int, err error) { return c.save(false) }
 
-// Sync is Save, and writes the File also if an instance has been added again, so that
-// Purge knows that after a restart too. It is PMDA_CACHE_SYNC.
+// Sync is like Save but also writes the File if a known instance has been added again, so that its
+// time for Purge survives a restart. It is PMDA_CACHE_SYNC.
 func (c *Cache[T]) Sync() (n int, err error) { return c.save(true) }
 
 func (c *Cache[T]) save(stamps bool) (int, error) {

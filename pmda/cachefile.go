@@ -26,8 +26,7 @@ const (
 	maxCacheLine = 1022      // bytes before the end of the line; the C library reads no longer ones
 )
 
-// For this many entries of a file, at most, memory is made ready before they are read,
-// if their lines have as many bytes.
+// Before it reads a file, read makes room for one entry per expectedLine bytes, up to maxExpected.
 const (
 	maxExpected  = 1 << 20
 	expectedLine = 32
@@ -48,8 +47,9 @@ func (t *cacheTable) expect(n int) {
 //	0 1795238727 sda              ID, when it was saved last, name
 //	1 1795238727 [6b6579] sdb     the same with a key, in hexadecimal
 //
-// It returns how many records it has read, and the first error, after which it goes on
-// unless the header is wrong: otherwise the IDs of all that follow would be lost.
+// It returns the number of records that it has read, and the first error. It continues after an
+// error in a record, because otherwise the IDs of all later records would be lost. It stops if the
+// header is wrong.
 func (t *cacheTable) read(path string) (n int, err error) {
 	t.foreign = nil
 	info, err := os.Stat(path)
@@ -116,8 +116,8 @@ func (t *cacheTable) decode(text io.Reader) (n int, err error) {
 	}
 }
 
-// lineError is what is wrong with a line, without regard to what it says. Of a line
-// that does not fit into the buffer it skips the rest.
+// lineError returns the error of a line that is too long or cut off. If the line does not fit into
+// the buffer, lineError skips its rest.
 func lineError(in *bufio.Reader, line []byte, err error) error {
 	long := len(line) > maxCacheLine+1
 	for err == bufio.ErrBufferFull {
@@ -132,14 +132,14 @@ func lineError(in *bufio.Reader, line []byte, err error) error {
 	return nil
 }
 
-// A badRecord is what is wrong with a line of a cache file. Its code is pdu.ErrGeneric.
+// A badRecord describes the error in a line of a cache file. Its code is pdu.ErrGeneric.
 type badRecord string
 
 func (e badRecord) Error() string { return string(e) }
 
 func (e badRecord) Unwrap() error { return pdu.ErrGeneric }
 
-// A cacheConflict is a record that does not go with what is in the cache.
+// A cacheConflict is the error of a record that conflicts with an entry of the cache.
 type cacheConflict struct {
 	id    pdu.InstID
 	name  string
@@ -224,8 +224,8 @@ func trimBlanks(s []byte) []byte {
 	return s
 }
 
-// loaded adds an entry of a file, unless there is another with its name or ID. That of
-// one that is there replaces its stamp and key, as in the C library.
+// loaded adds an entry of a file, unless another entry has its name or ID. If the table already has
+// the entry, loaded replaces its stamp and key, as in the C library.
 func (t *cacheTable) loaded(e cacheEntry, key string) error {
 	if slot, ok := t.findName(e.name); ok {
 		other := &t.entries[slot]
@@ -245,9 +245,9 @@ func (t *cacheTable) loaded(e cacheEntry, key string) error {
 	return nil
 }
 
-// save writes a file if entries were added or culled since the last time, or, with
-// stamps, added anew, and returns how many it has then. The lock is not held while it
-// writes.
+// save writes a file if entries were added or culled since the last time or, with stamps, if
+// entries were added again. It returns the number of entries in the file. It does not hold the lock
+// while it writes.
 func (t *cacheTable) save(path string, stamps bool) (n int, err error) {
 	text, n, err := t.unsaved(stamps)
 	if n < 0 || err != nil {
@@ -264,7 +264,8 @@ func (t *cacheTable) save(path string, stamps bool) (n int, err error) {
 	return n, nil
 }
 
-// unsaved is the text that is to be written; n is negative if there is none.
+// unsaved returns the text to write and its number of entries. n is negative if there is nothing to
+// write.
 func (t *cacheTable) unsaved(stamps bool) (text []byte, n int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -278,8 +279,8 @@ func (t *cacheTable) unsaved(stamps bool) (text []byte, n int, err error) {
 	return text, n, nil
 }
 
-// text is what a file of the table has, and how many entries. Those without a stamp get
-// one. Entries that the format cannot hold are left out.
+// text returns the content of a file of the table, and its number of entries. Entries without a
+// stamp get the stamp now. Entries that the format cannot hold are left out.
 func (t *cacheTable) text(now int64) (text []byte, n int) {
 	mode := 0
 	if t.reuse {
@@ -307,7 +308,7 @@ func (t *cacheTable) text(now int64) (text []byte, n int) {
 	return text, n
 }
 
-// append appends the line of an entry, unless it would not come back as it is.
+// append appends the line of an entry, unless reading the line would yield a different entry.
 func (e *cacheEntry) append(text []byte, key string) []byte {
 	before := len(text)
 	text = strconv.AppendInt(text, int64(e.id), 10)
@@ -330,8 +331,8 @@ func (e *cacheEntry) append(text []byte, key string) []byte {
 	return append(text, '\n')
 }
 
-// writeCacheFile replaces a file in one step: a reader finds the old text or the new,
-// also after a crash.
+// writeCacheFile replaces a file in one step: a reader finds the old or the new text, even after a
+// crash.
 func writeCacheFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -271,8 +271,8 @@ func without(text, name string) string {
 	return b.String()
 }
 
-// FuzzCacheFile loads any file: what is loaded is consistent, and comes back from the
-// file that Save writes.
+// FuzzCacheFile loads arbitrary files. The loaded instances are consistent, and survive Save and
+// another Load.
 func FuzzCacheFile(f *testing.F) {
 	for _, s := range []string{
 		cacheHeader + "0 1795238727 sda\n1 1795238727 [6b6579] sdb\n",

@@ -8,20 +8,20 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A cacheIndex finds the slots of entries by a hash of 32 bits: open addressing with
-// linear probing, 8 bytes a cell. Other than in a Go map, what is hashed is in the
-// entries alone, and may be the same for several.
+// A cacheIndex finds the slots of entries by a 32-bit hash. It uses open addressing with linear
+// probing and 8 bytes per cell. Unlike a Go map it does not store the keys, which are in the
+// entries, and several entries may have the same key.
 type cacheIndex struct {
 	cells []uint64 // hash<<32 | slot+1, and 0 for none; their number is a power of 2
 	n     int      // cells in use, at most 3 of 4
 }
 
-// home is the cell of a hash, if it is free. The high bits choose it.
+// home returns the first cell to try for a hash. The high bits choose it.
 func (x *cacheIndex) home(hash uint32) int {
 	return int(uint64(hash) * uint64(len(x.cells)) >> 32)
 }
 
-// find returns the first slot with a hash that is the one.
+// find returns the first slot with the hash for which is returns true.
 func (x *cacheIndex) find(hash uint32, is func(slot int) bool) (slot int, ok bool) {
 	if x.n == 0 {
 		return 0, false
@@ -63,8 +63,8 @@ func (x *cacheIndex) put(cell uint64) {
 	x.cells[at] = cell
 }
 
-// remove removes a slot that there is, and moves back those behind it that would
-// not be found any more.
+// remove removes a slot, which must be in the index. It moves later slots back that find would no
+// longer reach.
 func (x *cacheIndex) remove(hash uint32, slot int) {
 	mask := len(x.cells) - 1
 	gap := x.home(hash)
@@ -81,8 +81,8 @@ func (x *cacheIndex) remove(hash uint32, slot int) {
 	x.n--
 }
 
-// The hashes are other ones in each process, so that no file can be made to have many
-// names or IDs of one hash.
+// The hashes differ between processes, so that no file can be crafted to have many names or IDs
+// with the same hash.
 var (
 	cacheSeed         = maphash.MakeSeed()
 	cacheIDMultiplier = rand.Uint64() | 1

@@ -74,8 +74,8 @@ func conflict(other string) error {
 
 var errNoIDs = fmt.Errorf("no IDs are left for new instances: %w", pdu.ErrGeneric)
 
-// keyHash is the hash of a key from which the C library makes an ID: Bob Jenkins'
-// lookup2, except that bytes are signed.
+// keyHash returns the hash from which the C library derives the ID of a key: Bob Jenkins' lookup2,
+// except that bytes are signed.
 func keyHash(key string, seed uint32) uint32 {
 	a, b, c := uint32(0x9e3779b9), uint32(0x9e3779b9), seed
 	at := func(i int) uint32 { return uint32(int32(int8(key[i]))) }

@@ -28,8 +28,8 @@ var (
 	cacheSeed      = flag.Uint64("cache.seed", 0, "begin with the sequence of `seed`")
 )
 
-// A cCache is the C library's cache, in a program of its own that runs operations; its
-// source has the commands.
+// A cCache is a cache of the C library in a separate program that runs operations. The source of
+// the program describes its commands.
 type cCache struct {
 	t   testing.TB
 	dir string // of its files

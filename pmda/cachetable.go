@@ -18,8 +18,8 @@ const (
 	cacheActive
 )
 
-// A cacheEntry is what a Cache knows of an instance, but for the value and the key. It
-// has 32 bytes, so that a lookup loads one line of the processor's cache.
+// A cacheEntry is the state of an instance in a Cache, except for its value and key. It has 32
+// bytes, so that a lookup loads one line of the processor's cache.
 type cacheEntry struct {
 	name  string
 	stamp int64 // when it was saved last, in seconds since 1970; 0 if it was added since
@@ -28,8 +28,8 @@ type cacheEntry struct {
 	keep  bool // for replace
 }
 
-// A cacheTable is a Cache without the values: these lie under the same slots, the
-// indexes of entries.
+// A cacheTable is a Cache without the values. Entries and values have the same slots, the indexes
+// of entries.
 type cacheTable struct {
 	mu sync.RWMutex // guards what follows
 
@@ -75,8 +75,8 @@ func (t *cacheTable) short(name string) string {
 	return short
 }
 
-// matches reports whether a name is that of an entry whose name is the same up to the
-// first space: in full, or only that part.
+// matches reports whether a name denotes an entry that has the same name up to the first space: the
+// name is either the full name or only that part.
 func (t *cacheTable) matches(cached, name string) bool {
 	return cached == name || !t.whole && len(name) < len(cached) && !strings.Contains(name, " ")
 }
@@ -170,7 +170,7 @@ func (t *cacheTable) insert(e cacheEntry, key string) (slot int) {
 	return slot
 }
 
-// claim is insert for an ID that a culled entry may have, which is gone then.
+// claim is like insert, but a culled entry may have the ID. The new entry replaces it.
 func (t *cacheTable) claim(e cacheEntry, key string) (slot int) {
 	slot, ok := t.findID(e.id)
 	if !ok {
@@ -182,7 +182,7 @@ func (t *cacheTable) claim(e cacheEntry, key string) (slot int) {
 	return slot
 }
 
-// enter makes a new entry, active or not, known by its name and key.
+// enter adds a new entry, active or not, to the indexes of names and keys.
 func (t *cacheTable) enter(slot int, key string) {
 	e := &t.entries[slot]
 	t.byName.add(hashName(t.short(e.name)), slot)
@@ -203,7 +203,7 @@ func (t *cacheTable) activate(slot int) {
 	}
 }
 
-// setState changes the state of an entry that is not culled to another one.
+// setState changes the state of an entry that is not culled to a different state.
 func (t *cacheTable) setState(slot int, s cacheState) {
 	e := &t.entries[slot]
 	*t.count(e.state)--
@@ -227,8 +227,8 @@ func (t *cacheTable) count(s cacheState) *int {
 	return [...]*int{cacheCulled: &t.culled, cacheInactive: &t.inactive, cacheActive: &t.active}[s]
 }
 
-// relist adds an instance that has become active to the list of these if it comes
-// behind all others, and drops the list otherwise.
+// relist adds an instance that has become active to the list of active instances if its ID is the
+// highest. Otherwise it drops the list.
 func (t *cacheTable) relist(e *cacheEntry) {
 	l := t.listed.Load()
 	if l == nil {
@@ -238,11 +238,11 @@ func (t *cacheTable) relist(e *cacheEntry) {
 		t.listed.Store(nil)
 		return
 	}
-	longer := append(*l, pdu.Instance{ID: e.id, Name: e.name}) // who has the shorter one does not see it
+	longer := append(*l, pdu.Instance{ID: e.id, Name: e.name}) // readers of the shorter list do not see it
 	t.listed.Store(&longer)
 }
 
-// list returns the active instances in ascending order of ID. Nobody changes them.
+// list returns the active instances in ascending order of ID. Callers must not change the slice.
 func (t *cacheTable) list() []pdu.Instance {
 	if l := t.listed.Load(); l != nil {
 		return *l
@@ -274,8 +274,8 @@ func (t *cacheTable) id(id pdu.InstID) (pdu.Instance, bool) {
 	return pdu.Instance{ID: id, Name: t.entries[slot].name}, true
 }
 
-// name finds an active instance. As in the C library the part up to the first space
-// decides alone, unless the table is exact.
+// name finds an active instance. As in the C library only the part up to the first space counts,
+// unless the table is exact.
 func (t *cacheTable) name(name string) (pdu.Instance, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -306,8 +306,8 @@ func (t *cacheTable) change(name string, s cacheState) (slot int, err error) {
 	return slot, nil
 }
 
-// changeAll changes all entries of a state, or of both if from is cacheCulled, and
-// returns how many.
+// changeAll changes all entries in the state from, or all that are not culled if from is
+// cacheCulled. It returns their number.
 func (t *cacheTable) changeAll(from, to cacheState) int {
 	n := 0
 	for slot := range t.entries {
@@ -333,8 +333,8 @@ func (t *cacheTable) resize(highest pdu.InstID) error {
 	return nil
 }
 
-// expire culls what was saved last before a time, in ascending order of ID, and returns
-// how many. It calls each for the slots before.
+// expire culls the entries whose stamp is before a time, in ascending order of ID, and returns
+// their number. It calls each for a slot before it culls the entry.
 func (t *cacheTable) expire(before int64, each func(slot int)) (n int) {
 	t.sort()
 	for at := range t.entries {
@@ -348,12 +348,11 @@ func (t *cacheTable) expire(before int64, each func(slot int)) (n int) {
 	return n
 }
 
-// maxCulled is how many culled entries there are at least before these are dropped
-// without a call of reorg.
+// maxCulled is the number of culled entries up to which overdue never reports true.
 const maxCulled = 1024
 
-// overdue reports whether more entries are culled than not, and reorg is worth its
-// time.
+// overdue reports whether so many entries are culled that reorg is worth its time: more than
+// maxCulled, and more than all others.
 func (t *cacheTable) overdue() bool { return t.culled > max(maxCulled, t.active+t.inactive) }
 
 // reorg drops the culled entries. moved is called for every other entry, in ascending

@@ -107,7 +107,7 @@ func (t *Tables) addLink(name string, id pdu.PMID) error {
 	return nil
 }
 
-// noteName notes that a name has come or goes.
+// noteName counts the addition or removal of a name.
 func (t *Tables) noteName(n *nameNode) {
 	t.changes++
 	if !n.dynamic {
@@ -142,8 +142,8 @@ func (a *Agent) Remove(names ...string) error {
 	return nil
 }
 
-// remove removes the metric that a node is the first name of, or else the name alone; and the
-// root that it is.
+// remove removes the metric whose first name is the node. Any other name is removed alone. If the
+// node is a root, remove also removes all names below it.
 func (t *Tables) remove(n *nameNode) {
 	if n.root {
 		var below []*nameNode
@@ -191,8 +191,8 @@ func (t *Tables) removeName(n *nameNode) {
 	n.prune()
 }
 
-// lookup calls f with the node of a name at or below a dynamic root. The error is
-// pdu.ErrName if there is none.
+// lookup calls f with the node of a name at or below a dynamic root. It returns pdu.ErrName for an
+// unknown name.
 func (h tableHandler) lookup(name string, f func(n *nameNode)) error {
 	h.a.seen.Store(true)
 	h.a.mu.RLock()
@@ -225,8 +225,8 @@ func (h tableHandler) PMID(_ context.Context, _ *Request, name string) (pdu.PMID
 	return id, err
 }
 
-// Names returns the names of a metric at and below dynamic roots, in the order in which they
-// were added.
+// Names returns the names of a metric at and below dynamic roots, in the order of their
+// registration.
 func (h tableHandler) Names(_ context.Context, _ *Request, id pdu.PMID) ([]string, error) {
 	h.a.seen.Store(true)
 	h.a.mu.RLock()
@@ -255,8 +255,8 @@ func (h tableHandler) Names(_ context.Context, _ *Request, id pdu.PMID) ([]strin
 	return names, nil
 }
 
-// Children returns what is one level below a name at or below a dynamic root, in the order in
-// which it was added.
+// Children returns the names one level below a name at or below a dynamic root, in the order of
+// their registration.
 func (h tableHandler) Children(_ context.Context, _ *Request, name string) (children []pmns.Child, err error) {
 	err = h.lookup(name, func(n *nameNode) {
 		children = make([]pmns.Child, 0, len(n.below))

@@ -12,9 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An EventQueue keeps the records of events until the clients have fetched them. Each client
-// gets each event once, from its first fetch on. There is one copy of a record, however many
-// clients there are, and none if no client fetches the events: Append only counts them then.
+// An EventQueue keeps the records of events until the clients have fetched them. Each client gets
+// each event once, from its first fetch on. All clients share one copy of a record. If no client
+// fetches the events, Append only counts them.
 //
 //	requests := a.NewEventQueue()
 //	pmda.Register(a, pmda.Metric[[]byte]{
@@ -30,24 +30,24 @@ import (
 // is too slow misses the oldest records. With its next fetch it gets a record with the flag
 // pdu.EventMissed first, which has their number and the time of the last of them.
 //
-// A queue is for one metric, or one instance of it: an event that a client has got with one it
-// does not get with another. Clients are known by their Seq, so that one collector at a time
-// serves an Agent with queues. The exported fields are set before the queue is used. All methods
-// may be called by several goroutines at once. The counterpart of pmdaEventNewQueue(3).
+// A queue serves one metric, or one instance of a metric, because it gives a client each event only
+// once. It tells clients apart by their Seq, so only one collector at a time may serve an Agent
+// with queues. Set the exported fields before the queue is used. All methods may be called by
+// several goroutines at once. The counterpart of pmdaEventNewQueue(3).
 type EventQueue struct {
-	// MaxBytes limits the records that are kept, by their length in event arrays: 16 or, with
-	// HighRes, 24 bytes, and 8 more for each parameter and its value. Zero means 1 MiB; 16 MiB
-	// is the most that a value may have. An event that is longer counts as missed.
+	// MaxBytes limits the total length of the kept records in event arrays. A record has 16 bytes,
+	// or 24 with HighRes, and for each parameter 8 bytes and its value. Zero means 1 MiB. The
+	// highest limit is 16 MiB, which is the limit of a value. An event that is longer counts as
+	// missed.
 	MaxBytes int
-	// HighRes keeps times with nanoseconds and 64-bit seconds, in place of microseconds and
-	// 32-bit seconds. The Type of the metric is pdu.TypeHighResEvent then.
+	// HighRes keeps times with nanoseconds and 64-bit seconds, instead of microseconds and 32-bit
+	// seconds. The Type of the metric must then be pdu.TypeHighResEvent.
 	HighRes bool
-	// KeepAll keeps the latest records also when all clients have them, or there are none. A
-	// client gets all that are there with its first fetch. The counterpart of
+	// KeepAll keeps the latest records even after all clients have fetched them, and even without
+	// clients. The first fetch of a client returns all records that are kept. The counterpart of
 	// pmdaEventNewActiveQueue(3).
 	KeepAll bool
-	// Restricted gives no events to a client before SetAccess has allowed it, or SetFilter has
-	// set a filter.
+	// Restricted denies a client all events until SetAccess allows it or SetFilter sets a filter.
 	Restricted bool
 
 	agent *Agent
@@ -63,24 +63,24 @@ type EventQueue struct {
 	closed  bool
 }
 
-// defaultEventBytes is the MaxBytes of a queue that has none set, mostEventBytes the greatest: a
-// value is less than 16 MiB long, with its head and a record of missed events.
+// defaultEventBytes is the limit of a queue whose MaxBytes is 0, mostEventBytes the highest limit.
+// With its head and a record of missed events, a value must be shorter than 16 MiB.
 const (
 	defaultEventBytes = 1 << 20
 	mostEventBytes    = 1<<24 - 64
 )
 
-// NewEventQueue returns a queue for events of the Agent, which tells it when clients go.
+// NewEventQueue returns a queue for events of the Agent. The Agent tells the queue when clients
+// disconnect.
 func (a *Agent) NewEventQueue() *EventQueue { return &EventQueue{agent: a} }
 
-// Append adds an event. The zero time is the present. Flags may say that the first parameter
-// identifies the event (pdu.EventID) and the second its parent (pdu.EventParent). Values
-// are copied.
+// Append adds an event. The zero time means now. Flags may say that the first parameter identifies
+// the event (pdu.EventID) and the second its parent (pdu.EventParent). Values are copied.
 //
-// Errors, with which the event is not added: pdu.ErrConv for the flag pdu.EventMissed, pdu.ErrArg
-// for a value of a parameter whose registration has failed, pdu.ErrTooBig for a time beyond 32-bit
-// seconds, unless HighRes is set. An event longer than MaxBytes is pdu.ErrTooBig too; clients are
-// told that they have missed it. The counterpart of pmdaEventQueueAppend(3).
+// Errors: pdu.ErrConv for the flag pdu.EventMissed, pdu.ErrArg for a value of a parameter whose
+// registration has failed, pdu.ErrTooBig for a time beyond 32-bit seconds, unless HighRes is set.
+// An event with one of these errors is not added. An event longer than MaxBytes is pdu.ErrTooBig
+// too, but counts as missed for the clients. The counterpart of pmdaEventQueueAppend(3).
 func (q *EventQueue) Append(t time.Time, f pdu.EventFlags, params ...EventValue) error {
 	if f&pdu.EventMissed != 0 {
 		return fmt.Errorf("pmda: event: flags %v: %w", f, pdu.ErrConv)
@@ -117,8 +117,8 @@ func (q *EventQueue) Append(t time.Time, f pdu.EventFlags, params ...EventValue)
 	return nil
 }
 
-// AppendMissed adds a record that says that n events, at least 1, were lost before they came
-// to the queue. For the time and errors see Append.
+// AppendMissed adds a record that reports n events, at least 1, as lost before they reached the
+// queue. For the time and errors see Append.
 func (q *EventQueue) AppendMissed(t time.Time, n int) error {
 	if n < 1 || n > math.MaxInt32 {
 		return fmt.Errorf("pmda: event: %d missed events: %w", n, pdu.ErrArg)
@@ -140,7 +140,8 @@ func (q *EventQueue) AppendMissed(t time.Time, n int) error {
 	return nil
 }
 
-// isIdle reports whether nobody will want a new event.
+// isIdle reports whether the queue need not keep a new event: no client reads, and KeepAll is not
+// set.
 func (q *EventQueue) isIdle() bool { return q.readers.Load() == 0 && !q.KeepAll }
 
 // checkTime refuses a time that a record cannot have.
@@ -151,7 +152,7 @@ func (q *EventQueue) checkTime(t time.Time) error {
 	return nil
 }
 
-// head is the length of a record without parameters.
+// head returns the length of a record without parameters.
 func (q *EventQueue) head() int {
 	if q.HighRes {
 		return eventHeadHighRes
@@ -159,7 +160,7 @@ func (q *EventQueue) head() int {
 	return eventHead
 }
 
-// limit is the greatest number of bytes of all records.
+// limit returns the maximum total length of the records in bytes.
 func (q *EventQueue) limit() int {
 	if q.MaxBytes <= 0 {
 		return defaultEventBytes
@@ -167,8 +168,8 @@ func (q *EventQueue) limit() int {
 	return min(q.MaxBytes, mostEventBytes) &^ 3
 }
 
-// add adds the record in q.rec, which stands for so many events. The oldest records make room
-// for it.
+// add adds the record in q.rec, which stands for the given number of events. It drops the oldest
+// records to make room.
 func (q *EventQueue) add(events int) {
 	if q.closed || q.isIdle() { // the last client has gone meanwhile
 		return
@@ -194,7 +195,7 @@ func appendEventHead(b []byte, highRes bool, t time.Time, f pdu.EventFlags, n in
 	return be.AppendUint32(b, uint32(n))
 }
 
-// firstTime is the time of the oldest record.
+// firstTime returns the time of the oldest record.
 func (q *eventRing) firstTime(highRes bool) time.Time {
 	at := q.start
 	if highRes {
@@ -203,7 +204,7 @@ func (q *eventRing) firstTime(highRes bool) time.Time {
 	return time.Unix(int64(int32(q.word(at))), int64(q.word(at+4))*1000)
 }
 
-// EventStats are what an EventQueue has counted.
+// EventStats are the counts of an EventQueue.
 type EventStats struct {
 	Events  uint64 // appended so far; pmdaEventQueueCounter of the C library
 	Bytes   uint64 // of their records; pmdaEventQueueBytes
@@ -211,7 +212,7 @@ type EventStats struct {
 	Memory  int    // bytes of the records that are kept now; pmdaEventQueueMemory
 }
 
-// Stats are the counts of the queue, for metrics that show them.
+// Stats returns the counts of the queue, for metrics that export them.
 func (q *EventQueue) Stats() EventStats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -221,8 +222,8 @@ func (q *EventQueue) Stats() EventStats {
 	}
 }
 
-// Close drops all records and forgets all clients, which get no more events. A queue that
-// outlives its use needs it, such as that of an instance that is gone. The counterpart of
+// Close drops all records and forgets all clients. They get no more events. Call it when a queue is
+// no longer needed, for example because its instance is gone. The counterpart of
 // pmdaEventQueueShutdown(3).
 func (q *EventQueue) Close() {
 	q.mu.Lock()

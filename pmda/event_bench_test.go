@@ -91,7 +91,7 @@ func BenchmarkEventAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkEventNobody measures an event that nobody reads, by its parameters.
+// BenchmarkEventNobody measures an event that no client reads, by its number of parameters.
 func BenchmarkEventNobody(b *testing.B) {
 	e := newEventAgent(b, nil)
 	now := time.Now()
@@ -146,8 +146,8 @@ func BenchmarkEventFetch(b *testing.B) {
 	}
 }
 
-// TestEventAllocs pins that neither an event that nobody reads nor one that a client fetches
-// costs an allocation.
+// TestEventAllocs checks that an event costs no allocation, with and without a client that fetches
+// it.
 func TestEventAllocs(t *testing.T) {
 	for _, read := range []bool{false, true} {
 		e := newEventAgent(t, nil)

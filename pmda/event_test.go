@@ -44,7 +44,7 @@ func (e *eventAgent) client(seq int) *eventClient {
 
 func (c *eventClient) end() { c.e.EndClient(c.r.Client) }
 
-// fetch returns the records that there are for the client.
+// fetch returns the records that are new to the client.
 func (c *eventClient) fetch(t tb) []pdu.EventRecord {
 	t.Helper()
 	c.w.Reset()
@@ -79,7 +79,7 @@ func (c *eventClient) fetch(t tb) []pdu.EventRecord {
 // A seen event is its number, or how many were missed.
 type seen struct{ Number, Missed int }
 
-// numbers returns the numbers of the events that there are for the client.
+// numbers returns the numbers of the events that are new to the client.
 func (c *eventClient) numbers(t tb) []seen {
 	t.Helper()
 	var all []seen
@@ -137,7 +137,8 @@ func (m *modelQueue) readers() (n int) {
 	return n
 }
 
-// trim drops what need not be kept or has no room, and counts it as missed by who has not had it.
+// trim drops records that all readers have or that exceed the limit. Readers that do not have a
+// dropped record miss it.
 func (m *modelQueue) trim() {
 	oldest := len(m.events)
 	if m.keepAll {
@@ -226,8 +227,8 @@ func (m *modelQueue) accessChanged(c *modelClient, restricted bool) {
 	}
 }
 
-// Whatever happens, each client gets each event once, and the exact number of those that it has
-// missed.
+// TestEventQueueModel checks with random operations that each client gets each event once, and the
+// exact number of the events that it has missed.
 func TestEventQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.SampledFrom([]int{40, 100, 1000, 5000, 20000}).Draw(t, "MaxBytes")
@@ -323,8 +324,8 @@ type noCleanup struct{ testing.TB }
 func (noCleanup) Helper()        {}
 func (noCleanup) Fatal(a ...any) { panic(fmt.Sprint(a...)) }
 
-// Clients of different speed get each event once, or are told how many they have missed, while
-// other clients come and go.
+// TestEventQueueClients checks that clients of different speeds get each event once, or the number
+// of missed events, while other clients come and go.
 func TestEventQueueClients(t *testing.T) {
 	for _, highRes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("highRes=%v", highRes), func(t *testing.T) {
@@ -377,7 +378,7 @@ func testEventClients(t *testing.T, e *eventAgent) {
 	t.Logf("%d events", n)
 }
 
-// readAll checks that the events of a client are all, but for those that it is told to have missed.
+// readAll checks that a client gets all events, except those that are reported as missed.
 func readAll(t *testing.T, c *eventClient, pause time.Duration, done <-chan struct{}) {
 	defer c.end()
 	at, missed, fetches := 0, 0, 0
@@ -506,7 +507,7 @@ func TestEventRecords(t *testing.T) {
 	}
 }
 
-// What cannot be an event is refused, whether or not somebody reads.
+// TestEventErrors checks that invalid events are refused, with and without a reader.
 func TestEventErrors(t *testing.T) {
 	e := newEventAgent(t, func(q *pmda.EventQueue) { q.MaxBytes = 100 })
 	bad := pmda.RegisterParam(e.Agent, pmda.Metric[int32]{Name: "events.records"}) // the name is in use
@@ -550,7 +551,8 @@ func maxMissed() error {
 	return pdu.ErrArg
 }
 
-// Parameters have no values of their own, and metrics of events the type of their queue.
+// TestEventRegistration checks that a parameter cannot have values outside events, and that an
+// event metric must have the type of its queue.
 func TestEventRegistration(t *testing.T) {
 	value := func(context.Context, *pmda.Request, pdu.Instance) ([]byte, error) { return nil, nil }
 	for name, m := range map[string]pmda.Metric[[]byte]{
@@ -634,7 +636,8 @@ func fetchAll(t *testing.T, a *pmda.Agent) *pdu.Result {
 	return res
 }
 
-// Instances have queues of their own; the profile decides which of them a fetch empties.
+// TestEventInstances checks a metric with one queue per instance. The profile decides which queues
+// a fetch empties.
 func TestEventInstances(t *testing.T) {
 	a := &pmda.Agent{Name: "x", Domain: 400}
 	d := a.AddInDom("d", "one", "two")

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An eventClient is what a queue knows of a client.
+// An eventClient is the state of a client in a queue.
 type eventClient struct {
 	reads  bool     // has fetched events
 	pos    eventPos // of the first record that it does not have
@@ -39,9 +39,9 @@ func (q *EventQueue) mayRead(c *eventClient) bool {
 	return !q.Restricted || c.keep != nil
 }
 
-// SetAccess allows a client the events of the queue, or denies them: it has none then, also
-// with a filter. Who is neither allowed nor denied has them as Restricted says. A
-// Store function calls it, or a wrapper's SetClient. The counterpart of pmdaEventSetAccess(3).
+// SetAccess allows or denies a client the events of the queue. A denied client gets no events, even
+// with a filter. For other clients Restricted decides. Call SetAccess from a Store function or from
+// a wrapper's SetClient. The counterpart of pmdaEventSetAccess(3).
 func (q *EventQueue) SetAccess(c *Client, allow bool) {
 	q.set(c, func(e *eventClient) {
 		if e.access = eventDenied; allow {
@@ -50,8 +50,8 @@ func (q *EventQueue) SetAccess(c *Client, allow bool) {
 	})
 }
 
-// SetFilter sets the filter of a client, which gets only the events for which keep is true; nil
-// removes it. What a client stores in a control metric usually makes the filter:
+// SetFilter sets the filter of a client: the client gets only the events that keep accepts. A nil
+// keep removes the filter. Usually a client stores the filter as a text into a control metric:
 //
 //	Store: func(ctx context.Context, r *pmda.Request, _ pdu.Instance, text string) error {
 //		re, err := regexp.Compile(text)
@@ -62,17 +62,18 @@ func (q *EventQueue) SetAccess(c *Client, allow bool) {
 //		return nil
 //	}
 //
-// The metric of the events may have that Store itself, for a []byte: pmevent -x stores there. A
-// store with pmstore(1) has no effect on others, since it is a client of its own.
+// The event metric itself may have such a Store, for a []byte, because pmevent -x stores into it. A
+// store with pmstore(1) does not filter the events of other clients.
 //
-// The filter is called when the client fetches, also for events that came before it was set. It
-// must not keep the record. Records of missed events pass; events that were missed count
-// whether or not the filter would have kept them. The counterpart of pmdaEventSetFilter(3).
+// The queue calls the filter when the client fetches, even for events that are older than the
+// filter. The filter must not keep the record. Records of missed events always pass, and count all
+// missed events, even those that the filter would have rejected. The counterpart of
+// pmdaEventSetFilter(3).
 func (q *EventQueue) SetFilter(c *Client, keep func(pdu.EventRecord) bool) {
 	q.set(c, func(e *eventClient) { e.keep = keep })
 }
 
-// set changes what the queue knows of a client.
+// set changes the state of a client.
 func (q *EventQueue) set(c *Client, change func(*eventClient)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -86,8 +87,9 @@ func (q *EventQueue) set(c *Client, change func(*eventClient)) {
 	}
 }
 
-// client is what the queue knows of a client, of which it hears from now on when it goes. There
-// is NoValue if the queue is closed or the request abandoned, since the client may have gone then.
+// client returns the state of a client. It creates the state at first, and registers the queue to
+// be told when the client disconnects. It returns NoValue if the queue is closed or the request was
+// abandoned, because then the client may already be gone.
 func (q *EventQueue) client(ctx context.Context, c *Client) (*eventClient, error) {
 	if e := q.clients[c.Seq]; e != nil {
 		return e, nil
@@ -106,8 +108,8 @@ func (q *EventQueue) client(ctx context.Context, c *Client) (*eventClient, error
 	return e, nil
 }
 
-// Values puts the events that the client does not have yet into a singular metric: it is the
-// Values of a Metric. There is no value if there are none. The counterpart of
+// Values puts the events that are new to the client into a singular metric. Use it as the field
+// Values of a Metric. Without new events the metric has no value. The counterpart of
 // pmdaEventQueueRecords(3).
 func (q *EventQueue) Values(ctx context.Context, r *Request, s *Values[[]byte]) error {
 	if s.set.indom {
@@ -116,7 +118,7 @@ func (q *EventQueue) Values(ctx context.Context, r *Request, s *Values[[]byte]) 
 	return q.Put(ctx, r, s, pdu.NoInst)
 }
 
-// Put is Values for one instance of a metric whose instances have queues of their own:
+// Put is like Values, but for one instance of a metric whose instances have separate queues:
 //
 //	Values: func(ctx context.Context, r *pmda.Request, s *pmda.Values[[]byte]) error {
 //		for i := range s.Instances() {
@@ -205,7 +207,7 @@ func (q *EventQueue) next(ctx context.Context, c *Client, b *eventBatch) error {
 	return nil
 }
 
-// release removes records that all clients have, after one that was at a place has moved on.
+// release removes the records that all clients have, after a client has moved on from a position.
 func (q *EventQueue) release(before eventPos) {
 	if q.KeepAll || before.bytes > q.ring.first.bytes {
 		return
@@ -221,7 +223,7 @@ func (q *EventQueue) release(before eventPos) {
 	q.ring.dropTo(oldest)
 }
 
-// stopReading makes a client none of those that fetch the events.
+// stopReading removes a client from the readers of the queue.
 func (q *EventQueue) stopReading(e *eventClient) {
 	e.reads, e.missed = false, 0
 	if q.readers.Add(-1) == 0 && !q.KeepAll {
@@ -256,7 +258,7 @@ func (q *EventQueue) missed(n int, t time.Time) {
 	}
 }
 
-// giveUp counts events as missed that could not be passed on to a client.
+// giveUp counts n events as missed because they could not be delivered to a client.
 func (q *EventQueue) giveUp(c *Client, n uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -293,8 +295,8 @@ type eventQueues struct {
 	seqs map[uint64]map[*EventQueue]struct{}
 }
 
-// add has a queue hear when a client goes. A request whose ctx has ended may be one of a client
-// that has gone already: collectors end the ctx first, and then call EndClient.
+// add registers a queue to be told when a client disconnects. It fails if ctx has ended, because
+// the client may already be gone: collectors end the ctx first, and then call EndClient.
 func (l *eventQueues) add(ctx context.Context, seq uint64, q *EventQueue) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -311,7 +313,7 @@ func (l *eventQueues) add(ctx context.Context, seq uint64, q *EventQueue) error 
 	return nil
 }
 
-// remove has a queue not hear of a client any more.
+// remove undoes add.
 func (l *eventQueues) remove(seq uint64, q *EventQueue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

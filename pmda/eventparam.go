@@ -11,8 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An EventParam is a parameter of event records: a metric that has values nowhere else.
-// RegisterParam makes it, Of a value of it, for EventQueue.Append, and In reads that from a record.
+// An EventParam is a parameter of event records: a metric that has values only in events.
+// RegisterParam makes one. Of makes a value for EventQueue.Append, and In reads the value from a
+// record.
 type EventParam[T pdu.Scalar] struct {
 	p  *eventParam
 	of func(*eventParam, T) EventValue
@@ -38,10 +39,10 @@ func newEventParam(m *metric, a *Agent) *eventParam {
 
 func (p *eventParam) pmid() pdu.PMID { return p.m.pmid(p.agent.Domain) }
 
-// RegisterParam registers the metric of a parameter of event records. Clients find its name,
-// type and units there, and fetch it without a value. It has no Value, Values, InDom, Group or
-// Store. Errors are those of Register. The Agent or the Tables remember them, so
-// that there is no need to return them.
+// RegisterParam registers the metric of a parameter of event records. Clients find its name, type
+// and units there, and fetch it without a value. It has no Value, Values, InDom, Group or Store.
+// Errors are those of Register. RegisterParam does not return them, because the Agent or the Tables
+// remember the first.
 func RegisterParam[T pdu.Scalar](to Registry, m Metric[T]) EventParam[T] {
 	var p EventParam[T]
 	op := "register event parameter"
@@ -72,8 +73,8 @@ func noValue[T pdu.Scalar](context.Context, *Request, pdu.Instance) (v T, err er
 	return v, NoValue
 }
 
-// PMID is the identifier of the parameter's metric, for pdu.EventBuilder. It has the Agent's
-// Domain, which must have been set; it is pdu.NoPMID if the registration has failed.
+// PMID returns the identifier of the parameter's metric, for pdu.EventBuilder. Set the Agent's
+// Domain before the call. It is pdu.NoPMID if the registration has failed.
 func (p EventParam[T]) PMID() pdu.PMID {
 	if p.p == nil {
 		return pdu.NoPMID
@@ -81,7 +82,8 @@ func (p EventParam[T]) PMID() pdu.PMID {
 	return p.p.pmid()
 }
 
-// Of is a value of the parameter, for a record. It aliases a []byte until it is appended.
+// Of returns a value of the parameter for a record. It refers to the caller's []byte until it is
+// appended.
 func (p EventParam[T]) Of(value T) EventValue {
 	if p.of == nil {
 		return EventValue{}
@@ -89,9 +91,9 @@ func (p EventParam[T]) Of(value T) EventValue {
 	return p.of(p.p, value)
 }
 
-// In is the value of the parameter in a record that a client has got, the first if there are
-// several. It becomes a T as with pdu.As. Errors: pdu.ErrValue if the record does not have the
-// parameter; those of pdu.As.
+// In returns the value of the parameter in a record that a client has fetched, the first if there
+// are several. It converts the value to a T with pdu.As. Errors: pdu.ErrValue if the record does
+// not have the parameter; those of pdu.As.
 func (p EventParam[T]) In(record pdu.EventRecord) (T, error) {
 	a, ok := record.Value(p.PMID())
 	if !ok || p.p == nil {
@@ -101,8 +103,8 @@ func (p EventParam[T]) In(record pdu.EventRecord) (T, error) {
 	return pdu.As[T](a)
 }
 
-// paramOf makes the function of EventParam.Of. It is chosen here and not there, since events
-// that nobody reads are to cost next to nothing.
+// paramOf makes the function of EventParam.Of. RegisterParam chooses it once, so that Of is cheap
+// when no client reads the events.
 func paramOf[T pdu.Scalar]() func(*eventParam, T) EventValue {
 	var zero T
 	var f any
@@ -134,7 +136,7 @@ func paramOf[T pdu.Scalar]() func(*eventParam, T) EventValue {
 	}
 }
 
-// setNamed sets a value of a named type.
+// setNamed sets the value of e to a value of a named type.
 func setNamed[T pdu.Scalar](e *EventValue, value T) {
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.String:

@@ -10,16 +10,16 @@ import (
 
 var be = binary.BigEndian
 
-// An eventPos is a place in the stream of all records of a queue, which only grows.
+// An eventPos is a position in the stream of all records of a queue. The stream only grows.
 type eventPos struct {
 	bytes   uint64 // before it
 	records uint64
 	events  uint64 // a record of missed events counts as many
 }
 
-// An eventRing has the latest records of a stream, each as it is in an event array.
+// An eventRing has the latest records of a stream, each encoded as in an event array.
 //
-// All lengths are multiples of 4, so that the end of buf splits records but no word.
+// All lengths are multiples of 4, so the end of buf may split a record but never a word.
 type eventRing struct {
 	buf   []byte
 	start int      // where in buf the first record begins
@@ -30,7 +30,7 @@ type eventRing struct {
 // used is the number of bytes of all records.
 func (q *eventRing) used() int { return int(q.end.bytes - q.first.bytes) }
 
-// makeRoom makes buf hold n bytes in all, if it is shorter.
+// makeRoom grows buf to at least n bytes, and to at most most bytes.
 func (q *eventRing) makeRoom(n, most int) {
 	if n <= len(q.buf) {
 		return
@@ -41,7 +41,8 @@ func (q *eventRing) makeRoom(n, most int) {
 	q.buf, q.start = grown[:cap(grown)], 0
 }
 
-// add appends a record for which there is room. It stands for so many events.
+// add appends a record, which stands for the given number of events. The caller has made room for
+// it.
 func (q *eventRing) add(rec []byte, events int) {
 	at := q.wrap(q.start + q.used())
 	n := copy(q.buf[at:], rec)
@@ -51,7 +52,7 @@ func (q *eventRing) add(rec []byte, events int) {
 	q.end.events += uint64(events)
 }
 
-// wrap makes an index into buf of one that may be beyond its end.
+// wrap converts an index that may be beyond the end of buf to one into buf.
 func (q *eventRing) wrap(at int) int {
 	if at >= len(q.buf) {
 		at -= len(q.buf)
@@ -69,13 +70,13 @@ func (q *eventRing) dropFirst(head int) {
 	q.dropTo(eventPos{q.first.bytes + uint64(n), q.first.records + 1, q.first.events + uint64(events)})
 }
 
-// dropTo removes the records before a place.
+// dropTo removes the records before a position.
 func (q *eventRing) dropTo(p eventPos) {
 	q.start = q.wrap(q.start + int(p.bytes-q.first.bytes))
 	q.first = p
 }
 
-// appendSince appends to b the records from a place on.
+// appendSince appends the records from a position on to b.
 func (q *eventRing) appendSince(b []byte, p eventPos) []byte {
 	n := int(q.end.bytes - p.bytes)
 	if n == 0 {
@@ -89,8 +90,8 @@ func (q *eventRing) appendSince(b []byte, p eventPos) []byte {
 	return append(b, q.buf[at:at+n]...)
 }
 
-// eventSize is the length of a record whose head has a length, of which word reads a
-// word, and the number of events for which it stands.
+// eventSize returns the length of a record, and the number of events that it stands for. head is
+// the length of the record's head, and word reads a word of the record.
 func eventSize(head int, word func(off int) uint32) (n, events int) {
 	params := int(word(head - 4))
 	if pdu.EventFlags(word(head-8))&pdu.EventMissed != 0 {
@@ -103,14 +104,14 @@ func eventSize(head int, word func(off int) uint32) (n, events int) {
 	return n, 1
 }
 
-// The lengths of what precedes the parameters of a record: time, flags and number of
+// The lengths of the head of a record, which precedes the parameters: time, flags and number of
 // parameters.
 const (
 	eventHead        = 16
 	eventHeadHighRes = 24
 )
 
-// grow makes a buffer n bytes longer. added are these bytes.
+// grow makes a buffer n bytes longer. added are the new bytes.
 func grow(b []byte, n int) (all, added []byte) {
 	at := len(b)
 	all = slices.Grow(b, n)[:at+n]

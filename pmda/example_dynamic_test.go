@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Metrics below a dynamic root come and go: here one for each job that runs. Collectors ask
-// the agent for their names, and clients are told of changes.
+// Metrics below a dynamic root come and go: here one for each job that runs. Collectors request
+// their names from the agent, and clients get a notice of each change.
 func ExampleAgent_AddDynamic() {
 	a := &pmda.Agent{Name: "jobs", Domain: 400}
 	a.AddDynamic("jobs.run")

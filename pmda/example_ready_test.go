@@ -29,7 +29,7 @@ func ExampleAgent_SetReady() {
 	// dictionary.words 171476
 }
 
-// Functions are called before and after each request, whatever it is for.
+// Functions are called before and after each request of any kind.
 func ExampleAgent_OnRequest() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	open := false

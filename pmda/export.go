@@ -16,17 +16,15 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// An InstallFile is one of the files with which an agent is installed into a
-// PCP.
+// An InstallFile is a file that installs an agent into PCP.
 type InstallFile struct {
 	Name   string
 	Data   []byte
 	Script bool // to be executable
 }
 
-// InstallFiles makes the files that go with the agent's program, called
-// pmdaNAME, into a directory NAME below PCP_PMDAS_DIR, for its administrator to
-// run the script Install there:
+// InstallFiles makes the files that belong, with the agent's program pmdaNAME, into the directory
+// PCP_PMDAS_DIR/NAME. An administrator then runs the script Install there:
 //
 //	domain.h   the agent's symbol and domain
 //	pmns       the names of its metrics
@@ -34,9 +32,9 @@ type InstallFile struct {
 //	help       the help texts, for newhelp(1)
 //	Install, Remove
 //
-// An agent whose metrics lie below several names has a file pmns.NAME for each
-// further one. Errors: a name that a script could not take, a metric without a
-// dot in its name, and what Err reports.
+// An agent whose metrics are below several names has another file pmns.NAME for each further name.
+// Errors: an agent's name that scripts do not accept, a metric without a dot in its name, and the
+// error of Err.
 func (a *Agent) InstallFiles() ([]InstallFile, error) {
 	if err := a.Err(); err != nil {
 		return nil, err

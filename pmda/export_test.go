@@ -158,7 +158,7 @@ func TestInstallFilesLongTexts(t *testing.T) {
 	}
 }
 
-// TestRunInstallFiles: --install adds the program's own files, but for those that there are.
+// TestRunInstallFiles checks that --install adds the Files of the Daemon but keeps existing ones.
 func TestRunInstallFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "clock")
 	d := pmda.Daemon{Agent: clockAgent(), Files: []pmda.InstallFile{
