@@ -348,7 +348,7 @@ func (t *cacheTable) expire(before int64, each func(slot int)) (n int) {
 	return n
 }
 
-// maxCulled is the number of culled entries up to which overdue never reports true.
+// maxCulled is the number of culled entries that a table may keep without a reorg.
 const maxCulled = 1024
 
 // overdue reports whether so many entries are culled that reorg is worth its time: more than

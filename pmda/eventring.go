@@ -30,7 +30,7 @@ type eventRing struct {
 // used is the number of bytes of all records.
 func (q *eventRing) used() int { return int(q.end.bytes - q.first.bytes) }
 
-// makeRoom grows buf to at least n bytes, and to at most most bytes.
+// makeRoom grows buf to at least n bytes. most limits its length.
 func (q *eventRing) makeRoom(n, most int) {
 	if n <= len(q.buf) {
 		return

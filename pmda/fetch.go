@@ -13,11 +13,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Group is a set of metrics whose values come from one source, which is
-// refreshed once per fetch, before the first value. The refresh, the values and the
-// stores of a group's metrics run under the group's lock, one request at a time,
-// so that they may share buffers. They must not fetch metrics of the group from
-// their own agent: that would wait for itself.
+// A Group is a set of metrics whose values come from one source. Each fetch refreshes the source
+// once, before the first value. The refresh, the values and the stores of a group's metrics run
+// under the group's lock, one request at a time, so they may share buffers. They must not fetch
+// metrics of the group from their own agent: that would be a deadlock.
 type Group struct {
 	agent   *Agent
 	index   int
@@ -26,9 +25,9 @@ type Group struct {
 	log     logOnce       // of refresh
 }
 
-// Group makes a group. If refresh fails, the group's metrics fail with its error in
-// that fetch. A group with a nil refresh is only a lock. A group needs no removal:
-// it is garbage when no metric and no instance domain has it any more.
+// Group makes a group. If refresh fails, the group's metrics fail with its error in that fetch. A
+// group with a nil refresh is only a lock. A group needs no removal: it is garbage when no metric
+// and no instance domain uses it any more.
 func (a *Agent) Group(refresh func(ctx context.Context, r *Request) error) *Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,7 +36,7 @@ func (a *Agent) Group(refresh func(ctx context.Context, r *Request) error) *Grou
 	return g
 }
 
-// run refreshes the group, whose lock the caller has.
+// run refreshes the group. The caller holds its lock.
 func (g *Group) run(ctx context.Context, r *Request) error {
 	if g.refresh == nil {
 		return nil
@@ -45,7 +44,7 @@ func (g *Group) run(ctx context.Context, r *Request) error {
 	return g.refresh(ctx, r)
 }
 
-// A fetch is the state of one Fetch from the tables, which is used again.
+// A fetch is the state of one Fetch from the tables. A pool reuses it.
 type fetch struct {
 	metrics []*metric
 	groups  []groupState // in the order of their index, which is that of locking
@@ -87,8 +86,8 @@ func (h tableHandler) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *
 	return w.Err()
 }
 
-// values writes the values of the metrics from one on, and returns where to go on:
-// after the last, or after one that has panicked.
+// values writes the values of the metrics from index from on. It returns the index to continue at:
+// after the last metric, or after one whose function has panicked.
 func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Domain, ids []pdu.PMID, from int, w *pdu.ResultWriter) (next int) {
 	at, sets := from, w.Len()
 	defer func() {
@@ -123,7 +122,7 @@ func (f *fetch) values(ctx context.Context, r *Request, a *Agent, domain pdu.Dom
 	return at
 }
 
-// noNumber writes the set of a singular metric whose Value has returned an error.
+// noNumber writes the value set of a singular metric whose Value has returned an error.
 func (f *fetch) noNumber(ctx context.Context, a *Agent, m *metric, id pdu.PMID, err error, w *pdu.ResultWriter) {
 	w.Begin(id)
 	s := &f.one.set
@@ -136,8 +135,8 @@ func (f *fetch) noNumber(ctx context.Context, a *Agent, m *metric, id pdu.PMID, 
 	a.logValue(ctx, m, s)
 }
 
-// numberOf makes value return the bits of its number, as ResultWriter.Number takes them. It is
-// nil for other types.
+// numberOf converts value to a function that returns the bits of the number for
+// ResultWriter.Number. It returns nil for other types.
 func numberOf[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request) (uint64, error) {
 	one := pdu.Instance{ID: pdu.NoInst}
 	switch f := any(value).(type) {
@@ -167,7 +166,7 @@ func numberOf[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) 
 	return nil
 }
 
-// release unlocks the groups, also when a function of the agent panics.
+// release unlocks the groups and returns f to the pool, even when a function of the agent panics.
 func (f *fetch) release() {
 	for i := range f.groups {
 		if f.groups[i].locked {
@@ -181,7 +180,7 @@ func (f *fetch) release() {
 	fetches.Put(f)
 }
 
-// addSources adds what is to be refreshed for a metric.
+// addSources adds the groups and the instance domain that a metric needs refreshed.
 func (f *fetch) addSources(m *metric) {
 	if m.group != nil {
 		f.addGroup(m.group)
@@ -248,7 +247,7 @@ func (f *fetch) lock(ctx context.Context) error {
 	return nil
 }
 
-// nameOf is the first metric that a group is refreshed for: a group has no name.
+// nameOf returns the name of the first metric that needs the group, because a group has no name.
 func (f *fetch) nameOf(g *Group) string {
 	for _, m := range f.metrics {
 		if m != nil && (m.group == g || m.indom != nil && m.indom.Group == g) {
@@ -258,7 +257,7 @@ func (f *fetch) nameOf(g *Group) string {
 	return ""
 }
 
-// ready is the error of a refresh that the values of a metric depend on.
+// ready returns the error of a refresh that the values of a metric depend on.
 func (f *fetch) ready(m *metric) error {
 	for i := range f.groups {
 		s := &f.groups[i]
@@ -314,19 +313,19 @@ type set struct {
 	errInst pdu.InstID
 }
 
-// A setBox has the layout of every Values[T], so that one serves for all types and
-// none is allocated.
+// A setBox has the layout of every Values[T], so that one setBox serves all types without an
+// allocation.
 type setBox struct{ set set }
 
-// failed remembers the error of an instance, to be logged.
+// failed keeps the error of an instance for the log.
 func (s *set) failed(id pdu.InstID, err error) {
 	if !errors.Is(err, NoValue) {
 		s.err, s.errInst = err, id
 	}
 }
 
-// fetchEach calls value for every instance that is wanted. The error is that of
-// the last one without a value, as in the C library.
+// fetchEach calls value for every instance that the client wants. The error is that of the last
+// instance without a value, as in the C library.
 func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *setBox) error {
 	fetchMany := fetchColumn(value)
 	if fetchMany == nil {
@@ -347,7 +346,7 @@ func fetchEach[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance)
 	}
 }
 
-// fetchInstances calls value for instances, and writes each value by itself.
+// fetchInstances calls value for the wanted instances and writes the values one by one.
 func fetchInstances[T pdu.Scalar](ctx context.Context, r *Request, s *set, value func(context.Context, *Request, pdu.Instance) (T, error)) error {
 	var last error
 	for _, i := range s.list {
@@ -365,8 +364,7 @@ func fetchInstances[T pdu.Scalar](ctx context.Context, r *Request, s *set, value
 	return last
 }
 
-// put writes one value. The cases keep common types clear of reflection, which
-// is slower.
+// put writes one value. The cases avoid reflection for common types, because it is slower.
 func put[T pdu.Scalar](s *set, id pdu.InstID, value T) {
 	s.n++
 	switch v := any(value).(type) {
@@ -391,7 +389,7 @@ func put[T pdu.Scalar](s *set, id pdu.InstID, value T) {
 	}
 }
 
-// fetchAll calls values, which writes all values.
+// fetchAll calls values, and values writes all values.
 func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Values[T]) error) func(context.Context, *Request, *setBox) error {
 	return func(ctx context.Context, r *Request, box *setBox) error {
 		err := values(ctx, r, (*Values[T])(box))
@@ -402,13 +400,13 @@ func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Values[T]) e
 	}
 }
 
-// Values is where the function Metric.Values puts the values of all instances. It is
-// valid until that returns, for one goroutine at a time.
+// Values receives the values of all instances from the function Metric.Values. It is valid until
+// that function returns, and for one goroutine at a time.
 type Values[T pdu.Scalar] struct{ set set }
 
-// Put writes the value of an instance of the domain, pdu.NoInst if the metric is
-// singular. That of an instance that the client does not want is dropped. Each
-// instance gets at most one value.
+// Put writes the value of an instance of the domain, or of pdu.NoInst if the metric is singular. It
+// drops the value of an instance that the client does not want. Each instance gets at most one
+// value.
 func (s *Values[T]) Put(id pdu.InstID, v T) {
 	if !s.set.indom {
 		id = pdu.NoInst

@@ -7,19 +7,19 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A column is where the numbers of instances are collected, to be written at once: that takes less
-// time. It is not on the stack of a client's goroutine, which would have to grow for each of
-// thousands of clients.
+// A column collects the numbers of many instances, because it is faster to write them at once. It
+// comes from a pool. On the stack of a client's goroutine, it would grow the stacks of thousands of
+// clients.
 type column[T any] struct {
 	ids    [columnLen]pdu.InstID
 	values [columnLen]T
 }
 
-// columnLen is how many values are written at once: so few that they are in the processor's cache
-// still.
+// columnLen is the number of values that are written at once. It is small enough for the
+// processor's cache.
 const columnLen = 256
 
-// A columnType is what there is for columns of one type.
+// A columnType has the pool and the write function for columns of one type.
 type columnType[T any] struct {
 	pool  sync.Pool // of *column[T]
 	write func(w *pdu.ResultWriter, ids []pdu.InstID, values []T)
@@ -37,8 +37,8 @@ var (
 	columnsDouble = newColumnType((*pdu.ResultWriter).Float64s)
 )
 
-// fetchColumn returns what calls value, a function of a metric whose values are numbers, for
-// every instance that is wanted. It is nil for other types.
+// fetchColumn returns a function that calls value for every instance that the client wants, and
+// writes the numbers in columns. It returns nil if the values are not numbers.
 func fetchColumn[T pdu.Scalar](value func(context.Context, *Request, pdu.Instance) (T, error)) func(context.Context, *Request, *set) error {
 	switch f := any(value).(type) {
 	case func(context.Context, *Request, pdu.Instance) (uint64, error):
@@ -74,8 +74,8 @@ func (t *columnType[T]) fetch(value func(context.Context, *Request, pdu.Instance
 	}
 }
 
-// fill collects the values of at most columnLen instances, and returns how many there are. The
-// error is that of the last one without a value.
+// fill collects the values of at most columnLen instances, and returns their number. The error is
+// that of the last instance without a value.
 func (c *column[T]) fill(ctx context.Context, r *Request, s *set, list []pdu.Instance, value func(context.Context, *Request, pdu.Instance) (T, error)) (n int, last error) {
 	all := s.rule.All()
 	for len(list) > 0 {
@@ -99,9 +99,9 @@ func (c *column[T]) fill(ctx context.Context, r *Request, s *set, list []pdu.Ins
 	return n, last
 }
 
-// collect calls value for instances, of which there are no more than there is room, up to the first
-// error, and returns how many have a value. What is not for each instance is not here, so that the
-// loop has few variables.
+// collect calls value for the instances of list up to the first error, and returns the number of
+// values. ids and values must have room for the whole list. fill does the rest, so that this loop
+// has few variables.
 func collect[T any](ctx context.Context, r *Request, list []pdu.Instance, ids []pdu.InstID, values []T, value func(context.Context, *Request, pdu.Instance) (T, error)) (int, error) {
 	ids, values = ids[:len(list)], values[:len(list)]
 	for k := range list {

@@ -44,17 +44,18 @@ type InDom struct {
 	// SetNames, and the domain and its metrics name the group. Where it fails with
 	// pdu.ErrAppVersion there are no instances.
 	Group *Group
-	// File, if not empty, is where SetNames keeps the IDs of the names that it has seen,
-	// so that they are the same when the agent runs again: a file of the C library's
-	// cache of instances, such as /var/lib/pcp/config/pmda/60.1, which it may share
-	// with a C agent that does not run at the same time. It is read before the first
-	// SetNames, and replaced when there is a new name. What is wrong with it is logged,
-	// and does not hinder SetNames; a file that is no such file, or cannot be read, is
-	// left alone. Names that the format cannot hold, see Cache.Save, are not kept. The
-	// counterpart of the operations LOAD and SAVE of pmdaCacheOp(3).
+	// File, if not empty, is where SetNames keeps the IDs of the names that it has seen, so that
+	// they survive a restart of the agent. It has the format of the C library's cache, such as
+	// /var/lib/pcp/config/pmda/60.1. A C agent may use the same file if it does not run at the same
+	// time.
+	//
+	// SetNames reads the file before its first use, and replaces it when a name is new. Errors of
+	// the file are logged, and SetNames works without it. A file that has a different format or
+	// cannot be read is left alone. Names that the format cannot hold, see Cache.Save, are not
+	// kept. The counterpart of the operations LOAD and SAVE of pmdaCacheOp(3).
 	File string
-	// Cache, if not nil, has the instances: those that are active in it. SetNames and
-	// SetInstances fail then, and the Cache has a File of its own.
+	// Cache, if not nil, has the instances: the domain has those that are active in the Cache.
+	// SetNames and SetInstances then fail. File must be empty, because the Cache has its own.
 	Cache InstanceCache
 
 	home  atomic.Pointer[indomHome]     // nil until it is attached first
@@ -71,21 +72,21 @@ type InDom struct {
 	loaded  bool         // the file has been read into the cache
 }
 
-// An instanceTable is what a request reads the instances of a domain from.
+// An instanceTable has the instances of a domain for a request.
 type instanceTable interface {
 	list() []pdu.Instance                       // never changes
 	id(id pdu.InstID) (pdu.Instance, bool)      // finds an instance by its ID
 	name(name string) (i pdu.Instance, ok bool) // or by its name, or the part of that up to the first space
 }
 
-// A SerialID is the agent's part of the identifier of an instance domain. The zero
-// SerialID means that the Agent chooses: the next serial that no domain has or had.
-// InDomSerial makes one of a number.
+// A SerialID is the agent's part of the identifier of an instance domain. InDomSerial makes one
+// from a number. The zero SerialID means that the Agent chooses the next serial that no domain has
+// or had.
 type SerialID uint32
 
 const explicitSerial SerialID = 1 << 31
 
-// InDomSerial is the SerialID of a number, 0 to pdu.MaxInDomSerial.
+// InDomSerial returns the SerialID of a number, 0 to pdu.MaxInDomSerial.
 func InDomSerial(n int) SerialID {
 	if n < 0 || n > pdu.MaxInDomSerial {
 		return ^SerialID(0)
@@ -93,7 +94,7 @@ func InDomSerial(n int) SerialID {
 	return explicitSerial | SerialID(n)
 }
 
-// Number is the number of s, and -1 if s has none.
+// Number returns the number of s, or -1 if InDomSerial has not made s.
 func (s SerialID) Number() int {
 	if s&explicitSerial == 0 {
 		return -1
@@ -101,7 +102,7 @@ func (s SerialID) Number() int {
 	return int(s &^ explicitSerial)
 }
 
-// indomHome is where an instance domain belongs, for as long as it is.
+// indomHome is the agent and the serial of an instance domain. They never change.
 type indomHome struct {
 	agent  *Agent
 	serial int
@@ -130,9 +131,9 @@ func addInDom(to Registry, name string, instances []string) *InDom {
 	return d
 }
 
-// Attach adds an instance domain. From then on it belongs to the Agent, also
-// when it is detached. Errors: a serial that is in use or out of range, labels that
-// are not JSON, an InDom or Group that another agent has.
+// Attach adds an instance domain. From then on it belongs to the Agent, even after Detach. Errors:
+// a serial that is in use or out of range, labels that are not JSON, an InDom or Group of another
+// agent.
 func (a *Agent) Attach(d *InDom) error { return attach(a, d) }
 
 // Attach is Agent.Attach for these Tables. The InDom may be in other Tables of the
@@ -198,7 +199,7 @@ func checkCache(d *InDom) error {
 	return nil
 }
 
-// chooseSerial is the number of an instance domain that has none yet.
+// chooseSerial returns the serial for an instance domain that is attached for the first time.
 func (t *Tables) chooseSerial(s SerialID) (int, error) {
 	n := &t.agent.numbers
 	serial := int(s &^ explicitSerial)
@@ -214,8 +215,7 @@ func (t *Tables) chooseSerial(s SerialID) (int, error) {
 	return serial, nil
 }
 
-// ID is the identifier under the agent's present Domain, pdu.NoInDom before d is
-// attached.
+// ID returns the identifier under the agent's present Domain, or pdu.NoInDom before d is attached.
 func (d *InDom) ID() pdu.InDom {
 	home := d.home.Load()
 	if home == nil {
@@ -224,8 +224,7 @@ func (d *InDom) ID() pdu.InDom {
 	return pdu.MakeInDom(home.agent.Domain, home.serial)
 }
 
-// fresh refreshes the domain for a request that is no fetch, and returns what it
-// has.
+// fresh refreshes the domain for any request except a fetch, and returns its instances.
 func (d *InDom) fresh(ctx context.Context, r *Request) (instanceTable, error) {
 	if d.Refresh != nil {
 		if err := d.Refresh(ctx, r); err != nil {
@@ -238,7 +237,7 @@ func (d *InDom) fresh(ctx context.Context, r *Request) (instanceTable, error) {
 		}
 		defer g.turn.Unlock()
 		if err := g.run(ctx, r); errors.Is(err, pdu.ErrAppVersion) {
-			return noInstances, nil // what there is none of has no instances
+			return noInstances, nil // a source that does not exist has no instances
 		} else if err != nil {
 			return nil, err
 		}
@@ -256,14 +255,14 @@ func (d *InDom) state() instanceTable {
 	return noInstances
 }
 
-// Instances returns the instances in the order in which clients get them. The
-// caller does not change the slice.
+// Instances returns the instances in the same order as clients get them. The caller must not change
+// the slice.
 func (d *InDom) Instances() []pdu.Instance { return d.state().list() }
 
-// ValidInstanceName reports whether an instance may have a name. It may not be empty
-// before the first space, since tools such as pminfo know an instance by that part, and
-// may not have control characters, which could break lines and move the cursor where
-// names are printed.
+// ValidInstanceName reports whether an instance may have a name. The part before the first space
+// must not be empty, because tools such as pminfo identify an instance by that part. Control
+// characters are not allowed, because they could break lines or move the cursor when a tool prints
+// the name.
 func ValidInstanceName(name string) bool { return checkInstanceName(name) == nil }
 
 // hasControl reports whether a text has control characters.

@@ -219,7 +219,7 @@ func TestManyInstances(t *testing.T) {
 	}
 }
 
-// TestAddInDomConcurrently: every domain gets a serial of its own.
+// TestAddInDomConcurrently checks that every domain gets a different serial.
 func TestAddInDomConcurrently(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	var wg sync.WaitGroup
@@ -243,8 +243,8 @@ func TestUpdateAllocs(t *testing.T) {
 	}
 }
 
-// TestInDomOfNothing: where a group finds that there is nothing of its kind, its
-// domain has no instances; another error is that of the request.
+// TestInDomOfNothing checks that a domain has no instances if the refresh of its group fails with
+// pdu.ErrAppVersion. Any other error fails the request.
 func TestInDomOfNothing(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 400}
 	var fails error

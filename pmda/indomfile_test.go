@@ -181,8 +181,8 @@ func TestInDomFileOfC(t *testing.T) {
 	}
 }
 
-// TestInDomFileLater: a domain that AddInDom made has no file before its maker
-// can name one. The file is read before the first Update all the same.
+// TestInDomFileLater sets the File of a domain after AddInDom has made it. The next SetNames still
+// reads the file.
 func TestInDomFileLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "251.0")
 	if err := os.WriteFile(path, []byte("2 0 2147483647\n7 1 sda\n0 1 old\n"), 0o666); err != nil {
@@ -214,15 +214,15 @@ func TestInDomFileLater(t *testing.T) {
 			t.Errorf("%s: file (-want +got):\n%s", c.d.Name, diff)
 		}
 	}
-	// What was written is read without a complaint.
+	// Reading the written file logs nothing.
 	d, log := filed(t, path)
 	if err := setNames(d, "first", "sda"); err != nil || log.Len() > 0 {
 		t.Error(err, log)
 	}
 }
 
-// TestInDomFileUnreadable: a file that cannot be read now, for want of permission
-// or of file descriptors, is not replaced: it may be read another time.
+// TestInDomFileUnreadable checks that a file that cannot be read is not replaced. It may be
+// readable later, when permissions or file descriptors allow it.
 func TestInDomFileUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "251.0")
@@ -241,7 +241,7 @@ func TestInDomFileUnreadable(t *testing.T) {
 	}
 }
 
-// TestNameIDs: names that are no instances have IDs all the same, the same whenever they are seen.
+// TestNameIDs checks that names without an instance get IDs, too, and always the same ones.
 func TestNameIDs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "251.0")
 	d, log := filed(t, path)

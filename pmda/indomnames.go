@@ -11,25 +11,26 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// MaxGoneNames is how many names without an instance SetNames remembers, or as many as
-// there are instances, if these are more. Beyond it, it forgets those that have been
-// gone for longest, down to three quarters.
+// MaxGoneNames is the number of names without an instance that SetNames remembers. If there are
+// more instances than that, it remembers as many names as instances. Beyond the limit it forgets a
+// quarter of the names, those that have been gone for longest.
 const MaxGoneNames = 1 << 16
 
-// SetNames replaces the instances by name, and returns the ID of each name, in the
-// order of the names; do not change that slice. A name seen before gets the ID that
-// it had, also after it was gone for a while, a new one the next. Clients get the
-// instances in ascending order of ID.
+// SetNames replaces the instances by name, and returns the ID of each name, in the order of the
+// names. Do not change that slice. A known name keeps its ID, even after it was gone for a while. A
+// new name gets the next ID. Clients get the instances in ascending order of ID.
 //
-// Names are unique up to the first space, as for SetInstances: "/order 200" and "/order
-// 500" are not, "/order::200" and "/order::500" are; on an error the instances stay as
-// they were. One bad name fails them all: a program that has names from elsewhere, such
-// as those of devices, leaves out those that ValidInstanceName does not accept. Names
-// are remembered until SetInstances, and beyond in the File; but a name that is gone is
-// forgotten for a new one that is the same up to the first space, and when more than
-// MaxGoneNames are. A call with the names of the one before costs little. The
-// counterpart of pmdaCacheStore(3) for all instances at once: it is Cache.Replace
-// without values, on a cache of the InDom's own. Error: an InDom that has a Cache.
+// Names must be unique up to the first space, as for SetInstances: "/order 200" and "/order 500"
+// conflict, "/order::200" and "/order::500" do not. On an error the instances stay as they were.
+// One bad name fails the call, so a program that gets names from elsewhere, such as names of
+// devices, should leave out those that ValidInstanceName does not accept.
+//
+// Names are remembered until SetInstances, and permanently in the File. A name that is gone is
+// forgotten when a new name is the same up to the first space, or when more than MaxGoneNames are
+// gone. A call with the same names as the call before costs little.
+//
+// It is the counterpart of pmdaCacheStore(3) for all instances at once: Cache.Replace without
+// values, on a private cache of the InDom. Error: an InDom that has a Cache.
 func (d *InDom) SetNames(names ...string) ([]pdu.InstID, error) {
 	ids, err := d.setNames(names)
 	if err != nil {
@@ -73,13 +74,14 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 	return ids, nil
 }
 
-// NameIDs returns the IDs that SetNames gives names, without making them instances: for names that
-// are none here and some elsewhere, such as the network interfaces of a container, which shall have
-// the same IDs whenever they are seen. A new name gets the next ID, and is remembered as one that
-// is gone now. A name that cannot be an instance beside those there are has pdu.NoInst: one that
-// ValidInstanceName does not accept, or that is the same as an instance's up to the first space.
-// The File is written once if any of them is new: ask for all names of a reading at once. Errors:
-// those of SetNames.
+// NameIDs returns the IDs that SetNames would give to names, without making them instances. It is
+// for names that are instances only elsewhere, such as the network interfaces of a container, and
+// that need stable IDs. A new name gets the next ID, and is remembered as a name that is gone. A
+// name gets pdu.NoInst if ValidInstanceName does not accept it, or if it and an instance are the
+// same up to the first space.
+//
+// NameIDs writes the File once if any name is new, so pass all names in one call. Errors: those of
+// SetNames.
 func (d *InDom) NameIDs(names ...string) ([]pdu.InstID, error) {
 	ids, err := d.nameIDsOf(names)
 	if err != nil {
@@ -100,7 +102,7 @@ func (d *InDom) nameIDsOf(names []string) ([]pdu.InstID, error) {
 	return ids, err
 }
 
-// prepare makes the cache, with the names in the file.
+// prepare makes the cache and loads the names in the file.
 func (d *InDom) prepare() {
 	if d.cache == nil {
 		d.newCache()
@@ -110,7 +112,7 @@ func (d *InDom) prepare() {
 	}
 }
 
-// saveNames writes the file if there is a new name.
+// saveNames writes the file if a name is new.
 func (d *InDom) saveNames() {
 	if d.loaded && d.cache.changed && d.cache.foreign == nil {
 		_, err := d.cache.save(d.File, false)
@@ -136,15 +138,15 @@ func (d *InDom) load() {
 	}
 }
 
-// logFileError logs what is wrong with the file.
+// logFileError logs an error of the file.
 func (d *InDom) logFileError(err error, msg string) {
 	if home := d.home.Load(); home != nil && err != nil && d.fileLog.isNew(home.agent, err.Error()) {
 		home.agent.warn(err, msg, slog.String("indom", d.Name))
 	}
 }
 
-// setNames makes names the active ones, forgets some if too many are gone, and returns
-// the IDs.
+// setNames makes exactly the entries of names active, and returns their IDs. It forgets names if
+// too many are gone.
 func (t *cacheTable) setNames(names []string, now int64) ([]pdu.InstID, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,7 +166,7 @@ func (t *cacheTable) setNames(names []string, now int64) ([]pdu.InstID, error) {
 	return ids, nil
 }
 
-// nameIDs returns the IDs of names, of which new ones become inactive.
+// nameIDs returns the IDs of names. It adds new names as inactive entries.
 func (t *cacheTable) nameIDs(names []string, now int64) (ids []pdu.InstID, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

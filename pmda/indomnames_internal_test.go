@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestForgetGone: a name that is asked for again is not among the first to be forgotten, and what
-// is remembered stays bounded.
+// TestForgetGone checks that a name that is requested again is not among the first to be forgotten,
+// and that the number of remembered names stays bounded.
 func TestForgetGone(t *testing.T) {
 	table := &cacheTable{exact: true}
 	ask := func(now int64, names ...string) pdu.InstID {

@@ -12,10 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A logOnce logs what is wrong with something once: when it begins and when the
-// text becomes another, not whenever a client sees it. What begins again and again is
-// left to the limit of the log. An Agent that gets another log logs it again, since
-// nothing of it is in that.
+// A logOnce logs a problem once: when it begins and when its text changes, not each time a client
+// sees it. The limit of the log handles a problem that begins again and again. An Agent that gets
+// another log logs the problem again, because that log does not have it.
 type logOnce struct{ last atomic.Pointer[logged] }
 
 // logged is what was logged last.
@@ -24,7 +23,7 @@ type logged struct {
 	news uint64 // agentLogs.news then
 }
 
-// isNew reports whether an agent is to log a text.
+// isNew reports whether an agent should log a text.
 func (t *logOnce) isNew(a *Agent, text string) bool {
 	now := logged{text, a.logs.news.Load()}
 	if last := t.last.Load(); last != nil && *last == now {
@@ -35,7 +34,7 @@ func (t *logOnce) isNew(a *Agent, text string) bool {
 	return last == nil || *last != now
 }
 
-// reset forgets the text, since all is well.
+// reset forgets the text, because the problem is over.
 func (t *logOnce) reset() {
 	if t.last.Load() != nil {
 		t.last.Store(nil)
@@ -48,8 +47,8 @@ func (a *Agent) warn(err error, msg string, at ...slog.Attr) {
 	a.limitedLog().LogAttrs(context.Background(), slog.LevelWarn, msg, at...)
 }
 
-// limitedLog is the Log with a limit for lines that say the same, as that of a
-// collector has it already; of several logs each has its own.
+// limitedLog returns the Log with a limit for equal lines. The log of a collector already has such
+// a limit. If there are several logs, each has its own limit.
 func (a *Agent) limitedLog() *slog.Logger {
 	if l := a.logs.limited.Load(); l != nil && a.Logger == nil {
 		return l
@@ -63,10 +62,11 @@ func (a *Agent) limitedLog() *slog.Logger {
 	return l.log
 }
 
-// A limitedLog is a log with a limit for lines that say the same.
+// A limitedLog is a log with a limit for equal lines.
 type limitedLog struct{ of, log *slog.Logger }
 
-// gaveUp reports whether an error says no more than that nobody waits for the reply any longer.
+// gaveUp reports whether err only means that the request was abandoned: no client waits for the
+// reply.
 func gaveUp(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) && ctx.Err() == context.Canceled
 }
@@ -93,8 +93,8 @@ func (a *Agent) panicked(m *metric, function string, p any) {
 	}
 }
 
-// ordinary reports whether an error of a Value function is for the client alone,
-// and no failure to be logged.
+// ordinary reports whether an error of a Value function is only for the client, and not a failure
+// to log.
 func ordinary(err error) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrValue, pdu.ErrAppVersion, pdu.ErrPermission, pdu.ErrAgain, pdu.ErrNYI:
@@ -103,8 +103,7 @@ func ordinary(err error) bool {
 	return false
 }
 
-// logValue logs an error that the function of a metric ought not to return, the
-// last if there are several.
+// logValue logs the last error of a metric's function unless it is ordinary.
 func (a *Agent) logValue(ctx context.Context, m *metric, s *set) {
 	if !ordinary(s.err) && !gaveUp(ctx, s.err) && m.valueLog.isNew(a, s.err.Error()) {
 		a.warn(s.err, "no value", m.attrs(s.list, s.errInst)...)
@@ -125,8 +124,8 @@ func (m *metric) attrs(list []pdu.Instance, id pdu.InstID) []slog.Attr {
 	return at
 }
 
-// logStore logs an error that a Store function ought not to return, and makes of
-// it one that is not logged again.
+// logStore logs an error that a Store function should not return, and marks it as reported so that
+// it is not logged again.
 func (a *Agent) logStore(ctx context.Context, m *metric, i pdu.Instance, err error) error {
 	if _, ok := errors.AsType[reported](err); ok || ordinary(err) || gaveUp(ctx, err) {
 		return err
@@ -141,7 +140,7 @@ func (a *Agent) logStore(ctx context.Context, m *metric, i pdu.Instance, err err
 	return reported{err}
 }
 
-// reported is an error that has been logged where most was known of it.
+// reported is an error that has been logged, at the place with the most details.
 type reported struct{ error }
 
 func (e reported) Unwrap() error { return e.error }

@@ -47,8 +47,8 @@ func Main(a *Agent) {
 // zero.
 type Daemon struct {
 	Agent *Agent
-	// Handler is what serves, if that is not the Agent itself but Serial of it or
-	// a type that embeds it.
+	// Handler serves instead of the Agent itself, if not nil. It is Serial of the Agent or a type
+	// that embeds it.
 	Handler Handler
 	// Log is the log file unless -l names one; empty means standard error.
 	Log string
@@ -57,25 +57,23 @@ type Daemon struct {
 	User string
 	// PipeOnly leaves out the options for sockets.
 	PipeOnly bool
-	// HelpPath is a file with help texts, as for Agent.UseHelp: an installation may have
-	// texts of its own. There need not be such a file. Empty means none.
+	// HelpPath is a file with help texts, as for Agent.UseHelp, so that an installation may have
+	// different texts. The file need not exist. Empty means no file.
 	HelpPath string
-	// HelpOption says that there is an option -h, which names the file to use instead
-	// of HelpPath.
+	// HelpOption adds an option -h, whose argument replaces HelpPath.
 	HelpOption bool
-	// Files are further files for --install, such as a configuration. One that exists
-	// in the directory stays as it is.
+	// Files are further files for --install, such as a configuration. A file that exists in the
+	// directory stays as it is.
 	Files []InstallFile
-	// Options are further options. One with the letter of another that all agents have takes
-	// its place; but -D pdu logs PDUs, too.
+	// Options are further options. An option replaces the one of all agents with the same letter.
+	// -D pdu still logs PDUs.
 	Options []Option
-	// Operands, if not nil, is called with the arguments that are no options; else they
+	// Operands, if not nil, is called with the arguments that are not options. If it is nil, they
 	// are ignored, as by C agents.
 	Operands func(args []string) error
-	// Start, if not nil, starts what the program does besides, such as serving others than
-	// the collector. It is called when the log is open, before the Agent serves; an error
-	// ends the program. When the Agent serves no more, ctx ends and wait, which may be nil,
-	// is called.
+	// Start, if not nil, starts further work of the program, such as serving other clients than the
+	// collector. It is called when the log is open, before the Agent serves. An error ends the
+	// program. When the Agent no longer serves, ctx ends and wait, which may be nil, is called.
 	Start func(ctx context.Context) (wait func(), err error)
 }
 
@@ -184,7 +182,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	return 0
 }
 
-// A startError is why an agent does not start to serve.
+// A startError is the reason why an agent does not start to serve.
 type startError struct{ error }
 
 func (e startError) Unwrap() error { return e.error }
@@ -205,7 +203,7 @@ func (c *command) closeStderr() {
 	c.stderr = nil
 }
 
-// start starts what the program does besides, until stop is called.
+// start runs the function Start of the Daemon. stop ends its work.
 func (d *Daemon) start(ctx context.Context) (stop func(), err error) {
 	if d.Start == nil {
 		return func() {}, nil
@@ -311,7 +309,7 @@ func (d *Daemon) switchUser(c *command, p process, log *slog.Logger) error {
 	return account.Become(defaultUser)
 }
 
-// defaultUser is PCP_USER where nobody has changed it.
+// defaultUser is the default of PCP_USER.
 const defaultUser = "pcp"
 
 // A duplex is two streams as one.

@@ -379,7 +379,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// dial connects as soon as there is somebody.
+// dial connects to an address. It retries until something listens there.
 func dial(t *testing.T, network, address string) net.Conn {
 	t.Helper()
 	var c net.Conn
@@ -548,8 +548,7 @@ only full
 	}
 }
 
-// TestOptionsOfC compares what is said about command lines with what PCP's
-// simple says.
+// TestOptionsOfC compares the messages about command lines with those of PCP's agent simple.
 func TestOptionsOfC(t *testing.T) {
 	dir, program := pcptest.BuildAgent(t, "simple")
 	for _, args := range []string{"-?", "--help", "-d", "-d abc", "-d 12x", "-x", "--foo", "--foo=3", "--do", "--in", "--u", "--pi=3", "--help=3",

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/daemonfile"
 )
 
-// listen opens the socket that the collector will connect to; there is none if
-// it uses pipes. Only programs on this machine reach it.
+// listen opens the socket for the collector, or returns nil if the agent uses pipes. Only programs
+// on this machine can reach the socket.
 func (c *command) listen(ctx context.Context, log *slog.Logger) (net.Listener, error) {
 	var network, address string
 	switch c.transport {
@@ -41,8 +41,7 @@ func (c *command) listen(ctx context.Context, log *slog.Logger) (net.Listener, e
 	return ln, nil
 }
 
-// lookupPort finds the port of a number, or of a name in the system's list of
-// services.
+// lookupPort returns the port of a number, or of a name in the system's list of services.
 func lookupPort(ctx context.Context, s string) (int, error) {
 	if n, err := strconv.Atoi(s); err == nil {
 		if n < 0 || n > 65535 {
@@ -53,9 +52,9 @@ func lookupPort(ctx context.Context, s string) (int, error) {
 	return net.DefaultResolver.LookupPort(ctx, "tcp", s)
 }
 
-// listenUnix replaces a socket that nobody listens on. The collector's account may use the socket,
-// and no other. The socket stays when the agent has ended, as with C agents: a collector that
-// starts the agent again may connect before the agent listens.
+// listenUnix listens on a unix socket, and replaces an abandoned one. Only the collector's account
+// may use the socket. The socket stays when the agent has ended, as with C agents, because a
+// collector that starts the agent again may connect before the agent listens.
 func listenUnix(path string, log *slog.Logger) (net.Listener, error) {
 	s := daemonfile.Socket{Path: path, Mode: 0o660, Keep: true}
 	if account.Exists(defaultUser) {

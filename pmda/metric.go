@@ -62,22 +62,20 @@ type Metric[T pdu.Scalar] struct {
 	// means none.
 	Labels string
 
-	// Value returns the value of one instance, of Instance{pdu.NoInst, ""} if the
-	// metric is singular. It is called for the instances that the client wants.
-	// NoValue leaves the instance out; any other error does so too, and is the
-	// metric's error if no instance has a value.
+	// Value returns the value of one instance, or of Instance{pdu.NoInst, ""} if the metric is
+	// singular. It is called for the instances that the client wants. An error leaves the instance
+	// out. If no instance has a value, any error other than NoValue becomes the metric's error.
 	Value func(ctx context.Context, r *Request, i pdu.Instance) (T, error)
 	// Values puts the values of all instances at once.
 	Values func(ctx context.Context, r *Request, s *Values[T]) error
-	// Store sets a value; nil means that clients have no permission to. Its error is
-	// pdu.ErrBadStore for a value that cannot be, or another pdu.Error, or wraps one. The
-	// client gets that code alone, or pdu.ErrGeneric if there is none: the protocol has no
-	// room for the text. Logged is what is no fault of the value: all errors but
-	// pdu.ErrBadStore, ErrConv, ErrTrunc, ErrSign, ErrType, ErrInst and those that Value
-	// may return without a log line, such as ErrPermission.
+	// Store sets a value. Nil means that clients have no permission to store. Its error is
+	// pdu.ErrBadStore for an invalid value, or another pdu.Error, or wraps one. The client gets
+	// only that code, or pdu.ErrGeneric for an error without a code, because the protocol has no
+	// room for the text. Errors are logged, except pdu.ErrBadStore, ErrConv, ErrTrunc, ErrSign,
+	// ErrType, ErrInst and those that Value may return without a log line, such as ErrPermission.
 	//
-	// Into a metric of events clients store a text, which v has the bytes of: the option -x
-	// of pmevent(1) does, for a filter. See EventQueue.SetFilter.
+	// For an event metric, v has the bytes of a text: pmevent(1) -x stores a filter that way. See
+	// EventQueue.SetFilter.
 	Store func(ctx context.Context, r *Request, i pdu.Instance, v T) error
 }
 
@@ -105,7 +103,7 @@ func (m *metric) pmid(d pdu.Domain) pdu.PMID {
 	return pdu.MakePMID(d, int(m.item>>10&pdu.MaxCluster), int(m.item&pdu.MaxItem))
 }
 
-// indomID is the identifier of the instance domain, pdu.NoInDom if there is none.
+// indomID returns the identifier of the instance domain, or pdu.NoInDom for a singular metric.
 func (m *metric) indomID(d pdu.Domain) pdu.InDom {
 	if m.indom == nil {
 		return pdu.NoInDom

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestNilAgent: what is nil is refused where it is given.
+// TestNilAgent checks that functions refuse nil arguments.
 func TestNilAgent(t *testing.T) {
 	var none *pmda.Agent
 	a := &pmda.Agent{Name: "a", Domain: 251}

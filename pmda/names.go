@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A nameNode is a component of the names in Tables. What hangs below the empty one of the
-// Tables is their name space; a change costs the same however large that is.
+// A nameNode is a component of the names in Tables. The nodes below the empty root node of the
+// Tables are their name space. The cost of a change does not depend on its size.
 type nameNode struct {
 	full                            string // the name
 	parent, prev, next, first, last *nameNode
@@ -23,10 +23,10 @@ type nameNode struct {
 	dynamic bool // collectors ask the agent for it: it is at or below a root
 }
 
-// isMetric reports whether it is the name of a metric.
+// isMetric reports whether n is the name of a metric.
 func (n *nameNode) isMetric() bool { return n.metric != nil || n.link }
 
-// pmid is the PMID of a name that isMetric.
+// pmid returns the PMID of a name for which isMetric is true.
 func (n *nameNode) pmid(d pdu.Domain) pdu.PMID {
 	if n.metric != nil {
 		return n.metric.pmid(d)
@@ -37,7 +37,7 @@ func (n *nameNode) pmid(d pdu.Domain) pdu.PMID {
 // component is the last component of the name.
 func (n *nameNode) component() string { return n.full[strings.LastIndexByte(n.full, '.')+1:] }
 
-// find returns the node of a name, nil if there is none.
+// find returns the node of a name, or nil for an unknown name.
 func (n *nameNode) find(name string) *nameNode {
 	for more := true; more && n != nil; {
 		var first string
@@ -47,12 +47,13 @@ func (n *nameNode) find(name string) *nameNode {
 	return n
 }
 
-// reservedNames is above the names that libpcp and pmapi give all clients, whatever the
-// collector has. A metric called event.flags would hide the client's; one called event
+// reservedNames is the prefix of names that libpcp and pmapi define in every client, independent of
+// the collector. A metric called event.flags would hide the client's own. A metric called event
 // would leave no place for it.
 const reservedNames = "event"
 
-// add returns the node of a name that has nothing at and below it, or why there cannot be one.
+// add returns the node of a new name, with no metric at or below it, or the reason why the name
+// cannot be added.
 func (n *nameNode) add(name string) (*nameNode, error) {
 	if name == reservedNames || strings.HasPrefix(name, reservedNames+".") {
 		return nil, fmt.Errorf("names at and below %q are reserved: there, clients have %s and %s, the parts of event records",
@@ -84,7 +85,7 @@ func (n *nameNode) add(name string) (*nameNode, error) {
 	return n, nil
 }
 
-// append adds a node after the others that n has below it.
+// append adds a node after the other children of n.
 func (n *nameNode) append(component, full string) *nameNode {
 	k := &nameNode{full: full, parent: n, prev: n.last, dynamic: n.dynamic}
 	if n.below == nil {
@@ -100,7 +101,8 @@ func (n *nameNode) append(component, full string) *nameNode {
 	return k
 }
 
-// prune removes a node that has no meaning any more, and those above it that have none then.
+// prune removes n if it has no children, metric or root, and then its ancestors under the same
+// condition.
 func (n *nameNode) prune() {
 	for n.parent != nil && n.first == nil && !n.isMetric() && !n.root {
 		p := n.parent
@@ -132,8 +134,8 @@ func (n *nameNode) metrics(yield func(*nameNode) bool) bool {
 	return true
 }
 
-// addStatic adds the names at and below a node to a name space, dynamic roots in the place of
-// what is at and below them.
+// addStatic adds the names at and below a node to a name space. A dynamic root stands for all names
+// at and below it.
 func (n *nameNode) addStatic(to *pmns.Builder, d pdu.Domain) {
 	switch {
 	// The names have been checked; what can be wrong is the Domain, which Err reports.
@@ -150,7 +152,7 @@ func (n *nameNode) addStatic(to *pmns.Builder, d pdu.Domain) {
 	}
 }
 
-// checkName says what is wrong with a name.
+// checkName returns the reason why a name is invalid.
 func checkName(name string) error {
 	var b pmns.Builder
 	err := b.Add(name, 0)
@@ -160,8 +162,8 @@ func checkName(name string) error {
 	return err
 }
 
-// A badName is why a name cannot be added, without the text of pdu.ErrName, "Unknown
-// metric name", which is for clients that ask for one.
+// A badName is the reason why a name cannot be added. It omits the text of pdu.ErrName, "Unknown
+// metric name", which is for clients that look a name up.
 type badName struct{ error }
 
 func (e badName) Error() string {

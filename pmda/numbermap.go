@@ -2,10 +2,10 @@ package pmda
 
 import "iter"
 
-// A numberMap maps numbers of 22 bits, those of metrics and of instance domains, to what
-// has them. A copy by the method snapshot never changes, and shares most of its memory
-// with the map. So a snapshot costs nothing, and a change costs the same however many
-// entries there are: what a snapshot may have is copied before the first change after that.
+// A numberMap maps 22-bit numbers, those of metrics and of instance domains, to entries. The method
+// snapshot returns a copy that never changes and shares most of its memory with the map. A snapshot
+// is cheap. The cost of a change does not depend on the number of entries: set copies only the
+// parts on the way to the entry, and only if a snapshot may share them.
 type numberMap[T any] struct {
 	root  *numberRoot[T]
 	owner *numberOwner // of the parts that no snapshot has; nil after a snapshot
@@ -30,7 +30,7 @@ type (
 // numberBits are the bits of a number.
 const numberBits = 1<<22 - 1
 
-// get returns the entry of a number, nil if it has none.
+// get returns the entry of a number, or nil.
 func (m numberMap[T]) get(n uint32) *T {
 	if m.root == nil {
 		return nil
@@ -52,7 +52,7 @@ func (m *numberMap[T]) snapshot() numberMap[T] {
 	return *m
 }
 
-// set gives a number an entry, or none if that is nil.
+// set sets the entry of a number. A nil v removes it.
 func (m *numberMap[T]) set(n uint32, v *T) {
 	if m.owner == nil {
 		m.owner = new(numberOwner)
