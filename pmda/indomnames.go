@@ -12,8 +12,8 @@ import (
 )
 
 // MaxGoneNames is the number of names without an instance that SetNames remembers. If there are
-// more instances than that, it remembers as many names as instances. Beyond the limit it forgets a
-// quarter of the names, those that have been gone for longest.
+// more instances than that, it remembers as many names as instances. Beyond the limit it forgets
+// those that have been gone for longest, down to three quarters of the limit.
 const MaxGoneNames = 1 << 16
 
 // SetNames replaces the instances by name, and returns the ID of each name, in the order of the

@@ -52,8 +52,8 @@ func (n *nameNode) find(name string) *nameNode {
 // would leave no place for it.
 const reservedNames = "event"
 
-// add returns the node of a new name, with no metric at or below it, or the reason why the name
-// cannot be added.
+// add returns the node of a name that has no metric and no names below it, or the reason why the
+// name cannot be added.
 func (n *nameNode) add(name string) (*nameNode, error) {
 	if name == reservedNames || strings.HasPrefix(name, reservedNames+".") {
 		return nil, fmt.Errorf("names at and below %q are reserved: there, clients have %s and %s, the parts of event records",

@@ -46,7 +46,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// TestServeNotReady: a collector is told, in the place of a reply, and again without a request.
+// TestServeNotReady checks that a collector gets ErrPMDANotReady as a reply, and later ErrPMDAReady
+// without a request.
 func TestServeNotReady(t *testing.T) {
 	a := jobs(t)
 	p := serve(t.Context(), t, a)
@@ -61,13 +62,13 @@ func TestServeNotReady(t *testing.T) {
 			t.Errorf("reply %v", encoded(t, reply))
 		}
 	}
-	// It was not ready while there was no request: nothing is said.
+	// A phase without requests in which the agent is not ready causes no notice.
 	a.SetReady(false)
 	a.SetReady(true)
 	if reply := p.request(1, desc); reply.Kind() != pdu.KindDesc {
 		t.Errorf("reply %v", encoded(t, reply))
 	}
-	// A request that comes in spite of it waits.
+	// A request that arrives before the notice waits.
 	a.SetReady(false)
 	p.send(1, desc)
 	p.do(pdutest.ExpectFrom(0, notReady))
@@ -78,7 +79,7 @@ func TestServeNotReady(t *testing.T) {
 	p.end()
 }
 
-// servePipe is serve on what is no socket.
+// servePipe is like serve, but on a connection that is not a socket.
 func servePipe(ctx context.Context, t *testing.T, h pmda.Handler) *peer {
 	t.Helper()
 	near, far := net.Pipe()

@@ -13,36 +13,37 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Polled is a T that is read in the background, since that takes too long for a fetch:
-// from a server elsewhere, say, or with a command. Fetches get the T that was read last.
-// Metrics and instance domains of its Group see one T for the whole of a fetch; before the
-// first has been read they fail with pdu.ErrAgain. Every makes one without further
-// settings; others are attached with Attach, after which the fields stay as they are.
+// A Polled is a T that is read in the background, because reading it takes too long for a fetch:
+// from another server, for example, or with a command. Fetches get the latest T. Metrics and
+// instance domains of its Group see the same T during a whole fetch. Before the first T has been
+// read they fail with pdu.ErrAgain.
 //
-// When reading fails, which is logged, the last good T stays, and the next attempt waits
-// twice as long after each failure, up to a minute or the interval, whichever is longer.
-// A panic is a failure.
+// Every makes a Polled without further settings. Any other Polled is attached with Attach. Do not
+// change the fields after that.
 //
-// Reading begins when the Agent is served and ends with that; see Agent.Background. All
-// methods may be called by several goroutines once it is attached.
+// When reading fails, the error is logged and the last good T stays. Each further failure doubles
+// the wait before the next attempt, up to a minute or the interval if that is longer. A panic is a
+// failure.
+//
+// Reading starts when the Agent is served and stops when it is no longer served; see
+// Agent.Background. All methods are safe for concurrent use once the Polled is attached.
 //
 // It is what PCP's programmer's guide calls a caching PMDA.
 type Polled[T any] struct {
 	// Read reads a T. Its ctx ends when the Agent is no longer served.
 	Read func(ctx context.Context) (T, error)
-	// Every is the time from the beginning of one attempt to that of the next, a
-	// millisecond to a year. An attempt that takes longer is followed by the next at once.
-	// SetInterval changes it later.
+	// Every is the time between the starts of two attempts, a millisecond to a year. An attempt
+	// that takes longer is followed by the next one immediately. SetInterval changes it later.
 	Every time.Duration
-	// OnDemand reads only for clients: once when the Agent begins to be served, and then
-	// when a client asks for a T that is older than Every. That client gets the old one.
+	// OnDemand reads only for clients: once when the Agent starts to be served, and then when a
+	// client fetches a T that is older than Every. That client still gets the old T.
 	OnDemand bool
-	// MaxAge is how old a T may become when reading fails, or nobody has asked for long:
-	// then the metrics of the Group fail with pdu.ErrAgain. Zero means no limit.
+	// MaxAge is the maximum age of a T. A T can grow old when reading fails, or with OnDemand when
+	// no client fetches. The metrics of the Group then fail with pdu.ErrAgain. Zero means no limit.
 	MaxAge time.Duration
-	// Apply, if not nil, is called with each new T before clients get it, such as to set
-	// the instances of domains of the Group. It has the Group's lock. On an error the last
-	// T stays, as if reading had failed.
+	// Apply, if not nil, is called with each new T before clients get it. It can set the instances
+	// of domains of the Group. It runs under the Group's lock. On an error the last T stays, as if
+	// reading had failed.
 	Apply func(v *T) error
 
 	agent    *Agent
@@ -68,7 +69,7 @@ type polled[T any] struct {
 	at time.Time // when reading it began
 }
 
-// Limits of the interval between the beginnings of two attempts.
+// Limits of the interval between the starts of two attempts.
 const (
 	minInterval = time.Millisecond
 	maxInterval = 365 * 24 * time.Hour
@@ -77,8 +78,8 @@ const (
 // maxBackoff is the longest wait after failures, unless the interval is longer.
 const maxBackoff = time.Minute
 
-// Every attaches a Polled whose Read is called every d in the background while the Agent
-// is served.
+// Every attaches a Polled to the Agent. It calls read in the background every d while the Agent is
+// served.
 //
 //	web := pmda.Every(a, 10*time.Second, readStatistics)
 //	pmda.Register(a, pmda.Metric[uint64]{
@@ -95,8 +96,8 @@ func Every[T any](a *Agent, d time.Duration, read func(ctx context.Context) (T, 
 	return c
 }
 
-// Attach makes c a part of an Agent, which begins to read if the Agent is served already.
-// Errors, which Agent.Err has too: no Read, an Every out of range, a c that is attached.
+// Attach adds c to an Agent. Reading starts immediately if the Agent is already served. Errors,
+// which Agent.Err also returns: no Read, an Every out of range, a Polled that is already attached.
 func (c *Polled[T]) Attach(a *Agent) error {
 	if c.agent != nil {
 		err := c.opError("attach", errors.New("it is attached already"))
@@ -127,7 +128,7 @@ func errInterval(d time.Duration) error {
 
 func validInterval(d time.Duration) bool { return minInterval <= d && d <= maxInterval }
 
-// typeName tells of which Polled an error is that has no name.
+// typeName returns the name of c for errors and the log: that of Register, or else the type T.
 func (c *Polled[T]) typeName() string {
 	if name := c.name.Load(); name != nil {
 		return *name
@@ -139,11 +140,11 @@ func (c *Polled[T]) opError(op string, err error) error {
 	return &OpError{Op: op, Agent: c.agent.Name, Name: c.typeName(), Err: err}
 }
 
-// Group is the Group for the metrics and instance domains that use the T.
+// Group returns the Group for the metrics and instance domains that use the T.
 func (c *Polled[T]) Group() *Group { return c.group }
 
-// Load is the T that was read last, nil before the first; nobody changes it. In functions
-// of metrics of the Group it is not nil, and the same for a whole fetch.
+// Load returns the latest T, or nil before the first. Callers must not change it. In functions of
+// the Group's metrics it is not nil, and stays the same during a fetch.
 func (c *Polled[T]) Load() *T {
 	if last := c.last.Load(); last != nil {
 		return &last.v
@@ -151,8 +152,7 @@ func (c *Polled[T]) Load() *T {
 	return nil
 }
 
-// Age is how long ago the reading of the T began that Load returns; ok is false before the
-// first.
+// Age returns the time since reading of the latest T began. ok is false before the first T.
 func (c *Polled[T]) Age() (age time.Duration, ok bool) {
 	last := c.last.Load()
 	if last == nil {
@@ -161,11 +161,11 @@ func (c *Polled[T]) Age() (age time.Duration, ok bool) {
 	return time.Since(last.at), true
 }
 
-// Interval is the time from the beginning of one attempt to that of the next.
+// Interval returns the time between the starts of two attempts.
 func (c *Polled[T]) Interval() time.Duration { return time.Duration(c.interval.Load()) }
 
-// SetInterval changes the interval, which counts from the last attempt. It is a millisecond
-// to a year, or else pdu.ErrBadStore.
+// SetInterval changes the interval, starting with the one after the last attempt. Error:
+// pdu.ErrBadStore if it is not a millisecond to a year.
 func (c *Polled[T]) SetInterval(d time.Duration) error {
 	if !validInterval(d) {
 		return c.opError("set the interval of", fmt.Errorf("%w: %w", errInterval(d), pdu.ErrBadStore))
@@ -175,9 +175,9 @@ func (c *Polled[T]) SetInterval(d time.Duration) error {
 	return nil
 }
 
-// Refresh reads a T now and waits for it, also while the Agent is not served: a program
-// that shall not serve without values calls it first, and so do tests. Functions of the
-// Group must not: they would wait for themselves.
+// Refresh reads a T now and waits for it, even while the Agent is not served. A program that must
+// not serve without values calls it first, and so do tests. Functions of the Group must not call
+// it, because they would deadlock.
 func (c *Polled[T]) Refresh(ctx context.Context) error {
 	if err := c.refresh(ctx); err != nil {
 		return c.opError("refresh", err)
@@ -186,15 +186,15 @@ func (c *Polled[T]) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the reading in the background for good. The last T stays.
+// Stop ends the reading in the background permanently. The last T stays.
 func (c *Polled[T]) Stop() {
 	if c.stop != nil {
 		c.stop()
 	}
 }
 
-// Register adds metrics of the Polled itself below a name, with first as the ID of the
-// first; zero means that the Agent chooses.
+// Register adds metrics about the Polled itself below a name. first is the ID of the first one;
+// zero means that the Agent chooses the IDs.
 //
 //	NAME.age        seconds since the reading of the values began
 //	NAME.interval   seconds from one attempt to the next, which clients can set
@@ -245,7 +245,7 @@ func (c *Polled[T]) Register(name string, first ItemID) error {
 	)
 }
 
-// check is the refresh of the Group, before each fetch: whether there is a T for clients.
+// check is the refresh function of the Group. It returns an error if there is no T for clients.
 func (c *Polled[T]) check(context.Context, *Request) error {
 	last := c.last.Load()
 	if last == nil {
@@ -267,7 +267,7 @@ func (c *Polled[T]) check(context.Context, *Request) error {
 	return nil
 }
 
-// notify wakes who waits for a channel with room for one.
+// notify wakes the goroutine that waits for c, a channel with room for one value.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -288,8 +288,8 @@ func (c *Polled[T]) run(ctx context.Context) {
 	}
 }
 
-// await waits for the time of the next attempt, and for a client if it has to; false if
-// ctx has ended.
+// await waits for the time of the next attempt, and with demand also for a client that needs a
+// newer T. It returns false if ctx has ended.
 func (c *Polled[T]) await(ctx context.Context, next *time.Timer, demand bool) bool {
 	for due := false; ; {
 		var asked chan struct{}
@@ -313,7 +313,7 @@ func (c *Polled[T]) await(ctx context.Context, next *time.Timer, demand bool) bo
 	}
 }
 
-// wait is how long to wait for the next attempt.
+// wait returns the time until the next attempt.
 func (c *Polled[T]) wait() time.Duration {
 	last := c.attempt.Load()
 	if last == nil {
@@ -328,7 +328,7 @@ func (c *Polled[T]) wait() time.Duration {
 	return time.Until(last.Add(delay))
 }
 
-// refresh reads a T, and has clients get it.
+// refresh reads a T and makes it the latest.
 func (c *Polled[T]) refresh(ctx context.Context) error {
 	if err := c.turn.Lock(ctx); err != nil {
 		return err
@@ -355,7 +355,7 @@ func (c *Polled[T]) refresh(ctx context.Context) error {
 	return err
 }
 
-// replace reads a T and puts it in the place of the last one.
+// replace reads a T and replaces the last one.
 func (c *Polled[T]) replace(ctx context.Context, began time.Time) (err error) {
 	defer func() {
 		if p := recover(); c.agent.logPanic(p, "Polled.Read") {

@@ -119,8 +119,8 @@ func inBubble(t *testing.T, c *pmda.Polled[int], s *source, test func(a *pmda.Ag
 	})
 }
 
-// TestPolled: a T is read at once and then in its interval, whatever a reading takes, and only
-// while the agent is served.
+// TestPolled checks that a T is read immediately and then in its interval, independent of the time
+// that reading takes, and only while the agent is served.
 func TestPolled(t *testing.T) {
 	s := &source{takes: 3 * time.Second}
 	c := &pmda.Polled[int]{Every: 10 * time.Second}
@@ -446,7 +446,7 @@ func TestPolledContract(t *testing.T) {
 	pmdatest.Run(t, a)
 }
 
-// TestPolledStop: a Polled that is stopped reads no more, whoever serves its agent.
+// TestPolledStop checks that a stopped Polled never reads again, even if its agent is served again.
 func TestPolledStop(t *testing.T) {
 	s := &source{}
 	c := &pmda.Polled[int]{Every: time.Second}

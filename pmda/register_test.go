@@ -319,8 +319,8 @@ func TestDomainLater(t *testing.T) {
 	}
 }
 
-// TestNamesChange: the name space is the same until names are registered, and
-// clients are told with the next fetch.
+// TestNamesChange checks that the name space stays the same until names are registered, and that
+// the next fetch then reports the change to clients.
 func TestNamesChange(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	register(t, a, pmda.Metric[int32]{Name: "a.x", Value: always[int32](1)})

@@ -72,9 +72,9 @@ func (h tableHandler) Text(_ context.Context, _ *Request, of pdu.TextTarget, kin
 	return line, nil
 }
 
-// Store sets values one by one through the Store functions of the metrics, and
-// stops at the first that fails: what came before it stays set. An instance that is none
-// of the metric's is pdu.ErrInst, also for a singular metric, where C agents ignore it.
+// Store sets values one by one through the Store functions of the metrics. It stops at the first
+// error; earlier values stay set. An unknown instance is pdu.ErrInst, even for a singular metric,
+// where C agents ignore it.
 func (h tableHandler) Store(ctx context.Context, r *Request, values *pdu.Result) error {
 	t := h.a.snapshot()
 	for _, s := range values.All() {
@@ -89,7 +89,7 @@ func (h tableHandler) Store(ctx context.Context, r *Request, values *pdu.Result)
 	return nil
 }
 
-// storeError names the metric that a store has failed for.
+// storeError returns the error of a failed store, with the name of the metric.
 func (h tableHandler) storeError(metric string, err error) error {
 	return &OpError{Op: "store", Agent: h.a.Name, Name: metric, Err: err}
 }
@@ -133,7 +133,7 @@ func (m *metric) storeSet(ctx context.Context, r *Request, a *Agent, s pdu.Value
 	return nil
 }
 
-// storeValue calls the Store function, whose panic is an error.
+// storeValue calls the Store function. It returns an error if that panics.
 func (m *metric) storeValue(ctx context.Context, r *Request, a *Agent, i pdu.Instance, v pdu.Atom) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -144,7 +144,7 @@ func (m *metric) storeValue(ctx context.Context, r *Request, a *Agent, i pdu.Ins
 	return m.store(ctx, r, i, v)
 }
 
-// Labels makes sets of the labels in the tables and those of LabelsOf.
+// Labels returns label sets from the labels in the tables and those of LabelsOf.
 func (h tableHandler) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	t := h.a.snapshot()
 	var text string

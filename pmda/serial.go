@@ -9,12 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Serial wraps a Handler that cannot run concurrently: its methods are called
-// one at a time. A request that waits for another to end fails with the cause of
-// ctx when ctx ends. EndClient and SetClient never wait: during a request they
-// are queued, and the Handler gets them before its next request. When many are queued,
-// the Handler gets the last SetClient of a client alone, and neither that nor EndClient of one
-// that has gone without a request to it. Info, Err and Namespace are called at any time.
+// Serial wraps a Handler that cannot run concurrently: its methods are called one at a time. A
+// request that waits for another to end fails with the cause of ctx when ctx ends. Info, Err and
+// Namespace are called at any time.
+//
+// EndClient and SetClient never wait: during a request they are queued, and the Handler gets them
+// before its next request. When many are queued, the Handler gets only the last SetClient of each
+// client. It then gets neither SetClient nor EndClient for a client that it does not know and that
+// has disconnected.
 func Serial(h Handler) Handler {
 	if h == nil {
 		return nil // which Serve and collectors refuse
@@ -22,7 +24,8 @@ func Serial(h Handler) Handler {
 	return &serial{Handler: h, turn: ctxwait.NewMutex(), known: map[uint64]bool{}, compactAt: mostEvents}
 }
 
-// mostEvents is how many events are queued before those that do not matter any more are removed.
+// mostEvents is the number of queued events at which compact first removes those that no longer
+// matter.
 const mostEvents = 1024
 
 type serial struct {
@@ -30,9 +33,9 @@ type serial struct {
 	turn ctxwait.Mutex // of calling the Handler
 
 	mu        sync.Mutex
-	events    []clientEvent   // that the Handler has not got yet, in their order
-	known     map[uint64]bool // the Seqs of clients of which the Handler has heard, and not the end
-	compactAt int             // how many events there are when compact is called
+	events    []clientEvent   // events that the Handler has not got yet, in order
+	known     map[uint64]bool // the Seqs of the clients that the Handler knows and that have not ended
+	compactAt int             // the number of events at which compact is called
 }
 
 // A clientEvent is a call of EndClient or SetClient.
@@ -41,9 +44,8 @@ type clientEvent struct {
 	end bool // EndClient, or else SetClient
 }
 
-// enter waits for the turn. It passes the queued events on first, so that the
-// Handler never sees a request of a client before the end of an earlier one in the
-// same slot.
+// enter waits for the turn. It passes the queued events on first, so that the Handler never sees a
+// request of a client before the end of an earlier client in the same slot.
 func (s *serial) enter(ctx context.Context, r *Request) error {
 	if err := s.turn.Lock(ctx); err != nil {
 		return err
@@ -62,8 +64,8 @@ func (s *serial) enter(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// note notes that the Handler hears of a client. It is false if ctx has ended: then the client may
-// have gone, and its end been passed on.
+// note records that the Handler knows a client. It returns false if ctx has ended, because then the
+// client may already be gone and its EndClient passed on.
 func (s *serial) note(ctx context.Context, r *Request) bool {
 	if r == nil || r.Client == nil {
 		return true
@@ -77,14 +79,14 @@ func (s *serial) note(ctx context.Context, r *Request) bool {
 	return true
 }
 
-// leave returns the turn, and passes on the events that were queued meanwhile.
+// leave gives up the turn, and passes on the events that were queued meanwhile.
 func (s *serial) leave() {
 	s.turn.Unlock()
 	s.tryPassEvents()
 }
 
-// tryPassEvents passes the queued events on, unless a request runs: that does so
-// when it leaves.
+// tryPassEvents passes the queued events on, unless a request runs: the request does so when it
+// leaves.
 func (s *serial) tryPassEvents() {
 	for s.pending() && s.turn.TryLock() {
 		func() {
@@ -100,8 +102,8 @@ func (s *serial) pending() bool {
 	return len(s.events) > 0
 }
 
-// passEvents passes the queued events on, one after the other so that a panic loses
-// only the event that caused it. The caller has the turn.
+// passEvents passes the queued events on, one by one so that a panic loses only the event that
+// caused it. The caller has the turn.
 func (s *serial) passEvents() {
 	for {
 		s.mu.Lock()
@@ -135,8 +137,8 @@ func (s *serial) queueEvent(e clientEvent) {
 	s.tryPassEvents()
 }
 
-// compact removes events of which the Handler need not know. So there are no more left, while a
-// request does not end, than clients that are connected or of which the Handler has heard.
+// compact removes events that the Handler does not need. So even during a long request, it leaves
+// at most one event for each client that is connected or known to the Handler.
 func (s *serial) compact() {
 	last := make(map[uint64]int, len(s.events)) // the last event of each client
 	for i, e := range s.events {
@@ -231,11 +233,11 @@ func (s *serial) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]
 	return s.Handler.Labels(ctx, r, of)
 }
 
-// EndClient never waits: if a request runs, that passes the event on.
+// EndClient never waits: if a request runs, the request passes the event on.
 func (s *serial) EndClient(c *Client) { s.queueEvent(clientEvent{c, true}) }
 
-// SetClient never waits, as EndClient does.
+// SetClient never waits, like EndClient.
 func (s *serial) SetClient(c *Client) { s.queueEvent(clientEvent{c, false}) }
 
-// Unwrap is the wrapped Handler.
+// Unwrap returns the wrapped Handler.
 func (s *serial) Unwrap() Handler { return s.Handler }

@@ -187,8 +187,8 @@ func TestSerialClients(t *testing.T) {
 	})
 }
 
-// TestSerialManyClients: while a request does not end, clients come and go without a trace, but for
-// those of which the Handler has heard.
+// TestSerialManyClients checks that the Handler gets no events of clients that come and go during a
+// request, except of those that it knows.
 func TestSerialManyClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &exclusive{t: t}
@@ -225,8 +225,8 @@ func TestSerialManyClients(t *testing.T) {
 	})
 }
 
-// TestSerialReentry: a client may end from within the Handler, and a Handler that
-// panics keeps nobody waiting.
+// TestSerialReentry checks that the Handler may end a client itself, and that a panic of the
+// Handler does not block later calls.
 func TestSerialReentry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &exclusive{t: t}

@@ -16,34 +16,32 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Serve runs an agent on one connection to a collector: it exchanges versions, then
-// replies to requests with what h returns, one after the other, until the
-// collector closes the connection, which is no error, or ctx ends, which returns its
-// cause. To interrupt a read, Serve closes rw if it is an io.Closer, or else sets a
-// deadline with SetDeadline; without either it ends at the next request. No
-// goroutine of it is left when it returns. A Handler whose Err is not nil is not
-// served: Serve returns that error. When the connection fails, the error is an
-// *OpError.
+// Serve runs an agent on one connection to a collector. It exchanges versions, then calls h for one
+// request after the other and sends the replies. Serve returns nil when the collector closes the
+// connection, and the cause of ctx when ctx ends. If the connection fails, the error is an
+// *OpError. If h.Err returns an error, Serve returns it without serving.
 //
-// The collector is asked for the attributes of clients if Info says so. A client is
-// known by the number of its slot in the collector until the collector says that it
-// has gone; the clients that are left at the end go then. The latest profile counts
-// for all clients, like in the C library.
+// To interrupt a read, Serve closes rw if it is an io.Closer, or else sets a deadline with
+// SetDeadline. Without either it ends at the next request. It leaves no goroutine behind.
 //
-// A panic of h is logged and replied to with pdu.ErrGeneric. So are pdu.ErrIPC and
-// pdu.ErrTimeout, for which a collector would close the connection. The log is that
-// of the Logging that As finds, or slog.Default; of lines that say the same it gets 10
-// and then one a minute, with the number of those left out. At slog.LevelDebug it gets each
-// PDU. A fetch allocates nothing beyond what h does.
+// Serve requests the attributes of clients from the collector if Info says so. It identifies a
+// client by the number of its slot in the collector until the collector reports its end. Serve ends
+// the remaining clients when the connection ends. The latest profile applies to all clients, as in
+// the C library.
 //
-// It is __pmdaSetupPDU and pmdaMain(3) of the C library. pmdaMain also replies, if
-// its check callback fails, to PDUs for which no reply is expected; Serve never
-// does.
+// Serve logs a panic of h and replies with pdu.ErrGeneric. It does the same for the errors
+// pdu.ErrIPC and pdu.ErrTimeout, because a collector would close the connection when it gets them.
+// The log is that of the Logging that As finds, or slog.Default. It gets 10 equal lines, and then
+// one a minute with the number of suppressed ones. At slog.LevelDebug it gets each PDU. A fetch
+// allocates nothing beyond what h allocates.
+//
+// It is __pmdaSetupPDU and pmdaMain(3) of the C library. If its check callback fails, pmdaMain
+// replies even to PDUs that expect no reply. Serve never does.
 func Serve(ctx context.Context, h Handler, rw io.ReadWriter) error {
 	return serve(ctx, h, rw, func() {})
 }
 
-// serve is Serve. It calls greeted after the exchange of versions.
+// serve is Serve, and calls greeted after the exchange of versions.
 func serve(ctx context.Context, h Handler, rw io.ReadWriter, greeted func()) error {
 	if h == nil {
 		return &OpError{Op: "serve", Err: errors.New("the Handler is nil")}
@@ -115,7 +113,7 @@ func newSession(h Handler, rw io.ReadWriter) *session {
 	return s
 }
 
-// loggerOf is the log of a Handler.
+// loggerOf returns the log of a Handler.
 func loggerOf(h Handler) *slog.Logger {
 	if l, ok := As[Logging](h); ok {
 		if log := l.Log(); log != nil {
@@ -150,8 +148,7 @@ func (s *session) run(ctx context.Context, rw io.ReadWriter, greeted func()) err
 	return context.Cause(ctx)
 }
 
-// servePDU does what a PDU wants, and replies if it is a request. Its error is one
-// of the connection.
+// servePDU handles a PDU, and replies if it is a request. It returns only errors of the connection.
 func (s *session) servePDU(ctx context.Context, h pdu.Header, body []byte) error {
 	if requestMethod(h.Kind) == nil {
 		s.serveNotice(h, body)
@@ -166,7 +163,7 @@ func (s *session) servePDU(ctx context.Context, h pdu.Header, body []byte) error
 	return err
 }
 
-// reply sends a reply, or the error of the request. Its own error is one of the connection.
+// reply sends a reply, or the error of the request. It returns only errors of the connection.
 func (s *session) reply(request pdu.Kind, reply pdu.PDU, err error) error {
 	s.ready.writing.Lock()
 	defer s.ready.writing.Unlock()
@@ -185,7 +182,7 @@ func (s *session) reply(request pdu.Kind, reply pdu.PDU, err error) error {
 	return errors.Join(err, s.conn.Flush())
 }
 
-// callAfterReply calls what is left to do when a reply has been sent.
+// callAfterReply calls the functions that were deferred until a reply has been sent.
 func (s *session) callAfterReply(request pdu.Kind) {
 	defer func() {
 		s.logPanic(recover(), request)
@@ -207,8 +204,7 @@ func (s *session) serveRequest(ctx context.Context, h pdu.Header, body []byte) (
 	return requestMethod(h.Kind)(s, ctx, h.From, body)
 }
 
-// serveNotice does what a PDU wants to which no reply is expected. What it does not
-// understand is logged.
+// serveNotice handles a PDU that expects no reply. It logs a PDU that it does not understand.
 func (s *session) serveNotice(h pdu.Header, body []byte) {
 	defer func() { s.logPanic(recover(), h.Kind) }()
 	var err error
@@ -244,7 +240,7 @@ func (s *session) setProfile(body []byte) error {
 	return nil
 }
 
-// logPanic logs the panic that p is, and reports whether it is one.
+// logPanic logs the panic p, and reports whether there was one.
 func (s *session) logPanic(p any, request pdu.Kind) bool {
 	if p != nil {
 		s.log.Error("agent panicked", slog.String("request", request.String()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
@@ -252,8 +248,8 @@ func (s *session) logPanic(p any, request pdu.Kind) bool {
 	return p != nil
 }
 
-// replyError returns the code to reply with for an error of the Handler. An error
-// that the code does not tell is logged.
+// replyError returns the code to reply with for an error of the Handler. It logs the error if the
+// code does not describe it.
 func (s *session) replyError(request pdu.Kind, err error) error {
 	code := pdu.FromError(err)
 	if code < 0 && code != pdu.ErrIPC && code != pdu.ErrTimeout && code != pdu.ErrGeneric {

@@ -218,7 +218,8 @@ func TestServeClients(t *testing.T) {
 	}
 }
 
-// The collector is asked for attributes if Info says so, through wrappers too.
+// TestServeAsksForAttributes checks that Serve requests attributes if Info says so, even through
+// wrappers.
 func TestServeAsksForAttributes(t *testing.T) {
 	tests := []struct {
 		name string
@@ -241,7 +242,7 @@ func TestServeAsksForAttributes(t *testing.T) {
 	}
 }
 
-// The latest profile counts, whichever client sent it.
+// TestServeProfile checks that the latest profile applies to the requests of all clients.
 func TestServeProfile(t *testing.T) {
 	h := &recorder{}
 	p := serve(t.Context(), t, h)
@@ -355,8 +356,8 @@ func TestServeAgentLog(t *testing.T) {
 	}
 }
 
-// Serve ends when its context does, with the cause, whatever it waits for, and leaves
-// no goroutine, or synctest would complain.
+// TestServeCancel checks that Serve returns the cause of its context when that ends, in every
+// state. It leaves no goroutine behind, which synctest checks.
 func TestServeCancel(t *testing.T) {
 	cause := errors.New("enough")
 	tests := map[string]func(*peer){

@@ -11,13 +11,14 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
-// ServeListener serves the collectors that connect to a listener, as Serve does, one
-// after the other: when a collector has gone, or its connection has failed, which is
-// logged, the next is served. One that connects meanwhile waits, since an agent knows
-// clients by numbers that are a collector's own; a peer that has not sent its version
-// within 10 seconds is no collector. It returns the cause of ctx when that ends,
-// or why no more collectors can be accepted, and closes the listener. A Handler whose Err
-// is not nil is not served.
+// ServeListener serves the collectors that connect to a listener, one after the other, as Serve
+// does. When a collector has closed its connection, or the connection has failed, it serves the
+// next one. It logs the failure. A collector that connects meanwhile waits, because the client
+// numbers that an agent sees are unique only within one collector.
+//
+// A peer that does not send its version within 10 seconds is disconnected. ServeListener returns
+// the cause of ctx when ctx ends, or the error that prevents it from accepting more collectors, and
+// closes the listener. It does not serve a Handler whose Err returns an error.
 //
 //	ln, err := net.Listen("unix", "/run/pcp/pmda.cache")
 //	if err != nil {
@@ -25,8 +26,8 @@ import (
 //	}
 //	return pmda.ServeListener(ctx, a, ln)
 //
-// Such a socket is for a line of pmcd.conf without a command, like
-// "cache 400 socket unix /run/pcp/pmda.cache".
+// Such a socket belongs to a line of pmcd.conf without a command, such as "cache 400 socket unix
+// /run/pcp/pmda.cache".
 func ServeListener(ctx context.Context, h Handler, ln net.Listener) error {
 	if ln == nil {
 		return &OpError{Op: "serve", Err: errors.New("the listener is nil: look at the error of net.Listen")}
@@ -66,18 +67,18 @@ func ServeListener(ctx context.Context, h Handler, ln net.Listener) error {
 	}
 }
 
-// greetingTimeout is how long ServeListener waits for the version of a peer, which keeps
-// others waiting.
+// greetingTimeout limits how long ServeListener waits for the version of a peer, because other
+// peers wait meanwhile.
 const greetingTimeout = 10 * time.Second
 
-// How long ServeListener waits after a failure to accept a connection that may pass, such
-// as that there are no descriptors left.
+// ServeListener waits minAcceptDelay to maxAcceptDelay after a temporary failure to accept a
+// connection, such as a lack of descriptors.
 const (
 	minAcceptDelay = 5 * time.Millisecond
 	maxAcceptDelay = time.Second
 )
 
-// temporary reports whether a failure to accept may pass.
+// temporary reports whether a failure to accept is temporary.
 func temporary(err error) bool {
 	t, ok := errors.AsType[net.Error](err)
 	//lint:ignore SA1019 Accept has no other way to tell.

@@ -106,7 +106,7 @@ func TestServeListener(t *testing.T) {
 	})
 }
 
-// TestServeListenerFails has what ends it by itself.
+// TestServeListenerFails checks the errors that end ServeListener before its context ends.
 func TestServeListenerFails(t *testing.T) {
 	broken := errors.New("broken")
 	l := newFakeListener()

@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A readyNotice tells the collector of a session that the agent is ready again, while the
-// session waits for its next PDU. To a collector that sends no request meanwhile this is all
-// that it hears.
+// A readyNotice tells the collector of a session that the agent is ready again, while the session
+// waits for its next PDU. A collector that sends no request meanwhile learns it only from the
+// notice.
 type readyNotice struct {
 	of Readiness // nil for a Handler that has none
 
@@ -23,8 +23,8 @@ type readyNotice struct {
 	ended   chan struct{}  // closed with the session
 }
 
-// start begins a session. A collector whose configuration says that the agent starts not ready
-// waits to be told, which it can say of pipes only.
+// start begins a session. A collector waits for a notice if its configuration says that the agent
+// starts not ready. It can say so only for pipes.
 func (n *readyNotice) start(s *session, rw io.ReadWriter) {
 	n.ended = make(chan struct{})
 	_, socket := rw.(net.Conn)
@@ -33,8 +33,8 @@ func (n *readyNotice) start(s *session, rw io.ReadWriter) {
 	}
 }
 
-// send sends the notice when the Handler is ready. The caller has n.writing, unless the session
-// has only begun.
+// send sends the notice when the Handler is ready. The caller holds n.writing, except at the start
+// of the session.
 func (n *readyNotice) send(s *session) {
 	sent, ready := make(chan struct{}), n.of.WhenReady()
 	n.sent, n.pending = sent, true
@@ -53,8 +53,9 @@ func (n *readyNotice) send(s *session) {
 	})
 }
 
-// notReady notes that the collector is told that the agent is not ready, and is to be told when
-// it is, unless the Handler does so by itself. The caller has n.writing.
+// notReady records that the collector gets ErrPMDANotReady as a reply, and sends the notice when
+// the Handler is ready. It does nothing for a Handler without Readiness. The caller holds
+// n.writing.
 func (n *readyNotice) notReady(s *session) {
 	if n.of == nil {
 		return
@@ -65,8 +66,8 @@ func (n *readyNotice) notReady(s *session) {
 	n.told = true
 }
 
-// await waits, before a request, until the collector has been told that the agent is ready, if
-// it was told that it is not: C agents read no request meanwhile, either.
+// await delays a request if the collector was told that the agent is not ready, until it has been
+// told that the agent is ready. C agents do not read requests meanwhile, either.
 func (n *readyNotice) await(ctx context.Context) {
 	if n.told {
 		n.told = false

@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// requestMethod returns the method that serves requests of a type: it decodes the
-// request, calls the Handler and returns the reply, or the error to send as reply.
-// It is nil for PDUs to which no reply is expected.
+// requestMethod returns the method that serves requests of a type: it decodes the request, calls
+// the Handler and returns the reply, or the error to send as reply. It returns nil for PDUs that
+// expect no reply.
 func requestMethod(k pdu.Kind) func(s *session, ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
 	switch k {
 	case pdu.KindFetch:
@@ -37,8 +37,7 @@ func requestMethod(k pdu.Kind) func(s *session, ctx context.Context, from int32,
 	return nil
 }
 
-// agentChanges are the changes that an agent can tell, in the place of a result's
-// time.
+// agentChanges are the changes that an agent can report, in the time field of a result.
 const agentChanges = pdu.ChangeLabels | pdu.ChangeNames
 
 func (s *session) serveFetch(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
@@ -70,9 +69,9 @@ func (s *session) serveDesc(ctx context.Context, from int32, body []byte) (pdu.P
 	return pdu.DescReply{Desc: d}, nil
 }
 
-// serveInstances replies like the C library: with all instances, or of one with only
-// what the request does not say. pdu.NoInDom, over which the C library loops for
-// ever, does not reach the Handler.
+// serveInstances replies like the C library: with all instances, or for a single one with only the
+// part, ID or name, that the request does not have. pdu.NoInDom does not reach the Handler; it
+// sends the C library into an endless loop.
 func (s *session) serveInstances(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
 	var p pdu.InstanceReq
 	if err := p.Decode(body); err != nil {
@@ -198,7 +197,7 @@ func (s *session) serveTraverse(ctx context.Context, from int32, body []byte) (p
 	return pdu.NameList{Names: names}, nil
 }
 
-// serveLabels replies with no more sets than the class can have.
+// serveLabels limits the reply to the number of sets that the class can have.
 func (s *session) serveLabels(ctx context.Context, from int32, body []byte) (pdu.PDU, error) {
 	var p pdu.LabelReq
 	if err := p.Decode(body); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Tables are a set of metrics, instance domains and dynamic roots of an Agent. A
-// program that wants to change many of them at once fills new Tables and has
-// the Agent serve them in place of the old with SetTables: no client sees a state
-// in between. Groups belong to no Tables: Agent.Group makes them.
+// Tables are a set of metrics, instance domains and dynamic roots of an Agent. A program that
+// changes many of them at once fills new Tables and replaces the old ones with SetTables, so that
+// no client sees an intermediate state. Groups belong to the Agent, not to Tables: Agent.Group
+// makes them.
 //
 // Tables may be used by several goroutines at once.
 type Tables struct {
@@ -27,26 +27,25 @@ type Tables struct {
 	links   map[pdu.PMID][]*nameNode // names of metrics of other agents
 }
 
-// A Registry is what metrics are registered with: an Agent, or Tables that it will
-// serve later.
+// A Registry accepts registrations of metrics. It is an Agent, or Tables that an Agent will serve
+// later.
 type Registry interface {
-	// register runs f on the tables. It remembers and returns its error, with what
-	// failed.
+	// register runs f on the tables. It remembers and returns the error of f, and adds the
+	// operation and the name.
 	register(op, name string, f func(t *Tables) error) error
 }
 
 // NewTables returns empty Tables for the Agent.
 func (a *Agent) NewTables() *Tables { return &Tables{agent: a} }
 
-// SetTables has the Agent serve t in place of what it has served so far, which is
-// released. Requests in progress end with the old tables. Clients are told that
-// names and labels may have changed. Errors: the first registration with t
-// that failed, and then nothing changes; Tables of another Agent.
+// SetTables makes the Agent serve t and releases the old tables. Requests in progress end with the
+// old tables. Clients get a notice that names and labels may have changed. Errors: that of the
+// first failed registration with t, or Tables of another Agent. On an error nothing changes.
 //
-// A metric of the same name, type, semantics, units and instance domain keeps its
-// number if the Agent chooses it: see ItemID. An InDom and a Group may be in
-// the old and in the new Tables. What other packages have registered, such as
-// goexpvar, is replaced too: give those an Agent of their own.
+// A metric with the same name, type, semantics, units and instance domain keeps its number if the
+// Agent chooses it: see ItemID. An InDom and a Group may be in both the old and the new Tables.
+// SetTables also removes the metrics that other packages, such as goexpvar, have registered with
+// the old tables. Give such packages a separate Agent.
 func (a *Agent) SetTables(t *Tables) error {
 	if t.agent != a {
 		return &OpError{Op: "set tables", Agent: a.Name, Err: errors.New("they belong to agent " + t.agent.Name)}
@@ -61,9 +60,9 @@ func (a *Agent) SetTables(t *Tables) error {
 	return nil
 }
 
-// Detach removes an instance domain that no metric uses. The Agent does not give
-// its serial to another one. Attach adds it again. Errors: a domain that is not
-// attached, or that a metric uses.
+// Detach removes an instance domain that no metric uses. The Agent does not choose its serial for
+// another domain. Attach adds it again. Errors: a domain that is not attached or that a metric
+// uses.
 func (a *Agent) Detach(d *InDom) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,7 +113,7 @@ func (t *Tables) register(op, name string, f func(t *Tables) error) error {
 	return t.agent.registerLocked(t, &t.err, op, name, f)
 }
 
-// registerLocked runs f on tables. Its error is remembered in first.
+// registerLocked runs f on tables, and keeps the first error in first.
 func (a *Agent) registerLocked(t *Tables, first *error, op, name string, f func(t *Tables) error) error {
 	before := t.changes
 	if err := f(t); err != nil {
@@ -134,7 +133,7 @@ func (a *Agent) registerLocked(t *Tables, first *error, op, name string, f func(
 	return nil
 }
 
-// currentLocked are the tables that the Agent serves.
+// currentLocked returns the tables that the Agent serves.
 func (a *Agent) currentLocked() *Tables {
 	if a.current == nil {
 		a.current = a.NewTables()
@@ -142,7 +141,8 @@ func (a *Agent) currentLocked() *Tables {
 	return a.current
 }
 
-// changedLocked notes that the current tables have changed.
+// changedLocked drops the snapshot after a change of the current tables, and tells clients about
+// the change.
 func (a *Agent) changedLocked(c pdu.Change) {
 	a.snap.Store(nil)
 	if a.seen.Load() {
@@ -150,8 +150,7 @@ func (a *Agent) changedLocked(c pdu.Change) {
 	}
 }
 
-// lastNames are the latest name space, which outlives its snapshot while the names
-// do not change.
+// lastNames has the latest name space, which outlives its snapshot while the names do not change.
 type lastNames struct {
 	tree    *pmns.Tree
 	domain  pdu.Domain
@@ -191,7 +190,7 @@ func (a *Agent) snapshot() *snapshot {
 	default:
 		last.tree = t.tree(a.Domain)
 		if before.tree != nil && before.tree.Equal(last.tree) {
-			last.tree = before.tree // so that collectors need not merge it anew
+			last.tree = before.tree // so that collectors need not merge it again
 		}
 	}
 	a.last, s.tree = last, last.tree
@@ -216,7 +215,7 @@ func (s *snapshot) indom(d pdu.InDom) *InDom {
 	return s.indoms.get(uint32(d) & numberBits)
 }
 
-// desc is the descriptor of a metric.
+// desc returns the descriptor of a metric.
 func (s *snapshot) desc(m *metric) pdu.Desc {
 	return pdu.Desc{PMID: m.pmid(s.domain), Type: m.typ, InDom: m.indomID(s.domain), Sem: m.sem, Units: m.units}
 }

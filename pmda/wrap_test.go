@@ -28,7 +28,7 @@ func (c descCounter) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pd
 	return c.Handler.Desc(ctx, r, id)
 }
 
-// unwrapping is a wrapper of which As finds the inside.
+// unwrapping is a wrapper with a method Unwrap, so that As finds the wrapped Handler.
 type unwrapping struct{ descCounter }
 
 func (u unwrapping) Unwrap() pmda.Handler { return u.Handler }

@@ -43,7 +43,7 @@ func ParseAccess(rules ...string) (*pmcdconf.Access, error) {
 	return conf.Access, nil
 }
 
-// statement is a rule in the words of pmcd.conf.
+// statement returns a rule in the syntax of pmcd.conf.
 func statement(rule string) (string, error) {
 	const usage = "want allow:HOST:MAX or disallow:HOST"
 	keyword, rest, ok := strings.Cut(rule, ":")

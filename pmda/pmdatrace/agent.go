@@ -22,7 +22,7 @@ type Agent struct {
 	*pmda.Agent // do not replace it
 
 	err     error       // of the Options
-	metrics []tagMetric // by item; those without a put are none
+	metrics []tagMetric // by item; an entry without put is a gap
 	access  *access.Control
 	pid     int32
 
@@ -36,7 +36,8 @@ type Agent struct {
 	table *table
 }
 
-// noLabels are the labels of the agent: PCP's has none, and archives tell metrics apart by them.
+// noLabels are the labels of the agent. PCP's agent has no labels, and archives tell metrics apart
+// by their labels.
 const noLabels = "{}"
 
 // New returns an agent. Its period begins now. Invalid options are reported by Err, and Serve and
@@ -44,7 +45,7 @@ const noLabels = "{}"
 func New(o Options) *Agent {
 	err := o.complete()
 	if err != nil {
-		o.Period, o.Buckets = DefaultPeriod, DefaultBuckets // nobody will see
+		o.Period, o.Buckets = DefaultPeriod, DefaultBuckets // never visible, because Err stops the agent
 	}
 	a := &Agent{
 		Agent:   &pmda.Agent{Name: "trace", Domain: o.Domain, DomainLabels: noLabels, Logger: o.Logger},
@@ -60,10 +61,10 @@ func New(o Options) *Agent {
 	return a
 }
 
-// A limitedLog is a log with a limit for lines that say the same.
+// A limitedLog is a log with a limit for equal lines.
 type limitedLog struct{ of, log *slog.Logger }
 
-// limitedLog is the Log with a limit for lines that say the same.
+// limitedLog returns the Log with a limit for equal lines.
 func (a *Agent) limitedLog() *slog.Logger {
 	log := a.Log()
 	if l := a.log.Load(); l != nil && l.of == log {
@@ -74,13 +75,13 @@ func (a *Agent) limitedLog() *slog.Logger {
 	return l.log
 }
 
-// A handler is around that of the tables, and answers for the tags.
+// A handler wraps the Handler of the tables, and replies for the tags.
 type handler struct {
 	pmda.Handler
 	a *Agent
 }
 
-// Err is the error of the Options, or else that of the tables.
+// Err returns the error of the Options, or else that of the tables.
 func (h *handler) Err() error {
 	if h.a.err != nil {
 		return &pmda.OpError{Op: "use the Options", Agent: h.a.Name, Err: h.a.err}
@@ -88,7 +89,7 @@ func (h *handler) Err() error {
 	return h.Handler.Err()
 }
 
-// Fetch writes values that are all of the same moment.
+// Fetch writes the values, all of the same moment.
 func (h *handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	a := h.a
 	domain := a.Domain
@@ -109,7 +110,7 @@ func (h *handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w 
 	return nil
 }
 
-// metric is the metric of tags that has an ID, nil if there is none.
+// metric returns the metric of tags with an ID, or nil if the ID has no such metric.
 func (a *Agent) metric(id pdu.PMID) *tagMetric {
 	if id.Domain() != a.Domain || id.Cluster() != 0 || id.Item() >= len(a.metrics) || a.metrics[id.Item()].put == nil {
 		return nil
@@ -121,7 +122,7 @@ func indomOf(d pdu.Domain, k tracewire.Kind) pdu.InDom {
 	return pdu.MakeInDom(d, int(k-tracewire.KindTransaction))
 }
 
-// put writes the values of the tags that are wanted.
+// put writes the values of the tags that the client wants.
 func (k *kindTable) put(w *pdu.ResultWriter, m *tagMetric, at moment, wanted pdu.InDomProfile) {
 	all := wanted.All()
 	for _, g := range k.list {
@@ -153,7 +154,7 @@ func (h *handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, i
 	return []pdu.Instance{i}, nil
 }
 
-// Store refuses metrics that cannot be stored in the words of PCP's agent.
+// Store refuses metrics that cannot be stored, with the same error as PCP's agent.
 func (h *handler) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 	for i := range values.Len() {
 		if id := values.At(i).PMID; id.Cluster() != 0 || id.Item() != itemReset && id.Item() != itemDebug {

@@ -18,12 +18,13 @@ import (
 )
 
 const (
-	// ackTimeout is how long a client may leave the answers to what it has sent unread, after they
-	// have filled all buffers, before it is disconnected.
+	// ackTimeout is the maximum time that a client may leave acknowledgements unread when they have
+	// filled all buffers. After that it is disconnected.
 	ackTimeout = 30 * time.Second
-	// refuseTimeout is the same for one that is refused, for which others wait.
+	// refuseTimeout is the same limit for a refused client. It is short, because other connections
+	// wait meanwhile.
 	refuseTimeout = 100 * time.Millisecond
-	// idleTime is how long a client may send nothing before another may take its place, when there
+	// idleTime is the time without data after which a client may be replaced by another, if there
 	// are MaxClients.
 	idleTime = 10 * time.Second
 )
@@ -43,8 +44,8 @@ type client struct {
 	made     int
 }
 
-// admit applies the access rules and the limit to a new connection. It returns nil after it has
-// refused it.
+// admit applies the access rules and the limit to a new connection. It returns nil if it has
+// refused the connection.
 func (a *Agent) admit(conn net.Conn) *client {
 	_, uncounts, err := a.access.CheckHost(conn.RemoteAddr())
 	switch {
@@ -65,7 +66,7 @@ func (a *Agent) admit(conn net.Conn) *client {
 	return nil
 }
 
-// refuse tells a client why it is refused, and disconnects it.
+// refuse sends a client the reason for its refusal, and disconnects it.
 func (a *Agent) refuse(conn net.Conn, code trace.Error, because string) {
 	conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
 	conn.Write(tracewire.Ack{From: a.pid, Code: int32(code)}.Append(nil))
@@ -74,7 +75,7 @@ func (a *Agent) refuse(conn net.Conn, code trace.Error, because string) {
 		slog.String("because of", because), slog.Any("err", code))
 }
 
-// serve serves the client until it goes or ctx ends.
+// serve serves the client until it disconnects or ctx ends.
 func (c *client) serve(ctx context.Context) {
 	a := c.a
 	defer func() {
@@ -100,7 +101,8 @@ func (c *client) serve(ctx context.Context) {
 	}
 }
 
-// receive waits for a PDU, and takes those that have come with it. Then it writes the answers.
+// receive waits for a PDU, and handles it and the PDUs that have arrived with it. Then it writes
+// the acknowledgements.
 func (c *client) receive() error {
 	d, err := c.in.Data()
 	if err != nil {
@@ -120,8 +122,8 @@ func (c *client) receive() error {
 	return err
 }
 
-// take takes d and the PDUs behind it that have been read already, up to one that has to be logged.
-// d is the last then. The answer to a value that is refused is an error.
+// take handles d and the buffered PDUs after it, up to one that must be logged. It leaves the last
+// one in d. A refused value is acknowledged with an error.
 func (c *client) take(d *tracewire.Data) (isNew bool, refused, err error) {
 	a := c.a
 	a.mu.Lock()
@@ -141,7 +143,7 @@ func (c *client) take(d *tracewire.Data) (isNew bool, refused, err error) {
 	}
 }
 
-// ackOf is the code that answers a value.
+// ackOf returns the code that acknowledges a value.
 func ackOf(kind tracewire.Kind, refused error) int32 {
 	switch refused {
 	case nil:
@@ -158,7 +160,7 @@ const (
 	errNoSpace trace.Error = -28
 )
 
-// logValue logs a value for those who asked for it.
+// logValue logs a value or a new tag, as far as trace.control.debug enables it.
 func (c *client) logValue(d *tracewire.Data, isNew bool) {
 	attrs := []any{slog.Any("addr", c.conn.RemoteAddr()), slog.String("kind", d.Kind.String()), slog.String("tag", string(d.Tag))}
 	if isNew && c.a.debugs(logClients) {
@@ -169,12 +171,12 @@ func (c *client) logValue(d *tracewire.Data, isNew bool) {
 	}
 }
 
-// ack adds an answer to those that are to be written.
+// ack queues an acknowledgement for flush.
 func (c *client) ack(code int32) {
 	c.acks = tracewire.Ack{From: c.a.pid, Code: code}.Append(c.acks)
 }
 
-// flush writes the answers.
+// flush writes the queued acknowledgements.
 func (c *client) flush() error {
 	if len(c.acks) == 0 {
 		return nil

@@ -141,7 +141,8 @@ func lengthened(b []byte, n int) []byte {
 	return b
 }
 
-// Tags that cannot be names leave no trace but in the log; the application is none the worse.
+// TestBadTags checks that a tag that cannot be a name is only logged, and that the application can
+// go on.
 func TestBadTags(t *testing.T) {
 	var log lines
 	a, ln := start(t, Options{Logger: logTo(&log)})
@@ -191,7 +192,7 @@ func TestMaxTags(t *testing.T) {
 	}
 }
 
-// The memory that tags take is as much as is allowed, whatever the tags are.
+// TestMaxMemory checks that tags take no more memory than MaxMemory, before and after resets.
 func TestMaxMemory(t *testing.T) {
 	o := Options{MaxMemory: 1 << 20, Buckets: 100}
 	if err := o.complete(); err != nil {
@@ -452,7 +453,8 @@ func TestParseAccess(t *testing.T) {
 	}
 }
 
-// A client that does not read its answers is disconnected, in its time, and holds nobody up.
+// TestUnreadAnswers checks that a client that does not read its acknowledgements is disconnected
+// within ackTimeout, and does not delay other clients.
 func TestUnreadAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(Options{Logger: logTo(io.Discard)})
@@ -504,7 +506,8 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
-// Clients and readers that all do their worst at once harm nobody.
+// TestCrowd checks that many clients, some with garbage, and many readers at once do not disturb
+// each other.
 func TestCrowd(t *testing.T) {
 	a, ln := start(t, Options{MaxTags: 500, Period: time.Second, Buckets: 100, Logger: logTo(io.Discard)})
 	const each = 200

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// The bits of trace.control.debug that have an effect. The metric keeps the others.
+// The bits of trace.control.debug that have an effect. The metric keeps other bits.
 const (
 	logValues  = 1 << 0  // each value that comes
 	logClients = 1 << 11 // clients that connect and go, and new tags
@@ -64,5 +64,5 @@ func (a *Agent) setDebug(bits int32) {
 	}
 }
 
-// debugs reports whether something of bits is to be logged.
+// debugs reports whether any of bits is set in trace.control.debug.
 func (a *Agent) debugs(bits int32) bool { return a.debug.Load()&bits != 0 }

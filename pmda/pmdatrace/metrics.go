@@ -15,12 +15,12 @@ type tagMetric struct {
 	typ              pdu.Type
 	sem              pdu.Sem
 	units            pdu.Units
-	// put writes the value of a tag. It does not for one that is not in the window, if
-	// the value is of the window.
+	// put writes the value of a tag. For a value of the window it writes nothing if the tag has no
+	// data there.
 	put func(w *pdu.ResultWriter, g *tag, at moment)
 }
 
-// A moment is when values are asked for.
+// A moment is the time of a fetch.
 type moment struct {
 	interval int64
 	period   float64 // in seconds
@@ -31,7 +31,7 @@ var (
 	secPer    = pdu.MakeUnits(0, 1, -1, 0, pdu.TimeSec.ScaleTime(), 0)
 )
 
-// tagMetrics are the metrics of tags by item, with gaps where others are.
+// tagMetrics returns the metrics of tags by item, with gaps for the items of other metrics.
 func tagMetrics(o *Options) []tagMetric {
 	const counter, instant = pdu.SemCounter, pdu.SemInstant
 	const u64, float, double = pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble
@@ -101,9 +101,9 @@ var indoms = [numKinds]struct{ name, text, help string }{
 	{"counter", "Tags of counters", "They are the instances of trace.counter."},
 }
 
-// register makes the tables of an agent. They describe the metrics of tags; the values and the
-// instances are those of the handler around the tables, since InDom refuses tags that are the
-// same up to a space.
+// register makes the tables of an agent. They only describe the metrics of tags. The values and the
+// instances come from the handler around the tables, because InDom refuses tags that are the same
+// up to a space.
 func (a *Agent) register(o *Options) {
 	var domains [numKinds]*pmda.InDom
 	for serial := range domains {

@@ -14,8 +14,7 @@ import (
 // Domain is the number of the agent unless Options has another: that of PCP's agent.
 const Domain pdu.Domain = 10
 
-// What holds where a field of Options is zero. The first two are those of PCP's agent, which has
-// no limits.
+// Defaults of the fields of Options. The first two are those of PCP's agent, which has no limits.
 const (
 	DefaultPeriod     = 60 * time.Second
 	DefaultBuckets    = 5
@@ -74,7 +73,7 @@ func (o *Options) limits() limits {
 	}
 }
 
-// complete sets defaults. The error is the first of a field that cannot be.
+// complete sets defaults. It returns an error for the first invalid field.
 func (o *Options) complete() error {
 	o.Domain = cmp.Or(o.Domain, Domain)
 	o.Period = cmp.Or(o.Period.Truncate(time.Second), cmp.Or(o.Period, DefaultPeriod))

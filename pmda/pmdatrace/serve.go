@@ -44,7 +44,7 @@ func (a *Agent) Serve(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// accept waits for a connection, nil if ctx has ended.
+// accept waits for a connection. It returns nil if ctx has ended.
 func (a *Agent) accept(ctx context.Context, ln net.Listener) (net.Conn, error) {
 	var delay time.Duration
 	for {

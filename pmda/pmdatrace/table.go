@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A table has what is known of all tags. One goroutine at a time.
+// A table has the state of all tags. It is not safe for concurrent use.
 type table struct {
 	period  time.Duration
 	buckets int // of history in a period
@@ -27,10 +27,11 @@ type table struct {
 	resets  int
 }
 
-// A share is what the tags take that a client or a host has made since the last reset.
+// A share is the number of tags that a client or a host has made since the last reset, and their
+// memory.
 type share struct{ tags, memory int }
 
-// Shares of MaxTags and MaxMemory, so that one client does not take all.
+// Shares of MaxTags and MaxMemory, so that one client cannot take all.
 const (
 	clientShare = 8   // one client may take 1/8
 	hostShare   = 2   // the clients of one host may take 1/2
@@ -56,7 +57,7 @@ type kindTable struct {
 	last      pdu.InstID            // the highest that was given; the first is 1
 }
 
-// A tag is what is known of a tag of one kind.
+// A tag is the state of a tag of one kind.
 type tag struct {
 	id     pdu.InstID
 	name   string
@@ -67,7 +68,8 @@ type tag struct {
 	window window
 }
 
-// A bucket is what came in one interval. All zero, nothing came in the first.
+// A bucket sums up the values of one interval. The zero bucket is that of the first interval
+// without values.
 type bucket struct {
 	interval int64 // its number since the start
 	figures
@@ -79,7 +81,7 @@ type figures struct {
 	min, max, sum float64
 }
 
-// A window is what came in the buckets of the history, which ends where an interval begins.
+// A window sums up the buckets of the history. It ends where an interval begins.
 type window struct {
 	end int64 // the interval whose beginning it is
 	figures
@@ -88,8 +90,8 @@ type window struct {
 // add adds one value.
 func (f *figures) add(v float64) { f.join(&figures{1, v, v, v}) }
 
-// join adds the figures of other values. Of values that are no numbers the first stays the
-// minimum and the maximum, as in the C agent.
+// join adds the figures of other values. If the first value is NaN, the minimum and the maximum
+// stay NaN, as in the C agent.
 func (f *figures) join(g *figures) {
 	if f.count == 0 {
 		*f = *g
@@ -113,18 +115,18 @@ func newTable(o *Options) *table {
 	return t
 }
 
-// of is the tags of a kind.
+// of returns the tags of a kind.
 func (t *table) of(k tracewire.Kind) *kindTable { return &t.kinds[k-tracewire.KindTransaction] }
 
-// interval is the number of the interval that a time is in: the whole part of
-// elapsed/(period/buckets), without the rounding of either division.
+// interval returns the number of the interval that contains a time: the integer part of
+// elapsed/(period/buckets), without rounding errors of the divisions.
 func (t *table) interval(now time.Time) int64 {
 	hi, lo := bits.Mul64(uint64(max(0, now.Sub(t.start))), uint64(t.buckets))
 	n, _ := bits.Div64(hi, lo, uint64(t.period))
 	return int64(n)
 }
 
-// Why a tag is not taken.
+// Reasons why a tag is refused.
 var (
 	errBadTag = errors.New("the tag cannot be the name of an instance: it is empty, begins with a space or has control characters")
 	errTags   = errors.New("there are too many tags: store into trace.control.reset, or raise MaxTags")
@@ -133,8 +135,8 @@ var (
 	errIDs    = errors.New("the numbers for tags are used up: restart the agent")
 )
 
-// add adds the value that a PDU of a client, or nil, brought in an interval. isNew says that its
-// tag was not known; an error says why the tag, and so the value, is not taken.
+// add adds the value of a PDU that arrived in an interval. c is its client or nil. isNew reports
+// whether the tag is new. An error is the reason why the tag, and so the value, is refused.
 func (t *table) add(d *tracewire.Data, interval int64, c *client) (isNew bool, err error) {
 	k := t.of(d.Kind)
 	g := k.tags[string(d.Tag)]
@@ -155,7 +157,7 @@ func (t *table) add(d *tracewire.Data, interval int64, c *client) (isNew bool, e
 	return isNew, nil
 }
 
-// What tags take, in bytes beside their names, with the maps and lists that they are in.
+// The memory of tags in bytes, without their names, but with the entries in maps and lists.
 const (
 	tagMemory    = 320
 	bucketMemory = 40
@@ -196,7 +198,8 @@ func (t *table) newTag(k *kindTable, name string, c *client) (*tag, error) {
 	return g, nil
 }
 
-// reserve counts a tag for the client that makes it and for its host, unless that is too much.
+// reserve counts a new tag for its client and the client's host. It returns false if their share is
+// used up.
 func (t *table) reserve(c *client, memory int) bool {
 	if c.made != t.resets {
 		c.made, c.tags = t.resets, share{}
@@ -212,7 +215,7 @@ func (t *table) reserve(c *client, memory int) bool {
 // maxID is the highest ID of an instance.
 const maxID pdu.InstID = 1<<31 - 1
 
-// insert enters a tag.
+// insert adds a tag to the maps and lists.
 func (k *kindTable) insert(g *tag) {
 	k.tags[g.name] = g
 	at, _ := k.find(g.id)
@@ -222,7 +225,8 @@ func (k *kindTable) insert(g *tag) {
 	}
 }
 
-// all are the instances in ascending order of id. The caller may keep them, not change them.
+// all returns the instances in ascending order of id. The caller may keep the slice, but must not
+// change it.
 func (k *kindTable) all() []pdu.Instance {
 	k.instances = slices.Grow(k.instances, len(k.list)-len(k.instances))
 	for _, g := range k.list[len(k.instances):] {
@@ -233,12 +237,12 @@ func (k *kindTable) all() []pdu.Instance {
 
 func (g *tag) instance() pdu.Instance { return pdu.Instance{ID: g.id, Name: g.name} }
 
-// find is where a tag is in the list, or belongs.
+// find returns the index of a tag in the list, or the index where it belongs.
 func (k *kindTable) find(id pdu.InstID) (at int, found bool) {
 	return slices.BinarySearchFunc(k.list, id, func(g *tag, id pdu.InstID) int { return cmp.Compare(g.id, id) })
 }
 
-// instance finds a tag by its ID, or by its name or the part of that up to the first space.
+// instance finds a tag by its ID, or by its name or the part of the name up to a space.
 func (k *kindTable) instance(id pdu.InstID, name string) (pdu.Instance, bool) {
 	if id != pdu.NoInst {
 		if at, ok := k.find(id); ok {
@@ -274,9 +278,9 @@ func (g *tag) windowBefore(end int64) *figures {
 	return &w.figures
 }
 
-// reset forgets the tags, but for the IDs that they had, and begins a first interval now. The
-// IDs of tags that were not there when it last did so are remembered no longer, if there are
-// more than tags may be, or all take more than half of the memory.
+// reset forgets the tags, but remembers their IDs, and starts a new first interval now. If there
+// are more remembered IDs than MaxTags, or they take more than half of MaxMemory, it keeps only the
+// IDs of the tags that exist now.
 func (t *table) reset(now time.Time) {
 	remembered, memory := t.numTags, 0
 	for i := range t.kinds {
@@ -303,7 +307,7 @@ func (t *table) reset(now time.Time) {
 	}
 }
 
-// knownMemory is what the IDs of tags from before the last reset take.
+// knownMemory returns the memory of the IDs of tags from before the last reset.
 func (k *kindTable) knownMemory() (n int) {
 	for name := range k.known {
 		n += knownMemory + len(name)

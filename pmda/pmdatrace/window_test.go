@@ -144,7 +144,7 @@ func TestWindowModel(t *testing.T) {
 	})
 }
 
-// Intervals are exact whatever the numbers.
+// TestInterval checks that interval numbers are exact, even at the limits.
 func TestInterval(t *testing.T) {
 	for _, tt := range []struct {
 		period  time.Duration
@@ -172,7 +172,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// Numbers that are none stay where the C agent leaves them.
+// TestNotNumbers checks that NaN has the same effect on the figures as in the C agent.
 func TestNotNumbers(t *testing.T) {
 	var f, g figures
 	for _, v := range []float64{math.NaN(), 1, 2} {
