@@ -305,7 +305,7 @@ func (h tableHandler) Err() error {
 	return h.a.err
 }
 
-// checkFields says what is wrong with the exported fields.
+// checkFields returns an error for invalid exported fields.
 func (a *Agent) checkFields() error {
 	const free = "385 to 510 are free for agents of one's own"
 	switch {

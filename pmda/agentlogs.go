@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
-// agentLogs are the logs of what serves an Agent.
+// agentLogs are the logs of the collectors that serve an Agent.
 type agentLogs struct {
 	current atomic.Pointer[slog.Logger] // writes to all of them; nil if there are none
 	limited atomic.Pointer[slog.Logger] // the same, with a limit on each of them

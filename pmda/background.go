@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Serving is what a Handler implements that does more than reply, as an Agent with
-// Background functions does. Serve, Main and collectors find it with As.
+// Serving is the interface of a Handler that does more than reply, such as an Agent with Background
+// functions. Serve, Main and collectors find it with As.
 type Serving interface {
-	// BeginServing is called before the first request, and what it returns when no more
-	// requests will come. A Handler may be served by several at once.
+	// BeginServing is called before the first request. The function that it returns is called after
+	// the last request. Several collectors may serve a Handler at once.
 	BeginServing() (end func())
 }
 
-// backgroundLimit is how long the end of serving waits for Background functions: a program
-// whose collector has gone must end.
+// backgroundLimit limits how long the end of serving waits for Background functions, because a
+// program whose collector has gone must end.
 const backgroundLimit = 2 * time.Second
 
 // Background adds a function that runs in a separate goroutine while the Agent is served: from the
@@ -58,7 +58,7 @@ func (a *Agent) BeginServing() (end func()) {
 	return sync.OnceFunc(func() { b.endServing(a) })
 }
 
-// background is the Background functions of an Agent.
+// background has the Background functions of an Agent.
 type background struct {
 	mu      sync.Mutex
 	serving int // so many serve the Agent
@@ -101,7 +101,7 @@ type job struct {
 	done   chan struct{}      // closed when that has ended
 }
 
-// start begins a run. It waits for the one before, which may not have noticed its end yet.
+// start begins a run. The run waits for the one before, which may not have noticed its end yet.
 func (j *job) start(a *Agent) {
 	ctx, cancel := context.WithCancel(context.Background())
 	before, done := j.done, make(chan struct{})
@@ -126,7 +126,7 @@ func (j *job) stop() {
 	}
 }
 
-// beginServing calls BeginServing of a Handler that has it.
+// beginServing calls BeginServing if the Handler has it.
 func beginServing(h Handler) (end func()) {
 	if s, ok := As[Serving](h); ok {
 		return s.BeginServing()
@@ -134,7 +134,7 @@ func beginServing(h Handler) (end func()) {
 	return func() {}
 }
 
-// logPanic logs the panic that p is, and reports whether it is one.
+// logPanic logs the panic p, and reports whether there was one.
 func (a *Agent) logPanic(p any, function string) bool {
 	if p != nil {
 		a.limitedLog().LogAttrs(context.Background(), slog.LevelError, "agent panicked", slog.String("agent", a.Name),

@@ -64,7 +64,7 @@ func (t *cacheTable) read(path string) (n int, err error) {
 	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			t.foreign = err // it may be readable another time
+			t.foreign = err // it may be readable later
 		}
 		return 0, err
 	}
@@ -150,7 +150,7 @@ func (e cacheConflict) Error() string {
 	return fmt.Sprintf("instance %d %.40q is ignored: there is %d %.40q", e.id, e.name, e.other.id, e.other.name)
 }
 
-// header reads the first line. Version 1 has no highest ID.
+// header parses the first line. Version 1 has no highest ID.
 func (t *cacheTable) header(line string) error {
 	bad := badRecord(fmt.Sprintf("%.40q is no header of a cache of instances", line))
 	fields := strings.Fields(line)
@@ -172,7 +172,7 @@ func (t *cacheTable) header(line string) error {
 	return nil
 }
 
-// record reads another line.
+// record parses any other line.
 func (t *cacheTable) record(line []byte) error {
 	id, rest, ok1 := cutNumber(line, math.MaxInt32)
 	stamp, rest, ok2 := cutNumber(rest, math.MaxInt64)
@@ -191,7 +191,7 @@ func (t *cacheTable) record(line []byte) error {
 	return t.loaded(e, string(key))
 }
 
-// cutNumber reads a number and the blanks around it.
+// cutNumber parses a number and the blanks around it.
 func cutNumber(s []byte, highest int64) (n int64, rest []byte, ok bool) {
 	s = trimBlanks(s)
 	i := 0
@@ -206,7 +206,7 @@ func cutNumber(s []byte, highest int64) (n int64, rest []byte, ok bool) {
 	return n, rest, i > 0 && len(rest) < len(s[i:]) // a blank must follow
 }
 
-// cutKey reads a key in brackets and the blanks behind it.
+// cutKey parses a key in brackets and the blanks after it.
 func cutKey(s []byte) (key, rest []byte, ok bool) {
 	digits, after, ok := bytes.Cut(s[1:], []byte("]"))
 	if !ok {

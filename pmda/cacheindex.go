@@ -21,7 +21,7 @@ func (x *cacheIndex) home(hash uint32) int {
 	return int(uint64(hash) * uint64(len(x.cells)) >> 32)
 }
 
-// find returns the first slot with the hash for which is returns true.
+// find returns the first slot that has the hash and that is accepts.
 func (x *cacheIndex) find(hash uint32, is func(slot int) bool) (slot int, ok bool) {
 	if x.n == 0 {
 		return 0, false

@@ -7,10 +7,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// maxKeyAttempts is how many IDs addKey tries, as many as the C library.
+// maxKeyAttempts is the number of IDs that addKey tries, the same as in the C library.
 const maxKeyAttempts = 10
 
-// addKey makes an entry active whose ID follows from a key; see Cache.AddKey.
+// addKey makes an entry active and derives its ID from a key; see Cache.AddKey.
 func (t *cacheTable) addKey(name, key string) (slot int, err error) {
 	if key == "" {
 		key = name
@@ -43,7 +43,7 @@ func (t *cacheTable) addKey(name, key string) (slot int, err error) {
 	return 0, fmt.Errorf("the key leads to no free ID in %d attempts: %w", maxKeyAttempts, pdu.ErrGeneric)
 }
 
-// setKey gives an entry a key, or none if it is empty.
+// setKey sets the key of an entry. An empty key removes it.
 func (t *cacheTable) setKey(slot int, key string) {
 	old := t.keys[slot]
 	if old == key {
@@ -62,20 +62,21 @@ func (t *cacheTable) setKey(slot int, key string) {
 	}
 }
 
-// findKey finds an entry.
+// findKey finds an entry by its key.
 func (t *cacheTable) findKey(key string) (slot int, ok bool) {
 	return t.byKey.find(hashName(key), func(slot int) bool { return t.keys[slot] == key })
 }
 
-// conflict is the error of a name that is that of another entry up to the first space.
+// conflict returns the error for a name that equals the name of another entry up to the first
+// space.
 func conflict(other string) error {
 	return fmt.Errorf("it and the instance %q are the same up to the first space: %w", other, pdu.ErrInvalid)
 }
 
 var errNoIDs = fmt.Errorf("no IDs are left for new instances: %w", pdu.ErrGeneric)
 
-// keyHash returns the hash from which the C library derives the ID of a key: Bob Jenkins' lookup2,
-// except that bytes are signed.
+// keyHash returns the hash of a key. The C library derives an ID from it. It is Bob Jenkins'
+// lookup2, except that bytes are signed.
 func keyHash(key string, seed uint32) uint32 {
 	a, b, c := uint32(0x9e3779b9), uint32(0x9e3779b9), seed
 	at := func(i int) uint32 { return uint32(int32(int8(key[i]))) }

@@ -2,10 +2,9 @@ package pmda
 
 import "fmt"
 
-// replace makes the entries of names active, in the full, and all others inactive. Of
-// an inactive entry that is the same up to the first space a name takes the place. On
-// an error nothing has changed. It returns the slots, and those of entries that have
-// given way.
+// replace makes the entries of names active, by their full names, and all others inactive. A new
+// name replaces an inactive entry with the same name up to the first space. On an error nothing has
+// changed. It returns the slots of names, and the slots of the replaced entries, which are culled.
 func (t *cacheTable) replace(names []string, now int64) (slots, culled []int, err error) {
 	slots = make([]int, len(names))
 	missing, err := t.findAll(names, slots)
@@ -46,8 +45,8 @@ func (t *cacheTable) replace(names []string, now int64) (slots, culled []int, er
 	return slots, culled, nil
 }
 
-// findAll finds the entries of names, which are checked, and returns how many are
-// missing. Their slots are -1.
+// findAll checks names and finds their entries. It returns the number of missing ones. Their slots
+// are -1.
 func (t *cacheTable) findAll(names []string, slots []int) (missing int, err error) {
 	shorts := make(map[string]int, len(names))
 	for i, name := range names {
@@ -76,7 +75,7 @@ func sameShortName(a, b string) error {
 	return fmt.Errorf("instances %q and %q are the same up to the first space", a, b)
 }
 
-// free is how many IDs are left.
+// free returns the number of free IDs.
 func (t *cacheTable) free() int {
 	n := t.capacity()
 	for i := range t.entries {

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// slotAt is the slot of the entry at a place in the order of IDs.
+// slotAt returns the slot of the entry at an index in the order of IDs.
 func (t *cacheTable) slotAt(at int) int {
 	if t.order == nil {
 		return at
@@ -15,8 +15,7 @@ func (t *cacheTable) slotAt(at int) int {
 	return int(t.order[at])
 }
 
-// noteOrder puts a new slot, behind all others, into the order of IDs, as far as that
-// takes no time.
+// noteOrder appends a new slot, the highest so far, to the order of IDs. It does not sort.
 func (t *cacheTable) noteOrder(slot int) {
 	id := t.entries[slot].id
 	if t.order == nil {
@@ -38,8 +37,7 @@ func (t *cacheTable) noteOrder(slot int) {
 // inOrder reports whether sort has nothing to do.
 func (t *cacheTable) inOrder() bool { return t.order == nil || t.sorted == len(t.order) }
 
-// sort completes the order of IDs: it sorts the new slots, and merges them with the
-// old.
+// sort completes the order of IDs: it sorts the new slots and merges them with the old ones.
 func (t *cacheTable) sort() {
 	if t.inOrder() {
 		return
@@ -60,15 +58,14 @@ func (t *cacheTable) sort() {
 	t.sorting++
 }
 
-// A cacheWalk is a place in the order of IDs, which stays right when entries come and
-// go.
+// A cacheWalk is a position in the order of IDs. It stays valid when entries are added or removed.
 type cacheWalk struct {
 	at      int
 	sorting int
 	next    int64 // lowest ID that the walk has not seen
 }
 
-// step returns the slot of the next entry of a state. The order has been sorted.
+// step returns the slot of the next entry in a state. The caller has sorted the order.
 func (t *cacheTable) step(w *cacheWalk, s cacheState) (slot int, ok bool) {
 	if w.sorting != t.sorting {
 		w.sorting = t.sorting
@@ -84,7 +81,7 @@ func (t *cacheTable) step(w *cacheWalk, s cacheState) (slot int, ok bool) {
 	return 0, false
 }
 
-// seek is the place of the first entry whose ID is at least one.
+// seek returns the index of the first entry whose ID is at least id.
 func (t *cacheTable) seek(id int64) int {
 	low, high := 0, len(t.entries)
 	for low < high {

@@ -118,7 +118,7 @@ func (q *EventQueue) Values(ctx context.Context, r *Request, s *Values[[]byte]) 
 	return q.Put(ctx, r, s, pdu.NoInst)
 }
 
-// Put is like Values, but for one instance of a metric whose instances have separate queues:
+// Put is like Values for one instance of a metric whose instances have separate queues:
 //
 //	Values: func(ctx context.Context, r *pmda.Request, s *pmda.Values[[]byte]) error {
 //		for i := range s.Instances() {

@@ -79,10 +79,10 @@ func (h *helpFile) wrap(next Handler) Handler {
 	return h
 }
 
-// Unwrap is the Handler whose texts are replaced.
+// Unwrap returns the Handler whose texts are replaced.
 func (h *helpFile) Unwrap() Handler { return h.Handler }
 
-// Text returns a text of the file, or else of the Handler.
+// Text returns a text of the file, or else that of the Handler.
 func (h *helpFile) Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	e, ok := h.texts()[of]
 	switch {
@@ -94,7 +94,7 @@ func (h *helpFile) Text(ctx context.Context, r *Request, of pdu.TextTarget, kind
 	return e.Help, nil
 }
 
-// texts are the texts under the present name space.
+// texts returns the texts under the present name space.
 func (h *helpFile) texts() map[pdu.TextTarget]helptext.Entry {
 	r := h.resolved.Load()
 	if h.source == nil {
@@ -120,8 +120,8 @@ func (h *helpFile) texts() map[pdu.TextTarget]helptext.Entry {
 	return r.texts
 }
 
-// helpTarget is what an entry describes. In an instance domain the agent's symbol
-// may stand for its domain, which an installation replaces.
+// helpTarget returns the target of an entry. In the identifier of an instance domain, the agent's
+// symbol may stand for the domain number, as in files before installation.
 func (a *Agent) helpTarget(names *pmns.Tree, key string) (pdu.TextTarget, error) {
 	id, err := names.Lookup(key)
 	if err == nil {

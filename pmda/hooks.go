@@ -41,7 +41,7 @@ func (a *Agent) addHook(add func(h *hooks)) {
 	a.hooks.Store(&h)
 }
 
-// begin is called before each request. With an error, the request is refused.
+// begin is called before each request. If it returns an error, the request is refused.
 func (a *Agent) begin(ctx context.Context, kind pdu.Kind, r *Request) error {
 	if a == nil || a.hooks.Load() == nil && a.isReady() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// instances are a list of instances that a program has numbered. It never changes.
+// instances is a list of instances that the program has numbered. It never changes.
 type instances struct {
 	all    []pdu.Instance
 	byID   map[pdu.InstID]int // index in all; nil if the IDs are the indexes
@@ -17,10 +17,10 @@ type instances struct {
 
 var noInstances = new(instances)
 
-// SetInstances replaces the instances, and what SetNames remembers, and returns
-// their IDs. IDs and names must be unique, names up to the first space; a name
-// must be one that ValidInstanceName accepts, an ID not negative. On an error the
-// instances stay as they were. The slice is copied. Error: an InDom that has a Cache.
+// SetInstances replaces the instances and returns their IDs. It also forgets the names that
+// SetNames remembers. IDs must be unique and not negative. Names must be unique up to the first
+// space and acceptable to ValidInstanceName. On an error the instances stay as they were. The slice
+// is copied. Error: an InDom that has a Cache.
 func (d *InDom) SetInstances(instances ...pdu.Instance) ([]pdu.InstID, error) {
 	s, err := newInstances(slices.Clone(instances))
 	if d.Cache != nil {
@@ -41,7 +41,7 @@ func (d *InDom) SetInstances(instances ...pdu.Instance) ([]pdu.InstID, error) {
 	return ids, nil
 }
 
-// newInstances checks and indexes a list, which it keeps.
+// newInstances checks and indexes a list. It keeps the list.
 func newInstances(list []pdu.Instance) (*instances, error) {
 	s := &instances{all: list, byName: make(map[string]int, len(list))}
 	for at, i := range list {

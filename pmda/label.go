@@ -11,12 +11,12 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// LabelJSON is labels as a JSON text, for DomainLabels, Labels and InstanceLabels: of a
-// map or a struct, which encoding/json makes an object. No labels are an empty text. Texts
-// may be joined: labels of a name that stands twice are those of the later text. If the labels
-// are wrong, it returns the reason, an invalid text that registration rejects. Registration also
-// rejects labels with bad names. InstanceLabels and LabelsOf lose those labels alone, and the
-// Agent logs it. The counterpart of pmdaAddLabels(3).
+// LabelJSON returns labels as a JSON text for DomainLabels, Labels and InstanceLabels. The argument
+// is a map or a struct that encoding/json encodes as an object. Without labels the text is empty.
+// Texts may be concatenated: if a name occurs twice, the later text wins. If the labels are wrong,
+// it returns the reason, an invalid text that registration rejects. Registration also rejects
+// labels with bad names. From InstanceLabels and LabelsOf only those labels are dropped, and the
+// Agent logs that. The counterpart of pmdaAddLabels(3).
 func LabelJSON(labels any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -40,9 +40,8 @@ func LabelJSON(labels any) string {
 	return text // not that of s, which has no bad names
 }
 
-// LabelNotes is LabelJSON for optional labels: those that say something of what they
-// label but are no part of what it is, such as the state of a metric. Its text may be joined to
-// that of LabelJSON:
+// LabelNotes is LabelJSON for optional labels. Optional labels describe an object but do not
+// identify it, such as the state of a metric. Its text may be appended to that of LabelJSON:
 //
 //	Labels: pmda.LabelJSON(map[string]any{"role": "testing"}) +
 //		pmda.LabelNotes(map[string]any{"changed": false})
@@ -61,8 +60,8 @@ const (
 	optionalLabels = "optional" // precedes a JSON object of optional labels
 )
 
-// parseLabels makes a label set of a text with any number of objects, which are merged.
-// dropped reports labels that it leaves out because of their names.
+// parseLabels makes a label set from a text with any number of objects, which it merges. dropped
+// reports labels that it leaves out because of their names.
 func parseLabels(class pdu.LabelClass, text string) (s pdu.LabelSet, dropped, err error) {
 	s, first := pdu.ParseLabels(class, text, false)
 	if first == nil {
@@ -98,7 +97,7 @@ func parseLabels(class pdu.LabelClass, text string) (s pdu.LabelSet, dropped, er
 	return s, dropped, err
 }
 
-// checkLabels refuses a text that is not one of labels; none is right.
+// checkLabels returns an error for a text that is not labels. An empty text is valid.
 func checkLabels(field, text string) error {
 	if reason, ok := strings.CutPrefix(text, wrongLabels); ok {
 		return fmt.Errorf("%s: %s", field, reason)
@@ -110,7 +109,7 @@ func checkLabels(field, text string) error {
 	return nil
 }
 
-// excerpt is the quoted beginning of a text.
+// excerpt returns the quoted beginning of a text.
 func excerpt(s string) string {
 	const most = 60
 	if len(s) <= most {
@@ -119,7 +118,7 @@ func excerpt(s string) string {
 	return fmt.Sprintf("%#q...", strings.ToValidUTF8(s[:most], ""))
 }
 
-// labels makes the set of a text and of what LabelsOf adds, or none if there are no labels.
+// labels returns the set of a text and of the labels that LabelsOf adds, or no set without labels.
 func (h tableHandler) labels(ctx context.Context, r *Request, of pdu.LabelTarget, text string) ([]pdu.LabelSet, error) {
 	if h.a.LabelsOf != nil {
 		text += h.a.LabelsOf(ctx, r, of)
@@ -140,8 +139,8 @@ func (h tableHandler) labels(ctx context.Context, r *Request, of pdu.LabelTarget
 	return []pdu.LabelSet{s}, nil
 }
 
-// instanceLabels makes a set for every instance that the client wants, empty for
-// one without labels, and for the only value of a singular metric.
+// instanceLabels returns a set for every instance that the client wants, and for the only value of
+// a singular metric. The set of an instance without labels is empty.
 func (h tableHandler) instanceLabels(ctx context.Context, r *Request, in *InDom, id pdu.InDom) ([]pdu.LabelSet, error) {
 	switch {
 	case id == pdu.NoInDom:
@@ -163,7 +162,7 @@ func (h tableHandler) instanceLabels(ctx context.Context, r *Request, in *InDom,
 	return sets, nil
 }
 
-// labelsOf makes the label set of one instance.
+// labelsOf returns the label set of one instance.
 func (h tableHandler) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	if in.InstanceLabels == nil {
 		return pdu.LabelSet{Inst: i.ID}
@@ -180,9 +179,8 @@ func (h tableHandler) labelsOf(in *InDom, i pdu.Instance) pdu.LabelSet {
 	return s
 }
 
-// defaultLabels is the default label set of an agent's domain, {"agent":"NAME"};
-// of the name a leading "pmda" and a trailing " DSO" are left out, as in the C
-// library.
+// defaultLabels returns the default label set of an agent's domain, {"agent":"NAME"}. As in the C
+// library, NAME omits a leading "pmda" and a trailing " DSO".
 func defaultLabels(name string) ([]pdu.LabelSet, error) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "pmda"), " DSO")
 	s, err := pdu.MakeLabels(pdu.LabelDomain, map[string]string{"agent": name}, false)

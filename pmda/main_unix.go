@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// untilSignal ends the context when a signal asks the program to end. The next
-// signal kills the program, if a function of the agent hangs. The end of a terminal
-// (SIGHUP) does not matter to a daemon. exit ends the program by the signal that came, as
-// those end C agents, or else with a status.
+// untilSignal ends the context when a signal terminates the program. The next signal kills the
+// program, in case a function of the agent hangs. SIGHUP, the end of a terminal, has no effect on a
+// daemon. exit ends the program by the signal that arrived, as with C agents, or else with a
+// status.
 func untilSignal(ctx context.Context) (_ context.Context, exit func(status int)) {
 	signal.Ignore(syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
@@ -48,9 +48,9 @@ func untilSignal(ctx context.Context) (_ context.Context, exit func(status int))
 	}
 }
 
-// privateStdio returns standard input and output, and keeps the rest of the program
-// away from them: what it prints goes to standard error, and it reads nothing. Reads
-// of a pipe or socket can be interrupted.
+// privateStdio returns standard input and output, and hides them from the rest of the program: its
+// output goes to standard error, and its input is empty. Reads of a pipe or socket can be
+// interrupted.
 func privateStdio() (io.ReadWriteCloser, error) {
 	in, err := move(0, "standard input")
 	if err != nil {
@@ -73,8 +73,7 @@ func privateStdio() (io.ReadWriteCloser, error) {
 	return rw, nil
 }
 
-// move duplicates a descriptor under another number, which child processes do not
-// get.
+// move duplicates a descriptor under another number. Child processes do not inherit it.
 func move(fd int, name string) (*os.File, error) {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -82,7 +81,7 @@ func move(fd int, name string) (*os.File, error) {
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(n, &st); err == nil && (st.Mode&unix.S_IFMT == unix.S_IFIFO || st.Mode&unix.S_IFMT == unix.S_IFSOCK) {
-		// Only then does os.NewFile let the run time poll it.
+		// os.NewFile lets the runtime poll only non-blocking descriptors.
 		if err := unix.SetNonblock(n, true); err != nil {
 			unix.Close(n)
 			return nil, fmt.Errorf("%s: %w", name, err)

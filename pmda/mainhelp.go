@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// readHelp lets the texts of a help file replace the Agent's. Without the file
-// the agent serves on, like C agents.
+// readHelp replaces the Agent's texts by those of a help file. Without the file the agent still
+// serves, like C agents.
 func (d *Daemon) readHelp(path string, log *slog.Logger) {
 	dir, name := filepath.Split(path)
 	h, err := d.Agent.readHelp(os.DirFS(cmp.Or(dir, ".")), name)

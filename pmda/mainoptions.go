@@ -12,8 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// generalOptions are those of all agents, with the program's own in their
-// alphabetical place.
+// generalOptions returns the options of all agents and the program's own in alphabetical order.
 func (d *Daemon) generalOptions(c *command) []getopt.Option {
 	opts := []getopt.Option{
 		{Short: 'D', Long: "debug", Arg: "SPEC", Set: c.setDebug},
@@ -70,7 +69,7 @@ func (c *command) transportOptions(pipeOnly bool) []getopt.Option {
 	}
 }
 
-// exportOptions are those that no C agent has.
+// exportOptions are the options that no C agent has.
 func (c *command) exportOptions() []getopt.Option {
 	return []getopt.Option{
 		{Heading: "Installation options, for use without a collector"},

@@ -26,7 +26,7 @@ type nameNode struct {
 // isMetric reports whether n is the name of a metric.
 func (n *nameNode) isMetric() bool { return n.metric != nil || n.link }
 
-// pmid returns the PMID of a name for which isMetric is true.
+// pmid returns the PMID of n. isMetric must be true.
 func (n *nameNode) pmid(d pdu.Domain) pdu.PMID {
 	if n.metric != nil {
 		return n.metric.pmid(d)

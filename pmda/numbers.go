@@ -6,14 +6,13 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// numbers are what an Agent knows of the numbers that it has given. Agent.mu guards
-// them.
+// numbers has the numbers that an Agent has assigned. Agent.mu guards it.
 //
-// Metrics get the items of a number of clusters in turn, so that the number of a metric
-// that is gone is used again as late as possible: at first those of cluster 0. When most
-// are found to be in use, the clusters become twice as many: 4095, 4094 and so on, which
-// programs are the least likely to choose. So what is remembered of metrics that are gone
-// is no more than a few times what there is.
+// Metrics get the items of some clusters in turn, so that the number of a removed metric is reused
+// as late as possible. At first only cluster 0 is used. When most of its items are in use, the
+// number of clusters doubles. Further clusters are 4095, 4094 and so on, because programs are least
+// likely to choose these. So the memory for removed metrics stays within a few times that of the
+// existing ones.
 type numbers struct {
 	given    map[string]numbered // the latest number of a metric, by name
 	names    map[ItemID]string   // the same the other way round
@@ -26,7 +25,7 @@ type numbers struct {
 	serials map[int]bool // that programs have chosen, also of domains that are gone
 }
 
-// numbered is a metric that has got its number from the Agent.
+// numbered is a metric whose number the Agent chose.
 type numbered struct {
 	item  ItemID
 	typ   pdu.Type
@@ -35,7 +34,7 @@ type numbered struct {
 	indom pdu.InDom // in domain 0
 }
 
-// number chooses the number of a metric, or checks the one that it has.
+// number chooses the number of a metric, or checks the number that the program chose.
 func (t *Tables) number(m *metric) (ItemID, error) {
 	if m.item != 0 {
 		return m.item, t.checkNumber(m.item)
@@ -58,10 +57,10 @@ func (t *Tables) number(m *metric) (ItemID, error) {
 	}
 }
 
-// itemsOfCluster is how many items a cluster has.
+// itemsOfCluster is the number of items in a cluster.
 const itemsOfCluster = pdu.MaxItem + 1
 
-// candidate is the next number that may be free.
+// candidate returns the next number that may be free.
 func (n *numbers) candidate() (ItemID, error) {
 	n.clusters = max(n.clusters, 1)
 	if n.next == n.clusters*itemsOfCluster {
@@ -96,7 +95,7 @@ func (t *Tables) checkNumber(i ItemID) error {
 	return nil
 }
 
-// note remembers the number of a metric; chosen says that the Agent chose it.
+// note remembers the number of a metric. chosen reports whether the Agent chose it.
 func (n *numbers) note(m *metric, chosen bool) {
 	if n.given == nil {
 		n.given, n.names, n.chosen = map[string]numbered{}, map[ItemID]string{}, map[ItemID]bool{}
@@ -118,8 +117,7 @@ func (n *numbers) note(m *metric, chosen bool) {
 	n.names[m.item] = m.name
 }
 
-// noteSerial remembers the serial of an instance domain; chosen says that the Agent
-// chose it.
+// noteSerial remembers the serial of an instance domain. chosen reports whether the Agent chose it.
 func (n *numbers) noteSerial(serial int, chosen bool) {
 	switch {
 	case chosen:

@@ -13,7 +13,7 @@ type Readiness interface {
 // readiness has a channel that is closed when the Agent is ready. It is nil at first.
 type readiness struct{ atomic.Pointer[chan struct{}] }
 
-// closed is the channel of an Agent that has become ready.
+// closed is the closed channel of an Agent that has become ready.
 var closed = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -53,5 +53,5 @@ func (a *Agent) isReady() bool {
 	return c == nil && !a.StartsNotReady || c == &closed
 }
 
-// announcesReady reports whether the collector waits to be told that the agent is ready.
+// announcesReady reports whether the collector waits for a notice that the agent is ready.
 func (a *Agent) announcesReady() bool { return a.StartsNotReady }

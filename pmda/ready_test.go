@@ -62,7 +62,7 @@ func TestServeNotReady(t *testing.T) {
 			t.Errorf("reply %v", encoded(t, reply))
 		}
 	}
-	// A phase without requests in which the agent is not ready causes no notice.
+	// The collector gets no notice if the agent was not ready only between two requests.
 	a.SetReady(false)
 	a.SetReady(true)
 	if reply := p.request(1, desc); reply.Kind() != pdu.KindDesc {

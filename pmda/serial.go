@@ -24,7 +24,7 @@ func Serial(h Handler) Handler {
 	return &serial{Handler: h, turn: ctxwait.NewMutex(), known: map[uint64]bool{}, compactAt: mostEvents}
 }
 
-// mostEvents is the number of queued events at which compact first removes those that no longer
+// mostEvents is the number of events that are queued before compact removes those that no longer
 // matter.
 const mostEvents = 1024
 

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// requestOf is the Request of a client under the latest profile. It is the same
-// pointer for as long as nothing in it changes.
+// requestOf returns the Request of a client with the latest profile. It is the same pointer as long
+// as nothing in it changes.
 func (s *session) requestOf(from int32) *Request {
 	c := s.client(from)
 	if r := s.current; r == nil || r.Client != c || r.ContextID != s.context || r.Profile != s.profile {
@@ -18,8 +18,8 @@ func (s *session) requestOf(from int32) *Request {
 	return s.current
 }
 
-// client returns the client of a slot. The Handler is given a new one before its
-// first request.
+// client returns the client of a slot. It passes a new client to the Handler before its first
+// request.
 func (s *session) client(from int32) *Client {
 	c, ok := s.clients[from]
 	if !ok {
@@ -35,8 +35,8 @@ func (s *session) newClient(from int32) *Client {
 	return NewClient(uint32(from), s.seq)
 }
 
-// endClient forgets a client. The collector sends every client's end to every
-// agent, so the client may be unknown.
+// endClient forgets a client. The collector sends the end of every client to every agent, so the
+// client may be unknown.
 func (s *session) endClient(from int32) {
 	c, ok := s.clients[from]
 	if !ok {
@@ -49,7 +49,7 @@ func (s *session) endClient(from int32) {
 	s.h.EndClient(c)
 }
 
-// endClients ends the clients that are left when the connection has ended.
+// endClients ends the remaining clients when the connection has ended.
 func (s *session) endClients() {
 	for from := range s.clients {
 		func() {
@@ -59,7 +59,7 @@ func (s *session) endClients() {
 	}
 }
 
-// setAttribute replaces a client by one with another attribute.
+// setAttribute replaces a client by one with a changed attribute.
 func (s *session) setAttribute(from int32, body []byte) error {
 	var p pdu.Attr
 	if err := p.Decode(body); err != nil {

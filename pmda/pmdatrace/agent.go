@@ -45,7 +45,7 @@ const noLabels = "{}"
 func New(o Options) *Agent {
 	err := o.complete()
 	if err != nil {
-		o.Period, o.Buckets = DefaultPeriod, DefaultBuckets // never visible, because Err stops the agent
+		o.Period, o.Buckets = DefaultPeriod, DefaultBuckets // unused, because of Err
 	}
 	a := &Agent{
 		Agent:   &pmda.Agent{Name: "trace", Domain: o.Domain, DomainLabels: noLabels, Logger: o.Logger},

@@ -24,8 +24,8 @@ const (
 	// refuseTimeout is the same limit for a refused client. It is short, because other connections
 	// wait meanwhile.
 	refuseTimeout = 100 * time.Millisecond
-	// idleTime is the time without data after which a client may be replaced by another, if there
-	// are MaxClients.
+	// idleTime is the minimum time that a client has been idle before a new one may replace it, if
+	// there are MaxClients.
 	idleTime = 10 * time.Second
 )
 

@@ -215,7 +215,7 @@ func (t *table) reserve(c *client, memory int) bool {
 // maxID is the highest ID of an instance.
 const maxID pdu.InstID = 1<<31 - 1
 
-// insert adds a tag to the maps and lists.
+// insert adds a tag to its kind.
 func (k *kindTable) insert(g *tag) {
 	k.tags[g.name] = g
 	at, _ := k.find(g.id)
