@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// counted has a Background function that counts its runs, and those that have not ended.
+// counted has a Background function that counts its runs, and the runs that have not ended.
 func counted(a *pmda.Agent) (runs, running *atomic.Int32, remove func()) {
 	runs, running = new(atomic.Int32), new(atomic.Int32)
 	return runs, running, a.Background(func(ctx context.Context) {
@@ -27,7 +27,8 @@ func counted(a *pmda.Agent) (runs, running *atomic.Int32, remove func()) {
 	})
 }
 
-// TestBackground: a function runs from the first that serves the agent to the last, once at a time.
+// TestBackground checks that a function runs from the first start of serving to the last end, and
+// never twice at a time.
 func TestBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := clockAgent()
@@ -75,7 +76,8 @@ func TestBackground(t *testing.T) {
 	})
 }
 
-// TestBackgroundServe: Serve and ServeListener serve, also what wraps the agent.
+// TestBackgroundServe checks that Serve and ServeListener run Background functions, even of a
+// wrapped agent.
 func TestBackgroundServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := clockAgent()
@@ -115,8 +117,8 @@ func TestBackgroundServe(t *testing.T) {
 	})
 }
 
-// TestBackgroundHangs: a function that ignores its ctx keeps a program from ending for a moment
-// only; the next run waits for it.
+// TestBackgroundHangs checks that a function that ignores its ctx delays the end of a program only
+// briefly, and that the next run waits for it.
 func TestBackgroundHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log pcptest.LogBuffer
@@ -154,7 +156,7 @@ func TestBackgroundHangs(t *testing.T) {
 	})
 }
 
-// TestBackgroundPanics: a panic is logged, and the others run on.
+// TestBackgroundPanics checks that a panic is logged, and that other functions continue.
 func TestBackgroundPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log pcptest.LogBuffer

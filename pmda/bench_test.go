@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// pipeline is what a collector does with a fetch: the agent fills its writer,
-// whose sets are merged into the client's, which is encoded.
+// pipeline does a fetch like a collector: the agent fills its writer, the sets are merged into the
+// client's writer, and that is encoded.
 type pipeline struct {
 	agent      *pmda.Agent
 	ids        []pdu.PMID
@@ -157,8 +157,7 @@ func BenchmarkAgentEncode(b *testing.B) {
 
 func request() *pmda.Request { return &pmda.Request{Client: pmda.NewClient(0, 1)} }
 
-// TestFetchAllocs pins what BenchmarkAgentFetch measures: a fetch in steady state
-// allocates nothing.
+// TestFetchAllocs checks that the fetch of BenchmarkAgentFetch allocates nothing in steady state.
 func TestFetchAllocs(t *testing.T) {
 	for _, l := range loads(100) {
 		t.Run(l.name, func(t *testing.T) {

@@ -15,11 +15,11 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// manyInstances is how many instances the caches of the benchmarks have.
+// manyInstances is the number of instances in the caches of the benchmarks.
 const manyInstances = 1_000_000
 
-// cpuTime is the time of processors that the program has used, which other programs on
-// the machine change less than that of clocks.
+// cpuTime returns the processor time of the program. Other programs on the machine affect it less
+// than the elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var r syscall.Rusage
@@ -29,8 +29,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// measure runs f, which does n things, and reports the time of processors for each. It
-// returns when the benchmark has run for long enough.
+// measure runs f, which does n operations, and reports the processor time of each. It returns when
+// the benchmark has run long enough.
 func measure(b *testing.B, n int, unit string, f func()) {
 	b.Helper()
 	b.ReportAllocs()
@@ -92,8 +92,8 @@ func BenchmarkCacheAdd(b *testing.B) {
 	runtime.KeepAlive(names)
 }
 
-// BenchmarkCacheLookups looks all instances up, in their order or at random, where the
-// memory is what takes the time. The names are at hand.
+// BenchmarkCacheLookups looks all instances up, in order or at random. At random, memory accesses
+// take most of the time. The names are prepared in advance.
 func BenchmarkCacheLookups(b *testing.B) {
 	next := make([]pdu.Instance, manyInstances)
 	random := make([]pdu.Instance, manyInstances)
@@ -169,8 +169,8 @@ func BenchmarkCacheFile(b *testing.B) {
 	})
 }
 
-// BenchmarkCacheOfC measures the C library's cache: the time of processors for an add,
-// lookups and a load, each for one of as many instances.
+// BenchmarkCacheOfC measures the C library's cache with as many instances: the processor time per
+// instance of an add, lookups and a load.
 func BenchmarkCacheOfC(b *testing.B) {
 	c := newCCache(b)
 	serial := 0

@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// code is the code of an error, or the ID.
+// code returns the code of an error, or the ID.
 func code(id pdu.InstID, err error) int {
 	if err != nil {
 		return int(pdu.FromError(err))
@@ -25,7 +25,7 @@ func code(id pdu.InstID, err error) int {
 	return int(id)
 }
 
-// TestCacheStore has what C agents see of pmdaCacheStore, with the codes.
+// TestCacheStore checks the results and error codes of pmdaCacheStore in C agents.
 func TestCacheStore(t *testing.T) {
 	var c pmda.Cache[string]
 	const invalid = -22
@@ -72,7 +72,7 @@ func add[T any](c *pmda.Cache[T], value T) func(string) (pdu.InstID, error) {
 	return func(name string) (pdu.InstID, error) { return c.Add(name, value) }
 }
 
-// TestCacheNames: which names find which, as in the C library.
+// TestCacheNames checks that a name finds the same instance as in the C library.
 func TestCacheNames(t *testing.T) {
 	for _, s := range []struct {
 		cached, name string
@@ -99,7 +99,7 @@ func TestCacheNames(t *testing.T) {
 	}
 }
 
-// TestCacheStrings: spaces mean nothing in strings.
+// TestCacheStrings checks that spaces have no meaning in strings.
 func TestCacheStrings(t *testing.T) {
 	c := pmda.Cache[int]{Strings: true}
 	all := []string{"", "a b", "a", "a c", " a", "\n"}
@@ -115,7 +115,7 @@ func TestCacheStrings(t *testing.T) {
 	}
 }
 
-// TestCacheIDs: the IDs of new names.
+// TestCacheIDs checks the IDs of new names.
 func TestCacheIDs(t *testing.T) {
 	var c pmda.Cache[int]
 	names := 0
@@ -156,8 +156,8 @@ func TestCacheIDs(t *testing.T) {
 
 }
 
-// TestCacheExhausted: all IDs up to the highest can be used, as in PCP 6; 7 gives one
-// more.
+// TestCacheExhausted checks that all IDs up to the highest can be used, as in PCP 6. PCP 7 gives
+// one more.
 func TestCacheExhausted(t *testing.T) {
 	var c pmda.Cache[int]
 	if err := c.Resize(2); err != nil {
@@ -170,7 +170,7 @@ func TestCacheExhausted(t *testing.T) {
 	}
 }
 
-// TestCacheKeys: IDs that follow from keys are those of the C library.
+// TestCacheKeys checks that the IDs of keys are those of the C library.
 func TestCacheKeys(t *testing.T) {
 	var c pmda.Cache[int]
 	for i, s := range []struct {
@@ -232,7 +232,7 @@ func TestCacheKeyRange(t *testing.T) {
 	}
 }
 
-// TestCacheKeyInUse: an ID that another has is passed over, ten times at most.
+// TestCacheKeyInUse checks that AddKey skips IDs that are in use, ten times at most.
 func TestCacheKeyInUse(t *testing.T) {
 	for _, s := range []struct {
 		key       string
@@ -249,7 +249,7 @@ func TestCacheKeyInUse(t *testing.T) {
 	}
 }
 
-// TestCacheAll: the operations on all instances.
+// TestCacheAll checks the operations on all instances.
 func TestCacheAll(t *testing.T) {
 	var c pmda.Cache[int]
 	for i := range 10 {
@@ -279,7 +279,7 @@ func TestCacheAll(t *testing.T) {
 	}
 }
 
-// TestCachePurge: what has been added since the latest Save stays.
+// TestCachePurge checks that instances added since the latest Save stay.
 func TestCachePurge(t *testing.T) {
 	c := cacheOf(t, "0 1 old\n7 1 back\n3 1 [6b] keyed\n")
 	c.Add("back", "b")
@@ -320,7 +320,7 @@ func TestCachePurge(t *testing.T) {
 	}
 }
 
-// TestCacheWalk: the Cache may change while a loop goes on.
+// TestCacheWalk checks that the Cache may change during a loop.
 func TestCacheWalk(t *testing.T) {
 	var c pmda.Cache[int]
 	for _, key := range []string{"e", "a", "d", "c", "b"} { // in no order of ID
@@ -370,7 +370,7 @@ func TestCacheWalk(t *testing.T) {
 	}
 }
 
-// TestCacheReplace: all at once, or nothing.
+// TestCacheReplace checks that Replace changes all instances or, on an error, nothing.
 func TestCacheReplace(t *testing.T) {
 	var c pmda.Cache[string]
 	list := func(names ...string) func(yield func(string, string) bool) {
@@ -422,8 +422,8 @@ func TestCacheReplace(t *testing.T) {
 	}
 }
 
-// TestCacheCulled: instances that are culled all the time are dropped, which the IDs
-// that are used again show.
+// TestCacheCulled checks that a Cache drops culled instances when there are many. Their IDs are
+// used again.
 func TestCacheCulled(t *testing.T) {
 	var c pmda.Cache[int]
 	c.Reuse()
@@ -445,8 +445,8 @@ func TestCacheCulled(t *testing.T) {
 	}
 }
 
-// TestCacheCulledValue: what a Cache loads in the place of a culled instance has no value
-// of that.
+// TestCacheCulledValue checks that an instance that replaces a culled one on Load does not get its
+// value.
 func TestCacheCulledValue(t *testing.T) {
 	for name, cull := range map[string]func(c *pmda.Cache[string]){
 		"Cull":    func(c *pmda.Cache[string]) { c.Cull("a") },
@@ -471,7 +471,7 @@ func TestCacheCulledValue(t *testing.T) {
 	}
 }
 
-// TestCacheConcurrently: what several goroutines do at once is consistent.
+// TestCacheConcurrently checks that concurrent calls leave the Cache consistent.
 func TestCacheConcurrently(t *testing.T) {
 	var c pmda.Cache[string]
 	d := &pmda.InDom{Name: "i", Cache: &c}

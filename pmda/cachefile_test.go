@@ -18,7 +18,7 @@ import (
 
 const cacheHeader = "2 0 2147483647\n"
 
-// cacheOf is a cache that has loaded records.
+// cacheOf returns a cache that has loaded records.
 func cacheOf(t *testing.T, records string) *pmda.Cache[string] {
 	t.Helper()
 	c := &pmda.Cache[string]{File: writeFile(t, cacheHeader+records)}
@@ -46,7 +46,7 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestCacheFile: when Save and Sync write, and what.
+// TestCacheFile checks when Save and Sync write, and what they write.
 func TestCacheFile(t *testing.T) {
 	c := &pmda.Cache[int]{File: filepath.Join(t.TempDir(), "config", "pmda", "251.0")}
 	if n, err := c.Load(); n != 0 || !errors.Is(err, fs.ErrNotExist) {
@@ -90,8 +90,8 @@ func TestCacheFile(t *testing.T) {
 	}
 }
 
-// TestCacheFileHostile: the errors of files that are wrong, and what is loaded all the
-// same.
+// TestCacheFileHostile checks the errors of malformed files, and the instances that are still
+// loaded.
 func TestCacheFileHostile(t *testing.T) {
 	for _, s := range []struct {
 		name, text string
@@ -150,7 +150,7 @@ func TestCacheFileHostile(t *testing.T) {
 	}
 }
 
-// TestCacheFileNames: what the format cannot hold is left out.
+// TestCacheFileNames checks that Save leaves out names that the format cannot hold.
 func TestCacheFileNames(t *testing.T) {
 	c := &pmda.Cache[int]{Strings: true, File: filepath.Join(t.TempDir(), "x")}
 	lost := []string{"", " a", "\ta", "[a", "a\nb", "a\x00", strings.Repeat("x", 1030)}
@@ -176,8 +176,8 @@ func TestCacheFileNames(t *testing.T) {
 	}
 }
 
-// TestCacheFileUnusable: a file that cannot be read now is not replaced, and one that
-// cannot be written is written another time.
+// TestCacheFileUnusable checks that a file that cannot be read is not replaced, and that a file
+// that cannot be written is written later.
 func TestCacheFileUnusable(t *testing.T) {
 	dir := t.TempDir()
 	c := &pmda.Cache[int]{File: filepath.Join(dir, "251.0")}
@@ -209,8 +209,8 @@ func TestCacheFileUnusable(t *testing.T) {
 	}
 }
 
-// TestInteropCacheFile: a file of Go's is loaded and written by C, and the other way
-// round, byte for byte.
+// TestInteropCacheFile checks that C loads and writes a file of Go byte for byte, and Go a file of
+// C.
 func TestInteropCacheFile(t *testing.T) {
 	c := newCCache(t)
 	names := []string{"sda", "/order::200 of a day", "d  blanks ", "\xe2\x82\xac", strings.Repeat("y", 900)}
@@ -260,7 +260,7 @@ func TestInteropCacheFile(t *testing.T) {
 	}
 }
 
-// without is a text without the line of a name.
+// without returns a text without the line of a name.
 func without(text, name string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -37,7 +37,7 @@ type cCache struct {
 	out *bufio.Scanner
 }
 
-// newCCache starts the program. All caches of one test are those of one process.
+// newCCache starts the program. All caches of one test are in one process.
 func newCCache(t testing.TB) *cCache {
 	t.Helper()
 	program := pcptest.BuildC(t, "testdata/cachedriver.c", "-O2", "-lpcp_pmda", "-lpcp")
@@ -90,7 +90,7 @@ func (c *cCache) rename(from, to string) {
 	}
 }
 
-// hexed is a name or key as the program takes it.
+// hexed returns a name or key in the encoding of the program.
 func hexed(s string) string {
 	if s == "" {
 		return "."
@@ -98,7 +98,7 @@ func hexed(s string) string {
 	return hex.EncodeToString([]byte(s))
 }
 
-// codeOr is what a C function returns: a number, or the code of an error.
+// codeOr returns the result of a C function: a number, or the code of an error.
 func codeOr[N ~int | ~int32](n N, err error) string {
 	if err != nil {
 		return fmt.Sprint(int(pdu.FromError(err)))
@@ -106,7 +106,7 @@ func codeOr[N ~int | ~int32](n N, err error) string {
 	return fmt.Sprint(int(n))
 }
 
-// found is what a lookup in C prints: the state and what it has found.
+// found returns what a lookup in C prints: the state and the instance.
 func found(e pmda.CacheEntry[int], ok bool, format string, args ...any) string {
 	switch {
 	case !ok:
@@ -140,7 +140,7 @@ var (
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// same compares an answer of C's with ours.
+// same compares a result of C with ours.
 func (m *cacheModel) same(ours string, command string, args ...any) {
 	m.t.Helper()
 	line := fmt.Sprintf(command, args...)
@@ -237,11 +237,11 @@ func (m *cacheModel) all(op int) {
 	}
 }
 
-// reorg drops the culled instances, unless one of them has the highest ID: C uses the
-// memory of that after it has released it. C is also wrong where a culled instance has
-// not been dropped and its ID comes from a key or a file: it has the ID twice then, and
-// the order of IDs is lost; and where the file has another name for an ID: the warning
-// says that this is ignored, but the instance gets its stamp.
+// reorg drops the culled instances, unless one of them has the highest ID, because C then uses its
+// memory after releasing it. C has two more bugs. If a culled instance has not been dropped and its
+// ID comes again from a key or a file, C has the ID twice and loses the order of IDs. If the file
+// has a different name for an ID, C warns that the record is ignored, but the instance gets its
+// stamp.
 func (m *cacheModel) reorg() (done bool) {
 	if _, ok := m.cache.Lookup(m.last); !ok && m.last >= 0 {
 		return false
@@ -252,7 +252,7 @@ func (m *cacheModel) reorg() (done bool) {
 	return true
 }
 
-// purge purges those that have a stamp, or an old one. C counts culled ones again if
+// purge purges instances with a stamp, or with an old stamp. C counts culled instances again if
 // they have not been dropped.
 func (m *cacheModel) purge() {
 	seconds := pick(m.r, []int{-10, 1000})
@@ -289,7 +289,7 @@ func (m *cacheModel) save() {
 
 func (m *cacheModel) cFile() string { return filepath.Join(m.c.dir, fmt.Sprintf("200.%d", *m.serial)) }
 
-// stampless is the text of a file with x for stamps of this year and on.
+// stampless returns the text of a file with x in place of stamps of this year or later.
 func stampless(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -315,8 +315,8 @@ func (m *cacheModel) load() {
 	m.compare()
 }
 
-// restart goes on with new caches: C's reads the file that Go has written, and the
-// other way round. Some instances have been seen long ago.
+// restart continues with new caches: C reads the file that Go has written, and Go the file of C.
+// Some instances get an old stamp.
 func (m *cacheModel) restart() {
 	m.save()
 	ours, err := os.ReadFile(m.cache.File)
@@ -345,7 +345,7 @@ func age(text []byte, which uint64) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
-// compare compares all that can be seen of the caches.
+// compare compares all visible state of the caches.
 func (m *cacheModel) compare() {
 	var walk []string
 	for e := range m.cache.Active() {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// BenchmarkDynamic adds and removes metrics below a dynamic root one by one, with a look at the
-// name and a fetch of each between: the time of each does not depend on how many there are.
+// BenchmarkDynamic adds and removes metrics below a dynamic root one by one, with a lookup of the
+// name and a fetch of each in between. The time per metric does not depend on their number.
 func BenchmarkDynamic(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000, 100000} {
 		b.Run(fmt.Sprintf("metrics=%d", n), func(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// jobs is an agent with metrics of its tables below the dynamic root jobs.run.
+// jobs returns an agent with metrics of its tables below the dynamic root jobs.run.
 func jobs(t testing.TB) *pmda.Agent {
 	t.Helper()
 	a := &pmda.Agent{Name: "jobs", Domain: 251}
@@ -30,8 +30,8 @@ func jobs(t testing.TB) *pmda.Agent {
 	return a
 }
 
-// describeNames is what an agent replies about a dynamic name: its PMID, its children and what
-// is below it.
+// describeNames returns the replies of an agent about a dynamic name: its PMID, its children and
+// all names below it.
 func describeNames(t testing.TB, h pmda.Handler, name string) string {
 	t.Helper()
 	id, err := h.PMID(t.Context(), request(), name)
@@ -63,7 +63,7 @@ func wantNode(t testing.TB, h pmda.Handler, name, want string) {
 	}
 }
 
-// TestDynamicMetrics: metrics registered below a dynamic root have all that others have.
+// TestDynamicMetrics checks that metrics below a dynamic root have the same features as others.
 func TestDynamicMetrics(t *testing.T) {
 	a := jobs(t)
 	const unknown = "PM_ID_NULL Unknown metric name; Unknown metric name; Unknown metric name"
@@ -97,8 +97,8 @@ func TestDynamicMetrics(t *testing.T) {
 	pmdatest.Run(t, a)
 }
 
-// TestDynamicComeAndGo: each change is seen at once, and told once with the next fetch, and leaves
-// the pointer of the name space as it is.
+// TestDynamicComeAndGo checks that each change is visible immediately, is reported once with the
+// next fetch, and does not change the pointer of the name space.
 func TestDynamicComeAndGo(t *testing.T) {
 	a := jobs(t)
 	before := a.Namespace()
@@ -123,7 +123,7 @@ func TestDynamicComeAndGo(t *testing.T) {
 	register(t, a, pmda.Metric[int32]{Name: "jobs.run.b", Value: always[int32](7)})
 	must(t, a.Remove("jobs.run.a.time", "jobs.run.c", "jobs.run.b"))
 	wantNode(t, a, "jobs.run", "PM_ID_NULL Unknown metric name;;")
-	// The root itself may be a metric, while there is nothing below it.
+	// The root itself may be a metric while no names are below it.
 	register(t, a, pmda.Metric[int32]{Name: "jobs.run", ID: pmda.Item(9, 9), Value: always[int32](7)})
 	wantNode(t, a, "jobs.run", "251.9.9 <nil>;; ")
 	wantChange(pdu.ChangeNames)
@@ -136,7 +136,7 @@ func TestDynamicComeAndGo(t *testing.T) {
 	must(t, a.Err())
 }
 
-// TestRemoveRoot: a dynamic root goes with all that is below it.
+// TestRemoveRoot checks that Remove of a dynamic root removes all names below it.
 func TestRemoveRoot(t *testing.T) {
 	a := jobs(t)
 	must(t, a.AddAlias("jobs.alias", "jobs.run.c"), a.AddLink("jobs.run.other", pdu.MakePMID(2, 0, 1)))
@@ -153,7 +153,7 @@ func TestRemoveRoot(t *testing.T) {
 	must(t, a.Err())
 }
 
-// TestAliases: a metric has several names, and names lead to metrics of other agents.
+// TestAliases checks metrics with several names, and names of metrics of other agents.
 func TestAliases(t *testing.T) {
 	a := jobs(t)
 	own, other := pdu.MakePMID(251, 0, 4), pdu.MakePMID(2, 4, 1)
@@ -195,7 +195,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestDynamicTables: SetTables replaces what is below a dynamic root too.
+// TestDynamicTables checks that SetTables also replaces the names below a dynamic root.
 func TestDynamicTables(t *testing.T) {
 	a := jobs(t)
 	next := a.NewTables()
@@ -214,7 +214,7 @@ func TestDynamicTables(t *testing.T) {
 	must(t, a.Err())
 }
 
-// TestDynamicWrapped: a wrapper goes on to reply for names that are not registered.
+// TestDynamicWrapped checks that a wrapper still replies for names that are not registered.
 func TestDynamicWrapped(t *testing.T) {
 	a := jobs(t)
 	o := override.In(a)
@@ -231,7 +231,7 @@ func TestDynamicWrapped(t *testing.T) {
 	}
 }
 
-// TestInstallNames: the files of an agent with aliases are those of its name space.
+// TestInstallNames checks that the files of an agent with aliases match its name space.
 func TestInstallNames(t *testing.T) {
 	a := jobs(t)
 	must(t, a.AddAlias("jobs.same", "jobs.count"))

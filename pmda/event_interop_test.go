@@ -116,7 +116,7 @@ func setFilter(q *pmda.EventQueue, c *pmda.Client, text string) error {
 	return nil
 }
 
-// underPMCD has the real pmcd serve an agent, and returns what tools take after -h.
+// underPMCD lets the real pmcd serve an agent, and returns the argument of the tools' option -h.
 func underPMCD(t *testing.T, a *pmda.Agent, names string) string {
 	t.Helper()
 	socket := filepath.Join(pcptest.ShortDir(t), "s")
@@ -136,7 +136,7 @@ func underPMCD(t *testing.T, a *pmda.Agent, names string) string {
 	}).Host()
 }
 
-// underServer is underPMCD with a collector of ours.
+// underServer is underPMCD with our collector.
 func underServer(t *testing.T, a *pmda.Agent) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -164,7 +164,7 @@ func untilEnd(t *testing.T, f func(ctx context.Context) error) {
 	})
 }
 
-// PCP's tools see the events of an agent of ours the same under the real pmcd and under ours.
+// PCP's tools show the same events of our agent under the real pmcd and under our collector.
 func TestInteropEvents(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmevent", "pmval", "pmprobe", "pmstore")
 	for _, highRes := range []bool{false, true} {
@@ -183,7 +183,7 @@ func TestInteropEvents(t *testing.T) {
 	}
 }
 
-// testEventsLatest compares what tools print of two records and of one of missed events.
+// testEventsLatest compares the output of tools for two records and a record of missed events.
 func testEventsLatest(t *testing.T, hosts []string, highRes bool) {
 	for _, argv := range [][]string{
 		{"pminfo", "-x", "web.latest"},
@@ -209,7 +209,7 @@ func testEventsLatest(t *testing.T, hosts []string, highRes bool) {
 	}
 }
 
-// testEventsStores has pmstore store filters.
+// testEventsStores stores filters with pmstore.
 func testEventsStores(t *testing.T, hosts []string, agents []*webAgent) {
 	for i, h := range hosts {
 		var got string
@@ -229,7 +229,7 @@ func testEventsStores(t *testing.T, hosts []string, agents []*webAgent) {
 	}
 }
 
-// testEventsStream has two pmevents of different speed print what is appended meanwhile.
+// testEventsStream runs two pmevents of different speeds while events are appended.
 func testEventsStream(t *testing.T, host string, a *webAgent) {
 	stop := make(chan struct{})
 	var appending sync.WaitGroup
@@ -271,8 +271,8 @@ func testEventsStream(t *testing.T, host string, a *webAgent) {
 
 var streamLine = regexp.MustCompile(`web\.request\.number (\d+)|(\d+) missed event records`)
 
-// checkStream checks the numbers of the events that pmevent has printed: each comes once, and
-// those that are not there were missed.
+// checkStream checks the numbers of the events that pmevent has printed. Each number occurs once,
+// and absent events are reported as missed.
 func checkStream(t *testing.T, client int, out string) {
 	at, events, missed := 0, 0, 0
 	for _, m := range streamLine.FindAllStringSubmatch(out, -1) {

@@ -25,7 +25,7 @@ import (
 
 var eventsFor = flag.Duration("events", 300*time.Millisecond, "for how long TestEventQueueClients appends and fetches events")
 
-// tb is what a test of rapid's and one of the standard library have in common.
+// tb is the common interface of a rapid.T and a testing.T.
 type tb interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -76,7 +76,7 @@ func (c *eventClient) fetch(t tb) []pdu.EventRecord {
 	return slices.Collect(events.All())
 }
 
-// A seen event is its number, or how many were missed.
+// A seen event has its number, or the number of missed events.
 type seen struct{ Number, Missed int }
 
 // numbers returns the numbers of the events that are new to the client.
@@ -99,7 +99,7 @@ func (c *eventClient) numbers(t tb) []seen {
 	return all
 }
 
-// A modelQueue says in plain Go what a queue does.
+// A modelQueue is a simple model of a queue.
 type modelQueue struct {
 	limit   int
 	keepAll bool
@@ -215,7 +215,7 @@ func (m *modelQueue) fetch(seq int, restricted bool) (all []seen) {
 	return all
 }
 
-// accessChanged sees to a client that may not read any more.
+// accessChanged updates a client that may no longer read.
 func (m *modelQueue) accessChanged(c *modelClient, restricted bool) {
 	may := !restricted || c.even
 	if c.access != nil {
@@ -409,7 +409,7 @@ func readAll(t *testing.T, c *eventClient, pause time.Duration, done <-chan stru
 	}
 }
 
-// Clients that have gone leave no memory.
+// Disconnected clients leave no memory behind.
 func TestEventQueueClientsGone(t *testing.T) {
 	const clients, events = 1000, 100
 	e := newEventAgent(t, nil)
@@ -457,7 +457,7 @@ func TestEventQueueClientsGone(t *testing.T) {
 	runtime.KeepAlive(e)
 }
 
-// Records have the types, times and flags that they were given.
+// Records keep their types, times and flags.
 func TestEventRecords(t *testing.T) {
 	type path string
 	at := time.Unix(1800000000, 123456789)
@@ -543,7 +543,8 @@ func TestEventErrors(t *testing.T) {
 	}
 }
 
-// maxMissed is the error for one more missed event than an int32 holds, where int is longer.
+// maxMissed is the expected error for one more missed event than an int32 can hold, if int is
+// longer.
 func maxMissed() error {
 	if math.MaxInt == math.MaxInt32 {
 		return nil
@@ -586,8 +587,8 @@ func TestEventRegistration(t *testing.T) {
 	}
 }
 
-// Into a metric of events a client stores a text, such as a filter. Other metrics of bytes take
-// none.
+// A client may store a text, such as a filter, into an event metric. Other metrics of bytes refuse
+// texts.
 func TestEventStore(t *testing.T) {
 	for typ, want := range map[pdu.Type]error{pdu.TypeEvent: nil, pdu.TypeHighResEvent: nil, 0: pdu.ErrConv, pdu.TypeAggregateStatic: pdu.ErrConv} {
 		a := &pmda.Agent{Name: "x", Domain: 400, Logger: slog.New(slog.DiscardHandler)}
@@ -698,7 +699,7 @@ func TestEventInstances(t *testing.T) {
 	}
 }
 
-// Events that a filter or a reply fails are not lost unseen.
+// Events that are lost because a filter or a reply fails are reported as missed.
 func TestEventGivenUp(t *testing.T) {
 	e := newEventAgent(t, nil)
 	e.Logger = slog.New(slog.DiscardHandler)
@@ -730,7 +731,8 @@ func TestEventGivenUp(t *testing.T) {
 	}
 }
 
-// A request that was abandoned before its client went does not keep the client in the queue.
+// A request that was abandoned before its client disconnected does not keep the client in the
+// queue.
 func TestEventAbandoned(t *testing.T) {
 	var log bytes.Buffer
 	e := newEventAgent(t, nil)
@@ -746,7 +748,7 @@ func TestEventAbandoned(t *testing.T) {
 	}
 }
 
-// More missed events than a record can say come with the next fetches.
+// If a record cannot hold the number of missed events, the next fetches report the rest.
 func TestEventMissedMany(t *testing.T) {
 	e := newEventAgent(t, func(q *pmda.EventQueue) { q.MaxBytes = 8 })
 	c := e.client(1)

@@ -121,7 +121,7 @@ func (h *helpFile) texts() map[pdu.TextTarget]helptext.Entry {
 }
 
 // helpTarget returns the target of an entry. In the identifier of an instance domain, the agent's
-// symbol may stand for the domain number, as in files before installation.
+// symbol may stand for the domain number, because an installation may change that number.
 func (a *Agent) helpTarget(names *pmns.Tree, key string) (pdu.TextTarget, error) {
 	id, err := names.Lookup(key)
 	if err == nil {
