@@ -164,7 +164,8 @@ func untilEnd(t *testing.T, f func(ctx context.Context) error) {
 	})
 }
 
-// PCP's tools show the same events of our agent under the real pmcd and under our collector.
+// TestInteropEvents checks that PCP's tools show the same events of our agent under the real pmcd
+// and under our collector.
 func TestInteropEvents(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmevent", "pmval", "pmprobe", "pmstore")
 	for _, highRes := range []bool{false, true} {

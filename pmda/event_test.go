@@ -409,7 +409,7 @@ func readAll(t *testing.T, c *eventClient, pause time.Duration, done <-chan stru
 	}
 }
 
-// Disconnected clients leave no memory behind.
+// TestEventQueueClientsGone checks that disconnected clients leave no memory behind.
 func TestEventQueueClientsGone(t *testing.T) {
 	const clients, events = 1000, 100
 	e := newEventAgent(t, nil)
@@ -457,7 +457,7 @@ func TestEventQueueClientsGone(t *testing.T) {
 	runtime.KeepAlive(e)
 }
 
-// Records keep their types, times and flags.
+// TestEventRecords checks that records keep their types, times and flags.
 func TestEventRecords(t *testing.T) {
 	type path string
 	at := time.Unix(1800000000, 123456789)
@@ -587,8 +587,8 @@ func TestEventRegistration(t *testing.T) {
 	}
 }
 
-// A client may store a text, such as a filter, into an event metric. Other metrics of bytes refuse
-// texts.
+// TestEventStore checks that a client may store a text, such as a filter, into an event metric.
+// Other metrics of bytes refuse texts.
 func TestEventStore(t *testing.T) {
 	for typ, want := range map[pdu.Type]error{pdu.TypeEvent: nil, pdu.TypeHighResEvent: nil, 0: pdu.ErrConv, pdu.TypeAggregateStatic: pdu.ErrConv} {
 		a := &pmda.Agent{Name: "x", Domain: 400, Logger: slog.New(slog.DiscardHandler)}
@@ -699,7 +699,7 @@ func TestEventInstances(t *testing.T) {
 	}
 }
 
-// Events that are lost because a filter or a reply fails are reported as missed.
+// TestEventGivenUp checks that events are reported as missed if a filter or a reply fails.
 func TestEventGivenUp(t *testing.T) {
 	e := newEventAgent(t, nil)
 	e.Logger = slog.New(slog.DiscardHandler)
@@ -731,8 +731,8 @@ func TestEventGivenUp(t *testing.T) {
 	}
 }
 
-// A request that was abandoned before its client disconnected does not keep the client in the
-// queue.
+// TestEventAbandoned checks that an abandoned request does not keep its client in the queue after
+// the client has disconnected.
 func TestEventAbandoned(t *testing.T) {
 	var log bytes.Buffer
 	e := newEventAgent(t, nil)
@@ -748,7 +748,8 @@ func TestEventAbandoned(t *testing.T) {
 	}
 }
 
-// If a record cannot hold the number of missed events, the next fetches report the rest.
+// TestEventMissedMany checks that the next fetches report the rest if a record cannot hold the
+// number of missed events.
 func TestEventMissedMany(t *testing.T) {
 	e := newEventAgent(t, func(q *pmda.EventQueue) { q.MaxBytes = 8 })
 	c := e.client(1)

@@ -96,7 +96,8 @@ long.
 	}
 }
 
-// An agent whose metrics are all below one name of another kind needs one file.
+// TestInstallFilesOneTop checks that an agent needs only one file pmns if all its metrics are below
+// one name that differs from the agent's name.
 func TestInstallFilesOneTop(t *testing.T) {
 	a := &pmda.Agent{Name: "pmda", Domain: 18}
 	pmda.Register(a, pmda.Metric[int32]{Name: "disk.all", Value: zero})
@@ -218,7 +219,8 @@ func install(t *testing.T, a *pmda.Agent) (dir string) {
 	return dir
 }
 
-// An installation that cannot be complete leaves the directory as it is.
+// TestInstallOccupied checks that an installation that cannot write all files leaves the directory
+// as it is.
 func TestInstallOccupied(t *testing.T) {
 	for _, occupied := range []string{"domain.h", "help", "pmdaPmda2host", "extra"} {
 		dir := filepath.Join(t.TempDir(), hostAgent().Name)

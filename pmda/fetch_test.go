@@ -22,8 +22,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestFetchErrors has instances with values, without and with errors, and states
-// what the set is: the values if there are some, else the last error.
+// TestFetchErrors fetches instances with values, without values and with errors. The set has the
+// values if any exist, or else the last error.
 func TestFetchErrors(t *testing.T) {
 	oops := errors.New("oops")
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestFetchErrors(t *testing.T) {
 	}
 }
 
-// TestFetchMore has singular metrics, Values and unknown metrics.
+// TestFetchMore fetches singular metrics, metrics with Values and unknown metrics.
 func TestFetchMore(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	d := a.AddInDom("i", "x", "y", "z")
@@ -130,8 +130,8 @@ PM_ID_NULL: error -12358
 	}
 }
 
-// TestProfile: what a fetch gives under a profile is what is left of all values,
-// one by one and at once.
+// TestProfile checks with Value and Values that a fetch under a profile returns exactly the values
+// that the profile includes.
 func TestProfile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		insts := rapid.SliceOfNDistinct(rapid.Int32Range(0, 12), 0, 8, rapid.ID).Draw(t, "instances")
@@ -229,8 +229,8 @@ func fetchedIn(t *rapid.T, a *pmda.Agent, r *pmda.Request, n int) string {
 	return s.String()
 }
 
-// TestRefresh: an instance domain is refreshed once for each request that looks
-// at it, and its failure is that of its metrics.
+// TestRefresh checks that each request refreshes an instance domain that it uses once. If the
+// refresh fails, so do the metrics of the domain.
 func TestRefresh(t *testing.T) {
 	var log bytes.Buffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -287,7 +287,7 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// stored is the values of a store.
+// stored returns the values of a store.
 func stored(t testing.TB, id pdu.PMID, add func(w *pdu.ResultWriter)) *pdu.Result {
 	t.Helper()
 	var w pdu.ResultWriter
@@ -300,8 +300,8 @@ func stored(t testing.TB, id pdu.PMID, add func(w *pdu.ResultWriter)) *pdu.Resul
 	return r
 }
 
-// TestGroupOnce: a group is refreshed once for each fetch that has a metric of
-// it, before the first value.
+// TestGroupOnce checks that each fetch of a group's metrics refreshes the group once, before the
+// first value.
 func TestGroupOnce(t *testing.T) {
 	var log bytes.Buffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -341,8 +341,8 @@ func TestGroupOnce(t *testing.T) {
 	}
 }
 
-// TestGroupExcludes: refresh, values and stores of a group run one request at a
-// time, and those of two groups do not wait for each other.
+// TestGroupExcludes checks that refresh, values and stores of a group run for one request at a
+// time, and that two groups do not wait for each other.
 func TestGroupExcludes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &pmda.Agent{Name: "a", Domain: 251}
@@ -400,7 +400,7 @@ func TestGroupExcludes(t *testing.T) {
 	})
 }
 
-// TestGroupCancel: waiting for a group ends with the context.
+// TestGroupCancel checks that waiting for a group ends with the context.
 func TestGroupCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &pmda.Agent{Name: "a", Domain: 251}
@@ -437,7 +437,7 @@ func TestGroupCancel(t *testing.T) {
 	})
 }
 
-// TestGroupInDom: a group that finds instances and values at once.
+// TestGroupInDom checks a group whose refresh finds instances and values at once.
 func TestGroupInDom(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	stats := map[string]uint64{}
@@ -493,9 +493,8 @@ func TestGroupInDom(t *testing.T) {
 	}
 }
 
-// TestGroupStore: a store has the groups of its metric to itself, be they its own
-// or its domain's, and stores and fetches that cross do not wait for each other
-// for ever.
+// TestGroupStore checks that a store locks the group of its metric and the group of the metric's
+// domain, and that concurrent stores and fetches do not deadlock.
 func TestGroupStore(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	var in [2]sync.Mutex // held by whoever is in a function of the group
@@ -544,8 +543,8 @@ func TestGroupStore(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPanic: a function of a metric that panics fails that metric and no other,
-// and leaves nothing locked.
+// TestPanic checks that a panic in a function of a metric fails only that metric, and leaves
+// nothing locked.
 func TestPanic(t *testing.T) {
 	var log pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}

@@ -96,8 +96,8 @@ func TestSetNames(t *testing.T) {
 	}
 }
 
-// TestUpdateModel: a name keeps its ID for ever, no two have the same, and the
-// list is in ascending order.
+// TestUpdateModel checks that a name always keeps its ID, that no two names have the same ID, and
+// that the list is in ascending order.
 func TestUpdateModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := &pmda.Agent{Name: "a", Domain: 251}
@@ -182,8 +182,8 @@ func TestInstanceLookup(t *testing.T) {
 	}
 }
 
-// TestManyInstances: lookups and stores do not scan, and serials are found at
-// once.
+// TestManyInstances checks that lookups and stores do not scan, and that serials are found
+// immediately.
 func TestManyInstances(t *testing.T) {
 	const n = 10000
 	start := time.Now()
@@ -233,7 +233,7 @@ func TestAddInDomConcurrently(t *testing.T) {
 	}
 }
 
-// TestUpdateAllocs: an Update that changes nothing costs nothing.
+// TestUpdateAllocs checks that SetNames without a change allocates nothing.
 func TestUpdateAllocs(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	d := a.AddInDom("i")
@@ -274,13 +274,13 @@ func TestInDomOfNothing(t *testing.T) {
 	}
 }
 
-// setNames is InDom.SetNames for its error alone.
+// setNames calls InDom.SetNames and returns only the error.
 func setNames(d *pmda.InDom, names ...string) error {
 	_, err := d.SetNames(names...)
 	return err
 }
 
-// setInstances is InDom.SetInstances for its error alone.
+// setInstances calls InDom.SetInstances and returns only the error.
 func setInstances(d *pmda.InDom, list ...pdu.Instance) error {
 	_, err := d.SetInstances(list...)
 	return err

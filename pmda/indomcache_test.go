@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestInDomOfCache: clients get the active instances of a Cache, and find them as in C
-// agents.
+// TestInDomOfCache checks that clients get the active instances of a Cache, and that lookups work
+// as in C agents.
 func TestInDomOfCache(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	var c pmda.Cache[int32]
@@ -71,7 +71,7 @@ func TestInDomOfCache(t *testing.T) {
 	if e, _ := c.Lookup(2); e.Value != 77 {
 		t.Error(e)
 	}
-	// The list of a request that goes on does not change.
+	// The list of a request in progress does not change.
 	before := d.Instances()
 	want := slices.Clone(before)
 	for i := range 100 {
@@ -83,7 +83,7 @@ func TestInDomOfCache(t *testing.T) {
 	}
 }
 
-// value is a Value function that looks in a cache.
+// value returns a Value function that looks in a cache.
 func value(c *pmda.Cache[int32]) func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
 	return func(_ context.Context, _ *pmda.Request, i pdu.Instance) (int32, error) {
 		e, ok := c.Lookup(i.ID)
@@ -94,7 +94,7 @@ func value(c *pmda.Cache[int32]) func(context.Context, *pmda.Request, pdu.Instan
 	}
 }
 
-// TestInDomOfCacheErrors: what an InDom with a Cache cannot have.
+// TestInDomOfCacheErrors checks the invalid uses of an InDom with a Cache.
 func TestInDomOfCacheErrors(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	var none *pmda.Cache[int]
@@ -118,8 +118,8 @@ func TestInDomOfCacheErrors(t *testing.T) {
 	}
 }
 
-// TestInDomOfCacheAllocs: a request copies no instances, and an Add of one that is
-// there takes no memory.
+// TestInDomOfCacheAllocs checks that a request copies no instances, and that an Add of a known
+// instance allocates nothing.
 func TestInDomOfCacheAllocs(t *testing.T) {
 	var c pmda.Cache[int]
 	d := &pmda.InDom{Name: "i", Cache: &c}
@@ -142,7 +142,7 @@ func TestInDomOfCacheAllocs(t *testing.T) {
 	}
 }
 
-// TestSetNamesForgets: of names that are gone, the latest are remembered.
+// TestSetNamesForgets checks that the names that went last are remembered.
 func TestSetNamesForgets(t *testing.T) {
 	d := &pmda.InDom{Name: "i"}
 	const each = 10_000
@@ -186,8 +186,8 @@ func TestSetNamesForgets(t *testing.T) {
 	}
 }
 
-// TestSetNamesShortName: a name that is gone is forgotten for one that is the same up
-// to the first space.
+// TestSetNamesShortName checks that a new name replaces a gone name that is the same up to the
+// first space.
 func TestSetNamesShortName(t *testing.T) {
 	d := &pmda.InDom{Name: "i"}
 	for i, s := range []struct {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNameIDsWrite: new names cost one writing of the file, however many there are, and known ones
-// none.
+// TestNameIDsWrite checks that a call with any number of new names writes the file once, and a call
+// with known names never.
 func TestNameIDsWrite(t *testing.T) {
 	dir := t.TempDir()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)

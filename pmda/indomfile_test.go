@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// filed is an instance domain with a file, of an agent that logs.
+// filed returns an instance domain with a file, and the log of its agent.
 func filed(t *testing.T, path string) (*pmda.InDom, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -48,7 +48,7 @@ func withoutStamps(t *testing.T, path string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// TestInDomFile: IDs are the same for the next agent.
+// TestInDomFile checks that the next agent has the same IDs.
 func TestInDomFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config", "pmda", "251.0")
 	steps := []struct {
@@ -85,7 +85,7 @@ func TestInDomFile(t *testing.T) {
 	}
 }
 
-// TestInDomFileHostile: of a damaged file, what is good serves.
+// TestInDomFileHostile checks that the valid parts of a damaged file are used.
 func TestInDomFileHostile(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -134,7 +134,8 @@ func TestInDomFileHostile(t *testing.T) {
 	}
 }
 
-// TestInDomFileUnusable: nothing is lost but the memory.
+// TestInDomFileUnusable checks that SetNames works with an unusable file, but does not keep the
+// IDs.
 func TestInDomFileUnusable(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -197,7 +198,7 @@ func TestInDomFileLater(t *testing.T) {
 		file string
 	}{
 		{none, []pdu.Instance{{ID: 7, Name: "sda"}, {ID: 8, Name: "sdb"}}, "2 0 2147483647\n0 old\n7 sda\n8 sdb\n"},
-		// ID 0 is taken by what was there before the file was known.
+		// The instance from before the file was known has ID 0.
 		{some, []pdu.Instance{{ID: 7, Name: "sda"}, {ID: 8, Name: "sdb"}, {ID: 9, Name: "sdc"}}, "2 0 2147483647\n0 first\n7 sda\n8 sdb\n9 sdc\n"},
 	} {
 		names := []string{"sda", "sdb"}

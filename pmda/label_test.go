@@ -23,7 +23,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// Labels are made of Go values, some of them optional, in any number of texts.
+// TestLabelTexts makes labels from Go values, some of them optional, in any number of texts.
 func TestLabelTexts(t *testing.T) {
 	type speed struct {
 		Measure string `json:"measure"`
@@ -88,7 +88,8 @@ func TestLabelTexts(t *testing.T) {
 	}
 }
 
-// What LabelsOf returns is added to the labels of the tables, and replaces some.
+// TestLabelsOf checks that the labels of LabelsOf are added to those of the tables, and override
+// equal names.
 func TestLabelsOf(t *testing.T) {
 	var log bytes.Buffer
 	changed := "false"
@@ -192,7 +193,7 @@ func sampleLabels(t *testing.T) *pmda.Agent {
 
 const sampleNames = "root {\n\tsample\n}\nsample {\n\tcolour 29:0:5\n\tbin 29:0:6\n\twrite_me 29:0:36\n\trapid 29:0:64\n}\n"
 
-// The labels of an agent of ours are those of a C agent, with their flags.
+// TestInteropLabelSets checks that our agent has the same labels and flags as a C agent.
 func TestInteropLabelSets(t *testing.T) {
 	pcptest.Need(t, filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "sample", "pmdasample"))
 	ours := sampleLabels(t)
@@ -268,11 +269,11 @@ func startSample(t *testing.T) *remote.Agent {
 	return a
 }
 
-// contextLabels are those of the host.
+// contextLabels matches the labels of the host.
 var contextLabels = regexp.MustCompile(`"(domainname|hostname|machineid)":"[^"]*",`)
 
-// The real pminfo shows the same labels of an agent of ours and of a C agent under a C pmcd, also
-// after they have changed.
+// TestInteropLabels checks that the real pminfo shows the same labels for our agent and for a C
+// agent under the real pmcd, even after a change.
 func TestInteropLabels(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	hosts := []string{

@@ -21,8 +21,8 @@ import (
 // logLines is a log without times.
 func logLines(b *pcptest.LogBuffer) *slog.Logger { return b.Logger(slog.LevelInfo, "stack") }
 
-// TestAddLogger: an agent without a Logger logs to all that serve it, and to
-// slog.Default if nothing does.
+// TestAddLogger checks that an agent without a Logger logs to the logs of all collectors that serve
+// it, and otherwise to slog.Default.
 func TestAddLogger(t *testing.T) {
 	var own, first, second, other pcptest.LogBuffer
 	defer slog.SetDefault(slog.Default())
@@ -91,7 +91,7 @@ func TestAddLoggerServing(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLogOfAnother: a log that is added while values fail gets the failure too, once.
+// TestLogOfAnother checks that a log that is added while values fail gets the failure, too, once.
 func TestLogOfAnother(t *testing.T) {
 	var first, second pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251}
@@ -117,8 +117,8 @@ func TestLogOfAnother(t *testing.T) {
 	}
 }
 
-// TestLimitsOfTwoLogs: an agent that two collectors serve, with a limit in each of their logs,
-// leaves a line out and counts it once.
+// TestLimitsOfTwoLogs checks an agent in two collectors, each with a limit in its log. A suppressed
+// line counts once.
 func TestLimitsOfTwoLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first, second pcptest.LogBuffer
@@ -148,7 +148,7 @@ func TestLimitsOfTwoLogs(t *testing.T) {
 	})
 }
 
-// TestServeLogs: what fails in an agent that Serve serves reaches slog.Default.
+// TestServeLogs checks that failures of an agent under Serve reach slog.Default.
 func TestServeLogs(t *testing.T) {
 	var log pcptest.LogBuffer
 	defer slog.SetDefault(slog.Default())
@@ -178,7 +178,7 @@ func TestServeLogs(t *testing.T) {
 	}
 }
 
-// TestFailureLogging: a failure is logged when it begins, changes and comes back.
+// TestFailureLogging checks that a failure is logged when it begins, changes and comes back.
 func TestFailureLogging(t *testing.T) {
 	var log pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
@@ -233,8 +233,8 @@ func TestFailureLogging(t *testing.T) {
 	}
 }
 
-// TestGivenUpLogging: that a client has not waited for a reply is no failure. The same error
-// without such an end is one.
+// TestGivenUpLogging checks that an abandoned request is not logged as a failure. The same error
+// without the end of the request is logged.
 func TestGivenUpLogging(t *testing.T) {
 	var log pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
@@ -261,8 +261,8 @@ func TestGivenUpLogging(t *testing.T) {
 	}
 }
 
-// TestFlappingFailures: failures that come and go 1,000 times in 250 s, and a request
-// that always fails, are logged at first, and counted then.
+// TestFlappingFailures checks failures that come and go 1,000 times in 250 s, and a request that
+// always fails. The first lines are logged and further ones counted.
 func TestFlappingFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log pcptest.LogBuffer

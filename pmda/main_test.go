@@ -69,8 +69,8 @@ Installation options, for use without a collector:
   --print=FILE          print pmns, root, help, domain.h, Install or Remove
 `
 
-// TestRunRefuses has what the command line can do wrong. The messages are those
-// of C agents; TestOptionsOfC compares them.
+// TestRunRefuses checks wrong command lines. The messages are those of C agents; TestOptionsOfC
+// compares them.
 func TestRunRefuses(t *testing.T) {
 	all := clockUsage + socketUsage + stayUsage + installUsage
 	more := strings.Replace(clockUsage, "  -l FILE", "  -h FILE, --helpfile=FILE\n                        read help texts from FILE\n  -l FILE", 1)
@@ -118,14 +118,14 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// line is a log line without what differs from run to run.
+// line returns a log line without the parts that differ between runs.
 func line(level, text string) string { return "[DATE] clock(PID) " + level + ": " + text + "\n" }
 
 var linePrefix = regexp.MustCompile(`(?m)^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d\] clock\(\d+\)`)
 
 func plainLog(s string) string { return linePrefix.ReplaceAllString(s, "[DATE] clock(PID)") }
 
-// TestRunFails has what goes wrong after the command line.
+// TestRunFails checks failures after a correct command line.
 func TestRunFails(t *testing.T) {
 	dir := pcptest.ShortDir(t)
 	file := filepath.Join(dir, "file")
@@ -255,7 +255,8 @@ func TestRunHandler(t *testing.T) {
 	r.end(0)
 }
 
-// What a program does besides begins before the agent serves, and has ended when Run returns.
+// TestRunStart checks that the work of Daemon.Start begins before the agent serves, and has ended
+// when Run returns.
 func TestRunStart(t *testing.T) {
 	in, toAgent := io.Pipe()
 	fromAgent, out := io.Pipe()
@@ -319,8 +320,8 @@ func TestRunSockets(t *testing.T) {
 	}
 }
 
-// TestStay: with --stay an agent on a socket serves one collector after the other, until
-// it is to end.
+// TestStay checks that an agent with --stay on a socket serves one collector after the other until
+// its context ends.
 func TestStay(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	r := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "--stay", "-u", path)
@@ -338,8 +339,8 @@ func TestStay(t *testing.T) {
 	r.end(0)
 }
 
-// TestRunSocketInUse lets an agent find another that waits at its socket: it
-// gives way, and the other does not notice.
+// TestRunSocketInUse starts an agent whose socket another agent uses. The new agent fails, and the
+// other is not disturbed.
 func TestRunSocketInUse(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	first := run(t, &pmda.Daemon{Agent: clockAgent()}, nil, nil, "-u", path)
@@ -369,7 +370,7 @@ func (r *running) listens() string {
 	return strings.TrimSpace(address)
 }
 
-// await waits for what another goroutine brings about.
+// await waits for an effect of another goroutine.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
@@ -392,7 +393,7 @@ func dial(t *testing.T, network, address string) net.Conn {
 	return c
 }
 
-// Wherever it waits, it ends with its context.
+// TestRunCancel checks that Run ends with its context wherever it waits.
 func TestRunCancel(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	t.Run("accept", func(t *testing.T) {
@@ -442,7 +443,7 @@ func TestRunLog(t *testing.T) {
 			t.Errorf("%s: %v, %q", name, err, got)
 		}
 	}
-	// A log that cannot be is standard error.
+	// If the log file cannot be written, the log is standard error.
 	d := pmda.Daemon{Agent: clockAgent()}
 	r := run(t, &d, bytes.NewReader(nil), io.Discard, "-l", filepath.Join(dir, "no/such"))
 	r.end(0)
@@ -626,7 +627,7 @@ func startAgent(t *testing.T, log string) (*exec.Cmd, *peer, io.Closer) {
 	return cmd, hello(t, pipes{out, in}), in
 }
 
-// TestMainProcess has what Main does to its process.
+// TestMainProcess checks the effects of Main on its process.
 func TestMainProcess(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals, and standard input cannot be interrupted")
@@ -683,7 +684,7 @@ func TestMainProcess(t *testing.T) {
 			}
 		}
 	})
-	// A function of the agent that hangs, and ignores its context, does not keep it for ever.
+	// A function that hangs and ignores its context does not block the program permanently.
 	t.Run("second signal", func(t *testing.T) {
 		cmd, p, _ := startAgent(t, log)
 		p.send(0, pdu.TextReq{Text: pdu.TextPMID})
@@ -710,7 +711,7 @@ func TestMainProcess(t *testing.T) {
 	})
 }
 
-// TestMainSocket: what an agent prints that serves on a socket goes to its log, too.
+// TestMainSocket checks that the output of an agent on a socket goes to its log, too.
 func TestMainSocket(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no standard streams that can be exchanged")
@@ -752,8 +753,8 @@ func currentUser(t *testing.T) string {
 	return u.Username
 }
 
-// TestStartError starts an agent whose port is in use: the reason is on standard error, too, not
-// only in the log.
+// TestStartError starts an agent whose port is in use. The reason appears on standard error as well
+// as in the log.
 func TestStartError(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

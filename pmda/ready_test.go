@@ -18,7 +18,7 @@ var (
 	nowReady = &pdu.Status{Code: pdu.ErrPMDAReady}
 )
 
-// TestNotReady: an agent that is not ready fails every request, in its own process.
+// TestNotReady checks that an agent in this process fails every request while it is not ready.
 func TestNotReady(t *testing.T) {
 	a := jobs(t)
 	a.SetReady(true)
@@ -91,8 +91,8 @@ func servePipe(ctx context.Context, t *testing.T, h pmda.Handler) *peer {
 	return p
 }
 
-// TestStartsNotReady: an agent that is not ready when it is connected says so when it is, and
-// before that to a collector that does not know it.
+// TestStartsNotReady checks that an agent that starts not ready sends a notice when it is ready:
+// always on a pipe, and on a socket after a request has failed.
 func TestStartsNotReady(t *testing.T) {
 	desc := pdu.DescReq{PMID: pdu.MakePMID(251, 0, 0)}
 	for _, c := range []struct {
@@ -137,7 +137,8 @@ func TestStartsNotReady(t *testing.T) {
 	p.end()
 }
 
-// TestEndNotReady: an agent that never gets ready ends with its connection, or its context.
+// TestEndNotReady checks that serving an agent that never gets ready ends with its connection or
+// context.
 func TestEndNotReady(t *testing.T) {
 	a := jobs(t)
 	a.StartsNotReady = true
@@ -157,7 +158,7 @@ func TestEndNotReady(t *testing.T) {
 	}
 }
 
-// TestNotReadyOnRequest: a function of OnRequest may find that the agent is not ready.
+// TestNotReadyOnRequest checks that a function of OnRequest may set the agent to not ready.
 func TestNotReadyOnRequest(t *testing.T) {
 	a := jobs(t)
 	once := true
@@ -180,7 +181,7 @@ func TestNotReadyOnRequest(t *testing.T) {
 	p.end()
 }
 
-// TestInstallNotReady: the line of pmcd.conf says what the agent is when it starts.
+// TestInstallNotReady checks that the line of pmcd.conf has notready if the agent starts not ready.
 func TestInstallNotReady(t *testing.T) {
 	a := jobs(t)
 	for _, ready := range []bool{true, false} {

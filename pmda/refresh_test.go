@@ -22,8 +22,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// A source is what a Polled of the tests reads: each reading takes a while, and gives the next
-// number or fails.
+// A source is read by a Polled in tests. Each reading takes some time, and returns the next number
+// or fails.
 type source struct {
 	takes time.Duration
 	start time.Time
@@ -40,7 +40,7 @@ func (s *source) fail(err error) {
 	s.err = err
 }
 
-// attempts is when it was read.
+// attempts returns the times of the readings.
 func (s *source) attempts() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,8 +164,8 @@ func TestPolled(t *testing.T) {
 	})
 }
 
-// TestPolledSlow: a reading that takes longer than the interval is followed by the next at once,
-// and never overlaps it.
+// TestPolledSlow checks that a reading that takes longer than the interval is followed by the next
+// one immediately, and that readings never overlap.
 func TestPolledSlow(t *testing.T) {
 	s := &source{takes: 25 * time.Second}
 	inBubble(t, &pmda.Polled[int]{Every: 10 * time.Second}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
@@ -177,8 +177,8 @@ func TestPolledSlow(t *testing.T) {
 	})
 }
 
-// TestPolledOnDemand: only a client that asks for an old T has another read, which the next client
-// gets.
+// TestPolledOnDemand checks that a new T is read only after a client has fetched an old one. The
+// next client gets the new T.
 func TestPolledOnDemand(t *testing.T) {
 	s := &source{takes: time.Second}
 	c := &pmda.Polled[int]{Every: 10 * time.Second, OnDemand: true}
@@ -207,8 +207,8 @@ func TestPolledOnDemand(t *testing.T) {
 	})
 }
 
-// TestPolledBackoff: after failures the attempts are rarer, up to a limit, and the last good T
-// stays for a while.
+// TestPolledBackoff checks that the wait between attempts grows after failures, up to a limit, and
+// that the last good T stays for MaxAge.
 func TestPolledBackoff(t *testing.T) {
 	s := &source{}
 	c := &pmda.Polled[int]{Every: 5 * time.Second, MaxAge: 100 * time.Second}
@@ -253,7 +253,7 @@ func TestPolledBackoff(t *testing.T) {
 	})
 }
 
-// TestPolledLongInterval: the wait after a failure is never shorter than the interval.
+// TestPolledLongInterval checks that the wait after a failure is never shorter than the interval.
 func TestPolledLongInterval(t *testing.T) {
 	s := &source{err: errors.New("no")}
 	inBubble(t, &pmda.Polled[int]{Every: time.Hour}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
@@ -265,7 +265,8 @@ func TestPolledLongInterval(t *testing.T) {
 	})
 }
 
-// TestPolledInterval: clients set the interval, which counts from the last attempt.
+// TestPolledInterval checks that clients can set the interval, and that it counts from the last
+// attempt.
 func TestPolledInterval(t *testing.T) {
 	s := &source{}
 	c := &pmda.Polled[int]{Every: time.Hour}
@@ -306,7 +307,7 @@ func TestPolledInterval(t *testing.T) {
 	})
 }
 
-// TestPolledPanic: a panic is a failure, and the stack is logged.
+// TestPolledPanic checks that a panic counts as a failure, and that its stack is logged.
 func TestPolledPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log pcptest.LogBuffer
@@ -333,7 +334,8 @@ func TestPolledPanic(t *testing.T) {
 	})
 }
 
-// TestPolledApply: the instances change with the T, and what Apply refuses does not get to clients.
+// TestPolledApply checks that the instances change with the T, and that clients do not get a T that
+// Apply refuses.
 func TestPolledApply(t *testing.T) {
 	var log pcptest.LogBuffer
 	a := &pmda.Agent{Name: "a", Domain: 251, Logger: logLines(&log)}
@@ -370,8 +372,8 @@ func TestPolledApply(t *testing.T) {
 	}
 }
 
-// TestPolledConsistent has clients that fetch while another T comes all the time: both values of a
-// fetch are of one T.
+// TestPolledConsistent fetches while the T changes constantly. Both values of a fetch come from the
+// same T.
 func TestPolledConsistent(t *testing.T) {
 	var log pcptest.LogBuffer
 	n := 0
@@ -403,7 +405,7 @@ func TestPolledConsistent(t *testing.T) {
 	end()
 }
 
-// TestPolledRefuses has what keeps a Polled from being attached, and its agent from serving.
+// TestPolledRefuses checks the errors of Attach, which also prevent the agent from serving.
 func TestPolledRefuses(t *testing.T) {
 	read := func(context.Context) (int, error) { return 0, nil }
 	attached := &pmda.Polled[int]{Every: time.Second, Read: read}
@@ -422,7 +424,7 @@ func TestPolledRefuses(t *testing.T) {
 	}
 }
 
-// TestPolledNotServed: an agent that nothing has begun to serve says why it has no values.
+// TestPolledNotServed checks the error of a fetch from an agent that is not served.
 func TestPolledNotServed(t *testing.T) {
 	var log pcptest.LogBuffer
 	a := polledAgent(t, &pmda.Polled[int]{Every: time.Second, Read: func(context.Context) (int, error) { return 0, nil }}, &log)
@@ -434,7 +436,7 @@ func TestPolledNotServed(t *testing.T) {
 	}
 }
 
-// TestPolledContract holds an agent with a Polled to what collectors expect of agents.
+// TestPolledContract checks that an agent with a Polled meets the contract of Handler.
 func TestPolledContract(t *testing.T) {
 	var log pcptest.LogBuffer
 	c := &pmda.Polled[int]{Every: time.Millisecond, Read: func(context.Context) (int, error) { return 1, nil }}

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// always is a Value that gives the same for every instance.
+// always returns a Value function with the same value for every instance.
 func always[T pdu.Scalar](v T) func(context.Context, *pmda.Request, pdu.Instance) (T, error) {
 	return func(context.Context, *pmda.Request, pdu.Instance) (T, error) { return v, nil }
 }
@@ -33,8 +33,8 @@ func must(t testing.TB, errs ...error) {
 	}
 }
 
-// fetched is what a fetch gives as text, one line for each set:
-// "251.0.1: 0=5 3=7" or "251.0.1: error -12358".
+// fetched returns the result of a fetch as text, with one line for each set: "251.0.1: 0=5 3=7" or
+// "251.0.1: error -12358".
 func fetched(t testing.TB, h pmda.Handler, r *pmda.Request, ids ...pdu.PMID) string {
 	t.Helper()
 	var w pdu.ResultWriter
@@ -175,7 +175,7 @@ func TestAgentErr(t *testing.T) {
 	}
 }
 
-// TestIDs has automatic and explicit numbers side by side.
+// TestIDs registers automatic and explicit numbers side by side.
 func TestIDs(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	for _, m := range []struct {
@@ -195,7 +195,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestManyMetrics: 10,000 metrics are no burden; after cluster 0 the Agent chooses the last.
+// TestManyMetrics registers 10,000 metrics quickly. After cluster 0 the Agent chooses the last
+// clusters.
 func TestManyMetrics(t *testing.T) {
 	start := time.Now()
 	a := &pmda.Agent{Name: "a", Domain: 251}
@@ -294,8 +295,8 @@ func TestTypes(t *testing.T) {
 	pmdatest.Run(t, a)
 }
 
-// TestDomainLater: the domain may be set after metrics were registered, and even
-// after the names were looked at.
+// TestDomainLater checks that the domain may be set after metrics were registered, and even after
+// Namespace was called.
 func TestDomainLater(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 1}
 	d := a.AddInDom("i", "x")
@@ -362,7 +363,7 @@ func TestNamesChange(t *testing.T) {
 	}
 }
 
-// TestRegistrationSite: errors of registrations have the file and line of the call.
+// TestRegistrationSite checks that errors of registrations have the file and line of the call.
 func TestRegistrationSite(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	_, _, line, _ := runtime.Caller(0)

@@ -47,8 +47,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestStore stores values of right and wrong types into instances that are there
-// and that are not.
+// TestStore stores values of right and wrong types into known and unknown instances.
 func TestStore(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	d := a.AddInDom("i", "x", "y")
@@ -107,7 +106,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// labelText is label sets as text.
+// labelText returns label sets as text.
 func labelText(sets []pdu.LabelSet) string {
 	var s []string
 	for _, l := range sets {
@@ -223,8 +222,7 @@ func TestUnimplemented(t *testing.T) {
 	u.EndClient(r.Client)
 }
 
-// TestConformance holds Agents to the contract, by themselves and behind a
-// connection.
+// TestConformance checks that Agents meet the contract, directly and over a connection.
 func TestConformance(t *testing.T) {
 	for _, l := range loads(50) {
 		t.Run(l.name, func(t *testing.T) { pmdatest.Run(t, l.make(t)) })

@@ -90,7 +90,7 @@ func (l *exclusive) SetClient(c *pmda.Client) {
 	l.log = append(l.log, fmt.Sprint("attributes ", c.Seq))
 }
 
-// requests calls every method of a Handler that has an error, each by its name.
+// requests returns calls of all methods of a Handler that return an error, by name.
 func requests(ctx context.Context, h pmda.Handler) map[string]func() error {
 	r := request()
 	return map[string]func() error{
@@ -135,7 +135,7 @@ func TestSerial(t *testing.T) {
 	})
 }
 
-// TestSerialCancel: waiting for the turn ends with the context.
+// TestSerialCancel checks that waiting for the turn ends with the context.
 func TestSerialCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &exclusive{t: t}
@@ -158,8 +158,8 @@ func TestSerialCancel(t *testing.T) {
 	})
 }
 
-// TestSerialClients: events of clients never wait, come in order, and before the
-// next request.
+// TestSerialClients checks that EndClient and SetClient never wait, and that the Handler gets them
+// in order and before the next request.
 func TestSerialClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &exclusive{t: t}
@@ -266,7 +266,7 @@ func TestSerialReentry(t *testing.T) {
 	})
 }
 
-// TestSerialNames: what the wrapped Handler does not have is harmless.
+// TestSerialNames checks the Namespace of a wrapped Handler with and without names.
 func TestSerialNames(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	register(t, a, pmda.Metric[int32]{Name: "a.x", Value: always[int32](1)})

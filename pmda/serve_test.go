@@ -23,7 +23,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/override"
 )
 
-// Every request is decoded, the Handler called, and what it returns sent as reply.
+// TestServeReplies checks that Serve decodes every request, calls the Handler and sends the result
+// as reply.
 func TestServeReplies(t *testing.T) {
 	id, indom := pdu.MakePMID(251, 1, 2), pdu.MakeInDom(251, 3)
 	two := []pdu.Instance{{ID: 4, Name: "four"}, {ID: 5, Name: "five"}}
@@ -115,7 +116,7 @@ func TestServeReplies(t *testing.T) {
 				t.Errorf("calls of the Handler (-want +got):\n%s", diff)
 			}
 			p.end()
-			// An error that the reply does not tell is logged, and no other.
+			// Only an error that the reply does not describe is logged.
 			status, _ := tt.reply.(pdu.Status)
 			if hidden := status.Code == pdu.ErrGeneric; hidden != strings.Contains(log.Take(), "agent failed a request") {
 				t.Errorf("failure logged: %v, want %v", !hidden, hidden)
@@ -124,8 +125,8 @@ func TestServeReplies(t *testing.T) {
 	}
 }
 
-// No reply is sent to PDUs that are no requests: the reply to the request behind one
-// comes next. What makes no sense is logged.
+// TestServeNotices checks that Serve sends no reply to PDUs that are not requests: the next reply
+// is that of the next request. Invalid PDUs are logged.
 func TestServeNotices(t *testing.T) {
 	log := captureLog(t)
 	p := serve(t.Context(), t, &recorder{})
@@ -160,8 +161,8 @@ func TestServeNotices(t *testing.T) {
 	p.end()
 }
 
-// A client is known by its slot, and has a new Seq after its end. Its attributes come
-// before its requests.
+// TestServeClients checks that a client is identified by its slot, and that a new client in the
+// slot has a new Seq. The Handler gets attributes before requests.
 func TestServeClients(t *testing.T) {
 	h := &attributeRecorder{}
 	p := serve(t.Context(), t, h)
@@ -209,7 +210,7 @@ func TestServeClients(t *testing.T) {
 	if diff := cmp.Diff([]string{"end 5 seq 4", "end 6 seq 2"}, ends, cmpopts.SortSlices(strings.Compare)); diff != "" {
 		t.Errorf("calls at the end (-want +got):\n%s", diff)
 	}
-	// A Request never changes, and is used again while nothing changes.
+	// A Request never changes, and is reused while the client and the profile stay the same.
 	if r := h.reqs[0]; r.Client.Container != "box" || r.Client.User != "" {
 		t.Errorf("the first request has become %+v", r.Client)
 	}
@@ -293,7 +294,8 @@ func (h careless) Fetch(_ context.Context, _ *pmda.Request, _ []pdu.PMID, w *pdu
 
 func (h careless) EndClient(*pmda.Client) { panic("at the end") }
 
-// What a Handler does wrong costs its own reply, and is logged.
+// TestServeCarelessHandler checks that a mistake of a Handler is logged and affects only the
+// current reply.
 func TestServeCarelessHandler(t *testing.T) {
 	log := captureLog(t)
 	generic := pdu.Status{Code: pdu.ErrGeneric}
@@ -330,7 +332,7 @@ func TestServeCarelessHandler(t *testing.T) {
 	}
 }
 
-// An Agent logs to its own Logger, wrapped or not, each error once.
+// TestServeAgentLog checks that an Agent, wrapped or not, logs each error once to its Logger.
 func TestServeAgentLog(t *testing.T) {
 	var b pcptest.LogBuffer
 	a := &pmda.Agent{Name: "x", Domain: 1, Logger: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))}
@@ -390,7 +392,7 @@ func (waiter) Fetch(ctx context.Context, _ *pmda.Request, _ []pdu.PMID, _ *pdu.R
 	return ctx.Err()
 }
 
-// A stream that cannot be closed is interrupted by a deadline.
+// TestServeCancelByDeadline checks that a deadline interrupts a stream that cannot be closed.
 func TestServeCancelByDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
@@ -417,7 +419,7 @@ type deadlineOnly struct {
 
 func (d deadlineOnly) SetDeadline(t time.Time) error { return d.d.SetDeadline(t) }
 
-// An agent whose registration has failed is not served, wrapped or not.
+// TestServeRefuses checks that an agent with a failed registration is not served, wrapped or not.
 func TestServeRefuses(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	if err := pmda.Register(a, pmda.Metric[int32]{Name: "a.x"}); err == nil {
@@ -435,7 +437,7 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-// Serve fails if the collector does not send its version.
+// TestServeBadHello checks that Serve fails if the collector does not send its version.
 func TestServeBadHello(t *testing.T) {
 	tests := map[string]struct {
 		bytes string
@@ -457,7 +459,7 @@ func TestServeBadHello(t *testing.T) {
 	}
 }
 
-// The end of the connection within a PDU is an error.
+// TestServeEndsInPDU checks that the end of the connection within a PDU is an error.
 func TestServeEndsInPDU(t *testing.T) {
 	p := serve(t.Context(), t, &recorder{})
 	if _, err := p.Stream.Write([]byte("\x00\x00\x00\x04")); err != nil {
@@ -470,7 +472,7 @@ func TestServeEndsInPDU(t *testing.T) {
 	}
 }
 
-// repeat gives an agent a hello and then the same request many times.
+// repeat sends an agent a version and then the same request many times.
 type repeat struct {
 	hello, request []byte
 	n              int
@@ -507,7 +509,8 @@ func (fixed) Fetch(_ context.Context, _ *pmda.Request, ids []pdu.PMID, w *pdu.Re
 	return nil
 }
 
-// A fetch allocates nothing beyond what the Handler does.
+// TestServeFetchAllocatesNothing checks that a fetch allocates nothing beyond what the Handler
+// allocates.
 func TestServeFetchAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes sync.Pool drop values")

@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// fakeListener accepts what the test gives it.
+// fakeListener accepts the connections that the test gives it.
 type fakeListener struct {
 	accepts chan any // net.Conn or error
 	closed  chan struct{}
@@ -50,8 +50,8 @@ func (l *fakeListener) Close() error {
 
 func (*fakeListener) Addr() net.Addr { return &net.UnixAddr{Name: "s", Net: "unix"} }
 
-// TestServeListener: when a collector has gone, or its connection has failed, the next
-// is served.
+// TestServeListener checks that the next collector is served when one has disconnected or its
+// connection has failed.
 func TestServeListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log pcptest.LogBuffer

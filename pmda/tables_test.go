@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// namesOf are the names of an agent with their PMIDs.
+// namesOf returns the names of an agent with their PMIDs.
 func namesOf(a *pmda.Agent) []string {
 	var names []string
 	for name, id := range a.Namespace().All() {
@@ -27,7 +27,7 @@ func namesOf(a *pmda.Agent) []string {
 	return names
 }
 
-// changesOf are the changes that the next fetch tells.
+// changesOf returns the changes that the next fetch reports.
 func changesOf(t *testing.T, a *pmda.Agent) pdu.Change {
 	t.Helper()
 	var w pdu.ResultWriter
@@ -71,7 +71,7 @@ func TestRemove(t *testing.T) {
 	if got := fetched(t, a, request(), y); got != "251.0.1: error -12358\n" {
 		t.Errorf("Fetch of a metric that is removed: %s", got)
 	}
-	// The names are free again, also for what is above or below them.
+	// The names are free again, also for names above or below them.
 	register(t, a, pmda.Metric[int32]{Name: "a.y.below", Value: always[int32](1)})
 	register(t, a, pmda.Metric[int32]{Name: "a.dynamic", Value: always[int32](1)})
 	wantNames(t, a, "a.x 251.0.0", "a.z 251.0.2", "a.y.below 251.0.3", "a.dynamic 251.0.4")
@@ -79,8 +79,8 @@ func TestRemove(t *testing.T) {
 	pmdatest.Run(t, a)
 }
 
-// TestNumbersKept: a metric that comes back has its number, unless it is another
-// metric; and a number is used again only when there is no other.
+// TestNumbersKept checks that a metric that is registered again keeps its number, unless its
+// description has changed. A number is reused only when no other number is free.
 func TestNumbersKept(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	d := a.AddInDom("i")
@@ -187,7 +187,7 @@ func TestSetTables(t *testing.T) {
 	must(t, a.Err())
 }
 
-// TestReleased: what is removed can be collected as garbage.
+// TestReleased checks that removed domains and groups can be garbage-collected.
 func TestReleased(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	fill := func(to pmda.Registry, attach func(*pmda.InDom) error, name string) (weak.Pointer[pmda.InDom], weak.Pointer[pmda.Group]) {

@@ -33,7 +33,7 @@ type unwrapping struct{ descCounter }
 
 func (u unwrapping) Unwrap() pmda.Handler { return u.Handler }
 
-// TestWrapper: a struct that embeds a Handler loses nothing that matters.
+// TestWrapper checks that a struct that embeds a Handler keeps its abilities.
 func TestWrapper(t *testing.T) {
 	newAgent := func() *pmda.Agent {
 		a := &pmda.Agent{Name: "a", Domain: 251, ClientAttributes: true}
@@ -152,8 +152,8 @@ func (h recordingWrapper) Labels(ctx context.Context, r *pmda.Request, of pdu.La
 func (h recordingWrapper) SetClient(c *pmda.Client) { h.note("SetClient"); h.next.SetClient(c) }
 func (h recordingWrapper) EndClient(c *pmda.Client) { h.note("EndClient"); h.next.EndClient(c) }
 
-// TestUse wraps an Agent twice: every method of the Agent calls the later wrapper,
-// which calls the earlier, which calls the tables.
+// TestUse wraps an Agent twice. Every method of the Agent calls the later wrapper, that calls the
+// earlier one, and that calls the tables.
 func TestUse(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	d := a.AddInDom("i", "x", "y")

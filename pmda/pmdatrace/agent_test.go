@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// filled is an agent with tags of all kinds, all of them in the window.
+// filled returns an agent with tags of all kinds, all of them in the window.
 func filled(t testing.TB, o Options, tags ...string) (*Agent, *app) {
 	t.Helper()
 	a := New(o)
@@ -34,8 +34,8 @@ func filled(t testing.TB, o Options, tags ...string) (*Agent, *app) {
 	return a, c
 }
 
-// clashing are tags that no other agent would name instances by, as tools tell these apart up to
-// the first space. The C agent takes them, and so do we, since otherwise values would be lost.
+// clashing are tags that are the same up to the first space. Tools cannot tell such instances
+// apart. The C agent accepts these tags, and so do we, because otherwise values would be lost.
 var clashing = []string{"one", "two", "two words", "two more"}
 
 func TestConformance(t *testing.T) {
@@ -48,7 +48,7 @@ func TestConformance(t *testing.T) {
 		pmdatest.Store{Metric: "trace.control.period", Value: "7", Err: pdu.ErrPMID}))
 }
 
-// The numbers and descriptors are those of PCP's agent.
+// TestDescs checks that the numbers and descriptors are those of PCP's agent.
 func TestDescs(t *testing.T) {
 	a := New(Options{Domain: 400, ObserveUnits: pdu.SpaceByte, CounterUnits: pdu.UnitCount})
 	got := map[string]string{}
@@ -117,7 +117,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// names is the list of a kind's instances.
+// names returns the instances of a kind.
 func names(t *testing.T, a *Agent, kind tracewire.Kind) []pdu.Instance {
 	t.Helper()
 	list, err := a.Instances(t.Context(), request(), indomOf(Domain, kind), pdu.NoInst, "")
@@ -181,7 +181,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// A name up to a space finds the first of several tags.
+// TestLookupFirstWord checks that a name up to a space finds the first of several tags.
 func TestLookupFirstWord(t *testing.T) {
 	var k kindTable
 	k.tags = map[string]*tag{}

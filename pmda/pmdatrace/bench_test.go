@@ -48,7 +48,8 @@ func replaying(t testing.TB, a *Agent, n int, sync bool) *client {
 	return c
 }
 
-// A value of a known tag allocates nothing, be it answered or not.
+// TestValueAllocs checks that a value of a known tag allocates nothing, with and without an
+// acknowledgement.
 func TestValueAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -70,7 +71,7 @@ func TestValueAllocs(t *testing.T) {
 	}
 }
 
-// everything is the PMIDs of all metrics.
+// everything returns the PMIDs of all metrics.
 func everything(a *Agent) (ids []pdu.PMID) {
 	for _, id := range a.Namespace().All() {
 		ids = append(ids, id)
@@ -78,7 +79,7 @@ func everything(a *Agent) (ids []pdu.PMID) {
 	return ids
 }
 
-// A fetch allocates nothing, also when the period has moved on.
+// TestFetchAllocs checks that a fetch allocates nothing, even after the period has moved on.
 func TestFetchAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes sync.Pool drop values")
@@ -143,7 +144,8 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// Tags take no more memory than they are counted for, before a reset and after it.
+// TestMemoryIsCounted checks that tags take no more memory than the agent counts, before and after
+// a reset.
 func TestMemoryIsCounted(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector takes memory")
@@ -168,7 +170,7 @@ func TestMemoryIsCounted(t *testing.T) {
 	}
 }
 
-// heap is the memory in use, in bytes.
+// heap returns the memory in use, in bytes.
 func heap() int {
 	runtime.GC()
 	runtime.GC()

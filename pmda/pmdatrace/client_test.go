@@ -28,8 +28,8 @@ func start(t testing.TB, o Options) (*Agent, net.Listener) {
 	return a, ln
 }
 
-// PDUs may be cut anywhere, and come many at once: the C agent disconnects clients whose header is
-// cut.
+// TestFragments checks that PDUs may be split anywhere, and that many may arrive at once. The C
+// agent disconnects clients whose header is split.
 func TestFragments(t *testing.T) {
 	a, ln := start(t, Options{})
 	c := dialTCP(t, ln)
@@ -56,7 +56,8 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// Answers come in the order of the PDUs, to those alone that ask.
+// TestMixedProtocols checks that acknowledgements come in the order of the PDUs, and only for PDUs
+// that request one.
 func TestMixedProtocols(t *testing.T) {
 	_, ln := start(t, Options{})
 	c := dialTCP(t, ln)
@@ -71,7 +72,8 @@ func TestMixedProtocols(t *testing.T) {
 	c.send(tracewire.KindPoint, "end", -1)
 }
 
-// What breaks the rules ends the connection without an answer, and what comes before it counts.
+// TestMalformed checks that a malformed PDU ends the connection without an acknowledgement, and
+// that the values before it count.
 func TestMalformed(t *testing.T) {
 	a, ln := start(t, Options{Logger: logTo(io.Discard)})
 	good := data(t, tracewire.KindPoint, "tag", -1, true)
@@ -112,7 +114,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// Tags are taken up to the longest that a PDU can hold, with their NUL or without.
+// TestTagLengths checks that tags of all lengths that a PDU can hold are accepted, with and without
+// a NUL.
 func TestTagLengths(t *testing.T) {
 	a, ln := start(t, Options{})
 	c := dialTCP(t, ln)
@@ -135,7 +138,7 @@ func TestTagLengths(t *testing.T) {
 	}
 }
 
-// lengthened is a PDU whose length says that n more bytes follow.
+// lengthened returns a PDU whose length claims n more bytes.
 func lengthened(b []byte, n int) []byte {
 	binary.BigEndian.PutUint32(b, uint32(len(b)+n))
 	return b
@@ -226,8 +229,8 @@ func TestMaxMemory(t *testing.T) {
 	}
 }
 
-// Tags that come back in another order cost no more than others: the list of instances is not
-// copied for each.
+// TestTagsComeBack checks that tags that come back in a different order cost no more than others:
+// the list of instances is not copied for each tag.
 func TestTagsComeBack(t *testing.T) {
 	var o Options
 	if err := o.complete(); err != nil {
@@ -280,7 +283,8 @@ func TestMaxClients(t *testing.T) {
 	}
 }
 
-// Connections that send nothing do not keep applications out, and one that sends stays.
+// TestSilentClients checks that idle connections do not keep new applications out, and that an
+// active connection stays.
 func TestSilentClients(t *testing.T) {
 	pcptest.Attack(t, func() { synctest.Test(t, testSilentClients) }, nil)
 }
@@ -311,7 +315,7 @@ func testSilentClients(t *testing.T) {
 	}
 }
 
-// One application cannot take all tags, nor can one host.
+// TestTagShares checks that neither one application nor one host can take all tags.
 func TestTagShares(t *testing.T) {
 	share := pcptest.AttackSize(1024, DefaultMaxTags/8)
 	o := Options{MaxTags: 8 * share, MaxMemory: 1 << 30}
@@ -385,7 +389,7 @@ func accepted(t *testing.T, ln net.Listener) bool {
 	return err == nil && ack.Code >= 0
 }
 
-// await waits until something is so.
+// await waits until a condition is true.
 func await(t *testing.T, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
@@ -477,7 +481,8 @@ func TestUnreadAnswers(t *testing.T) {
 	})
 }
 
-// Serve ends the connections of its clients, also of one in the middle of a PDU, and only its own.
+// TestServeEnds checks that Serve at its end closes the connections that it has accepted, even in
+// the middle of a PDU, and no others.
 func TestServeEnds(t *testing.T) {
 	a := New(Options{})
 	other := listenTCP(t)

@@ -59,7 +59,7 @@ func serveAgent(t testing.TB, a *Agent, ln net.Listener) {
 	})
 }
 
-// listenTCP is a listener of the loopback interface.
+// listenTCP returns a listener on the loopback interface.
 func listenTCP(t testing.TB) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -76,7 +76,7 @@ type app struct {
 	in   *tracewire.Decoder
 }
 
-// connect makes an application that has been let in.
+// connect returns an application that the agent has accepted.
 func connect(t testing.TB, conn net.Conn) *app {
 	t.Helper()
 	t.Cleanup(func() { conn.Close() })
@@ -102,7 +102,7 @@ func (a *app) wantAck(code int32) {
 	}
 }
 
-// wantEnd waits for the agent to disconnect the application without an answer.
+// wantEnd waits for the agent to disconnect the application without an acknowledgement.
 func (a *app) wantEnd() {
 	a.t.Helper()
 	if ack, err := a.in.Ack(); err == nil {
@@ -117,7 +117,7 @@ func (a *app) write(b []byte) {
 	}
 }
 
-// send sends a value and waits for the answer.
+// send sends a value and waits for the acknowledgement.
 func (a *app) send(kind tracewire.Kind, tag string, v float64) {
 	a.t.Helper()
 	a.write(data(a.t, kind, tag, v, true))
@@ -131,7 +131,7 @@ func (a *app) sendRefused(kind tracewire.Kind, tag string, code trace.Error) {
 	a.wantAck(int32(code))
 }
 
-// data is the PDU for a value.
+// data returns the PDU for a value.
 func data(t testing.TB, kind tracewire.Kind, tag string, v float64, sync bool) []byte {
 	t.Helper()
 	b, err := tracewire.Data{Kind: kind, Tag: []byte(tag), Value: v, Sync: sync}.Append(nil)
@@ -143,8 +143,7 @@ func data(t testing.TB, kind tracewire.Kind, tag string, v float64, sync bool) [
 
 func request() *pmda.Request { return &pmda.Request{Client: pmda.NewClient(1, 1)} }
 
-// fetch is the values of a metric by the name of the instance, which is empty for a singular
-// metric.
+// fetch returns the values of a metric by instance name. The name is empty for a singular metric.
 func fetch(t testing.TB, a *Agent, name string) map[string]float64 {
 	t.Helper()
 	return fetchProfile(t, a, name, nil)
@@ -209,7 +208,7 @@ func store(t testing.TB, a *Agent, name string, v uint32) error {
 	return a.Store(t.Context(), request(), res)
 }
 
-// logTo is a log whose lines a test looks at.
+// logTo returns a log that writes text to w.
 func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
 // lines is a log that may be written at any time.
@@ -230,5 +229,5 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// port is the port that the agent listens on.
+// port returns the port that the agent listens on.
 func (a *app) port() int { return a.conn.RemoteAddr().(*net.TCPAddr).Port }

@@ -12,13 +12,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// at waits until so many seconds after the start.
+// at waits until the given number of seconds after the start.
 func at(start time.Time, seconds float64) {
 	time.Sleep(time.Until(start.Add(time.Duration(seconds * float64(time.Second)))))
 }
 
-// The example of the guide's section 4.6.2.3: 8 transactions came from 3.5 s to 13.5 s, but the
-// last whole interval ends at 12 s, so that 7 are counted.
+// TestGuideExample is the example of the guide's section 4.6.2.3: 8 transactions arrived from 3.5 s
+// to 13.5 s, but the last whole interval ends at 12 s, so 7 are counted.
 func TestGuideExample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -49,8 +49,8 @@ func TestGuideExample(t *testing.T) {
 	})
 }
 
-// What was observed of the C agent with -T 10 -N 5: 7 points at 6.3 s, intervals that end at 6.9 s,
-// 8.9 s and so on.
+// TestObservedWindow repeats an observation of the C agent with -T 10 -N 5: 7 points at 6.3 s,
+// intervals that end at 6.9 s, 8.9 s and so on.
 func TestObservedWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := time.Now()
@@ -81,7 +81,8 @@ func TestObservedWindow(t *testing.T) {
 	})
 }
 
-// A period that its buckets do not divide is divided exactly, unlike the C agent's.
+// TestUnevenIntervals checks that a period is divided exactly even if the buckets do not divide it
+// into whole seconds, unlike in the C agent.
 func TestUnevenIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -104,7 +105,7 @@ func TestUnevenIntervals(t *testing.T) {
 	})
 }
 
-// The table gives what a list of all values does.
+// TestWindowModel compares the table with a list of all values.
 func TestWindowModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{Period: time.Duration(rapid.IntRange(1, 20).Draw(t, "period")) * time.Second, Buckets: rapid.IntRange(1, 7).Draw(t, "buckets")}
