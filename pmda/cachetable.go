@@ -53,7 +53,7 @@ type cacheTable struct {
 	active, inactive, culled int
 
 	changed   bool // entries were added or culled since the table was saved
-	restamped bool // entries were added, or added anew
+	restamped bool // entries were added, or added again
 	foreign   error
 
 	listed atomic.Pointer[[]pdu.Instance] // the active instances; nil until they are asked for

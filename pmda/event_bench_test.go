@@ -44,8 +44,8 @@ func newEventAgent(t testing.TB, change func(q *pmda.EventQueue)) *eventAgent {
 	return e
 }
 
-// BenchmarkEventAppend measures what an event costs the program that appends it, while
-// clients fetch the events as fast as they can.
+// BenchmarkEventAppend measures the cost of an event for the program that appends it, while clients
+// fetch the events as fast as they can.
 func BenchmarkEventAppend(b *testing.B) {
 	for _, clients := range []int{0, 1, 10} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {

@@ -49,8 +49,8 @@ web.request {
 }
 `
 
-// newWebAgent makes an agent with two queues: web.requests has what comes from now on,
-// web.latest the same two records at any time.
+// newWebAgent makes an agent with two queues: web.requests has all events from now on, web.latest
+// always the same two records.
 func newWebAgent(t *testing.T, highRes bool) *webAgent {
 	a := &webAgent{Agent: &pmda.Agent{Name: "web", Domain: 400}}
 	typ := pdu.TypeEvent

@@ -174,7 +174,7 @@ func (e *EventValue) size() int {
 // length.
 const paramHead = 8
 
-// appendTo appends the parameter as it is in a record.
+// appendTo appends the parameter in the encoding of a record.
 func (e *EventValue) appendTo(b []byte) []byte {
 	n := e.size()
 	at := len(b)

@@ -13,10 +13,10 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A drive is what the agent knows of a disk.
+// A drive has the data of a disk.
 type drive struct{ reads uint64 }
 
-// An agent whose disks come and go. Each keeps its ID, also when the agent starts again.
+// The disks of this agent come and go. Each disk keeps its ID, even when the agent is restarted.
 func ExampleCache() {
 	dir, err := os.MkdirTemp("", "cache")
 	if err != nil {
@@ -40,7 +40,7 @@ func ExampleCache() {
 			Value: func(ctx context.Context, r *pmda.Request, i pdu.Instance) (uint64, error) {
 				e, ok := disks.Lookup(i.ID)
 				if !ok {
-					return 0, pmda.NoValue // it has just gone
+					return 0, pmda.NoValue // the disk has just been removed
 				}
 				return e.Value.reads, nil
 			},

@@ -36,8 +36,8 @@ func ExampleEventQueue() {
 	// {Events:2 Bytes:92 Clients:1 Memory:0}
 }
 
-// A client stores its filter in a control metric. Without one it gets no events, as the queue
-// is Restricted.
+// A client stores its filter in a control metric. Without a filter it gets no events, because the
+// queue is Restricted.
 func ExampleEventQueue_SetFilter() {
 	a := &pmda.Agent{Name: "web", Domain: 400}
 	requests := a.NewEventQueue()

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Labels are Go values. Those that are optional, or change, say something of a metric that is
-// no part of what it is.
+// Labels are made from Go values. Optional labels and labels that change describe a metric without
+// being part of its identity.
 func ExampleLabelNotes() {
 	var paused atomic.Bool
 	a := &pmda.Agent{

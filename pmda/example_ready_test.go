@@ -8,8 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// An agent that takes long to begin is not ready until then: clients get pdu.ErrAgain and need
-// not wait.
+// An agent that starts slowly is not ready at first: clients get pdu.ErrAgain and need not wait.
 func ExampleAgent_SetReady() {
 	var words uint64
 	a := &pmda.Agent{Name: "dictionary", Domain: 400, StartsNotReady: true}

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// What takes too long for a fetch is read in the background while the agent is served.
-// All metrics of a fetch see one T.
+// A slow source is read in the background while the agent is served. All metrics of a fetch see the
+// same T.
 func ExampleEvery() {
 	type statistics struct{ Requests, Errors uint64 }
 	read := func(ctx context.Context) (statistics, error) {
@@ -38,7 +38,7 @@ func ExampleEvery() {
 	// web.errors 3
 }
 
-// The settings of a Polled: here it is read when clients ask for it, and its instances
+// A Polled has further settings. This one is read only when clients fetch it, and its instances
 // change.
 func ExamplePolled() {
 	a := &pmda.Agent{Name: "queue", Domain: 401}

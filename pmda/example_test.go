@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// show prints what a collector gets from a fetch of all metrics of an agent.
+// show prints the result of a fetch of all metrics of an agent.
 func show(a *pmda.Agent) {
 	ctx, r := context.Background(), &pmda.Request{Client: pmda.NewClient(0, 1)}
 	for name, id := range a.Namespace().All() {
@@ -49,8 +49,8 @@ func show(a *pmda.Agent) {
 	}
 }
 
-// An agent is tables: here of one counter. Main would make a program of it, and a
-// collector in this program would take it as it is.
+// An agent consists of tables, here with one counter. Main makes a program of it. A collector in
+// the same program can host it unchanged.
 func Example() {
 	var hits atomic.Uint64
 	a := &pmda.Agent{Name: "cache", Domain: 400}
@@ -90,8 +90,8 @@ func ExampleAgent_indom() {
 	// cache.load [0] 5.000000e-01
 }
 
-// A mistake need not be handled where it is made: the Agent remembers the first, with the file and
-// line of the call.
+// Errors of registrations need not be handled one by one: the Agent remembers the first, with the
+// file and line of the call.
 func ExampleRegister() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	size := pmda.Metric[uint32]{
@@ -112,7 +112,7 @@ func ExampleRegister() {
 	// register cache.limit in example_test.go: the ID 1.0 is in use by "cache.size"
 }
 
-// Values gives the values of all instances at once.
+// Values puts the values of all instances at once.
 func ExampleMetric_values() {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	shards := a.AddInDom("shard", "red", "blue", "green")
@@ -163,7 +163,7 @@ func ExampleMetric_store() {
 	// cache.limit 20
 }
 
-// A metric of events has values of []byte, its parameters are metrics too. An agent that
+// An event metric has values of type []byte, and its parameters are metrics, too. An agent that
 // keeps the events itself, without an EventQueue, makes the value in the fetch.
 func ExampleMetric_events() {
 	a := &pmda.Agent{Name: "log", Domain: 404}
@@ -185,8 +185,7 @@ func ExampleMetric_events() {
 	// log.records [1 event record]
 }
 
-// One look at the source gives both the instances and the values of several
-// metrics.
+// A Group reads the source once for both the instances and the values of several metrics.
 func ExampleAgent_Group() {
 	type disk struct{ reads, writes uint64 }
 	var disks map[string]disk // guarded by the group
@@ -219,7 +218,7 @@ func ExampleAgent_Group() {
 	// disk.writes [0] 20 [1] 2
 }
 
-// A name that comes back has the ID that it had.
+// A name that returns has the ID that it had before.
 func ExampleInDom_SetNames() {
 	a := &pmda.Agent{Name: "jobs", Domain: 402}
 	jobs := a.AddInDom("job", "backup", "index")
@@ -234,8 +233,7 @@ func ExampleInDom_SetNames() {
 	// [{0 backup} {2 report}]
 }
 
-// uptime is a Handler without tables. Its one metric counts how often it is fetched
-// without a lock.
+// uptime is a Handler without tables. Its only metric counts its fetches, without a lock.
 type uptime struct {
 	pmda.Unimplemented
 	fetches uint32
@@ -273,7 +271,7 @@ func ExampleSerial() {
 	// names: no names: Namespace is nil or empty; give the names with the option Names
 }
 
-// A pointed is a Handler that has something to say for every metric.
+// A pointed is a Handler that adds a help text where the tables have no text.
 type pointed struct{ pmda.Handler }
 
 func (p pointed) Unwrap() pmda.Handler { return p.Handler }
@@ -286,7 +284,7 @@ func (p pointed) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, k
 	return s, err
 }
 
-// A timed is a Handler that tells how many metrics each fetch has.
+// A timed is a Handler that prints the number of metrics of each fetch.
 type timed struct{ pmda.Handler }
 
 func (t timed) Unwrap() pmda.Handler { return t.Handler }
@@ -318,7 +316,7 @@ func ExampleAgent_Use() {
 	// fetch of 1 metrics: <nil>
 }
 
-// Metrics come and go with what they are about.
+// Metrics are added and removed together with the objects that they describe.
 func ExampleAgent_Remove() {
 	a := &pmda.Agent{Name: "jobs", Domain: 405}
 	add := func(job string) {
@@ -346,7 +344,7 @@ func ExampleAgent_Remove() {
 	// pmda: agent jobs: remove "jobs.backup.runs": Unknown metric name
 }
 
-// A program that reads its configuration again replaces all metrics in one step.
+// A program that reloads its configuration replaces all metrics in one step.
 func ExampleAgent_SetTables() {
 	a := &pmda.Agent{Name: "probe", Domain: 406}
 	configure := func(urls ...string) error {

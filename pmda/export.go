@@ -198,7 +198,7 @@ func (a *Agent) helpSource() []byte {
 // and warns.
 const maxHelpLine = 126
 
-// splitLine splits what is too long for a line between words, after its beginning. A
+// splitLine splits text that is too long for a line at a space after its first beginning bytes. A
 // word that is too long stays whole.
 func splitLine(s string, beginning int) (line, rest string) {
 	if len(s) <= maxHelpLine {
@@ -262,7 +262,8 @@ func (d *Daemon) export(c *command, p process) error {
 	return err
 }
 
-// afterInstall says what to do next. PCP's scripts work only in PCP's directory of agents.
+// afterInstall tells the user what to do next. PCP's scripts work only in PCP's directory of
+// agents.
 func (d *Daemon) afterInstall(dir string) string {
 	if conf, err := pcpconf.Load(""); err == nil {
 		parent, err := os.Stat(filepath.Dir(dir))
@@ -282,7 +283,8 @@ func (d *Daemon) afterInstall(dir string) string {
 		dir, filepath.Join(dir, "root"), d.Agent.Name, d.Agent.Domain, kind, filepath.Join(dir, "pmda"+d.Agent.Name))
 }
 
-// install writes the files, and the program that runs, into a directory: all, or on an error none.
+// install writes the files and the running program into a directory. If it cannot write one of
+// them, it installs none.
 func (d *Daemon) install(dir string, files []InstallFile) (err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// texts returns both texts of what an agent has, or their error.
+// texts returns both texts of a metric or an instance domain, or their errors.
 func texts(a *pmda.Agent, of pdu.TextTarget) string {
 	r := &pmda.Request{Client: pmda.NewClient(0, 0)}
 	line, err1 := a.Text(context.Background(), r, of, pdu.TextOneLine)
@@ -89,7 +89,7 @@ later
 	}
 }
 
-// compiledClock are the compiled texts of an agent like clock.
+// compiledClock has the compiled texts of an agent like clock.
 func compiledClock(t *testing.T) (dir, pag []byte) {
 	t.Helper()
 	dir, pag, err := helptext.Compile([]helptext.Entry{

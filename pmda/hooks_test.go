@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// noted is an agent that notes the calls of its functions, with the user of the client.
+// noted returns an agent that records the calls of its functions, with the user of the client.
 func noted(t testing.TB, calls *callLog) *pmda.Agent {
 	t.Helper()
 	a := &pmda.Agent{Name: "a", Domain: 251, ClientAttributes: true}
@@ -70,8 +70,8 @@ func allRequests(ctx context.Context, t testing.TB, h pmda.Handler, r *pmda.Requ
 	return kinds, errs
 }
 
-// TestHooks: the functions of OnRequest and OnReply are called for every kind of request, and an
-// error of the first refuses it.
+// TestHooks checks that the functions of OnRequest and OnReply are called for every kind of
+// request, and that an error of OnRequest refuses the request.
 func TestHooks(t *testing.T) {
 	a := jobs(t)
 	var calls, want callLog
@@ -106,7 +106,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestServeHooks: OnReply is called when the reply has been sent, also for an error.
+// TestServeHooks checks that OnReply is called after the reply has been sent, even if that is an
+// error.
 func TestServeHooks(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	valued, replied := make(chan bool, 1), make(chan pdu.Kind, 2)
@@ -149,7 +150,7 @@ func TestServeHooks(t *testing.T) {
 	p.end()
 }
 
-// TestClientInFunctions: all functions of an agent see who the client is.
+// TestClientInFunctions checks that all functions of an agent see the client.
 func TestClientInFunctions(t *testing.T) {
 	var calls callLog
 	p := serve(t.Context(), t, noted(t, &calls))

@@ -15,8 +15,8 @@ import (
 
 var installed = flag.String("installed", "simple", "the agents of examples that TestInteropInstall installs, separated by commas: simple,trivial,mmv,trace,linux")
 
-// TestInteropInstall lets PCP's scripts install agents and remove them, in a PCP of the test's own
-// whose pmcd is C's or ours.
+// TestInteropInstall lets PCP's scripts install and remove agents in a private PCP installation
+// with C's pmcd or ours.
 func TestInteropInstall(t *testing.T) {
 	for _, tt := range []struct {
 		agent, program string
@@ -104,10 +104,10 @@ func testInstall(t *testing.T, root *pcptest.Root, agent, program string, metric
 	}
 }
 
-// chowns are what PCP's scripts say if not root runs them.
+// chowns matches the messages of PCP's scripts if they do not run as root.
 var chowns = regexp.MustCompile(`(?m)^chown: .*: Operation not permitted\n`)
 
-// programs are the processes whose program is in a directory.
+// programs returns the processes whose program is in a directory.
 func programs(t *testing.T, dir string) (pids []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/exe")

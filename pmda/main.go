@@ -103,7 +103,7 @@ func (d *Daemon) Run(ctx context.Context, args []string, stdin io.Reader, stdout
 	return d.run(ctx, process{args, stdin, stdout, stderr, false})
 }
 
-// A process is what a Daemon uses of its process.
+// A process has the parts of the process that a Daemon uses.
 type process struct {
 	args           []string
 	stdin          io.Reader
@@ -354,7 +354,7 @@ func (c *command) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// command makes the option table, which fills what it returns with it.
+// command returns the option table, and the command that parsing the options fills.
 func (d *Daemon) command(p process) (*command, *getopt.Set) {
 	c := &command{log: d.Log}
 	set := &getopt.Set{Program: p.program(), Synopsis: "[options]", InOrder: p.own && os.Getenv("POSIXLY_CORRECT") != ""}

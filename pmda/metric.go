@@ -111,11 +111,10 @@ func (m *metric) indomID(d pdu.Domain) pdu.InDom {
 	return pdu.MakeInDom(d, m.serial)
 }
 
-// Register adds a metric to an Agent, or to Tables that it will serve later. Errors:
-// a name or ID that is in use or malformed, no or two ways to values, an InDom or Group
-// of another agent, labels that are not JSON. The Agent remembers the first error, so
-// that a program may leave it to Main, Serve or a collector to report it; Tables leave
-// it to SetTables.
+// Register adds a metric to an Agent, or to Tables that it will serve later. Errors: a name or ID
+// that is in use or malformed, both or neither of Value and Values, an InDom or Group of another
+// agent, labels that are not JSON. The Agent remembers the first error, and Main, Serve and
+// collectors report it, so a program may ignore the result. Tables report it in SetTables.
 func Register[T pdu.Scalar](to Registry, m Metric[T]) error {
 	if to == nil {
 		return &OpError{Op: "register", Name: m.Name, Site: callSite(), Err: errors.New("the Registry is nil: give an *Agent or *Tables")}
@@ -177,8 +176,8 @@ func newMetric[T pdu.Scalar](m Metric[T]) (*metric, error) {
 	return e, checkLabels("Labels", e.labels)
 }
 
-// stored is what a client stores into a metric of a type. Into event metrics clients store texts:
-// see Metric.Store.
+// stored converts a value that a client stores into a metric of type t to a T. It accepts a text
+// for event metrics: see Metric.Store.
 func stored[T pdu.Scalar](at pdu.Atom, t pdu.Type) (T, error) {
 	if at.Type == pdu.TypeString && (t == pdu.TypeEvent || t == pdu.TypeHighResEvent) {
 		text, err := pdu.As[string](at)

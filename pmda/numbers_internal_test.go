@@ -16,8 +16,8 @@ func numberedMetric(name string) Metric[int32] {
 	return Metric[int32]{Name: name, Value: func(context.Context, *Request, pdu.Instance) (int32, error) { return 1, nil }}
 }
 
-// TestAllNumbersUsed: an agent whose numbers are all in use refuses a metric, and goes on when one
-// is free again.
+// TestAllNumbersUsed checks that an agent without free numbers refuses a metric, and accepts it
+// when a number is free again.
 func TestAllNumbersUsed(t *testing.T) {
 	a := &Agent{Name: "a", Domain: 251}
 	var leaf numberLeaf[metric]
@@ -49,7 +49,7 @@ func TestAllNumbersUsed(t *testing.T) {
 	}
 }
 
-// TestNumbersForgotten: what an agent remembers of metrics that are gone is limited.
+// TestNumbersForgotten checks that the memory for removed metrics is limited.
 func TestNumbersForgotten(t *testing.T) {
 	a := &Agent{Name: "a", Domain: 251}
 	for i := range 5000 {
@@ -66,7 +66,7 @@ func TestNumbersForgotten(t *testing.T) {
 	}
 }
 
-// TestNumberMap compares a numberMap with a map, and its snapshots with what it was.
+// TestNumberMap compares a numberMap with a map, and its snapshots with copies of the map.
 func TestNumberMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type state struct {

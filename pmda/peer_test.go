@@ -24,7 +24,7 @@ type peer struct {
 	features pdu.Features // what the agent has asked for
 }
 
-// serve lets h serve a peer, which has had its version.
+// serve lets h serve a peer, and returns the peer after the version exchange.
 func serve(ctx context.Context, t *testing.T, h pmda.Handler) *peer {
 	t.Helper()
 	near, far := net.Pipe()
@@ -86,7 +86,7 @@ func (p *peer) end() {
 	}
 }
 
-// encode is a PDU as bytes, with its header.
+// encode returns a PDU as bytes, with its header.
 func encode(t testing.TB, m pdu.PDU) []byte {
 	var b bytes.Buffer
 	if err := pdu.NewConn(&b).Write(0, m); err != nil {
@@ -111,7 +111,7 @@ func result(t *testing.T, build func(*pdu.ResultWriter)) *pdu.Result {
 	return r
 }
 
-// encoded is a PDU for comparison and messages.
+// encoded returns a PDU for comparisons and messages.
 func encoded(t *testing.T, p pdu.PDU) string {
 	t.Helper()
 	if s, ok := p.(*pdu.Status); ok {
@@ -124,7 +124,7 @@ func encoded(t *testing.T, p pdu.PDU) string {
 	return fmt.Sprintf("%v %x", p.Kind(), b[pdu.HeaderLen:])
 }
 
-// A recorder is a Handler that returns what it is given and records its calls.
+// A recorder is a Handler that returns preset results and records its calls.
 type recorder struct {
 	pmda.Unimplemented
 	err       error // for all methods
@@ -228,8 +228,7 @@ func (h *attributeRecorder) SetClient(c *pmda.Client) {
 	h.record(nil, "client %d seq %d pid %d uid %d gid %d user %q container %q", c.ID, c.Seq, c.PID, c.UID, c.GID, c.User, c.Container)
 }
 
-// captureLog makes slog's default logger write to what it returns, for this
-// test.
+// captureLog makes slog's default logger write to the returned buffer during the test.
 func captureLog(t *testing.T) *pcptest.LogBuffer {
 	b := new(pcptest.LogBuffer)
 	old := slog.Default()

@@ -192,7 +192,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestUnimplemented requests what an Unimplemented does not have.
+// TestUnimplemented checks the replies of an Unimplemented.
 func TestUnimplemented(t *testing.T) {
 	u := pmda.Unimplemented{Name: "none", Domain: 251}
 	ctx, r := t.Context(), request()

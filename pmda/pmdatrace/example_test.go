@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// A collector has the agent in it. An application tells the agent what it does, and a client of the
-// collector sees that.
+// A collector hosts the agent. An application sends its data to the agent, and a client of the
+// collector reads them.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -54,8 +54,8 @@ func Example() {
 	// queue 7
 }
 
-// The rules are those of the option -A of pmdatrace(1): three connections at a time from 10.1.*, no
-// others.
+// The rules are those of the option -A of pmdatrace(1): three connections at a time from 10.1.*,
+// and no connections from other hosts.
 func ExampleParseAccess() {
 	rules, err := pmdatrace.ParseAccess("allow:10.1.*:3", "disallow:*")
 	if err != nil {
@@ -66,8 +66,8 @@ func ExampleParseAccess() {
 	// Output: <nil>
 }
 
-// What a program reports is tested with an agent of the test's own. A test that only counts data
-// needs none: with NoAgent, Stats has them as Accepted.
+// A test of a program that reports data can run an agent. A test that only counts data needs no
+// agent: with NoAgent, Stats counts them as Accepted.
 func Example_test() {
 	checkout := func(ctx context.Context) { trace.FromContext(ctx).Point("cart.full") } // the code to test
 
