@@ -25,7 +25,7 @@ const MaxGoneNames = 1 << 16
 // One bad name fails the call, so a program that gets names from elsewhere, such as names of
 // devices, should leave out those that ValidInstanceName does not accept.
 //
-// Names are remembered until SetInstances, and permanently in the File. A name that is gone is
+// Names are remembered until SetInstances, and in the File even after that. A name that is gone is
 // forgotten when a new name is the same up to the first space, or when more than MaxGoneNames are
 // gone. A call with the same names as the call before costs little.
 //

@@ -26,8 +26,9 @@ import (
 //	}
 //	return pmda.ServeListener(ctx, a, ln)
 //
-// Such a socket belongs to a line of pmcd.conf without a command, such as "cache 400 socket unix
-// /run/pcp/pmda.cache".
+// Such a socket belongs to a line of pmcd.conf without a command:
+//
+//	cache 400 socket unix /run/pcp/pmda.cache
 func ServeListener(ctx context.Context, h Handler, ln net.Listener) error {
 	if ln == nil {
 		return &OpError{Op: "serve", Err: errors.New("the listener is nil: look at the error of net.Listen")}
