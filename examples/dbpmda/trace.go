@@ -23,8 +23,7 @@ func (t *trace) setBits(bits uint32) {
 	}
 }
 
-// set sets an option, or clears one that begins with "-". It returns false for an option that there
-// is none of.
+// set sets an option, or clears it if flag begins with "-". It reports whether the option exists.
 func (t *trace) set(flag string) bool {
 	name, clear := strings.CutPrefix(strings.ToLower(flag), "-")
 	if name == "all" {
@@ -62,7 +61,7 @@ func (t *trace) String() string {
 	return strings.Join(names, " ")
 }
 
-// pdu prints a PDU, if it is to be.
+// pdu prints a PDU if the option pdu is set.
 func (t *trace) pdu(a *agent, out bool, h pdu.Header, body []byte) {
 	if !t.on["pdu"] {
 		return

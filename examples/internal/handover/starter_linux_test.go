@@ -67,8 +67,8 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// TestStarterRefuses: a starter takes no files of another process than it is told, starts nothing
-// with fewer than that, and says why.
+// TestStarterRefuses checks that a starter accepts files only from the process that its launch
+// names, starts nothing with fewer files than expected, and reports why.
 func TestStarterRefuses(t *testing.T) {
 	reports, orders := starterDialogue(t, launch{Path: "/bin/true", Args: []string{"true"}, Files: 2, From: os.Getppid()})
 	c, err := net.Dial("unix", socketOf(t, reports))

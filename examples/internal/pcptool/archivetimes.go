@@ -9,8 +9,8 @@ func (c *Command) SetArchiveTimes(host, zone string, first, last time.Time) erro
 	return c.setTimes(archiveTimeSource(host, zone, first, last), time.Now())
 }
 
-// SetArchiveZone is the part of SetArchiveTimes that sets Location, for a tool that reads its time
-// window by itself.
+// SetArchiveZone is the part of SetArchiveTimes that sets Location, for a tool that computes its
+// time window.
 func (c *Command) SetArchiveZone(host, zone string) {
 	_ = c.setLocation(archiveTimeSource(host, zone, time.Time{}, time.Time{})) // fails only if the zone has to be fetched
 }

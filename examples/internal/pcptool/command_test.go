@@ -77,8 +77,8 @@ func parse(c *Command, env, args []string) (message string, status int) {
 	return stderr.String() + exit.Message, exit.Status
 }
 
-// errorLines are command lines with which a tool does not go on: words NAME=VALUE, the tool, its
-// arguments. "$" stands for a host.
+// errorLines are command lines that make a tool stop: words NAME=VALUE, the tool and its arguments.
+// "$" stands for a host.
 const errorLines = `
 pmval -?
 pmval --help x

@@ -19,9 +19,10 @@ func (c *Command) setDerived(paths string) error {
 	return nil
 }
 
-// LoadDerived adds the definitions of derived metrics in files and directories, with colons
-// between, to those that the environment names. What is wrong in a file is printed on Stderr; the
-// error is that of a path which cannot be read. The counterpart of pmLoadDerivedConfig(3).
+// LoadDerived loads the definitions of derived metrics in files and directories, separated by
+// colons, in addition to those that the environment names. It prints errors in a file on Stderr,
+// and returns the error of a path that cannot be read. It is the counterpart of
+// pmLoadDerivedConfig(3).
 func (c *Command) LoadDerived(paths string) error {
 	d := c.Derived()
 	var failed error

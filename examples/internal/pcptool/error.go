@@ -45,8 +45,8 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // Timeout reports whether the cause is a time-out.
 func (e *ExitError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
-// WithMessage returns an error like e with another message, of which Report prints what is wrong in
-// the specification of a host first, as it does of e. An empty message leaves only that.
+// WithMessage returns a copy of e with another message. The copy still makes Report print first the
+// errors in the specification of a host. With an empty message, Report prints only those.
 func (e *ExitError) WithMessage(message string) *ExitError {
 	other := *e
 	other.Message = e.beginning + message

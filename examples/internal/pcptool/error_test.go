@@ -72,8 +72,8 @@ func TestReportRedirected(t *testing.T) {
 	}
 }
 
-// TestReportDialog has the program of PCP_XCONFIRM_PROG show messages; they are on standard error
-// if there is none.
+// TestReportDialog makes the program of PCP_XCONFIRM_PROG show messages. Without such a program
+// they go to standard error.
 func TestReportDialog(t *testing.T) {
 	t.Setenv("PCP_STDERR", "DISPLAY")
 	var stderr strings.Builder

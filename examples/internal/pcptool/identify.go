@@ -14,9 +14,10 @@ import (
 // identifyTimeout is how long Identify may delay the first sample.
 const identifyTimeout = time.Second
 
-// Identify tells the collector the host and the command line of its client, which others then see
-// in the metric pmcd.client.whoami. It takes a second at most. That a collector has no such metric,
-// or refuses, is no error. The counterpart of pmSetClientIdArgv, but for the host's name in DNS.
+// Identify tells the collector the host and the command line of its client. Other clients then see
+// them in the metric pmcd.client.whoami. Identify takes at most a second. It ignores that a
+// collector lacks the metric or refuses the store. It is the counterpart of pmSetClientIdArgv,
+// except that it does not look up the host's name in DNS.
 func Identify(ctx context.Context, pc *pmapi.Context, commandLine []string) {
 	ids, err := pc.Lookup(ctx, []string{"pmcd.client.whoami"})
 	if err != nil {

@@ -83,8 +83,8 @@ func SelectInstances(ctx context.Context, pc *pmapi.Context, d pdu.InDom, names 
 	return insts, errors.Join(pc.DelProfile(d), pc.AddProfile(d, ids...))
 }
 
-// InstanceNames are the names of instances by their numbers. They take little memory beside the
-// instances, of which a domain may have millions. The zero value has no names.
+// InstanceNames maps the numbers of instances to their names. A domain may have millions of
+// instances, so it needs little memory in addition to them. The zero value has no names.
 type InstanceNames struct {
 	insts []pdu.Instance
 	order []int32 // indexes of insts by number; nil if insts is in that order
@@ -106,7 +106,7 @@ func NewInstanceNames(insts []pdu.Instance) InstanceNames {
 	return n
 }
 
-// Name returns the name of an instance; ok is false if there is none.
+// Name returns the name of an instance; ok is false if the instance is unknown.
 func (n InstanceNames) Name(id pdu.InstID) (name string, ok bool) {
 	after := sort.Search(len(n.insts), func(i int) bool { return n.at(i).ID > id })
 	if after == 0 || n.at(after-1).ID != id {

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// askLogin asks on the console who to log in as. The console is the terminal of the program, or
-// what PCP_CONSOLE names; where that is "none", or no terminal, nothing is asked.
+// askLogin prompts for the login on the console. The console is the terminal of the program, or the
+// device that PCP_CONSOLE names. If that is "none" or not a terminal, askLogin does not prompt.
 func askLogin(_ context.Context, l *pmapi.Login) error {
 	name := "/dev/tty"
 	if runtime.GOOS == "windows" {

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// On a terminal what is not known is asked, and the password is not shown.
+// TestAskLogin checks that askLogin prompts for what is unknown, and hides the password.
 func TestAskLogin(t *testing.T) {
 	user, terminal := pty.Open(t)
 	var n int

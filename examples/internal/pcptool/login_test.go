@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Where the console is no terminal, nothing is asked, and a file in its place is left alone.
+// TestAskNobody checks that askLogin does not prompt if the console is not a terminal, and leaves a
+// file alone.
 func TestAskNobody(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "console")
 	if err := os.WriteFile(file, []byte("root\nsecret\n"), 0o600); err != nil {

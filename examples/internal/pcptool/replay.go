@@ -13,9 +13,9 @@ func IsArchive(pc *pmapi.Context) bool {
 	return mode != pmapi.ModeLive
 }
 
-// FetchAtOrigin fetches metrics for a tool that prints them once, as pminfo(1) and pmprobe(1) do:
-// on archives, of the first record at Origin or after it that has any of them, whatever has been
-// fetched before. SetTimes has to come before. Errors are those of pmapi.Context.Fetch.
+// FetchAtOrigin fetches metrics for a tool that prints them once, as pminfo(1) and pmprobe(1) do.
+// On an archive it fetches from the first record at or after Origin that has any of them,
+// independent of earlier fetches. Call SetTimes first. Errors are those of pmapi.Context.Fetch.
 func (c *Command) FetchAtOrigin(ctx context.Context, pc *pmapi.Context, ids []pdu.PMID, r *pdu.Result) error {
 	if IsArchive(pc) {
 		if err := pc.SetMode(ctx, pmapi.ModeForward, c.Origin, 0); err != nil {

@@ -20,10 +20,10 @@ const defaultHost = "local:"
 // localSource is the source of local contexts.
 const localSource = "@"
 
-// Source is what the options name: "@" for the local context of -L, whatever else there is; an
-// archive, which may be a list with commas, or the host specification of -h or, without, "local:",
-// the collector of this computer, also where the environment asks for a local context and the tool
-// has none. With Multi it is the first.
+// Source returns the source that the options name: "@" for the local context of -L, even if other
+// options name sources; an archive, which may be a list with commas; or the host specification of
+// -h. The default is "local:", the collector of this computer, also if the environment requests a
+// local context and the tool has no Local. With Multi, Source returns the first source.
 func (c *Command) Source() (pmapi.SourceKind, string) {
 	switch {
 	case c.given.local && c.Local != nil:

@@ -111,7 +111,8 @@ func (c *Command) setGUIMode(string) error {
 	return c.checkTimeControl('g')
 }
 
-// setGUIPort sets the port of a time control server. The C library ignores one that is none.
+// setGUIPort sets the port of a time control server. Like the C library, it ignores an invalid
+// port.
 func (c *Command) setGUIPort(value string) error {
 	var n int
 	if tool.Number(&n, 1, "")(value) == nil {

@@ -586,7 +586,7 @@ func freeTimes(t *testing.T, _ suiteRun, theirs string) string {
 	})
 }
 
-// convertUnits converts a value between units of which there are the texts.
+// convertUnits converts a value between the units that two texts name.
 func convertUnits(t *testing.T, a pdu.Atom, from, to string) pdu.Atom {
 	units := func(text string) pdu.Units {
 		u, _, err := pdu.ParseUnits(text)

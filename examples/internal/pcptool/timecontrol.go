@@ -22,8 +22,8 @@ func (c *Command) UsesTimeControl() bool { return c.given.guiMode || c.given.gui
 func (c *Command) GUIMode() bool { return c.given.guiMode }
 
 // TimeControl connects to the time control server of -p, or starts one with -g, for a context on
-// the source of the tool. It is told the interval and, of an archive, Origin, Begin and End, so
-// that SetTimes has to come before. The Control has no Notify yet.
+// the source of the tool. It sends the server the interval and, for an archive, Origin, Begin and
+// End. So call SetTimes first. The Control has no Notify yet.
 //
 //	if c.UsesTimeControl() {
 //		if control, err = c.TimeControl(ctx, pc, interval); err != nil {
@@ -94,8 +94,8 @@ func environmentZone() string {
 	return fmt.Sprintf("<%s>%s%d:%02d", name, sign, offset/3600, offset/60%60)
 }
 
-// timeControlError has the texts of PCP's tools, for which the number of what has failed is an
-// errno.
+// timeControlError returns an error with the text of PCP's tools. They interpret the number of
+// every failure as an errno.
 func (c *Command) timeControlError(err error) error {
 	e := &ExitError{Status: 1, Err: err}
 	text := "Interrupted system call"

@@ -50,14 +50,15 @@ func (c *Command) setOrigin(value string) error {
 
 // SetTimes sets Location, Begin, End and Origin, once there is a context on the source.
 //
-// The zone is that of -Z, the source's own with -z, for which a collector is asked, or that of the
-// environment's TZ. With ZoneNote the note on a zone of -Z or -z is printed on Stdout.
+// The zone is that of -Z; with -z that of the source, which takes a request to a collector; or else
+// that of the environment's TZ. With ZoneNote, SetTimes prints the note on a zone of -Z or -z on
+// Stdout.
 //
 // The time window is that of -S, -T, -A and -O, see pmapi.WindowSpec, within the time from an
 // archive's label to its last record; with Multi, from the earliest label of all archives that the
 // options name to their latest record. If the last record cannot be found, a warning is printed on
 // Stderr, and the window has no end without -T. That of a live source begins now and ends with -T.
-// An interval of -A to which nothing in the window can be aligned is ignored, as by PCP's tools.
+// An interval of -A is ignored if nothing in the window can be aligned to it, as by PCP's tools.
 //
 // The error is an *ExitError. The counterpart of pmGetContextOptions(3).
 func (c *Command) SetTimes(ctx context.Context, pc *pmapi.Context) error {

@@ -43,7 +43,7 @@ type Options struct {
 // maxQueueMByte is what --queue-size may be: as much as an int has bytes, everywhere.
 const maxQueueMByte = 2047
 
-// NewCommand makes a command with the options that there are in common, and those of one program.
+// NewCommand makes a command with the common options, and those of one program.
 func NewCommand(name string, o *Options, own ...tool.Option) *pcptool.Command {
 	c := &pcptool.Command{Name: name, Synopsis: "[options] [metricname ...]"}
 	o.Header = http.Header{}

@@ -200,7 +200,7 @@ func TestLive(t *testing.T) {
 		if stderr, status := run(t, program, "-h", host, "-u", to.URL, "-s", "1", "no.such.metric"); status != 1 || !strings.Contains(stderr, "no values were read") || !strings.Contains(stderr, "no.such.metric") {
 			t.Errorf("no metric: status %d, %s", status, stderr)
 		}
-		// With -T it ends by itself.
+		// -T ends the program.
 		to = receive(t)
 		if stderr, status := run(t, program, "-h", host, "-u", to.URL, "-T", "1sec", "-t", "10msec", "pmcd.numagents"); status != 0 {
 			t.Errorf("-T: status %d, %s", status, stderr)
@@ -401,7 +401,7 @@ func TestArchive(t *testing.T) {
 	})
 }
 
-// What is wrong with a command line is said, without secrets.
+// TestBadOptions checks that programs report errors in their command lines without secrets.
 func TestBadOptions(t *testing.T) {
 	path, empty, secret := recording(t), writeFile(t, "\nsecret"), writeFile(t, "secret")
 	forEach(t, func(t *testing.T, program string) {

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// Context ends with SIGINT or SIGTERM. A second one ends the program at once, whatever a receiver
-// keeps it waiting for.
+// Context returns a context that SIGINT or SIGTERM cancels. A second signal ends the program at
+// once, even while a receiver keeps it waiting.
 func Context() (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -110,7 +110,7 @@ func (o *Options) backfill(ctx context.Context, c *pcptool.Command, e Exporter) 
 	return err
 }
 
-// progressEvery is how often progress is told.
+// progressEvery is the interval of progress reports.
 const progressEvery = time.Second
 
 // A progress tells how far a program has got. Its first calls are by one goroutine, and print

@@ -11,10 +11,10 @@ import (
 	"github.com/pcp-go/pcp/internal/hostpattern"
 )
 
-// Access is who may do what: the rules of a configuration, with addresses in place of names. Of
-// those that are about a client, the one that is about fewer hosts wins, operation by operation;
-// what no rule mentions is allowed. A client on the loopback interface is one from each of the
-// addresses of this host's name. A nil Access allows everything.
+// Access holds the access rules of a configuration, with addresses in place of names. If several
+// rules match a client, the rule for the fewest hosts wins, separately for each operation. An
+// operation without a rule is allowed. A client on the loopback interface counts as a client at
+// each of the addresses of this host's name. A nil Access allows everything.
 type Access struct {
 	rules []accessRule // those about fewer hosts first
 	local []netip.Addr // of this host's name

@@ -52,8 +52,9 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (*Client, er
 
 // A Client is connected to a logger. One goroutine at a time may use it.
 //
-// Methods return the error of the logger, a pdu.Error, after which the Client can be used further,
-// or one of the connection, after which it is closed and all methods return the same error.
+// Methods return either an error of the logger, a pdu.Error, or an error of the connection. The
+// Client stays usable after the former. The latter closes the Client, and all methods then return
+// the same error.
 type Client struct {
 	conn     net.Conn
 	pdus     *pdu.Conn
@@ -137,7 +138,7 @@ func (c *Client) Sync(ctx context.Context) error {
 	return err
 }
 
-// request makes a request to which the reply is a number.
+// request makes a request whose reply is a number.
 func (c *Client) request(ctx context.Context, r Request) (int, error) {
 	var s pdu.Status
 	if err := c.exchange(ctx, r, pdu.KindError, s.Decode); err != nil {
@@ -159,8 +160,8 @@ func (c *Client) Control(ctx context.Context, control logconf.Control, state log
 	return c.control(ctx, &ControlReq{Control: control, State: state, Interval: interval, Targets: targets})
 }
 
-// Enquire returns what is recorded of metrics, in the order of targets. Without instances in a
-// target it is those that there are, or ever were.
+// Enquire returns the recording state of metrics, in the order of targets. A target without
+// instances stands for all instances that exist or have existed.
 func (c *Client) Enquire(ctx context.Context, targets []logger.Target) ([]logger.MetricState, error) {
 	return c.control(ctx, &ControlReq{Enquire: true, Targets: targets})
 }

@@ -22,9 +22,10 @@ const maxPorts = 1000
 type ListenOptions struct {
 	Port  int  // the first that is tried, and the ones above it; 0 means DefaultPort
 	Local bool // on the loopback interface alone
-	// Dir is the directory of the unix socket, such as PCP_RUN_DIR. If it is empty, there is none.
+	// Dir is the directory of the unix socket, such as PCP_RUN_DIR. If it is empty, Listen makes no
+	// unix socket.
 	Dir string
-	// Primary makes a symbolic link to the socket by which clients find the primary logger.
+	// Primary also makes the symbolic link to the socket that leads clients to the primary logger.
 	Primary bool
 	// PID is in the name of the socket; 0 means the process id.
 	PID int

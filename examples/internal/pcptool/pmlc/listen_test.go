@@ -19,7 +19,8 @@ func closeAll(t *testing.T, listeners []net.Listener) {
 	}
 }
 
-// Two loggers that try the same port first have different ones, and sockets of their own.
+// TestListen starts two loggers that try the same port first. They must get different ports and
+// separate sockets.
 func TestListen(t *testing.T) {
 	dir := pcptest.ShortDir(t)
 	first := pcptest.FreePort(t)

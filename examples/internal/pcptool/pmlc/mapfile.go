@@ -24,8 +24,8 @@ type Process struct {
 	Note    string // of option -m, "" without
 }
 
-// Primary is the PID by which the primary logger is known. Processes lists it with its own number,
-// too.
+// Primary is the PID that stands for the primary logger. Processes also lists that logger with its
+// process identifier.
 const Primary = 0
 
 // primaryName is the name of the primary logger's map file, which is a symbolic link to that of its
@@ -55,9 +55,9 @@ func mapPath(dir string, pid int) string {
 	return filepath.Join(dir, strconv.Itoa(pid))
 }
 
-// Processes are the loggers that have map files in a directory and run, in the order of the files'
-// names: 100 comes before 20. There may be some besides an error, which has a *MapFileError for
-// each that is wrong. A directory that does not exist has none.
+// Processes returns the running loggers that have map files in a directory, in the order of the
+// files' names: 100 comes before 20. It may return processes together with an error, which has a
+// *MapFileError for each malformed file. A directory that does not exist has no loggers.
 func Processes(dir string) ([]Process, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -90,9 +90,9 @@ func Processes(dir string) ([]Process, error) {
 	return list, errors.Join(errs...)
 }
 
-// Find is the logger with a PID, or the primary one, by its map file in a directory. The error is
-// os.ErrNotExist if there is none or it does not run; with a *MapFileError about a part of the
-// file, there may be a Process.
+// Find returns the logger with a PID, or the primary one, by its map file in a directory. The error
+// is os.ErrNotExist if the file does not exist or the logger does not run. With a *MapFileError
+// about a part of the file, Find may return a Process.
 func Find(dir string, pid int) (Process, error) {
 	if pid < 0 || pid != Primary && !running(pid) {
 		return Process{}, os.ErrNotExist
@@ -103,8 +103,8 @@ func Find(dir string, pid int) (Process, error) {
 // maxMapFile is how much of a map file is read.
 const maxMapFile = 16 << 10
 
-// readMap reads a map file. O_NONBLOCK is for a FIFO, which anybody may have put there: to open it
-// would wait for a writer.
+// readMap reads a map file. O_NONBLOCK is for a FIFO, which any user may have put there: opening it
+// would otherwise wait for a writer.
 func readMap(dir string, pid int) (Process, error) {
 	path := mapPath(dir, pid)
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -150,7 +150,7 @@ func parsePort(s string) (int, bool) {
 }
 
 // WriteMap writes the map file of a logger into a directory, and for the primary logger a link to
-// it. Nobody reads a part of it.
+// it. Readers never see a partial file.
 func WriteMap(dir string, p Process, primary bool) error {
 	path := mapPath(dir, p.PID)
 	text := fmt.Sprintf("%d\n%s\n%s\n", p.Port, oneLine(p.Host), oneLine(p.Archive))
@@ -166,9 +166,9 @@ func WriteMap(dir string, p Process, primary bool) error {
 	return replaceFile(mapPath(dir, Primary), func(tmp string) error { return os.Symlink(path, tmp) })
 }
 
-// replaceFile makes a file under a temporary name, and renames it. Everybody may be able to write
-// into the directory: so nobody can tell the temporary name before, and create must not use a file
-// that exists, which may be a link to another one.
+// replaceFile makes a file under a temporary name, and renames it. All users may be able to write
+// to the directory. So the temporary name is unpredictable, and create must not use an existing
+// file, which may be a link to another one.
 func replaceFile(path string, create func(tmp string) error) error {
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text())
 	err := create(tmp)

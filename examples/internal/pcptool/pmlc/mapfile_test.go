@@ -103,8 +103,8 @@ func TestMapFileStrange(t *testing.T) {
 	}
 }
 
-// Nobody can put something in the way of a map file that is being written, or have another file
-// written.
+// TestWriteMapTemporary checks that other users can neither block the writing of a map file nor
+// redirect it to another file.
 func TestWriteMapTemporary(t *testing.T) {
 	dir := t.TempDir()
 	pid := strconv.Itoa(os.Getpid())

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A FIFO in the place of a map file, which nobody writes, is an error at once.
+// TestMapFileFIFO checks that a FIFO without a writer is an error at once in the place of a map
+// file.
 func TestMapFileFIFO(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{strconv.Itoa(os.Getpid()), primaryName} {

@@ -18,8 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Logger is what a Server serves, a *logger.Logger. One method at a time is called, but for
-// Status.
+// A Logger is what a Server serves, such as a *logger.Logger. The Server calls one method at a
+// time, except for Status.
 type Logger interface {
 	Status() logger.Status
 	NewVolume(reason string) (int, error)
@@ -31,13 +31,13 @@ type Logger interface {
 // A Server answers the clients of a Logger. Its fields are set before Serve is called.
 type Server struct {
 	Logger Logger
-	// Access says who may do what; nil lets everybody do everything. Whatever it says, on a unix
-	// socket only root and the user of this process are served. PCP's pmlogger lets everybody
-	// enquire who may do anything; here a rule about that holds, too.
+	// Access decides what clients may do; nil allows everything. Regardless of Access, a unix
+	// socket serves only root and the user of this process. A PCP pmlogger lets a client enquire if
+	// it may do any operation; here the rule about enquire applies, too.
 	Access *Access
-	// Timeout is how long a client may take to send its version, or the rest of a request of which
-	// there is a part, or to take a reply; 0 means Timeout. A client that has had no request for a
-	// minute is disconnected if another one connects.
+	// Timeout limits how long a client may take to send its version, to send the rest of a partial
+	// request, or to read a reply; 0 means the constant Timeout. The Server disconnects a client
+	// that has been without a request for a minute if another one connects.
 	Timeout time.Duration
 	// Version is the highest version that is offered; 0 means Version3.
 	Version int
@@ -147,7 +147,7 @@ func accept(ctx context.Context, ln net.Listener, f func(net.Conn)) error {
 	}
 }
 
-// temporary reports whether a failure to accept may pass, as that there are no descriptors left.
+// temporary reports whether a failure to accept may pass, such as a lack of descriptors.
 func temporary(err error) bool {
 	t, ok := errors.AsType[net.Error](err)
 	//lint:ignore SA1019 Accept has no other way to tell.

@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A scripted logger records nothing and answers all the same.
+// A scripted logger records nothing and returns prepared answers.
 type scripted struct {
 	mu      sync.Mutex
 	volume  int
@@ -279,7 +279,7 @@ const (
 	ipc16  = "00000010 00007000 00000000 ffffcfb2"
 )
 
-// What a C pmlogger answers, too, but for those that it reads on after.
+// TestServerProtocol checks replies. C pmlogger sends the same ones, except where it reads on.
 func TestServerProtocol(t *testing.T) {
 	port, _ := serve(t, &Server{Logger: &scripted{}, Timeout: time.Minute})
 	for _, tt := range []struct{ name, send, want string }{

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// TestArchive records an archive from an archive, and reads it: values are as they were, whatever
-// unit is wanted.
+// TestArchive records an archive from an archive, and reads it: the values are unchanged, even if
+// the report converts units.
 func TestArchive(t *testing.T) {
 	t.Setenv("PCP_ARCHIVE_VERSION", "3")
 	base, recorded := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")

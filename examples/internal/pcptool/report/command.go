@@ -58,7 +58,7 @@ func (c *Command) set(short byte, long, arg, help, name string) tool.Option {
 	return c.keywordOption(short, long, arg, help, name, "")
 }
 
-// number is such an option whose argument is a number, for which no words stand.
+// number is a keywordOption whose argument is a number. It rejects the words of truthWords.
 func (c *Command) number(short byte, long, arg, help, name string) tool.Option {
 	o := c.keywordOption(short, long, arg, help, name, "")
 	set := o.Set
@@ -81,7 +81,7 @@ func (c *Command) no(short byte, long, help, name string) tool.Option {
 	return c.keywordOption(short, long, "", help, name, "no")
 }
 
-// standard is a standard option, of which given notes that it was given.
+// standard returns a standard option that sets given if the command line has it.
 func (c *Command) standard(name string, given *bool) tool.Option {
 	o := c.Standard(name)[0]
 	set := o.Set
@@ -229,8 +229,8 @@ func (c *Command) refuse(text string) {
 }
 
 // scanConfig finds the configuration that a command line names, and the sets of metrics, before
-// options are parsed. No configuration is read if what is requested is the version or the usage
-// message.
+// options are parsed. No configuration is read if the command line requests the version or the
+// usage message.
 func scanConfig(args []string) (path string, sets []string, help bool) {
 	scanning := true
 	for i, arg := range args {

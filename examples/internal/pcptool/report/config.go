@@ -136,9 +136,8 @@ func (c *Config) Sets() []string {
 	return names
 }
 
-// Apply sets the options that the configuration gives: those of the sections [options], and then
-// those of sets of metrics. Names of sets that there are not are ignored. The text of an error is
-// that of pmrep(1).
+// Apply sets the options of the configuration: first those of the sections [options], then those of
+// sets of metrics. It ignores names of unknown sets. The text of an error is that of pmrep(1).
 func (c *Config) Apply(o *Options, sets ...string) error {
 	for _, f := range c.files {
 		if s := f.section(optionsSection); s != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// parse parses a file, of which it returns the sections with their entries, or else the error.
+// parse parses a file. It returns the sections with their entries, or the error.
 func parse(text string) (sections map[string][]entry, err error) {
 	f, err := parseINI("f", []byte(text))
 	if err != nil {

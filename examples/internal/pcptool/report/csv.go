@@ -135,7 +135,7 @@ func (p *csv) appendClean(s, delimiter []byte, instead byte) {
 	}
 }
 
-// appendHeader appends the header, unless there is to be none.
+// appendHeader appends the header if the options request one.
 func (p *csv) appendHeader() {
 	p.reports = 0
 	if !p.o.Header {

@@ -35,9 +35,9 @@ func defineDerived(item string, define func(name, expr string) error, load func(
 	return defineError(define(trimBlanks(name), trimBlanks(expr)))
 }
 
-// defineError is the error of a definition that pmrep(1) reports: that of an expression that cannot
-// be parsed. Others, such as a name that there is already, leave the metric as it is, if it is
-// there.
+// defineError returns the error of a definition if pmrep(1) reports it, that is, if the expression
+// has a syntax error. pmrep ignores other errors, such as a duplicate name; a metric that exists
+// stays as it is.
 func defineError(err error) error {
 	e, ok := errors.AsType[*pmapi.DerivedError](err)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// appendExtendedHeader appends the header that says where the values come from, if there is to be
-// one. Each of its lines begins with a text.
+// appendExtendedHeader appends the header that names the source of the values, if ExtendedHeader is
+// set. Each of its lines begins with start.
 func appendExtendedHeader(b []byte, o *Options, h *Header, start string, now time.Time) []byte {
 	if !o.ExtendedHeader {
 		return b

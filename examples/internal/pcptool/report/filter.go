@@ -114,8 +114,8 @@ func processName(name string) string {
 	return path.Base(strings.TrimSuffix(strings.TrimPrefix(word, "-"), ":"))
 }
 
-// passes reports whether an instance passes one of the live filters, of which no filter lets all
-// pass.
+// passes reports whether an instance passes one of the live filters. Without filters every instance
+// passes.
 func passes(filters []filter, name string) bool {
 	if len(filters) == 0 {
 		return true

@@ -124,9 +124,9 @@ func real(a pdu.Atom) float64 {
 	return v
 }
 
-// appendReal appends a number with as many digits after the decimal point as are wanted and as a
-// width has room for. If it has no room for any, the number is truncated, and "xxx" stands for one
-// that is still too long.
+// appendReal appends a number with up to precision digits after the decimal point, as many as width
+// has room for. If there is no room for any, it truncates the number. "xxx" replaces a number that
+// is still too long.
 func appendReal(b []byte, v float64, width, precision int) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		if text := special(v); len(text) <= width {

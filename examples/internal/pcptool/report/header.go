@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// appendHeader appends the header, unless there is to be none.
+// appendHeader appends the header if the options request one.
 func (p *stdout) appendHeader() {
 	p.reports = 0
 	if !p.o.Header {

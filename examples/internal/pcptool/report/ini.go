@@ -59,7 +59,7 @@ type iniFile struct {
 	defaults *iniSection
 }
 
-// section is a section by its name, nil if there is none.
+// section returns the section with a name, or nil.
 func (f *iniFile) section(name string) *iniSection { return f.byName[name] }
 
 // An iniParser is in the middle of a file.

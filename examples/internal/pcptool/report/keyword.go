@@ -14,7 +14,7 @@ import (
 // A setter sets an option to a value of a file of configuration or of the command line.
 type setter func(o *Options, value string) error
 
-// keyword is the setter of an option by its name in files of configuration, nil if there is none.
+// keyword returns the setter of the option that has a name in configuration files, or nil.
 func keyword(name string) setter { return keywords[name] }
 
 // refuse notes why the value of an option cannot be used, which New reports. Only the first is.

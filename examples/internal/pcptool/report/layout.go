@@ -29,7 +29,7 @@ type row struct {
 	cells []int32 // the metric whose values each column has there, or nobody
 }
 
-// nobody is a cell that has no metric, or an instance that has no cell.
+// The index of a metric that a cell lacks, or of a cell that an instance lacks.
 const nobody = -1
 
 // A placement is where the values of a metric are.
@@ -42,8 +42,8 @@ type placement struct {
 	first   map[pdu.InstID]int32 // index of insts
 }
 
-// singularRow is the name of the row of metrics without instances, and of those that have none at
-// the time.
+// singularRow is the name of the row of metrics without an instance domain, and of those without
+// instances at the time.
 const singularRow = "="
 
 func rowName(m *Metric, inst pdu.Instance) string {
@@ -151,8 +151,8 @@ func (l *layout) place(metrics []Metric, insts [][]pdu.Instance) {
 	l.distinct = len(names)
 }
 
-// find returns the first of the metric's instances with an id, or nobody. In a sample instances
-// mostly have the order of the placement; cursor is after the one that was found last.
+// find returns the first of the metric's instances with an id, or -1. In a sample instances mostly
+// have the order of the placement; cursor is after the one that was found last.
 func (p *placement) find(id pdu.InstID, cursor *int) int {
 	i := *cursor
 	if i >= len(p.insts) || p.insts[i].ID != id {

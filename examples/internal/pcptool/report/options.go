@@ -93,8 +93,8 @@ const (
 	NamesUpdate
 )
 
-// NewOptions returns the options of a report without any given, but for Delimiter and TimeFormat,
-// which depend on the output.
+// NewOptions returns the default options of a report, except for Delimiter and TimeFormat: their
+// defaults depend on the output.
 func NewOptions() Options {
 	return Options{Header: true, UnitInfo: true, InstInfo: true, Globals: true, Interpol: true, Interval: time.Second,
 		WidthForce: Unset, Precision: 3, PrecisionForce: Unset}

@@ -260,7 +260,7 @@ func (t *translation) escape() error {
 	return nil
 }
 
-// class translates a set of characters, in which Python has no names of classes.
+// class translates a set of characters. Python's sets have no named classes.
 func (t *translation) class() error {
 	open := t.pos
 	t.copy(1)

@@ -156,8 +156,8 @@ func TestPatternProperty(t *testing.T) {
 	})
 }
 
-// TestPatternTime is about expressions at which matchers that try each way take time that doubles
-// with each character.
+// TestPatternTime has expressions that make a backtracking matcher take twice as long with each
+// character.
 func TestPatternTime(t *testing.T) {
 	name := strings.Repeat("a", 200)
 	start := time.Now()

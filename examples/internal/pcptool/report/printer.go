@@ -38,13 +38,13 @@ type Value struct {
 // A Sample is the values at one time. It is valid until the next one.
 type Sample struct {
 	Time time.Time
-	// Values are those of each metric of the report, in their order: what is left after filters,
-	// predicates, limits and ranking, in the order in which it is reported. An instance that has no
-	// value is not among them.
+	// Values are those of each metric of the report, in their order: the values that filters,
+	// predicates, limits and ranking leave, in the order of the report. An instance without a value
+	// is not among them.
 	Values [][]Value
 }
 
-// A SortKey is a metric by whose values rows of instances are sorted.
+// A SortKey is a metric whose values determine the order of the rows of instances.
 type SortKey struct {
 	Metric    int // its index
 	Ascending bool

@@ -131,7 +131,7 @@ func (r *Report) findPredicates() error {
 	return nil
 }
 
-// findSortKeys finds the metrics by which rows are sorted.
+// findSortKeys finds the metrics that determine the order of rows.
 func (r *Report) findSortKeys() error {
 	r.header.Sort = nil
 	for _, text := range r.opts.SortMetrics {

@@ -74,8 +74,8 @@ func (r *Report) resolve(ctx context.Context) error {
 	return nil
 }
 
-// convert finds what is done to the values of each metric, and drops metrics of which they cannot
-// become what is wanted, if the options ignore those.
+// convert finds the conversion of each metric's values. If the options ignore incompatible metrics,
+// it drops those that cannot be converted.
 func (r *Report) convert() error {
 	metrics, all := r.header.Metrics[:0], r.series[:0]
 	for i, c := range r.series {
@@ -99,7 +99,7 @@ func (r *Report) noInstances() error {
 	return &noInstancesError{r.opts.Instances}
 }
 
-// A noInstancesError says that there is nothing to report of the instances that were requested.
+// A noInstancesError reports that no requested instance has anything to report.
 type noInstancesError struct{ requested []string }
 
 func (e *noInstancesError) Error() string { return "No matching instances found." }
@@ -137,7 +137,7 @@ func isIncompatible(err error) bool {
 	return ok
 }
 
-// lookup looks up the names of the specifications, and the metrics below those that are none.
+// lookup looks up the names of the specifications, and the metrics below names without a metric.
 func (r *Report) lookup(ctx context.Context) ([]candidate, error) {
 	names := make([]string, len(r.specs))
 	for i, s := range r.specs {

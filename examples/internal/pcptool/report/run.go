@@ -217,7 +217,7 @@ func (r *Report) update(ctx context.Context, p Printer) error {
 	return p.Update(&r.header)
 }
 
-// takeSize tells a printer the last height of the terminal that there is.
+// takeSize tells a printer the latest height of the terminal.
 func (r *Report) takeSize(p Printer) {
 	for {
 		select {

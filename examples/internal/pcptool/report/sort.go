@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A sortable is a row and the value by which it is sorted.
+// A sortable is a row and its sort value.
 type sortable struct {
 	row  int32
 	atom pdu.Atom

@@ -218,7 +218,7 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// brokenPipe is a writer below that nobody reads.
+// brokenPipe is a writer whose reader has gone.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
@@ -256,8 +256,7 @@ func wideReport(n int) (*Header, *Sample) {
 	return h, s
 }
 
-// TestAllocations is about samples being printed without memory of their own, whatever number of
-// values they have.
+// TestAllocations checks that printing a sample allocates no memory, for any number of values.
 func TestAllocations(t *testing.T) {
 	for _, test := range []struct {
 		name   string

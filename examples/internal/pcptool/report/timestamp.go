@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/internal/strftime"
 )
 
-// A timestamp formats times: as strftime(3), and with %f for microseconds, of which there are
-// always six digits. Times have no zone: %Z and %z are empty.
+// A timestamp formats times as strftime(3) does, with %f for microseconds, always six digits. Times
+// have no zone: %Z and %z are empty.
 type timestamp struct {
 	format string
 	pieces []string // between the %f

@@ -110,8 +110,8 @@ func shortUnit(text string) string {
 	return shortTimes.Replace(text)
 }
 
-// headLabel is the heading of a metric without one of its own: the first letters of the components
-// of its name, and the last one.
+// headLabel returns the default heading of a metric: the first letters of the components of its
+// name, and the last component.
 func headLabel(name string) string {
 	parts := strings.Split(name, ".")
 	for i, part := range parts[:len(parts)-1] {

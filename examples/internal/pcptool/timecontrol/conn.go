@@ -143,7 +143,7 @@ func Start(ctx context.Context, set Message) (*Conn, error) {
 	return c, err
 }
 
-// readPort reads the line with which a server says its port, "port=43334".
+// readPort reads the line that contains a server's port, "port=43334".
 func readPort(ctx context.Context, out io.ReadCloser) (int, error) {
 	defer context.AfterFunc(ctx, func() { out.Close() })()
 	var line []byte

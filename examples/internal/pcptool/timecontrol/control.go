@@ -151,8 +151,8 @@ func (c *Control) notify(e Event) {
 	}
 }
 
-// Done acknowledges the step that Next has returned for, after which the server goes on. The
-// counterpart of pmTimeStateAck in C.
+// Done acknowledges the step that Next returned; the server then continues. It is the counterpart
+// of pmTimeStateAck in C.
 func (c *Control) Done() error {
 	if c.state == ended {
 		c.state = goingOn // the archive has become longer

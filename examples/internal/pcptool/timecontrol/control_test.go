@@ -161,7 +161,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestControlLive has steps of a source whose position no server sets, after others that are none.
+// TestControlLive sends steps of a source whose position no server sets, after messages that are
+// not steps.
 func TestControlLive(t *testing.T) {
 	const rewind, resume = "\n[Time Control] Rewind/Reverse ...\n", "\n[Time Control] Resume ...\n"
 	step := timecontrol.Message{Command: timecontrol.CommandStep, State: timecontrol.Forward, Delta: time.Second, Position: recordedStart}

@@ -21,9 +21,9 @@ import (
 type Server struct {
 	// Source is SourceArchive or SourceHost, the default. Clients of the other are not accepted.
 	Source Source
-	// Window says which part of the archive of the first client to step through. An empty one is
-	// all of it, from the client's position on, and a step beyond, at which programs see that it is
-	// the end. Align means something only with the other texts.
+	// Window selects the part of the archive of the first client to step through. An empty Window
+	// selects all of it from the client's position on, and one step beyond, which shows programs
+	// that the archive has ended. Align matters only together with the other texts.
 	Window pmapi.WindowSpec
 	// Delta is the interval of the steps; 0 means that of the first client.
 	Delta time.Duration
@@ -352,7 +352,7 @@ func (r *run) pace() time.Duration {
 // maxPace is the longest time between steps.
 const maxPace = 100 * 365 * 24 * time.Hour
 
-// anyBusy reports whether a client has not done the latest step, for which the next waits.
+// anyBusy reports whether the next step waits for a client that has not done the latest one.
 func (r *run) anyBusy() bool {
 	if time.Since(r.stepped) >= cmp.Or(r.AckTimeout, DefaultAckTimeout) {
 		return false

@@ -117,8 +117,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerWindow gives the server a window and has two clients, of which the first is there
-// early.
+// TestServerWindow gives the server a window and has two clients. The first connects early.
 func TestServerWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &timecontrol.Server{Source: timecontrol.SourceArchive, Clients: 2}
