@@ -98,7 +98,7 @@ func (a *activated) text() string {
 	return string(b)
 }
 
-// greets checks that there is a collector at both sockets.
+// greets checks that a collector answers at both sockets.
 func (a *activated) greets() {
 	a.t.Helper()
 	for network, address := range map[string]string{"tcp": a.tcp.Addr().String(), "unix": a.socket} {

@@ -154,7 +154,7 @@ func full(want, got []string) string {
 	return ""
 }
 
-// value is an amount in its smallest unit; not a number if it is none.
+// value returns an amount in its smallest unit, or NaN if s is not an amount.
 func value(s string) float64 {
 	m := amount.FindStringSubmatch(s)
 	if m == nil {

@@ -155,7 +155,7 @@ func (a *agentPlay) zeros(n int) error {
 	return a.out.Flush()
 }
 
-// result writes a result in which each metric has some instances.
+// result writes a result with some instances of each metric.
 func (a *agentPlay) result(ids []pdu.PMID, instances int) error {
 	a.words(uint32(pdu.HeaderLen+12+len(ids)*(12+8*instances)), uint32(pdu.KindResult), 0, 0, 0, uint32(len(ids)))
 	for _, id := range ids {

@@ -17,14 +17,14 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// linksArg as its first argument makes the test program somebody who plants links: to
-// the second argument and the third, in the places of the others.
+// linksArg as its first argument makes the test program plant links to the second argument and the
+// third, in the places of the others.
 const linksArg = "attack-links"
 
-// TestAttackLinks starts the program as root, with directories that belong to another
-// user, as PCP's do, who plants links, FIFOs and directories in the places of its files
-// all the time. A file of root stays as it is, none is made where only root may, and the
-// program starts, or says in time why not.
+// TestAttackLinks starts the program as root. Its directories belong to another user, as PCP's do,
+// and this user keeps planting links, FIFOs and directories in the places of its files. A file of
+// root must stay unchanged, no file may appear where only root may write, and the program must
+// start, or report in time why it cannot.
 func TestAttackLinks(t *testing.T) {
 	needAttack(t)
 	if os.Geteuid() != 0 {

@@ -22,9 +22,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestAttack runs the program as a user would and attacks it from outside, as its
-// clients and as its agents, one attack after the other, each on a program of its own.
-// After it the program has a minute to give back what it took.
+// TestAttack runs the program as a user would and attacks it from outside, as its clients and as
+// its agents. Each attack has a separate program, which then has a minute to release the resources
+// that the attack used.
 //
 // PCP_ATTACK=all in the environment runs the attacks. PCP_ATTACK=full runs larger ones of the
 // same kinds. PCP_ATTACK_PMCD names another program to attack.
@@ -152,7 +152,7 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 // pmcdMetric is pmcd.numagents, which the collector itself replies with.
 var pmcdMetric = pdu.MakePMID(2, 0, 1)
 
-// settle notes what the program needs when nobody attacks it.
+// settle records the resources of the program while no attack runs.
 func (s *target) settle() {
 	s.t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; {
@@ -287,9 +287,9 @@ func (s *target) connect() *guest {
 	return g
 }
 
-// reply is the next PDU that does not tell of a state change, of which it drains the
-// body: a client of huge replies needs little memory. code is the error if it is an
-// ERROR, and for a result the error of its first set.
+// reply returns the next PDU that does not report a state change. It drains the body, so that a
+// client of huge replies needs little memory. code is the error of an ERROR PDU, and for a result
+// the error of its first set.
 func (g *guest) reply() (kind pdu.Kind, code pdu.Error, length int, err error) {
 	g.conn.SetReadDeadline(time.Now().Add(replyLimit))
 	for {
@@ -432,12 +432,12 @@ func p99(times []time.Duration) time.Duration {
 	return times[len(times)*99/100]
 }
 
-// slack is the factor by which times may be longer in a short run: other tests take
-// the processors.
+// slack is the factor that a short run allows for longer times, because other tests use the
+// processors.
 const slack = 10
 
-// wakeups is how often a process has to be woken for a reply: the collector and the
-// client, and an agent between them.
+// wakeups is how often the scheduler wakes a process for a reply: the collector and the client, and
+// an agent between them.
 const wakeups = 4
 
 // checkDelay checks how long a client that behaves well waited beside an attack. An attack
@@ -460,7 +460,7 @@ func (s *target) checkDelay(quiet time.Duration, w *watch, shortOfProcessors boo
 	}
 }
 
-// quiet is the 99th percentile of the replies for metrics when nobody attacks.
+// quiet returns the 99th percentile of the reply times for metrics while no attack runs.
 func (s *target) quiet(ids ...pdu.PMID) time.Duration {
 	s.t.Helper()
 	w := s.watch(ids...)

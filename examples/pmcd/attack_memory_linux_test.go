@@ -104,7 +104,7 @@ func attackEmbedded(s *target) {
 	s.checkMemory(oneClientMemory)
 }
 
-// widest are the n metrics of which a result is largest.
+// widest returns the n metrics with the largest results.
 func (s *target) widest(n int) []pdu.PMID {
 	s.t.Helper()
 	c, err := pmapi.Dial(s.t.Context(), s.host)
@@ -172,7 +172,7 @@ func (s *target) crowd(n int) []*guest {
 	return all
 }
 
-// eachOf calls f for each client, on goroutines of their own.
+// eachOf calls f for each client, on separate goroutines.
 func eachOf(clients []*guest, f func(g *guest)) {
 	var wg sync.WaitGroup
 	for _, g := range clients {

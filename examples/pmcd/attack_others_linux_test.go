@@ -235,7 +235,7 @@ func (s *target) dialTCP() net.Conn {
 	return conn
 }
 
-// What hostile agents do. The last one is none.
+// The behaviors of agents. All but the last one are hostile.
 var behaviors = []string{"huge-reply", "endless-reply", "endless-replies", "bad-header", "huge-hello", "dies", "wide"}
 
 // hostileAgents are lines for agents that send what no agent sends.

@@ -179,11 +179,11 @@ func (r *chaosRelay) use(ctx context.Context, who, host string, pause time.Durat
 	}
 }
 
-// absentErrors are those of an agent that has died, before and while it is asked.
+// absentErrors are those of an agent that died before or during a request.
 var absentErrors = []pdu.Error{pdu.ErrNoAgent, pdu.ErrAgain, pdu.ErrIPC, pdu.FromError(syscall.EPIPE), pdu.FromError(syscall.ECONNRESET)}
 
-// check checks the values of both agents, either of which may be away, and of the collector, which
-// may not.
+// check checks the values of both agents and of the collector. An agent may be absent, the
+// collector may not.
 func (r *chaosRelay) check(who string, res *pdu.Result) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,12 +222,11 @@ func (r *chaosRelay) usePMInfo(ctx context.Context, host string) {
 	}
 }
 
-// pminfoColor is a value in the output of pminfo. The instance has no name if the agent has died
-// before it is asked for that.
+// pminfoColor matches a value in the output of pminfo. The instance has no name if the agent died
+// before the request for the name.
 var pminfoColor = regexp.MustCompile(`(?m)^    inst \[\d( or "\w+")?\] value (\d+)$`)
 
-// checkPMInfo counts the metrics of the agents and the collector that have values, and those that
-// have none.
+// checkPMInfo counts the metrics of the agents and the collector with values, and those without.
 func checkPMInfo(out string) (right, absent int, wrong string) {
 	at := []int{strings.Index(out, "simple.color"), strings.Index(out, "other.color"), strings.Index(out, "pmcd.hostname\n    value \"thehost\"\n"), len(out)}
 	if !slices.IsSorted(at) || at[0] < 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestConfigErrors: faults name the file and the line, but for a program in the place of
-// PCP's pmcd, which has the text of that one.
+// TestConfigErrors: error messages name the file and the line, except in a program that replaces
+// PCP's pmcd. That program prints pmcd's text.
 func TestConfigErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pmcd.conf")
 	if err := os.WriteFile(path, []byte("good 400 pipe binary /bin/true\nbad 600 pipe binary /bin/true\n"), 0o644); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// containerScript makes the process that it runs in, which has namespaces of its own, a container,
-// until its input ends.
+// containerScript makes its process, which has separate namespaces, a container until its input
+// ends.
 const containerScript = `set -e
 mount --make-rprivate /
 mount -t proc proc /proc
@@ -48,8 +48,8 @@ func dockerDir(t *testing.T, pids map[string]int) (dir string) {
 	return dir
 }
 
-// joinCgroup makes a process the only one of the control group that docker makes for a container,
-// in the hierarchy of which PCP knows; it is not ok where the machine has none.
+// joinCgroup makes a process the only member of a control group, named as docker names that of a
+// container, in a hierarchy that PCP knows. ok is false if the machine lacks the hierarchy.
 func joinCgroup(t *testing.T, pid int, id string) (ok bool) {
 	t.Helper()
 	mount := "/sys/fs/cgroup/memory"

@@ -30,7 +30,7 @@ func asInstalled(t *testing.T) (program string, env []string) {
 	return program, []string{"PCP_BINADM_DIR=" + bin}
 }
 
-// A fatalStart is a command line with which pmcd does not start: after it come -f and names for all
+// A fatalStart is a command line that keeps pmcd from starting. The test adds -f and names for all
 // that pmcd would write.
 type fatalStart struct {
 	name string
@@ -96,8 +96,8 @@ var fatalStarts = []fatalStart{
 	{name: "verify with an option", args: "-v -c conf -t x"},
 }
 
-// run runs a program in a directory of its own, and returns its exit status and what it has
-// printed, logged and reported.
+// run runs a program in a new directory, and returns its exit status and what it has printed,
+// logged and reported.
 func (f fatalStart) run(t *testing.T, program string, env []string, busy string) (status int, printed, logged, reported string) {
 	t.Helper()
 	dir := pcptest.ShortDir(t)

@@ -492,8 +492,8 @@ func children(t *testing.T, pid int) map[string]int {
 }
 
 // TestInteropHandoverUser: a collector that has given up root's privileges has PCP's pmdaroot start
-// the process that takes its place with them. That one starts agents as root, among them a pmdaroot
-// of its own, and becomes the same user.
+// its replacement with them. The replacement starts agents as root, among them another pmdaroot,
+// and then becomes the same user.
 func TestInteropHandoverUser(t *testing.T) {
 	t.Parallel()
 	r := newRootRelay(t, "nobody")

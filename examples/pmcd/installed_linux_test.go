@@ -135,9 +135,9 @@ func waitUser(t *testing.T, pid int, uid string) {
 	}
 }
 
-// TestInstalled starts the program as PCP's scripts do, without -c. In PCP_BINADM_DIR, or called
-// there by a link, it runs PCP's configuration file in the background as PCP's user, under the name
-// by which it was called.
+// TestInstalled starts the program as PCP's scripts do, without -c. In PCP_BINADM_DIR, or if called
+// through a link there, it runs PCP's configuration file in the background as PCP's user, and uses
+// the name of that call.
 func TestInstalled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -257,8 +257,8 @@ func (in *installation) forScript(t *testing.T) (env []string) {
 	return append(in.env, "PCP_PS_PROG="+ps, "PCP_DIR="+in.dir, "PCP_GROUP="+group.Name, "PCP_SYSCONFIG_DIR="+filepath.Join(in.dir, "etc"))
 }
 
-// TestScript has PCP's script start and stop the program, which tells a service manager once that
-// it serves, and by which process.
+// TestScript has PCP's script start and stop the program. The program tells a service manager once
+// that it serves, and its process identifier.
 func TestScript(t *testing.T) {
 	const script = "/etc/init.d/pmcd"
 	pcptest.Need(t, script, "pmcd_wait", "pminfo")

@@ -21,7 +21,7 @@ import (
 // giveTime are arguments that give agents time to start and to reply, which a busy machine needs.
 var giveTime = []string{"-q", "60", "-t", "60"}
 
-// start runs the program on a port and a socket of its own; host is for -h.
+// start runs the program on a free port and a new socket; host is for -h.
 func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host, socket string) {
 	t.Helper()
 	port := pcptest.FreePort(t)
@@ -35,8 +35,8 @@ func start(t *testing.T, env []string, args ...string) (p *pcptest.Process, host
 	return p, host, socket
 }
 
-// TestSecondSocket starts collectors of one user that are told nothing but their ports: each has a
-// socket of its own.
+// TestSecondSocket starts collectors of one user with only their ports given. Each must get a
+// separate socket.
 func TestSecondSocket(t *testing.T) {
 	dir := pcptest.ShortDir(t)
 	for i := range 3 {
@@ -219,7 +219,7 @@ func compare(t *testing.T, want, got string, args []string) {
 func TestSampleValues(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore")
 	c, host := withAgents(t, "pmcd", "sample")
-	// Constants, aggregates and strings do not depend on when they are asked for.
+	// Constants, aggregates and strings do not depend on the time of the request.
 	var constant []string
 	for _, kind := range []string{"long", "ulong", "float", "longlong", "ulonglong", "double"} {
 		for _, m := range []string{"one", "ten", "hundred", "million"} {
@@ -231,7 +231,7 @@ func TestSampleValues(t *testing.T) {
 		"sample.bad", "sample.hordes", "sample.needprofile", "sample.noinst", "sample.secret")
 	constant = append([]string{"-f"}, constant...)
 	compare(t, c.Host(), host, constant)
-	// Events: the same course from the agent's start on, but for the times.
+	// Events: both have the same sequence from the agent's start on, except for the times.
 	stamp := regexp.MustCompile(`\d\d:\d\d:\d\d\.\d+|value \[event record`)
 	for range 4 {
 		w := stamp.ReplaceAllString(tool(t, "pminfo", "-h", c.Host(), "-f", "sample.event.records", "sample.event.highres_records"), "T")
@@ -327,7 +327,7 @@ func TestReport(t *testing.T) {
 					}
 				}
 			}
-			// What is said of the reason differs; what is said of the report does not.
+			// The text about the reason differs; the text about the report does not.
 			edit := func(text string) string {
 				lines := strings.SplitAfter(text, "\n")
 				if len(lines) > 4 {

@@ -18,9 +18,9 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A commandLine is a start of pmcd in a directory of its own that has conf, names and more; after
-// -f and places for all that pmcd would write come args. Most of them are ones with which it
-// starts; TestInteropFatalStart has the others.
+// A commandLine is a start of pmcd in a new directory that has conf, names and more. The test
+// inserts -f and places for all that pmcd would write before args. pmcd starts with most command
+// lines; TestInteropFatalStart has the others.
 type commandLine struct {
 	args string
 	env  string // NAME=VALUE, blanks are part of the value

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestHelpWidth: the lines of the usage message fit a terminal of 80 columns, but for those in
-// pmcd's words.
+// TestHelpWidth: the lines of the usage message fit a terminal of 80 columns, except those with
+// pmcd's wording.
 func TestHelpWidth(t *testing.T) {
 	for installed, width := range map[bool]int{false: 80, true: 82} {
 		for line := range strings.SplitSeq((&options{installed: installed}).set().Usage(), "\n") {

@@ -136,8 +136,9 @@ func TestLogPlaces(t *testing.T) {
 	}
 }
 
-// TestModes: the log and the process identifier can be read by all and written by their owner
-// alone, whatever the umask; so can the logs of agents, since the collector's umask is theirs.
+// TestModes: with any umask, all users can read the log and the process identifier, and only the
+// owner can write them. The same holds for the logs of agents, because they inherit the collector's
+// umask.
 func TestModes(t *testing.T) {
 	for _, mask := range []string{"000", "077"} {
 		t.Run(mask, func(t *testing.T) {

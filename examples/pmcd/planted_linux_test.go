@@ -15,9 +15,9 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestPlanted starts the program over and over in directories of others, where somebody plants
-// links to a file that only its owner may use in the place of the log, the socket and the process
-// identifier. The file stays as it is.
+// TestPlanted starts the program over and over in directories where another user may write. This
+// user plants links to a file that only its owner may use, in the place of the log, the socket and
+// the process identifier. The file must stay unchanged.
 func TestPlanted(t *testing.T) {
 	const starts = 12
 	in := install(t)

@@ -22,9 +22,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// TestReplay sends what the tools of PCP have sent to C pmcd about the C agents simple
-// and trivial. The replies about the Go agents have the same bytes, but for what
-// changes with time and machine, and for help texts, which are our own.
+// TestReplay sends the requests that PCP's tools sent to C pmcd about the C agents simple and
+// trivial. The replies about the Go agents have the same bytes, except for parts that change with
+// time and machine, and for help texts, which differ.
 func TestReplay(t *testing.T) {
 	for _, test := range []struct {
 		capture  string

@@ -21,8 +21,8 @@ var all = flag.Bool("all", false, "compare all metrics of PCP's own pmcd.conf an
 // someMetrics is how many metrics are compared without -all.
 const someMetrics = 250
 
-// textsOfOurs are the metrics of agents that are shared objects with help texts in their program,
-// which ours has in words of its own.
+// textsOfOurs are the metrics of agents that are shared objects with help texts in their program.
+// Our program has different texts.
 var textsOfOurs = []string{
 	"mmv.control.debug", "mmv.control.files", "mmv.control.reload",
 	"pmproxy.control.debug", "pmproxy.control.files", "pmproxy.control.reload",
@@ -46,7 +46,7 @@ func shippedConf(t *testing.T, dir string) string {
 }
 
 // runShippedConf runs C pmcd and ours with that configuration and PCP's whole name space. The
-// agents that they start are the same programs, but for the shared objects.
+// agents that they start are the same programs, except for the shared objects.
 func runShippedConf(t *testing.T) (c, ours string) {
 	t.Helper()
 	pcptest.Need(t, "pmcd", "pminfo", pcptest.Conf("PCP_PMCDCONF_PATH"), filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "pmns", "root"))
@@ -152,7 +152,7 @@ func TestInteropShippedConf(t *testing.T) {
 	})
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "sample.bad.unknown" }) // its agent knows no such metric
 	if !*all {
-		// The collector's own first, of which there is no other test.
+		// The collector's metrics come first, because no other test covers them.
 		mine := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, "pmcd.") })
 		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		names = slices.Compact(slices.Sorted(slices.Values(slices.Concat(mine, names[:someMetrics]))))
@@ -174,15 +174,15 @@ func TestInteropShippedConf(t *testing.T) {
 	})
 }
 
-// sortedLines are lines in order: instances are not, of which C pmcd has its agents as its
-// configuration has them.
+// sortedLines returns the lines in order. The order of instances differs, because C pmcd lists its
+// agents in the order of its configuration.
 func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-// answer is whether there are values, or why there are none.
+// answer returns "values" if text has values, or else text, which says why it has no values.
 func answer(text string) string {
 	if regexp.MustCompile(`(?m)^    (inst \[.*\] )?value `).MatchString(text) {
 		return "values"

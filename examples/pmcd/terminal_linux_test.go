@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pty"
 )
 
-// TestInteropTerminal has C's pminfo and ours log in to C's pmcd and to ours, both of which want a
-// login, as who is typed on a terminal.
+// TestInteropTerminal types a login on a terminal for C's pminfo and ours, at C's pmcd and ours,
+// which both require a login.
 func TestInteropTerminal(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	env := saslUsers(t)

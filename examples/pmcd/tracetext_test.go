@@ -13,12 +13,11 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// traceMasks hide what differs between two event traces of the same dialogue: descriptors and
-// times; of a PDU that has come, the address of C pmcd's buffer, in the place of which ours says
-// what the PDU is about; the client that C pmcd finds in an event's slot when it dumps the trace,
-// where ours has the one of the event; a client's number at its end, since C pmcd may see the next
-// client before that; and that clients have gone, which C pmcd tells all agents and ours those that
-// know them.
+// traceMasks hide differences between two event traces of the same dialogue: descriptors and times;
+// the address of C pmcd's buffer for a received PDU, where ours describes the PDU; the client that
+// C pmcd finds in an event's slot when it dumps the trace, where ours has the client of the event;
+// a client's number at its end, since C pmcd may see the next client before that; and the end of
+// clients, which C pmcd reports to all agents and ours to those that know them.
 var traceMasks = []struct {
 	pattern *regexp.Regexp
 	with    string

@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// A configuration for what there is not says so, and whether anybody can log in.
+// TestUnsupportedLogins checks that a configuration reports its unsupported settings, and whether
+// any user can log in.
 func TestUnsupportedLogins(t *testing.T) {
 	for _, test := range []struct {
 		conf sasl.Config

@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-go/pcp/internal/tlsconf"
 )
 
-// A config is what the section pmproxy of a configuration file says that concerns this program.
-// Other settings are ignored: those of a key server, which there is none of, and of the
-// implementation of PCP's pmproxy.
+// A config is the part of the section pmproxy of a configuration file that concerns this program.
+// It lacks settings of a key server, which this program does not use, and of the implementation of
+// PCP's pmproxy.
 type config struct {
 	noPCP, noHTTP, noTLS bool // pcp.enabled, http.enabled and secure.enabled are false
 	tls                  tlsconf.Conf
@@ -65,8 +65,8 @@ func (c *config) set(key, value string) error {
 	return nil
 }
 
-// serving is the TLS of the server, nil if there is none: that of the configuration file, or if it
-// has no certificate of tls.conf.
+// serving returns the TLS configuration of the server: that of the configuration file, or if the
+// file has no certificate, that of tls.conf. It is nil if the server does not use TLS.
 func (c *config) serving() (*tls.Config, error) {
 	if c.noTLS {
 		return nil, nil

@@ -153,7 +153,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// The configuration file says what is served, and with which certificate.
+// TestConfig checks that the configuration file selects the protocols and the certificate.
 func TestConfig(t *testing.T) {
 	c := tlstest.SelfSigned(t, "self", tlstest.Leaf{})
 	t.Setenv("PCP_TLSCONF_PATH", "")

@@ -133,7 +133,7 @@ func warm(t *testing.T, page string) {
 	}
 }
 
-// ask is the value of a query that has one; 0 if it has none.
+// ask returns the value of a query, or 0 if the query has no value.
 func ask(t *testing.T, addr, query string) float64 {
 	t.Helper()
 	r, err := http.Get("http://" + addr + "/api/v1/query?query=" + url.QueryEscape(query))

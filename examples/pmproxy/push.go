@@ -66,7 +66,7 @@ func (o *pushOptions) setMax(v string) error {
 	return nil
 }
 
-// receiver opens the receiver, nil if there is to be none, and registers its metrics.
+// receiver opens the receiver and registers its metrics. It returns nil if o.Dir is empty.
 func (o *pushOptions) receiver(reg *mmv.Registry) (r *push.Receiver, err error) {
 	if o.Dir == "" {
 		return nil, nil

@@ -17,7 +17,8 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// Archives are received with --push alone, and mistakes in its options are said.
+// TestPush checks that only --push receives archives, and that mistakes in its options are
+// reported.
 func TestPush(t *testing.T) {
 	t.Setenv("PCP_TLSCONF_PATH", "")
 	if got := serve(t)("http", "/logger/ping"); got == "{\"success\":true}\r\n" {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// Exists reports that there is no user.
+// Exists returns false: systems other than Unix have no users here.
 func Exists(string) bool { return false }
 
 // IDs fails: systems other than Unix have no numbers of users.

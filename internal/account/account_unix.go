@@ -35,7 +35,7 @@ func ids(u *user.User) (uid, gid int, err error) {
 	return uid, gid, errors.Join(err, gerr)
 }
 
-// Become switches the process to another user and its groups, for good.
+// Become switches the process permanently to another user and its groups.
 func Become(name string) error {
 	u, err := user.Lookup(name)
 	if err != nil {

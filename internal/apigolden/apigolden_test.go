@@ -147,7 +147,7 @@ func (d *description) object(o types.Object) {
 
 func (d *description) typeOf(o types.Object) string { return types.TypeString(o.Type(), d.qualify) }
 
-// typeName describes a type. Its fields and methods have lines of their own.
+// typeName describes a type. Its fields and methods have separate lines.
 func (d *description) typeName(o *types.TypeName) {
 	named, ok := o.Type().(*types.Named)
 	if o.IsAlias() || !ok {

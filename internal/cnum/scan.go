@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// Blanks are the characters for which isspace(3) is true.
+// Blanks are the characters that isspace(3) accepts.
 const Blanks = " \t\n\v\f\r"
 
-// Scan parses the longest prefix of s that strtod(3) accepts: blanks, a sign,
-// and a decimal or hexadecimal number, an infinity or a NaN. It returns the
-// number and the length of the prefix, 0 if there is none. The error is
-// strconv.ErrRange where strtod sets ERANGE: v is then an infinity, or zero or
-// a number that lost digits near it.
+// Scan parses the longest prefix of s that strtod(3) accepts: blanks, a sign, and a decimal or
+// hexadecimal number, an infinity or a NaN. It returns the number and the length of the prefix, 0
+// without a number. The error is strconv.ErrRange where strtod sets ERANGE: v is then an infinity,
+// zero, or a number that lost digits near zero.
 func Scan(s string) (v float64, n int, err error) {
 	i := len(s) - len(strings.TrimLeft(s, Blanks))
 	start := i
@@ -74,8 +73,7 @@ func nonzero(text string) bool {
 	return strings.ContainsAny(text, digits)
 }
 
-// prefix is the longest beginning of s that is a number without sign, "" if
-// there is none.
+// prefix returns the longest beginning of s that is a number without sign, or "".
 func prefix(s string) string {
 	for _, name := range [...]string{"infinity", "inf"} {
 		if hasWord(s, name) {

@@ -17,10 +17,10 @@ const firstActivated = 3
 // maxActivated is how many sockets a service manager may pass.
 const maxActivated = 1024
 
-// Activated returns the stream sockets on which the service manager listens for this process, in
-// their order, as sd_listen_fds(3) finds them: none if there are none. Processes that this one
-// starts do not get them. A second call returns none. Close of a unix socket leaves its file, which
-// is the service manager's.
+// Activated returns the stream sockets that the service manager opened for this process, in their
+// order, as sd_listen_fds(3) finds them. It returns no sockets without a service manager, and on a
+// second call. Processes that this one starts do not get the sockets. Close of a unix socket leaves
+// its file, which belongs to the service manager.
 func Activated() ([]net.Listener, error) {
 	pid, n := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {

@@ -10,16 +10,17 @@ import (
 	"syscall"
 )
 
-// fileMode is the mode of files, whatever the umask: anybody may read logs and process identifiers.
+// fileMode is the mode of files under any umask: all users may read logs and process identifiers.
 const fileMode = 0o644
 
-// maxTries is how often a name is cleared for a new file while somebody else puts files there.
+// maxTries limits how often a name is cleared for a new file while another process puts files
+// there.
 const maxTries = 1000
 
-// Rotate creates a file, open for appending. What has its name, which may be a link or a FIFO, is
-// renamed to end in ".prev"; but a directory or a disk is an error. A device such as /dev/null or a
-// terminal is opened as it is, without waiting, and so is a device or a pipe to which a link leads,
-// such as /dev/stdout, unless others may write to the directory of the link.
+// Rotate creates a file, open for appending. It renames an existing entry, which may be a link or a
+// FIFO, to end in ".prev"; a directory or a disk is an error. It opens a device such as /dev/null
+// or a terminal as it is, without waiting. The same applies to a link to a device or a pipe, such
+// as /dev/stdout, unless others may write to the directory of the link.
 func Rotate(path string) (*os.File, error) {
 	f, err := create(path, entry.rename)
 	if err != nil {
@@ -133,8 +134,8 @@ func openEntry(path string) (entry, error) {
 
 func (e entry) close() error { return e.dir.Close() }
 
-// clear makes room for a file with the function how. What nobody can want to be replaced stays,
-// with an error.
+// clear makes room for a file with the function how. It keeps an entry that must not be replaced,
+// and returns an error.
 func (e entry) clear(how func(entry) error) error {
 	info, err := e.dir.Lstat(e.name)
 	switch {
@@ -150,7 +151,7 @@ func (e entry) clear(how func(entry) error) error {
 
 func (e entry) remove() error { return ignoreNotExist(e.dir.Remove(e.name)) }
 
-// rename renames the entry; where something else has its new name for good, it removes it.
+// rename renames the entry. If the new name is permanently blocked, it removes the entry.
 func (e entry) rename() error {
 	err := ignoreNotExist(e.dir.Rename(e.name, e.name+".prev"))
 	if err != nil && e.remove() != nil {

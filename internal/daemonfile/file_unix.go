@@ -57,8 +57,8 @@ func writeTo(f *os.File, err error) (*os.File, error) {
 	return f, nil
 }
 
-// truncateOwn empties a file that this user has in a directory in which only others can create
-// files. It returns nil if the entry is not that.
+// truncateOwn empties a file of this user in a directory where only others can create files. It
+// returns nil for any other entry.
 func (e entry) truncateOwn() *os.File {
 	f, err := e.dir.OpenFile(e.name, os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	if err != nil {

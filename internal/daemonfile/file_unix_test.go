@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A victim is a file that only its owner may use, and that nobody else may change.
+// A victim is a file that only its owner may use and no other user may change.
 type victim struct{ path string }
 
 const secret = "secret\n"
@@ -154,7 +154,7 @@ func TestCreateInPlace(t *testing.T) {
 	}
 }
 
-// TestPlanted creates files where somebody else plants links to another file at the same time.
+// TestPlanted creates files while another process plants links to another file in their place.
 func TestPlanted(t *testing.T) {
 	const tries = 500
 	for name, create := range map[string]func(string) error{
@@ -241,8 +241,9 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestDevice: a device stays where it is, and so does a link to one if nobody else can have made
-// it. A daemon that root starts with -l /dev/null would otherwise remove that for all processes.
+// TestDevice: a device stays where it is, and so does a link to one if no other user can have made
+// it. A daemon that root starts with -l /dev/null would otherwise remove /dev/null for all
+// processes.
 func TestDevice(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -279,8 +280,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// TestPipe: a log may be a pipe to which a link leads, as /dev/stdout does; without a reader it is
-// refused at once.
+// TestPipe: a log may be a link to a pipe, such as /dev/stdout. Without a reader it fails at once.
 func TestPipe(t *testing.T) {
 	dir := t.TempDir()
 	fifo, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "link")

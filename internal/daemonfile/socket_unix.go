@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// probe returns nil if no process has a socket, or else ErrInUse or why it cannot tell. To connect
-// is no way to find out: some processes serve one connection and end with it. All refuse datagrams:
-// with EPROTOTYPE where there is a process, with ECONNREFUSED where there is none.
+// probe returns nil if no process has a socket, and otherwise ErrInUse or why it cannot tell. It
+// must not connect a stream, because some processes serve one connection and end with it. All
+// refuse datagrams: the error is EPROTOTYPE if a process has the socket, and ECONNREFUSED
+// otherwise.
 func probe(path string) error {
 	c, err := net.Dial("unixgram", path)
 	switch {
@@ -26,9 +27,9 @@ func probe(path string) error {
 	return err
 }
 
-// bind makes the socket, with its mode: to set that afterwards could meet another file. For the
-// same reason it gives a user the socket only in a directory in which nobody else can exchange it.
-// Elsewhere the socket is made with the user's own rights, if the system can do so.
+// bind makes the socket with its mode, because setting the mode afterwards could affect another
+// file. For the same reason it gives a user the socket only in a directory where no other user can
+// exchange it. Elsewhere it makes the socket with the user's rights, if the system supports that.
 func (s Socket) bind(e entry) (net.Listener, error) {
 	if s.User == nil || os.Geteuid() != 0 {
 		return s.listenAs(nil)

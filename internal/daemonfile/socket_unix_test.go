@@ -154,7 +154,7 @@ func TestListenEnds(t *testing.T) {
 	}
 }
 
-// TestListenForUser: root makes a socket for somebody else.
+// TestListenForUser: root makes a socket for another user.
 func TestListenForUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

@@ -55,7 +55,7 @@ func (c *Calls) text(ctx context.Context, path string, v expvar.Var) (string, er
 	if c.running == nil {
 		c.running = map[string]*call{}
 	}
-	// That of a request that was given up may only just have begun. What it returns is old.
+	// The call of an abandoned request may have begun long ago, so its value is old.
 	if old := c.running[path]; old != nil && !old.wait(ctx) {
 		return "", ErrHangs
 	}

@@ -26,9 +26,9 @@ func SyncDir(dir string) error {
 	return err
 }
 
-// Copy makes a file that there is not yet, with the permissions of another and what convert writes
-// of its bytes; nil writes them as they are. The file is on the disk then, but for its name; see
-// SyncDir. After an error it is gone.
+// Copy makes a new file with the permissions of another and the output of convert for its bytes. A
+// nil convert copies the bytes unchanged. When Copy returns, the content is on the disk, but the
+// name may not be; see SyncDir. After an error Copy removes the file.
 func Copy(ctx context.Context, to string, in fs.File, convert func(w io.Writer, r io.Reader) error) error {
 	info, err := in.Stat()
 	if err != nil {

@@ -32,7 +32,7 @@ type Archive struct {
 	Base string // the name of the archive; empty if it is missing
 }
 
-// Parse parses the text of a folio. It accepts any text: what is missing is empty.
+// Parse parses the text of a folio. It accepts any text, and leaves missing parts empty.
 func Parse(text []byte) Folio {
 	var f Folio
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -66,7 +66,7 @@ func word(words []string, i int) string {
 	return ""
 }
 
-// A Form is one of the ways in which PCP's programs word a folio.
+// A Form is one of the wordings that PCP's programs use for a folio.
 type Form struct {
 	Date    string // layout of the date in Created
 	title   string

@@ -65,9 +65,9 @@ type Set struct {
 // words. The name of the program is not in args. All options are parsed, even after an error. A
 // program prints the errors with Report.
 //
-// "-abc" is "-a -b -c" unless a takes an argument; that of a short option may follow in the same
-// word or be the next. "--name=value" and "--name value" are the same; a long name may be
-// abbreviated as long as no other begins so. "--" ends the options, and "-" is none.
+// "-abc" is "-a -b -c" unless a takes an argument. The argument of a short option may follow in the
+// same word or be the next word. "--name=value" and "--name value" are the same. A long name may be
+// abbreviated if the abbreviation is unique. "--" ends the options, and "-" is an operand.
 func (s *Set) Parse(args []string) (operands []string, errs []error) {
 	p := parser{opts: s, args: args, alone: len(args) == 1}
 	for len(p.args) > 0 {
@@ -197,7 +197,7 @@ func (s *Set) similar(name string) []string {
 	return wording.Similar(name, names)
 }
 
-// letter returns the option of a letter, nil if there is none.
+// letter returns the option of a letter, or nil.
 func (s *Set) letter(c byte) *Option {
 	for i := range s.Options {
 		if o := &s.Options[i]; o.Short == c && c != 0 {
@@ -207,8 +207,8 @@ func (s *Set) letter(c byte) *Option {
 	return nil
 }
 
-// named returns the option of a name, or all whose names begin so: the first, then the others from
-// the last to the second, the order in which getopt_long of PCP 6.0.3's C library lists them.
+// named returns the option with a name, or all options whose names begin with it: the first, then
+// the others from the last to the second, as getopt_long of PCP 6.0.3's C library lists them.
 func (s *Set) named(name string) []*Option {
 	var found []*Option
 	for i := range s.Options {

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// set is some of the options of pminfo, in its order, each of which says in got that it was taken.
+// set returns some of the options of pminfo, in its order. Each reports in got that it was set.
 func set(got *[]string) *getopt.Set {
 	s := &getopt.Set{
 		Program:  "pminfo",
@@ -167,7 +167,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The widths at which an explanation moves to a line of its own.
+// TestUsageWidth checks the widths that move an explanation to a separate line.
 func TestUsageWidth(t *testing.T) {
 	s := getopt.Set{Program: "p", Synopsis: "x", Options: []getopt.Option{
 		{Short: 'A', Long: "align", Arg: "TIME", Help: "21 columns"},

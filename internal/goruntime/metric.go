@@ -12,11 +12,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// GodebugNames is where the runtime counts what settings of GODEBUG have done: one metric for each
-// setting, of which there are some more with each release of Go, and others go.
+// GodebugNames begins the names of the runtime's counters of what settings of GODEBUG have done.
+// There is one metric for each setting. Releases of Go add settings and remove others.
 const GodebugNames = "/godebug/non-default-behavior/"
 
-// Setting is the setting of GODEBUG that a metric counts; false if it counts none.
+// Setting returns the setting of GODEBUG that a metric counts; ok is false for other metrics.
 func Setting(d metrics.Description) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(d.Name, GodebugNames)
 	name, _, _ = strings.Cut(rest, ":")

@@ -11,12 +11,12 @@ var QuantileNames = [...]string{"p50", "p90", "p99", "max"}
 
 var shares = [len(QuantileNames)]float64{0.5, 0.9, 0.99, 1}
 
-// Quantiles computes the quantiles of what was counted since there were the counts before; nil
-// means since the start. Of nothing there are none: ok is false. Seconds become microseconds: tools
-// show three decimals, which is nothing of a pause.
+// Quantiles computes the quantiles of the counts since before; nil means since the start. ok is
+// false if nothing was counted. Seconds become microseconds, because tools show three decimals, too
+// few for a pause in seconds.
 //
-// They are as exact as the buckets: each is the upper limit of the bucket that the quantile is in,
-// and so never too low; of the last bucket, which has none, it is the lower limit.
+// Quantiles are as exact as the buckets: each is the upper limit of its bucket, and so never too
+// low. The last bucket has no upper limit; its quantiles are its lower limit.
 func Quantiles(h *metrics.Float64Histogram, before []uint64, seconds bool) (q [len(QuantileNames)]float64, ok bool) {
 	counted := func(i int) uint64 {
 		if i < len(before) && before[i] <= h.Counts[i] {

@@ -1,12 +1,12 @@
-// Package hashorder has the order in which the C library walks its hash tables.
+// Package hashorder computes the order of a walk through a hash table of the C library.
 package hashorder
 
-// Of returns the indexes of keys in the order in which the C library walks a hash table that they
-// were added to one after the other. That is the order in which tools of PCP 6.0.3 list an
-// archive's metrics and instance domains.
+// Of returns the indexes of keys in the order of the C library's walk through a hash table, if the
+// keys were added one after the other. Tools of PCP 6.0.3 list an archive's metrics and instance
+// domains in that order.
 //
-// A table has chains, to the head of which new keys go. It grows with the key that makes more than
-// four for each chain, and then moves the chains from the last one to the first one, each from its
+// A table has chains, and a new key becomes the head of one. The table grows with the key that
+// makes more than four for each chain. It then moves the chains from the last one to the first one,
 // head, to the heads of the new ones.
 func Of[K ~uint32](keys []K) []int {
 	var chains [][]int // each from its tail to its head

@@ -33,7 +33,7 @@ type FormatError struct {
 	Msg   string // what is wrong
 }
 
-// Error is what is wrong, and with which entry.
+// Error returns the problem and the entry that has it.
 func (e *FormatError) Error() string {
 	if e.Entry < 0 {
 		return e.Msg

@@ -28,20 +28,20 @@ const (
 
 // A Parser reads sources of help texts. It is for one goroutine.
 type Parser struct {
-	// Resolve says what a key stands for, such as a metric's name, or why it stands for
-	// nothing: pdu.ErrName. Keys for which ParseKey is ok need no Resolve. Nil knows no
-	// others.
+	// Resolve returns what a key stands for, such as a metric's name, or pdu.ErrName if it stands
+	// for nothing. The Parser does not need it for keys that ParseKey accepts. If Resolve is nil,
+	// all other keys are unknown.
 	Resolve func(key string) (pdu.TextTarget, error)
 	// Report, if not nil, is called with what is wrong with an entry.
 	Report func(p *Problem)
 	// Added, if not nil, is called with each entry after it was added, and after what is
 	// wrong with it was reported.
 	Added func(e *Entry)
-	// Newhelp has the Parser do all that newhelp(1) of PCP 6.0.3 does, so that Compile
-	// makes the same files of the Entries. Lines are split after 127 bytes, or before a NUL;
-	// entries are cut after 1022, and what follows such an entry is left out. A duplicate
-	// is one that follows an entry of the same, of which there must be two or more.
-	// Otherwise texts are as long as they are, and every duplicate is left out.
+	// Newhelp has the Parser do all that newhelp(1) of PCP 6.0.3 does, so that Compile makes the
+	// same files of the Entries. Lines are split after 127 bytes, or before a NUL; entries are cut
+	// after 1022, and what follows such an entry is left out. A duplicate must then directly follow
+	// at least two entries of the same key. Otherwise texts keep their length, and every duplicate
+	// is left out.
 	Newhelp bool
 
 	// Entries are what has been read, in the order of the sources.

@@ -22,7 +22,8 @@ type Pattern struct {
 	Level      int // 0 for a single host; it grows with the number of hosts
 }
 
-// Matches reports whether a pattern stands for a peer, whose address is not valid if it has none.
+// Matches reports whether the pattern matches a peer. The zero Addr is a peer without an IP
+// address.
 func (r Pattern) Matches(peer netip.Addr) bool {
 	if !r.Addr.IsValid() || !peer.IsValid() {
 		return r.Addr.IsValid() == peer.IsValid()
@@ -39,7 +40,7 @@ func (r Pattern) Matches(peer netip.Addr) bool {
 	return true
 }
 
-// PeerAddr is the IP address of a peer, not valid if it has none.
+// PeerAddr returns the IP address of a peer, or the zero Addr if the peer lacks one.
 func PeerAddr(addr net.Addr) netip.Addr {
 	var ip netip.Addr
 	switch a := addr.(type) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// resolver knows two hosts, of which this is one.
+// resolver returns a Resolver that knows two hosts. One of them is this host.
 func resolver() *Resolver {
 	return &Resolver{
 		LookupHost: func(name string) ([]netip.Addr, error) {

@@ -287,7 +287,7 @@ func (s *scanner) string() {
 	}
 }
 
-// escape is the length of the escape that b starts with, 0 if it is none.
+// escape returns the length of the escape at the start of b, or 0.
 func escape(b []byte) int {
 	if len(b) < 2 {
 		return 0

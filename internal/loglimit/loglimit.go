@@ -1,6 +1,6 @@
-// Package loglimit limits how often a log says the same thing, so that neither a
-// client that is refused 10,000 times a second nor an agent that dies and comes back
-// can fill a disk. What is left out is counted, and the count is logged.
+// Package loglimit limits how often a log says the same thing, so that neither a client that is
+// refused 10,000 times a second nor an agent that dies and comes back can fill a disk. It counts
+// the lines that it omits, and logs the count.
 package loglimit
 
 import (
@@ -17,11 +17,11 @@ import (
 const (
 	// burst is how many lines of one reason are written in the first window.
 	burst = 10
-	// window is how long lines of one reason are counted. After a window in which some
-	// were left out, their number is written, and one line is written in the next.
+	// window is the period for counting lines of one reason. After a window with omitted lines,
+	// their number is written, and one line is written in the next.
 	window = time.Minute
-	// maxReasons is how many reasons are told apart in a window. Further ones are
-	// limited by their message alone, and after as many again all together.
+	// maxReasons is the number of separate reasons in a window. Further lines are limited by their
+	// message alone, and after as many messages again all together.
 	maxReasons = 256
 	// maxText is how many bytes of each text belong to the reason.
 	maxText = 256
@@ -101,7 +101,7 @@ func newLimiter() *limiter {
 	return &limiter{hashing: newHashing(), reasons: map[uint64]*reason{}}
 }
 
-// admit reports whether a line is to be written, and counts it if not.
+// admit reports whether to write a line, and counts it if not.
 func (l *limiter) admit(h *handler, r *slog.Record) bool {
 	hash := l.hash(h, r)
 	now := time.Now()
@@ -136,7 +136,7 @@ func (l *limiter) admit(h *handler, r *slog.Record) bool {
 	return false
 }
 
-// expire forgets the reasons whose window is over, of which all lines were written.
+// expire forgets the reasons without omitted lines whose window is over.
 func (l *limiter) expire(now time.Time) {
 	for hash, why := range l.reasons {
 		if why.omitted == 0 && now.Sub(why.start) >= window {
@@ -153,8 +153,7 @@ func (l *limiter) report() {
 	l.flush()
 }
 
-// flush writes the counts of the lines that were left out, and forgets the reasons of
-// which there were none lately.
+// flush writes the counts of the omitted lines, and forgets the reasons without recent lines.
 func (l *limiter) flush() {
 	now := time.Now()
 	var counts []slog.Record

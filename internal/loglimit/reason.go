@@ -34,7 +34,7 @@ func (s hashing) hash(h *handler, r *slog.Record) uint64 {
 	return sum.Sum64()
 }
 
-// hashMessage is that of a record of which the attributes do not count.
+// hashMessage hashes a record without its attributes.
 func (s hashing) hashMessage(r *slog.Record) uint64 {
 	sum := s.start(r)
 	return sum.Sum64()

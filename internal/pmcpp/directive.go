@@ -148,8 +148,8 @@ func (p *Reader) include(arg string, here Line) error {
 	return nil
 }
 
-// shell refuses #shell, which runs a command in pmcpp: whoever can write a name
-// space file could run commands as the user who reads it.
+// shell refuses #shell, which runs a command in pmcpp. With it, the author of a name space file
+// could run commands as the user of the program.
 func (p *Reader) shell(_ string, here Line) error {
 	if p.cond.skip {
 		return nil
@@ -206,8 +206,8 @@ func (p *Reader) expand(s string) string {
 	return string(append(out, s[done:]...))
 }
 
-// word is the next word from i on that may be a macro, empty if there is none before end:
-// s[start:end] is replaced by its value.
+// word returns the next word from i on that may be a macro, or "" if no such word comes before end.
+// The value of the macro replaces s[start:end].
 func (p *Reader) word(s string, i int) (start int, word string, end int) {
 	start = i
 	braces := false

@@ -34,8 +34,8 @@ type Config struct {
 	Dirs []string
 	// Defines are macros that exist before the first line: option -D.
 	Defines map[string]string
-	// Shell makes % the prefix of control lines instead of #, with which comments begin then:
-	// option -s. Comments, those of C too, stay in the text.
+	// Shell makes % the prefix of control lines instead of #, as option -s does; # then begins
+	// comments. Comments, also those of C, stay in the text.
 	Shell bool
 	// Restrict expands a macro only where its name follows the prefix, perhaps in braces: option
 	// -r.
@@ -123,8 +123,8 @@ func (p *Reader) push(name string, r io.Reader, c io.Closer) {
 	p.files = append(p.files, &source{name: name, r: bufio.NewReader(r), closer: c, at: Line{File: name}})
 }
 
-// pop ends the innermost file. The including one goes on under its own name
-// and line numbers, whatever its linemarkers said.
+// pop ends the innermost file. The including file goes on under its own name and line numbers,
+// which linemarkers of the included file do not change.
 func (p *Reader) pop() {
 	last := len(p.files) - 1
 	if c := p.files[last].closer; c != nil {
@@ -161,8 +161,8 @@ func (p *Reader) Next() (Line, error) {
 		if err != nil {
 			return Line{}, err
 		}
-		// Errors of preprocessing have the position in the file, as in pmcpp, whatever
-		// line markers say.
+		// As in pmcpp, errors of preprocessing have the position in the file and ignore line
+		// markers.
 		here := Line{File: s.name, Number: s.line, Text: raw}
 		text := p.stripComments(raw, here)
 		if strings.HasPrefix(text, p.prefix) {
@@ -201,8 +201,8 @@ func (p *Reader) Next() (Line, error) {
 	return Line{}, io.EOF
 }
 
-// readLine returns a line without its newline. The last line may have none; pmcpp
-// drops it then, which is an error of pmcpp.
+// readLine returns a line without its newline. The last line may lack one; pmcpp then drops the
+// line, which is an error of pmcpp.
 func (p *Reader) readLine(s *source) (string, error) {
 	s.line++
 	s.at.Number++
@@ -265,7 +265,7 @@ func (p *Reader) stripComments(s string, here Line) string {
 }
 
 // BadLineMarker is the Msg of the Error about a line that begins with # and is neither a directive
-// nor a line marker, of which PCP does not speak as of other errors of the preprocessor.
+// nor a line marker. PCP words it differently from other errors of the preprocessor.
 const BadLineMarker = "Illegal line number control number"
 
 // linemarker executes a line like `# 12 "file"`: the next line is line 12 of that
@@ -290,8 +290,8 @@ func (s *source) linemarker(text string, here Line) error {
 // fault is the error of a line as a whole.
 func (at Line) fault(msg string) error { return &Error{Line: at, Msg: msg} }
 
-// openInclude tries the places where an included file may be. It returns the name under which it
-// was found.
+// openInclude tries the possible places of an included file. It returns the name of the file that
+// it opened.
 func (p *Reader) openInclude(name string) (string, io.ReadCloser, error) {
 	f, err := p.config.Open(name)
 	if err == nil || filepath.IsAbs(name) || path.IsAbs(name) {

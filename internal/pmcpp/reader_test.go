@@ -160,9 +160,9 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// randomText is a file of control lines and macros. A line that only begins as control lines do
-// makes pmcpp forget what it skips, a second %else is an error only sometimes, and values longer
-// than what they replace corrupt its memory.
+// randomText returns a file of control lines and macros. It avoids errors of pmcpp: a line that
+// only begins like a control line makes pmcpp forget that it skips text, pmcpp reports only some
+// second %else lines, and values longer than the macro's text corrupt its memory.
 func randomText(random *rand.Rand) string {
 	pieces := []string{"%define x", "%define y 1", "%define x ' '", "%define z \"%x\"", "%undef x", "%undef y", "%ifdef x", "%ifndef y", "%else", "%endif",
 		"a %x b", " %{y}%x.%z", "- %y", "# c %x", "x y z", "a%{x", "a%%x", " %ifdef x", "%include \"b\"", "", "%include \"no\"", "%define", "%ifdef", "a %{}", "a%1x", "a%x%y%z{}"}

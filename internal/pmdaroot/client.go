@@ -13,11 +13,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// timeout limits an exchange, whatever its context says.
+// timeout limits an exchange, even if its context does not.
 const timeout = 3 * time.Second
 
-// stuckTime is how long a request for a container fails at once that pmdaroot has not answered in
-// time.
+// stuckTime is how long requests for a container fail at once after pmdaroot has not answered one
+// in time.
 const stuckTime = 10 * time.Second
 
 // mostStuck is of how many such requests is remembered.
@@ -57,7 +57,7 @@ func (c *Client) Connect(ctx context.Context) error {
 	return err
 }
 
-// Close closes the connection for good.
+// Close closes the connection permanently.
 func (c *Client) Close() {
 	c.turn.Lock(context.Background())
 	defer c.turn.Unlock()
@@ -187,7 +187,7 @@ func (c *Client) readyConnection(ctx context.Context) (*Conn, error) {
 	return other, nil
 }
 
-// release closes a connection that was used, and in whose place there is another by now.
+// release closes a used connection if another one has replaced it.
 func (c *Client) release(conn *Conn) {
 	c.turn.Lock(context.Background())
 	defer c.turn.Unlock()
@@ -196,7 +196,7 @@ func (c *Client) release(conn *Conn) {
 	}
 }
 
-// connection is the connection, made if there is none.
+// connection returns the connection, and makes one if necessary.
 func (c *Client) connection(ctx context.Context) (*Conn, error) {
 	if err := c.turn.Lock(ctx); err != nil {
 		return nil, err

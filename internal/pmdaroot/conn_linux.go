@@ -28,7 +28,7 @@ type Conn struct {
 	broken   error
 }
 
-// Dial connects to pmdaroot at its socket, for which a program needs root's privileges.
+// Dial connects to pmdaroot at its socket. The program needs root's privileges.
 func Dial(ctx context.Context, socket string) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -87,12 +87,12 @@ func (c *Conn) closeUnused() {
 	}
 }
 
-// errBroken is the error of a connection on which is not known what would come next.
+// errBroken means that the stream position is unknown, so the connection must be closed.
 var errBroken = errors.New("the connection to pmdaroot is broken")
 
-// Exchange sends a request, and returns the body of the reply, of at least a length, and the
-// descriptors that came with it. A status other than 0 is an error, a [pdu.Error]. An error that
-// matches errBroken or io.EOF means that the connection is of no use any more.
+// Exchange sends a request. It returns the body of the reply, which has at least length bytes, and
+// the descriptors that came with it. A status other than 0 is an error, a [pdu.Error]. An error
+// that matches errBroken or io.EOF means that the connection is unusable.
 func (c *Conn) Exchange(ctx context.Context, kind Kind, body []byte, length int) ([]byte, []*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

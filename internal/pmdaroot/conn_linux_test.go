@@ -245,7 +245,8 @@ func TestStuckRequest(t *testing.T) {
 	}
 }
 
-// Replies that are none are errors, and the connection is not used again.
+// TestHostileReplies checks that malformed replies are errors, and that the connection is not used
+// again.
 func TestHostileReplies(t *testing.T) {
 	good := containerReply(ProcessID+1, 0, 15, "")
 	change := func(at int, v uint32) []byte {
@@ -288,7 +289,7 @@ func TestHostileReplies(t *testing.T) {
 	}
 }
 
-// FuzzReply: whatever pmdaroot sends, the client ends, and has no more than there is.
+// FuzzReply checks that the client ends with any reply, and that a name it returns is in the reply.
 func FuzzReply(f *testing.F) {
 	f.Add(info, containerReply(Hostname+1, 0, 15, "conthost1"))
 	f.Add(info, containerReply(Hostname+1, -12399, 0, ""))

@@ -1,2 +1,3 @@
-// Package pty runs programs on pseudo-terminals, for tests. There is nothing in it but for Linux.
+// Package pty runs programs on pseudo-terminals, for tests. It is empty on systems other than
+// Linux.
 package pty

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a pseudo-terminal: what is typed and shown, and the terminal of the program. The test
-// is skipped where there are none.
+// Open opens a pseudo-terminal. It returns the user's end, which types and sees the output, and the
+// terminal of the program. It skips the test if the system lacks pseudo-terminals.
 func Open(t testing.TB) (user, terminal *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

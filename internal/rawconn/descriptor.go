@@ -2,8 +2,8 @@ package rawconn
 
 import "syscall"
 
-// Descriptor is the file descriptor of a connection, listener or file, -1 if it has none or is
-// closed. It is a number to show: nothing keeps it from being another file's soon.
+// Descriptor returns the file descriptor of a connection, listener or file, or -1 if it is closed
+// or lacks one. Only display the number: it may soon be the descriptor of another file.
 func Descriptor(stream any) int {
 	fd := -1
 	control(stream, func(n uintptr) { fd = int(n) })

@@ -36,8 +36,7 @@ type half struct {
 
 // newStream is nil for what it does not know.
 func newStream(rw io.ReadWriter, waited func(time.Duration)) io.ReadWriter {
-	// Other types may have a meaning of their own for Read and Write, though they
-	// have a socket inside.
+	// Other types may define Read and Write differently, even if they contain a socket.
 	switch rw.(type) {
 	case *net.TCPConn, *net.UnixConn, *os.File:
 	default:

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Where the kernel has no calls of their own for sockets, those for files do.
+// TestNoSocketCalls checks that the calls for files serve if the kernel lacks those for sockets.
 func TestNoSocketCalls(t *testing.T) {
 	const none = 1 << 20 // no system call has this number
 	for _, p := range pairs(t) {

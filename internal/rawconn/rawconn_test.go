@@ -324,8 +324,8 @@ func BenchmarkPingPong(b *testing.B) {
 	}
 }
 
-// TestNewWatched: writes that have to wait are told of once, with their time, and no others; also
-// those that fail.
+// TestNewWatched: the function learns once of each write that has to wait, with its time, even if
+// the write fails. It does not learn of other writes.
 func TestNewWatched(t *testing.T) {
 	for _, p := range pairs(t) {
 		t.Run(p.name, func(t *testing.T) {

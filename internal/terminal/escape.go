@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// An EscapeWriter passes text on with its control characters escaped, but for newlines and tabs:
-// ESC becomes \x1b. What comes from a collector can then not control the terminal that it is
-// printed on. All other text stays as it is, in UTF-8 or in any other encoding with ASCII. In
-// names, which stand within lines, newlines and tabs are to be escaped too: see EscapeName.
+// An EscapeWriter passes text on with its control characters escaped, except for newlines and tabs:
+// ESC becomes \x1b. Text from a collector can then not control the terminal that shows it. All
+// other text stays as it is, in UTF-8 or in any other encoding with ASCII. Names stand within
+// lines, so EscapeName escapes newlines and tabs, too.
 //
-// The last bytes of a Write are kept for the next one if they are the beginning of a character in
-// UTF-8: text ends with a newline. One goroutine at a time.
+// Write keeps its last bytes for the next call if they begin a character in UTF-8. So text must end
+// with a newline. One goroutine at a time may use an EscapeWriter.
 type EscapeWriter struct {
 	w    io.Writer
 	kept []byte // the beginning of a character
@@ -57,8 +57,8 @@ func incomplete(text []byte) int {
 	return 0
 }
 
-// Escape returns a text with its control characters escaped, but for newlines and tabs, as an
-// EscapeWriter writes it.
+// Escape returns a text as an EscapeWriter writes it: with its control characters escaped, except
+// for newlines and tabs.
 func Escape(text string) string { return escape(text, false) }
 
 // EscapeName returns the name of a metric or of an instance for printing: with all control
@@ -74,8 +74,8 @@ func escape(text string, name bool) string {
 	return string(appendEscaped([]byte(text[:at]), []byte(text[at:]), name))
 }
 
-// control is the index of the first control character, less than 0 if there is none. Those of ISO
-// 8859 from 0x80 to 0x9f are control characters in UTF-8 as well as in one byte.
+// control returns the index of the first control character, or a negative number. Those of ISO 8859
+// from 0x80 to 0x9f are control characters in UTF-8 as well as in one byte.
 func control[T string | []byte](text T, name bool) int {
 	for i := 0; i < len(text); {
 		c := text[i]

@@ -49,7 +49,8 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// What is harmless is passed on without an allocation; the error of the writer below comes back.
+// TestEscapeWriter: harmless text passes without an allocation, and Write returns the error of the
+// underlying writer.
 func TestEscapeWriter(t *testing.T) {
 	var b bytes.Buffer
 	w := terminal.NewEscapeWriter(&b)

@@ -31,7 +31,7 @@ var sequences = map[string]Key{
 	"1~": KeyHome, "7~": KeyHome, "4~": KeyEnd, "8~": KeyEnd, "5~": KeyPageUp, "6~": KeyPageDown,
 }
 
-// longestSequence is the length of what is looked at; what is longer is no key.
+// longestSequence is the maximum length of a key's sequence; a longer sequence is not a key.
 const longestSequence = 16
 
 // isBegun reports whether b may be the beginning of what a terminal sends for a key: ESC alone, or

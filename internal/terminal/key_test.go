@@ -43,7 +43,7 @@ func parseAll(b []byte) (keys []Key) {
 	return keys
 }
 
-// TestParseKeyEnds: whatever is sent, reading it comes to an end.
+// TestParseKeyEnds checks that parsing ends for any bytes.
 func TestParseKeyEnds(t *testing.T) {
 	for a := range 256 {
 		for b := range 256 {

@@ -8,8 +8,8 @@ import (
 // maxLine is how many bytes of a line are read.
 const maxLine = 1024
 
-// ReadLine reads a line of a terminal, without what ends it, as a program does that asks for a
-// word. Without echo what is typed is not shown.
+// ReadLine reads a line of a terminal, without its line ending, for a program that prompts the
+// user. Without echo the terminal does not show the line.
 func ReadLine(f *os.File, echo bool) (string, error) {
 	if !echo {
 		restore, err := hideInput(f)

@@ -25,8 +25,8 @@ import (
 	"sync"
 )
 
-// A Terminal is a terminal that shows full screens. Its methods are for one goroutine, but for
-// Close, which any may call. After it nothing is written: Draw and Suspend return os.ErrClosed.
+// A Terminal is a terminal that shows full screens. One goroutine may call its methods; any
+// goroutine may call Close. After Close nothing is written: Draw and Suspend return os.ErrClosed.
 type Terminal struct {
 	in, out *os.File
 	mode    *mode // to be restored
@@ -153,7 +153,7 @@ func (t *Terminal) Suspend() error {
 // Redraw makes the next Draw send everything again.
 func (t *Terminal) Redraw() { t.shown = nil }
 
-// Draw shows lines from the top of the screen on. What is already there is not sent again.
+// Draw shows lines from the top of the screen on. It sends only changed lines.
 func (t *Terminal) Draw(lines [][]byte) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()

@@ -113,7 +113,7 @@ func TestHangup(t *testing.T) {
 	}
 }
 
-// TestNoTerminal: a file is none.
+// TestNoTerminal checks that a file is not a terminal.
 func TestNoTerminal(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {

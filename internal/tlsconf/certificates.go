@@ -116,8 +116,8 @@ func checkNetscape(certs []*x509.Certificate, end int) error {
 	return nil
 }
 
-// verifyChain checks that authorities vouch for a server, whatever its name; nil are those of the
-// system.
+// verifyChain checks that one of roots vouches for a server, which may have any name. Nil roots are
+// the authorities of the system.
 func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error {
 		if len(s.PeerCertificates) == 0 {

@@ -102,9 +102,8 @@ var suites13 = map[string]bool{
 
 var errNoCipher = errors.New("crypto/tls has none of them")
 
-// setCiphers chooses the cipher suites. Where all that are wanted up to TLS 1.2 are such that
-// crypto/tls does not have, there is TLS 1.3 alone. Of the suites of TLS 1.3 crypto/tls lets nobody
-// choose; see Warnings.
+// setCiphers chooses the cipher suites. If crypto/tls lacks all selected suites up to TLS 1.2, only
+// TLS 1.3 remains. crypto/tls does not let a program choose the suites of TLS 1.3; see Warnings.
 func (c Conf) setCiphers(config *tls.Config) error {
 	if c.Ciphers != "" {
 		config.CipherSuites = selectCiphers(c.Ciphers)

@@ -11,8 +11,8 @@ import (
 // lookAgain is how long a File does not look whether files have changed.
 const lookAgain = time.Second
 
-// A File is a configuration that follows its files: when tls.conf, or a file that it names, has
-// changed, what is made from then on is of the new ones. Safe for concurrent use.
+// A File is a configuration that follows its files. After a change of tls.conf, or of a file that
+// it names, File uses the new content for new connections. It is safe for concurrent use.
 type File struct {
 	path    string
 	make    func(Conf) (*tls.Config, error)
@@ -58,7 +58,7 @@ func (f *File) Reload() error {
 	return f.load()
 }
 
-// load reads the files. What they were is kept if they cannot be used.
+// load reads the files. It keeps the previous configuration if they cannot be used.
 func (f *File) load() error {
 	conf := Load(f.path)
 	f.stamps, f.looked = f.stampsOf(conf), time.Now() // before they are read: what changes meanwhile is seen later

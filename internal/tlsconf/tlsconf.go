@@ -1,5 +1,5 @@
-// Package tlsconf reads tls.conf, in which PCP's servers and clients find their certificates, in
-// lines KEY=VALUE. It is for main packages, and for what they take from the environment.
+// Package tlsconf reads tls.conf, which tells PCP's servers and clients where their certificates
+// are, in lines KEY=VALUE. It is for main packages, and for what they take from the environment.
 package tlsconf
 
 import (
@@ -12,7 +12,7 @@ import (
 // maxFile is how much is read of a file: of tls.conf, of certificates, of keys.
 const maxFile = 1 << 20
 
-// A Conf is the settings of a file; what is not set is empty.
+// A Conf holds the settings of a file. A missing setting is empty.
 type Conf struct {
 	CertFile, KeyFile             string // of a server; of a client too, unless it has its own
 	ClientCertFile, ClientKeyFile string
@@ -58,7 +58,7 @@ func Load(path string) Conf {
 	return Parse(string(text))
 }
 
-// Parse reads the text of a file. What it does not know is ignored. Unlike PCP it does not know
+// Parse reads the text of a file. It ignores unknown settings. Unlike PCP it does not know
 // abbreviated keywords.
 func Parse(text string) Conf {
 	const blanks = " \t\r\v\f"
@@ -105,9 +105,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Server makes the configuration of a server, nil if there is no certificate. Certificates of
-// clients are asked for where there is an authority that can vouch for them: C pmcd asks always,
-// and breaks off with whoever has one if there is none.
+// Server makes the configuration of a server, or returns nil if there is no certificate. It
+// requests certificates of clients only if an authority can vouch for them. C pmcd always requests
+// them, and without an authority it disconnects clients that send one.
 func (c Conf) Server() (*tls.Config, error) {
 	if c.CertFile == "" {
 		return nil, nil

@@ -34,8 +34,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is parsed is parsed again as it was, and ciphers of any list are such that
-// crypto/tls has.
+// FuzzParse checks that the parsed settings, written again, parse as the same settings, and that
+// crypto/tls has the ciphers that any list selects.
 func FuzzParse(f *testing.F) {
 	f.Add("tls-cert-file = /a # b\ntls-ciphers=HIGH:!aNULL:-AES128+SHA\ntls-verify-clients: true")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -168,7 +168,7 @@ func connect(t *testing.T, server, client *tls.Config) (tls.ConnectionState, err
 	return c.ConnectionState(), err
 }
 
-// Who is accepted by whom.
+// TestVerify checks which peers accept which certificates.
 func TestVerify(t *testing.T) {
 	ca, stranger := tlstest.NewCA(t, "ca"), tlstest.NewCA(t, "stranger")
 	dir := t.TempDir()

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// A Leaf says what certificate is wanted. The zero value is of 127.0.0.1, ::1 and localhost, in
-// date, and for any use.
+// A Leaf describes a certificate. The zero value is valid now, for 127.0.0.1, ::1 and localhost,
+// and for any use.
 type Leaf struct {
 	Hosts   []string           // names and addresses
 	Usages  []x509.ExtKeyUsage // nil: the certificate does not say

@@ -1,5 +1,5 @@
-// Package turns shares something that few can use at one time among clients, so that
-// one who uses it much does not keep the others waiting.
+// Package turns shares a resource with a limited number of places among clients, so that a heavy
+// user does not keep the others waiting.
 package turns
 
 import (
@@ -41,8 +41,8 @@ type use struct{ end, took time.Duration }
 // New returns a Queue with some places.
 func New(places int) *Queue { return &Queue{places: places} }
 
-// A Turn is a client's use of a place, or its wait for one. It begins with Try or Wait and
-// ends with End, after which it is not to be touched: it may be another client's.
+// A Turn is a client's use of a place, or its wait for one. It begins with Try or Wait and ends
+// with End. Do not use it after End: it may belong to another client.
 type Turn struct {
 	client     uint64
 	begin, end time.Duration // the end is what it will be as far as is known
@@ -67,7 +67,8 @@ func (q *Queue) Len() int {
 // Cap is how many places there are.
 func (q *Queue) Cap() int { return q.places }
 
-// Try takes a place if one is free, for which nobody waits then; else it returns nil.
+// Try takes a place if one is free, and otherwise returns nil. No client waits while a place is
+// free.
 func (q *Queue) Try(client uint64) *Turn {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,7 +116,7 @@ func (q *Queue) grant() {
 	}
 }
 
-// End ends a turn, the wait or the use, which has taken some time: 0 if there was none.
+// End ends a turn, either the wait or the use. used is the time of the use, 0 for a wait.
 func (q *Queue) End(t *Turn, used time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -143,8 +144,8 @@ func (q *Queue) enter(client uint64, used time.Duration) {
 		q.uses = map[uint64]use{}
 	}
 	q.uses[client] = use{max(q.now, q.uses[client].end) + used, used}
-	// It is also for half a share that time passes at least: clients without end, each
-	// of which is new, could else keep those waiting for ever that are not.
+	// Time also passes for at least half a share. Otherwise an endless series of new clients could
+	// keep older ones waiting forever.
 	q.now += used / time.Duration(2*(len(q.waiting)+q.taken))
 	q.forget()
 }
@@ -173,8 +174,8 @@ func (q *Queue) release() {
 	q.grant()
 }
 
-// forgetAll forgets who has used the places, which matters only while others wait. A map that
-// has held many is not kept: to clear it costs its size each time. The caller has mu.
+// forgetAll forgets who used the places, because that matters only while others wait. It drops a
+// map that has held many entries: clearing it would cost its size each time. The caller has mu.
 func (q *Queue) forgetAll() {
 	if q.forgetAt > 0 || len(q.uses) > keepTurns {
 		q.uses, q.forgetAt = nil, 0

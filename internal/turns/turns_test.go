@@ -79,8 +79,8 @@ func TestFair(t *testing.T) {
 	}
 }
 
-// Clients with small requests are served in the order in which they come, though some take a little
-// longer.
+// TestAlike: clients with small requests are served in the order of arrival, even if some take a
+// little longer.
 func TestAlike(t *testing.T) {
 	q := turns.New(1)
 	current := q.Try(0)
@@ -184,8 +184,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// The memory of a rush is given back when nobody waits any more: emptying a map costs what
-// it once held, each time.
+// TestRushIsForgotten: the memory of a rush is released when no client waits any more. Emptying a
+// map would cost its former size each time.
 func TestRushIsForgotten(t *testing.T) {
 	q := turns.New(1)
 	rush(q, 10_000)

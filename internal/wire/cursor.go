@@ -9,8 +9,7 @@ import (
 	"unsafe"
 )
 
-// An Error is a flaw in a layout: which field is wrong, the offset at which it
-// starts, and why.
+// An Error is a flaw in a layout: the wrong field, its offset, and the problem.
 type Error struct {
 	Field   string
 	Offset  int
@@ -35,7 +34,7 @@ type Cursor struct {
 // layouts whose offsets count from before b.
 func New(b []byte, base int) Cursor { return Cursor{b: b, base: base} }
 
-// Err is the first failure, nil if there was none.
+// Err returns the first failure, or nil.
 func (c *Cursor) Err() error {
 	if c.err == nil {
 		return nil
@@ -150,7 +149,7 @@ func (c *Cursor) Count(minElem int, field string) int {
 	return int(n)
 }
 
-// Done fails if bytes are left. It returns the first error, nil if there was none.
+// Done fails if bytes are left. It returns the first error, or nil.
 func (c *Cursor) Done() error {
 	if c.err == nil && c.off != len(c.b) {
 		c.Fail("end", 0, "%d trailing bytes", len(c.b)-c.off)
@@ -161,8 +160,7 @@ func (c *Cursor) Done() error {
 // Alias is a string of the bytes of b, without a copy: b must never change again.
 func Alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// Octets are the bytes of b, of which the number is a multiple of 8, eight by eight and without a
-// copy.
+// Octets returns the bytes of b in groups of 8, without a copy. The length of b is a multiple of 8.
 func Octets(b []byte) [][8]byte {
 	return unsafe.Slice((*[8]byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }

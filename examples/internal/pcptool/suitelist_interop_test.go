@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// suiteElsewhere are programs of PCP's own test-suite, after the tests that run them, which
-// TestInteropSuitePrograms does not run: where their counterparts are, or why there are none.
+// suiteElsewhere lists programs of PCP's test suite that TestInteropSuitePrograms does not run, and
+// the tests that run them. It names their counterparts, or why they lack one.
 var suiteElsewhere = []struct{ programs, tests, where string }{
 	{"addctxdm", "", "no test runs it; definitions for one context: TestInteropSuiteContexts"},
 	{"badUnitsStr_r", "746", "a buffer that is too short; AppendTo has a buffer that grows"},
