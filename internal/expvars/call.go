@@ -55,7 +55,8 @@ func (c *Calls) text(ctx context.Context, path string, v expvar.Var) (string, er
 	if c.running == nil {
 		c.running = map[string]*call{}
 	}
-	// The call of an abandoned request may have begun long ago, so its value is old.
+	// Wait for the call of an abandoned request, which may have begun just now. Its value is old, so
+	// discard it.
 	if old := c.running[path]; old != nil && !old.wait(ctx) {
 		return "", ErrHangs
 	}

@@ -7,7 +7,7 @@ package hashorder
 //
 // A table has chains, and a new key becomes the head of one. The table grows with the key that
 // makes more than four for each chain. It then moves the chains from the last one to the first one,
-// head, to the heads of the new ones.
+// each from its head, to the heads of the new ones.
 func Of[K ~uint32](keys []K) []int {
 	var chains [][]int // each from its tail to its head
 	for n, key := range keys {

@@ -39,9 +39,9 @@ type Parser struct {
 	Added func(e *Entry)
 	// Newhelp has the Parser do all that newhelp(1) of PCP 6.0.3 does, so that Compile makes the
 	// same files of the Entries. Lines are split after 127 bytes, or before a NUL; entries are cut
-	// after 1022, and what follows such an entry is left out. A duplicate must then directly follow
-	// at least two entries of the same key. Otherwise texts keep their length, and every duplicate
-	// is left out.
+	// after 1022, and what follows such an entry is left out. A duplicate then counts only if it
+	// directly follows an entry of the same target, and at least two entries come before it.
+	// Otherwise texts keep their length, and every duplicate is left out.
 	Newhelp bool
 
 	// Entries are what has been read, in the order of the sources.
