@@ -22,8 +22,8 @@ func (o *options) logPath() string {
 	return o.log
 }
 
-// openLog opens the log, which also takes what is written to standard output and standard error.
-// Without a file, out is stderr; with -l - it has the first and last lines of a log nevertheless.
+// openLog opens the log, which also receives standard output and standard error. Without a file,
+// out is stderr; with -l - it still has the first and last lines of a log.
 func (d *daemon) openLog() (out io.Writer, finish func() error, err error) {
 	path := d.logPath()
 	if d.predecessor != nil {

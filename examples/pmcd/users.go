@@ -43,8 +43,8 @@ func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
 	srv.Users, srv.Mechanisms = c.Users(), c.Mechanisms
 }
 
-// unsupported says what of a configuration there is not here, and what to do: passwords that a
-// saslauthd checks, and mechanisms of tickets such as GSSAPI, are not.
+// unsupported reports the settings that this program does not support, and what to do. It does not
+// support passwords that a saslauthd checks, and mechanisms of tickets such as GSSAPI.
 func unsupported(c sasl.Config) (texts []string) {
 	const none = "nobody can log in"
 	if c.Check != "" && c.Check != "auxprop" {

@@ -92,8 +92,8 @@ func (h *host) findLoads(ctx context.Context) error {
 	return nil
 }
 
-// rewind goes to the start of an archive's time window. As in pmclient(1), the sample there is not
-// used and -O has no effect.
+// rewind goes to the start of an archive's time window. As in pmclient(1), the first sample is
+// skipped and -O has no effect.
 func (h *host) rewind(ctx context.Context, interval time.Duration) error {
 	if err := h.pc.SetMode(ctx, pmapi.ModeInterp, h.command.Begin, interval.Truncate(time.Millisecond)); err != nil {
 		return h.command.Errorf("pmSetMode: %w", pcptool.Cause(err))

@@ -38,8 +38,8 @@ type reader struct {
 	index    int // of the next metric
 }
 
-// parse yields what a list has, and at its end what is wrong with it, if something is. A
-// carriage return ends a line too.
+// parse yields the items of a list, and at its end the error in it, if any. A carriage return ends
+// a line, too.
 func parse(in io.Reader, name string) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		p := &reader{name: name}

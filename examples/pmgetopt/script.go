@@ -83,9 +83,9 @@ func (s *script) direct(directive string, fail func(format string, args ...any))
 	return false
 }
 
-// add adds a line. It returns what is wrong with an option. A line that has a word at its very
-// beginning may have an option after that; of what is no option C's pmgetopt prints the words that
-// it has looked at.
+// add adds a line. It returns the error in an option. A line with a word at its very beginning may
+// have an option after that word. If it has no option, C's pmgetopt prints the words that it has
+// examined.
 func (s *script) add(c *pcptool.Command, l string) (message string) {
 	word := strings.TrimLeft(l, blanks)
 	if len(word) == len(l) {

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// pushOptions are those of the receiver of archives, which there is with a directory alone.
+// pushOptions are those of the receiver of archives, which runs only if they name a directory.
 type pushOptions struct {
 	push.ReceiverOptions
 	users usersFile

@@ -12,10 +12,10 @@ import (
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
-// becomeService is what is done when the program listens, with the privileges that it was started
-// with: with -F it notes its process identifier in pmproxy.pid and tells the service manager that
-// it is ready, and unless -f says otherwise it becomes the user of -U. Undo removes the file and
-// tells the service manager of the end.
+// becomeService makes the listening program a service, with the privileges of its start. With -F it
+// writes its process identifier to pmproxy.pid and tells the service manager that it is ready.
+// Unless -f says otherwise, it then becomes the user of -U. undo removes the file and tells the
+// service manager of the end.
 func (o *options) becomeService() (undo func(), err error) {
 	undo = func() {}
 	if o.managed {

@@ -14,8 +14,7 @@ func AppendE(b []byte, v float64, prec int) []byte { return appendFloat(b, v, 'e
 // AppendF appends v as "%.*f" prints it in C, with prec digits after the point.
 func AppendF(b []byte, v float64, prec int) []byte { return appendFloat(b, v, 'f', prec) }
 
-// AppendG appends v as "%.*g" prints it in C, with at most prec digits, of
-// which there is at least one.
+// AppendG appends v as "%.*g" prints it in C, with 1 to prec digits.
 func AppendG(b []byte, v float64, prec int) []byte { return appendFloat(b, v, 'g', prec) }
 
 func appendFloat(b []byte, v float64, verb byte, prec int) []byte {

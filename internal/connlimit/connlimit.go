@@ -34,9 +34,9 @@ type Conn struct {
 	used time.Time // when it was last busy, or was added
 }
 
-// Add adds a connection. If there are too many, it closes the one that has been idle longest, of
-// the address with the most connections. It returns nil if no connection is idle. The caller then
-// closes the new connection.
+// Add adds a connection. If there are too many, it closes one of the address with the most
+// connections: the one that has been idle longest. It returns nil if no connection is idle. The
+// caller then closes the new connection.
 func (s *Conns) Add(conn net.Conn) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

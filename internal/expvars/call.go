@@ -38,11 +38,12 @@ type call struct {
 // ErrHangs is a call that has not returned in time.
 var ErrHangs = fmt.Errorf("expvar: a call of the program's code takes too long: %w", pdu.ErrAgain)
 
-// ErrText is a text that is no good.
+// ErrText means that the text of a variable cannot be used.
 var ErrText = errors.New("expvar: the text of a variable is not JSON, or too long")
 
-// Value is the value of a variable of any type, whose text is JSON, with numbers as json.Number.
-// The path tells variables apart: while a call of the same path has not returned there is no other.
+// Value returns the value of a variable of any type, parsed from its JSON text, with numbers as
+// json.Number. The path identifies the variable: Value does not start a second call of a path
+// before the first has returned.
 func (c *Calls) Value(ctx context.Context, path string, v expvar.Var) (any, error) {
 	text, err := c.text(ctx, path, v)
 	if err != nil {
@@ -55,8 +56,8 @@ func (c *Calls) text(ctx context.Context, path string, v expvar.Var) (string, er
 	if c.running == nil {
 		c.running = map[string]*call{}
 	}
-	// Wait for the call of an abandoned request, which may have begun just now. Its value is old, so
-	// discard it.
+	// Wait for the call of an abandoned request, which may have begun just now. Its value is old,
+	// so discard it.
 	if old := c.running[path]; old != nil && !old.wait(ctx) {
 		return "", ErrHangs
 	}

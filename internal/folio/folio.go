@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Folio is what is in such a file.
+// A Folio is the content of such a file.
 //
 //	PCPFolio
 //	Version: 1

@@ -26,8 +26,8 @@ const (
 // MaxFile is how long a compiled file may be for Read.
 const MaxFile = 16 << 20
 
-// A FormatError is what is wrong with compiled files. It unwraps to the errno EINVAL,
-// which the C library's pmdaOpenHelp(3) returns.
+// A FormatError reports malformed compiled files. It unwraps to the errno EINVAL, which the C
+// library's pmdaOpenHelp(3) returns.
 type FormatError struct {
 	Entry int    // which one it is, from 0; -1 if it is the header
 	Msg   string // what is wrong
@@ -184,8 +184,8 @@ func readFile(fsys fs.FS, name string, notRegular *FormatError) ([]byte, error) 
 	return b, err
 }
 
-// Index finds the texts by what they describe. If there are several of a metric it is
-// the first that counts, of an instance domain the last, as with pmdaGetHelp(3) and
+// Index maps texts by the metric or instance domain that they describe. If there are several texts
+// of a metric, the first counts, and of an instance domain the last, as with pmdaGetHelp(3) and
 // pmdaGetInDomHelp(3).
 func Index(entries []Entry) map[pdu.TextTarget]Entry {
 	index := make(map[pdu.TextTarget]Entry, len(entries))

@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Kind is what is wrong with an entry.
+// A Kind is the kind of a problem with an entry.
 type Kind int
 
 // The kinds of problems, with what becomes of the entry.

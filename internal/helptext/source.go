@@ -203,7 +203,7 @@ func (p *Parser) target(key string) (pdu.TextTarget, error) {
 	return pdu.TextTarget{}, err
 }
 
-// isDuplicate reports whether there is an entry of the same.
+// isDuplicate reports whether an entry duplicates an earlier one of the same target.
 func (p *Parser) isDuplicate(of pdu.TextTarget) bool {
 	if p.Newhelp {
 		n := len(p.Entries)

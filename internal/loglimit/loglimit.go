@@ -27,12 +27,11 @@ const (
 	maxText = 256
 )
 
-// New returns a Logger that writes to l and limits how often it writes lines of the
-// same reason: 10 at once, and while there are more, one a minute, and how many
-// others there were. The reason is the level, the message, and of the attributes the
-// texts and errors; in errors without numbers and what is quoted. Lines below
-// slog.LevelInfo are all written. If l was made by New or derived from such a Logger,
-// New returns l.
+// New returns a Logger that writes to l and limits how often it writes lines of the same reason. It
+// writes 10 at once, and then one a minute, with the number of omitted lines. The reason is the
+// level, the message, and the texts and errors among the attributes; in errors numbers and quoted
+// text do not count. Lines below slog.LevelInfo are all written. If l was made by New or derived
+// from such a Logger, New returns l.
 //
 // At the end of a program, Flush writes the counts that were not written yet.
 func New(l *slog.Logger) *slog.Logger {

@@ -54,8 +54,8 @@ func Parse(text string, flags syntax.Flags) (*syntax.Regexp, error) {
 	return re, nil
 }
 
-// Size is how many instructions an expression stands for, about. It is MaxProgram + 1 if there are
-// more than MaxProgram.
+// Size estimates how many instructions an expression needs. It is MaxProgram + 1 for any estimate
+// above MaxProgram.
 func Size(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op {

@@ -117,8 +117,8 @@ func Env() []string {
 	return append(env, account()...)
 }
 
-// account has PCP's programs run as who runs the test: from pcp, whom they would become, only root
-// can keep them.
+// account makes PCP's programs run as the user of the test. By default they become pcp, which needs
+// root's privileges.
 func account() []string {
 	u, other := otherThanRoot()
 	if !other {
@@ -131,7 +131,7 @@ func account() []string {
 	return env
 }
 
-// otherThanRoot is who runs the test, and whether that is not root.
+// otherThanRoot returns the user of the test, and whether that user is not root.
 func otherThanRoot() (*user.User, bool) {
 	u, err := user.Current()
 	return u, err == nil && u.Uid != "0"

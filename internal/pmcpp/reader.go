@@ -75,7 +75,7 @@ type Line struct {
 	Indent int // bytes of white space before Text
 }
 
-// An Error is what is wrong with a line as a whole.
+// An Error is an error of a whole line.
 type Error struct {
 	Line // as it is written
 	Msg  string

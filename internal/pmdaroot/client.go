@@ -156,8 +156,8 @@ func (c *Client) setStuck(r containerRequest) {
 	}
 }
 
-// readyConnection is a connection that does not wait for an answer to another request, if one can
-// be made. A program that may not connect any more waits for that.
+// readyConnection returns a connection that need not wait for an answer to another request, if the
+// program can make one. Otherwise it waits.
 func (c *Client) readyConnection(ctx context.Context) (*Conn, error) {
 	conn, err := c.connection(ctx)
 	if err != nil {

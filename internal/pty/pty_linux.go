@@ -51,7 +51,7 @@ type Session struct {
 	shown string // since the last Await
 }
 
-// most is how long a program may take for what is awaited, and in all.
+// most limits how long a program may take for expected output, and in all.
 const most = 2 * time.Minute
 
 // Start starts a program on a terminal of 100 columns and 30 lines. It is killed at the end of the

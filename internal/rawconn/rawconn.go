@@ -26,9 +26,9 @@ func New(rw io.ReadWriter) io.ReadWriter {
 	return rw
 }
 
-// NewWatched is New of a connection, and calls waited after each write that had to wait for the
-// other end, which had left what was written before: with the time that it has waited until all was
-// written, or the write has failed. Writes that need not wait cost no more than with New. Where New
+// NewWatched is New of a connection, with calls of waited. It calls waited after each write that
+// had to wait because the other end had not read earlier data. The argument is the time until all
+// was written, or the write failed. Writes without a wait cost no more than with New. Where New
 // returns its argument, a write that takes a millisecond counts as one that has waited.
 func NewWatched(conn net.Conn, waited func(time.Duration)) io.ReadWriter {
 	if s := newStream(conn, waited); s != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideInput has a terminal not show what is typed, until restore, or until a signal ends the
+// hideInput makes a terminal hide typed text until restore is called, or until a signal ends the
 // program.
 func hideInput(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// hideInput has a console not show what is typed, until restore.
+// hideInput makes a console hide typed text until restore is called.
 func hideInput(f *os.File) (restore func(), err error) {
 	in := windows.Handle(f.Fd())
 	var was uint32

@@ -74,7 +74,7 @@ func Open(in, out *os.File) (*Terminal, error) {
 	return t, nil
 }
 
-// Close gives the terminal back as it was. It may be called more than once.
+// Close restores the terminal. It may be called more than once.
 func (t *Terminal) Close() error {
 	t.closing.Do(func() {
 		close(t.closed)
@@ -90,8 +90,8 @@ func (t *Terminal) Close() error {
 	return t.restoring
 }
 
-// CloseOnPanic closes the terminal if there is a panic, so that what is printed of it can be read.
-// It is deferred in goroutines that do not close the terminal otherwise.
+// CloseOnPanic closes the terminal if there is a panic, so that the panic's output can be read.
+// Defer it in goroutines that do not close the terminal otherwise.
 func (t *Terminal) CloseOnPanic() {
 	if p := recover(); p != nil {
 		t.Close()
@@ -124,9 +124,9 @@ func (t *Terminal) Size() (width, height int) {
 	return width, height
 }
 
-// Suspend gives the terminal back and stops the process, as Ctrl-Z does, and takes the terminal
-// again when the process goes on. The screen has to be drawn then. Where there is no such thing, it
-// does nothing.
+// Suspend restores the terminal and stops the process, as Ctrl-Z does. When the process continues,
+// it takes the terminal again, and the caller must draw the screen. On systems without job control
+// it does nothing.
 func (t *Terminal) Suspend() error {
 	if !canStop {
 		return nil

@@ -98,8 +98,8 @@ const (
 
 var errNetscapeUse = errors.New("the certificate is not for this end of a connection, by its Netscape Cert Type")
 
-// checkNetscape is why a certificate, if there is one, is not for an end of a connection. Those
-// without the extension are for any.
+// checkNetscape returns why the first certificate does not suit an end of a connection.
+// Certificates without the extension suit any end.
 func checkNetscape(certs []*x509.Certificate, end int) error {
 	if len(certs) == 0 {
 		return nil

@@ -121,7 +121,7 @@ func (c Conf) setCiphers(config *tls.Config) error {
 	return nil
 }
 
-// Warnings are what is not as the settings say.
+// Warnings describes settings that crypto/tls cannot follow.
 func (c Conf) Warnings() []string {
 	if c.CipherSuites == "" {
 		return nil

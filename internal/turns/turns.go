@@ -57,14 +57,14 @@ const hasPlace = -1
 // Ready gives one value when the turn has a place, if it had to wait for it.
 func (t *Turn) Ready() <-chan struct{} { return t.ready }
 
-// Len is how many places are taken, Cap how many there are.
+// Len returns the number of places in use.
 func (q *Queue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.taken
 }
 
-// Cap is how many places there are.
+// Cap returns the number of places.
 func (q *Queue) Cap() int { return q.places }
 
 // Try takes a place if one is free, and otherwise returns nil. No client waits while a place is
@@ -106,7 +106,7 @@ func (q *Queue) newTurn(client uint64) *Turn {
 	return t
 }
 
-// grant gives free places to those who wait. The caller has mu.
+// grant gives free places to waiting clients. The caller has mu.
 func (q *Queue) grant() {
 	for q.taken < q.places && len(q.waiting) > 0 {
 		t := heap.Pop(&q.waiting).(*Turn)

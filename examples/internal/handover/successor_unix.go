@@ -152,8 +152,8 @@ type Predecessor struct {
 	ownSockets   bool
 }
 
-// FindPredecessor returns the process that has started this one to take its place, nil if there is
-// none. A second call returns nil.
+// FindPredecessor returns the process that started this one as its replacement, or nil. A second
+// call returns nil.
 func FindPredecessor() *Predecessor {
 	var fd int
 	var owner string

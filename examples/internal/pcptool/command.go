@@ -47,10 +47,10 @@ type Command struct {
 	Multi bool
 	// ZoneNote makes SetTimes print, on Stdout, which zone -z or -Z has set.
 	ZoneNote bool
-	// OriginOnly makes SetTimes leave out the end of an archive if there are no options of a time
-	// window, for tools that print the values of one time.
+	// OriginOnly makes SetTimes ignore the end of an archive unless there are options of a time
+	// window. It is for tools that print the values of one time.
 	OriginOnly bool
-	// TrimNames leaves out of the name space of -n or -N what is not in the archive, as pminfo
+	// TrimNames removes from the name space of -n or -N the names that the archive lacks, as pminfo
 	// does.
 	TrimNames bool
 	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not
@@ -222,7 +222,7 @@ func (c *Command) parseError() error {
 	return e
 }
 
-// unsupportedError is the error of a request for what is not supported.
+// unsupportedError returns the error of a request for an unsupported feature.
 func (c *Command) unsupportedError(what string) error {
 	return &ExitError{Status: 1, Message: fmt.Sprintf("%s: %s are not supported by this version\n", c.Name, what), Err: errors.ErrUnsupported}
 }

@@ -48,8 +48,8 @@ func (c *Command) Derived() *pmapi.Derived {
 	return c.given.derived
 }
 
-// reportDerived prints what is wrong in files of definitions. It returns the error of a file that
-// cannot be read, if there is one.
+// reportDerived prints the errors in files of definitions. It returns the error of a file that
+// cannot be read.
 func (c *Command) reportDerived(err error) (failed error) {
 	var each func(err error)
 	each = func(err error) {

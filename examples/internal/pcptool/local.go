@@ -18,8 +18,8 @@ type LocalAgents interface {
 	// Edit changes them as the argument of -K says. The text of its error is that of
 	// pmSpecLocalPMDA(3).
 	Edit(spec string) error
-	// Open opens a context on them, with names of metrics from a function that fails if there are
-	// none, and with derived metrics, which may be nil.
+	// Open opens a context on them. names returns the names of metrics, or an error without names.
+	// derived are derived metrics and may be nil.
 	Open(names func() (*pmns.Tree, error), derived *pmapi.Derived) (*pmapi.Context, error)
 }
 

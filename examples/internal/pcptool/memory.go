@@ -10,10 +10,10 @@ import (
 // million names printed so in 54 seconds, not 12.
 const memoryPercent = 25
 
-// LimitMemory makes the garbage collector keep the program's memory near what is in use, since most
-// of what a collector sends is needed once. Programs that call it have at most three times the
-// longest reply in memory. It is for the beginning of main, and does nothing if the environment
-// variable GOGC says how often to collect; GOMEMLIMIT works beside it.
+// LimitMemory makes the garbage collector keep the program's memory near the size in use, because a
+// program needs most data from a collector only once. Programs that call it have at most three
+// times the longest reply in memory. Call it at the beginning of main. It does nothing if the
+// environment variable GOGC is set; GOMEMLIMIT works together with it.
 func LimitMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(memoryPercent)

@@ -235,9 +235,9 @@ func point(option *string) string {
 	return *option
 }
 
-// SampleCount is the number of samples that the tool prints at an interval: that of -s, or else as
-// many as there are in the time window, the first of them at its origin; -1 without either, for no
-// end. SetTimes has to come before.
+// SampleCount returns the number of samples that the tool prints at an interval: that of -s, or
+// else as many as fit in the time window, with the first at its origin. Without either it returns
+// -1, for no end. Call SetTimes first.
 func (c *Command) SampleCount(interval time.Duration) int {
 	if c.Samples < 0 && !c.End.IsZero() {
 		return max(0, int(Elapsed(c.Origin, c.End)/interval.Seconds())+1)

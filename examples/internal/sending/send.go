@@ -48,8 +48,8 @@ func Open(ctx context.Context, c *pcptool.Command) (*pmapi.Context, error) {
 	return pc, nil
 }
 
-// Send sends what a host has until ctx ends, or all that archives have. The error says what was not
-// taken.
+// Send sends the metrics of a host until ctx ends, or those of archives until their end. The error
+// reports what the receiver did not accept.
 func (o *Options) Send(ctx context.Context, c *pcptool.Command, pc *pmapi.Context, e Exporter) error {
 	var err error
 	if pcptool.IsArchive(pc) {

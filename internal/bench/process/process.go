@@ -36,8 +36,8 @@ func PeakRSS() int64 {
 	return kib << 10
 }
 
-// Profile writes a profile of the CPU time to a file until stop is called. Of the path "" there is
-// none.
+// Profile writes a profile of the CPU time to a file until stop is called. It writes nothing if
+// path is empty.
 func Profile(path string) (stop func()) {
 	if path == "" {
 		return func() {}

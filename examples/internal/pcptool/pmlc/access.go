@@ -26,7 +26,7 @@ type accessRule struct {
 	ops, denied logconf.Ops
 }
 
-// A RuleError is what is wrong with a rule.
+// A RuleError is an error or a warning about a rule.
 type RuleError struct {
 	logconf.Place
 	Host string // of the rule, as it stands there
@@ -44,9 +44,9 @@ func (e *RuleError) Error() string {
 // Unwrap returns the cause.
 func (e *RuleError) Unwrap() error { return e.Err }
 
-// NewAccess looks up the hosts of rules; nil for no rules. What is wrong with them are RuleErrors,
-// joined: with one that is no Warning, there is no Access. One rule that contradicts another for
-// the same hosts is wrong. An unknown host is a Warning.
+// NewAccess looks up the hosts of rules; it returns nil if there are no rules. Errors are
+// RuleErrors, joined. NewAccess returns no Access unless all of them are Warnings. Two rules that
+// contradict each other for the same hosts are an error. An unknown host is a Warning.
 func NewAccess(rules []logconf.Rule) (*Access, error) {
 	if len(rules) == 0 {
 		return nil, nil

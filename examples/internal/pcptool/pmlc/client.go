@@ -147,15 +147,15 @@ func (c *Client) request(ctx context.Context, r Request) (int, error) {
 	return int(s.Code), nil
 }
 
-// QA makes the logger misbehave in a way that has a number, for tests of clients. That is not for
-// use with loggers that matter. 0 is to stop it.
+// QA makes the logger misbehave, for tests of clients; n selects how, and 0 stops it. Do not use it
+// on production loggers.
 func (c *Client) QA(ctx context.Context, n int) error {
 	_, err := c.request(ctx, RequestQA+Request(n))
 	return err
 }
 
-// Control changes whether and how often metrics are recorded, and returns what is recorded then. A
-// request that has no effect, because others have precedence, is no error.
+// Control changes whether and how often metrics are recorded, and returns their new recording
+// state. A request that has no effect, because others have precedence, is no error.
 func (c *Client) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
 	return c.control(ctx, &ControlReq{Control: control, State: state, Interval: interval, Targets: targets})
 }

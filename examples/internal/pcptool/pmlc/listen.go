@@ -38,8 +38,8 @@ type socketListener struct {
 }
 
 // Listen listens on the first free port, and on a unix socket, and returns the listeners and the
-// port. Closing the listener of the socket removes it. A socket that cannot be made is no error as
-// long as there is a port: then it is in the error, but there are listeners.
+// port. Closing the listener of the socket removes it. If the port works and the socket does not,
+// Listen returns the listener of the port together with the error of the socket.
 func Listen(ctx context.Context, o ListenOptions) (listeners []net.Listener, port int, err error) {
 	tcp, port, err := listenTCP(ctx, o)
 	if err != nil {

@@ -197,7 +197,8 @@ func createFile(path, text string) error {
 // oneLine is a text without what would end the line.
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
 
-// RemoveMap removes the map file of a logger, and the link of the primary one if it is to that.
+// RemoveMap removes the map file of a logger, and the link of the primary one if it leads to that
+// file.
 func RemoveMap(dir string, pid int) error {
 	link := mapPath(dir, Primary)
 	path := mapPath(dir, pid)

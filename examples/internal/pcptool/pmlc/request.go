@@ -19,9 +19,8 @@ const (
 	RequestNewVolume Request = 1 // to begin a new volume; the reply is an ERROR with its number
 	RequestStatus    Request = 2 // the reply is Status
 	RequestSync      Request = 3 // to write what is buffered; the reply is an ERROR 0
-	// RequestQA and the numbers after it tell a logger to misbehave, for tests of clients. That of
-	// QA 0 is to stop that. After that of QA 1 the next reply comes 5 seconds late; there are no
-	// others.
+	// RequestQA and the numbers after it make a logger misbehave, for tests of clients. QA 0 stops
+	// that. QA 1 delays the next reply by 5 seconds. There are no others.
 	RequestQA Request = 100
 )
 

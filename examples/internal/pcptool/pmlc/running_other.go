@@ -2,5 +2,5 @@
 
 package pmlc
 
-// running reports whether there is a process, which cannot be found out here: it may be.
+// running returns true, because this system cannot tell whether a process exists.
 func running(int) bool { return true }

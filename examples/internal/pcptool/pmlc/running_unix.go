@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// running reports whether there is a process.
+// running reports whether a process exists.
 func running(pid int) bool {
 	err := unix.Kill(pid, 0)
 	return err == nil || errors.Is(err, unix.EPERM)

@@ -59,8 +59,8 @@ const Timeout = 10 * time.Second
 const MaxRequest = 1 << 16
 
 const (
-	// busyGrace is how long a client that comes while there is another waits for that to go. One
-	// that has just gone may not have been noticed yet.
+	// busyGrace is how long a new client waits for the previous one to go. The Server may not have
+	// noticed yet that the previous one has gone.
 	busyGrace = 100 * time.Millisecond
 	// idleTime is how long a client may have no request before another may take its place.
 	idleTime = time.Minute
@@ -92,7 +92,7 @@ func (v *volumeLimit) allow(now time.Time) bool {
 	return true
 }
 
-// errBusy is what a client gets while there is another: EADDRINUSE of Linux.
+// errBusy is the reply to a client while another one is connected: EADDRINUSE of Linux.
 const errBusy pdu.Error = -98
 
 // Serve answers clients that connect to listeners until ctx ends, closes the listeners, and returns
@@ -154,7 +154,7 @@ func temporary(err error) bool {
 	return ok && t.Temporary()
 }
 
-// admit serves a client if there is no other, and it has access.
+// admit serves a client if it has access and no other client is connected.
 func (s *Server) admit(ctx context.Context, conn net.Conn, busy, waiting chan struct{}) {
 	var admitted bool
 	if c := s.current.Load(); c != nil && c.isIdle(time.Now()) {

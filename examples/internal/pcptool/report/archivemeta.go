@@ -25,8 +25,8 @@ type labelKey struct {
 	ident uint32
 }
 
-// findTexts finds the help texts that the options want. What there is not, or what fails, is left
-// out.
+// findTexts finds the help texts that the options request. It leaves out missing texts and
+// failures.
 func (r *Report) findTexts(ctx context.Context) {
 	r.meta.texts = nil
 	if r.opts.Output != OutputArchive || !r.opts.IncludeTexts {

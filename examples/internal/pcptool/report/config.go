@@ -22,10 +22,10 @@ const (
 // A Config is what files of configuration say: options and sets of metrics.
 type Config struct{ files []*iniFile }
 
-// ConfigPath is where the configuration of pmrep(1) is if no option names it: the first of
-// pmrep.conf in the current directory, .pmrep.conf and .pcp/pmrep.conf in the home directory, and
-// pmrep/pmrep.conf and pmrep in PCP's directory of configurations that can be read; "" if there is
-// none.
+// ConfigPath returns the path of the configuration of pmrep(1) if no option names it: the first
+// readable one of pmrep.conf in the current directory, .pmrep.conf and .pcp/pmrep.conf in the home
+// directory, and pmrep/pmrep.conf and pmrep in PCP's directory of configurations. It returns "" if
+// none can be read.
 func ConfigPath() string {
 	paths := []string{"./pmrep.conf"}
 	if home := os.Getenv("HOME"); home != "" {

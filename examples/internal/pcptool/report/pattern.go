@@ -72,7 +72,7 @@ func (t *translation) compile() (*pattern, error) {
 	return p, err
 }
 
-// regexpMessage is what is wrong with a regular expression, in Python's words where they are known.
+// regexpMessage returns the error in a regular expression, in Python's words where they are known.
 func regexpMessage(text string, err error) string {
 	open := []int{}
 	for i := 0; i < len(text); i++ {
@@ -161,7 +161,7 @@ func (m *match) from(pc uint32, pos int) bool {
 	}
 }
 
-// holds reports whether what a look looks for is there.
+// holds reports whether the condition of a look is true at pos.
 func (l look) holds(text string, pos int) bool {
 	if !l.behind {
 		return l.pattern.matchesAt(text, pos, -1)

@@ -46,8 +46,7 @@ func (r *Report) setTimes(ctx context.Context) error {
 	return r.setSamples(end)
 }
 
-// setSamples sets how many samples there are until an end, which may not be known, and at what
-// interval.
+// setSamples sets the number of samples until an end, which may be unknown, and their interval.
 func (r *Report) setSamples(end time.Time) error {
 	h, o := &r.header, &r.opts
 	finish := !r.times.Finish.IsZero()
@@ -93,8 +92,9 @@ func samplesWithin(runtime, interval time.Duration) int {
 // are not.
 func (r *Report) interpolates() bool { return r.opts.Interpol && r.opts.Output != OutputArchive }
 
-// Run writes the report: the headers, and samples until there are as many as the options want, the
-// source has no more, or the context ends, which is no error. The text of an error is PCP's.
+// Run writes the report: the headers and the samples. It ends after as many samples as the options
+// request, at the end of the source, or when the context ends, which is no error. The text of an
+// error is PCP's.
 func (r *Report) Run(ctx context.Context, p Printer) error {
 	if err := p.Start(&r.header); err != nil {
 		return err
@@ -191,8 +191,8 @@ func (r *Report) fetch(ctx context.Context, s *Sample) error {
 	return nil
 }
 
-// isOfMetrics reports whether a fetch has failed since no metric is there at present, which is no
-// reason to end.
+// isOfMetrics reports whether a fetch failed only because no metric is available at present. The
+// report then goes on.
 func isOfMetrics(err error) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrNoAgent, pdu.ErrAgain, pdu.ErrInDom, pdu.ErrBadDerive, pdu.ErrType, pdu.ErrConv:

@@ -184,7 +184,7 @@ func compareValues(a, b pdu.Atom) int {
 	return cmp.Compare(x, y)
 }
 
-// rankOverall keeps, of what was best until now and of a sample, what is best. Of equal values the
+// rankOverall keeps the best values of the samples so far and of a new sample. Of equal values the
 // later ones come first.
 func (r *Report) rankOverall(s *Sample) {
 	for i, c := range r.series {

@@ -76,8 +76,8 @@ func Dial(ctx context.Context, port int, set Message) (*Conn, error) {
 	return c, nil
 }
 
-// NewConn makes a Conn of a connection. It does not close it when there is an error, which is a
-// *HandshakeError.
+// NewConn makes a Conn of a connection. On an error, which is a *HandshakeError, it does not close
+// the connection.
 func NewConn(ctx context.Context, nc net.Conn, set Message) (*Conn, error) {
 	c := newConn(nc)
 	set.Command = CommandSet
@@ -169,8 +169,8 @@ func readPort(ctx context.Context, out io.ReadCloser) (int, error) {
 }
 
 // Receive waits for the next message of the server. After an error of ctx it may be called again.
-// Errors: io.EOF when the server has gone, pdu.ErrIPC for what is not a message. The counterpart of
-// pmTimeRecv(3).
+// Other errors are io.EOF if the server has gone, and pdu.ErrIPC for a malformed message. It is the
+// counterpart of pmTimeRecv(3).
 func (c *Conn) Receive(ctx context.Context) (Message, error) {
 	var m Message
 	_, err := c.receive(ctx, &m)
