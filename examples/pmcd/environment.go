@@ -57,7 +57,7 @@ func (e *environment) backlog() int {
 	return max(n, 0)
 }
 
-// writeEnv writes to the log what comes from the environment, as pmcd does.
+// writeEnv writes the settings from the environment to the log, as pmcd does.
 func (o *options) writeEnv(w io.Writer) {
 	if o.envPorts != "" {
 		fmt.Fprintf(w, "Warning: nports=%d from PMCD_PORT=%s in environment\n", len(o.ports), o.envPorts)

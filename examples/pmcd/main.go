@@ -1,12 +1,11 @@
 // Pmcd is the performance metrics collector daemon: it hosts agents and serves
 // clients such as pminfo, pmval and pmlogger.
 //
-// Without -c it hosts the agents that are built in, in the foreground, on the
-// loopback interface, and reads nothing of a PCP installation. With -c it runs
-// the agents of a configuration file, as pmcd(1) does, in the background unless
-// -f says otherwise. It then stays the user who started it, unless -U names another
-// to become when the agents have been started. PCP's agent pmdaroot, if it is among
-// them, then starts others as root; without it they are restarted without root's
+// Without -c it hosts the built-in agents, in the foreground, on the loopback interface, and does
+// not use a PCP installation. With -c it runs the agents of a configuration file, as pmcd(1) does,
+// in the background unless -f says otherwise. It then keeps the user that started it, unless -U
+// names another user; it becomes that user after it has started the agents. PCP's agent pmdaroot,
+// if it is among them, then starts others as root; without it they are restarted without root's
 // privileges.
 //
 // With -w it shows the metrics in a page, to every browser that reaches that address: -w
@@ -15,12 +14,12 @@
 // Sockets that a service manager passes (LISTEN_FDS) take the place of the ports of -p and the
 // socket of -s, and the program then stays in the process that has got them, as with -F.
 //
-// On SIGUSR2, which ends PCP's pmcd, the program has another process take its place without a gap,
-// such as one of a newer version of the program: it starts itself anew, by its path and with its
-// arguments. Clients that are connected are disconnected between two requests and connect again. If
-// the new process does not start, its log says why and this one goes on. Who watches the program
-// has to follow pmcd.pid or MAINPID (NotifyAccess=all of systemd). A pmcd that has given up root's
-// rights has pmdaroot start the new process with them, and refuses without it.
+// On SIGUSR2, which ends PCP's pmcd, the program lets another process take its place without a gap,
+// for example a newer version of the program: it starts itself anew, by its path and with its
+// arguments. Connected clients are disconnected between two requests and connect again. If the new
+// process does not start, its log says why, and this one continues. A service manager has to follow
+// pmcd.pid or MAINPID (NotifyAccess=all of systemd). A pmcd that has given up root's rights has
+// pmdaroot start the new process with them, and refuses without it.
 //
 // Installed as a PCP's pmcd, that is standing in PCP_BINADM_DIR, it is pmcd(1) without options too:
 // it runs the configuration file of PCP in the background, as PCP's user.

@@ -22,7 +22,7 @@ type nameFile struct {
 	read   fileVersion // the file when it was read
 }
 
-// load reads the file, that of PCP only if wanted.
+// load reads the file. Without a path it reads PCP's name space, but only if wanted.
 func (n *nameFile) load(wanted bool) (*pmns.Tree, error) {
 	if n.path == "" && !wanted {
 		return nil, nil
@@ -35,7 +35,8 @@ func (n *nameFile) load(wanted bool) (*pmns.Tree, error) {
 	return tree, nil
 }
 
-// pmcdError is an error of load as pmcd has it: what the parser says, and what that means.
+// pmcdError returns the two texts of pmcd about an error of load: the parser's message, and its
+// consequence.
 func (n *nameFile) pmcdError(err error) (text, failure string) {
 	reason := error(pdu.ErrPMNS)
 	text = strings.TrimRight(cmp.Or(errors.Unwrap(err), err).Error(), "\n")

@@ -24,10 +24,9 @@ import (
 const pageRetryTime = 200 * time.Millisecond
 
 // servePage serves the page that shows the collector's metrics, on the address of -w, until the
-// function that it returns is called or ctx ends. A client of the page has the rights of a client
-// of another program on this computer whose user is unknown, unless it logs in. The page has the
-// derived metrics that the environment names. A fault is logged, and the collector goes on without
-// the page.
+// caller calls stop or ctx ends. Unless a client of the page logs in, it has the rights of a local
+// client whose user is unknown. The page has the derived metrics that the environment names.
+// servePage logs errors, and the collector continues without the page.
 func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop func()) {
 	if d.web == "" {
 		return func() {}

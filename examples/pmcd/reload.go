@@ -37,7 +37,7 @@ func (d *daemon) reload(srv *collector.Server, names *nameFile, log *slog.Logger
 	d.reloadNames(srv, names, log)
 }
 
-// reloadNames reads the name space anew if its file is another one.
+// reloadNames reads the name space again if its file has changed.
 func (d *daemon) reloadNames(srv *collector.Server, names *nameFile, log *slog.Logger) {
 	file := cmp.Or(names.path, "DEFAULT")
 	tree, err := names.reload(d.config != "")
@@ -59,8 +59,7 @@ func (d *daemon) reloadNames(srv *collector.Server, names *nameFile, log *slog.L
 	}
 }
 
-// reconfigure reads the configuration file if it is another one, and restarts agents that have
-// died.
+// reconfigure reads the configuration file if it has changed, and restarts agents that have died.
 func (d *daemon) reconfigure(w io.Writer, srv *collector.Server, log *slog.Logger) {
 	versions := d.configVersions()
 	if d.cfg.read[0].same(versions[0]) && d.cfg.read[1].same(versions[1]) && versions[0].FileInfo != nil {

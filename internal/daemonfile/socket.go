@@ -32,9 +32,10 @@ var (
 	ErrNotSocket = errors.New("the file exists and is not a socket")
 )
 
-// Listen listens on the socket. It replaces one that a process has left behind, as it reports, and
-// nothing else: errors are ErrInUse and ErrNotSocket, and those of the system. When the listener is
-// closed, it removes its own socket, but not that which another process has put in its place.
+// Listen listens on the socket. It replaces a socket that a process has left behind, and then
+// reports replaced. It replaces nothing else: errors are ErrInUse and ErrNotSocket, and those of
+// the system. When the listener is closed, it removes its socket, but not a socket that another
+// process has put in its place.
 func (s Socket) Listen() (l net.Listener, replaced bool, err error) {
 	e, err := openEntry(s.Path)
 	if err != nil {

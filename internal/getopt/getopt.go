@@ -56,8 +56,8 @@ type Set struct {
 	// Letters takes what begins with two dashes for letters too, "--help" for -- -h -e -l -p, as
 	// getopt(3) does. Such a program has no long names.
 	Letters bool
-	// Fail gets each error when it is found, between the calls of Set, and Parse returns none; nil
-	// has Parse return all.
+	// Fail, if not nil, is called with each error when it is found, between the calls of Set; Parse
+	// then returns no errors. If it is nil, Parse returns all errors.
 	Fail func(err error)
 }
 

@@ -93,10 +93,10 @@ func fileKey(of pdu.TextTarget) uint32 {
 	return uint32(m)
 }
 
-// Decode reads compiled files, of either byte order. The entries have the order of the
-// directory. The texts alias nothing. The error is a *FormatError: a header that is
-// none, a directory that does not have all its entries, a text that is not in the file,
-// or texts that overlap, which together might be far longer than the file.
+// Decode reads compiled files, of either byte order. The entries have the order of the directory.
+// The texts share no memory with dir and pag. The error is a *FormatError: a malformed header, a
+// directory that lacks entries, a text that is not in the file, or texts that overlap, which
+// together might be far longer than the file.
 func Decode(dir, pag []byte) ([]Entry, error) {
 	if len(dir) < recordLen || !bytes.HasPrefix(pag, []byte(pagHeader)) {
 		return nil, badHeader

@@ -79,8 +79,8 @@ func (e SyntaxError) Error() string { return string(e) }
 
 func syntaxErrorf(format string, args ...any) error { return SyntaxError(fmt.Sprintf(format, args...)) }
 
-// Patterns are the patterns of a host specification, and warnings about parts of it that mean
-// nothing:
+// Patterns returns the patterns of a host specification, and warnings about parts of it without a
+// meaning:
 //
 //   - all              level 4 for IPv4, 8 for IPv6, 1 for unix sockets
 //     .*  :*  ::*     all of a family

@@ -52,8 +52,8 @@ func (t timed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// NewWriterAt returns a faster writer of f on Linux, where addresses have 64 bits; else it returns
-// f. Unlike the calls that New makes these may block, while the disk is slow: all goroutines wait
-// then which the thread would run, so it is for programs that have nothing else to do. Errors are
-// those of f. One goroutine at a time.
+// NewWriterAt returns a faster writer of f on Linux with 64-bit addresses; elsewhere it returns f.
+// Unlike the calls that New makes, its writes may block the thread while the disk is slow, and all
+// goroutines on that thread wait. So it is for programs without other work. Errors are those of f.
+// One goroutine at a time may use it.
 func NewWriterAt(f *os.File) io.WriterAt { return newWriterAt(f) }

@@ -62,7 +62,7 @@ func blocks(raw syscall.RawConn) bool {
 	return errors.Join(err, failed) != nil || flags&unix.O_NONBLOCK == 0
 }
 
-// Read reads what there is, and waits if there is nothing.
+// Read reads the available bytes, and waits for at least one.
 func (s *stream) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -102,7 +102,7 @@ func (h *half) run(p []byte, wait func(try func(uintptr) bool) error) (int, erro
 	return h.n, err
 }
 
-// tryRead reads once. It is false if there is nothing to read yet.
+// tryRead reads once. It returns false if no data is available yet.
 func (s *stream) tryRead(fd uintptr) bool {
 	return !s.in.call(fd)
 }

@@ -46,9 +46,8 @@ func isBegun(b []byte) bool {
 	return (b[1] == '[' || b[1] == 'O') && bytes.IndexFunc(b[2:], func(r rune) bool { return r >= '@' && r <= '~' }) < 0
 }
 
-// parseKey is the key at the start of what a terminal has sent, and the bytes it takes; 0 for one
-// that is not known. A key is sent at once, so that an ESC with nothing behind it is the key of
-// that name.
+// parseKey returns the key at the start of a terminal's input, and its length in bytes; 0 for an
+// unknown key. Terminals send a key at once, so an ESC without more bytes is the Escape key.
 func parseKey(b []byte) (key Key, size int) {
 	if b[0] != 0x1b {
 		r, n := utf8.DecodeRune(b)

@@ -59,7 +59,7 @@ func size(out *os.File) (width, height int, err error) {
 // keyWait is how long readSome waits, so that reading can stop.
 const keyWait = 100_000 // microseconds
 
-// readSome reads what has come, perhaps nothing.
+// readSome reads the available input, which may be empty.
 func readSome(in *os.File, buf []byte) (int, error) {
 	fd := int(in.Fd())
 	var ready unix.FdSet

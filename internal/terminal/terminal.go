@@ -107,8 +107,7 @@ func (t *Terminal) restore() error {
 	return err
 }
 
-// Keys are the keys that are pressed. The channel is closed when there are no more, since the
-// terminal has gone or by Close.
+// Keys returns the channel of pressed keys. It is closed when the terminal has gone, or by Close.
 func (t *Terminal) Keys() <-chan Key { return t.keys }
 
 // Resized has a value when the size may have changed.

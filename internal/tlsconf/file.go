@@ -27,9 +27,9 @@ type File struct {
 	looked  time.Time
 }
 
-// NewServer is the configuration of a server in a file; an empty path is an empty file. Changed, if
-// not nil, is called when files have changed, with an error if they cannot be used: then the server
-// goes on with what it has.
+// NewServer returns the configuration of a server in a file; an empty path is an empty file.
+// changed, if not nil, is called when files have changed, with an error if they cannot be used: the
+// server then keeps its configuration.
 func NewServer(path string, changed func(error)) *File {
 	return &File{path: path, make: Conf.Server, changed: changed}
 }
@@ -37,14 +37,14 @@ func NewServer(path string, changed func(error)) *File {
 // NewClient is the configuration of a client in a file.
 func NewClient(path string) *File { return &File{path: path, make: Conf.Client} }
 
-// Require makes a missing file an error, as for a path that a user has given. PCP goes on without
-// TLS. Call Require before other methods.
+// Require makes a missing file an error, as for a path that a user has given. Without Require a
+// missing file means no TLS, as in PCP. Call Require before other methods.
 func (f *File) Require() { f.require = true }
 
 // Path is the path of the file.
 func (f *File) Path() string { return f.path }
 
-// Settings are what the file says that is in use.
+// Settings returns the settings in use.
 func (f *File) Settings() Conf {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,8 +85,8 @@ func readable(path string) error {
 	return nil
 }
 
-// Config is the configuration, of the files as they are; for a server nil if it has no certificate.
-// It must not be changed.
+// Config returns the configuration of the current files; for a server without a certificate it is
+// nil. It must not be changed.
 func (f *File) Config() (*tls.Config, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,8 +109,8 @@ func (f *File) look() {
 	}
 }
 
-// Serving is a configuration for a server whose handshakes are each of the files as they are. It is
-// nil if there is no certificate now.
+// Serving returns a configuration for a server whose handshakes use the current files. It is nil if
+// there is no certificate now.
 func (f *File) Serving() *tls.Config {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +127,7 @@ func (f *File) Serving() *tls.Config {
 	return c
 }
 
-// A stamp says of a file whether it is another one than before.
+// A stamp identifies a version of a file.
 type stamp struct {
 	name string
 	size int64

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// A Queue has a number of places, and the turns that wait for one. Clients that wait all
-// the time get the places for the same time each. The next place goes to the turn that
-// would end first in such shares, if it takes as long as the client's last one. So a client
-// that comes now and then waits for one use to end, not for all that wait.
+// A Queue has a number of places, and the turns that wait for one. Clients that always wait get
+// equal shares of the places' time. The next place goes to the turn that would end first in such
+// shares, if it takes as long as the client's last one. So an occasional client waits for one use
+// to end, not for all waiting clients.
 //
-// Safe for concurrent use.
+// It is safe for concurrent use.
 type Queue struct {
 	places int
 

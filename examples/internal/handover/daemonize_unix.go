@@ -18,8 +18,8 @@ const (
 	// startFile is the descriptor that the daemon writes to when it listens.
 	startFile = 3
 
-	// startTime is how long the parent waits for that. A client that comes too early waits anyway,
-	// so a longer start does no harm.
+	// startTime is how long the parent waits for that. An early client waits for the collector in
+	// any case, so a longer start does no harm.
 	startTime = 10 * time.Second
 )
 

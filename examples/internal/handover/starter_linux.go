@@ -17,9 +17,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// starterEnv makes a process a starter. A starter has root's privileges, and its standard input and
-// output are pipes that only the process that asked for it holds. It reads a launch, receives the
-// files of the successor over a socket, and starts the successor. It exits at the end of its input.
+// starterEnv makes a process a starter. A starter has root's privileges. Its standard input and
+// output are pipes, and only the process that requested it holds the other ends. It reads a launch,
+// receives the files of the successor over a socket, and starts the successor. It exits at the end
+// of its input.
 const starterEnv = "PMCD_STARTER"
 
 // starterTime is how long a step of the dialogue with a starter may take.

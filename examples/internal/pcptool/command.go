@@ -56,8 +56,8 @@ type Command struct {
 	// HighRes makes errors of -t name pmParseHighResInterval(3), as those of pmval do, and not
 	// pmParseInterval(3).
 	HighRes bool
-	// TimeControlled says that the tool does what a time control server wants, with TimeControl.
-	// Without it, -g and -p are errors.
+	// TimeControlled says that the tool follows a time control server, with TimeControl. Without
+	// it, -g and -p are errors.
 	TimeControlled bool
 	// Local are the agents of local contexts, for tools with -L and -K or with operands "@:metric";
 	// without, these are errors.
@@ -65,7 +65,7 @@ type Command struct {
 	// LocalError begins the message about a local context that cannot be opened; empty means that
 	// of pminfo.
 	LocalError string
-	// Stdout gets the note of SetTimes, and Stderr the messages of Report and Dial; nil means
+	// Stdout receives the note of SetTimes, and Stderr the messages of Report and Dial; nil means
 	// os.Stdout and os.Stderr.
 	Stdout, Stderr io.Writer
 

@@ -119,5 +119,5 @@ func (c *Command) TimeControlLost(err error) error {
 	return &ExitError{Status: 1, Message: fmt.Sprintf("\n%s: Time Control dialog exited, goodbye.\n", c.Name), Err: err}
 }
 
-// ZoneOf is the zone that a time control server wants: that of timecontrol.EventZone.
+// ZoneOf returns the zone that a time control server requests with timecontrol.EventZone.
 func ZoneOf(e timecontrol.Event) *time.Location { return newZone(e.Zone) }

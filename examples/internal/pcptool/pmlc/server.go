@@ -187,7 +187,7 @@ func (s *Server) admit(ctx context.Context, conn net.Conn, busy, waiting chan st
 	}
 }
 
-// check is what a client may not do. The error is why it may do nothing.
+// check returns the operations that a client may not use. The error says why it may not use any.
 func (s *Server) check(conn net.Conn) (denied logconf.Ops, err error) {
 	if u, ok := conn.(*net.UnixConn); ok {
 		if uid, ok := peerUID(u); ok && uid != 0 && uid != os.Getuid() {

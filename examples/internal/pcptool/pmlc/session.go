@@ -70,7 +70,7 @@ func (c *session) serve() error {
 	}
 }
 
-// write sends a PDU within the time that a client has to take it.
+// write sends a PDU within the time that a client has to read it.
 func (c *session) write(from int32, p pdu.PDU) error {
 	c.conn.SetWriteDeadline(time.Now().Add(c.timeout()))
 	return c.pdus.Write(from, p)

@@ -138,7 +138,7 @@ func (p *archiver) Print(s *Sample) error {
 	return p.meta.writeLabels(p.im.Writer(), s.Time)
 }
 
-// changes reports whether a value is another one than that before.
+// changes reports whether a value differs from the previous one.
 func (to *recorded) changes(v Value) bool {
 	text := string(v.Atom.AppendTo(nil))
 	if last, ok := to.last[v.Inst.ID]; ok && last == text {
@@ -167,8 +167,8 @@ func (p *archiver) put(m *Metric, to *recorded, v Value) error {
 	return nil
 }
 
-// addInstance adds an instance that the archive does not have, and returns its name there. One
-// whose name another one has had is that one.
+// addInstance adds an instance that the archive lacks, and returns its name there. If an earlier
+// instance has the same name, it uses that instance.
 func (p *archiver) addInstance(d pdu.InDom, i pdu.Instance) (string, error) {
 	if d == pdu.NoInDom {
 		return "", nil

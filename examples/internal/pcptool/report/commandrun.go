@@ -54,7 +54,7 @@ func (c *Command) Parse(args []string) error {
 			return c.Exit(err)
 		}
 	}
-	// What the environment says of these counts only where the configuration says nothing.
+	// A count of the environment matters only if the configuration does not set one.
 	if c.samples || samples == 0 && c.Samples >= 0 {
 		samples = max(0, c.Samples)
 	}

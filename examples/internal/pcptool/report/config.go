@@ -49,8 +49,9 @@ func ConfigPath() string {
 	return ""
 }
 
-// LoadConfig reads a file of configuration, or of a directory those that end in ".conf", in the
-// order of their names. An empty path has nothing. The text of an error is that of pmrep(1).
+// LoadConfig reads a configuration file, or all files of a directory that end in ".conf", in the
+// order of their names. An empty path yields an empty Config. The text of an error is that of
+// pmrep(1).
 func LoadConfig(path string) (*Config, error) {
 	c := new(Config)
 	if path == "" {
@@ -162,7 +163,7 @@ func (f *iniFile) fail(format string, args ...any) error {
 	return fmt.Errorf("Failed to read configuration file '%s':\n%w", f.name, fmt.Errorf(format, args...))
 }
 
-// applyOptions sets the options of [options], which has nothing else.
+// applyOptions sets the options of [options], which has no other entries.
 func (f *iniFile) applyOptions(o *Options, s *iniSection) error {
 	entries, err := f.entries(s)
 	if err != nil {

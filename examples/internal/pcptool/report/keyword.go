@@ -207,7 +207,8 @@ func setInterval(o *Options, value string) error {
 	return nil
 }
 
-// setNamesChange sets what changes of names do. The words of the command line do nothing in files.
+// setNamesChange sets the effect of changes of names. The words of the command line have no effect
+// in files.
 func setNamesChange(o *Options, value string) error {
 	if n, ok := parseInt(value); ok && n >= NamesIgnore && n <= NamesUpdate {
 		o.NamesChange = n

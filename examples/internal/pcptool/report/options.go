@@ -78,8 +78,8 @@ type Options struct {
 	CountScale, SpaceScale, TimeScale                string // count_scale, …
 	CountScaleForce, SpaceScaleForce, TimeScaleForce string // count_scale_force, …
 
-	// CounterWrap takes an integer counter that has decreased for one that has passed its greatest
-	// value, as PCP_COUNTER_WRAP of the environment wants.
+	// CounterWrap interprets a decrease of an integer counter as a wrap past its greatest value, as
+	// PCP_COUNTER_WRAP of the environment requests.
 	CounterWrap bool
 
 	delimiterGiven, timeFormatGiven, intervalGiven bool

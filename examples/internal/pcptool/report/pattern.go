@@ -13,10 +13,10 @@ import (
 	limited "github.com/pcp-go/pcp/internal/pattern"
 )
 
-// A pattern is a regular expression as Python's re has it, with what looks ahead and behind. Of
-// what Go's syntax does not have it lacks references to groups, conditions, and groups that keep
-// what they took. The time of a match is at most proportional to the lengths of the expression and
-// of the text, and once more to that of the text for each of what looks around.
+// A pattern is a regular expression with the syntax of Python's re, including lookahead and
+// lookbehind. Of the parts that Go's syntax lacks, it does not support references to groups,
+// conditions, and atomic groups. The time of a match is at most proportional to the product of the
+// lengths of the expression and the text, and once more to that of the text for each lookaround.
 type pattern struct {
 	re    *regexp.Regexp // of the beginning of a text; nil if something looks around, which package regexp does not have
 	prog  *syntax.Prog

@@ -151,6 +151,6 @@ func (r *Report) findSortKeys() error {
 // Header describes the report.
 func (r *Report) Header() *Header { return &r.header }
 
-// Options are the options of the report as they are used, after those that others rule out have
-// been changed.
+// Options returns the effective options of the report, after New has changed those that other
+// options exclude.
 func (r *Report) Options() *Options { return &r.opts }

@@ -142,7 +142,7 @@ func (c *Config) Specs(operands []string, globals bool) ([]Spec, error) {
 	}
 	for _, operand := range operands {
 		if strings.HasPrefix(operand, ":") {
-			// All sets, at each of them: so do later ones have precedence over metrics in between.
+			// Each set operand adds all sets, so that later sets override metrics in between.
 			if err := c.addSets(&all, operands); err != nil {
 				return nil, err
 			}

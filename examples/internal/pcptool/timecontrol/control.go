@@ -28,8 +28,8 @@ type Control struct {
 	Conn    *Conn
 	Context *pmapi.Context // whose position and interval the server sets, if it is on an archive
 	Delta   time.Duration  // the interval: at first what the server was told, later what it says
-	// Notify, if not nil, is called with what the server wants, before Next returns for the fetch
-	// that it is about.
+	// Notify, if not nil, is called with requests of the server, before Next returns for the fetch
+	// that they concern.
 	Notify func(Event)
 
 	state    controlState
@@ -49,7 +49,7 @@ const (
 	EventEnd                       // the archive has ended
 )
 
-// An Event is what a server wants of a program, apart from the steps.
+// An Event is a request of a server to a program, other than a step.
 type Event struct {
 	Kind        EventKind
 	Interval    time.Duration // of EventInterval
@@ -87,9 +87,9 @@ const (
 	ended                        // beyond the archive's end
 )
 
-// Next waits until the server wants a fetch. It acknowledges the steps that want none. Errors:
-// those of Conn.Receive, such as io.EOF when the server has gone, and of pmapi.Context.SetMode. The
-// counterpart of pmTimeStateVector in C.
+// Next waits until the server requests a fetch. It acknowledges the steps without a fetch. Errors
+// are those of Conn.Receive, such as io.EOF if the server has gone, and of pmapi.Context.SetMode.
+// It is the counterpart of pmTimeStateVector in C.
 func (c *Control) Next(ctx context.Context) error {
 	for {
 		m, err := c.Conn.Receive(ctx)
@@ -121,8 +121,8 @@ func (c *Control) Next(ctx context.Context) error {
 	}
 }
 
-// goOn prepares for a step forward. Only one that comes after something else sets the position and
-// the interval.
+// goOn prepares for a step forward. It sets the position and the interval only for the first of
+// several such steps.
 func (c *Control) goOn(ctx context.Context, m Message) error {
 	was := c.state
 	if was == goingOn || was == ended {

@@ -87,7 +87,7 @@ const (
 	// MaxClientData is how many bytes of a zone and a label, each with one more at its end, PCP's
 	// clients take.
 	MaxClientData = 80
-	// MaxData is how many of them are taken here.
+	// MaxData is how many of these bytes this package accepts.
 	MaxData = 1024
 )
 

@@ -47,10 +47,10 @@ type Server struct {
 const (
 	// DefaultAckTimeout is the AckTimeout of a Server without.
 	DefaultAckTimeout = time.Minute
-	// MaxClients is how many clients a server has at a time. A connection that has not said what it
-	// is gives way to one more.
+	// MaxClients is the maximum number of clients at a time. If it is reached, a new connection
+	// replaces one that has not sent its first message.
 	MaxClients = 256
-	// setTimeout is how long a connection may take to say what it is.
+	// setTimeout is how long a connection may take to send its first message.
 	setTimeout = 10 * time.Second
 	// defaultDelta is the interval of steps where no client has one.
 	defaultDelta = time.Second
@@ -211,7 +211,7 @@ func (r *run) remove(c *client) {
 	}
 }
 
-// handle does what a client wants.
+// handle executes a client's request.
 func (r *run) handle(in received) error {
 	c := in.from
 	if in.err != nil {
