@@ -137,7 +137,7 @@ dyntext
 	}
 }
 
-// TestInterop compares what chkhelp prints with all options on all kinds of operands.
+// TestInterop compares the output of chkhelp with all options on all kinds of operands.
 func TestInterop(t *testing.T) {
 	pcptest.Need(t, "chkhelp")
 	setUp(t)
@@ -199,7 +199,7 @@ d
 	}
 }
 
-// TestInteropInstalled compares what is printed of the texts that PCP installs compiled.
+// TestInteropInstalled compares the output for the compiled texts that PCP installs.
 func TestInteropInstalled(t *testing.T) {
 	pcptest.Need(t, "chkhelp")
 	found, err := filepath.Glob(pcptest.Conf("PCP_PMDAS_DIR") + "/*/help.dir")

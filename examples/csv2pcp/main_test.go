@@ -59,7 +59,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// PCP reads what was made of a table.
+// The archive of a table must be readable by PCP.
 func TestInteropConvert(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "pmval")
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// Damaged tables end with an archive, or with an error and without one.
+// Conversion of damaged tables ends with an archive, or with an error and no archive.
 func TestDamagedTables(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/mistakes"
 )
 
-// Users see what they did wrong, where, and what helps.
+// Users see their mistake, its place, and a remedy.
 func TestMistakes(t *testing.T) {
 	mistakes.Test(t, "csv2pcp", func(args []string) int { return run(args, os.Stdin, os.Stderr, true) })
 }

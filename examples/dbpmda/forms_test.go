@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestForms has what words may look like.
+// TestForms checks the forms that words may have.
 func TestForms(t *testing.T) {
 	for command, want := range map[string]string{
 		"desc 0X12":                  "Warning: PMID (0.0.18) is not defined in the PMNS\nWarning: No PMDA",

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A vocabulary is what generated commands of one agent are about.
+// A vocabulary holds the words for generated commands of one agent.
 type vocabulary struct {
 	agent  string
 	names  []string // of metrics
@@ -62,13 +62,13 @@ func vocabularyOf(t *testing.T, v vocabulary, file string) vocabulary {
 
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
-// of is one of some words.
+// of returns one of some words.
 func (g *generator) of(words ...string) string { return pick(g, words) }
 
 // percent is true that often.
 func (g *generator) percent(n int) bool { return g.IntN(100) < n }
 
-// metric is a metric in one of the forms of the grammar, which may not exist.
+// metric returns a metric in one of the forms of the grammar, which may not exist.
 func (g *generator) metric() string {
 	id := pick(g, g.ids)
 	n := g.IntN(100)
@@ -94,14 +94,14 @@ func (g *generator) metric() string {
 	return g.number()
 }
 
-// number is a number in any base and size, or nearly one.
+// number returns a number in any base and size, or a malformed number.
 func (g *generator) number() string {
 	return g.of("0", "1", "2", "7", "007", "12345", "2147483647", "2147483648", "4294967294", "4294967296", "99999999999",
 		"0x0", "0x12", "0x40000000", "0x99999999", "0xff", "0X1", "1.", "1..2", "0.0", "1.2", "511.1", "512.4", "1.2.3", "511.4095.1023",
 		"512.4096.1024", "1.2.3.4", "-0", "-5", "-2147483648", "-0x1", "+1", "1e3", "1.2.3x")
 }
 
-// inDom is an instance domain in one of the forms of the grammar, which may not exist.
+// inDom returns an instance domain in one of the forms of the grammar, which may not exist.
 func (g *generator) inDom() string {
 	dom := pick(g, g.inDoms)
 	switch n := g.IntN(100); {
@@ -122,7 +122,7 @@ func (g *generator) quoted(s string) string {
 	return `"` + s + `"`
 }
 
-// instance is one of an instance domain.
+// instance returns an instance of an instance domain.
 func (g *generator) instance() string {
 	inst := pick(g, g.insts)
 	switch n := g.IntN(100); {
@@ -134,7 +134,7 @@ func (g *generator) instance() string {
 	return g.number()
 }
 
-// fetch is a command with one metric or more.
+// fetch returns a command with one metric or more.
 func (g *generator) fetch() string {
 	line := "fetch " + g.metric()
 	for g.percent(50) {

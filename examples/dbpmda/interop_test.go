@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// differs replaces what is not the same in both programs on purpose.
+// differs replaces deliberate differences between the programs.
 var differs = []struct {
 	re *regexp.Regexp
 	to string
@@ -30,7 +30,7 @@ var differs = []struct {
 	{regexp.MustCompile(`(?m)^(29\.0\.37(?: \[\d+\])?: )\d+`), "${1}N"},
 }
 
-// A run is a session, and the address in it that is another one in each run.
+// A run is a session, and the address in it, which differs between runs.
 type run struct {
 	pcptest.Session
 	address string
@@ -125,7 +125,7 @@ func TestInteropGrammar(t *testing.T) {
 	}
 }
 
-// session is one with an agent on a kind of connection.
+// session returns a session with an agent on a kind of connection.
 func session(t *testing.T, dir string, env []string, open, connection, text string) run {
 	t.Helper()
 	r := run{Session: pcptest.Session{Dir: dir, Env: env, Mask: masks}}

@@ -26,7 +26,7 @@ dynamic { some 253:*:* }
 // resultAddress is the address of a result and its time of day, in the zone of the machine.
 var resultAddress = regexp.MustCompile(`dump from 0x[0-9a-f]+ timestamp: \S+ \S+`)
 
-// transcript is what a session prints on both streams, with prompts and commands.
+// transcript returns the output of a session on both streams, with prompts and commands.
 func transcript(t testing.TB, script string, prepare func(d *debugger)) string {
 	t.Helper()
 	var out strings.Builder
@@ -227,7 +227,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSilent has an agent that does not send its version, and one that ends.
+// TestSilent has an agent that does not send its version, and an agent that ends.
 func TestSilent(t *testing.T) {
 	t.Parallel()
 	got := transcript(t, "status\n", func(d *debugger) {

@@ -21,7 +21,7 @@ var (
 	ofScript = regexp.MustCompile(`(?m)^.*/mkaf: [0-9]+: .*\n|(Usage: _is_archive file\n)+`)
 )
 
-// TestInterop compares what PCP's mkaf and ours print.
+// TestInterop compares the output of PCP's mkaf and ours.
 func TestInterop(t *testing.T) {
 	pcptest.Need(t, "mkaf", "pmdumplog", "find", archives)
 	dir := t.TempDir()

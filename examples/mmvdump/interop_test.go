@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// result is what a program leaves behind.
+// result is the outcome of a program.
 type result struct {
 	stdout, stderr string
 	status         int

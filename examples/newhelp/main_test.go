@@ -55,7 +55,7 @@ func setUp(t *testing.T) {
 	}
 }
 
-// compiled is what the compiled files in the working directory have, which are removed.
+// compiled returns the content of the compiled files in the working directory, and removes them.
 func compiled(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("*.[dp][ia][rg]")
@@ -78,7 +78,7 @@ func compiled(t *testing.T) string {
 	return all.String()
 }
 
-// runOurs returns what is printed and the exit status, and the compiled files.
+// runOurs returns the output, the exit status, and the compiled files.
 func runOurs(t *testing.T, stdin string, args []string) string {
 	t.Helper()
 	var errs strings.Builder
@@ -128,7 +128,7 @@ func TestFailureKeepsFiles(t *testing.T) {
 	}
 }
 
-// TestInteropOptions compares what newhelp does on command lines.
+// TestInteropOptions compares the effects of newhelp's command lines.
 func TestInteropOptions(t *testing.T) {
 	pcptest.Need(t, "newhelp")
 	setUp(t)

@@ -185,7 +185,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A fakeScreen records what is drawn and delivers the keys that a test presses.
+// A fakeScreen records the drawn lines and delivers the keys that a test presses.
 type fakeScreen struct {
 	keys    chan terminal.Key
 	resized chan os.Signal

@@ -1,4 +1,4 @@
-// Package hostile_test runs the tools against a collector that sends what no honest one does.
+// Package hostile_test runs the tools against a collector that violates the protocol.
 package hostile_test
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// toolMemory is what a tool takes for itself.
+// toolMemory limits the memory of a tool, apart from replies.
 const toolMemory = 32 << 20
 
 // A reply that is longer than tools accept costs them no memory, and they say so.

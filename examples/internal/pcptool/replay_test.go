@@ -35,7 +35,8 @@ func openArchive(t *testing.T, c *pcptool.Command, name string, args ...string) 
 	return pc
 }
 
-// TestFetchAtOrigin fetches a metric that was recorded once, at the start, after one of the end.
+// TestFetchAtOrigin fetches a metric that was recorded once, at the start, after a metric of the
+// end.
 func TestFetchAtOrigin(t *testing.T) {
 	c := new(pcptool.Command)
 	pc := openArchive(t, c, recorded)

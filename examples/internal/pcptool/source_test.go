@@ -31,7 +31,7 @@ func writeSources(t *testing.T) string {
 	return dir
 }
 
-// TestSources has what the C library's pmGetOptions(3) makes of these options.
+// TestSources has the sources that the C library's pmGetOptions(3) finds in these options.
 func TestSources(t *testing.T) {
 	dir := writeSources(t)
 	t.Setenv("PCP_ARCHIVE_DIR", dir)

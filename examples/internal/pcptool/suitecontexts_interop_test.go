@@ -62,7 +62,7 @@ func TestInteropSuiteContexts(t *testing.T) {
 	}
 }
 
-// suiteContexts does what ctx_derive does.
+// suiteContexts is the counterpart of ctx_derive.
 type suiteContexts struct {
 	t      *testing.T
 	host   string
@@ -148,7 +148,7 @@ func (s *suiteContexts) run() string {
 	return s.String()
 }
 
-// state prints what both contexts have.
+// state prints the state of both contexts.
 func (s *suiteContexts) state(n int) {
 	fmt.Fprintf(s, "\n=== State %d ===\n", n)
 	for i, c := range s.open {

@@ -30,7 +30,7 @@ func (r suiteRun) setEnv(t *testing.T) {
 	}
 }
 
-// once is one run without arguments.
+// once is a single run without arguments.
 func once() func(*testing.T) []suiteRun { return func(*testing.T) []suiteRun { return []suiteRun{{}} } }
 
 // each is a run for each argument.
@@ -264,7 +264,7 @@ func getOptions(t *testing.T, r suiteRun, _ string) string {
 	return errs.String()
 }
 
-// messagesOnly leaves out what getoptions says about its own variables.
+// messagesOnly leaves out the lines of getoptions about its variables.
 func messagesOnly(text string) string {
 	_, after, _ := strings.Cut(text, "    Lflag: ")
 	if i := strings.IndexByte(after, '\n'); i >= 0 {
@@ -515,7 +515,7 @@ func parseMetricSpec(t *testing.T, r suiteRun, _ string) string {
 	return b.String()
 }
 
-// convScale converts one number to unit after unit, those of the lines.
+// convScale converts one number to the unit of each line in turn.
 func convScale(t *testing.T, r suiteRun, theirs string) string {
 	if r.args[0] == "x" {
 		return rewrite(t, theirs, ` *(\d+\.\d) (\S.*) -> .*\d+\.\d (\S.*)`, func(g []string) string {

@@ -145,7 +145,7 @@ func unhex(s string) []byte {
 	return b
 }
 
-// TestInteropFailures compares what C's pmlc and ours print of loggers that fail.
+// TestInteropFailures compares the output of C's pmlc and ours about loggers that fail.
 func TestInteropFailures(t *testing.T) {
 	t.Parallel()
 	pcptest.Need(t, "pmcd", "pmlc")

@@ -24,7 +24,7 @@ import (
 
 var all = flag.Bool("all", false, "run all scripts with all pairs of clients and loggers")
 
-// loggerConf is what the loggers record at first.
+// loggerConf is the initial configuration of the loggers.
 const loggerConf = `log mandatory on every 500 msec { sample.colour [ "red" ] sample.bin [ 100 200 ] }
 log advisory on every 200 msec { sample.drift sample.load }
 log mandatory on once { sample.long.one }
@@ -36,7 +36,7 @@ allow localhost : all;
 allow local:* : all;
 `
 
-// A running logger, and what it takes to find it.
+// A running logger, with its process identifier, port and directory.
 type running struct {
 	pid, port int
 	dir       string
@@ -153,7 +153,7 @@ func (r running) settle(t *testing.T, host string) {
 	})
 }
 
-// volatile is what two runs do not have in common.
+// volatile matches the parts that differ between two runs.
 var volatile = []struct {
 	*regexp.Regexp
 	with string
@@ -164,7 +164,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\((\d+\.\d{3,}|PM_INDOM_NULL)\)`), "(NULL)"}, // pmlc prints any number for no instance domain
 }
 
-// transcript is what a client prints, to both outputs, of a script.
+// transcript returns a client's output for a script, on both streams.
 func (r running) transcript(t *testing.T, client, script string, args ...string) string {
 	t.Helper()
 	noPort := strconv.Itoa(pcptest.FreePort(t))

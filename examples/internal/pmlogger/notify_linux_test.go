@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// Only with -N is the service manager told.
+// Only with -N does the program notify the service manager.
 func TestNotify(t *testing.T) {
 	socket := filepath.Join(pcptest.ShortDir(t), "n")
 	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})

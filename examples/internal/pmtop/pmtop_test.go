@@ -208,7 +208,7 @@ func TestHeights(t *testing.T) {
 	}
 }
 
-// TestNumbers formats what is shown.
+// TestNumbers checks the formats of numbers on the screen.
 func TestNumbers(t *testing.T) {
 	tests := []struct{ got, want string }{
 		{count(0), "0"}, {count(0.001), "0.001"}, {count(1.234), "1.23"}, {count(12.34), "12.3"}, {count(1234.4), "1234"}, {count(123456), "123k"},
@@ -239,7 +239,7 @@ func TestStyled(t *testing.T) {
 	}
 }
 
-// TestLost: a connection that breaks is an error of one sample.
+// TestLost: a broken connection is an error of one sample.
 func TestLost(t *testing.T) {
 	ctx := context.Background()
 	h := newHost(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropControls stores into the metrics that change what the agent does from then on.
+// TestInteropControls stores into the metrics that control the agent's later behavior.
 func TestInteropControls(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "pmstore", "pmval", "pmprobe", "newhelp", "pmnsmerge")
 	want, got := collectors(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// The instances of mirage come and go by chance, so that only their form can be told.
+// The instances of mirage come and go by chance, so the test checks only their form.
 func TestMirage(t *testing.T) { checkMirage(t, newAgent(t, sample.Options{})) }
 
 func TestInteropMirage(t *testing.T) {

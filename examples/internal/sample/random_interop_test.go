@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropRandomRequests makes requests by chance of PCP's agent and of this one.
+// TestInteropRandomRequests sends random requests to PCP's agent and to this one.
 func TestInteropRandomRequests(t *testing.T) {
 	pcptest.Need(t, programPath())
 	scripts := 5
@@ -31,7 +31,7 @@ func TestInteropRandomRequests(t *testing.T) {
 	}
 }
 
-// randomScript is a script of 200 requests. None is about what depends on time.
+// randomScript is a script of 200 requests. They do not depend on time.
 func randomScript(r *rand.Rand) string {
 	var fetched []int
 	for item := range 169 {

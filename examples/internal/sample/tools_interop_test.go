@@ -92,7 +92,7 @@ func (h host) checkEnd(t *testing.T) {
 	h.await(t, pid, func(got string) bool { return got != before && strings.Contains(got, "value") })
 }
 
-// say is what a command prints.
+// say returns the output of a command.
 func (h host) say(t *testing.T, line string) string {
 	t.Helper()
 	argv := strings.Fields(line)
@@ -100,7 +100,7 @@ func (h host) say(t *testing.T, line string) string {
 	return out + errs
 }
 
-// await repeats a command until it prints what it should.
+// await repeats a command until it prints the expected text.
 func (h host) await(t *testing.T, line string, right func(got string) bool) {
 	t.Helper()
 	const patience = time.Minute
@@ -218,7 +218,7 @@ func (s toolSession) run(t *testing.T, h host) string {
 	return text
 }
 
-// masks are for what differs from run to run.
+// masks hide differences between runs.
 var masks = []struct {
 	re *regexp.Regexp
 	by string

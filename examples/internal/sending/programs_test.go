@@ -106,7 +106,7 @@ func run(t *testing.T, argv ...string) (stderr string, status int) {
 	return stderr, status
 }
 
-// output is what a program that runs has written.
+// output collects the output of a running program.
 type output struct {
 	mu   sync.Mutex
 	text []byte

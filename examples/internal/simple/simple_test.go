@@ -40,7 +40,7 @@ func newAgent(t *testing.T, conf string) *pmda.Agent {
 	return a
 }
 
-// result encodes and decodes what a writer has.
+// result encodes and decodes the values of a writer.
 func result(t *testing.T, w *pdu.ResultWriter) *pdu.Result {
 	t.Helper()
 	b, err := w.Append(make([]byte, pdu.HeaderLen), pdu.FormatLowRes)
@@ -81,7 +81,7 @@ type value struct {
 	vals  []int32
 }
 
-// TestStore has what a C client saw of PCP's agent, the stores one after the other.
+// TestStore has the replies of PCP's agent to a C client, for the stores one after the other.
 func TestStore(t *testing.T) {
 	a := newAgent(t, "")
 	one := func(id pdu.PMID, inst pdu.InstID, v int32) value {
@@ -142,7 +142,7 @@ func TestStoreOtherType(t *testing.T) {
 	}
 }
 
-// TestConf has what PCP's agent made of files.
+// TestConf has the instances that PCP's agent read from files.
 func TestConf(t *testing.T) {
 	type seen struct {
 		names []string

@@ -39,7 +39,7 @@ var endings = []ending{
 	{line: "pmclient -h $H -t 0.3", lines: 3, later: true},
 }
 
-// events are what happens.
+// events are the causes of an end.
 var events = []struct {
 	name   string
 	signal syscall.Signal
@@ -53,7 +53,7 @@ var events = []struct {
 	{name: "the connection breaks", server: (*relay).drop},
 }
 
-// oneEndingOf is how many endings there are for each that the usual test runs.
+// oneEndingOf is n if the usual test runs 1/n of the endings.
 const oneEndingOf = 7
 
 // TestInteropEndings compares how tools end by signals, and without their collector.
@@ -185,7 +185,7 @@ func newRelay(t *testing.T, to string) *relay {
 
 func (r *relay) addr() string { return fmt.Sprintf("localhost:%d", r.l.Addr().(*net.TCPAddr).Port) }
 
-// pass passes on what comes, until an end.
+// pass forwards its input until an end.
 func (r *relay) pass(from, to net.Conn) {
 	defer to.Close()
 	b := make([]byte, 1<<16)

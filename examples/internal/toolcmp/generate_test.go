@@ -24,7 +24,7 @@ type generator struct {
 	derived string   // derivedFile
 }
 
-// A replayed is a tool that replays archives, and what follows its name.
+// A replayed is a tool that replays archives, and the arguments after its name.
 type replayed struct {
 	tool string
 	args func(*generator) []string
@@ -181,10 +181,10 @@ func (a *subject) findInstances(ctx context.Context, pc *pmapi.Context) {
 	}
 }
 
-// pick picks one of a list.
+// pick returns a random element of a list.
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
-// maybe is an option in one of n cases.
+// maybe returns an option in 1/n of cases, and otherwise nothing.
 func (g *generator) maybe(n int, args ...string) []string {
 	if g.IntN(n) == 0 {
 		return args

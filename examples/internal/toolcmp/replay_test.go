@@ -62,7 +62,7 @@ var knownTexts = []struct {
 	{regexp.MustCompile(`Host: [^,]*, (\d\d+|[89]) cpu\(s\)`), "PCP numbers processors by the order in a hash table"},
 }
 
-// excuse is why a command line differs on purpose, "" if there is no reason.
+// excuse returns the reason for a deliberate difference of a command line, or "".
 func excuse(tool string, want, got result) string {
 	for _, k := range knownTexts {
 		if k.pattern.MatchString(want.stdout) {
@@ -106,7 +106,7 @@ func comparableRows(want, got result) (w, g []string) {
 	return rows(want.stdout), rows(got.stdout)
 }
 
-// describe shows a generated line as one that a shell runs.
+// describe formats a generated line so that a shell can run it.
 func describe(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {

@@ -47,7 +47,7 @@ var codecTests = []struct {
 		strings.Repeat("00", 36) + "00000000 00000000 00000000 00000000 00000003 00000000 00000000 00000000 00000000 00000000 766d007e"},
 }
 
-// A codec is one of the PDUs.
+// A codec is a PDU that can be encoded and decoded.
 type codec interface {
 	pdu.PDU
 	Decode([]byte) error

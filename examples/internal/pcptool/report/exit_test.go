@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 )
 
-// TestOutputError is about what pmrep says of an output that cannot be written.
+// TestOutputError checks pmrep's message about an output that cannot be written.
 func TestOutputError(t *testing.T) {
 	c := &Command{}
 	err := c.Exit(&fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC})

@@ -119,7 +119,7 @@ func TestInteropPatterns(t *testing.T) {
 	}
 }
 
-// TestPatternReferences is about what the patterns do not have.
+// TestPatternReferences checks expressions that patterns do not support.
 func TestPatternReferences(t *testing.T) {
 	for text, want := range map[string]string{
 		`(a)\1`:          "references to groups are not supported at position 5",

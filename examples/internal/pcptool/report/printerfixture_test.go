@@ -95,7 +95,7 @@ func header(metrics ...Metric) *Header {
 	return h
 }
 
-// printReport returns what a printer writes of samples.
+// printReport returns a printer's output for samples.
 func printReport(t *testing.T, o *Options, h *Header, samples ...*Sample) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -14,7 +14,7 @@ import (
 
 var start = time.Unix(902428472, 257504000)
 
-// setMessage is what pmval sends.
+// setMessage returns the message that pmval sends.
 func setMessage() timecontrol.Message {
 	return timecontrol.Message{Command: timecontrol.CommandSet, Source: timecontrol.SourceArchive, Delta: time.Second,
 		Position: start, Start: start, End: start.Add(8 * time.Second), Zone: "UTC", Label: "gonzo"}

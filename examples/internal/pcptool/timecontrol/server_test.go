@@ -60,7 +60,7 @@ func serve(t *testing.T, s *timecontrol.Server) (p *pipes, ended func() error) {
 	return p, func() error { return <-done }
 }
 
-// A step is what a client has been told.
+// A step holds the times of a step that a client has received.
 type step struct {
 	At    time.Duration // after start
 	After time.Duration // since the client connected
