@@ -65,7 +65,7 @@ func (s *Source) label(role string) {
 	s.queues.SetLabels("", func(pdu.Instance) string { return `{"role":"` + role + `"}` })
 }
 
-// A Step is a change, and what a reader finds after it. A second passes before each step.
+// A Step is a change, and the state that a reader finds after it. A second passes before each step.
 type Step struct {
 	Name string
 	do   func(s *Source)

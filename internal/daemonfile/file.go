@@ -160,7 +160,7 @@ func (e entry) rename() error {
 	return nil
 }
 
-// removeOwn removes the entry if it is what this process has created.
+// removeOwn removes the entry if this process has created it.
 func (e entry) removeOwn() error {
 	info, err := e.dir.Lstat(e.name)
 	if err != nil {

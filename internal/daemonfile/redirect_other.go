@@ -4,7 +4,7 @@ package daemonfile
 
 import "os"
 
-// redirect makes f what this program calls a standard stream.
+// redirect replaces one of the program's standard streams by f.
 func redirect(stream int, f *os.File) error {
 	if stream == 1 {
 		os.Stdout = f

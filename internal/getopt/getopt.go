@@ -23,7 +23,7 @@ type Option struct {
 	Heading string
 }
 
-// ErrUsage is what Set of an option returns that requests the usage message.
+// ErrUsage is the error that an option's Set returns to request the usage message.
 var ErrUsage = errors.New("usage")
 
 // ErrVersion is the error of --version, which every program has. Where a program has an option of

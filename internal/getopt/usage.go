@@ -60,7 +60,7 @@ func (s *Set) Usage() string {
 	return b.String()
 }
 
-// UsageLine is what the usage message says of an option.
+// UsageLine returns the line of the usage message about an option.
 func UsageLine(o Option) string {
 	forms := "  " + o.forms()
 	if len(forms) >= helpColumn {

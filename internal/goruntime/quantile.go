@@ -55,7 +55,7 @@ func rank(share float64, total uint64) uint64 {
 	return max(1, uint64(math.Ceil(share*float64(total))))
 }
 
-// highest is what the values in a bucket stay below, as far as is known.
+// highest returns the upper limit of a bucket's values, as far as it is known.
 func highest(h *metrics.Float64Histogram, bucket int) float64 {
 	if upper := h.Buckets[bucket+1]; !math.IsInf(upper, 1) {
 		return upper

@@ -32,7 +32,7 @@ type Problem struct {
 	Err  error          // of UnknownKey why it is not known
 }
 
-// Error says where and what.
+// Error returns the place and the problem.
 func (p *Problem) Error() string {
 	at := fmt.Sprintf("[%s:%d] ", p.File, p.Line)
 	switch p.Kind {
@@ -57,7 +57,7 @@ func (p *Problem) Error() string {
 // Unwrap returns Err.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// id is the number of what an entry describes.
+// id returns the identifier of the metric or instance domain that an entry describes.
 func id(of pdu.TextTarget) string {
 	if d, ok := of.InDom(); ok {
 		return d.String()

@@ -188,7 +188,7 @@ func (s *source) report(p Problem) {
 	}
 }
 
-// target is what a key stands for.
+// target returns the metric or instance domain of a key.
 func (p *Parser) target(key string) (pdu.TextTarget, error) {
 	err := error(pdu.ErrName)
 	if p.Resolve != nil {

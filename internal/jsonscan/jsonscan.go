@@ -77,7 +77,7 @@ type scanner struct {
 	arrays  int // number of open arrays: members within one are not visited
 }
 
-// document scans white space, what scan does and white space up to the end.
+// document calls scan between optional white space, up to the end.
 func (s *scanner) document(scan func()) error {
 	s.space()
 	scan()

@@ -25,7 +25,7 @@ const (
 	maxUser = 256
 )
 
-// A Key is what failures are counted for.
+// A Key identifies the subject of a count of failures.
 type Key struct{ address, user string }
 
 // KeyOf returns the key of a user at an address. The empty address is never refused.

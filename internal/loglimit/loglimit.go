@@ -87,7 +87,7 @@ type limiter struct {
 	timer   *time.Timer        // running while lines were left out that are not counted in the log; else nil
 }
 
-// A reason is what lines have in common.
+// A reason is the common part of lines.
 type reason struct {
 	out     slog.Handler // of the first line
 	summary slog.Record  // the part of the first line that belongs to the reason

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// AgentSet is what a collector needs to run some of the agents that the real PCP ships.
+// AgentSet is the configuration that a collector needs for some of the agents that the real PCP
+// ships.
 type AgentSet struct {
 	Conf string   // lines of a pmcd.conf, without an access section
 	PMNS string   // name space source: one self-contained text, without preprocessor lines

@@ -31,14 +31,14 @@ func (b *LogBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String is what the buffer has.
+// String returns the content of the buffer.
 func (b *LogBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
 
-// Take removes and returns what the buffer has.
+// Take removes and returns the content of the buffer.
 func (b *LogBuffer) Take() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,7 +17,7 @@ func StartPMProxy(t testing.TB, env ...string) (addr string) {
 	return d.Addr
 }
 
-// PMProxy is what StartPMProxy starts.
+// PMProxy returns the Daemon that StartPMProxy starts.
 func PMProxy(t testing.TB, env ...string) Daemon {
 	t.Helper()
 	Need(t, "pmproxy")

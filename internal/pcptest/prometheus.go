@@ -85,7 +85,7 @@ func (s *PrometheusSample) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// Query is what a query finds.
+// Query returns the results of a query.
 func (p *Prometheus) Query(t testing.TB, query string) []PrometheusSeries {
 	t.Helper()
 	status, text := p.Get(t, "query?query="+url.QueryEscape(query))

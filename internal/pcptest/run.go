@@ -18,7 +18,7 @@ import (
 // is over. It leaves a busy machine time for several that walk every metric of the linux agent.
 const runTimeout = 4 * time.Minute
 
-// Output is what a command leaves behind.
+// Output is the result of a command.
 type Output struct {
 	Stdout, Stderr string
 	Status         int // exit status

@@ -11,5 +11,5 @@ var typos = strings.NewReplacer(
 	"charcters", "characters",
 )
 
-// WithoutTypos returns what a tool of PCP prints, with the spelling of ours.
+// WithoutTypos returns the output of a PCP tool with corrected spelling.
 func WithoutTypos(text string) string { return typos.Replace(text) }

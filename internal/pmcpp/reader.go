@@ -81,7 +81,7 @@ type Error struct {
 	Msg  string
 }
 
-// Error is the place and what is wrong.
+// Error returns the place and the problem.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Number, e.Msg) }
 
 // A ReadError is the failure to read a file.

@@ -37,7 +37,7 @@ type Client struct {
 	stuck map[containerRequest]time.Time // until when requests fail
 }
 
-// A containerRequest is what a client asks for.
+// A containerRequest is a client's request for information about a container.
 type containerRequest struct {
 	kind      Kind
 	container string

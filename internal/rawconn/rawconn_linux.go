@@ -34,7 +34,7 @@ type half struct {
 	fail syscall.Errno
 }
 
-// newStream is nil for what it does not know.
+// newStream returns nil for unknown types.
 func newStream(rw io.ReadWriter, waited func(time.Duration)) io.ReadWriter {
 	// Other types may define Read and Write differently, even if they contain a socket.
 	switch rw.(type) {
@@ -148,7 +148,7 @@ func (h *half) call(fd uintptr) (again bool) {
 	}
 }
 
-// wrap makes the error that what New was given would have returned.
+// wrap returns err as the argument of New would have returned it.
 func wrap(of io.ReadWriter, op string, err error) error {
 	if err == nil {
 		return nil

@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// A load is what a run does.
+// A load describes the requests of a run.
 type load struct {
 	host, label string
 	pid         int

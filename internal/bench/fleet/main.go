@@ -80,10 +80,10 @@ func startCollectors(n int) (addrs []string, stop func(), err error) {
 	return addrs, stop, nil
 }
 
-// items are what is fetched: as the example fleet does by default.
+// items are the metrics to fetch: those of the example fleet's default.
 type items struct{ load, cpu, memory *pmapi.Item[float64] }
 
-// figures are what is measured.
+// figures are the results of a measurement.
 type figures struct {
 	ticks, missed, rows, late, none int
 	took                            []time.Duration

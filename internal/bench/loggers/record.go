@@ -21,14 +21,14 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// options are what is measured.
+// options describe a measurement.
 type options struct {
 	loggers, metrics int
 	interval, lasts  time.Duration
 	dir              string
 }
 
-// figures are what is found in the archives.
+// figures are the results that the archives show.
 type figures struct {
 	records, missed int
 	late            []time.Duration // how far from the multiples of the interval since the first record

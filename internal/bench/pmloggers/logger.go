@@ -21,7 +21,7 @@ type logger struct {
 	cpus, ratios                    []float64 // of all windows
 }
 
-// usage is what a process has used, and written.
+// usage is a process's use of resources, and the size of its output.
 type usage struct {
 	cpu, user, system, switches, size float64 // times in microseconds
 }
