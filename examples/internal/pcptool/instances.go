@@ -61,9 +61,11 @@ func SplitInstances(list string) (names []string) {
 // SelectInstances looks up instances by their names, and restricts the context's fetches to them.
 // Without names it changes nothing. In an archive the instances may be of any time. The result has
 // the order of names, and each instance has the name given, which may be the part of the full name
-// up to its first blank. After an error the result has the instances found before:
-// names[len(insts)] caused the error. Errors are pdu.ErrInst, pdu.ErrInDom, pdu.ErrInstLog,
-// pdu.ErrInDomLog, and those of exchanges with the collector.
+// up to its first blank.
+//
+// After an error the result has the instances found before: names[len(insts)] caused the error.
+// Errors are pdu.ErrInst, pdu.ErrInDom, pdu.ErrInstLog, pdu.ErrInDomLog, and those of exchanges
+// with the collector.
 func SelectInstances(ctx context.Context, pc *pmapi.Context, d pdu.InDom, names []string) (insts []pdu.Instance, err error) {
 	if len(names) == 0 {
 		return nil, nil
