@@ -123,8 +123,8 @@ func (p *Reader) push(name string, r io.Reader, c io.Closer) {
 	p.files = append(p.files, &source{name: name, r: bufio.NewReader(r), closer: c, at: Line{File: name}})
 }
 
-// pop ends the innermost file. The including file goes on under its own name and line numbers,
-// which linemarkers of the included file do not change.
+// pop ends the innermost file. The including file goes on under its real name and line numbers:
+// earlier linemarkers in it no longer apply.
 func (p *Reader) pop() {
 	last := len(p.files) - 1
 	if c := p.files[last].closer; c != nil {
