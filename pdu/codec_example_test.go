@@ -73,7 +73,7 @@ func Example() {
 	// 5 1.250000e+00
 }
 
-// An agent replies to a fetch of two metrics, one of which it does not know.
+// An agent replies to a fetch of two metrics and does not know the second.
 func ExampleResultWriter() {
 	var w pdu.ResultWriter
 	w.Begin(pdu.MakePMID(251, 0, 0))

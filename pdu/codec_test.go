@@ -362,7 +362,8 @@ func TestEncodeLimits(t *testing.T) {
 	}
 }
 
-// The error of a set has no labels, whatever the field says.
+// TestLabelErrorHasNoLabels: a set with an error has no labels, even if its field Labels has
+// some.
 func TestLabelErrorHasNoLabels(t *testing.T) {
 	p := pdu.LabelReply{Class: pdu.LabelInstances, Sets: []pdu.LabelSet{
 		{Err: pdu.ErrInst, JSON: []byte("{}"), Labels: []pdu.Label{{NameLen: 1}}},

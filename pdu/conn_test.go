@@ -59,7 +59,7 @@ func sizedFrames() (wire []byte, want []frame) {
 	return wire, want
 }
 
-// readers are the ways in which bytes may arrive.
+// readers delivers the same bytes in different ways.
 var readers = map[string]func(io.Reader) io.Reader{
 	"as they are":          func(r io.Reader) io.Reader { return r },
 	"one byte at a time":   iotest.OneByteReader,
@@ -381,8 +381,7 @@ func TestConnWriteError(t *testing.T) {
 	}
 }
 
-// A slowWriter accepts some bytes of each write, after which its deadline has
-// passed.
+// A slowWriter accepts only some bytes of each write, then returns os.ErrDeadlineExceeded.
 type slowWriter struct {
 	bytes.Buffer
 	accepts []int
@@ -626,8 +625,8 @@ func breaksProtocol(err error) bool {
 	return errors.Is(err, pdu.ErrIPC) || errors.Is(err, pdu.ErrTooBig)
 }
 
-// The buffers that a long PDU outgrows are a small part of it, and one that nobody keeps is used
-// again.
+// TestConnGrowth: the buffers that a long PDU outgrows are a small part of it, and a buffer that
+// the caller does not keep is used again.
 func TestConnGrowth(t *testing.T) {
 	if withRace() {
 		t.Skip("with the race detector, pools lose what is put there")

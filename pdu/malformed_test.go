@@ -214,7 +214,7 @@ func TestDecodeMalformed(t *testing.T) {
 	}
 }
 
-// A challenge that is none is refused by its own decoder.
+// TestChallengeMalformed: Challenge.Decode rejects a body that is not a valid challenge.
 func TestChallengeMalformed(t *testing.T) {
 	for body, want := range map[string]string{
 		``:                              "code at offset 12",

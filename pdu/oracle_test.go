@@ -131,7 +131,7 @@ func unitsAnswer(text string) string {
 	return fmt.Sprintf("%d %08x %v %s", sts, uint32(u), realBits(mult), msg)
 }
 
-// realBits stands for a number: its bits, with one for all that are none.
+// realBits returns the bits of f, and the same text for every NaN.
 func realBits(f float64) string {
 	if f != f {
 		return "nan"
@@ -277,8 +277,8 @@ func TestInteropExtract(t *testing.T) {
 	}
 }
 
-// skipExtract reports where C's behaviour is undefined (a number that is none
-// made an integer) or ours is better on purpose (static aggregates).
+// skipExtract reports where C's behaviour is undefined (a NaN converted to an integer) or ours
+// deliberately differs (static aggregates).
 func skipExtract(e extractInput, otype Type) bool {
 	if e.itype == TypeAggregateStatic {
 		return true

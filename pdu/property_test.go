@@ -193,8 +193,8 @@ func anyAtom(t *rapid.T, typ pdu.Type) pdu.Atom {
 	return pdu.Aggregate(anyBytes.Draw(t, "value"))
 }
 
-// What is written to a ResultWriter is what a Result says, also by way of a
-// copy, a merge and a mutation.
+// TestResultProperty: a Result returns the values written to its ResultWriter, also after a copy,
+// a merge and a mutation.
 func TestResultProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w pdu.ResultWriter

@@ -20,7 +20,7 @@ type capture struct {
 	pdus []pcptest.PDU
 }
 
-// captures are all there are. It fails if there are none.
+// captures returns every capture. It fails without any.
 func captures(t testing.TB) []capture {
 	t.Helper()
 	files, err := filepath.Glob("testdata/captures/*.txt")

@@ -233,7 +233,7 @@ func wantErr(t *testing.T, op string, err error, want string) {
 	}
 }
 
-// A malformed value gives ErrIPC to who wants it as a number.
+// TestMalformedAtom: As returns ErrIPC for a malformed value.
 func TestMalformedAtom(t *testing.T) {
 	r := decodeResult(t, fetchOfLoad)
 	a := r.At(1).Atom(0, pdu.TypeString) // in place, but no type of such values
@@ -250,7 +250,7 @@ func TestInsituFloat(t *testing.T) {
 	}
 }
 
-// A value in place of a metric of unknown type is a number all the same.
+// TestInsituUnknown: an in-place value of a metric of unknown type is still a number.
 func TestInsituUnknown(t *testing.T) {
 	r := decodeResult(t, `0000002c 00007001 00000000 00000000 00000000 00000001 00000001 00000001 00000000 ffffffff fffffffe`)
 	if diff := cmp.Diff(pdu.Int32(-2), r.At(0).Atom(0, pdu.TypeUnknown)); diff != "" {

@@ -187,8 +187,7 @@ func TestReadNumbers(t *testing.T) {
 			if len(insts) != 1 {
 				t.Fatal("something is added of what is no number")
 			}
-			// What is damaged may be a number in a form that nobody writes, such as 32 bits in a
-			// block.
+			// Damaged values may be numbers in an unusual form, such as 32 bits in a block.
 			if !damaged && set.Len() == 1 && want != pdu.TypeFloat && set.Atom(0, want).Type == want && r.Validate() == nil {
 				t.Fatalf("%v is not read", want)
 			}
@@ -206,8 +205,8 @@ func TestReadNumbers(t *testing.T) {
 	})
 }
 
-// TestReadNumbersInAnyOrder reads numbers at once whose blocks are in another order than the
-// values, or shared, or of which one is no number.
+// TestReadNumbersInAnyOrder reads numbers at once whose blocks are shared or in another order
+// than the values, or where one value is not a number.
 func TestReadNumbersInAnyOrder(t *testing.T) {
 	const n = 9
 	var w pdu.ResultWriter

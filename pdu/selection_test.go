@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A selectionModel is a Selection and what is asked of it.
+// A selectionModel is a Selection and the metrics and profiles that it selects.
 type selectionModel struct {
 	sel      *pdu.Selection
 	ids      []pdu.PMID
@@ -35,8 +35,8 @@ func first(r *pdu.Result, id pdu.PMID) (pdu.ValueSet, bool) {
 	return pdu.ValueSet{PMID: id}, false
 }
 
-// check compares what a Selection finds in a body with what Result decodes. Where Result finds a
-// flaw the Selection may find none, but what it returns is valid.
+// check compares what a Selection finds in a body with what Result decodes. The Selection may
+// miss a flaw that Result finds, but it never returns an invalid value.
 func (m *selectionModel) check(t fataler, f pdu.Format, body []byte) {
 	t.Helper()
 	r := pdu.Result{Format: f}
@@ -106,7 +106,8 @@ func selectable(t *rapid.T) *pdu.ResultWriter {
 	return w
 }
 
-// A Selection finds in results of all formats what Result finds, whatever came before.
+// TestSelectionProperty: a Selection finds the same values as Result in every format, no matter
+// which results it has read before.
 func TestSelectionProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfN(rapid.Map(rapid.IntRange(1, 8), func(i int) pdu.PMID { return pdu.PMID(i) }), 1, 8).Draw(t, "ids")
@@ -241,7 +242,7 @@ func TestSelectionShared(t *testing.T) {
 	if m.out.Len() != 0 {
 		t.Errorf("a result of %d sets", m.out.Len())
 	}
-	// A metric that is wanted twice is a result of twice the length.
+	// A Selection that lists a metric twice returns its set twice.
 	m = newSelectionModel([]pdu.PMID{1, 1}, nil)
 	m.check(t, pdu.FormatLowRes, body)
 	if m.out.Len() != 2 || m.out.At(1).Len() != 1 {

@@ -10,7 +10,7 @@ import (
 
 func TestValueFormat(t *testing.T) {
 	f64, str, agg := Float64, String, func(s string) Atom { return Aggregate([]byte(s)) }
-	// What a machine makes of its own bytes.
+	// The aggregates have the machine's own byte order.
 	four := func(v float32) string { return string(binary.NativeEndian.AppendUint32(nil, math.Float32bits(v))) }
 	eight := func(v float64) string { return string(binary.NativeEndian.AppendUint64(nil, math.Float64bits(v))) }
 	hexOf := func(s string) string { return "[" + hexText(s) + "]" }

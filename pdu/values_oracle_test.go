@@ -212,7 +212,7 @@ func TestInteropFormatNumber(t *testing.T) {
 	compareAnswers(t, "number", q, func(i int) string { return FormatNumber(values[i]) })
 }
 
-// randomUnits are two units, alike but for their scales in most cases.
+// randomUnits returns two units, which in most cases differ only in their scales.
 func randomUnits(r *rand.Rand) (from, to Units) {
 	dim := func() int { return []int{0, 0, 0, 1, 1, 1, -1, -1, 2, -2, r.IntN(16) - 8}[r.IntN(11)] }
 	scales := func(space, time, count int) Units {
@@ -324,7 +324,7 @@ func ownScale(a Atom, from, to Units) string {
 	return Uint64(low).String()
 }
 
-// nearly compares texts of numbers, of which the second may say "close to".
+// nearly compares the texts of two numbers. The second may begin with "close to".
 func nearly(got, want string) bool {
 	text, about := strings.CutPrefix(want, "close to ")
 	if !about || got == text {

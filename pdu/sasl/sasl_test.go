@@ -373,8 +373,8 @@ type failing struct{ err error }
 
 func (f failing) Verifier(string) (Verifier, error) { return Verifier{}, f.err }
 
-// FuzzServers sends messages to servers: nobody logs in without the password, and whoever has
-// failed is no user.
+// FuzzServers sends messages to servers: no client logs in without the password, and a failed
+// login names no user.
 func FuzzServers(f *testing.F) {
 	f.Add(uint8(2), capturedFirst, capturedFinal, "")
 	f.Add(uint8(0), "root\x00root\x00bad", "", "")
