@@ -192,8 +192,8 @@ func TestLogHandlerCountsOnly(t *testing.T) {
 	}
 }
 
-// The handler with which a program starts, within one that becomes the default, writes what it did
-// before.
+// TestLogHandlerOfFirst wraps the program's first log handler in one that becomes the default.
+// The first handler must still write what it wrote before.
 func TestLogHandlerOfFirst(t *testing.T) {
 	first, w, flags := slog.Default(), log.Writer(), log.Flags()
 	defer func() {

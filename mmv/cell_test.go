@@ -27,8 +27,8 @@ func TestMovedText(t *testing.T) {
 	}
 }
 
-// TestSetWhileMoved: a gauge that is set in its old place at the moment of a move never shows a
-// number that nobody has set, and the one that is set last stays.
+// TestSetWhileMoved: a gauge that is set in its old place during a move never shows a number that
+// was not set, and the last number set stays.
 func TestSetWhileMoved(t *testing.T) {
 	r := &Registry{Name: "app"}
 	g, f, c := r.Gauge("g", Metric{}), r.FloatGauge("f", Metric{}), r.Counter("c", Metric{})
@@ -87,7 +87,7 @@ func TestZeroHandles(t *testing.T) {
 	}
 }
 
-// TestTooManyLabels: labels that are refused leave those that there are.
+// TestTooManyLabels: rejected labels leave the existing ones as they are.
 func TestTooManyLabels(t *testing.T) {
 	r := &Registry{Name: "app", Labels: Labels{"first": 1}}
 	many := Labels{"first": 2}

@@ -139,8 +139,8 @@ func (m *monitor) check(t *testing.T, key string, v mmv.InstanceValue, took time
 		t.Errorf("%s: %s: %v %v", m.name, key, v.Err, err)
 	}
 	// A gauge is added to and subtracted from: by 2 in each of 8 goroutines. A timer's two words
-	// are read one after the other, and its spans, of which each goroutine has one, last until the
-	// beginning of the snapshot.
+	// are read one after the other. Each goroutine has one span, which lasts until the beginning
+	// of the snapshot.
 	slack := 0.
 	switch key {
 	case "gauge ":

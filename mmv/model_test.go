@@ -28,8 +28,8 @@ type model struct {
 	published bool
 }
 
-// TestModel: whatever the order in which things are registered, set, removed, published and closed,
-// readers see the values.
+// TestModel registers, sets, removes, publishes and closes in random order. Readers always see
+// the values.
 func TestModel(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

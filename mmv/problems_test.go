@@ -34,8 +34,8 @@ func wantLog(t *testing.T, log *pcptest.LogBuffer, want ...string) {
 	}
 }
 
-// TestLogRegistrations: what is wrong is logged once, when the values can be seen and at once after
-// that.
+// TestLogRegistrations: a registration's problem is logged once. It is logged when the values can
+// first be seen, or immediately if they already can.
 func TestLogRegistrations(t *testing.T) {
 	log := new(pcptest.LogBuffer)
 	r := &mmv.Registry{Name: "app", Logger: log.Logger(slog.LevelInfo)}

@@ -54,8 +54,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestUnmapped: files that were replaced do not stay in the address space, and nobody writes to
-// what has gone from it.
+// TestUnmapped: replaced files are unmapped, and no update writes to memory that was unmapped.
 func TestUnmapped(t *testing.T) {
 	dir := t.TempDir()
 	r := &mmv.Registry{Name: "app"}

@@ -104,7 +104,7 @@ func exportable(name string) bool {
 	return true
 }
 
-// otherwise are flaws of which we make something else than PCP's agent, on purpose.
+// otherwise lists the flaws that Read deliberately treats differently from PCP's agent.
 var otherwise = map[string]string{
 	"metrics twice":        "C has names of the first section and values of the second",
 	"type -2":              "C takes the type for the code of an error",

@@ -215,7 +215,7 @@ func labelled(b []byte, generation uint64) []byte {
 	return b
 }
 
-// replaceSomehow gives the file other contents in one of the ways in which that is done.
+// replaceSomehow replaces the contents of the file in one of the ways that writers use.
 func replaceSomehow(path string, images [][]byte, i int, r *rand.Rand) error {
 	image := bytes.Clone(images[r.IntN(len(images))])
 	kind := native.Uint64(image[headerGeneration1:])

@@ -123,8 +123,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsOfOneCall: all that is wrong with one registration is said line by line, each with the
-// place.
+// TestErrorsOfOneCall: each error of one registration is a separate line that names the place of
+// the call.
 func TestErrorsOfOneCall(t *testing.T) {
 	r := &mmv.Registry{Name: "app"}
 	_, file, line, _ := runtime.Caller(0)
@@ -361,7 +361,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestLeftOut: what is wrong is left out, and no more than that.
+// TestLeftOut: only the invalid parts are left out.
 func TestLeftOut(t *testing.T) {
 	r := &mmv.Registry{Name: "app", Logger: slog.New(slog.DiscardHandler)}
 	r.Counter("labels", mmv.Metric{Labels: mmv.Labels{"a b": 1, "good": 2}})
@@ -567,7 +567,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestSourceReadAt: any part of the memory can be read, and what is beyond its end is not.
+// TestSourceReadAt: ReadAt reads any part of the memory, and returns io.EOF at its end.
 func TestSourceReadAt(t *testing.T) {
 	r := &mmv.Registry{Name: "app"}
 	r.Text("t", mmv.Metric{Text: "0123456789abcdef"}).Set("hello")

@@ -106,7 +106,8 @@ set|m7|I|99
 `, "I", inst)
 }
 
-// sentinelValues make the first instance of each metric absent, but for those that only look so.
+// sentinelValues make the first instance of each metric absent, except those that only look like
+// sentinels.
 const sentinelValues = `bits|m0|ten|ffffffffffffffff|0
 bits|m0|minus twenty|00000000ffffffff|0
 bits|m1|ten|ffffffffffffffff|0

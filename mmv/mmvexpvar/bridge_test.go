@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A trial is a registry with variables of its own.
+// A trial is a registry with its own set of variables.
 type trial struct {
 	t        *testing.T
 	registry *mmv.Registry
@@ -136,7 +136,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// What is gone has no value; what has another type is left out.
+// TestChanges: a removed variable loses its value, and a variable whose type changes is left out.
 func TestChanges(t *testing.T) {
 	r := newTrial(t)
 	hits := ints(map[string]int64{"a": 1, "b": 2})
