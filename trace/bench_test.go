@@ -42,8 +42,8 @@ func BenchmarkSpan(b *testing.B) {
 	})
 }
 
-// BenchmarkDelivery compares the rate at which data arrive at the C agent: a
-// Client's, and that of pmtracepoint in its default, synchronous mode. Rounds of both alternate.
+// BenchmarkDelivery compares how many points per second reach the C agent from a Client and from
+// pmtracepoint in its default, synchronous mode. Rounds of both alternate.
 func BenchmarkDelivery(b *testing.B) {
 	a := startCAgent(b, "")
 	sync := cCaller(b, buildCalls(b), callLimit)(a.config.Port)

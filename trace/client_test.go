@@ -130,8 +130,8 @@ func TestClientTagFaults(t *testing.T) {
 	}
 }
 
-// TestClientBatches: what arrives with one read is whole PDUs of at most 1024
-// bytes, the last of which alone asks for an Ack.
+// TestClientBatches: each read returns whole PDUs of at most 1024 bytes together. Only the last
+// of them requests an Ack.
 func TestClientBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		batches := 0
@@ -236,7 +236,7 @@ func TestClientBacksOff(t *testing.T) {
 	})
 }
 
-// TestClientLeastBackOff: an agent that is not there costs little, whatever Reconnect says.
+// TestClientLeastBackOff: an absent agent costs little, even if Reconnect is zero.
 func TestClientLeastBackOff(t *testing.T) {
 	a := &agent{dead: syscall.ECONNREFUSED}
 	c := newClient(t, a)

@@ -92,7 +92,7 @@ func (a *cAgent) total(t testing.TB, metric string) uint64 {
 	return uint64(sum)
 }
 
-// child is the process id of the agent, 0 if there is none.
+// child returns the process ID of the agent, or 0 if it has not started.
 func (a *cAgent) child(t testing.TB) int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -254,8 +254,7 @@ type load struct {
 	longest atomic.Int64
 }
 
-// callLimit is how long a call may take on a machine that does other things. What it takes is
-// logged.
+// callLimit is how long a call may take on a busy machine. The test logs the measured time.
 const callLimit = 30 * time.Second
 
 func startLoad(c *trace.Client) *load {

@@ -119,7 +119,7 @@ func TestSessionContext(t *testing.T) {
 	})
 }
 
-// A lateConn is a connection on which a deadline in the past takes a second to set.
+// A lateConn is a connection that takes a second to set a deadline in the past.
 type lateConn struct{ net.Conn }
 
 func (c lateConn) SetDeadline(t time.Time) error {
