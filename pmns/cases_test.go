@@ -165,8 +165,8 @@ var badFiles = []fileCase{
 		err: "[n:2] " + title + "#shell is not supported: run the command beforehand and #include its output\n    #shell \"echo a 1:2:3\""},
 }
 
-// cpp is a case of which the C library's preprocessor complains, in a form of
-// its own; ours is that of the other errors.
+// cpp returns a case that makes the C library's preprocessor complain. The C message has a
+// special form; ours has the form of our other errors.
 func cpp(msg string, line int, text string) fileCase {
 	at := strings.Split(text, "\n")[line-1]
 	return fileCase{name: fmt.Sprintf("%.60s", strings.ReplaceAll(strings.TrimSpace(text), "/", "|")), text: text, ref: msg,

@@ -41,7 +41,7 @@ func draw(t *rapid.T) model {
 	return m
 }
 
-// add says with which error, if any, a Builder would refuse.
+// add adds an entry to the model, or returns the error that a Builder must return.
 func (m *model) add(name string, id pdu.PMID) error {
 	for _, e := range *m {
 		switch {
@@ -59,8 +59,8 @@ func (m *model) add(name string, id pdu.PMID) error {
 	return nil
 }
 
-// below lists the entries in the order of a tree: those of the first child
-// first, whatever lies between them.
+// below lists the entries in the order of a tree: all entries of the first child come first, even
+// if the list has others between them.
 func (m model) below(prefix string) model {
 	var out model
 	for _, c := range m.children(prefix) {
@@ -192,8 +192,8 @@ func (m model) check(t *rapid.T, tree *Tree) {
 	}
 }
 
-// A Builder equals the model whatever is added, and so does its tree in any
-// written form.
+// TestModel: after any additions a Builder equals the model, and so does its tree in any written
+// form.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m model
