@@ -104,8 +104,8 @@ func (c *conn) lose(cause error, at time.Time) {
 	}
 }
 
-// connect makes sure that there is a connection, if it can be made without Reconnect. The
-// request that finds that it has been lost fails all the same.
+// connect ensures that the connection exists if that is possible without Reconnect. The first
+// request after the loss still fails.
 func (c *conn) connect() error {
 	switch {
 	case c.lost == nil:

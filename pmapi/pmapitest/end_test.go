@@ -35,7 +35,7 @@ func rounds(t *testing.T, src *pmapitest.Source, g *pmapi.Group) (all []string) 
 	return all
 }
 
-// Every ends at End, whatever faults there are.
+// TestEndWins: Every ends at End in spite of any fault.
 func TestEndWins(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

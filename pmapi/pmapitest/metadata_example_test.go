@@ -66,8 +66,8 @@ func ExampleInDom_SetLabels() {
 	// {"agent":"linux","device_type":"block","direction":"in","disk":"nvme0n1","hostname":"web1"}
 }
 
-// Derived metrics, of which a program does not know that they are: a test of what it makes of a
-// full disk.
+// A source has derived metrics, which the program cannot tell from others. The test checks how
+// the program reacts to a full disk.
 func ExampleSource_derived() {
 	derived := new(pmapi.Derived)
 	if err := derived.Define("disk.full", "100 * disk.used / disk.size"); err != nil {

@@ -80,7 +80,7 @@ func TestMetadata(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// What is stored is there at the next fetch, unless a function makes the values.
+// TestStore: the next fetch returns the stored value, unless a function makes the values.
 func TestStore(t *testing.T) {
 	src := new(pmapitest.Source)
 	level := pmapitest.Add(src, pmapitest.Metric[int32]{Name: "level"})
@@ -273,8 +273,9 @@ func merged(sets []pdu.LabelSet) string {
 	return set.String()
 }
 
-// A context that is opened while connections are broken works after Restore: by itself with
-// AutoReconnect and without a gap, or after Reconnect.
+// TestContextOnBrokenSource: a context that is opened while connections are broken works after
+// Restore. With AutoReconnect it does so automatically and without a gap, otherwise after
+// Reconnect.
 func TestContextOnBrokenSource(t *testing.T) {
 	for _, reconnects := range []bool{false, true} {
 		src := &pmapitest.Source{AutoReconnect: reconnects, Start: noon}

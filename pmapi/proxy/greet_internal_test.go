@@ -27,8 +27,8 @@ func (c *talker) Read(b []byte) (int, error) {
 
 func (c *talker) Write(b []byte) (int, error) { return len(b), nil }
 
-// Whatever a client says, an address is what it has said, and what it says after it is left to the
-// collector.
+// FuzzGreet: an address comes only from the client's bytes, and the bytes after the greeting are
+// left to the collector.
 func FuzzGreet(f *testing.F) {
 	for _, s := range []string{clientGreeting + "\nweb1 44321\n", clientGreeting + "\n::1 1\nmore", clientGreeting, clientGreeting + "\n\x00 1\n", "p\n\n"} {
 		f.Add(s, 1)

@@ -26,8 +26,7 @@ func TestMain(m *testing.M) { os.Exit(pcptest.RunTests(m, "pcp-go/pcp/")) }
 
 const greeting, answer = "pmproxy-client 1\n", "pmproxy-server 1\n"
 
-// start has a proxy serve on a port of its own until the test ends, and returns its address and
-// log.
+// start serves a proxy on a free port until the test ends, and returns its address and log.
 func start(t testing.TB, p *proxy.Proxy) (addr string, log *pcptest.LogBuffer) {
 	t.Helper()
 	log = new(pcptest.LogBuffer)

@@ -67,7 +67,7 @@ var (
 	unknownLabels = regexp.MustCompile(`,?(domainname|fstype|broadcast|ifalias|operstate|duplex)="[^"]*"`)
 	notCompared   = regexp.MustCompile(`^node_scrape_|device="z?ram\d|mountpoint="/(tmp|mnt)/`)
 
-	// partial are families of which PCP does not know all.
+	// partial matches families that PCP knows only in part.
 	partial = regexp.MustCompile(`^node_network_(up|protocol_type)`)
 )
 

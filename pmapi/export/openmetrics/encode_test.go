@@ -123,7 +123,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The older form of pmproxy is its newer one, but for colons in the names and shorter comments.
+// TestColons: pmproxy's older form is its newer one with colons in the names and shorter
+// comments.
 func TestColons(t *testing.T) {
 	src := everything(t)
 	newer, _ := page(t, &openmetrics.Encoder{Format: openmetrics.PCP}, src)
@@ -230,8 +231,8 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// Names that are one in a format are two all the same; that of the first in the order of names
-// stays.
+// TestCollisions: two metrics stay two families when a format gives them the same name. The first
+// in the order of names keeps it.
 func TestCollisions(t *testing.T) {
 	for _, test := range []struct {
 		metrics string // names, with c for counters, i for strings, h for histograms, and g for others
@@ -288,8 +289,8 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// Instances of which nothing tells them apart are one series, and those that come out of order are
-// in order.
+// TestSeries: instances with the same labels become one series, and instances that arrive out of
+// order are sorted.
 func TestSeries(t *testing.T) {
 	src := source(t)
 	d := src.InDom()
@@ -361,7 +362,7 @@ func TestMaxSeries(t *testing.T) {
 	}
 }
 
-// Whatever a source has, the page is one in all formats.
+// TestRandomPages: the page of any source is valid in all formats.
 func TestRandomPages(t *testing.T) {
 	name := rapid.StringMatching(`[a-c][._][a-b](_(total|info|bytes|seconds|count|created|sum|bucket))?`)
 	text := rapid.OneOf(rapid.StringMatching(`[a"\\\n{}, ü]{0,4}`), rapid.String())

@@ -214,7 +214,7 @@ func TestSourceAway(t *testing.T) {
 	}
 }
 
-// Scrapers at the same time all have whole pages, each of its own format.
+// TestConcurrentScrapes: concurrent scrapers each get a whole page, in the requested format.
 func TestConcurrentScrapes(t *testing.T) {
 	src := disks(t)
 	server := httptest.NewServer(handler(src))

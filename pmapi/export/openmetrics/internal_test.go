@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Whatever a scraper sends, it gets a format that there is.
+// FuzzNegotiate: a scraper gets an existing format for any Accept header.
 func FuzzNegotiate(f *testing.F) {
 	for _, header := range []string{"", "*/*", "text/plain;version=0.0.4;q=0.2", "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain", ";;,=;q=x,\"", "text/*;q=NaN"} {
 		f.Add(header)
@@ -21,7 +21,7 @@ func FuzzNegotiate(f *testing.F) {
 			if !kind.named && kind.Escaping != Underscores || kind.named && kind.Format == PCP {
 				t.Errorf("escaping %v, named %v, in format %d", kind.Escaping, kind.named, kind.Format)
 			}
-			// What is chosen is what is chosen when it is all that is asked for.
+			// A header that names only the negotiated type leads to the same type.
 			if again := negotiate(kind.ContentType(), plain); again != kind && kind.Format != PCP {
 				t.Errorf("%v is taken for %v", kind, again)
 			}

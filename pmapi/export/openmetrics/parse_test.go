@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
-// A parsed page, of which parsePage has checked all that its format demands.
+// A parsed page meets every demand of its format: parsePage has checked it.
 type parsed struct {
 	families map[string]*parsedFamily
 	samples  map[string]string // values by name and labels, as they are written
@@ -173,7 +173,7 @@ func takeQuoted(s string) (text, rest string, err error) {
 	return "", "", fmt.Errorf("no end of a text in quotes")
 }
 
-// unescape undoes the escapes that there are, "n" among them for a line feed.
+// unescape undoes the given escapes, such as "n" for a line feed. Any other escape is an error.
 func unescape(s, escapes string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -343,8 +343,8 @@ func (family *parsedFamily) check(f openmetrics.Format, ends []string) error {
 	return nil
 }
 
-// lastBuckets are the values of the buckets +Inf by the other labels; "" if the buckets before are
-// not rising, or there is none.
+// lastBuckets returns the values of the buckets +Inf by the other labels. A value is "" if the
+// buckets before it do not rise, or if the bucket +Inf is missing.
 func (family *parsedFamily) lastBuckets() map[string]string {
 	last, bound, count := map[string]string{}, map[string]float64{}, map[string]float64{}
 	for _, s := range family.samples {

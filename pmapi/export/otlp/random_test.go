@@ -79,8 +79,9 @@ func (w *walk) values() {
 	}
 }
 
-// Whatever a source has, each message passes the strict reader, a counter with one start time never
-// falls, a series ends once, and a metric whose values have been doubles has no other ones later.
+// TestRandom: with any source, each message passes the strict reader, a counter with one start
+// time never falls, and a series ends once. A metric whose values have been doubles has no other
+// ones later.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walk{T: rt, src: &pmapitest.Source{Start: start, Labels: rapid.SampledFrom(oddLabels).Draw(rt, "host labels")}}

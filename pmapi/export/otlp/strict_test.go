@@ -235,7 +235,7 @@ func decode(body []byte) (*request, error) {
 	return r, errors.Join(errs...)
 }
 
-// ucum are the units that PCP's become, with their exponents; there are others that have none.
+// ucum matches the UCUM units that PCP's units become. Only some of them can have an exponent.
 var ucum = func() *regexp.Regexp {
 	const unit = `(?:By|[KMGTPEZY]iBy|[num]?s|min|h)[2-8]?`
 	const all = `(?:` + unit + `|\{count\})`

@@ -232,8 +232,8 @@ func TestBatch(t *testing.T) {
 
 var odd = []string{"", "a", "sda", "ü", "\"\\", "\x00\x1f\x7f", "\xff\xfe", "<&>", "a,b=\"c\"}", "} 1", "\n", `\n`, "😀"}
 
-// Whatever a source has, messages are legal, and have the series and the values of the page, no
-// more and no less.
+// TestRandom: with any source, messages are legal and have exactly the series and values of the
+// page.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
@@ -337,7 +337,7 @@ func BenchmarkCompress(b *testing.B) {
 	}
 }
 
-// Once all series are known, snapshots and messages need no memory of their own.
+// TestAllocations: snapshots and messages do not allocate once all series are known.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

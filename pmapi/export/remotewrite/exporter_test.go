@@ -132,7 +132,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// Metrics whose names collide are told of once, though they are described anew.
+// TestCollisionsAreToldOnce: colliding names are logged once, even when their metrics are
+// described again.
 func TestCollisionsAreToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{}

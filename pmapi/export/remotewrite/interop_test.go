@@ -140,8 +140,8 @@ func (c *comparison) name(s summary) string {
 	return ""
 }
 
-// units are what names have of pmlogsummary's units, and what values are multiplied by. Of counters
-// they are those of the rate, and seconds per second are none.
+// units maps pmlogsummary's units to the suffixes of the names and the factor of the values. The
+// units of a counter are those of its rate; seconds per second have no unit.
 var units = map[string]struct {
 	factor   float64
 	suffixes []string
@@ -271,8 +271,8 @@ func TestInteropBackfill(t *testing.T) {
 	}
 }
 
-// An archive that is too old for Prometheus, since it has newer samples, is an error, whether its
-// window is none or too short.
+// TestInteropTooOld: an archive that is older than newer samples in Prometheus is an error, both
+// without an out-of-order window and with one that is too short.
 func TestInteropTooOld(t *testing.T) {
 	r := record(t)
 	must(0, r.im.PutText("c", "", "1"))

@@ -119,7 +119,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A message that is torn or damaged is counted and left out, whatever has become of its file; the
+// TestDamaged: a torn or damaged message is counted and left out, in every state of its file. The
 // others are sent.
 func TestDamaged(t *testing.T) {
 	for name, damage := range map[string]func(b []byte) []byte{

@@ -197,7 +197,7 @@ func (p *Protocol) testRetryAfter(t *testing.T) {
 	}
 }
 
-// What a receiver refuses for good is not sent again, and counted.
+// testRefused: points that a receiver refuses permanently are counted, and not sent again.
 func (p *Protocol) testRefused(t *testing.T) {
 	for _, status := range p.Refused {
 		synctest.Test(t, func(t *testing.T) {
