@@ -67,8 +67,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// New makes the agent. Invalid options are reported by the agent's Err, and by
-// whatever serves it.
+// New returns the agent. The agent's Err reports invalid options, and so does the collector or
+// function that serves it.
 func New(o Options) *pmda.Agent {
 	return newAgent(o, metrics.All(), time.Now).Agent
 }
@@ -129,8 +129,7 @@ type handler struct {
 // Unwrap is the wrapped Handler.
 func (h handler) Unwrap() pmda.Handler { return h.Handler }
 
-// Fetch first reads the metrics of the runtime that are wanted, all at one time and
-// each once.
+// Fetch first reads the requested metrics of the runtime, all at one time and each once.
 func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	a := h.a
 	if err := a.turn.Lock(ctx); err != nil {
@@ -150,7 +149,7 @@ func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	return h.Handler.Fetch(ctx, r, ids, w)
 }
 
-// want notes what is to be read.
+// want adds readings to the next call of read, each once.
 func (a *agent) want(readings ...*reading) {
 	for _, rd := range readings {
 		if rd == nil || rd.wanted {
@@ -162,7 +161,7 @@ func (a *agent) want(readings ...*reading) {
 	}
 }
 
-// read reads what is wanted.
+// read reads the wanted metrics from the runtime.
 func (a *agent) read() {
 	if len(a.wanted) == 0 {
 		return

@@ -216,8 +216,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNewer has a runtime with metrics that the table does not have, one of which
-// this runtime has under a name that is in the table.
+// TestNewer has a runtime with metrics that the table lacks. One of them has the same PCP name as
+// a metric in the table.
 func TestNewer(t *testing.T) {
 	all := append(metrics.All(),
 		metrics.Description{Name: "/a/new:yaks", Description: "Yaks. Shaved ones.", Kind: metrics.KindUint64, Cumulative: true},

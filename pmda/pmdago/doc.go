@@ -37,10 +37,10 @@
 // Variables of the package expvar are exported by
 // [github.com/pcp-go/pcp/pmda/pmdago/goexpvar].
 //
-// The name of a metric of the runtime is its path, with dots, and its unit:
-// /gc/heap/allocs:bytes is go.gc.heap.allocs_bytes. Cumulative ones are counters.
-// The PMIDs are the same in all releases of Go, except those of metrics that are
-// newer than this package, which have clusters of their own.
+// The name of a metric of the runtime is its path, with dots, and its unit: /gc/heap/allocs:bytes
+// is go.gc.heap.allocs_bytes. Cumulative ones are counters. The PMIDs are the same in all
+// releases of Go, except those of metrics that are newer than this package, which have separate
+// clusters.
 //
 // # Distributions
 //

@@ -10,9 +10,9 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A histogram is one of the runtime, whose buckets that have counted anything are
-// instances. Their IDs are their places among all buckets, the limits of which
-// never change while the process lives.
+// A histogram is one of the runtime. Its buckets that have counted anything are instances. Their
+// IDs are their indexes among all buckets. The limits of the buckets never change while the
+// process lives.
 type histogram struct {
 	reading *reading
 	seconds bool      // what it counts
@@ -21,7 +21,7 @@ type histogram struct {
 	recent  goruntime.Window
 }
 
-// value is what was last read, nil if that is no histogram.
+// value returns the histogram from the last read, or nil if the metric was not a histogram then.
 func (h *histogram) value() *metrics.Float64Histogram {
 	if v := h.reading.sample.Value; v.Kind() == metrics.KindFloat64Histogram {
 		return v.Float64Histogram()

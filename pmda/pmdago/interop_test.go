@@ -21,7 +21,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdago/goexpvar"
 )
 
-// newAgent makes an agent with all that there is.
+// newAgent returns an agent with every option and with the variables of expvar.
 func newAgent(t *testing.T) *pmda.Agent {
 	t.Helper()
 	a := pmdago.New(pmdago.Options{CommandLine: true})

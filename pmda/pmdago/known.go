@@ -1,10 +1,9 @@
 package pmdago
 
-// known numbers the metrics of runtime/metrics: the item of a name is its index,
-// in every cluster that has the metric, and the serial of its instance domain.
-// Names are added at the end and never removed, so that a number means the same
-// in all releases of Go and of this package. What is below /godebug is one
-// metric, of which each name is an instance. The comments are the names of the
+// known numbers the metrics of runtime/metrics. The index of a name is its item in every cluster
+// that has the metric, and the serial of its instance domain. Names are added at the end and
+// never removed, so that a number means the same in all releases of Go and of this package. The
+// names below /godebug are the instances of one metric. The comments are the names of the
 // metrics, where no Prefix changes them.
 var known = []string{
 	"/cgo/go-to-c-calls:calls",                     // go.cgo.go_to_c_calls_calls

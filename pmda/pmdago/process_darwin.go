@@ -20,7 +20,7 @@ func startTime() (time.Time, error) {
 	return time.Unix(0, p.Proc.P_starttime.Nano()), nil
 }
 
-// memory is told by Mach alone.
+// memory is not supported, because only Mach calls report it.
 func memory() (resident, size uint64, err error) { return 0, 0, errors.ErrUnsupported }
 
 // openFiles counts the entries of /dev/fd, but not the one that it opens itself.

@@ -16,8 +16,8 @@ const maxRSSUnit = 1024
 // errFormat is a file below /proc that is not as it should be.
 var errFormat = errors.New("pmdago: a file below /proc/self cannot be understood")
 
-// startTime is when the process began. The kernel tells it in ticks since it has
-// booted, of which all architectures have 100 a second here.
+// startTime returns the time when the process began. The kernel reports it in ticks since boot:
+// 100 a second on every architecture.
 func startTime() (time.Time, error) {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {

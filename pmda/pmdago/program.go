@@ -69,7 +69,7 @@ func (a *agent) addBuild() {
 	})
 }
 
-// addText adds a text that never changes; an empty one is none.
+// addText adds a text that never changes. An empty text gives a metric without a value.
 func (a *agent) addText(name, text string, id pmda.ItemID, value string) {
 	pmda.Register(a.Agent, pmda.Metric[string]{
 		Name: a.named(name), Text: text, ID: id, Sem: pdu.SemDiscrete,

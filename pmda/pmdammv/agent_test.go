@@ -255,7 +255,7 @@ func TestNilRegistry(t *testing.T) {
 	}
 }
 
-// TestGrowth lets a Registry grow: clients are told of new names, and find them.
+// TestGrowth lets a Registry grow: clients learn of new names, and find them.
 func TestGrowth(t *testing.T) {
 	eachShop(t, func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID) {
 		c.fetch(id) // what has changed before
@@ -275,7 +275,7 @@ func TestGrowth(t *testing.T) {
 	})
 }
 
-// TestInstancesComeAndGo tells nobody of names when an instance comes or goes.
+// TestInstancesComeAndGo: instances that come or go are not reported as changes of names.
 func TestInstancesComeAndGo(t *testing.T) {
 	r := &mmv.Registry{Name: "shop"}
 	d := r.InDom("shelf", mmv.Domain{})
@@ -425,8 +425,8 @@ func TestProcess(t *testing.T) {
 	c.want("mmv.control.files", "2")
 }
 
-// TestSentinels leaves out values that say that there is none. Unlike PCP 6, but like PCP 7, a NaN
-// is one.
+// TestSentinels: a sentinel means that an instance has no value. A NaN is a sentinel as in PCP 7,
+// but not in PCP 6.
 func TestSentinels(t *testing.T) {
 	dir := t.TempDir()
 	b := recorded(t)

@@ -66,8 +66,8 @@ func (v *vandal) regenerate(n int) error {
 	return errors.Join(err, err2, err3)
 }
 
-// TestVandals replaces, cuts, damages and removes files while clients fetch. The file that nobody
-// touches is served all the time, and nothing crashes.
+// TestVandals replaces, cuts, damages and removes files while clients fetch. An untouched file is
+// served all the time, and nothing crashes.
 func TestVandals(t *testing.T) {
 	dir := t.TempDir()
 	good := recorded(t)
@@ -118,7 +118,7 @@ func TestVandals(t *testing.T) {
 	}
 }
 
-// fetchCalm fetches metrics of all files, and checks those of the one that nobody touches.
+// fetchCalm fetches metrics of all files, and checks those of the untouched one.
 func (c *client) fetchCalm(t *testing.T) {
 	var ids []pdu.PMID
 	for _, cluster := range []int{12, 11} {

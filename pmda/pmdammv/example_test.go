@@ -27,7 +27,7 @@ func Example() {
 	// Output: mmv.shop.waiting 3
 }
 
-// The collector serves the files in a directory, whoever writes them and whenever.
+// The collector serves all files in a directory, from any program and at any time.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "mmv")
 	if err != nil {

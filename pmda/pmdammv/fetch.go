@@ -157,9 +157,9 @@ func (f *fetch) load(m *metric) error {
 	return nil
 }
 
-// singular is the value of a metric without instance domain: that of the first file that has one,
-// or none, which says why there is none. A file in which the metric has a domain has its first
-// value there. It fails if a file has changed.
+// singular returns the value of a metric without instance domain, from the first file that has
+// one. Without a value, none says why. A file where the metric has a domain supplies its first
+// value. err is not nil if a file has changed.
 func (f *fetch) singular(m *metric) (v pdu.Atom, none, err error) {
 	none = pdu.ErrInst
 	for i := range m.in {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Labels are those of the files that have what is labelled. Only they have any, but for that of the
-// domain.
+// Labels returns the labels from the files that have the target. The labels of the domain come
+// from the agent.
 func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	s, err := h.a.recent(ctx)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *snapshot) instanceLabels(r *pmda.Request, of pdu.LabelTarget) ([]pdu.La
 	return sets, nil
 }
 
-// labels are the labels of a target by instance, which is pdu.NoInst unless they are those of
-// instances. What is no JSON object is left out.
+// labels returns the labels of a target by instance. The key is pdu.NoInst unless the target is
+// instances. A text that is not a JSON object is left out.
 func (s *snapshot) labels(of pdu.LabelTarget) map[pdu.InstID][]pdu.LabelSet {
 	var sets map[pdu.InstID][]pdu.LabelSet
 	for i := range s.files {

@@ -133,7 +133,7 @@ func (h handler) Traverse(ctx context.Context, r *pmda.Request, name string) (li
 	return list, err
 }
 
-// findBelow is find for what is below a name. What is below the root may be in any file.
+// findBelow is like find, for a name's descendants. Descendants of the root may be in any file.
 func (h handler) findBelow(ctx context.Context, name string, look func(s *snapshot) error) error {
 	if name != h.a.Agent.Name {
 		return h.a.find(ctx, look)

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// A registrySource is the image in which a Registry of this program had its values when it was
-// looked at.
+// A registrySource is the image that held the values of a Registry of this program when the agent
+// last read it.
 type registrySource struct {
 	mmv.Source
 	of *mmv.Registry

@@ -120,12 +120,12 @@ type filed struct {
 // singular reports whether the file has one value, which is that of no instance.
 func (p *filed) singular() bool { return p.m.InDom == 0 && len(p.m.Instances) > 0 }
 
-// A step says where the value of an instance is: in which file, and at which index. There is none
-// if index is below 0.
+// A step locates the value of an instance by file and index. A negative index means that the
+// instance has no value.
 type step struct{ file, index int32 }
 
-// singular finds the value of a metric without instances of which one file alone can say something,
-// as most metrics are.
+// singular finds the value of a metric without instances that only one file can have, as is the
+// case for most metrics.
 func (s *snapshot) singular(id pdu.PMID) (e *entry, at mmv.Place, ok bool) {
 	c := s.clusters[id.Cluster()]
 	if c == nil || len(c.files) != 1 || s.collide {
@@ -138,7 +138,7 @@ func (s *snapshot) singular(id pdu.PMID) (e *entry, at mmv.Place, ok bool) {
 	return nil, at, false
 }
 
-// metric finds a metric, nil if there is none.
+// metric returns the metric with a PMID, or nil if it does not exist.
 func (s *snapshot) metric(id pdu.PMID) *metric {
 	c := s.clusters[id.Cluster()]
 	if c == nil || id.Item() >= len(c.metrics) {
@@ -188,9 +188,9 @@ func (s *snapshot) newMetric(c *cluster, id pdu.PMID) *metric {
 	return m
 }
 
-// as is a metric of a file with the type of a descriptor, which may be that of another file. As in
-// the C agent, the bytes of a number are taken for one of the other type; a metric whose bytes
-// cannot be has a type that is none.
+// as returns a metric of a file with the type of a descriptor, which may be that of another file.
+// As in the C agent, the bytes of a number are taken for a number of the other type. If that is
+// not possible, the metric has an invalid type.
 func as(m *mmv.FileMetric, t pdu.Type) *mmv.FileMetric {
 	if m.Type.PDU() == t || m.Type == mmv.TypeNoSupport {
 		return m
@@ -207,8 +207,8 @@ const noType mmv.Type = -2
 
 func isNumber(t mmv.Type) bool { return t >= mmv.Type32 && t <= mmv.TypeDouble }
 
-// plan finds the value of each instance. That of a file in which the metric has no domain is the
-// value of all.
+// plan finds the value of each instance. In a file where the metric has no domain, one value
+// holds for all instances.
 func (m *metric) plan() {
 	list := m.indom.instances()
 	if len(m.in) == 1 && slices.EqualFunc(list, m.in[0].m.Instances, func(i pdu.Instance, id pdu.InstID) bool { return i.ID == id }) {

@@ -14,7 +14,7 @@ import (
 // Registry.
 type source interface {
 	mmv.Source
-	// replaced reports whether the image is not the one any more that is to be read.
+	// replaced reports whether another image has replaced this one.
 	replaced() bool
 	// close gives back what the source holds. It may be called while it is read, which then fails.
 	close()

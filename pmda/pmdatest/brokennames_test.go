@@ -56,7 +56,7 @@ func TestPMIDs(t *testing.T) {
 	}
 }
 
-// oneMetric is an agent with the metric cache.x and whatever else add registers.
+// oneMetric returns an agent with the metric cache.x and the metrics that add registers.
 func oneMetric(t *testing.T, add ...func(a *pmda.Agent) error) *pmda.Agent {
 	t.Helper()
 	a := &pmda.Agent{Name: "cache", Domain: domain, Logger: slog.New(slog.DiscardHandler)}
@@ -254,7 +254,7 @@ func TestBrokenNames(t *testing.T) {
 
 // Names that change
 
-// changing is an agent of which a function adds and removes a metric.
+// changing returns an agent and a function that adds and removes a metric in turn.
 func changing(t *testing.T) (*pmda.Agent, func()) {
 	a := oneMetric(t)
 	there := false

@@ -73,7 +73,7 @@ func (s *sheet) setLimit(_ context.Context, _ *pmda.Request, _ pdu.Instance, v i
 	return nil
 }
 
-// superUser is a client of whom all is known.
+// superUser returns a client whose user is known to be root.
 func superUser() *pmda.Client {
 	c := pmda.NewClient(7, 70)
 	c.UID, c.User = 0, "root"
@@ -119,7 +119,7 @@ func badSheet(store func(s *sheet, next pmda.Handler, ctx context.Context, r *pm
 	}
 }
 
-// storeTo is a sheet with a store of its own for one metric.
+// storeTo returns a sheet that stores one metric with a given function.
 func storeTo(metric string, store func(s *sheet, r *pmda.Request, set pdu.ValueSet) error) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		a, s := newSheet(t)

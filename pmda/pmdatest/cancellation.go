@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// How soon a request is to end after its context, and how long one takes for which it
-// matters.
+// A request must end within endLimit after its context. Only requests that take at least longTime
+// are checked.
 const (
 	endLimit = time.Second
 	longTime = time.Second

@@ -17,8 +17,8 @@ const (
 	clientRounds = 3
 )
 
-// checkConcurrency makes all requests from several clients at once, each with metrics and
-// instances of its own choice. They get what one gets alone.
+// checkConcurrency makes all requests from several clients at once. Each client chooses its own
+// metrics and instances, and must get the same values as a single client.
 func (c *checker) checkConcurrency() {
 	const attempts = 3 // values and instances may change by themselves
 	wrong := map[string]string{}
@@ -50,7 +50,7 @@ type selectedSet struct {
 	p   *pdu.Profile
 }
 
-// compareConcurrent makes requests at once, and says what is wrong with which metric.
+// compareConcurrent makes concurrent requests, and returns the mistakes by metric.
 func (c *checker) compareConcurrent(seed uint64) map[string]string {
 	all := comparison{before: c.fetch(nil, c.ids()), sets: map[int][]selectedSet{}}
 	var wg sync.WaitGroup

@@ -27,7 +27,7 @@ func (c *checker) checkDynamic() {
 	}
 }
 
-// noSuchName looks a name up that there is not.
+// noSuchName looks up an unknown name.
 func (c *checker) noSuchName(name string) {
 	r := request(0, nil)
 	_, err := c.h.PMID(c.ctx, r, name)
@@ -38,8 +38,8 @@ func (c *checker) noSuchName(name string) {
 	c.wantCode(err, pdu.ErrName, "Traverse(%q)", name)
 }
 
-// staticName requests the names of a metric of the name space, which are no other than
-// those, but for names below a dynamic root.
+// staticName requests the names of a metric in the name space. Each name that the agent returns
+// must be a name of that metric.
 func (c *checker) staticName(name string, id pdu.PMID) {
 	names, err := c.h.Names(c.ctx, request(0, nil), id)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *checker) dynamicName(root, name string) {
 	}
 }
 
-// namesOf requests the names of a metric, one of which is known.
+// namesOf requests the names of a metric. The known name must be among them.
 func (c *checker) namesOf(id pdu.PMID, name string) {
 	names, err := c.h.Names(c.ctx, request(0, nil), id)
 	if err != nil || !slices.Contains(names, name) {

@@ -53,7 +53,7 @@ func ExampleRestart() {
 	//   and 0 after a restart: an instance keeps its ID; InDom.SetNames sees to that
 }
 
-// Two clients get the same logins, but this agent gives each to who comes first.
+// Two clients must get the same logins, but this agent gives each login only to the first client.
 func ExampleEvents() {
 	var logins atomic.Int64 // that nobody has got
 	a := &pmda.Agent{Name: "login", Domain: 402}

@@ -46,13 +46,13 @@ func Texts() Option { return func(c *config) { c.texts = true } }
 // replies may differ: values need not be of instances that were listed before.
 func Changing() Option { return func(c *config) { c.changing = true } }
 
-// MayFail names metrics, or names above metrics, of which every fetch may fail, such as
-// those of a device that need not be there:
+// MayFail names metrics, or names above metrics, whose every fetch may fail, such as the metrics
+// of an optional device:
 //
 //	pmdatest.Run(t, newAgent(), pmdatest.MayFail("cache.disk", "cache.upstream.latency"))
 //
-// The list of instances may fail of a domain that only such metrics have. A fetch of another
-// metric has to succeed, though it may have no values: see pmda.NoValue.
+// For an instance domain that only such metrics use, the list of instances may fail. A fetch of
+// another metric has to succeed, though it may have no values: see pmda.NoValue.
 func MayFail(names ...string) Option {
 	return func(c *config) { c.mayFail = append(c.mayFail, names...) }
 }
@@ -91,20 +91,19 @@ func Events(metric string, emit func(n int), enable ...Store) Option {
 	return func(c *config) { c.events = append(c.events, eventSource{metric, emit, enable}) }
 }
 
-// ChangeNames says how to add or remove metrics: each call of change does so, and is to
-// change at least one name. The test is then sure that clients are told, and that names,
-// descriptors and values agree afterwards. The names that are there when the test
-// begins need not come back.
+// ChangeNames says how to add or remove metrics. Each call of change must add or remove at least
+// one name. The test then checks that clients learn of the change, and that names, descriptors
+// and values agree afterwards. The names from the beginning of the test need not come back.
 func ChangeNames(change func()) Option { return func(c *config) { c.rename = change } }
 
-// Restart says how to start the agent anew, as after the end of its process. It is called
-// once, when nothing but the new Handler is used any more. The same names then have
-// the same PMIDs and descriptors, and the same instances the same IDs.
+// Restart says how to start the agent anew, as after the end of its process. The test calls start
+// once, and then uses only the new Handler. The same names must have the same PMIDs and
+// descriptors, and the same instances the same IDs.
 func Restart(start func() pmda.Handler) Option { return func(c *config) { c.restart = start } }
 
-// Known gives parts of the texts of failures that are not to be reported, since they are
-// deliberate: PCP's agent sample, say, has a metric whose descriptor changes. A name
-// stands for all failures of a metric.
+// Known gives parts of the texts of failures that are deliberate and must not be reported. For
+// example, PCP's agent sample has a metric whose descriptor changes. A metric's name stands for
+// all its failures.
 func Known(texts ...string) Option {
 	return func(c *config) { c.known = append(c.known, texts...) }
 }

@@ -106,7 +106,7 @@ type rule struct {
 	check func(*checker)
 }
 
-// rules come in an order in which each may rely on those before.
+// rules lists the rules in order. Each may rely on the rules before it.
 var rules = []rule{
 	{"info", (*checker).checkInfo},
 	{"names", (*checker).checkNames},

@@ -675,9 +675,9 @@ func fetchMissing(_ *testing.T, a *pmda.Agent) pmda.Handler {
 	return a
 }
 
-// fetchKept replies as before if the list is the same as before, by comparing
-// the caller's list of before. It does so with lists of one, for which no rule
-// makes requests concurrently.
+// fetchKept repeats the last reply if the list of PMIDs is the same as before. It compares with
+// the caller's previous list, which it keeps. It does so only with lists of one PMID, because no
+// rule makes such requests concurrently.
 func fetchKept(_ *testing.T, a *pmda.Agent) pmda.Handler {
 	var kept, copied []pdu.PMID
 	o := override.In(a)
@@ -707,7 +707,7 @@ func TestManyErrors(t *testing.T) {
 	}
 }
 
-// What is nil is one error, not one of every rule.
+// TestNil: a nil Handler is one error, not one of every rule.
 func TestNil(t *testing.T) {
 	for _, tt := range []struct {
 		h    pmda.Handler

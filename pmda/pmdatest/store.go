@@ -116,7 +116,7 @@ func (c *checker) lists(metric string) bool {
 	return slices.ContainsFunc(c.stores, func(s Store) bool { return s.Metric == metric })
 }
 
-// refusal checks the code with which a store is refused.
+// refusal checks the error code of a refused store.
 func (c *checker) refusal(m metric, what string, err error) {
 	if err != errReported && pdu.FromError(err) == pdu.ErrGeneric {
 		c.errorf("%s: Store of %s: %s: a function of it has panicked or returned an error without a code of PCP; give it one, such as pdu.ErrBadStore", m.name, what, errorText(err))
@@ -154,7 +154,7 @@ func (c *checker) steady(r *pmda.Request, m metric) (set *pdu.ValueSet, ok bool)
 	return set, set != nil && !c.changing && c.textOf(m, first) == c.textOf(m, set)
 }
 
-// setOf is the set of a metric that is fetched for a client; nil if there is none.
+// setOf fetches a metric for a client and returns its set, or nil if the fetch failed.
 func (c *checker) setOf(r *pmda.Request, m metric) *pdu.ValueSet {
 	result, _ := c.fetchFor(r, []pdu.PMID{m.desc.PMID})
 	if result == nil {
@@ -258,7 +258,7 @@ func (c *checker) storeListed(s Store) {
 	c.wantEffect(what, s, r, seen, inst)
 }
 
-// wantEffect compares a value after a store with the one that is wanted.
+// wantEffect checks that the value after a store is the expected one.
 func (c *checker) wantEffect(what string, s Store, r *pmda.Request, seen metric, inst pdu.InstID) {
 	text := s.Want
 	if text == "" {

@@ -45,7 +45,7 @@ func (c *checker) textsOf(of pdu.TextTarget, what string) {
 	}
 }
 
-// checkOneText checks a text that there is.
+// checkOneText checks a text that the agent has returned.
 func (c *checker) checkOneText(what string, kind pdu.TextKind, s string) {
 	line := kind == pdu.TextOneLine
 	switch {

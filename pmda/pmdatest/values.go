@@ -97,8 +97,8 @@ func (c *checker) ids() []pdu.PMID {
 	return ids
 }
 
-// fetchMissing fetches the instances one by one of which a metric has no value: what
-// kept it from having one fails the fetch then.
+// fetchMissing fetches, one by one, the instances without a value of a metric. An error that
+// prevented a value then fails the fetch.
 func (c *checker) fetchMissing(m metric, s pdu.ValueSet) {
 	if s.Err() != nil || c.mayHaveFailed(m) {
 		return
@@ -157,7 +157,7 @@ func (c *checker) failedFetch(m metric, what string, err error) {
 	c.errorf("%s: %s: %s: %s", m.name, what, errorText(err), hint)
 }
 
-// fetch fetches metrics and checks the form of the result; nil if there is none.
+// fetch fetches metrics and checks the form of the result. It returns nil if the fetch failed.
 func (c *checker) fetch(p *pdu.Profile, ids []pdu.PMID) *pdu.Result {
 	r, _ := c.tryFetch(p, ids)
 	return r

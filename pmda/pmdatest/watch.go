@@ -13,12 +13,12 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// replyLimit is how long a request may take: what pmcd and collector.Server wait for a
-// reply unless they are told otherwise.
+// replyLimit is how long a request may take. It is the default timeout of pmcd and
+// collector.Server.
 const replyLimit = 5 * time.Second
 
-// maxOverdue is how many requests may be overdue before no more are made: a Handler
-// that hangs would take replyLimit for each of hundreds.
+// maxOverdue is how many requests may be overdue before the test stops: a Handler that hangs
+// would take replyLimit for each of hundreds.
 const maxOverdue = 3
 
 // errReported is the error of a request whose failure has been reported: it has panicked,
@@ -28,8 +28,8 @@ var errReported = errors.New("has failed, as reported")
 // stopped is what a request panics with when there were too many overdue ones.
 type stopped struct{}
 
-// A watched is the Handler under test. It makes each request on a goroutine of its own,
-// and reports one that panics or is overdue with the name of what was requested.
+// A watched is the Handler under test. It makes each request on a separate goroutine, and reports
+// a request that panics or is overdue with the name of what was requested.
 type watched struct {
 	pmda.Handler
 	c       *checker

@@ -192,7 +192,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestHangs: a Handler of which each request hangs does not hang the test.
+// TestHangs: a Handler that hangs in each request does not hang the test.
 func TestHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})

@@ -15,9 +15,9 @@ const (
 	Most = 8           // so many calls of an owner may hang
 )
 
-// Calls are calls, each in a goroutine of its own, which stays until the call has returned. O is
-// the owner, such as a user or a container, K what tells his calls apart. The zero Calls is ready
-// to use. Safe for concurrent use.
+// Calls limits calls that may hang. Each call runs in a separate goroutine until it returns. O is
+// the type of the owner, such as a user or a container. K distinguishes the calls of one owner.
+// The zero Calls is ready to use. It is safe for concurrent use.
 type Calls[O, K comparable] struct {
 	mu      sync.Mutex
 	hanging map[O]map[K]int // how many there are for which nobody waits any more

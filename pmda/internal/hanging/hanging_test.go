@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// What hangs is waited for once and not for long, and others' calls go on; what comes late is
-// passed on.
+// TestDo: a hanging call delays only one caller, and not for long. The calls of others go on, and
+// a late result is passed on.
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Calls[int, string]

@@ -49,9 +49,9 @@ type File struct {
 // opens the file anew.
 func (f *File) Read() ([]byte, error) { return f.ReadHead(MaxFile) }
 
-// ReadHead is Read for a caller who may need only the first n bytes: the kernel need not
-// write the records after them. It returns at least those bytes, or all that there are,
-// and may stop within a line.
+// ReadHead is like Read, but the caller may need only the first n bytes: the kernel need not
+// write the records after them. It returns at least those bytes, or the whole file if it is
+// shorter. The result may end within a line.
 func (f *File) ReadHead(n int) ([]byte, error) {
 	if f.Record == Single || f.Reopen {
 		n = MaxFile // the kernel writes it whole in any case, or it is not open any more

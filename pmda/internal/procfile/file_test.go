@@ -102,7 +102,7 @@ func TestFileErrors(t *testing.T) {
 	}
 }
 
-// TestSmall reads small files, of which one is too long.
+// TestSmall reads small files, and files that are too long.
 func TestSmall(t *testing.T) {
 	buf := make([]byte, MaxSmall+1)
 	for _, n := range []int{0, 1, MaxSmall, MaxSmall + 1, MaxSmall + 2} {

@@ -2,12 +2,12 @@ package procfile
 
 import "bytes"
 
-// GroupedNumbers are the numbers of a file in which they have names, in groups of
-// names such as the protocols of /proc/net/snmp. Only those are kept whose names have
-// been given to Index before the first reading.
+// GroupedNumbers are the numbers of a file that names them and groups the names, such as by the
+// protocols of /proc/net/snmp. Only numbers whose names were given to Index before the first
+// reading are kept.
 type GroupedNumbers struct {
-	// Unlimited is the name of a number for which -1 means that there is no limit. It
-	// is read as a number with all bits set. All others count something.
+	// Unlimited is the name of the number that is -1 if there is no limit. The value is then read
+	// as a number with all bits set. All other numbers are counts.
 	Unlimited string
 
 	groups map[string]map[string]int
@@ -52,8 +52,8 @@ func (n *GroupedNumbers) set(group map[string]int, name, number []byte) {
 //	Udp: InDatagrams NoPorts
 //	Udp: 1275 0
 //
-// Where a line has more fields than the other, nobody knows which belong together:
-// the group has no numbers.
+// If one line of a pair has more fields than the other, the group has no numbers, because names
+// and numbers cannot be matched.
 func (n *GroupedNumbers) ParseTable(text []byte) error {
 	clear(n.known)
 	for names, rest, ok := CutLine(text); ok; names, rest, ok = CutLine(rest) {

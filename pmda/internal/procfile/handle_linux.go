@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// A handle is an open file. An *os.File would need a second read to find the end of
-// a file, and would make the network poller watch the files below /proc and /sys.
-// The scheduler knows of all calls: one that waits for a lock of the kernel holds
-// up no other goroutine. What nobody refers to any more is closed.
+// A handle is an open file. An *os.File would need a second read to find the end of a file, and
+// would make the network poller watch the files below /proc and /sys. The scheduler knows of all
+// calls: a call that waits for a lock of the kernel does not hold up other goroutines. The file
+// is closed once the handle is unreachable.
 type handle struct {
 	fd      int
 	cleanup runtime.Cleanup

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestFileForgotten: the descriptor of a file that nobody refers to any more is
-// closed.
+// TestFileForgotten: the descriptor of an unreachable File is closed.
 func TestFileForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o666); err != nil {

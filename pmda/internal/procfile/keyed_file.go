@@ -1,8 +1,8 @@
 package procfile
 
-// A KeyedFile is a file of KeyedNumbers that is read and parsed only as far as the
-// numbers that are wanted. One who wants the swapped pages of /proc/vmstat spares the
-// kernel to write the second half of it.
+// A KeyedFile is a file of KeyedNumbers that is read and parsed only as far as the requested
+// numbers. If only the swapped pages of /proc/vmstat are requested, the kernel need not write the
+// second half of the file.
 type KeyedFile struct {
 	*File
 	numbers KeyedNumbers

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// manyNumbers is a file in which n50 is 50 plus something.
+// manyNumbers returns the text of a file that gives n50 the value 50 plus something.
 func manyNumbers(n, plus int) string {
 	var b strings.Builder
 	for i := range n {
@@ -17,7 +17,8 @@ func manyNumbers(n, plus int) string {
 	return b.String()
 }
 
-// TestKeyedFile: what one reading needed is what the next one reads, until more is wanted.
+// TestKeyedFile: each reading reads as much of the file as the last one needed, until a caller
+// requests more.
 func TestKeyedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	f := KeyedFile{File: &File{Path: path}}

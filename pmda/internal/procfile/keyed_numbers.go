@@ -1,8 +1,8 @@
 package procfile
 
-// KeyedNumbers are the numbers of a file in which each has a name, in lines like
-// "MemFree:   1234 kB" or "nr_dirty 12". Only those are kept whose names have been
-// given to Index before the first line.
+// KeyedNumbers are the numbers of a file that gives each a name, in lines like "MemFree:   1234
+// kB" or "nr_dirty 12". Only numbers whose names were given to Index before the first line are
+// kept.
 type KeyedNumbers struct {
 	index map[string]int // by name
 	names []string
@@ -76,9 +76,8 @@ func isUnit(rest []byte) bool {
 	return len(more) == 0 && (len(unit) == 0 || string(unit) == "kB")
 }
 
-// cutName finds the index of the name that a line begins with, and what follows. It is
-// not ok if the name is none of those that are kept. The name ends before a blank or a
-// colon.
+// cutName returns the index of the name that begins a line, and the rest of the line. The name
+// ends before a blank or a colon. ok is false if the name is not one that is kept.
 func (k *KeyedNumbers) cutName(line []byte) (at int, rest []byte, ok bool) {
 	at = k.next[k.last]
 	if name := k.names[at]; len(line) > len(name) && string(line[:len(name)]) == name && endsName(line[len(name)]) {

@@ -90,7 +90,7 @@ func TestGroupedNumbers(t *testing.T) {
 	}
 }
 
-// TestNumberLine parses a line of numbers, of which some are none.
+// TestNumberLine parses lines of numbers, some of them invalid.
 func TestNumberLine(t *testing.T) {
 	for text, want := range map[string]string{"1 2\n": "1 2 -", "1 x 3\n": "1 - 3", "1 2": "- - -", "1 2 3 4 5 6 7 8 9\n": "1 2 3"} {
 		var n NumberLine
@@ -107,7 +107,8 @@ func TestNumberLine(t *testing.T) {
 	}
 }
 
-// FuzzNumbers: what is found in damaged files is in them, and is found again.
+// FuzzNumbers: numbers found in damaged text occur in it, and a second parse finds the same
+// numbers.
 func FuzzNumbers(f *testing.F) {
 	f.Add([]byte("Tcp: in max\nTcp: 1 2\nin 7\nTcp: in 1 max 2\nMemFree: 12 kB\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {

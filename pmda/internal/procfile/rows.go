@@ -61,7 +61,7 @@ func (r *Rows[T]) End() (changed bool) {
 	return changed
 }
 
-// Keep removes, after End, the rows for which keep returns false.
+// Keep removes the rows whose index keep rejects. Call it after End.
 func (r *Rows[T]) Keep(keep func(at int) bool) {
 	n := 0
 	for at, name := range r.Names {

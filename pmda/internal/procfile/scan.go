@@ -9,9 +9,8 @@ import (
 
 var newline = []byte("\n")
 
-// CutLine returns the first line without its newline, and what follows it. It is not
-// ok if there is no newline: of the last line of a text that has been cut short
-// nobody knows which numbers are complete.
+// CutLine returns the first line without its newline, and the rest of the text. ok is false if
+// there is no newline: the last numbers of a text that has been cut short may be incomplete.
 func CutLine(text []byte) (line, rest []byte, ok bool) {
 	return bytes.Cut(text, newline)
 }
@@ -33,12 +32,11 @@ func OnlyLine(text []byte) (line []byte, ok bool) {
 // Truncated reports whether the last line of a text has no newline.
 func Truncated(text []byte) bool { return len(text) > 0 && text[len(text)-1] != '\n' }
 
-// HasCompleteLines reports whether a text has lines, of which the last has its
-// newline.
+// HasCompleteLines reports whether a text has lines and the last one ends with a newline.
 func HasCompleteLines(text []byte) bool { return len(text) > 0 && !Truncated(text) }
 
-// CutField returns the first of the fields, which blanks and tabs separate, and what
-// follows it. The field is empty if there is none.
+// CutField returns the first field of a line and the rest. Blanks and tabs separate fields. The
+// field is empty if the line has no other characters.
 func CutField(line []byte) (field, rest []byte) {
 	from := 0
 	for from < len(line) && isBlank(line[from]) {

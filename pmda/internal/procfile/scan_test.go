@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestParseUint parses numbers and what is none.
+// TestParseUint parses valid and invalid numbers.
 func TestParseUint(t *testing.T) {
 	for text, want := range map[string]uint64{"0": 0, "007": 7, "18446744073709551615": math.MaxUint64, "4294967296": 1 << 32} {
 		if got, ok := ParseUint([]byte(text)); !ok || got != want {
@@ -25,7 +25,7 @@ func TestParseUint(t *testing.T) {
 	}
 }
 
-// TestParseHex parses hexadecimal numbers and what is none.
+// TestParseHex parses valid and invalid hexadecimal numbers.
 func TestParseHex(t *testing.T) {
 	for text, want := range map[string]uint64{"0A": 10, "ff": 255, "ffffffffffffffff": math.MaxUint64} {
 		if got, ok := ParseHex([]byte(text)); !ok || got != want {
@@ -65,7 +65,7 @@ func TestNumberAfter(t *testing.T) {
 	}
 }
 
-// TestLines: a line that has been cut short is none.
+// TestLines: Lines ignores a line that has been cut short.
 func TestLines(t *testing.T) {
 	for _, tt := range []struct {
 		text                string

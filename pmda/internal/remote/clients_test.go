@@ -53,7 +53,7 @@ func TestAttributes(t *testing.T) {
 			far.expect()
 			agent.EndClient(pmda.NewClient(4, 2))
 			far.expect()
-			// The container changes, then there is none.
+			// The container changes, then the client leaves it.
 			c := *full
 			c.Container = "can"
 			agent.SetClient(&c)
@@ -171,7 +171,7 @@ func TestClientNotices(t *testing.T) {
 	}
 }
 
-// What there is to tell about a slot is sent before the next request from it.
+// TestNoticesComeBeforeRequest: the notices about a slot are sent before its next request.
 func TestNoticesComeBeforeRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, pdu.FeatureAuth, remote.Config{})
@@ -187,7 +187,7 @@ func TestNoticesComeBeforeRequest(t *testing.T) {
 		far.send(testDesc)
 		second.ends(nil)
 
-		// Nobody has said that b has gone.
+		// The agent was not notified of the end of b.
 		third := startDesc(t, t.Context(), agent, &pmda.Request{Client: pmda.NewClient(3, 3)})
 		far.expect(ended(3), descFrom(3))
 		far.send(testDesc)
@@ -197,7 +197,7 @@ func TestNoticesComeBeforeRequest(t *testing.T) {
 	})
 }
 
-// The end of a client waits for nobody, even if the agent reads nothing.
+// TestNoticesDoNotWait: SetClient and EndClient do not block, even if the agent reads nothing.
 func TestNoticesDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connectUnbuffered(t, pdu.FeatureAuth, remote.Config{})

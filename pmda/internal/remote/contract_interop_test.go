@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// TestInteropContract holds agents of PCP to the contract of a Handler, which is that of agents in
-// C but for what they do of their own.
+// TestInteropContract holds agents of PCP to the contract of a Handler. Agents in C keep it,
+// except for their own known deviations.
 func TestInteropContract(t *testing.T) {
 	for _, c := range []struct {
 		name   string

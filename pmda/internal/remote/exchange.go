@@ -52,10 +52,10 @@ type refusedReply struct{ err error }
 
 func (r refusedReply) Error() string { return r.err.Error() }
 
-// admit decides whether a reply is kept, when its header has come: not if it is too
-// long, or there is no memory for it and what is made of it. Values are copied to a
-// ResultWriter, which asks by itself; the strings of other replies take more than
-// they did in the reply.
+// admit decides whether to keep a reply, once its header has arrived. It refuses a reply that is
+// too long, or that does not fit into the memory together with its decoded form. Values are
+// copied to a ResultWriter, which reserves its own memory. The strings of other replies take more
+// memory than in the reply.
 func (a *Agent) admit(h pdu.Header) error {
 	n := h.Len
 	if h.Kind != pdu.KindResult {
@@ -134,8 +134,8 @@ func (a *Agent) waitForTurn(ctx context.Context, client uint64, limit time.Time)
 	return nil, err
 }
 
-// deadline is the time by which something that begins now has to end: Timeout
-// from now, or a request's own deadline if that is sooner. Zero is never.
+// deadline returns the time when an operation that begins now must end: Timeout from now, or the
+// request's own deadline if that is sooner. Zero means no deadline.
 func (a *Agent) deadline(own time.Time) time.Time {
 	t := time.Duration(a.timeout.Load())
 	if t < 0 {

@@ -107,8 +107,9 @@ func methods(t *testing.T) []method {
 	}
 }
 
-// Every method sends its request, after the profile where that matters, and
-// returns what the agent replies, or its error. What it returns stays as it is.
+// TestMethodSendsRequestAndReturnsReply: every method sends its request, after the profile where
+// that matters, and returns the agent's reply or its error. Later requests do not change a
+// returned value.
 func TestMethodSendsRequestAndReturnsReply(t *testing.T) {
 	for _, tt := range methods(t) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,7 +142,8 @@ func TestMethodSendsRequestAndReturnsReply(t *testing.T) {
 	}
 }
 
-// A PDU that is no reply to the request ends the connection, whatever the method.
+// TestWrongReplyEndsConnection: a PDU that does not reply to the request ends the connection, for
+// every method.
 func TestWrongReplyEndsConnection(t *testing.T) {
 	for _, tt := range methods(t) {
 		breaches := map[string]pdu.PDU{
@@ -172,8 +174,8 @@ func TestWrongReplyEndsConnection(t *testing.T) {
 	}
 }
 
-// A reply of the right type may still be about something else than the request,
-// which ends the connection; or say no more than that there is nothing.
+// TestReplyAboutSomethingElse: a reply of the right type may still be about something else than
+// the request, which ends the connection, or it may be empty.
 func TestReplyAboutSomethingElse(t *testing.T) {
 	bad := result(t, func(w *pdu.ResultWriter) { w.Begin(testID); w.Uint64(1, 2) })
 	body, err := bad.Append(make([]byte, pdu.HeaderLen))
@@ -273,7 +275,7 @@ func TestFetchReturnsStateChanges(t *testing.T) {
 	})
 }
 
-// A request that no PDU can hold fails by itself.
+// TestRequestThatCannotBeEncoded: a request that no PDU can hold fails, and the connection stays.
 func TestRequestThatCannotBeEncoded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, pdu.FeatureAuth, remote.Config{})

@@ -99,7 +99,7 @@ func (m *memory) Reserve(n int) error {
 	return nil
 }
 
-// A reply that is longer than MaxReply, or that there is no memory for, is discarded as it
+// TestLongReply: a reply that exceeds MaxReply or the available memory is discarded as it
 // arrives, and the next request is replied to.
 func TestLongReply(t *testing.T) {
 	cfg := quiet()
@@ -232,7 +232,7 @@ func testPartsDeadline(t *testing.T) {
 	}
 }
 
-// What comes of a late reply is not kept.
+// TestLateReplyTakesNoMemory: a late reply leaves nothing in memory.
 func TestLateReplyTakesNoMemory(t *testing.T) {
 	synctest.Test(t, testLateReplyTakesNoMemory)
 }

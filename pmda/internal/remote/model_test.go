@@ -21,11 +21,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// Many clients come, make requests, give up and go, while the agent replies in
-// time, late, in pieces, wrongly or not at all, is not ready, ends and starts anew.
-// Whatever happens: no request gets the reply to another, none waits longer than it
-// may, an agent that keeps to the protocol keeps its connection and is told of
-// clients in order, and in the end no goroutine is left.
+// TestUnreliableAgent: many clients come, make requests, give up and go, while the agent replies
+// in time, late, in pieces, wrongly or not at all, is not ready, ends and starts anew. No request
+// may get the reply to another or exceed its timeout. An agent that keeps to the protocol keeps
+// its connection and learns of clients in order. In the end no goroutine is left.
 func TestUnreliableAgent(t *testing.T) {
 	seeds := 100
 	if testing.Short() {

@@ -193,8 +193,8 @@ func appended(w *pdu.ResultWriter) (string, error) {
 	return fmt.Sprintf("%v %x", w.Changed, b), err
 }
 
-// A Handler behind a connection is called with the same arguments, and returns the
-// same, as by itself.
+// TestHandlerBehindConnection: a Handler behind a connection gets the same arguments and returns
+// the same results as in direct calls.
 func TestHandlerBehindConnection(t *testing.T) {
 	for name, open := range streams {
 		t.Run(name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestAgentBehindConnection(t *testing.T) {
 	pmdatest.Run(t, behind(t, a, near, far), pmdatest.Names(a.Namespace()))
 }
 
-// A clientRecorder keeps what it is told of clients.
+// A clientRecorder records what a Handler learns about clients.
 type clientRecorder struct {
 	pmda.Unimplemented
 	mu      sync.Mutex
@@ -270,7 +270,7 @@ func (h *clientRecorder) EndClient(c *pmda.Client) {
 	h.ended = append(h.ended, fmt.Sprintf("%d seq %d", c.ID, c.Seq))
 }
 
-// A Handler behind a connection is told of clients.
+// TestClientsBehindConnection: a Handler behind a connection learns of clients and their ends.
 func TestClientsBehindConnection(t *testing.T) {
 	h := &clientRecorder{Unimplemented: pmda.Unimplemented{ClientAttributes: true}}
 	near, far := streams["memory"](t)

@@ -45,11 +45,10 @@
 //
 // # Variables that come and go
 //
-// The names are found when a client requests them, so that a variable has its
-// metric as soon as it is published. Clients are told of a change of names with the
-// next fetch that has one of these metrics in it. When the type of a value changes,
-// the name gets another PMID, which has the new type; the old one stays what it was,
-// without values, and is used again if the type changes back.
+// The names are found when a client requests them, so that a variable has its metric as soon as
+// it is published. The next fetch of one of these metrics notifies clients of changed names. When
+// the type of a value changes, the name gets another PMID with the new type. The old PMID keeps
+// its type, without values, and is used again if the type changes back.
 //
 // A variable that has been removed is forgotten, with its metrics. Their numbers go to other
 // metrics when no unused number is left. An entry that has been removed from a Map keeps its

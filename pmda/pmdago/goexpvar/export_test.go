@@ -47,7 +47,7 @@ func (s *shelf) set(key string, v expvar.Var) {
 	}
 }
 
-// text is a variable with a text of its own.
+// text is a variable whose String method returns any text.
 type text string
 
 func (t text) String() string { return string(t) }
@@ -95,7 +95,7 @@ func newBench(t testing.TB, vars map[string]expvar.Var) bench {
 
 func request() *pmda.Request { return &pmda.Request{Client: pmda.NewClient(0, 1)} }
 
-// all are the names that there are.
+// all returns the names of all metrics.
 func (b bench) all() []string {
 	b.Helper()
 	list, err := b.agent.Traverse(b.Context(), request(), "x.vars")
@@ -444,8 +444,8 @@ func TestAddRefused(t *testing.T) {
 	}
 }
 
-// TestFetchAllocs: what expvar has by itself costs a few allocations, those of
-// walking over the variables.
+// TestFetchAllocs: a fetch of expvar's own types costs a few allocations, those of walking over
+// the variables.
 func TestFetchAllocs(t *testing.T) {
 	vars := map[string]expvar.Var{}
 	for i := range 20 {

@@ -186,7 +186,7 @@ func (e *exporter) level(path string, depth int) *level {
 	return &level{e, path, depth >= maxDepth, map[string]bool{}}
 }
 
-// component is the one for a key; false if there is none.
+// component returns the name component of a key, or false if the key must be left out.
 func (l *level) component(key string) (string, bool) {
 	c := expvars.Component(key)
 	switch {

@@ -256,7 +256,7 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
-// TestLogEnds: what is new all the time is not logged all the time.
+// TestLogEnds: the number of log lines is limited, even if new problems never end.
 func TestLogEnds(t *testing.T) {
 	b := newBench(t, nil)
 	for i := range 3000 {
@@ -277,8 +277,7 @@ func document(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(scalar, rapid.MapOfN(rapid.String(), inner, 0, 4).AsAny(), rapid.SliceOfN(inner, 0, 2).AsAny())
 }
 
-// TestAnyVariable: whatever is published, and whatever becomes of it, the agent
-// keeps the contract.
+// TestAnyVariable: the agent keeps the contract with any variables and any changes to them.
 func TestAnyVariable(t *testing.T) {
 	variable := rapid.Custom(func(t *rapid.T) expvar.Var {
 		switch rapid.IntRange(0, 4).Draw(t, "type") {

@@ -37,8 +37,7 @@ func (k kind) sem() pdu.Sem {
 	return pdu.SemInstant
 }
 
-// A metric is one that there is, or that may come back. What does not belong to
-// the turn never changes.
+// A metric is one that exists or may come back. Only the fields that belong to the turn change.
 type metric struct {
 	name   string
 	kind   kind

@@ -31,7 +31,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// BenchmarkFetch fetches variables that expvar has by itself, and a Func.
+// BenchmarkFetch fetches variables of expvar's own types, and a Func.
 func BenchmarkFetch(b *testing.B) {
 	vars := map[string]expvar.Var{}
 	for i := range 20 {
