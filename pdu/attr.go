@@ -16,7 +16,7 @@ const (
 	AttrNone      Attribute = 0 // SASL data
 	AttrSecure    Attribute = 2 // of a host specification, like UserAuth and AuthName to UnixSock
 	AttrUserAuth  Attribute = 4
-	AttrUsername  Attribute = 5 // user who has authenticated
+	AttrUsername  Attribute = 5 // name of the authenticated user
 	AttrAuthName  Attribute = 6
 	AttrPassword  Attribute = 7
 	AttrMethod    Attribute = 8

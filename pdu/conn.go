@@ -73,8 +73,8 @@ type Conn struct {
 
 	head     Header         // of the PDU that is being read
 	admitted bool           // Admit was called for it
-	skip     int            // bytes of it that are to be discarded, when they come
-	refused  error          // why they are; nil if they are not
+	skip     int            // how many of its next bytes to discard
+	refused  error          // why they are discarded, or nil
 	start    [startLen]byte // what is kept of it then
 
 	out   *[]byte // PDUs not flushed

@@ -631,7 +631,7 @@ func TestConnGrowth(t *testing.T) {
 	if withRace() {
 		t.Skip("with the race detector, pools lose what is put there")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would take what is to be used again
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pools
 	for _, n := range []int{300_000, 1<<22 + 100, 5 << 20, 33 << 20} {
 		stream := text(t, 1, n)
 		c := pdu.NewConn(struct {

@@ -68,7 +68,7 @@ var errnos = [...]struct {
 	{93, syscall.EPROTONOSUPPORT},
 	{94, syscall.ESOCKTNOSUPPORT},
 	{95, syscall.EOPNOTSUPP},
-	{95, syscall.ENOTSUP}, // a number of its own on some systems
+	{95, syscall.ENOTSUP}, // differs from EOPNOTSUPP on some systems
 	{96, syscall.EPFNOSUPPORT},
 	{97, syscall.EAFNOSUPPORT},
 	{98, syscall.EADDRINUSE},

@@ -18,7 +18,7 @@ import (
 type EventBuilder struct {
 	HighRes bool // set before the first record
 
-	buf   []byte // the array but for the number of records
+	buf   []byte // the array without the number of records
 	n     int    // records
 	count int    // where the record's number of parameters is in buf, 0 for none
 	err   error

@@ -227,7 +227,7 @@ type extractInput struct {
 func (e extractInput) atom() (Atom, error) {
 	if e.insitu {
 		a := insituAtom(e.itype, binary.BigEndian.Uint32(e.wire))
-		if a.Type == TypeUnknown { // for which As has ErrIPC
+		if a.Type == TypeUnknown { // As returns ErrIPC for it
 			return a, ErrConv
 		}
 		return a, nil

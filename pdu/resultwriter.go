@@ -45,7 +45,7 @@ type ResultWriter struct {
 	start  setSpan // where the open set begins
 	n      uint32  // its values
 	form   uint32  // and their form
-	below  int     // the Size below which more values of the form fit; 0 if there are none yet or none fit
+	below  int     // the Size below which more values of the form fit; 0 before the first value or if no more fit
 	bad    Error   // why it failed
 
 	reserved int   // what Memory has granted so far
@@ -448,7 +448,7 @@ func (w *ResultWriter) CopySets(from *ResultWriter, i, j int) {
 	}
 	// Differences below zero wrap around, and back when they are added.
 	moved := setSpan{uint32(len(w.sets)) - a.sets, uint32(len(w.blocks)) - a.blocks}
-	delta := w.nextIndex() - a.blocks/4 // in words, by itself: a quotient does not wrap back
+	delta := w.nextIndex() - a.blocks/4 // in words, apart from moved: a quotient does not wrap back
 	w.sets = append(w.sets, from.sets[a.sets:z.sets]...)
 	w.blocks = append(w.blocks, from.blocks[a.blocks:z.blocks]...)
 	for _, e := range from.ends[i:j] {

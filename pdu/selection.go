@@ -14,7 +14,7 @@ import (
 // Once it knows the shapes of the results it allocates nothing. One goroutine at a time.
 type Selection struct {
 	ids    []PMID
-	first  []int32        // of each of ids: the index at which it is there first
+	first  []int32        // for each of ids: the index of its first occurrence
 	index  map[PMID]int32 // the inverse of ids, of the first ones
 	again  int            // how many of ids have been there before
 	shapes map[shapeKey]*shape

@@ -88,7 +88,7 @@ func (s *Selection) size(i int, e *InDomProfile) int {
 type setCopier struct {
 	body []byte
 	out  []byte // the sets, as long as they will be, and the blocks
-	at   int    // where in out the next set is to be
+	at   int    // where the next set begins in out
 
 	first, next uint32 // the indexes of blocks in body that are not copied yet
 	moved       uint32 // from there to their indexes in out

@@ -54,7 +54,7 @@ type Sem int32
 
 // The semantics, PM_SEM_* of the C library.
 const (
-	SemCounter  Sem = 1 // cumulative, monotonic but for wrap and reset
+	SemCounter  Sem = 1 // cumulative, monotonic except for wrap and reset
 	SemInstant  Sem = 3 // may change at any time
 	SemDiscrete Sem = 4 // changes seldom; the last value holds
 )

@@ -66,7 +66,7 @@ func TestServe(t *testing.T) {
 		name   string
 		script []pdutest.Step
 		near   func(net.Conn)
-		want   string // how the failure begins; "" if there is none
+		want   string // how the failure begins; "" for no failure
 	}{
 		{"nothing", nil, nothing, ""},
 		{"as expected", []pdutest.Step{pdutest.Expect(pdu.DescReq{PMID: 1})}, write(7, pdu.DescReq{PMID: 1}), ""},

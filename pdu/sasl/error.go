@@ -16,8 +16,8 @@ const (
 
 // An Error says why a login has failed. It unwraps to Code.
 type Error struct {
-	Code   pdu.Error // what the other side is told
-	Reason string    // what it is not told; for a log, where the Cyrus library has the same text
+	Code   pdu.Error // sent to the other side
+	Reason string    // not sent, only for a log; the Cyrus library logs the same text
 }
 
 // Error is the text of the code with the reason.

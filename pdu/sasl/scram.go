@@ -42,7 +42,7 @@ type scramServer struct {
 
 	step     int
 	name     string // that the client gives
-	user     string // who has logged in
+	user     string // the logged-in user
 	verifier Verifier
 	gs2      string // the header of the client's first message
 	nonce    string // of both
