@@ -29,7 +29,7 @@ type slot struct {
 	record *[valueLen / 8]uint64
 	moved  atomic.Bool // the cell has another slot, or is about to get it
 	base   uint64      // what the next slot has got of this one's value; cell.mu
-	image  *image      // nil for memory of its own
+	image  *image      // nil if the slot is not part of an image
 	text   *[2 * stringLen / 8]uint64
 	offset int // of text in the image
 }

@@ -29,8 +29,8 @@ type image struct {
 type region struct {
 	offset int
 	size   int // of a record
-	used   int // records that there are
-	room   int // records that there is room for
+	used   int // number of records
+	room   int // number of records that fit
 	entry  int // offset of its entry in the table of contents, 0: none
 }
 

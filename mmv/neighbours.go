@@ -30,7 +30,7 @@ func (r *Registry) sweep() {
 func (r *Registry) clash() error {
 	entries, err := os.ReadDir(r.file.dir)
 	if err != nil {
-		return nil // what is wrong with the directory is told when the file is written
+		return nil // Publish reports the problem when it writes the file
 	}
 	for _, e := range entries {
 		path := filepath.Join(r.file.dir, e.Name())

@@ -16,9 +16,9 @@ import (
 
 // A publication is the file of a registry. Registry.mu protects it.
 type publication struct {
-	dir    string      // "" if there is none
+	dir    string      // "" if the registry is not published
 	advice string      // what to do if dir is not good
-	info   fs.FileInfo // identifies the file that has the values; nil if there is none
+	info   fs.FileInfo // identifies the file that has the values; nil without a file
 	lost   bool        // another program has taken the name
 	err    error       // what is wrong now
 	clash  error       // what was wrong with other files when it was published

@@ -70,7 +70,7 @@ type FileMetric struct {
 	Type  Type   // may be a number that is no type: then there are no values but an error
 	Sem   pdu.Sem
 	Units pdu.Units
-	InDom uint32 // serial of its instance domain, which the file need not have; 0 if it has none
+	InDom uint32 // serial of its instance domain, which the file need not have; 0 for a singular metric
 
 	// Instances are those that have values, each once, in the file's order. The instance domain
 	// need not have them. For a metric without a domain it is pdu.NoInst, or nothing if there is no

@@ -16,7 +16,7 @@ type Snapshot struct {
 // MetricValues are the values of a metric.
 type MetricValues struct {
 	Metric *FileMetric
-	Values []InstanceValue // in the order of the metric's Instances; empty if there are none
+	Values []InstanceValue // in the order of the metric's Instances; may be empty
 }
 
 // An InstanceValue is the value of an instance, or of a metric without a domain.

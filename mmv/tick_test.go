@@ -17,7 +17,7 @@ func TestSlowOnRead(t *testing.T) {
 		var calls atomic.Int64
 		r.OnRead(func() {
 			if calls.Add(1) == 2 {
-				time.Sleep(10 * time.Second) // a goroutine that waits for a lock would make it last for good
+				time.Sleep(10 * time.Second) // a goroutine that waits for a lock would make it last forever
 			}
 		})
 		if err := r.Publish(dir); err != nil { // call 1
