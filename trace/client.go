@@ -44,7 +44,7 @@ type Client struct {
 	closing    chan struct{}      // closed by Close
 	done       chan struct{}      // closed when the sender has ended
 	waiters    []*waiter          // calls of Flush
-	down       error              // why the agent cannot be reached; nil: it can, or nobody tried
+	down       error              // why the agent cannot be reached; nil if it can, or before the first attempt
 	lostBy     error              // why data were lost, the last time
 	nowWaiting atomic.Int32       // len(waiters), or more while one is added
 }
@@ -168,7 +168,7 @@ func (c *Client) Err() error {
 
 // A waiter is a call of Flush.
 type waiter struct {
-	until uint64     // the number of data that are to be settled
+	until uint64     // the number of data that must be delivered or lost
 	lost  uint64     // Stats.Lost when it was made
 	done  chan error // has room
 }
