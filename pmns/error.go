@@ -14,7 +14,7 @@ import (
 // An OpError is the failure of an operation on a name space.
 type OpError struct {
 	Op   string // "add", "load", "read" or "write"
-	Name string // the metric, or the file in "load" and "read"; empty if there is none
+	Name string // the metric, or the file in "load" and "read"; may be empty
 	Err  error  // the cause: an error of package pdu, or of reading or writing
 }
 

@@ -56,7 +56,7 @@ func FuzzPMNS(f *testing.F) {
 			if !errors.Is(err, pdu.ErrPMNS) {
 				t.Fatal(err)
 			}
-			return // a path on a line of its own had no room for the brace
+			return // a path on a separate line had no room for the brace
 		}
 		back, err := Parse("written", &out)
 		if err != nil || !back.Equal(tree) {

@@ -58,7 +58,7 @@ const (
 	outside   state = iota // a path
 	afterPath              // {
 	inside                 // a name or }
-	afterName              // the PMID of that name, or, if it has none, the next name or }
+	afterName              // the PMID of that name, or, without a PMID, the next name or }
 )
 
 var expected = [...]string{

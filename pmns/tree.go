@@ -13,7 +13,7 @@ import (
 // A Tree is a name space. It does not change and is safe for concurrent use.
 // The zero Tree and a nil Tree have no names. A Tree must not be copied.
 type Tree struct {
-	root *node // nil if there is none
+	root *node // nil for an empty tree
 
 	once  sync.Once
 	index index
