@@ -19,7 +19,7 @@ type metadata struct {
 	metrics []*Metric
 	ids     []pdu.PMID // of the metrics
 	indoms  map[pdu.InDom]*InDom
-	fetches uint64 // for which instances were named
+	fetches uint64 // number of fetches that named instances
 	errs    []error
 }
 
@@ -189,7 +189,7 @@ func (m *metadata) labels(ctx context.Context, c *pmapi.Context) error {
 		levels[key] = set
 		return set, m.keep(err)
 	}
-	var own []*Metric // but for derived metrics, which have no labels
+	var own []*Metric // all except derived metrics, which have no labels
 	var ids []pdu.PMID
 	for i, metric := range m.metrics {
 		if m.ids[i].Domain() != pdu.DynamicDomain {

@@ -11,8 +11,8 @@ type Metric struct {
 	Name string
 	Desc pdu.Desc
 
-	Line string // the help text of one line; "" if there is none
-	Help string // the long one, or Line if there is none
+	Line string // the one-line help text, or ""
+	Help string // the long help text, or Line if the metric lacks one
 
 	// Labels are those of the domain, the instance domain, the cluster and the metric. Later ones
 	// have precedence.

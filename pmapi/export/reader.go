@@ -64,7 +64,7 @@ type Snapshot struct {
 
 	metrics []*Metric
 	result  pdu.Result
-	sets    []int // of a record: the index of each metric's values, -1 if it has none; nil if the values are in the order of metrics
+	sets    []int // of a record: the index of each metric's values, -1 without values; nil if the values are in the order of metrics
 }
 
 // All yields the metrics with their values, in the order of the name space or of Reader.Names. A

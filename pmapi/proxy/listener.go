@@ -45,7 +45,7 @@ func (s *listener) run() {
 			continue
 		}
 		select {
-		case s.failed <- err: // whoever accepts decides when to try again
+		case s.failed <- err: // the caller of Accept decides when to try again
 		case <-s.open.Done():
 			return
 		}
@@ -134,7 +134,7 @@ const maxStart = 64
 // A peeked is a connection whose first bytes have been read.
 type peeked struct {
 	net.Conn
-	start []byte // is to be read first
+	start []byte // read first
 }
 
 // peek reads the first bytes of a connection, one at least, without taking them away from those who

@@ -15,7 +15,7 @@ type family struct {
 	kind   base.Shape
 	conv   base.Conversion
 	name   string // in TYPE
-	sample string // of its samples, but for histograms
+	sample string // of its samples, except for histograms
 	header []byte // the lines before the samples
 	labels []label
 	series map[pdu.InstID]series

@@ -20,8 +20,8 @@ type histograms struct {
 	head  []byte // of a metric, whose unit is that of what is observed
 	conv  base.Conversion
 	units pdu.Units // of bounds, before they are converted
-	total *metric   // what has the sum of what was observed; nil if there is none
-	scale float64   // its values are to be multiplied by
+	total *metric   // has the sum of the observed values; may be nil
+	scale float64   // factor for the values of total
 
 	json   bool
 	insts  []*export.Instance

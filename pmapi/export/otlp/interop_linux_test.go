@@ -55,7 +55,7 @@ func TestInteropAgentRestart(t *testing.T) {
 		if all[len(all)-1].start != all[0].start {
 			return true
 		}
-		if time.Since(tried) > 10*time.Second { // a new agent that has counted further than the old one before it is asked cannot be told from that
+		if time.Since(tried) > 10*time.Second { // a new agent whose first fetched value exceeds the old agent's last one looks like the old agent
 			if _, stderr, status := pcptest.Run(t, nil, "", "pmstore", "-h", pmcd.Host(), "sample.control", "-1"); status != 0 {
 				t.Log("pmstore, whose agent ends:", stderr)
 			}

@@ -64,7 +64,7 @@ type point struct {
 	named      uint64 // the generation of the attributes; then instance and text
 	inst       *export.Instance
 	text       string
-	start      int64 // 0 but for a sum
+	start      int64 // 0 unless it is a sum
 	at         int64 // when it had its last value
 	last       difference.Sample
 	seen       uint64 // the round with the last value

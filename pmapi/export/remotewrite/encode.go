@@ -70,7 +70,7 @@ type family struct {
 	next        []*series // of this round
 	series      map[string]*series
 	floor       int64 // the last time of those that have ended
-	describedAt int64 // when metadata was sent; 0 if it is to be sent
+	describedAt int64 // when metadata was sent; 0 if the next message must send it
 	described   uint64
 }
 

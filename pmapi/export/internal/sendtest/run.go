@@ -47,8 +47,8 @@ type Protocol struct {
 	// that it has, in the order of their times.
 	NewReceiver func() (t http.RoundTripper, r *Receiver, values func() []Value)
 
-	Retried []int // each status after which a message is sent again
-	Refused []int // and some after which it is not
+	Retried []int // every status that makes the exporter send a message again
+	Refused []int // and some that do not
 	Reason  string
 	Size    int // about the bytes of a message with one value
 }
