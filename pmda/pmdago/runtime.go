@@ -20,7 +20,7 @@ func (a *agent) addRuntime(all []metrics.Description) {
 	for i, name := range known {
 		items[name] = i
 	}
-	var names pmns.Builder // of known ones, with which those of a newer Go must not collide
+	var names pmns.Builder // names of known metrics, which metrics of a newer Go must not reuse
 	var godebug, others []metrics.Description
 	for _, d := range all {
 		item, ok := items[d.Name]

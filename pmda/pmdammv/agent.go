@@ -88,7 +88,7 @@ type agent struct {
 
 	// turn is the lock of what follows.
 	turn    ctxwait.Mutex
-	dir     *directory // nil if there is none
+	dir     *directory // nil without a directory
 	regs    []*entry   // of registries; nil before the first scan
 	limited struct{ of, log *slog.Logger }
 }

@@ -28,7 +28,7 @@ func sides(t *testing.T, dir string) []side {
 	t.Helper()
 	pcptest.Need(t, "pmcd", "pminfo", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "mmv", "pmda_mmv.so"))
 	env := []string{"PCP_TMP_DIR=" + dir}
-	me, err := user.Current() // who may read the files
+	me, err := user.Current() // the user that may read the files
 	if err != nil {
 		t.Fatal(err)
 	}

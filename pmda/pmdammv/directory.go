@@ -105,8 +105,8 @@ func (d *directory) scan(force bool, log *slog.Logger) []*entry {
 
 // A job is a file to be read.
 type job struct {
-	e    **entry // where the entry is to be
-	old  *entry  // nil if there was none
+	e    **entry // where to store the entry
+	old  *entry  // nil for a new file
 	name string
 	path string
 	err  error // of the file's stat

@@ -13,7 +13,7 @@ import (
 type dirState struct {
 	device, inode uint64
 	sec, nsec     int64 // of the last change
-	err           error // of the system, why there is none; a syscall.Errno
+	err           error // why the state is unknown, a syscall.Errno
 }
 
 // stat looks at a directory, whose name ends with a NUL. It does not allocate, which unix.Stat does

@@ -10,7 +10,7 @@ import (
 // A dirState says what a directory is and when it has changed, in numbers that can be compared.
 type dirState struct {
 	sec, nsec int64 // of the last change
-	err       error // of the system, why there is none; a syscall.Errno
+	err       error // why the state is unknown, a syscall.Errno
 }
 
 // stat looks at a directory, whose name ends with a NUL.

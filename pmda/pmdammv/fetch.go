@@ -98,7 +98,7 @@ func (a *agent) fetchMetric(ctx context.Context, r *pmda.Request, f *fetch, s *s
 	w.Begin(id)
 	switch {
 	case m != nil && err != nil:
-		w.Fail(pdu.ErrAgain) // somebody changes the file all the time
+		w.Fail(pdu.ErrAgain) // the file changes all the time
 	case own:
 		w.Int32(pdu.NoInst, c.value(a, s))
 	case m == nil:

@@ -48,7 +48,7 @@ func (s *snapshot) fileTree(f file) *pmns.Tree {
 	prefix := s.name + "." + f.prefix()
 	for i := range f.file.Metrics {
 		if m := &f.file.Metrics[i]; f.metric(m.Item) == m {
-			b.Add(prefix+m.Name, pdu.MakePMID(s.domain, f.cluster, m.Item)) // fails if another name continues it: it has none then
+			b.Add(prefix+m.Name, pdu.MakePMID(s.domain, f.cluster, m.Item)) // fails if another name continues it: the metric then has no name
 		}
 	}
 	t := &fileTree{f.cluster, b.Tree()}

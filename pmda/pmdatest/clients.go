@@ -40,7 +40,7 @@ func (c *checker) checkLeaks() {
 		return // a request still runs
 	}
 	var left map[string]string
-	const patience = 100 // looks, of which the last is after 5 s
+	const patience = 100 // looks; the last is after 5 s
 	for n := range patience {
 		if left = goroutinesWith(label); len(left) < leakClients {
 			return

@@ -55,7 +55,7 @@ func ExampleRestart() {
 
 // Two clients must get the same logins, but this agent gives each login only to the first client.
 func ExampleEvents() {
-	var logins atomic.Int64 // that nobody has got
+	var logins atomic.Int64 // not yet delivered
 	a := &pmda.Agent{Name: "login", Domain: 402}
 	pmda.Register(a, pmda.Metric[[]byte]{Name: "login.events", Text: "Logins", Type: pdu.TypeEvent,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) ([]byte, error) {

@@ -17,7 +17,7 @@ type config struct {
 	texts    bool
 	changing bool
 	mayFail  []string
-	readOnly bool    // but for stores
+	readOnly bool    // except for stores
 	stores   []Store // of Stores
 	events   []eventSource
 	rename   func()
@@ -62,8 +62,8 @@ type Store struct {
 	Metric   string       // the name of the metric
 	Instance string       // the name of the instance; empty if the metric is singular
 	Value    string       // the value as the argument of pmstore(1)
-	Client   *pmda.Client // whose store it is; nil means a client of whom nothing is known
-	Err      pdu.Error    // the code with which it is refused; 0 if it is to succeed
+	Client   *pmda.Client // the client that stores; nil means an unknown client
+	Err      pdu.Error    // the expected error code; 0 if the store must succeed
 	Shows    string       // the metric that shows the effect; empty means Metric
 	Want     string       // the value of Shows after it; empty means Value
 }

@@ -126,7 +126,7 @@ func (c *checker) refusal(m metric, what string, err error) {
 // storeBad stores what a Handler is likely to refuse, and must not change a value if so. It
 // may accept it. Values are compared if the metric accepts stores at all.
 func (c *checker) storeBad(m metric, accepts bool, what string, add func(w *pdu.ResultWriter)) error {
-	const attempts = 3 // since a value may change by itself
+	const attempts = 3 // because a value may change between fetches
 	r := request(0, nil)
 	for n := 1; ; n++ {
 		before, steady := c.steady(r, m)

@@ -20,7 +20,7 @@ const (
 // The zero Calls is ready to use. It is safe for concurrent use.
 type Calls[O, K comparable] struct {
 	mu      sync.Mutex
-	hanging map[O]map[K]int // how many there are for which nobody waits any more
+	hanging map[O]map[K]int // how many calls of each kind hang
 }
 
 // Len is how many different calls hang.

@@ -39,7 +39,7 @@ type File struct {
 	buf    []byte
 	n      int       // how much of buf has been read
 	whole  bool      // that is all of the file
-	absent error     // the error that there is no such file
+	absent error     // the error of the last open if the file did not exist
 	retry  time.Time // when to try to open it again
 }
 

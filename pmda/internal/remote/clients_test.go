@@ -49,7 +49,7 @@ func TestAttributes(t *testing.T) {
 				return
 			}
 			far.expect(withContainer("box")...)
-			agent.SetClient(pmda.NewClient(4, 2)) // of whom nothing is known
+			agent.SetClient(pmda.NewClient(4, 2)) // an unknown client
 			far.expect()
 			agent.EndClient(pmda.NewClient(4, 2))
 			far.expect()

@@ -15,7 +15,7 @@ import (
 // An exchange is a request to the agent and the reply that belongs to it.
 type exchange struct {
 	ctx     context.Context
-	from    *pmda.Request // on whose behalf
+	from    *pmda.Request // the request of the client
 	request pdu.PDU
 	reply   pdu.Kind // the type of the reply, unless that is an ERROR
 }

@@ -283,7 +283,7 @@ func TestRequestThatCannotBeEncoded(t *testing.T) {
 		if _, err := fetchText(t.Context(), agent, r); !errors.Is(err, pdu.ErrTooSmall) {
 			t.Errorf("fetch of nothing: %v", err)
 		}
-		far.expect(profile7) // which is true all the same
+		far.expect(profile7) // which is still valid
 		negative := request7()
 		negative.ContextID = -1
 		if _, err := fetchText(t.Context(), agent, negative, testID); !errors.Is(err, pdu.ErrNoContext) {

@@ -69,7 +69,7 @@ func TestLateReply(t *testing.T) {
 						t.Errorf("meanwhile %v, want %v", err, pdu.ErrAgain)
 					}
 					far.expect()
-					far.send(pdu.DescReply{Desc: pdu.Desc{PMID: 12345}}) // whatever it says
+					far.send(pdu.DescReply{Desc: pdu.Desc{PMID: 12345}}) // with any content
 					synctest.Wait()
 					checkServes(t, agent, far)
 					if got := log.Take(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "did not reply in time") || !strings.Contains(got, "replies again") {

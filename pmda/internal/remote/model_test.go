@@ -235,9 +235,9 @@ type unreliableAgent struct {
 	broken atomic.Bool // it has broken the protocol, or ended
 
 	// By slot, as it was told: a client's Seq.
-	clients    map[int32]uint64 // who is in the slot
-	attributes map[int32]uint64 // whose attributes it has
-	ended      map[int32]uint64 // who has gone last
+	clients    map[int32]uint64 // the client in the slot
+	attributes map[int32]uint64 // the client whose attributes the agent has
+	ended      map[int32]uint64 // the last client that ended
 
 	profile struct {
 		from    int32

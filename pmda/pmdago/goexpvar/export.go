@@ -93,8 +93,8 @@ type exporter struct {
 	keysListed []string
 	tops       map[string]*variable  // by key
 	order      []*variable           // those that have a name, by key
-	byName     map[string]*metric    // those that there are now
-	known      map[metricKey]*metric // these, and those that may come back
+	byName     map[string]*metric    // existing metrics
+	known      map[metricKey]*metric // existing metrics and those that may come back
 	free       []int                 // numbers of metrics that are forgotten, the oldest first
 	reads      uint64                // counts changes of the metrics of a variable
 	calls      expvars.Calls
@@ -267,7 +267,7 @@ func nextLevel(all []string, name string) []pmns.Child {
 	var out []pmns.Child
 	for _, full := range all {
 		if full == name {
-			continue // a leaf has none
+			continue // a leaf has no children
 		}
 		component, _, inner := strings.Cut(full[len(name)+1:], ".")
 		if n := len(out); n > 0 && out[n-1].Name == component {

@@ -51,9 +51,9 @@ type metric struct {
 	goneAt uint64 // which of exporter.reads did not find it; 0 while it is there
 
 	// Of the instance domain.
-	ids   map[string]pdu.Instance // by key, of all that there ever were
+	ids   map[string]pdu.Instance // by key, including removed ones
 	taken map[string]bool         // names of instances
-	keys  []string                // of the instances that there are
+	keys  []string                // of the present instances
 }
 
 // A metricKey tells metrics apart.
@@ -78,8 +78,8 @@ type variable struct {
 	key       string
 	component string     // of its name
 	name      string     // in full
-	value     expvar.Var // nil while there is none
-	metrics   []*metric  // that there are of it, in the order of names
+	value     expvar.Var // nil while the variable is missing
+	metrics   []*metric  // its existing metrics, in the order of names
 	known     int        // metrics of it in exporter.known
 	wasRead   bool
 
