@@ -280,8 +280,8 @@ func (c *Conn) in() []byte {
 	return c.small[:]
 }
 
-// discardRead drops the PDU that has been read, and gives back the large buffer
-// if the unread rest fits the small one.
+// discardRead drops the PDU that has been read, and releases the large buffer if the unread rest
+// fits into the small one.
 func (c *Conn) discardRead() {
 	if c.big != nil && c.n-c.r <= inlineLen {
 		c.n = copy(c.small[:], (*c.big)[c.r:c.n])
@@ -365,7 +365,7 @@ func (c *Conn) getBuffer(size int) *[]byte {
 	return b
 }
 
-// putBuffer gives back a buffer of getBuffer.
+// putBuffer keeps a buffer of getBuffer for later use.
 func (c *Conn) putBuffer(b *[]byte) {
 	if cap(*b) > keepLen {
 		c.spare = weak.Make(b)
@@ -404,8 +404,8 @@ func (c *Conn) readSkipped() (int, error) {
 	return c.readSome(*b)
 }
 
-// Release gives back the memory of the PDU that was read last, whose body is not
-// valid any more. It is for a long one, which would keep its memory until the next Read.
+// Release frees the memory of the last PDU that Read returned, and makes its body invalid. It is
+// for a long PDU, which would keep its memory until the next Read.
 func (c *Conn) Release() { c.discardRead() }
 
 // Buffered reports whether bytes of a further PDU have arrived already, or a part of

@@ -73,13 +73,13 @@ type EventRecord struct {
 	params []byte
 }
 
-// Events is the array in a. Errors are ErrType if a holds none or a parameter
-// has a type that none may have, ErrConv if EventMissed stands beside another
-// flag, and ErrIPC for bytes that break the layout.
+// Events returns the array in a. It fails with ErrType if a holds no array or a parameter has a
+// type that parameters cannot have, with ErrConv if EventMissed stands beside another flag, and
+// with ErrIPC for bytes that break the layout.
 func (a Atom) Events() (EventArray, error) { return ParseEvents(a.Type, a.data) }
 
-// ParseEvents is the array in the bytes of a value of TypeEvent or TypeHighResEvent,
-// which it aliases. For the errors see Atom.Events.
+// ParseEvents returns the array in the bytes of a value of TypeEvent or TypeHighResEvent. The
+// array aliases the bytes. For the errors see Atom.Events.
 func ParseEvents(t Type, b []byte) (EventArray, error) {
 	if t != TypeEvent && t != TypeHighResEvent {
 		return EventArray{}, ErrType

@@ -18,10 +18,9 @@ const (
 	EventMissedName = "event.missed"
 )
 
-// Values yields what the record says, as metrics with one value each:
-// EventFlagsPMID if there are flags, EventMissedPMID if the record stands for
-// missed events, then the parameters in their order. Together with Atom.Events
-// and EventArray.All,
+// Values yields the contents of the record, as metrics with one value each: EventFlagsPMID if the
+// record has flags, EventMissedPMID if it stands for missed events, then the parameters in their
+// order. Together with Atom.Events and EventArray.All,
 //
 //	events, err := a.Events()
 //	…

@@ -5,12 +5,11 @@ import (
 	"io"
 )
 
-// ClientHello performs the version handshake of a client with a collector: it
-// reads the Challenge and replies with Creds that request the features in want,
-// which may only be those that need no further exchange; the collector does not
-// acknowledge them. pid is the client's process, for the collector's log. The
-// result is what the collector offers. A refusal is an *OpError around the
-// collector's code, such as ErrPermission or ErrConnLimit.
+// ClientHello performs the version handshake of a client with a collector. It reads the Challenge
+// and replies with Creds that request the features in want. Only features without a further
+// exchange are allowed, and the collector does not acknowledge them. pid is the client's process,
+// for the collector's log. ClientHello returns the features that the collector offers. A refusal
+// is an *OpError around the collector's code, such as ErrPermission or ErrConnLimit.
 func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error) {
 	if offered, err = ReadChallenge(c); err != nil {
 		return 0, err
@@ -18,8 +17,8 @@ func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error
 	return offered, c.Write(pid, Creds{Version: ProtocolVersion, Features: want})
 }
 
-// ReadChallenge is the first half of ClientHello, for a client that has to know what the collector
-// offers before it replies with Creds.
+// ReadChallenge is the first half of ClientHello, for a client that must know the offered
+// features before it replies with Creds.
 func ReadChallenge(c *Conn) (offered Features, err error) {
 	h, body, err := c.Read()
 	if err != nil {

@@ -147,8 +147,8 @@ func (p *LabelReply) Decode(body []byte) error {
 	return malformedIn(KindLabel, err)
 }
 
-// decode reads a set and returns the offset where its text ends, 0 if it has
-// none: what its offset says does not matter then.
+// decode reads a set and returns the offset where its text ends. It returns 0 for a set without
+// text and ignores the offset of such a set.
 func (s *LabelSet) decode(c *wire.Cursor, body []byte) int {
 	s.Inst = InstID(c.Int32("inst"))
 	n := c.Int32("nlabels")

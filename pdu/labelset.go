@@ -403,7 +403,7 @@ func (s *LabelSet) add(l NamedLabel) error {
 	return nil
 }
 
-// String is the text, "{}" if there are no labels, or the error's.
+// String returns the JSON text, "{}" if the set has no labels, or the text of Err.
 func (s LabelSet) String() string {
 	switch {
 	case s.Err != 0:

@@ -19,8 +19,8 @@ func (l NamedLabel) Decode(v any) error {
 	return nil
 }
 
-// Get returns the label with a full name. Its Flags tell the class, also in a set that MergeLabels
-// has made, and whether it is optional.
+// Get returns the label with a full name. Its Flags have the class, also in a set from
+// MergeLabels, and say whether the label is optional.
 func (s LabelSet) Get(name string) (label NamedLabel, ok bool) {
 	for l := range s.All() {
 		if l.Name == name {

@@ -22,9 +22,9 @@ func (p ResultPart) spans() (a, z setSpan) {
 	return a, p.Writer.ends[p.To-1]
 }
 
-// ResultParts is a result that is in several writers: its parts in their order, none
-// empty, each set in one part at most. It is for long results, which Conn.WriteParts
-// sends without another copy of them in memory.
+// ResultParts is a result in several writers: its parts in their order. No part is empty, and
+// each set is in one part at most. Conn.WriteParts sends long results in this form without
+// another copy of them in memory.
 type ResultParts struct {
 	Time   time.Time // of the values
 	Format Format

@@ -515,8 +515,8 @@ func (w *ResultWriter) Append(b []byte, f Format) ([]byte, error) {
 	return append(b, w.blocks...), nil
 }
 
-// Fill makes r the result, in r's memory and r.Format. Time and Changed are those of w. The error
-// is that of Append, and r is empty then.
+// Fill makes r the result, in r's memory and r.Format. r gets the Time and Changed of w. Fill
+// returns the error of Append, and r is empty then.
 func (w *ResultWriter) Fill(r *Result) error {
 	b, err := w.Append(r.buf[:0], r.Format)
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 )
 
 // A Selection finds the value sets of some metrics in encoded results, one after the other, and
-// makes results of them. The other sets are only passed over, and so a flaw in their values is no
-// error. It is fast where results have the same metrics and numbers of values again and again.
+// makes results of them. It skips the other sets and ignores flaws in their values. It is fast
+// where results repeatedly have the same metrics and numbers of values.
 //
-// Once it knows the shapes of the results it allocates nothing. One goroutine at a time.
+// It does not allocate once it knows the shapes of the results. It must be used by one goroutine
+// at a time.
 type Selection struct {
 	ids    []PMID
 	first  []int32        // for each of ids: the index of its first occurrence
@@ -23,7 +24,7 @@ type Selection struct {
 	body   []byte
 }
 
-// A shapeKey is what tells shapes apart at first sight.
+// A shapeKey distinguishes shapes by properties that are cheap to read.
 type shapeKey struct {
 	format Format
 	sets   int

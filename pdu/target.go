@@ -46,8 +46,8 @@ func (t TextTarget) String() string {
 // TextHelp.
 func (t TextTarget) Request(kind TextKind) TextReq { return TextReq{t.ident, t.kind | kind} }
 
-// Target is what the text describes. That of a malformed request is neither a
-// metric nor an instance domain.
+// Target returns the metric or instance domain that the text describes. The target of a malformed
+// request is neither.
 func (p TextReq) Target() TextTarget {
 	return TextTarget{p.Text & (TextPMID | TextInDom), p.Ident}
 }
@@ -129,8 +129,8 @@ func (t LabelTarget) String() string {
 // Request is the PDU that requests the labels of the target.
 func (t LabelTarget) Request() LabelReq { return LabelReq{t.ident, t.Class} }
 
-// Target is what the labels are attached to. The flags of labels, which C agents
-// take out of a class, are left out here too.
+// Target returns the target of the labels. It removes the flags of labels from the class, as C
+// agents do.
 func (p LabelReq) Target() LabelTarget {
 	return LabelTarget{p.Class &^ LabelClass(LabelCompound|LabelOptional), p.Ident}
 }

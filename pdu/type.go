@@ -24,8 +24,8 @@ const (
 var typeNames = [...]string{"32", "U32", "64", "U64", "FLOAT", "DOUBLE", "STRING", "AGGREGATE",
 	"AGGREGATE_STATIC", "EVENT", "HIGHRES_EVENT"}
 
-// String is the short name that pmTypeStr(3) prints: "U32", "STRING", …; "???"
-// for a number that is no type.
+// String returns the short name that pmTypeStr(3) prints: "U32", "STRING", …; "???" for an
+// unknown type.
 func (t Type) String() string {
 	switch {
 	case t >= 0 && int(t) < len(typeNames):

@@ -196,9 +196,8 @@ func lowerASCII(r rune) rune {
 	return r
 }
 
-// tens completes "count x 10" with its exponent. One that is no scale of count
-// is left for the dimension, as the C library has it: "count x 10^9" is the
-// ninth power of "count x 10".
+// tens completes "count x 10" with its exponent. An exponent that is not a scale of count is left
+// for the dimension, as in the C library: "count x 10^9" is the ninth power of "count x 10".
 func (p *unitsParser) tens() baseUnit {
 	if t, ok := strings.CutPrefix(p.rest, "^"); ok {
 		end := strings.IndexAny(t, blank+"/^")

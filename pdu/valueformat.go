@@ -39,7 +39,7 @@ type ValueFormat struct {
 	// SquashBlanks prints every white-space character of a string as a blank,
 	// which PCP 7 does if PCP_SQUASH_NEWLINES is in the environment.
 	SquashBlanks bool
-	// Location is that of the times; nil is time.Local.
+	// Location is the time zone of the times; nil means time.Local.
 	Location *time.Location
 }
 
@@ -117,8 +117,8 @@ func (f ValueFormat) AppendParam(b []byte, a Atom, t Type) []byte {
 	}
 }
 
-// asBytes is the aggregate of a value's bytes in this machine's order. What is no
-// value stays as it is.
+// asBytes returns the bytes of a value in this machine's order as an aggregate. Other atoms are
+// returned unchanged.
 func asBytes(a Atom) Atom {
 	switch a.Type.size() {
 	case 4:

@@ -106,10 +106,10 @@ func (s ValueSet) All(t Type) iter.Seq2[InstID, Atom] {
 	}
 }
 
-// Numbers adds the instances of all values and the values, those of a metric of a number's
-// type t, to slices, in a fraction of the time that Inst and Atom take. The bits of a value
-// are those of ResultWriter.Number. If there is an error, or a value is not of type t as
-// agents send it, ok is false and the slices are as before.
+// Numbers appends the instances and the values of all values to slices, in a fraction of the time
+// that Inst and Atom take. t is the type of the metric, which must be numeric. The bits of a
+// value are those of ResultWriter.Number. If the set has an error, or a value does not have the
+// form in which agents send type t, ok is false and the slices are unchanged.
 func (s ValueSet) Numbers(t Type, insts []InstID, bits []uint64) (_ []InstID, _ []uint64, ok bool) {
 	n := s.Len()
 	if n == 0 {

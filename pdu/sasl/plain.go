@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A clearServer has what the servers of mechanisms with a password in the clear share.
+// A clearServer is the common part of the servers that receive the password in the clear.
 type clearServer struct {
 	users Users
 	user  string

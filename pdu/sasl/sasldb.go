@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// The parts of a Berkeley DB file with a hash table that are looked at. Its pages have one length,
-// which the first page tells.
+// These constants are the parts of a Berkeley DB hash table that the reader uses. All pages have
+// the length that the first page gives.
 //
 //	page 0   12  uint32  magic
 //	         16  uint32  version

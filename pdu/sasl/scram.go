@@ -26,8 +26,8 @@ func isNonce(s string) bool {
 	return s != ""
 }
 
-// escapeName is a user name as it is in messages, and unescapeName the other way round; ok is false
-// for what is no name.
+// escapeName returns a user name in the form of messages, and unescapeName reverses it. ok is
+// false if s is not an escaped name.
 var escapeName = strings.NewReplacer("=", "=3D", ",", "=2C").Replace
 
 func unescapeName(s string) (name string, ok bool) {

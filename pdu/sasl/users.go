@@ -48,17 +48,17 @@ func (m Map) Verifier(user string) (Verifier, error) {
 
 var errUnknown = fail(ErrNoUser, "unable to canonify user and get auxprops")
 
-// A File is a file of users, one on each line: the name, a colon and a Verifier in the form of its
-// method String. Lines that are empty or begin with "#" say nothing.
+// A File is a file of users, one on each line: the name, a colon and a Verifier in the form of
+// its method String. Empty lines and lines that begin with "#" are ignored.
 //
 //	# collector's users
 //	ann:SCRAM-SHA-256$4096:W22Z…Q==$WG5d…Uo=:wfPL…8k=
 //
-// Or it is a database of the Cyrus library, as saslpasswd2 writes it, which has the passwords
-// themselves: a user without "@REALM" is one of Realm.
+// It may also be a database of the Cyrus library, as saslpasswd2 writes it, which contains the
+// passwords in the clear. In it a user without "@REALM" is one of Realm.
 //
-// The file is read at each login, so that what is changed there holds at once. It must be kept from
-// being read by others.
+// The file is read at each login, so that a change takes effect at once. Protect it from being
+// read by others.
 type File struct {
 	Path  string
 	Realm string // empty means the name of the host
