@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// A cell is one value of a registry; the zero cell, without a slot, is of none and forgets its
-// updates. A cell knows where its record lies, which changes when the registry moves from one image
-// to another while goroutines update the value. Updates take no lock: they load the slot, change
-// the word, and then look whether the slot has been moved; if so, the move may have missed the
-// change, and carry sees to it.
+// A cell is one value of a registry. The zero cell has no slot, belongs to no registry and
+// ignores updates. A cell knows where its record lies, which changes when the registry moves from
+// one image to another while goroutines update the value. Updates take no lock: they load the
+// slot, change the word, and then check whether the slot has been moved. If it has, the move may
+// have missed the change, and carry repeats it.
 type cell struct {
 	slot atomic.Pointer[slot]
 	typ  Type
@@ -152,8 +152,8 @@ func (c *cell) override(old *slot, word uint64) {
 	c.slot.Load().store(c.typ, word)
 }
 
-// carry adds to the current slot what was added to an old slot after the move. The caller does not
-// use the old slot afterwards.
+// carry adds to the current slot what an update has added to an old slot after the move. The
+// caller does not use the old slot afterwards.
 func (c *cell) carry(old *slot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Dump writes the contents of an MMV file in the format of PCP's mmvdump. It also shows a file that
-// Read refuses, each section up to its first flaw. path is the file's name in the output. Intervals
-// in progress count up to now. good is false if there is a flaw: mmvdump then exits with 1. The
-// error is that of w or src, or says that src has more than 256 MiB.
+// Dump writes the contents of an MMV file in the format of PCP's mmvdump. It also shows a file
+// that Read refuses, each section up to its first flaw. path is the file's name in the output.
+// Intervals in progress count up to now. good is false if there is a flaw: mmvdump then exits
+// with 1. Dump returns errors of w and src, and an error if src has more than 256 MiB.
 func Dump(w io.Writer, path string, src Source, now time.Time) (good bool, err error) {
 	size := src.Size()
 	if size > maxFile {
@@ -39,7 +39,7 @@ type dumper struct {
 
 func (d *dumper) printf(format string, args ...any) { fmt.Fprintf(d.w, format, args...) }
 
-// bad prints what is wrong.
+// bad prints a flaw.
 func (d *dumper) bad(format string, args ...any) bool {
 	d.printf(format, args...)
 	return false
@@ -117,8 +117,8 @@ func (d *dumper) sections() bool {
 	return good
 }
 
-// section prints n records, none if n is negative, of a section whose entry in the table of
-// contents is number toc.
+// section prints n records of a section whose entry in the table of contents is number toc. If n
+// is negative it prints no records.
 func (d *dumper) section(kind sectionKind, toc int, entry, offset uint64, n int) bool {
 	var title string
 	var shown any = offset

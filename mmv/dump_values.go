@@ -49,8 +49,8 @@ func (d *dumper) instanceOfValue(toc, i int, offset uint64) bool {
 	return true
 }
 
-// value prints the value whose record is at an offset. One that is wrong is no flaw of the file for
-// mmvdump.
+// value prints the value whose record is at an offset. Like mmvdump, it does not treat an invalid
+// value as a flaw of the file.
 func (d *dumper) value(toc, i int, offset uint64, kind uint32) {
 	half, word := d.uint32(offset+valueWord), d.uint64(offset+valueWord)
 	extra := d.uint64(offset + valueExtra)

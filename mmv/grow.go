@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// grow adds what has been registered to the image, if there is one: in place if it has room, else
-// by a new image. Values that fit into neither stay in separate memory. The caller holds r.mu.
+// grow adds new registrations to the image, if the registry has one: in place if they fit,
+// otherwise in a new image. Values that fit into neither stay in separate memory. The caller
+// holds r.mu.
 func (r *Registry) grow() {
 	im := r.image.Load()
 	if im == nil {
@@ -59,7 +60,7 @@ func move(placements []placement) (olds []*slot) {
 	return olds
 }
 
-// settle brings over what was added to the old places meanwhile.
+// settle adds to the new places what updates have meanwhile added to the old ones.
 func settle(placements []placement, olds []*slot) {
 	for i, p := range placements {
 		p.cell.settle(olds[i])

@@ -137,7 +137,7 @@ func (r *Registry) histogram(where uintptr, name string, m Metric, d *InDom, bou
 	return s
 }
 
-// checkBuckets returns bounds and quantiles that can be used, and what is wrong with those given.
+// checkBuckets returns usable bounds and quantiles, and an error for the invalid ones.
 func checkBuckets(bounds, quantiles []float64) (b, q []float64, err error) {
 	b, q = slices.Clone(bounds), slices.Clone(quantiles)
 	if len(q) == 0 {
@@ -171,7 +171,7 @@ func bucketNames(bounds []float64) []string {
 	return append(names, last+"..")
 }
 
-// create makes a histogram for an instance, or for none.
+// create returns a histogram for an instance. in is nil for a singular histogram.
 func (s *histogramSpec) create(where uintptr, in *instance) *Histogram {
 	h := &Histogram{bounds: s.bounds, at: s.at, unit: s.unit,
 		buckets: make([]cell, len(s.names)), quantiles: make([]cell, len(s.at))}

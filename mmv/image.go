@@ -12,8 +12,8 @@ import (
 )
 
 // An image is the memory of an MMV file: of a published one, or of the heap. It has room for more
-// records than there are, so that most additions are made in place. What a registry adds is
-// appended by place: to a new image all, to the current one what it lacks.
+// records than it holds, so that most additions are made in place. place appends the additions of
+// a registry: everything to a new image, and the missing parts to the current one.
 type image struct {
 	// mu is locked for changes of anything except values. Readers in this process read-lock it.
 	mu       sync.RWMutex
@@ -47,7 +47,8 @@ type room struct {
 
 func (n *room) any() bool { return n.sections != [sectionLabels + 1]int{} }
 
-// need is the room for what the registry has and im lacks; with a nil im, for all.
+// need returns the room for the parts of the registry that im lacks. If im is nil these are all
+// parts.
 func (r *Registry) need(im *image, v Version) room {
 	var have [sectionLabels + 1]int
 	if im != nil {
@@ -195,8 +196,8 @@ type placement struct {
 	to   *slot
 }
 
-// place appends what the registry has and the image lacks. The image has room for it. Readers do
-// not see it before show. The caller moves the values.
+// place appends the parts of the registry that the image lacks. The image has room for them.
+// Readers do not see them before show. The caller moves the values.
 func (im *image) place(r *Registry, exact bool) []placement {
 	domains := len(im.blocks)
 	for _, d := range r.domains[domains:] {

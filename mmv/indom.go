@@ -185,7 +185,7 @@ func firstWord(name string) string {
 	return word
 }
 
-// check says what is wrong with an instance.
+// check returns an error if an instance is invalid.
 func (d *InDom) check(in *instance) error {
 	word := firstWord(in.name)
 	switch limit := d.registry.maxName(); {

@@ -40,7 +40,7 @@ const (
 	FlagSentinel Flags = 0x4 // a value of all ones, a NaN or an empty string means "no value"
 )
 
-// String is the text that mmvdump prints: "none", or names such as "noprefix, process, unknown=8".
+// String returns the text of mmvdump: "none", or names such as "noprefix, process, unknown=8".
 func (f Flags) String() string {
 	var b []byte
 	for _, n := range [...]struct {

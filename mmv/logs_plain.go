@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A silentHandler takes all records and writes none.
+// A silentHandler accepts all records and discards them.
 type silentHandler struct{}
 
 func (silentHandler) Enabled(context.Context, slog.Level) bool  { return true }
@@ -39,10 +39,10 @@ func newPlainHandler(first slog.Handler) *plainHandler {
 	})}
 }
 
-// noLevel is that of records whose level is in the message.
+// noLevel is the level of records whose message contains their level.
 const noLevel = slog.Level(math.MinInt)
 
-// Enabled is as that of the first handler, which obeys slog.SetLogLoggerLevel.
+// Enabled calls Enabled of the first handler, which obeys slog.SetLogLoggerLevel.
 func (h *plainHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.first.Enabled(ctx, l)
 }
@@ -67,8 +67,8 @@ func (h *plainHandler) WithGroup(name string) slog.Handler {
 	return &plainHandler{h.first, h.text.WithGroup(name)}
 }
 
-// A plainWriter gets a line of a TextHandler, which begins with msg="LEVEL MESSAGE", since what has
-// a space is quoted, and writes it without the key and the quotes.
+// A plainWriter writes lines of a TextHandler without their first key and its quotes. Such a line
+// begins with msg="LEVEL MESSAGE", because the handler quotes text with spaces.
 type plainWriter struct{ log *log.Logger }
 
 // Write writes a line.

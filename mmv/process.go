@@ -5,10 +5,10 @@ package mmv
 type ProcessCheck int
 
 const (
-	// ProcessAuto has agents check if they see the process under the id that it sees itself. On
-	// Linux this holds in the PID name space of the host. The number in /proc/self/ns/pid tells it
-	// from those of containers, where agents do not check. If /proc hides processes from other
-	// users (hidepid), agents take them for dead: use ProcessOff.
+	// ProcessAuto has agents check if they see the process under its own process id. On Linux
+	// this holds in the PID name space of the host, which the number in /proc/self/ns/pid
+	// distinguishes from those of containers. In containers agents do not check. If /proc hides
+	// processes from other users (hidepid), agents take them for dead: use ProcessOff.
 	ProcessAuto ProcessCheck = iota
 
 	// ProcessOn has agents check. Close removes the file.

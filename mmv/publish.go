@@ -164,7 +164,7 @@ func (r *Registry) flags() (f Flags) {
 	return f
 }
 
-// putHeader writes what the header says of the registry.
+// putHeader writes the registry's fields of the header.
 func (r *Registry) putHeader(im *image) {
 	im.put32(headerFlags, uint32(r.flags()))
 	im.put32(headerProcess, uint32(os.Getpid()))

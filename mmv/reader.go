@@ -38,8 +38,8 @@ type File struct {
 	PID        int // process that wrote the file; it counts if Flags has FlagProcess and it is not 0
 	Cluster    int // 0 to 4095; 0 lets the agent choose
 
-	// Metrics are those that an agent can export, in the file's order. Each has a name and a unique
-	// item.
+	// Metrics are the metrics that an agent can export, in the file's order. Each has a name and
+	// a unique item.
 	Metrics []FileMetric
 
 	// InDoms are the instance domains, in the file's order. When two have the same serial, the
@@ -72,9 +72,9 @@ type FileMetric struct {
 	Units pdu.Units
 	InDom uint32 // serial of its instance domain, which the file need not have; 0 for a singular metric
 
-	// Instances are those that have values, each once, in the file's order. The instance domain
-	// need not have them. For a metric without a domain it is pdu.NoInst, or nothing if there is no
-	// value.
+	// Instances lists the instances with values, each once, in the file's order. The instance
+	// domain need not have them. For a metric without a domain it is pdu.NoInst, or empty without
+	// a value.
 	Instances []pdu.InstID
 
 	records []int32 // of each of them, which record of the section of values
@@ -253,7 +253,7 @@ func (p *parser) readError(n int, err error) error {
 	return err
 }
 
-// Close closes the file if Open has opened it. Values cannot be read any more then.
+// Close closes the file if Open has opened it. Afterwards its values cannot be read.
 func (f *File) Close() error {
 	if f.close == nil {
 		return nil
@@ -266,10 +266,10 @@ type generations [headerSections - headerGeneration1]byte
 
 var generationsPool = sync.Pool{New: func() any { return new(generations) }}
 
-// Changed reports whether the file has other contents now than when it was read: then values cannot
-// be read any more, and it must be opened again. A file that has been replaced by another one with
-// its name, as most writers do it, has not changed. The error is that of the source's ReadAt; a
-// file that has become too short for the numbers has changed. Changed does not allocate.
+// Changed reports whether the contents of the file have changed since it was read. Then values
+// cannot be read until it is opened again. A file that has been replaced by another one with its
+// name, as most writers do it, has not changed. The error is that of the source's ReadAt. A file
+// that has become too short for the numbers has changed. Changed does not allocate.
 func (f *File) Changed() (bool, error) {
 	g := generationsPool.Get().(*generations)
 	defer generationsPool.Put(g)

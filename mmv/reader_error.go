@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Errors that a caller may want to tell from others. Test for them with errors.Is.
+// Errors that a caller may want to distinguish. Test for them with errors.Is.
 var (
 	// ErrFormat says that a file is malformed. The message names the section, the offset and the
 	// flaw.
@@ -15,8 +15,8 @@ var (
 	// will be complete soon, if its writer lives. Such an error is ErrFormat, too.
 	ErrInFlux = errors.New("the file is being written")
 
-	// ErrChanged says that a file is not the one any more that was read: its generation number is
-	// another one, or it has become shorter. Open it again.
+	// ErrChanged says that a file has changed since it was read: its generation number is
+	// different, or it has become shorter. Open it again.
 	ErrChanged = errors.New("the file has changed since it was opened")
 
 	// ErrNoValue says that a metric or an instance has no value now, in a file with FlagSentinel.

@@ -21,6 +21,6 @@ func (r *Reader) Load(m *FileMetric) error {
 	return nil
 }
 
-// Err is why the file cannot be read any more since Reset: ErrChanged or an error of the source;
-// nil if it can.
+// Err reports why the file cannot be read since Reset: ErrChanged or an error of the source. It
+// returns nil if the file can be read.
 func (r *Reader) Err() error { return r.err }

@@ -76,7 +76,7 @@ func (p *parser) header() error {
 	return nil
 }
 
-// sections reads the table of contents and the sections. A flaw leaves out what it concerns.
+// sections reads the table of contents and the sections. It leaves out the parts that have flaws.
 func (p *parser) sections() {
 	p.textLeft = max(textMin, textFactor*len(p.b))
 	for i := range int(native.Uint32(p.b[headerSections:])) {
@@ -124,8 +124,8 @@ func cut(b []byte) (text []byte, ended bool) {
 	return b, false
 }
 
-// copyText makes a string of a name or a text. Many strings share an allocation: what is in a chunk
-// never changes.
+// copyText returns a name or a text as a string. Many strings share an allocation, because a
+// chunk's contents never change.
 func (p *parser) copyText(b []byte) (s string, ok bool) {
 	if p.textLeft -= len(b); p.textLeft < 0 {
 		return "", false

@@ -167,8 +167,8 @@ func (r *Reader) textError(value int64, problem string) error {
 	return &formatError{file: r.f.Path, section: "values", offset: value + valueExtra, problem: problem, err: pdu.ErrGeneric}
 }
 
-// at returns n bytes at an offset, which are within the file as it was when it was opened; n is at
-// most pageMore.
+// at returns n bytes at an offset. They lie within the size that the file had when it was opened.
+// n is at most pageMore.
 func (r *Reader) at(off int64, n int) ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err

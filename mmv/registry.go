@@ -296,7 +296,7 @@ func (r *Registry) metric(where uintptr, name string, spec Metric, k class, dom 
 	return m
 }
 
-// check says what is wrong with a metric and marks it as bad.
+// check returns an error if a metric is invalid, and marks it as bad.
 func (r *Registry) check(m *metric, k class) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

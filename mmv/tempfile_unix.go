@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errReadOnly is that of a file system that cannot be written.
+// errReadOnly is the error of a read-only file system.
 const errReadOnly = unix.EROFS
 
 // A tempFile is a file with a name that agents do not look at, mapped into memory.
@@ -63,8 +63,8 @@ func (t *tempFile) fill(f *os.File, size int) error {
 	return nil
 }
 
-// own has the memory of the file unmapped when nothing refers to the image any more: neither the
-// registry nor any slot, thus no update that is under way.
+// own has the memory of the file unmapped when the image is unreachable: when neither the
+// registry nor any slot, and thus no running update, refers to it.
 func (im *image) own(t *tempFile, mapped *atomic.Int64) {
 	mapped.Add(1)
 	b := im.bytes

@@ -46,7 +46,7 @@ func newBridge(r *mmv.Registry, root string, log *slog.Logger, do func(func(expv
 	return &bridge{registry: r, root: root, log: log, do: do, metrics: map[string]metric{}, logged: map[string]bool{}}
 }
 
-// A metric is what is registered under a name.
+// A metric is the exported form of a variable.
 type metric interface {
 	// clear ends a pass that set no value.
 	clear(pass int)

@@ -170,7 +170,7 @@ func (b *bridge) instances(name, path string, float bool, entries []expvar.KeyVa
 	}
 }
 
-// put sets the value of an instance; false if it is no number.
+// put sets the value of an instance. It returns false if the variable is not a number.
 func (s *set) put(instance string, v expvar.Var, pass int) bool {
 	switch v := v.(type) {
 	case *expvar.Int:
