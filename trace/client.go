@@ -55,13 +55,13 @@ const defaultQueue = 4096
 // minQueue is the least Client.Queue; smaller values mean this.
 const minQueue = 64
 
-// Stats says what has become of the data that were reported to a Client. Each is counted once:
+// Stats counts the data that were reported to a Client by their fate. Each is counted once:
 //
 //	reported = Accepted + Dropped + Invalid
 //	Accepted = Acknowledged + Lost + Unsent + Queued
 //
-// With NoAgent all data with a valid tag are counted as Accepted, and nothing
-// becomes of them: a test can count what a program reports.
+// With NoAgent all data with a valid tag are counted as Accepted and then discarded: a test can
+// count what a program reports.
 type Stats struct {
 	Accepted uint64 // put into the queue, or taken for NoAgent
 	Dropped  uint64 // not put there, since it was full, or the Client closed

@@ -170,8 +170,8 @@ func (c *Config) greet(ctx context.Context, conn net.Conn, d *tracewire.Decoder)
 	return conn.SetReadDeadline(time.Time{})
 }
 
-// watch lets the end of ctx end reads and writes whose deadline has been set
-// before, until the function that it returns is called: then it sets no deadline any more.
+// watch makes the end of ctx interrupt reads and writes whose deadline was set earlier. After
+// stop has returned it does not set a deadline.
 func watch(ctx context.Context, conn net.Conn) (stop func()) {
 	ended := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {

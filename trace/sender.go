@@ -13,10 +13,10 @@ import (
 	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
-// A batch is what is written at once, and acknowledged before the next. C agents
-// read up to 1024 bytes, and close the connection if what they got ends within
-// the header of a PDU. So PDUs are padded to a multiple of pduAlign, which no
-// such read cuts badly, and a batch fits into one TCP segment, which arrives as a whole.
+// A batch is written at once, and acknowledged before the next. C agents read up to 1024 bytes,
+// and close the connection if the bytes end within the header of a PDU. So PDUs are padded to a
+// multiple of pduAlign, and such a read never ends within a header. A batch fits into one TCP
+// segment, which arrives as a whole.
 const (
 	pduAlign   = 16
 	maxBatch   = 16384 // if segments can be as large

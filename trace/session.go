@@ -30,11 +30,11 @@ import (
 type Session struct {
 	Config
 
-	// Compatible makes calls return what those of the C library return, where that
-	// is less than helpful: when the connection was lost, data vanish without an
-	// error; all calls but End connect whenever there is no connection, without
-	// regard to Reconnect; an asynchronous Session never connects again; an Ack that
-	// comes after its call has timed out is taken for that of the next.
+	// Compatible makes calls return what those of the C library return, even where that is less
+	// helpful. When the connection was lost, data are lost without an error. All calls except End
+	// connect whenever the Session is not connected, without regard to Reconnect. An asynchronous
+	// Session never connects again. An Ack that comes after its call has timed out is taken for
+	// the Ack to the next call.
 	Compatible bool
 
 	mu    sync.Mutex
