@@ -135,7 +135,7 @@ func nextComponent(name string, off int) (last, next int) {
 	return len(name), len(name) + 1
 }
 
-// checkName reports what is wrong with a name.
+// checkName returns an error if a name is invalid.
 func checkName(name string, anyStart bool) error {
 	start := true
 	for i := range len(name) {

@@ -33,8 +33,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 // caller's may have.
 func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
-// A ParseError is an error in a name space file: what is wrong, and where. It
-// unwraps to pdu.ErrPMNS.
+// A ParseError is an error in a name space file, with its place. It unwraps to pdu.ErrPMNS.
 //
 // Its text is that of the C library or, for an error of the preprocessor, that of pmcpp(1). It has
 // one line if the error has no single place, and otherwise three lines, as in

@@ -54,8 +54,8 @@ type merger struct {
 	conflicts []Conflict
 }
 
-// merge makes one node of several of the same name, which are not all leaves
-// with one PMID. The first decides what it is.
+// merge merges nodes of the same name into one. The nodes are not all leaves with one PMID. A
+// node whose PMID differs from that of the first is a conflict and left out.
 func (m *merger) merge(nodes []*node) *node {
 	first := nodes[0]
 	inner := nodes[:0:0]

@@ -51,7 +51,7 @@ func (d *def) add(name string) {
 	}
 }
 
-// A state is what the parser expects.
+// A state tells what input the parser expects next.
 type state int
 
 const (
