@@ -23,7 +23,7 @@ type metadata struct {
 	errs    []error
 }
 
-// readMetadata asks for what a Reader is to read. Its error is that of the source as a whole;
+// readMetadata requests the metadata that a Reader needs. Its error concerns the whole source;
 // errors of single metrics are kept.
 func readMetadata(ctx context.Context, r *Reader) (*metadata, error) {
 	m := &metadata{indoms: map[pdu.InDom]*InDom{}}
@@ -171,8 +171,8 @@ func (m *metadata) texts(ctx context.Context, c *pmapi.Context) error {
 	return nil
 }
 
-// labels asks once for the labels of each domain, instance domain and cluster, and then for those
-// of all metrics.
+// labels requests the labels of each domain, instance domain and cluster once, and then the
+// labels of all metrics.
 func (m *metadata) labels(ctx context.Context, c *pmapi.Context) error {
 	var err error
 	if m.context, err = c.ContextLabels(ctx); errors.Is(err, pdu.ErrNoLabels) {
@@ -266,7 +266,7 @@ func (m *metadata) nameInstances(ctx context.Context, c *pmapi.Context, s *Snaps
 	return nil
 }
 
-// readInstances reads a domain. What has stayed as it was stays the same *Instance.
+// readInstances reads a domain. An unchanged instance keeps its *Instance.
 func (m *metadata) readInstances(ctx context.Context, c *pmapi.Context, d *InDom) error {
 	d.readFor = m.fetches
 	list, err := c.Instances(ctx, d.ID)

@@ -18,12 +18,13 @@ var errDerived = errors.New("derived metrics are not in records of archives")
 // It skips records without any metric of the Reader. The Reader's context must be on archives, in
 // pmapi.ModeForward. The first record is the one at the position of the context.
 //
-// Metadata is that of the time of the record. Names of instances are always up to date. Other
-// metadata is read again after a mark and when Refresh has passed in the archive, and more often at
-// first, because pmlogger writes labels after its first records. Until there are labels, the name
-// of the host is that in the archive's label. Derived metrics are left out, because records do not
-// have them. Snapshot.Errs has an error for each that the Names ask for: by its name, or by a name
-// with derived metrics alone below it.
+// Metadata is valid for the time of the record. Names of instances are always up to date. Other
+// metadata is read again after a mark and when Refresh has passed in the archive, and more often
+// at first, because pmlogger writes labels after its first records. Until there are labels, the
+// name of the host comes from the archive's label.
+//
+// Derived metrics are left out, because records do not have them. Snapshot.Errs has an error for
+// each derived metric in Names, and for each name that has only derived metrics below it.
 //
 // The error is pdu.ErrEOL at the end of the archive; more records may follow if the archive grows.
 // Other errors are those of pmapi.Context.FetchArchive and of requests for metadata. The next
@@ -140,8 +141,8 @@ func (r *Reader) place() (found bool) {
 	return found
 }
 
-// nameRecorded asks for the instances of the domains that the record has values of, which may have
-// other names than in the record before.
+// nameRecorded requests the instances of the domains that have values in the record, because
+// their names may differ from those in the record before.
 func (r *Reader) nameRecorded(ctx context.Context) error {
 	m := r.meta
 	m.fetches++

@@ -32,7 +32,7 @@ type conn struct {
 	replay  *archivesource.Source // of a source that Replay has made, or nil
 }
 
-// begin begins a request, which ends with unlocking the source.
+// begin begins a request and locks the source. The caller unlocks it at the end of the request.
 func (c *conn) begin(ctx context.Context, r Request) error {
 	err := c.wait(ctx, r)
 	c.s.mu.Lock()

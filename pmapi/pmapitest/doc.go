@@ -49,8 +49,8 @@
 // event records; each context gets every record once.
 //
 // The semantics and units of a metric matter to rates, to pmapi.Scale and to derived metrics. A
-// counter of CPU time has Sem: pdu.SemCounter and Units: pdu.TimeMSec. The derived metrics of a
-// source are those of its field Derived, and those of pmapi.Context.Derive.
+// counter of CPU time has Sem: pdu.SemCounter and Units: pdu.TimeMSec. Derived metrics come from
+// the field Derived of a source and from pmapi.Context.Derive.
 //
 // # Time
 //

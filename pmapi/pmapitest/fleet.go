@@ -75,7 +75,7 @@ type Host struct {
 // Name is the name of the host.
 func (h *Host) Name() string { return h.name }
 
-// Source is what the collector of the host has at present. It is another one after Restart.
+// Source returns the host's present collector. Restart replaces it.
 func (h *Host) Source() *Source {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +96,7 @@ func (h *Host) Open(ctx context.Context) (*pmapi.Context, error) {
 	return h.source.Context(), nil
 }
 
-// Stop stops the collector: connections break, and none can be made, for a cause, which may be nil.
+// Stop stops the collector: it breaks the connections and prevents new ones. cause may be nil.
 func (h *Host) Stop(cause error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// known is the metadata that a context has got, as it was then or at the latest gap.
+// known is the metadata that a context has received, in the state of that time or of the latest
+// gap.
 type known struct {
 	ids   map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
@@ -23,8 +24,8 @@ func (k known) clone() known {
 	return known{maps.Clone(k.ids), maps.Clone(k.descs), maps.Clone(k.insts)}
 }
 
-// findGap compares what the context has got with what there is now, and replaces it. A gap that has
-// not been reported becomes part of the new one.
+// findGap compares the metadata that the context has received with the present metadata, and
+// replaces it. An unreported gap becomes part of the new one.
 func (c *conn) findGap() *pmapi.Gap {
 	g := &pmapi.Gap{Lost: c.lostAt, Restored: c.s.now(), Cause: c.lost}
 	if old := c.gap; old != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// domain is that of the PMIDs and instance domains of a Source.
+// domain is the domain of all PMIDs and instance domains of a Source.
 const domain = 400
 
 // An InDom is an instance domain of a Source.
@@ -33,8 +33,8 @@ func (s *Source) InDom(names ...string) *InDom {
 // ID is the identifier of the domain.
 func (d *InDom) ID() pdu.InDom { return d.id }
 
-// SetNames replaces the instances and returns their numbers: a name keeps the number
-// that it has, and a new one gets a number that none has had.
+// SetNames replaces the instances and returns their numbers. A name keeps its number, and a new
+// name gets an unused number.
 func (d *InDom) SetNames(names ...string) []pdu.InstID {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
@@ -57,7 +57,7 @@ func (d *InDom) setNames(names []string) []pdu.InstID {
 	return ids
 }
 
-// SetInstances replaces the instances by others, with numbers and names as they are.
+// SetInstances replaces the instances, with the given numbers and names.
 func (d *InDom) SetInstances(list ...pdu.Instance) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()

@@ -27,7 +27,7 @@ type Metric[T Value] struct {
 	InDom *InDom
 	// Text is the one-line help text, Help the long one; "" means no text.
 	Text, Help string
-	// Labels are those of the metric alone, as a JSON object; empty means none.
+	// Labels are the metric's own labels, as a JSON object; may be empty.
 	Labels string
 	// Value, if not nil, makes the value of an instance at each fetch; a singular metric
 	// has the instance pdu.NoInst. An error is that of the whole metric, but pdu.ErrValue
@@ -157,7 +157,7 @@ func (m *Metric[T]) SetDesc(d pdu.Desc) {
 	m.change(pdu.ChangeNames, func(old *metric) { old.desc = d })
 }
 
-// SetLabels replaces the labels of the metric alone, a JSON object; empty means none.
+// SetLabels replaces the metric's own labels. labels is a JSON object or empty.
 func (m *Metric[T]) SetLabels(labels string) {
 	m.change(pdu.ChangeLabels, func(d *metric) { d.labels = labels })
 }

@@ -22,13 +22,13 @@ import (
 //	defer src.Close()
 //	monitor(ctx, src.Context()) // the code under test
 //
-// Its Start is that of the archives, its End their end, and its Host theirs. Before the first call
-// of Context these may be changed, and Speed set: without it, time passes as in other sources with
-// a Start, so that a day is played at once.
+// Start and End of the source are those of the archives, and so is its Host. They may be changed
+// before the first call of Context, and Speed may be set. Without Speed, time passes as in other
+// sources with a Start, so that a day is played at once.
 //
-// Values are those of pmapi.ModeInterp: counters are interpolated between records, others are those
-// of the record before. Faults are those of all sources: an outage of BreakAt, say. A source that
-// replays has only the metrics of the archives: Add panics.
+// Values are those of pmapi.ModeInterp: counters are interpolated between records, and others
+// come from the record before. Faults, such as an outage of BreakAt, work as in all sources. A
+// source that replays has only the metrics of the archives: Add panics.
 func Replay(ctx context.Context, path ...string) (*Source, error) {
 	var files archive.Options
 	set, err := files.Open(ctx, strings.Join(path, ","))

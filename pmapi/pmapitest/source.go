@@ -31,14 +31,13 @@ type Source struct {
 	// pdu.ErrEOL, which ends Group.Every, and so do other requests that a fault would make
 	// fail: End wins over Break, FailFetch and OnRequest. Zero means no end.
 	End time.Time
-	// AutoReconnect makes contexts that connect again by themselves, as pmapi.Dialer.AutoReconnect
-	// does.
+	// AutoReconnect makes contexts reconnect automatically, as pmapi.Dialer.AutoReconnect does.
 	AutoReconnect bool
-	// Derived are definitions of derived metrics for all contexts; nil for none.
+	// Derived defines derived metrics for all contexts; may be nil.
 	Derived *pmapi.Derived
-	// OnRequest, if not nil, is called before each request is served, and may wait. An
-	// error is that of the request: a pdu.Error as one that the source has replied with.
-	// While connections are broken it is called too, but a Group starts with a Lookup then, whose
+	// OnRequest, if not nil, is called before each request is served, and may wait. The request
+	// fails with the error that it returns: a pdu.Error looks like a reply of the source. It is
+	// also called while connections are broken, but a Group then starts with a Lookup, whose
 	// failure ends its Fetch: no request with Method Fetch reaches OnRequest.
 	OnRequest func(ctx context.Context, r Request) error
 

@@ -64,7 +64,7 @@ func (s *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close closes the listener, and with it connections that have not said yet what they are.
+// Close closes the listener and all connections whose first bytes have not arrived.
 func (s *listener) Close() error {
 	s.end()
 	return s.Listener.Close()
@@ -109,8 +109,8 @@ func (s *listener) sort(raw net.Conn) {
 	}
 }
 
-// replyNeedTLS replies to a request without TLS and closes the connection. It reads what the client
-// still sends, because the system would otherwise throw away the reply.
+// replyNeedTLS replies to a request without TLS and closes the connection. Before that it reads
+// what the client still sends, because the system would otherwise discard the reply.
 func replyNeedTLS(c net.Conn) {
 	defer c.Close()
 	if _, err := c.Write([]byte(needTLS)); err != nil {
@@ -127,8 +127,8 @@ const maxDrained = 64 << 10
 // needTLS is the reply to a request without TLS where that is required.
 const needTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nThis server requires TLS: use https.\n"
 
-// maxStart is how many bytes are read of a connection to see what it is: a whole greeting and
-// address as a rule.
+// maxStart limits the bytes that are read to identify a connection. A whole greeting and address
+// usually fit.
 const maxStart = 64
 
 // A peeked is a connection whose first bytes have been read.
@@ -137,8 +137,7 @@ type peeked struct {
 	start []byte // read first
 }
 
-// peek reads the first bytes of a connection, one at least, without taking them away from those who
-// read it next.
+// peek reads the first bytes of a connection, at least one. The next reader gets them again.
 func peek(c net.Conn) (*peeked, error) {
 	b := make([]byte, maxStart)
 	n, err := c.Read(b)

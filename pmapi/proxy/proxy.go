@@ -23,9 +23,9 @@ const (
 	never       = 1 << 62 // an IdleTime: no connection to a collector is closed for another
 )
 
-// Time limits. A client has greetTimeout to say what it wants, and a collector connectTimeout to
-// accept the connection. After one side has ended its part of the connection, the other may go on
-// for closeTimeout.
+// Time limits. A client must send its greeting within greetTimeout, and a collector accept the
+// connection within connectTimeout. After one side has ended its part of the connection, the
+// other may go on for closeTimeout.
 const (
 	greetTimeout   = 10 * time.Second
 	connectTimeout = 5 * time.Second
@@ -42,8 +42,8 @@ type Proxy struct {
 	Allow func(host string, port int) bool
 	// DialContext connects to a collector; nil means net.Dialer's.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// TLS, if not nil, serves clients that begin with a TLS handshake, and what is inside may be
-	// either kind again. Such connections are closed without it.
+	// TLS, if not nil, serves clients that begin with a TLS handshake. Inside TLS, either kind of
+	// client may follow. If TLS is nil, such connections are closed.
 	TLS *tls.Config
 	// RequireTLS refuses requests for a web server without TLS, except on unix sockets. It does not
 	// concern PCP's clients, which agree on TLS with the collector.

@@ -25,8 +25,8 @@ const (
 // maxLine limits the lines of a client: a name of DNS has 253 bytes at most, a port 5.
 const maxLine = 300
 
-// serve serves one of PCP's clients, whose connection has a deadline for what it says first, and
-// counts as one that has not said it yet.
+// serve serves one of PCP's clients. Its connection has a deadline for the greeting, and counts
+// as greeting until then.
 func (p *Proxy) serve(c *peeked, greeting *connlimit.Conn) {
 	ctx := p.begin(c)
 	if ctx == nil {

@@ -18,8 +18,8 @@ func (c conversion) apply(v float64) float64 {
 	return v * c.mul
 }
 
-// conversionOf is that of a metric's units to those that a family's name ends with. With a factor,
-// units do not matter. ok is false if they are others than such a family can have.
+// conversionOf returns the conversion from a metric's units to the units in a family's name. With
+// a factor, units do not matter. ok is false if the family cannot have these units.
 func conversionOf(family string, units pdu.Units, factor float64) (c conversion, ok bool) {
 	if factor != 0 {
 		return conversion{factor, 1}, true
@@ -59,8 +59,8 @@ func numberOf(a pdu.Atom) (v float64, ok bool) {
 		if err != nil {
 			return 0, false
 		}
-		// The shortest text of a float32, 0.1 say, is what was meant, and not its neighbour among
-		// all float64.
+		// The shortest text of a float32, such as 0.1, is the intended value; the float64 of the
+		// same bits is only near it.
 		var text [32]byte
 		w, err := strconv.ParseFloat(string(strconv.AppendFloat(text[:0], float64(v), 'g', -1, 32)), 64)
 		return w, err == nil

@@ -54,8 +54,8 @@ type joined struct {
 	metric int
 }
 
-// A line is what is before the value of a sample. It is made again when the instance, or the value
-// of a label, has changed.
+// A line is the text before the value of a sample. It is made again when the instance or the
+// value of a label has changed.
 type line struct {
 	inst *export.Instance
 	made bool
@@ -319,7 +319,7 @@ func (e *encoder) header(name, help string, k kind) []byte {
 	return []byte("# HELP " + name + " " + help + "\n# TYPE " + name + " " + word + "\n")
 }
 
-// prefix is what is before a value, a space included.
+// prefix returns the text before a value, including a space.
 func (e *encoder) prefix(name string, labels []label) []byte {
 	labels = slices.DeleteFunc(slices.Clone(labels), func(l label) bool { return l.name == "" || l.value == "" })
 	slices.SortFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
@@ -345,7 +345,8 @@ func (e *encoder) escaped(name string) string {
 	return name
 }
 
-// appendNumber writes a value. Whole numbers have no exponent, which is what is read fastest.
+// appendNumber writes a value. Whole numbers have no exponent, because parsers read that form
+// fastest.
 func appendNumber(b []byte, v float64) []byte {
 	switch {
 	case v == math.Trunc(v) && math.Abs(v) < 1<<53:

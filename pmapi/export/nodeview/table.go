@@ -24,8 +24,8 @@ type source struct {
 	joins  []join  // further labels
 	only   int     // the one instance that counts, if it is not 0
 
-	// mul is what values are multiplied with. 0 means that units are converted to those that the
-	// family's name tells.
+	// mul is the factor for values. 0 means that values are converted to the units in the
+	// family's name.
 	mul float64
 
 	times string                               // a metric of a single value that values are multiplied with, besides
@@ -54,7 +54,7 @@ type collector struct {
 	families []family
 }
 
-// collectors are those that are shown always, in the order of the page.
+// collectors lists the collectors that are always shown, in the order of the page.
 var collectors = []collector{
 	{"cpu", cpuFamilies}, {"cpufreq", cpufreqFamilies}, {"diskstats", diskFamilies}, {"entropy", entropyFamilies}, {"filefd", filefdFamilies},
 	{"filesystem", filesystemFamilies}, {"loadavg", loadFamilies}, {"meminfo", meminfoFamilies}, {"netclass", netclassFamilies},
@@ -72,7 +72,7 @@ func one(name string, k kind, metric, help string) family {
 	return family{name: name, help: help, kind: k, sources: []source{{metric: metric}}}
 }
 
-// device names an instance as it is.
+// device uses the instance's name, unchanged, as the label device.
 func device(instance string) (label, bool) { return label{"device", instance}, true }
 
 // always is the value of samples that say something in their labels.

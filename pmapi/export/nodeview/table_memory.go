@@ -41,8 +41,8 @@ var vmstatFamilies = counts("node_vmstat_", "of /proc/vmstat", [][2]string{
 	{"pgpgout", "mem.vmstat.pgpgout"}, {"pswpin", "mem.vmstat.pswpin"}, {"pswpout", "mem.vmstat.pswpout"},
 })
 
-// counts are families of fields of a file, each a metric's. Their TYPE tells nothing, since
-// node_exporter does not know it.
+// counts returns a family for each field of a file, each with one metric. Their TYPE is untyped,
+// because node_exporter does not know it.
 func counts(prefix, of string, fields [][2]string) []family {
 	var all []family
 	for _, f := range fields {

@@ -40,12 +40,11 @@ var netclassFamilies = []family{
 // known leaves out 0, which C's agent has for the type of a virtual interface.
 func known(v float64) (float64, bool) { return v, v != 0 }
 
-// isReal is for network.interface.virtual. Of a virtual interface, PCP does not tell whether it is
-// up or may be so.
+// isReal is for network.interface.virtual. PCP does not report whether a virtual interface is up.
 func isReal(virtual string) (string, bool) { return "", virtual == "0" }
 
-// isTyped is for network.interface.type. Where that is not known, C's agent does not know either
-// whether the interface is virtual.
+// isTyped is for network.interface.type. If the type is unknown, C's agent does not know whether
+// the interface is virtual.
 func isTyped(number string) (string, bool) { return "", number != "0" }
 
 // duplex is for network.interface.duplex.

@@ -239,8 +239,8 @@ func (e *Encoder) inOrder(values pdu.ValueSet) []int {
 	return e.order
 }
 
-// valueOf is what is written of a value: a number and, of a string, the bytes for the label. ok is
-// false for what arrived malformed.
+// valueOf returns the written form of a value: a number or, for a string, the bytes of the label.
+// ok is false for a malformed value.
 func (f *family) valueOf(a pdu.Atom) (n base.Number, text []byte, ok bool) {
 	if f.kind != base.Info {
 		n, ok = base.NumberOf(a)
@@ -347,7 +347,7 @@ func (e *Encoder) appendGateway(b []byte) []byte {
 	return b
 }
 
-// appendOwnHeader writes what is before the value of a metric of the page itself.
+// appendOwnHeader writes the text before the value of one of the page's own metrics.
 func appendOwnHeader(b []byte, f Format, name, help, unit string, isCounter bool) []byte {
 	kind, suffix, inType := "gauge", "", ""
 	if isCounter {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
-// A family is a metric as it is written. It is made once, and used until metrics are described
-// anew.
+// A family is a metric in its written form. It is made once, and used until metrics are described
+// again.
 type family struct {
 	metric *export.Metric
 	kind   base.Shape
@@ -23,14 +23,14 @@ type family struct {
 	bucket *buckets         // of histograms
 }
 
-// A series is one instance of a family, as it was when it was last written.
+// A series is one instance of a family, as last written.
 type series struct {
 	inst  *export.Instance // nil for a metric of a single value
 	value string           // of a string
 	line  *line
 }
 
-// A line is what is before the value of a sample: name and labels, and a space.
+// A line is the text before the value of a sample: name and labels, and a space.
 type line struct {
 	text []byte
 	page uint64 // the number of the page that it was last written to

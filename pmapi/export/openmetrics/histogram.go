@@ -48,7 +48,7 @@ func (f *family) findBuckets() {
 	} else {
 		f.kind = base.GaugeHistogram
 	}
-	// A histogram counts; its name has the unit of what is observed.
+	// A histogram has counts as values, but its name has the unit of the observed values.
 	f.conv = f.bucket.bound
 }
 
@@ -78,8 +78,8 @@ type group struct {
 	buckets []bucket
 }
 
-// appendHistograms writes the histograms of a metric; ok is false if its instances are no buckets
-// after all. sum finds the values of other metrics by name.
+// appendHistograms writes the histograms of a metric. ok is false if its instances turn out not
+// to be buckets. sum finds the values of other metrics by name.
 func (e *Encoder) appendHistograms(b []byte, f *family, values pdu.ValueSet, sum func(name string) (base.Number, bool)) (_ []byte, ok bool) {
 	groups, ok := e.groups(f, values)
 	if !ok {

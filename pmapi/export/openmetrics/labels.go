@@ -9,11 +9,11 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// A label is one of a sample, with its name as it is written.
+// A label is a label of a sample, with its name in written form.
 type label struct{ name, value, pcp string }
 
-// defaultDrop lists the labels that an Encoder leaves out by default. They differ from host to host
-// and say little.
+// defaultDrop lists the labels that an Encoder leaves out by default. They differ from host to
+// host and carry little information.
 var defaultDrop = []string{"groupid", "machineid", "userid"}
 
 // labelsOf are the labels of sets of PCP's, later ones taking precedence, sorted by name. Notes,
@@ -37,7 +37,7 @@ func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
 	return all
 }
 
-// labelName is the name of a label of PCP's as it is written.
+// labelName returns the written name of one of PCP's labels.
 func (e *Encoder) labelName(name string) string {
 	scheme := e.Escaping
 	if scheme == Colons {
@@ -53,7 +53,7 @@ func (e *Encoder) labelName(name string) string {
 	return escaped
 }
 
-// instanceLabels adds what tells instances apart.
+// instanceLabels adds the labels that distinguish instances.
 func (e *Encoder) instanceLabels(all []label, inst *export.Instance) []label {
 	has := func(name string) bool {
 		return slices.ContainsFunc(all, func(l label) bool { return l.name == name })

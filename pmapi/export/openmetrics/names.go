@@ -33,7 +33,7 @@ func isPlainName(name string) bool {
 	return name != ""
 }
 
-// escape writes a name, of a metric or a label, in a scheme. In UTF8 it stays as it is.
+// escape returns the name of a metric or a label in an escaping scheme. UTF8 keeps valid names.
 func (e Escaping) escape(name string) string {
 	switch e {
 	case UTF8:

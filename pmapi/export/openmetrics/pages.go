@@ -74,8 +74,8 @@ const (
 	maxRemembered = 10_000
 )
 
-// appendDuration adds what is not of the snapshot, and so not of an Encoder: how long the scrape
-// has taken.
+// appendDuration adds the duration of the scrape, which an Encoder cannot know because the
+// snapshot does not have it.
 func appendDuration(page []byte, f Format, d time.Duration) []byte {
 	if f == PCP {
 		return page

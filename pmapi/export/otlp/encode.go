@@ -139,7 +139,7 @@ func (e *Encoder) setTotals(s *export.Snapshot) {
 	}
 }
 
-// describe takes the metrics of a new generation. Those that stay what they were keep their series.
+// describe describes the metrics of a new generation. Unchanged metrics keep their series.
 func (e *Encoder) describe(s *export.Snapshot) {
 	e.generation = s.Generation
 	e.resource, e.scope = e.describeResource(s), e.describeScope()
@@ -224,7 +224,7 @@ func (e *Encoder) describeScope() []byte {
 	return w.b
 }
 
-// instanceID tells the series of a host from those of others that send to the same receiver. A
+// instanceID distinguishes the series of a host from those of other hosts at the same receiver. A
 // container has the host name of its host.
 func instanceID(s *export.Snapshot) string {
 	if container, _ := s.Context.Lookup("container"); container != "" {

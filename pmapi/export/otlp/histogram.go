@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/internal/base"
 )
 
-// histograms are those of a metric whose instances are buckets, as they were laid out for a list of
+// histograms are the histograms of a metric whose instances are buckets, laid out for a list of
 // instances.
 type histograms struct {
 	kind  string // what the label "buckets" says; "" if the instances are not said to be buckets
@@ -46,8 +46,8 @@ type member struct {
 	index int // among the values
 }
 
-// newHistograms are those of a counter with the label "buckets", whose bounds have the units of the
-// label "le_unit".
+// newHistograms returns the histograms of a counter with the label "buckets". Their bounds have
+// the units of the label "le_unit".
 func newHistograms(m *export.Metric, k kind, name string, json bool) (h histograms) {
 	how, _ := m.Labels.Lookup("buckets")
 	if k != sum || m.InDom == nil || how != "cumulative" && how != "disjoint" {
@@ -170,8 +170,8 @@ func (g *group) order() (ok bool) {
 	return true
 }
 
-// count takes the counts of the buckets, disjoint and with one above all bounds; ok is false if a
-// value is no count, or falls where it must not.
+// count stores the counts of the buckets, disjoint and with one above all bounds. ok is false if
+// a value is not a count, or if cumulative counts fall.
 func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool) {
 	g.counts = g.counts[:0]
 	var below uint64
@@ -199,7 +199,8 @@ func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool)
 	return true
 }
 
-// appendHistograms writes what isHistogram has found, and ends what has gone.
+// appendHistograms writes the histograms that isHistogram has found, and ends those that have
+// gone.
 func (e *Encoder) appendHistograms(m *metric) {
 	clear(m.points)
 	m.live = 0
@@ -272,8 +273,8 @@ func (m *metric) sumOf(g *group) (sum float64, ok bool) {
 	return sum, sum >= 0
 }
 
-// appendHistogramEnd writes that a histogram has no value any more. It has its buckets, since
-// receivers may keep them as series.
+// appendHistogramEnd writes that a histogram has lost its value. The point includes the buckets,
+// because receivers may keep them as series.
 func (e *Encoder) appendHistogramEnd(g *group) {
 	g.ended = true
 	e.beginPoint(g.attributes, g.start)

@@ -36,7 +36,7 @@ func (e *Encoder) kindOf(m *export.Metric) kind {
 	return 0
 }
 
-// A metric is one of a Reader as it is written, with its series.
+// A metric is a Reader's metric in its written form, with its series.
 type metric struct {
 	source    *export.Metric
 	kind      kind
@@ -222,7 +222,7 @@ func (e *Encoder) appendMissing(m *metric, failed bool) {
 	}
 }
 
-// appendEnd writes that a series has no value any more.
+// appendEnd writes that a series has lost its value.
 func (e *Encoder) appendEnd(p *point) {
 	e.beginPoint(p.attributes, p.start)
 	e.out.number(flagsField, noValue)

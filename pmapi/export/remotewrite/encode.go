@@ -138,7 +138,7 @@ func (e *Encoder) describe(s *export.Snapshot, now int64) {
 	}
 }
 
-// addedLabels are those of the Encoder, and of the host.
+// addedLabels returns the labels of the Encoder and of the host.
 func (e *Encoder) addedLabels(context pdu.LabelSet) []Label {
 	added := slices.Clone(e.Labels)
 	add := func(name, value string) {
@@ -224,7 +224,7 @@ func (e *Encoder) addSample(s *series, v sample, counts bool) {
 	e.samples++
 }
 
-// end writes that a series has no values any more.
+// end writes that a series has lost its values.
 func (e *Encoder) end(f *family, s *series, now int64) {
 	e.addSample(s, sample{max(now, s.last+1), staleNaN}, false)
 	f.floor = max(f.floor, s.last)

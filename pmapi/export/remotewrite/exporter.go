@@ -134,8 +134,8 @@ func (e *Exporter) next() (m send.Message, ok bool) {
 	return send.Message{Body: bytes.Clone(e.packed), Encoding: "snappy", Points: samples}, true
 }
 
-// warn tells of metrics that have not the names, and of values that have not the times, that they
-// should have.
+// warn logs metrics that got another name because of a collision, and values that were left out
+// because their time is not after that of the last ones.
 func (e *Exporter) warn(snap *export.Snapshot, late uint64) {
 	if e.Log == nil {
 		return

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// labelsOf makes the labels of a series, sorted, from what is before its value in a page:
+// labelsOf returns the sorted labels of a series. text is the text before its value in a page:
 // name{label="value",…}.
 func (e *Encoder) labelsOf(text []byte) []byte {
 	name, rest, _ := bytes.Cut(text, []byte("{"))

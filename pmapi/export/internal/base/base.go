@@ -96,7 +96,7 @@ var extraUnits = map[pdu.Units]Conversion{
 	pdu.MicroWatt:      {"watts", 1, 1e6, 0},
 }
 
-// A Number is the value of a metric. Integers stay integers as long as they are exact.
+// A Number is the value of a metric. Integers are kept as integers while they are exact.
 type Number struct {
 	Float   float64
 	Integer uint64 // the absolute value, if IsInt
@@ -180,5 +180,5 @@ func (n Number) Plus(m Number) Number {
 	return Number{Float: n.Float + m.Float}
 }
 
-// Float converts a number that is no value of a metric, such as the bound of a bucket.
+// Float converts a number that is not a metric's value, such as the bound of a bucket.
 func (c Conversion) Float(v float64) float64 { return v*c.Mul/c.Div - c.Sub }

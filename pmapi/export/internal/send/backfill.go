@@ -38,7 +38,8 @@ type run struct {
 	state state // of the goroutine that sends
 }
 
-// A tag tells which part of a batch, which is what waited at one time, a message is.
+// A tag identifies a message as one part of a batch. A batch is everything that waited at one
+// time.
 type tag struct {
 	events int64
 	upto   time.Time
@@ -141,8 +142,8 @@ func (b *run) read(ctx context.Context) error {
 	}
 }
 
-// event counts what was added, and puts what waits into the queue if it is time to. Batches are the
-// same in each run.
+// event counts an addition. When a batch is complete, event puts it into the queue. The batches
+// are the same in each run.
 func (b *run) event(ctx context.Context, whole bool) error {
 	b.events++
 	switch {
@@ -196,7 +197,7 @@ func (b *run) put(ctx context.Context, but int, end bool) error {
 	return nil
 }
 
-// done notes what the receiver has. It is called by the goroutine that sends.
+// done records that the receiver has a message. The sending goroutine calls it.
 func (b *run) done(m Message) {
 	t := m.Tag.(tag)
 	s := &b.state

@@ -148,7 +148,7 @@ func (d *directory) write(m Message) (n uint64, err error) {
 	return d.last, nil
 }
 
-// read reads a message, as it was written.
+// read reads a message and checks that it is intact.
 func (d *directory) read(n uint64) (Message, error) {
 	f, err := filesys.OpenRegular(d.name(n), os.O_RDONLY, 0)
 	if err != nil {

@@ -82,8 +82,8 @@ func (s *Sender) readOnce(ctx context.Context, p *Poll) error {
 	return nil
 }
 
-// warnErrs logs what is wrong with the metrics of a snapshot, if it is not what was wrong with
-// those of the one before.
+// warnErrs logs the errors of a snapshot's metrics if they differ from those of the snapshot
+// before.
 func (s *Sender) warnErrs(snap *export.Snapshot) {
 	if snap.Generation == s.generation {
 		return

@@ -180,7 +180,7 @@ func (q *queue) giveUp(m Message) {
 	q.makeRoom()
 }
 
-// update changes counters of what is no message.
+// update changes counters that do not belong to a message.
 func (q *queue) update(change func(*export.Stats)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -197,8 +197,8 @@ func (q *queue) bound() {
 	}
 }
 
-// pause waits before the next attempt to send a message, whose first attempt was at a time. The
-// error is that of ctx, or errAway after maxAway if the messages have an end.
+// pause waits before the next attempt to send a message. first is the time of the first attempt.
+// It returns the error of ctx, or errAway after maxAway if the messages have an end.
 func (q *queue) pause(ctx context.Context, first time.Time, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

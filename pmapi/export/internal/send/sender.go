@@ -235,8 +235,8 @@ func (s *Sender) TooLong(points, bytes int) {
 	})
 }
 
-// close tells run that no more messages follow. Each run needs one, also when its context has
-// ended.
+// close signals run that no more messages follow. It must be called for each run, even after its
+// context has ended.
 func (s *Sender) close() { s.queue.close() }
 
 // run sends the messages of the queue, and returns after close when all have been sent. When ctx
@@ -424,7 +424,7 @@ func redirectError(resp *http.Response) error {
 	return fmt.Errorf("%s to %s, which is not followed: send to that URL if it is right", Shortened(resp.Status), target)
 }
 
-// isPage reports whether a reply is a web page. The receivers of metrics send none.
+// isPage reports whether a reply is a web page. Receivers of metrics never send one.
 func isPage(h http.Header, body []byte) bool {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))

@@ -68,15 +68,15 @@ func Run(t *testing.T, p *Protocol) {
 	t.Run("Redirect", p.testRedirect)
 }
 
-// A Course is one run of an exporter, and what has come of it.
+// A Course is the result of one run of an exporter.
 type Course struct {
 	*Receiver
 	export.Stats
 	Values []Value
 }
 
-// ExportFor runs an exporter for a time, of a source with one counter, which rises by one for each
-// read: each second, if there is no interval.
+// ExportFor runs an exporter for a time. Its source has one counter, which rises by one for each
+// read. The interval is a second by default.
 func (p *Protocol) ExportFor(t *testing.T, d time.Duration, o Options, answer func(n int, req *http.Request) (*http.Response, error)) Course {
 	t.Helper()
 	transport, r, values := p.NewReceiver()
@@ -174,7 +174,7 @@ func (p *Protocol) testOutage(t *testing.T) {
 	}
 }
 
-// A receiver may ask for patience, but not for more than an hour.
+// testRetryAfter: a receiver may delay the next attempt by Retry-After, by an hour at most.
 func (p *Protocol) testRetryAfter(t *testing.T) {
 	in20 := func() string { return time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat) }
 	for _, status := range p.Retried {
@@ -233,8 +233,8 @@ func (p *Protocol) testOverflow(t *testing.T) {
 	})
 }
 
-// A receiver that is slow does not keep values from being read in time; one that does not answer is
-// left and asked again.
+// testSlow: a slow receiver does not delay the reading of values. A request without a reply is
+// abandoned and sent again.
 func (p *Protocol) testSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := p.ExportFor(t, 40*time.Second-1, Options{}, func(n int, req *http.Request) (*http.Response, error) {
@@ -256,7 +256,7 @@ func (p *Protocol) testSlow(t *testing.T) {
 	})
 }
 
-// What one run could not send, the next one does, before its own.
+// testNextRun: the next run first sends the messages that one run could not send.
 func (p *Protocol) testNextRun(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
