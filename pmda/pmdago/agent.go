@@ -113,7 +113,7 @@ type agent struct {
 	samples    []metrics.Sample   // of wanted
 }
 
-// A reading is one metric of the runtime, as it was last read.
+// A reading is one metric of the runtime, with its last sample.
 type reading struct {
 	sample metrics.Sample // its histogram is used again and again
 	wanted bool           // by the fetch that runs

@@ -26,8 +26,7 @@ const (
 	itemMaxFiles
 )
 
-// addProcess adds what the system knows of the process. What it does not tell
-// is absent, the metric included.
+// addProcess adds the metrics of the process that the system supports.
 func (a *agent) addProcess(commandLine bool) {
 	pid := uint32(os.Getpid())
 	addProcess(a, itemPID, "go.process.pid", "Number of the process", pdu.SemDiscrete, pdu.NoUnits, func() (uint32, error) { return pid, nil })

@@ -13,7 +13,7 @@ import (
 // maxRSSUnit is what getrusage counts ru_maxrss in.
 const maxRSSUnit = 1024
 
-// errFormat is a file below /proc that is not as it should be.
+// errFormat is the error for a malformed file below /proc.
 var errFormat = errors.New("pmdago: a file below /proc/self cannot be understood")
 
 // startTime returns the time when the process began. The kernel reports it in ticks since boot:
@@ -91,8 +91,8 @@ func open(path string) (int, error) {
 	}
 }
 
-// openFiles is how many descriptors are open. Since 6.2 the kernel tells it as the
-// size of a directory; before, they have to be counted there.
+// openFiles returns the number of open descriptors. Since 6.2 the kernel reports it as the size
+// of a directory. Older kernels require counting the entries.
 func openFiles() (uint32, error) {
 	const dir = "/proc/self/fd"
 	var st unix.Stat_t

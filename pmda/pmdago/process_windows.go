@@ -32,7 +32,7 @@ func processorTime() (user, system time.Duration, err error) {
 	return user, system, err
 }
 
-// There are no descriptors, and of memory other calls tell.
+// Windows has no file descriptors, and other calls report memory.
 
 func memory() (resident, size uint64, err error) { return 0, 0, errors.ErrUnsupported }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// addProgram adds the most wanted metrics, under short names.
+// addProgram adds the most frequently used metrics, under short names.
 func (a *agent) addProgram() {
 	for i, m := range []struct {
 		name, text string

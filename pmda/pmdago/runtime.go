@@ -72,7 +72,7 @@ func (a *agent) addReading(d metrics.Description, at place) {
 	}
 }
 
-// register adds a metric with one value, which get takes out of what was read.
+// register adds a metric with one value. get extracts it from the sample.
 func register[T pdu.Scalar](a *agent, rd *reading, d metrics.Description, at place, get func(metrics.Value) T) {
 	id := a.file(rd, at, clusterValue)
 	pmda.Register(a.Agent, pmda.Metric[T]{

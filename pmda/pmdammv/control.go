@@ -51,7 +51,7 @@ func controlOf(id pdu.PMID) (*control, bool) {
 	return &controls[id.Item()], true
 }
 
-// desc is that of one of the agent's own metrics.
+// desc returns the descriptor of one of the agent's own metrics.
 func (*control) desc(id pdu.PMID) pdu.Desc {
 	return pdu.Desc{PMID: id, Type: pdu.Type32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
 }

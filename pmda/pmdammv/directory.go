@@ -41,8 +41,7 @@ type dirSeen struct {
 // namesPerFile is how many files are looked at for each that may be served.
 const namesPerFile = 16
 
-// tick is longer than the time between two changes that a file system can tell apart. fileClock
-// measures it.
+// tick is longer than the timestamp granularity of a file system. fileClock measures it.
 const tick = 20 * time.Millisecond
 
 func newDirectory(path string, l limits) *directory {
@@ -252,7 +251,7 @@ func (d *directory) open(name, path string, err error) *entry {
 	return &entry{name: name, src: src}
 }
 
-// drop gives back what an entry holds; it may be nil.
+// drop releases the resources of an entry, which may be nil.
 func (d *directory) drop(e *entry) {
 	if e == nil || e.src == nil {
 		return

@@ -37,7 +37,7 @@ type item struct {
 	at       mmv.Place
 }
 
-// A head is what the beginning of a source says; that of a complete file does not change.
+// A head is the beginning of a source. The head of a complete file does not change.
 type head struct {
 	n     int
 	bytes [headLen]byte
@@ -47,7 +47,7 @@ const headLen = 40 // the header of an MMV file
 
 var errDead = errors.New("its process has ended")
 
-// read reads what the source has, once.
+// read reads the source once.
 func (e *entry) read() {
 	e.head.read(e.src)
 	e.file, e.err = mmv.Read(e.src)
@@ -137,7 +137,7 @@ func (e *entry) metric(item int) *mmv.FileMetric {
 	return &e.file.Metrics[e.items[item].metric-1]
 }
 
-// prefix is what the names of the metrics begin with, after the agent's.
+// prefix returns the beginning of the metrics' names, after the agent's name.
 func (e *entry) prefix() string {
 	if e.file.Flags&mmv.FlagNoPrefix != 0 {
 		return ""
@@ -169,7 +169,7 @@ func validName(name string) bool {
 // nameChars is what names may have, for messages.
 const nameChars = "letters, digits, underscores and dots between them"
 
-// log logs what is wrong with the entry, in one line.
+// log logs the problems of the entry in one line.
 func (e *entry) log(log *slog.Logger, where string) {
 	if e.err != nil {
 		if !errors.Is(e.err, fs.ErrNotExist) { // it has gone meanwhile

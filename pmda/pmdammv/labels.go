@@ -95,8 +95,9 @@ func merge(sets []pdu.LabelSet) (pdu.LabelSet, error) {
 	return pdu.MergeLabels(nil, sets...)
 }
 
-// belongs reports whether a label of a file is that of a target, whose class it has. A file that
-// asks for no cluster knows only this, and not which one it has got.
+// belongs reports whether a label of a file belongs to a target of the same class. A label names
+// the cluster that its file requests, which may differ from the cluster that the agent has
+// assigned.
 func (s *snapshot) belongs(f *file, l *mmv.FileLabel, of pdu.LabelTarget) bool {
 	switch of.Class {
 	case pdu.LabelCluster:

@@ -2,5 +2,5 @@
 
 package pmdammv
 
-// maxOpen is how many files may be kept open: none, since a file that is open cannot be replaced.
+// maxOpen returns 0: no file may be kept open, because an open file cannot be replaced.
 func maxOpen(int) int { return 0 }

@@ -4,8 +4,7 @@ package pmdammv
 
 import "golang.org/x/sys/unix"
 
-// maxOpen is how many files may be kept open: no more than a part of what the system allows the
-// process.
+// maxOpen returns how many files may be kept open: at most a part of the process's limit.
 func maxOpen(limit int) int {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {

@@ -65,7 +65,7 @@ func mayCollide(e *entry) bool {
 	return e.file.Flags&mmv.FlagNoPrefix != 0 || strings.Contains(e.name, ".") || e.name == controlName
 }
 
-// makeNames makes the tree of all names, in the order of the C agent: what was added last comes
+// makeNames makes the tree of all names, in the order of the C agent: the latest addition comes
 // first.
 func (s *snapshot) makeNames() *names {
 	s.namesOnce.Do(func() {

@@ -103,7 +103,8 @@ func (s *snapshot) indomID(cluster int, serial uint32) pdu.InDom {
 
 const indomShift = 11
 
-// A metric is a metric as it is exported: that of all files of its cluster which have its item.
+// A metric is a metric in its exported form. It combines all files of its cluster that have its
+// item.
 type metric struct {
 	desc  pdu.Desc
 	in    []filed // in order
@@ -155,7 +156,7 @@ func (s *snapshot) metric(id pdu.PMID) *metric {
 	return m
 }
 
-// newMetric makes a metric, without files if none exports it.
+// newMetric returns a metric. It has no files if no file exports it.
 func (s *snapshot) newMetric(c *cluster, id pdu.PMID) *metric {
 	m := new(metric)
 	exported := false

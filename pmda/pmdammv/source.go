@@ -16,7 +16,8 @@ type source interface {
 	mmv.Source
 	// replaced reports whether another image has replaced this one.
 	replaced() bool
-	// close gives back what the source holds. It may be called while it is read, which then fails.
+	// close releases the resources of the source. It may be called during a read, which then
+	// fails.
 	close()
 }
 

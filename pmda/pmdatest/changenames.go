@@ -57,7 +57,7 @@ func (c *checker) nameState() nameState {
 	return s
 }
 
-// told is what a fetch tells of changes. It fetches a metric that there need not be.
+// told returns the change that a fetch reports. It fetches an unknown metric.
 func (c *checker) told() pdu.Change {
 	var w pdu.ResultWriter
 	id := c.unknownPMIDs()[0]

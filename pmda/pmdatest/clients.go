@@ -26,7 +26,8 @@ func (c *checker) checkClients() {
 	c.checkLeaks()
 }
 
-// leakClients is how many clients come and go: what a Handler starts once is no leak.
+// leakClients is the number of clients that come and go. Goroutines that a Handler starts only
+// once are not leaks.
 const leakClients = 8
 
 // checkLeaks lets clients come and go, and looks for goroutines that each has left.

@@ -123,8 +123,8 @@ func (c *checker) randomProfile(random *rand.Rand) *pdu.Profile {
 	return p
 }
 
-// compareSet compares a set with those of the same metric alone, before and after, and
-// says what is wrong.
+// compareSet compares a set with those of the same metric alone, before and after, and returns
+// the mistake, or "".
 func compareSet(m metric, before, got, after pdu.ValueSet, p *pdu.Profile) string {
 	if before.Err() != nil || after.Err() != nil || isEvent(m.desc.Type) {
 		return ""

@@ -131,7 +131,8 @@ func (c *checker) checkLabelSet(of pdu.LabelTarget, s pdu.LabelSet) {
 	}
 }
 
-// labelText is what the index says of a label: the end of its name, and its value.
+// labelText returns the parts of the JSON text that a label's index refers to: the end of its
+// name, and its value.
 func labelText(s pdu.LabelSet, l pdu.Label) string {
 	name, value := int(l.NameOff), int(l.ValueOff)
 	if name+int(l.NameLen) > len(s.JSON) || value+int(l.ValueLen) > len(s.JSON) {

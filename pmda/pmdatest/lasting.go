@@ -93,7 +93,7 @@ func (c *checker) checkRestart() {
 	}
 }
 
-// pmids are those of all names.
+// pmids returns the PMIDs of all names.
 func (c *checker) pmids() map[string]pdu.PMID {
 	ids := map[string]pdu.PMID{}
 	for name, id := range c.names() {

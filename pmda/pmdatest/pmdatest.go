@@ -146,8 +146,8 @@ func Run(t *testing.T, h pmda.Handler, opts ...Option) {
 	}
 }
 
-// Check checks h as Run does and returns what it found, joined; nil if h keeps
-// the contract.
+// Check checks h as Run does and returns its findings, joined. It returns nil if h keeps the
+// contract.
 func Check(h pmda.Handler, opts ...Option) error {
 	if err := checkable(h); err != nil {
 		return err
@@ -163,8 +163,8 @@ func Check(h pmda.Handler, opts ...Option) error {
 	return errors.Join(errs...)
 }
 
-// checkable refuses what has no part of the contract, and would fail in all of them: no Handler,
-// and one that does not become ready.
+// checkable rejects Handlers that would fail in every rule: nil, and a Handler that does not
+// become ready.
 func checkable(h pmda.Handler) error {
 	if h == nil {
 		return errors.New("the Handler is nil")
@@ -222,7 +222,7 @@ func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
 	return c
 }
 
-// begin tells the Handler that it is served, unless pmda.As would not come back.
+// begin notifies the Handler that it is served, unless pmda.As would not return.
 func (c *checker) begin() {
 	if !c.checkUnwrap() {
 		return
@@ -232,7 +232,7 @@ func (c *checker) begin() {
 	}
 }
 
-// run applies a rule and returns what it found.
+// run applies a rule and returns its findings.
 func (c *checker) run(r rule) []error {
 	c.errs, c.dropped = nil, 0
 	c.guard(func() { r.check(c) })
@@ -302,7 +302,7 @@ func (c *checker) broken(err error, format string, args ...any) bool {
 	return false
 }
 
-// request is that of a client with a profile.
+// request returns a request of a client with a profile.
 func request(slot uint32, p *pdu.Profile) *pmda.Request {
 	return &pmda.Request{Client: pmda.NewClient(slot, uint64(slot)+1), Profile: p}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// checkStore stores values that metrics have, those that none can have, which must not
-// disturb the agent, and those that the option Stores lists.
+// checkStore stores values that metrics can have, and the values in the option Stores. It also
+// stores invalid values, which must not disturb the agent.
 func (c *checker) checkStore() {
 	for _, id := range c.unknownPMIDs() {
 		err := c.store(request(0, nil), id, func(w *pdu.ResultWriter) { w.Uint32(pdu.NoInst, 1) })
@@ -26,8 +26,8 @@ func (c *checker) checkStore() {
 	}
 }
 
-// store stores one set. Then it overwrites the memory of the values, which the Handler
-// must not use any more.
+// store stores one set. Then it overwrites the memory of the values, which the Handler must not
+// keep.
 func (c *checker) store(r *pmda.Request, id pdu.PMID, add func(w *pdu.ResultWriter)) error {
 	var w pdu.ResultWriter
 	w.Begin(id)

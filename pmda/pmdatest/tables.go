@@ -17,7 +17,7 @@ type metric struct {
 	desc pdu.Desc
 }
 
-// An indom is an instance domain of a metric, with what the Handler has listed.
+// An indom is an instance domain of a metric, with the instances that the Handler has listed.
 type indom struct {
 	id   pdu.InDom
 	list []pdu.Instance

@@ -69,8 +69,8 @@ func (c *checker) fetchInParts() {
 	}
 }
 
-// checkChanged sees whether every fetch tells of a change, so that clients would read all
-// names or labels again for each.
+// checkChanged checks that not every fetch reports a change, which would make clients read all
+// names or labels again each time.
 func (c *checker) checkChanged() {
 	if len(c.metrics) == 0 || c.changing {
 		return

@@ -36,8 +36,8 @@ type watched struct {
 	overdue atomic.Int32
 }
 
-// call makes a request, which what names. Once it has returned errReported, the caller
-// leaves what it has given to the Handler alone: the request may still be running.
+// call makes a request. what names it. After call has returned errReported, the caller must not
+// touch the arguments of the Handler: the request may still be running.
 func (w *watched) call(ctx context.Context, what string, request func(context.Context) error) error {
 	if w.overdue.Load() >= maxOverdue {
 		panic(stopped{})

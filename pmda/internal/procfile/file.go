@@ -43,10 +43,9 @@ type File struct {
 	retry  time.Time // when to try to open it again
 }
 
-// Read returns what the file has now, valid until the next Read. The error is an
-// *fs.PathError if the file cannot be opened or read. A file that was not
-// there is not opened again before RetryAbsent. After an error in reading, the next Read
-// opens the file anew.
+// Read returns the present contents of the file, valid until the next Read. The error is an
+// *fs.PathError if the file cannot be opened or read. A missing file is not opened again before
+// RetryAbsent. After an error in reading, the next Read opens the file again.
 func (f *File) Read() ([]byte, error) { return f.ReadHead(MaxFile) }
 
 // ReadHead is like Read, but the caller may need only the first n bytes: the kernel need not

@@ -16,8 +16,8 @@ type KeyedFile struct {
 // must be no new names after the first Read.
 func (k *KeyedFile) Index(name string) int { return k.numbers.Index(name) }
 
-// spare is how much longer the part of a file that has the wanted numbers may be than in
-// the reading before, without another read: the numbers before them get more digits.
+// spare is how much the part of a file with the wanted numbers may grow since the last reading
+// without another read: the numbers before them get more digits.
 const spare = 128
 
 // Read starts a reading: it reads as much as the one before needed. The error is that of

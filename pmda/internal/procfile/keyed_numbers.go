@@ -34,7 +34,7 @@ func (k *KeyedNumbers) Index(name string) int {
 // it.
 func (k *KeyedNumbers) Get(at int) (v uint64, ok bool) { return k.vals[at], k.known[at] }
 
-// Empty reports whether there are no names.
+// Empty reports whether no names were given to Index.
 func (k *KeyedNumbers) Empty() bool { return len(k.vals) == 0 }
 
 // Clear forgets the numbers, not their names.
@@ -53,8 +53,7 @@ func (k *KeyedNumbers) CopyFrom(clone *KeyedNumbers) {
 	copy(k.known, clone.known)
 }
 
-// ParseLine parses one line. What is no name and number, perhaps of kilobytes, is
-// left out.
+// ParseLine parses one line. It ignores a line without a name and a number; the unit may be "kB".
 func (k *KeyedNumbers) ParseLine(line []byte) {
 	if len(k.names) == 0 {
 		return

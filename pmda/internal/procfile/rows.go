@@ -1,8 +1,8 @@
 package procfile
 
-// Rows are what a file tells of things that have names, such as devices: one row for
-// each, in the order of the file. A reading calls Begin, Row for each, and End. As long
-// as the names are those of the reading before, it allocates nothing.
+// Rows are the rows of a file about named things, such as devices: one row for each, in the order
+// of the file. A reading calls Begin, then Row for each, and End. It does not allocate while the
+// names are the same as in the last reading.
 type Rows[T any] struct {
 	Names []string // of the rows; valid after End
 	Vals  []T

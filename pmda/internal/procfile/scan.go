@@ -79,8 +79,8 @@ func CutUints(line []byte, to []uint64) (rest []byte, ok bool) {
 	return line, true
 }
 
-// CutDecimal is CutField for a number like 2596.138: it has no sign, no exponent, and
-// none of the other forms that ParseFloat takes.
+// CutDecimal is CutField for a number like 2596.138. It accepts no sign, no exponent, and no
+// other form that ParseFloat accepts.
 func CutDecimal(line []byte) (v float64, rest []byte, ok bool) {
 	field, rest := CutField(line)
 	for _, c := range field {

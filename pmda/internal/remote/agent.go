@@ -204,8 +204,8 @@ func (a *Agent) SetTimeout(d time.Duration) {
 // Info is what New was given.
 func (a *Agent) Info() pmda.Info { return a.info }
 
-// Features is what the agent has asked for: pdu.FeatureAuth if it looks at who its
-// clients are, pdu.FeatureContainer if at their containers.
+// Features returns the features that the agent has requested: pdu.FeatureAuth for the attributes
+// of its clients, pdu.FeatureContainer for their containers.
 func (a *Agent) Features() pdu.Features { return a.wants }
 
 // Namespace is nil: the collector has the agent's names from a PMNS file.

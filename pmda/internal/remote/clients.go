@@ -24,9 +24,8 @@ func (a *Agent) EndClient(c *pmda.Client) {
 	a.startNotices()
 }
 
-// SetClient sends the agent what is known of a client, if the agent has asked for
-// attributes in its CREDS, and like EndClient without waiting. After a client's end
-// it does nothing.
+// SetClient sends the agent the attributes of a client, if the agent has requested attributes in
+// its CREDS. Like EndClient, it does not wait. After a client's end it does nothing.
 func (a *Agent) SetClient(c *pmda.Client) {
 	if a.wants&(pdu.FeatureAuth|pdu.FeatureContainer) == 0 {
 		return

@@ -47,7 +47,7 @@ func (a *Agent) runInTurn(x exchange, decode func(body []byte) error) error {
 	return nil
 }
 
-// A refusedReply is why a reply is discarded as it arrives.
+// A refusedReply reports why a reply is discarded as it arrives.
 type refusedReply struct{ err error }
 
 func (r refusedReply) Error() string { return r.err.Error() }
@@ -75,8 +75,8 @@ func (a *Agent) admit(h pdu.Header) error {
 	return nil
 }
 
-// stringCost is how many bytes a reply with short strings takes with what is made
-// of it, for each byte that it has.
+// stringCost is the memory in bytes for each byte of a reply with short strings, including its
+// decoded form.
 const stringCost = 6
 
 // acquireTurn waits until r may use the connection.
@@ -184,8 +184,8 @@ func (a *Agent) roundTrip(x exchange) ([]byte, error) {
 	return body, err
 }
 
-// send writes a request, and before it, in the same write, what the agent has to
-// know of clients and the client's profile.
+// send writes a request. In the same write it first sends the notices about clients and the
+// client's profile.
 func (a *Agent) send(x exchange) error {
 	a.queueNotices(x.from.Client)
 	var err error
@@ -229,9 +229,9 @@ func (a *Agent) queueProfile(r *pmda.Request) error {
 	return nil
 }
 
-// flush writes what is queued. The agent gets a whole Timeout to read it, even if
-// the request expires sooner: half a request cannot be taken back, so a failure
-// ends the connection. own limits the write if there is no Timeout.
+// flush writes the queued PDUs. The agent gets a whole Timeout to read them, even if the request
+// expires sooner: half a request cannot be taken back, so a failure ends the connection. own
+// limits the write if there is no Timeout.
 func (a *Agent) flush(own time.Time) error {
 	limit := a.deadline(time.Time{})
 	if limit.IsZero() {
@@ -250,9 +250,9 @@ func (a *Agent) flush(own time.Time) error {
 	return err
 }
 
-// checkReply returns the body of a reply, or the error that it is.
-// pdu.ErrPMDANotReady says that the Agent is now in that state. A PDU that cannot be
-// a reply of the type wanted ends the connection.
+// checkReply returns the body of a reply, or the error that the reply reports.
+// pdu.ErrPMDANotReady changes the state of the Agent. A PDU that cannot be a reply of the wanted
+// type ends the connection.
 func (a *Agent) checkReply(h pdu.Header, body []byte, want pdu.Kind) ([]byte, error) {
 	if h.Kind != pdu.KindError {
 		if h.Kind != want {

@@ -112,8 +112,8 @@ const yieldBytes = 256 << 10
 // agentChanges are the changes that an agent can report.
 const agentChanges = pdu.ChangeLabels | pdu.ChangeNames
 
-// change is the state change that an agent sends in the place of a result's time.
-// There are agents that send a time, which is no change; that is logged once.
+// change returns the state change that an agent sends in the place of a result's time. Some
+// agents send a time there, which is ignored and logged once.
 func (a *Agent) change(r *pdu.Result) pdu.Change {
 	if r.Time.IsZero() {
 		return 0
@@ -141,8 +141,8 @@ func (a *Agent) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.Des
 	return p.Desc, err
 }
 
-// Instances requests the instances of a domain. Of one instance, agents send only
-// what the request does not say; the rest is filled in from the request.
+// Instances requests the instances of a domain. For one instance, agents send only the number or
+// name that the request lacks. Instances fills in the other from the request.
 func (a *Agent) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	var p pdu.InstanceReply
 	err := a.runExchange(exchange{ctx, r, pdu.InstanceReq{InDom: d, Inst: inst, Name: name}, pdu.KindInstance}, p.Decode)
@@ -219,8 +219,8 @@ func (a *Agent) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]stri
 	return p.Names, err
 }
 
-// Children requests what is one level below a name. Where the agent sends no status, a
-// child is a leaf.
+// Children requests the names one level below a name. If the agent sends no status, a child is a
+// leaf.
 func (a *Agent) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 	p, err := a.names(ctx, r, pdu.ChildReq{Name: name, Status: true})
 	if err != nil {

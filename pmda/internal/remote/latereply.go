@@ -114,8 +114,8 @@ func (a *Agent) discardReply(h pdu.Header, start []byte, want pdu.Kind) error {
 //	collector: ERROR PM_ERR_NOTCONN of client 3, then DESC_REQ of client 4
 //	agent:     ERROR PM_ERR_PERMISSION, then DESC
 //
-// The error is taken for the reply to DESC_REQ. DESC is then a reply that no request
-// waits for; it must not be taken for the reply to the next request.
+// The error is taken for the reply to DESC_REQ. No request waits for the DESC that follows, and
+// it must not be taken for the reply to the next request.
 type unsolicited struct {
 	possible  int           // how many may yet come
 	ambiguous bool          // the last reply was an error that may have been one of them
@@ -123,10 +123,10 @@ type unsolicited struct {
 	waited    time.Duration // for another reply, since the ambiguous one
 }
 
-// noneBefore notes that a reply has come: what was sent before it has come, too.
+// noneBefore notes that a reply has arrived, so everything sent before it has arrived, too.
 func (u *unsolicited) noneBefore() { u.possible, u.ambiguous, u.waited = 0, false, 0 }
 
-// sawStatus notes that an ERROR PDU has come. A success is no error.
+// sawStatus notes that an ERROR PDU has arrived. A status of success or more is not an error.
 func (u *unsolicited) sawStatus(code pdu.Error) {
 	if code >= 0 {
 		u.possible = 0
@@ -139,11 +139,10 @@ func (u *unsolicited) sawStatus(code pdu.Error) {
 // came later would be taken for the reply to another request.
 const unsolicitedWait = 100 * time.Millisecond
 
-// discardUnsolicited reads what the agent has sent since the last exchange, before
-// the next: unsolicited errors, and the reply to the last request if such an error was
-// taken for it. Anything else ends the connection. It waits no longer than the request
-// that comes next, with its context and deadline; the one after that waits for the rest
-// of unsolicitedWait.
+// discardUnsolicited reads PDUs that the agent has sent since the last exchange, before the next
+// one begins: unsolicited errors, and the reply to the last request if such an error was taken
+// for it. Any other PDU ends the connection. It waits no longer than the context and deadline of
+// the next request; the request after that waits for the rest of unsolicitedWait.
 func (a *Agent) discardUnsolicited(ctx context.Context, deadline time.Time) error {
 	u := &a.unsolicited
 	for u.possible > 0 && (u.ambiguous || a.conn.Buffered()) {

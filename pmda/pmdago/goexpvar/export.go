@@ -219,7 +219,7 @@ func (e *exporter) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) ([]s
 	return []string{m.name}, nil
 }
 
-// Children returns what is one level below a name.
+// Children returns the names one level below a name.
 func (e *exporter) Children(ctx context.Context, r *pmda.Request, name string) ([]pmns.Child, error) {
 	if _, ok := e.below(name); !ok {
 		return e.Handler.Children(ctx, r, name)

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// values are those of a metric.
+// values are the values of a metric.
 type values struct {
 	ok    bool // there is one
 	err   error
@@ -54,8 +54,8 @@ func (e *exporter) putString(v *variable, name, path, s string) {
 	e.put(v, name, path, kindString, values{ok: true, s: s})
 }
 
-// flatten makes metrics of a variable, or of an entry of a Map. The path tells
-// people and calls which.
+// flatten makes metrics of a variable, or of an entry of a Map. path identifies it in logs and
+// calls.
 func (e *exporter) flatten(ctx context.Context, v *variable, name, path string, x expvar.Var, depth int) {
 	switch x := x.(type) {
 	case nil:

@@ -56,7 +56,7 @@ type metric struct {
 	keys  []string                // of the present instances
 }
 
-// A metricKey tells metrics apart.
+// A metricKey identifies a metric.
 type metricKey struct {
 	name string
 	kind kind
@@ -147,7 +147,7 @@ func (e *exporter) refresh(ctx context.Context, m *metric) error {
 	return nil
 }
 
-// instance is that of a key; false if it is left out.
+// instance returns the instance of a key, or false if the key is left out.
 func (e *exporter) instance(m *metric, key string) (pdu.InstID, bool) {
 	if i, ok := m.ids[key]; ok {
 		return i.ID, i.ID != pdu.NoInst

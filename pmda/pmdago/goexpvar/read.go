@@ -165,8 +165,8 @@ func (e *exporter) forget(m *metric) {
 	e.table.Unlock()
 }
 
-// forgetOldest forgets the metric that has been gone for the longest time, of a
-// variable if v is not nil; false if none is gone.
+// forgetOldest forgets the metric that has been gone for the longest time. If v is not nil, only
+// metrics of v count. It returns false if no metric is gone.
 func (e *exporter) forgetOldest(v *variable) bool {
 	var oldest *metric
 	for _, m := range e.metrics {
