@@ -109,7 +109,7 @@ func (s ValueSet) All(t Type) iter.Seq2[InstID, Atom] {
 // Numbers appends the instances and the values of all values to slices, in a fraction of the time
 // that Inst and Atom take. t is the type of the metric, which must be numeric. The bits of a
 // value are those of ResultWriter.Number. If the set has an error, or a value does not have the
-// form in which agents send type t, ok is false and the slices are unchanged.
+// usual encoding of type t, ok is false and the slices are unchanged.
 func (s ValueSet) Numbers(t Type, insts []InstID, bits []uint64) (_ []InstID, _ []uint64, ok bool) {
 	n := s.Len()
 	if n == 0 {
