@@ -80,7 +80,7 @@ func mustAtom(a Atom, err error) Atom {
 	return a
 }
 
-// TestInteropParseAtom has pmval store texts, and compares what it makes of them.
+// TestInteropParseAtom has pmval store texts, and compares the stored values.
 func TestInteropParseAtom(t *testing.T) {
 	pcptest.Need(t, "pmval")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"sample"}})

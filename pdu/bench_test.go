@@ -176,7 +176,8 @@ func withRace() bool {
 	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// Steady-state paths allocate nothing, and the others what they say.
+// TestAllocs: steady-state paths do not allocate, and each other path allocates as much as its
+// step says.
 func TestAllocs(t *testing.T) {
 	for _, s := range steps(t) {
 		if withRace() {

@@ -54,7 +54,7 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// stream is a sequence of bytes to read, and of what was written.
+// stream holds bytes to read, and records the bytes written.
 type stream struct {
 	bytes.Reader
 	bytes.Buffer
@@ -298,8 +298,8 @@ func TestDecodeLenient(t *testing.T) {
 	}
 }
 
-// A value with a field that its layout cannot hold is refused, and what was
-// encoded before it stays.
+// TestEncodeRefuses: Append refuses a value with a field that its layout cannot hold, and keeps
+// the bytes encoded before.
 func TestEncodeRefuses(t *testing.T) {
 	tests := []struct {
 		name string

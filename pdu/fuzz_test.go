@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// FuzzPDU is a body of the kind that kind names, or, if it names none, a stream.
+// FuzzPDU decodes a body of the given kind, or reads a stream if the kind is unknown.
 func FuzzPDU(f *testing.F) {
 	for _, tt := range codecTests {
 		b := unhex(f, tt.wire)

@@ -16,9 +16,9 @@ import (
 // usedValues has a decoded value of each kind, to decode into again.
 type usedValues map[pdu.Kind]codec
 
-// checkBody holds what must be true of any body of any kind: a refusal is a
-// protocol error and leaves nothing; what is accepted can be walked over and
-// encoded, and that decodes to the same, in a new value and in a used one.
+// checkBody checks the invariants of any body of any kind. A refusal is a protocol error and
+// leaves the value empty. An accepted body can be walked over and encoded, and the encoding
+// decodes to the same value, both in a new value and in a used one.
 func checkBody(t fataler, k pdu.Kind, body []byte, used usedValues) {
 	t.Helper()
 	p, err := pdu.Decode(k, body)

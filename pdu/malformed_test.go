@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// malformedTests are bodies that break a layout, with the beginning of what the
-// error says after "pdu: decode KIND: ".
+// malformedTests are bodies that break a layout, with the beginning of the error after "pdu:
+// decode KIND: ".
 var malformedTests = []struct {
 	name string
 	kind pdu.Kind

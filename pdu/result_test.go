@@ -222,7 +222,8 @@ func TestResultBlocks(t *testing.T) {
 	}
 }
 
-// wantErr wants an ErrIPC of a RESULT that begins with want, or none.
+// wantErr checks for an ErrIPC of a RESULT that begins with want, or for no error if want is
+// empty.
 func wantErr(t *testing.T, op string, err error, want string) {
 	t.Helper()
 	switch {

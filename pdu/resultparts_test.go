@@ -70,8 +70,8 @@ func (p *purse) Reserve(n int) error {
 	return nil
 }
 
-// A writer asks for memory before it grows, and what it is granted holds the result.
-// When it is refused, every further set has the error.
+// TestResultWriterMemory: a writer requests memory before it grows, and the granted memory holds
+// the result. After a refusal every further set has the error.
 func TestResultWriterMemory(t *testing.T) {
 	insts, values := make([]pdu.InstID, 100), make([]uint64, 100)
 	var source pdu.ResultWriter
@@ -143,7 +143,8 @@ func TestResultWriterMemory(t *testing.T) {
 	})
 }
 
-// A long result has room for what it is granted, grows a few times, and keeps its values.
+// TestLongResultGrows: a long result fits into the granted memory, grows a few times, and keeps
+// its values.
 func TestLongResultGrows(t *testing.T) {
 	const sets = 100_000
 	p := &purse{left: 64 << 20}
@@ -185,8 +186,8 @@ func TestLongResultGrows(t *testing.T) {
 	}
 }
 
-// A long decoded result is copied to a writer that has grown once, by as much as it
-// takes.
+// TestGrowFor: a writer grows only once, by the right amount, for the copy of a long decoded
+// result.
 func TestGrowFor(t *testing.T) {
 	var w pdu.ResultWriter
 	for i := range 1000 {

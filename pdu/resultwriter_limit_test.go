@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A writer that is as full as a PDU can be accepts no more values, but still says
-// of each further metric why. Its memory is never touched, so it costs none.
+// TestResultWriterFull: a writer that has reached the length limit of a PDU accepts no more
+// values, but still reports an error for each further metric. Its memory is never touched, so the
+// test uses only address space.
 func TestResultWriterFull(t *testing.T) {
 	info, _ := debug.ReadBuildInfo()
 	if strconv.IntSize < 64 || slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {

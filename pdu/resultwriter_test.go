@@ -14,9 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// finish decodes what w has written, in both formats, and holds it to Validate
-// and to its own encoding: sets and blocks in order and without gaps. It
-// returns what the low-resolution one says.
+// finish decodes the result of w in both formats. It checks it with Validate and against w's own
+// encoding: sets and blocks in order and without gaps. It returns the low-resolution result.
 func finish(t *testing.T, w *pdu.ResultWriter, types map[pdu.PMID]pdu.Type) view {
 	t.Helper()
 	var views [2]view
@@ -360,7 +359,7 @@ func TestResultWriterCopySetsInOrder(t *testing.T) {
 	}
 }
 
-// Copy keeps errors, forms and block types, and refuses what is malformed.
+// TestResultWriterCopy: Copy keeps errors, forms and block types, and refuses malformed sets.
 func TestResultWriterCopy(t *testing.T) {
 	for _, wire := range []string{storeOfString, fetchOfLoad, fetchWithErrors, fetchOfEvents, everyTypeBytes} {
 		b := unhex(t, wire)
@@ -419,7 +418,8 @@ func TestResultWriterTime(t *testing.T) {
 	}
 }
 
-// Ranges of sets move as they do one by one, wherever they come from and go to.
+// TestResultWriterCopySets: copying a range of sets gives the same result as copying them one by
+// one, from any position and to any position.
 func TestResultWriterCopySets(t *testing.T) {
 	var from pdu.ResultWriter
 	everyType(&from)
@@ -444,7 +444,7 @@ func TestResultWriterCopySets(t *testing.T) {
 	}
 }
 
-// A writer's own Result says what the wire would.
+// TestResultWriterResult: a writer's Result equals its decoded encoding.
 func TestResultWriterResult(t *testing.T) {
 	w := pdu.ResultWriter{Time: time.Unix(1, 2_000_500)}
 	everyType(&w)

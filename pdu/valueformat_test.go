@@ -174,8 +174,8 @@ func BenchmarkValueFormat(b *testing.B) {
 	}
 }
 
-// TestValueOfOtherType prints values of other types than their metric's. What is
-// wanted was seen in pminfo's output on a little-endian computer.
+// TestValueOfOtherType prints values of other types than their metric's. The expected texts come
+// from pminfo on a little-endian computer.
 func TestValueOfOtherType(t *testing.T) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("the bytes of numbers are those of a little-endian computer")

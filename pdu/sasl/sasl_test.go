@@ -62,8 +62,8 @@ func TestMechanisms(t *testing.T) {
 	}
 }
 
-// A step is a message of the client, and what the server replies: a challenge, or "done", or the
-// text of an error.
+// A step is a message of the client and the reply of the server: a challenge, "done", or the text
+// of an error.
 type step struct{ say, want string }
 
 // say sends messages to a server; "-" stands for no initial response.
@@ -138,7 +138,7 @@ func TestLoginServer(t *testing.T) {
 	}
 }
 
-// unnamed is a Server that does not tell the user.
+// unnamed is a Server that does not report the user.
 type unnamed struct{ Server }
 
 func (*unnamed) User() string { return "" }
@@ -194,7 +194,7 @@ func TestScramCapture(t *testing.T) {
 	}
 }
 
-// What a client may send that is no login.
+// TestScramServerRefuses sends invalid messages to the server.
 func TestScramServerRefuses(t *testing.T) {
 	nonces := "r=" + capturedNonces
 	proof := ",p=qCyZm7j48/VXjveyycVG6ABnrZS6jYS6ETRtOO+kTno="
