@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Errors do not name unfinished files, and say what they are.
+// TestExplain: errors give the cause and do not name unfinished files.
 func TestExplain(t *testing.T) {
 	f := &publication{dir: t.TempDir(), advice: "set PCP_TMP_DIR"}
 	path := filepath.Join(f.dir, "app")

@@ -124,8 +124,8 @@ func TestPublishAndClose(t *testing.T) {
 	}
 }
 
-// TestDirectoryRemoved: the program counts on, Err tells, and the file comes back with the
-// directory. The registry looks at the file at whole seconds, the test between them.
+// TestDirectoryRemoved: the program continues to count, Err reports the error, and the file comes
+// back with the directory. The registry checks the file at whole seconds, the test between them.
 func TestDirectoryRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mmv")
 	path := filepath.Join(dir, "app")
@@ -307,8 +307,8 @@ func TestFileLimit(t *testing.T) {
 	}
 }
 
-// limited prints whether the registry tells of the limit, and the values of a counter of handle and
-// file.
+// limited prints whether the registry reports the limit, and the values of a counter from its
+// handle and from the file.
 func limited(dir string) {
 	limit := unix.Rlimit{Cur: 16 << 10, Max: 16 << 10}
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {

@@ -175,7 +175,7 @@ func TestAgentCorrupt(t *testing.T) {
 	}
 }
 
-// TestAgentShapes: so it is with what the C library writes.
+// TestAgentShapes compares our reader with PCP's agent on files of the C library.
 func TestAgentShapes(t *testing.T) {
 	t.Parallel()
 	for _, s := range shapes {

@@ -70,7 +70,7 @@ type longer struct {
 
 func (s longer) Size() int64 { return s.size }
 
-// TestChangedInPlace: a new generation is seen before any value of it is taken for one of the old.
+// TestChangedInPlace: the reader notices a new generation before it returns any of its values.
 func TestChangedInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, recorded(t, "v3.mmv"), 0o644); err != nil {

@@ -124,8 +124,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// flawOf reads a file with a flaw and says what is wrong, and how it differs from the file without
-// it.
+// flawOf reads a file with a flaw and returns the errors, and the differences from the file
+// without it.
 func flawOf(t testing.TB, image []byte, whole string) string {
 	t.Helper()
 	f, err := Read(bytes.NewReader(image))
@@ -221,7 +221,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestShapes: the metadata and values of what the C library writes are those that the script says.
+// TestShapes: files of the C library have the metadata and values of the script.
 func TestShapes(t *testing.T) {
 	pcptest.Need(t, "gcc", "pcp/mmv_stats.h", "-lpcp_mmv")
 	now := time.Now()
@@ -321,7 +321,7 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-// TestSentinels: with the flag, all ones, a NaN and an empty string are no value, for a metric
+// TestSentinels: with the flag, all ones, a NaN and an empty string mean no value, for a metric
 // without a domain too.
 func TestSentinels(t *testing.T) {
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ import (
 
 var long = strings.Repeat("long.", 60)
 
-// registrationErrors are registrations that are wrong, and what the error says.
+// registrationErrors are invalid registrations, with the text of the error.
 var registrationErrors = []struct {
 	name, want string
 	set        func(r *mmv.Registry) // sets fields of the Registry; may be nil
@@ -261,7 +261,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestLabels: labels are read as they were given, or are an error.
+// TestLabels: labels are read back unchanged, or are an error.
 func TestLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.OneOf(rapid.String().AsAny(), rapid.Int().AsAny(), rapid.Bool().AsAny(),
@@ -394,7 +394,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestRuntimeBadPrefix: a prefix that is no name is one error, not one of each metric.
+// TestRuntimeBadPrefix: an invalid prefix is one error, not one for each metric.
 func TestRuntimeBadPrefix(t *testing.T) {
 	for _, prefix := range []string{"", "my-go", "go."} {
 		r := &mmv.Registry{Name: "app"}

@@ -35,7 +35,7 @@ func TestSlowOnRead(t *testing.T) {
 	})
 }
 
-// TestCloseWaits: Close returns when the functions of OnRead do not run any more.
+// TestCloseWaits: Close waits for running functions of OnRead.
 func TestCloseWaits(t *testing.T) {
 	r := &Registry{Name: "app"}
 	if err := r.Publish(t.TempDir()); err != nil {

@@ -212,7 +212,7 @@ func publishShape(t *testing.T, s writerShape, dir string) *Registry {
 	return r
 }
 
-// wanted are the values of a shape by metric and instance.
+// wanted returns the expected values of a shape by metric and instance.
 func (s *writerShape) wanted() map[string]string {
 	m := make(map[string]string)
 	for _, v := range s.want {
@@ -250,7 +250,7 @@ func writtenValues(t *testing.T, f *File) map[string]string {
 	return m
 }
 
-// TestWriterShapes: our reader finds in each file what was written.
+// TestWriterShapes: our reader reads back each file.
 func TestWriterShapes(t *testing.T) {
 	dir := t.TempDir()
 	for _, s := range writerShapes {

@@ -84,7 +84,7 @@ func (r *trial) logs(want string) {
 	}
 }
 
-// A document is a variable that says what it is.
+// A document is a variable whose value is its own text.
 type document string
 
 func (s document) String() string { return string(s) }
