@@ -175,7 +175,7 @@ func checkStats(t testing.TB, c *trace.Client, want trace.Stats) {
 	}
 }
 
-// soon is time for the sender to do what it can.
+// soon gives the sender time to act.
 func soon() {
 	time.Sleep(100 * time.Millisecond)
 	synctest.Wait()

@@ -267,7 +267,7 @@ func TestClientReconnects(t *testing.T) {
 	})
 }
 
-// TestClientCut: what was sent and not acknowledged is lost, nothing else, and nothing is sent
+// TestClientCut: only data that were sent and not acknowledged are lost, and no datum is sent
 // twice.
 func TestClientCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -460,8 +460,8 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// TestClientCloseDropsLater: what is reported while Close waits for the agent is dropped, however
-// much it is.
+// TestClientCloseDropsLater: data reported while Close waits for the agent are dropped, in any
+// amount.
 func TestClientCloseDropsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{slow: time.Second}
@@ -479,7 +479,7 @@ func TestClientCloseDropsLater(t *testing.T) {
 	})
 }
 
-// TestClientFlushAfterClose tells of data that Close could not send.
+// TestClientFlushAfterClose: Flush reports the data that Close could not send.
 func TestClientFlushAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, &agent{dead: syscall.ECONNREFUSED})

@@ -114,8 +114,7 @@ func (a *cAgent) child(t testing.TB) int {
 var counted = []string{"trace.transact.count", "trace.point.count", "trace.observe.count", "trace.observe.value",
 	"trace.counter.count", "trace.counter.value", "trace.control.period"}
 
-// TestSameMetrics: what a C agent exports of a Go client's data is what it exports of a C
-// program's.
+// TestSameMetrics: a C agent exports the same values for a Go client's data as for a C program's.
 func TestSameMetrics(t *testing.T) {
 	program := buildCalls(t)
 	script := strings.Fields(strings.Repeat("point,a obs,b,2.5 counter,a,7 begin,tx end,tx begin,a abort,a point,c ", 5) +
@@ -288,7 +287,7 @@ func startLoad(c *trace.Client) *load {
 	return l
 }
 
-// end stops the load and checks what does not depend on what the agent did.
+// end stops the load and checks the counts that do not depend on the agent.
 func (l *load) end(t *testing.T) {
 	t.Helper()
 	close(l.stop)

@@ -85,7 +85,7 @@ func TestSessionTells(t *testing.T) {
 	})
 }
 
-// TestSessionLateAck: an Ack that comes late is not taken for that of a later call.
+// TestSessionLateAck: a late Ack is not taken for the Ack to a later call.
 func TestSessionLateAck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{slow: 15 * time.Second}
