@@ -150,8 +150,8 @@ func TestChanges(t *testing.T) {
 	want(t, strings.SplitN(shown(read(t, r)), "\n", 2)[0], "disk.dev.read: "+pdu.ErrAgain.Error())
 }
 
-// An instance that takes the number of another is seen after the time of Refresh: the source does
-// not tell of it.
+// TestRefresh: a new instance with the number of an old one is seen after the time of Refresh,
+// because the source does not report the change.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, d, _ := disks(t)
@@ -188,8 +188,8 @@ func TestLostSource(t *testing.T) {
 	}
 }
 
-// Every request of a Read whose collector is silent ends it, and none is taken for the silence of
-// one agent. The next Read has all.
+// TestSilentSource: a silent collector ends a Read at any request, and is not mistaken for one
+// silent agent. The next Read is complete.
 func TestSilentSource(t *testing.T) {
 	src, d, reads := disks(t)
 	d.SetLabels(`{"device":"disk"}`, func(i pdu.Instance) string { return `{"unit":"` + i.Name + `"}` })

@@ -30,7 +30,7 @@ func down(ctx context.Context, f *pmapi.Fleet[*pmapi.Item[float64]], ticks int) 
 	}
 }
 
-// A monitor is tested with hosts that are down, and lack what it fetches.
+// A test of a monitor has hosts that are down, and hosts without the monitored metrics.
 func ExampleFleet() {
 	hosts := pmapitest.NewFleet(100, func(i int, src *pmapitest.Source) {
 		pmapitest.Add(src, pmapitest.Metric[float64]{Name: "kernel.all.load"}).Set(float64(i))

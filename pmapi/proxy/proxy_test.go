@@ -90,14 +90,14 @@ func closes(t testing.TB, c net.Conn) {
 	}
 }
 
-// echo is a server that returns what it is sent, up to its end, and then says so.
+// echo is a server that echoes its input and reports the end of it.
 func echo(c net.Conn) {
 	io.WriteString(c, "hello ")
 	io.Copy(c, c)
 	io.WriteString(c, "end")
 }
 
-// Both directions pass much data, and each its end.
+// TestPass: each direction passes much data, and then the end of the stream.
 func TestPass(t *testing.T) {
 	p := &proxy.Proxy{Allow: anywhere}
 	addr, _ := start(t, p)
@@ -126,7 +126,7 @@ func TestPass(t *testing.T) {
 	})
 }
 
-// What clients say that is wrong, in pieces as they come.
+// TestRefused sends invalid greetings, also in pieces.
 func TestRefused(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	for _, c := range []struct{ say, want, log string }{
@@ -237,7 +237,7 @@ func TestMaxClients(t *testing.T) {
 	expect(t, through(t, dial(t, addr), server), "hello ")
 }
 
-// Clients that do not say what they want keep no others out.
+// TestSilentClients: clients that send nothing do not keep others out.
 func TestSilentClients(t *testing.T) {
 	addr, _ := start(t, &proxy.Proxy{Allow: anywhere})
 	server := pcptest.Serve(t, echo)
@@ -265,7 +265,8 @@ func TestSilentClients(t *testing.T) {
 	})
 }
 
-// Close ends clients, those included whose collector does not answer yet; then there are no more.
+// TestClose: Close disconnects all clients, also a client whose collector has not replied. Later
+// clients are refused.
 func TestClose(t *testing.T) {
 	server := pcptest.Serve(t, echo)
 	dialing := make(chan struct{}, 1)

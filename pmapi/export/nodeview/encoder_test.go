@@ -33,7 +33,7 @@ func eight(t testing.TB) (*encoder, *export.Snapshot, []byte) {
 	return e, snap, e.append(nil, snap)
 }
 
-// A page of what has been there before takes no memory.
+// TestAppendAllocates: a page of known series does not allocate.
 func TestAppendAllocates(t *testing.T) {
 	e, snap, b := eight(t)
 	if n := testing.AllocsPerRun(100, func() { b = e.append(b[:0], snap) }); n != 0 {

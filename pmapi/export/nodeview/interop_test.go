@@ -34,8 +34,8 @@ func realHandler(t *testing.T) (*openmetrics.Handler, *pcptest.PMCD) {
 	return handler(c), pmcd
 }
 
-// compared are the series that dashboards use most, which are the same in both. The rest of what is
-// shown is compared too.
+// compared lists the series that dashboards use most, which are the same in both. The test
+// compares the other series too.
 var compared = strings.Fields(`node_boot_time_seconds node_context_switches_total node_cpu_guest_seconds_total node_cpu_seconds_total
 	node_disk_io_now node_disk_io_time_seconds_total node_disk_io_time_weighted_seconds_total node_disk_read_bytes_total
 	node_disk_read_time_seconds_total node_disk_reads_completed_total node_disk_reads_merged_total node_disk_write_time_seconds_total
@@ -145,7 +145,7 @@ func TestInteropNodeExporter(t *testing.T) {
 	}
 }
 
-// compare notes which series have ever been right, and of the others what is wrong.
+// compare records the series that were right at least once, and the errors of the others.
 func compare(before, ours, after look, right map[string]bool, wrong map[string]string) {
 	family := func(series string) string {
 		name, _, _ := strings.Cut(series, "{")
@@ -194,8 +194,9 @@ func TestInteropPromtool(t *testing.T) {
 	}
 }
 
-// A real Prometheus scrapes the view without an error, in the format that it likes best and in its
-// older one, and what it has of the CPUs' time lies between what the kernel says before and after.
+// TestInteropPrometheus: a real Prometheus scrapes the view without an error, in its preferred
+// format and in its older one. Its values of the CPUs' time lie between the kernel's values
+// before and after.
 func TestInteropPrometheus(t *testing.T) {
 	pcptest.Optional(t, "prometheus")
 	h, _ := realHandler(t)

@@ -40,7 +40,7 @@ func get(t testing.TB, h *openmetrics.Handler, query, accept string) string {
 	return page
 }
 
-// samples are the lines of a page that are no comments.
+// samples returns the lines of a page except the comments.
 func samples(page string) string {
 	var b strings.Builder
 	for line := range strings.Lines(page) {
@@ -119,8 +119,8 @@ node_time_seconds 1.7672688005e+09
 	}
 }
 
-// Labels that are values of other metrics, of the same instance domain or another; what is left
-// out; and values that change.
+// TestJoins tests labels from other metrics, of the same instance domain or another, samples that
+// are left out, and changing values.
 func TestJoins(t *testing.T) {
 	src := source(t)
 	volumes := src.InDom("vg-root", "vg-gone")

@@ -50,7 +50,7 @@ func pageOf(t testing.TB, e *openmetrics.Encoder, r *export.Reader) (string, *pa
 	return text, p
 }
 
-// own is a page without what it says of itself.
+// own returns a page without the page's own metrics.
 func own(page string) string {
 	page, _, _ = strings.Cut(page, "# TYPE pcp_gateway_")
 	return page
@@ -192,7 +192,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// Integers stay so as long as they are exact.
+// TestIntegers: integers are written as integers while they are exact.
 func TestIntegers(t *testing.T) {
 	src := source(t)
 	add(src, pmapitest.Metric[uint64]{Name: "a", Units: pdu.SpaceKByte}, 1<<52+1)

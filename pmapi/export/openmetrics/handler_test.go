@@ -243,7 +243,8 @@ func TestConcurrentScrapes(t *testing.T) {
 	scrapers.Wait()
 }
 
-// A scraper that goes away neither stops others nor makes them ask for everything again.
+// TestScraperLeaves: a scraper that goes away neither stops others nor makes them request
+// everything again.
 func TestScraperLeaves(t *testing.T) {
 	var lookups atomic.Int32
 	hold, release := make(chan chan struct{}, 1), make(chan struct{})

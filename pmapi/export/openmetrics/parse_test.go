@@ -50,7 +50,7 @@ func (s sample) key(but string) string {
 	return fmt.Sprint(slices.DeleteFunc(slices.Clone(s.labels), func(l parsedLabel) bool { return l.name == but }))
 }
 
-// suffixes are those of samples, by the type of the family, in OpenMetrics.
+// suffixes are the suffixes of samples, by the type of the family, in OpenMetrics.
 var suffixes = map[string][]string{
 	"counter": {"_total", "_created"}, "gauge": {""}, "info": {"_info"},
 	"histogram": {"_bucket", "_count", "_sum", "_created"}, "gaugehistogram": {"_bucket", "_gcount", "_gsum"},
@@ -274,7 +274,7 @@ func (s *sample) takeLabels(rest string, quoted bool) (_ string, err error) {
 	}
 }
 
-// check checks what is about more than a line.
+// check checks the rules that concern more than one line.
 func (p *parsed) check(f openmetrics.Format) error {
 	names := map[string]string{}
 	for _, family := range p.families {
@@ -366,7 +366,7 @@ func (family *parsedFamily) lastBuckets() map[string]string {
 	return last
 }
 
-// The parser is what the other tests rely on: it refuses what is wrong.
+// TestParser: the parser, which the other tests rely on, refuses invalid pages.
 func TestParser(t *testing.T) {
 	good := "# TYPE a counter\n# HELP a x \\\"y\\\"\na_total{b=\"1\\n\"} 1\na_total 2.5e-07 12.345\n# TYPE b_bytes gauge\n# UNIT b_bytes bytes\nb_bytes NaN\n" +
 		"# TYPE i info\ni_info{value=\"x\"} 1\n# TYPE h histogram\nh_bucket{le=\"1.0\"} 2\nh_bucket{le=\"+Inf\"} 3\nh_count 3\nh_sum 3.5\n# EOF\n"

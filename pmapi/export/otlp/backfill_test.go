@@ -54,8 +54,9 @@ func recorded(t *testing.T) string {
 	return path
 }
 
-// An archive has its own times; what is not in a record goes on, and counters start anew after a
-// mark. Wherever the receiver refuses, the next run goes on there, with the same start times.
+// TestBackfill: an archive has its own times. Series that are not in a record go on, and counters
+// start again after a mark. After a refusal at any message the next run continues there, with the
+// same start times.
 func TestBackfill(t *testing.T) {
 	path := recorded(t)
 	send := func(r *receiver, o export.BackfillOptions) (export.Stats, error) {

@@ -16,8 +16,8 @@ const scopeName = "github.com/pcp-go/pcp"
 type Attribute struct{ Key, Value string }
 
 // An Encoder writes the snapshots of one Reader as messages. It remembers the series of the last
-// snapshot: their start times, and which have to be ended. The zero value is ready to use. Fields
-// must not change after the first Append. Only one goroutine at a time may use it.
+// snapshot: their start times, and which series must be ended. The zero value is ready to use.
+// Fields must not change after the first Append. Only one goroutine at a time may use it.
 type Encoder struct {
 	// Resource lists attributes of the resource. They have precedence over the labels of the host.
 	// If a key is listed twice, the last one is used. Without service.name in the list,

@@ -222,8 +222,8 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// A histogram has the unit of what is observed, and its sum in that unit, if its labels name them.
-// It ends when it has gone, and goes on after a failure.
+// TestHistogramOfTimes: a histogram has the unit of the observed values, and its sum in that
+// unit, if its labels name them. It ends when the metric has gone, and goes on after a failure.
 func TestHistogramOfTimes(t *testing.T) {
 	b := newBench(t)
 	names := []string{"get.fast", "get.slow", "put.fast", "put.slow"}
@@ -246,7 +246,7 @@ func TestHistogramOfTimes(t *testing.T) {
 		}
 		return r
 	}
-	// Of two histograms there is no sum.
+	// Two histograms have no sum.
 	both := "req.time histogram how=\"get\" = [1 2 0] since 1s\nreq.time histogram how=\"put\" = [3 4 0] since 1s\n"
 	if r := step("two", both); r.units["req.time"] != "s" || r.units["req.total"] != "s" {
 		t.Error("units:", r.units)

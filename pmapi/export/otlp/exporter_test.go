@@ -19,7 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A receiver decodes strictly what it takes.
+// A receiver decodes each message strictly.
 type receiver struct {
 	sendtest.Receiver
 	taken []series

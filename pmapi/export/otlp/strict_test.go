@@ -113,7 +113,7 @@ func (o object) double(key string, v any) float64 {
 	return f
 }
 
-// attributes are those of an object, sorted.
+// attributes returns the attributes of an object, sorted.
 func (o object) attributes() string {
 	all := map[string]string{}
 	for _, a := range o.list("attributes") {
@@ -400,7 +400,7 @@ func repeatedIn(d *json.Decoder) error {
 	return err
 }
 
-// The reader takes a message, and none that breaks a rule.
+// TestStrict: the reader accepts a valid message, and no message that breaks a rule.
 func TestStrict(t *testing.T) {
 	const point = `{"attributes":[{"key":"instid","value":{"intValue":"1"}},{"key":"a","value":{"stringValue":"x"}}],"startTimeUnixNano":"1","timeUnixNano":"2","asInt":"3"}`
 	const good = `{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"pcp"}}]},"scopeMetrics":[{"scope":{"name":"n","version":"1"},"metrics":[` +

@@ -280,7 +280,7 @@ func TestBackfillState(t *testing.T) {
 	}
 }
 
-// With KeepGoing, what the receiver refuses is left out.
+// TestBackfillKeepGoing: with KeepGoing, refused messages are left out.
 func TestBackfillKeepGoing(t *testing.T) {
 	r := record(t)
 	r.write(40)
@@ -328,7 +328,8 @@ func TestBackfillLabels(t *testing.T) {
 	}
 }
 
-// Records have no derived metrics. Only those that Names ask for have an error.
+// TestBackfillDerived: records have no derived metrics. Only derived metrics in Names cause an
+// error.
 func TestBackfillDerived(t *testing.T) {
 	r := record(t)
 	r.write(1)

@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A receiver stores strictly what it takes.
+// A receiver stores messages after strict checks.
 type receiver struct {
 	sendtest.Receiver
 	store

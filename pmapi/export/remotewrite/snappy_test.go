@@ -53,7 +53,7 @@ func FuzzSnappy(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { roundTrip(t, b) })
 }
 
-// The readers of the tests themselves, which interpret what others may have written.
+// FuzzDecode tests the readers of the tests, which must handle messages of other programs.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x1f\x78\x0a\x1d\x0a\x0d\x0a\x08__name__\x12\x01m\x12\x0c\x09\x00\x00\x00\x00\x00\x00\xf0\x3f\x10\xe8\x07"))
 	f.Fuzz(func(_ *testing.T, b []byte) {

@@ -251,8 +251,8 @@ func sampleOf(b []byte) (v value, err error) {
 	return v, err
 }
 
-// A store is what a receiver has taken. It takes a sample again if it is the same, and none that is
-// older than the last of its series.
+// A store holds the samples that a receiver has accepted. It accepts a repeated sample if it is
+// the same, and rejects a sample that is older than the last of its series.
 type store struct {
 	series   map[string][]value
 	metadata map[string]string

@@ -226,8 +226,8 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// A strict sender ends with the first refusal, keeps what waits, and tells the one that waits for
-// room.
+// TestStrict: a strict sender ends with the first refusal, keeps the waiting messages, and wakes
+// the caller that waits for room.
 func TestStrict(t *testing.T) {
 	p := &posts{answer: func(n int) (int, error) { return []int{200, 200, 400}[n-1], nil }}
 	var done []int
@@ -257,7 +257,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// FuzzFile reads a file as it is, and with the checksum that belongs to it.
+// FuzzFile reads a file unchanged, and with a corrected checksum.
 func FuzzFile(f *testing.F) {
 	f.Add(appendFile(nil, Message{Body: []byte("body"), Encoding: "gzip", Points: 3}))
 	f.Add([]byte(fileMagic))

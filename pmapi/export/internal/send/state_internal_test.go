@@ -18,7 +18,7 @@ var testStates = []state{
 	{Batch: 1, Parts: 1},
 }
 
-// A state is read as it was written.
+// TestState: a state is read back unchanged.
 func TestState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	for _, s := range testStates {
@@ -34,7 +34,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// A file that was damaged, or is something else, is no state.
+// TestDamagedState: a damaged file, or one of another kind, is not accepted as a state.
 func TestDamagedState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	for _, text := range []string{"", "{", "[]", `"x"`, "\x00", `{"Events":"1"}`, `{"Events":-1,"Upto":"2026-11-23T12:00:00Z"}`, `{"Events":1}`, `{"Upto":"2026-11-23T12:00:00Z"}`,
