@@ -74,7 +74,7 @@ func TestQuantilesOfTimes(t *testing.T) {
 	}
 }
 
-// Buckets that count become instances, and stay what they are.
+// TestBuckets: buckets with a count become instances, and keep their numbers and names.
 func TestBuckets(t *testing.T) {
 	const name = "go.sched.pauses.total.gc_seconds"
 	a := newAgent(Options{}, metrics.All(), time.Now)

@@ -31,7 +31,7 @@ func newAgent(t *testing.T) *pmda.Agent {
 	return a
 }
 
-// serve has tools look at this process, and returns what they take after -h.
+// serve serves this process to tools, and returns the argument for their option -h.
 func serve(t *testing.T) string {
 	t.Helper()
 	a := newAgent(t)

@@ -51,7 +51,7 @@ func newClient(t testing.TB, o Options, l limits) *client {
 	return c
 }
 
-// fetch fetches metrics, whose values it returns as text, and what has changed.
+// fetch fetches metrics, and returns their values as text and the reported change.
 func (c *client) fetch(ids ...pdu.PMID) ([]string, pdu.Change) {
 	c.Helper()
 	c.w.Reset()
@@ -305,7 +305,7 @@ func TestInstancesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestOnlyChangedFilesAreRead keeps what was read of files that have not changed.
+// TestOnlyChangedFilesAreRead: the agent does not read unchanged files again.
 func TestOnlyChangedFilesAreRead(t *testing.T) {
 	dir := t.TempDir()
 	one, orders := shop("one")
@@ -458,7 +458,7 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 	}
 }
 
-// TestLimits serves what is within the limits and logs the rest.
+// TestLimits: the agent serves files within the limits and logs the others.
 func TestLimits(t *testing.T) {
 	size := int64(len(recorded(t)))
 	for _, tt := range []struct {

@@ -314,7 +314,7 @@ func jobs(list func(n int) []pdu.Instance) func(t *testing.T) (pmda.Handler, []p
 	}
 }
 
-// restarted is an agent and what it is after a restart.
+// restarted returns an agent that is different after a restart.
 func restarted(before, after func(a *pmda.Agent) error) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		return oneMetric(t, before), []pmdatest.Option{pmdatest.Restart(func() pmda.Handler { return oneMetric(t, after) })}

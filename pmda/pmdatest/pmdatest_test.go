@@ -173,7 +173,7 @@ func (d *dynamic) Traverse(_ context.Context, _ *pmda.Request, name string) ([]s
 
 func TestDynamic(t *testing.T) { pmdatest.Run(t, newDynamic(t), pmdatest.Names(root(t))) }
 
-// brokenInfo and the types below spoil what has no callback.
+// brokenInfo and the types below break methods that have no callback.
 type brokenInfo struct {
 	*pmda.Agent
 	infos []pmda.Info
@@ -286,7 +286,7 @@ func labels(class pdu.LabelClass, spoil func([]pdu.LabelSet) ([]pdu.LabelSet, er
 	}
 }
 
-// children spoils what is below the dynamic root.
+// children breaks the reply of Children below the dynamic root.
 func children(spoil func([]pmns.Child) []pmns.Child) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(t *testing.T, _ *pmda.Agent) pmda.Handler {
 		d := newDynamic(t)
@@ -665,7 +665,7 @@ func text(spoil func(string, error) (string, error)) func(*testing.T, *pmda.Agen
 	}
 }
 
-// fetchMissing leaves out what is unknown.
+// fetchMissing leaves unknown metrics out of the result.
 func fetchMissing(_ *testing.T, a *pmda.Agent) pmda.Handler {
 	o := override.In(a)
 	o.Fetch = func(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {

@@ -19,7 +19,8 @@ func (s server) BeginServing() (end func()) {
 	return func() { *s.serving-- }
 }
 
-// TestServing: a Handler is served for as long as it is used, and one before a restart no longer.
+// TestServing: a Handler is served while it is used, and the Handler before a restart is not
+// served after it.
 func TestServing(t *testing.T) {
 	var began, serving int
 	start := func() pmda.Handler {

@@ -34,7 +34,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestIsLast: which reads with room for more are known to be the last.
+// TestIsLast checks which short reads are known to be the last of a file.
 func TestIsLast(t *testing.T) {
 	for _, tt := range []struct {
 		record, n int

@@ -39,7 +39,7 @@ func TestParseHex(t *testing.T) {
 	}
 }
 
-// TestCutDecimal parses decimal numbers, and none of the other forms of a float.
+// TestCutDecimal parses decimal numbers, and rejects other forms of a float.
 func TestCutDecimal(t *testing.T) {
 	if v, rest, ok := CutDecimal([]byte(" 2596.138 7")); !ok || v != 2596.138 || string(rest) != " 7" {
 		t.Error(v, string(rest), ok)

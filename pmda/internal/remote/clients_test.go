@@ -86,8 +86,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// What happens to clients, and what the agent is sent of it: when it is idle, and
-// after it was busy with another client's request, was late with a reply or was not ready
+// TestClientNotices checks the notices that an agent gets when clients change: when it is idle,
+// and after it was busy with another client's request, was late with a reply or was not ready
 // meanwhile.
 func TestClientNotices(t *testing.T) {
 	type event func(agent *remote.Agent)

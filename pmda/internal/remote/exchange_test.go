@@ -79,7 +79,7 @@ func TestRequestExpiresAtItsTurn(t *testing.T) {
 	})
 }
 
-// Without a time-out a request waits for as long as it takes.
+// TestNoTimeout: without a timeout a request waits indefinitely.
 func TestNoTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{Timeout: -1})
@@ -233,7 +233,7 @@ func TestContextEndsDuringWrite(t *testing.T) {
 	}
 }
 
-// A countingContext counts who watches it.
+// A countingContext counts the goroutines that watch it.
 type countingContext struct {
 	context.Context
 	end      chan struct{}
@@ -247,7 +247,8 @@ func (c *countingContext) AfterFunc(func()) func() bool {
 	return func() bool { c.watchers--; return true }
 }
 
-// An Agent watches the context of the latest request alone, and none in the end.
+// TestWatchesOneContext: an Agent watches only the context of the latest request, and no context
+// in the end.
 func TestWatchesOneContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{})

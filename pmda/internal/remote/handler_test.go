@@ -236,8 +236,8 @@ func TestReplyAboutSomethingElse(t *testing.T) {
 	}
 }
 
-// An agent tells in the time of a result what has changed. A real time, which some
-// agents send, is logged once.
+// TestFetchReturnsStateChanges: an agent reports state changes in the time of a result. A real
+// time, which some agents send, is logged once.
 func TestFetchReturnsStateChanges(t *testing.T) {
 	tests := []struct {
 		change pdu.Change

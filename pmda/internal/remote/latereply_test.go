@@ -173,7 +173,7 @@ func TestLateReplyInPieces(t *testing.T) {
 	}
 }
 
-// Ten times the longest time-out is no overflow.
+// TestLateReplyWithLongTimeout: ten times the longest timeout does not overflow.
 func TestLateReplyWithLongTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{Timeout: math.MaxInt64})
@@ -420,7 +420,7 @@ func TestReplyAfterUnsolicitedErrorKeepsStateChange(t *testing.T) {
 	})
 }
 
-// TestLateReplyNames: the log says what an agent was asked for that does not reply.
+// TestLateReplyNames: the log names the request to which an agent has not replied.
 func TestLateReplyNames(t *testing.T) {
 	domain := pdu.MakeInDom(testID.Domain(), 3)
 	for _, tt := range []struct {

@@ -193,7 +193,7 @@ func (m *model) makeRequest(rnd *rand.Rand, agent *remote.Agent, r *pmda.Request
 
 var errOtherReply = errors.New("the reply to another request")
 
-// replyTo is what the unreliable agent has in its reply to request n of a client.
+// replyTo returns the text in the unreliable agent's reply to request n of a client.
 func replyTo(n uint32, client uint32) string { return fmt.Sprintf("%d of %d", n, client) }
 
 // numberedRequest makes request n, of one of four kinds, and checks that the reply
@@ -226,7 +226,7 @@ func numberedRequest(ctx context.Context, kind int, n uint32, agent *remote.Agen
 	return err
 }
 
-// An unreliableAgent draws how it replies, and checks what it is sent.
+// An unreliableAgent draws its replies at random, and checks the PDUs that it gets.
 type unreliableAgent struct {
 	pdutest.Peer
 	t      *testing.T

@@ -92,7 +92,7 @@ func (p *peer) expect(steps ...pdutest.Step) {
 	}
 }
 
-// discard forgets what has been sent.
+// discard drops everything that the Agent has sent.
 func (p *peer) discard() {
 	synctest.Wait()
 	for {

@@ -35,7 +35,7 @@ var streams = map[string]func(testing.TB) (near, far remote.Stream){
 	},
 }
 
-// behind returns an Agent that asks h, which Serve serves at the other end.
+// behind returns an Agent that sends its requests to h, which Serve serves at the other end.
 func behind(t testing.TB, h pmda.Handler, near, far remote.Stream) *remote.Agent {
 	t.Helper()
 	served := make(chan error, 1)

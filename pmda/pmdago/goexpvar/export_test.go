@@ -326,8 +326,8 @@ func TestComeAndGo(t *testing.T) {
 	want(false, "STRING x", b.id("x.vars.a.k"))
 }
 
-// TestForget publishes variables for a short time, in turn, far more often than
-// there are places: what is gone gives its place to what comes.
+// TestForget publishes short-lived variables in turn, many more than there are metric numbers.
+// New metrics reuse the numbers of removed ones.
 func TestForget(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"stays": integer(1)})
 	stays := b.id("x.vars.stays")

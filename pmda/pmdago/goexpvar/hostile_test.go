@@ -303,7 +303,7 @@ func TestAnyVariable(t *testing.T) {
 		keys := rapid.SliceOfN(rapid.String(), 1, 4).Draw(rt, "keys")
 		for range 3 {
 			b.set(rapid.SampledFrom(keys).Draw(rt, "key"), variable.Draw(rt, "variable"))
-			// The values of what is not JSON fail.
+			// Variables that are not JSON have failing values.
 			if err := pmdatest.Check(b.agent, pmdatest.Texts(), pmdatest.MayFail("x.vars")); err != nil {
 				rt.Fatal(err)
 			}
