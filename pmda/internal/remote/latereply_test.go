@@ -420,7 +420,7 @@ func TestReplyAfterUnsolicitedErrorKeepsStateChange(t *testing.T) {
 	})
 }
 
-// TestLateReplyNames: the log names the request to which an agent has not replied.
+// TestLateReplyNames: the log names the request that an agent has not answered.
 func TestLateReplyNames(t *testing.T) {
 	domain := pdu.MakeInDom(testID.Domain(), 3)
 	for _, tt := range []struct {
