@@ -226,7 +226,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// Decoding into a value that has been used leaves nothing of its past.
+// TestDecodeReuse: decoding into a used value leaves no trace of its earlier contents.
 func TestDecodeReuse(t *testing.T) {
 	used := map[reflect.Type]codec{}
 	for range 2 {
@@ -252,7 +252,7 @@ func TestDecodeReuse(t *testing.T) {
 	}
 }
 
-// What peers send beside the canonical form.
+// TestDecodeLenient decodes accepted forms that are not canonical.
 func TestDecodeLenient(t *testing.T) {
 	tests := []struct {
 		name string
@@ -348,7 +348,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// What is accepted up to its limit.
+// TestEncodeLimits encodes values at their limits.
 func TestEncodeLimits(t *testing.T) {
 	for _, p := range []pdu.PDU{
 		pdu.Attr{Key: pdu.AttrContainer, Value: make([]byte, 4095)},
@@ -418,7 +418,7 @@ func TestStatusChange(t *testing.T) {
 	}
 }
 
-// The forms of the C library's replies about instances.
+// TestInstanceAnswer decodes the C library's forms of replies about instances.
 func TestInstanceAnswer(t *testing.T) {
 	one, two := []pdu.Instance{{ID: 5, Name: "five"}}, []pdu.Instance{{ID: 5, Name: "five"}, {ID: 6, Name: "six"}}
 	tests := []struct {

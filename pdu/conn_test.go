@@ -103,7 +103,7 @@ func testConnRead(t *testing.T, in io.Reader, eager bool, want []frame) {
 	}
 }
 
-// The end of a stream in every place of two PDUs, a small and a large one.
+// TestConnReadEOF ends the stream at every place of two PDUs, a small and a large one.
 func TestConnReadEOF(t *testing.T) {
 	small := unhex(t, `00000014 0000700c 0000751e 00000001 01020000`)
 	large := append(unhex(t, `00000400 00007011 00000000 00000000`), make([]byte, 1008)...)
@@ -136,7 +136,7 @@ func TestConnReadEOF(t *testing.T) {
 	}
 }
 
-// The stream's own errors come through.
+// TestConnReadError: Read returns the stream's own errors.
 func TestConnReadError(t *testing.T) {
 	for name, wire := range map[string]string{
 		"before": ``, "in a header": `00000014 0000`, "in a body": `00000014 0000700c 0000751e 0000`,
@@ -149,7 +149,7 @@ func TestConnReadError(t *testing.T) {
 	}
 }
 
-// An OpError is a timeout if its cause is, however deep.
+// TestOpErrorTimeout: an OpError is a timeout if its cause is one, at any depth.
 func TestOpErrorTimeout(t *testing.T) {
 	for _, tt := range []struct {
 		cause error
@@ -214,7 +214,7 @@ func TestConnReadRefuses(t *testing.T) {
 	}
 }
 
-// A length is not believed before bytes arrive.
+// TestConnReadAllocates: Read does not allocate for a claimed length before the bytes arrive.
 func TestConnReadAllocates(t *testing.T) {
 	for _, sent := range []int{0, 1000, 100_000} {
 		wire := append(unhex(t, `7ffffbff 00007001 00000000`), make([]byte, sent)...)
@@ -246,8 +246,8 @@ type countReader struct {
 
 func (r *countReader) Read(p []byte) (int, error) { r.n++; return r.Reader.Read(p) }
 
-// An eager reader gets a large PDU, and one before it, by one read once it knows
-// how large they are.
+// TestConnEager: an eager reader gets a large PDU, and a PDU before it, with one read once it
+// knows their lengths.
 func TestConnEager(t *testing.T) {
 	large := append(unhex(t, `00004e20 00007011 00000000 00000000`), make([]byte, 20000-16)...)
 	small := unhex(t, `00000010 00007000 00000000 00000000`)
@@ -282,7 +282,7 @@ func TestConnEager(t *testing.T) {
 	}
 }
 
-// A connection that waits for the next PDU holds no buffer for it.
+// TestConnIdle: a connection that waits for the next PDU holds no buffer for it.
 func TestConnIdle(t *testing.T) {
 	const conns, size = 200, 60_000
 	wire := append(unhex(t, fmt.Sprintf(`%08x 00007011 00000000 00000000`, size)), make([]byte, size-16)...)
@@ -397,8 +397,8 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 	return n, os.ErrDeadlineExceeded
 }
 
-// After a deadline has passed, Flush continues where it was, with what was queued
-// meanwhile behind it.
+// TestConnFlushContinues: after a deadline has passed, Flush continues where it was, followed by
+// the PDUs queued meanwhile.
 func TestConnFlushContinues(t *testing.T) {
 	first, second := pdu.DescReq{PMID: 1}, pdu.TextReq{Ident: 2, Text: 3}
 	var want bytes.Buffer
@@ -494,7 +494,7 @@ func (x xor) Write(p []byte) (int, error) {
 	return x.ReadWriter.Write(q)
 }
 
-// Bytes that were read ahead go through the new stream, too.
+// TestConnUpgrade: bytes that were read ahead pass through the new stream, too.
 func TestConnUpgrade(t *testing.T) {
 	plain := unhex(t, `00000010 00007000 00000000 00000000`)
 	secret := unhex(t, `00000010 00007004 00000000 00000007 00000014 00007012 00000000 0000001d 00000002`)
@@ -537,7 +537,7 @@ func TestConnUpgrade(t *testing.T) {
 	}
 }
 
-// Two ends of a pipe, each with a reader and a writer at once.
+// TestConnPipe runs a reader and a writer at each end of a pipe.
 func TestConnPipe(t *testing.T) {
 	near, far := net.Pipe()
 	a, b := pdu.NewConn(near), pdu.NewConn(far)
@@ -590,7 +590,7 @@ func (h *hesitant) Read(p []byte) (int, error) {
 	return h.r.Read(p)
 }
 
-// After a deadline has passed, Read continues where it was, wherever that is.
+// TestConnReadContinues: after a deadline has passed at any place, Read continues where it was.
 func TestConnReadContinues(t *testing.T) {
 	wire, want := sizedFrames()
 	for name, reader := range readers {

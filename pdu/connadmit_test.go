@@ -27,8 +27,8 @@ func text(t *testing.T, ident uint32, n int) []byte {
 	return b.Bytes()
 }
 
-// A PDU that is not admitted is discarded, however its bytes arrive, and the next one
-// is read.
+// TestConnAdmit: a PDU that is not admitted is discarded in any sequence of reads, and the next
+// one is read.
 func TestConnAdmit(t *testing.T) {
 	refusal := errors.New("refused")
 	var stream []byte
@@ -86,7 +86,7 @@ func (c *chunked) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What is discarded takes no memory.
+// TestConnDiscards: discarding a PDU takes no memory.
 func TestConnDiscards(t *testing.T) {
 	const long = 64 << 20
 	head := text(t, 1, 0)[:pdu.HeaderLen]
@@ -114,7 +114,7 @@ type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// The start of a PDU is kept, also of one that a Read has begun.
+// TestReadStart: ReadStart returns the start of a PDU, also of one that a Read has begun.
 func TestReadStart(t *testing.T) {
 	for _, n := range []int{0, 10, 600, 100_000} {
 		stream := append(text(t, 1, n), text(t, 2, 10)...)

@@ -321,8 +321,8 @@ var errorCodes = [...]struct {
 	{errors.ErrUnsupported, ErrUnsupported},
 }
 
-// The first PDU of a pmcd connection, and it alone, still carries the codes of
-// PCP 1.x, which lay 11345 higher.
+// Only the first PDU of a pmcd connection still carries the codes of PCP 1.x, which are 11345
+// higher.
 const v1Shift = 11345
 
 // v1 is the code as the first PDU of a connection carries it.

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// The sides of a connection's beginning: what each reads, sends and returns.
+// TestHello checks what each side of the handshake reads, sends and returns.
 func TestHello(t *testing.T) {
 	client := func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 0x751e, pdu.FeatureCertRequired) }
 	agent := func(c *pdu.Conn) (pdu.Features, error) { return pdu.AgentHello(c, 0x359, pdu.FeatureAuth) }
@@ -84,7 +84,7 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// A peer that cannot be written to.
+// TestHelloWriteError has a peer that refuses writes.
 func TestHelloWriteError(t *testing.T) {
 	for name, hello := range map[string]func(*pdu.Conn) (pdu.Features, error){
 		"client": func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 1, 0) },

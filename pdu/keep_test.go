@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Keep gives away the buffers of long PDUs alone, and what follows the PDU in the stream is not
-// lost.
+// TestConnKeep: Keep gives away only the buffers of long PDUs, and the bytes after the PDU are
+// not lost.
 func TestConnKeep(t *testing.T) {
 	long := strings.Repeat("a long text\n", keepLen/10)
 	var stream bytes.Buffer

@@ -63,7 +63,7 @@ func TestParseLabels(t *testing.T) {
 	}
 }
 
-// A label that is looked up is the text itself, without the quotes and escapes of JSON.
+// TestLookupLabel: Lookup returns the text of a label without the quotes and escapes of JSON.
 func TestLookupLabel(t *testing.T) {
 	s := parseLabels(t, LabelItem, `{"host":"web1","path":"C:\\\\a \"b\" \u00e4","rack":{"row":4},"up":true,"list":["a"],"empty":""}`)
 	got := map[string]string{}

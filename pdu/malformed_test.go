@@ -166,8 +166,8 @@ var malformedTests = []struct {
 	{"bytes without sets", pdu.KindLabel, `00000001 00000002 00000000 00000000 7e`, "end at offset 28"},
 }
 
-// Every malformed body is ErrIPC with its place, and leaves a zero value, even
-// where there was another before.
+// TestDecodeMalformed: every malformed body is ErrIPC with its place, and leaves a zero value,
+// even in a used value.
 func TestDecodeMalformed(t *testing.T) {
 	used := map[pdu.Kind]string{pdu.KindResult: storeOfString, pdu.KindHighResResult: fetchOfLoad}
 	for _, tt := range codecTests {
@@ -235,7 +235,7 @@ func TestChallengeMalformed(t *testing.T) {
 	}
 }
 
-// Kinds that do not exist, or no more.
+// TestDecodeUnknownKind decodes PDUs of unknown and of retired kinds.
 func TestDecodeUnknownKind(t *testing.T) {
 	for _, k := range []pdu.Kind{pdu.KindControlReq, 0x700b, 0x7018, 0, -1, 0x8000} {
 		p, err := pdu.Decode(k, nil)

@@ -24,7 +24,7 @@ func entry(d pdu.InDom, exclude bool, ids ...pdu.InstID) pdu.InDomProfile {
 	return pdu.InDomProfile{InDom: d, Exclude: exclude, Insts: ids}
 }
 
-// The table of operations and their effects.
+// TestProfileOperations is the table of operations and their effects.
 func TestProfileOperations(t *testing.T) {
 	include := pdu.Profile{InDoms: []pdu.InDomProfile{entry(cpuDom, true, 9), entry(loadDom, false, 2, 3)}}
 	exclude := pdu.Profile{Exclude: true, InDoms: []pdu.InDomProfile{entry(loadDom, true, 2, 3)}}
@@ -117,7 +117,7 @@ func TestProfileIncludes(t *testing.T) {
 	}
 }
 
-// Each change of a profile makes another one.
+// TestProfileEqual: each change of a profile makes it unequal.
 func TestProfileEqual(t *testing.T) {
 	p := &pdu.Profile{Exclude: true, InDoms: []pdu.InDomProfile{entry(cpuDom, false, 0, 3), entry(loadDom, true, 1, 5)}}
 	if !p.Equal(p.Clone()) || !new(pdu.Profile).Equal(&pdu.Profile{InDoms: []pdu.InDomProfile{}}) {
@@ -138,7 +138,7 @@ func TestProfileEqual(t *testing.T) {
 	}
 }
 
-// Two entries with the same list and opposite rules complement each other.
+// TestProfileComplement: two entries with the same list and opposite rules complement each other.
 func TestProfileComplement(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.Int32Range(-3, 12), 1, 8).Draw(t, "list")
@@ -165,7 +165,7 @@ func must(t fataler, err error) {
 	}
 }
 
-// A profile behaves as the table of operations on plain maps, and survives the
+// TestProfileModel: a profile behaves as the table of operations on plain maps, and survives the
 // wire at any moment.
 func TestProfileModel(t *testing.T) {
 	type rule struct {

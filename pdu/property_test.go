@@ -133,7 +133,7 @@ var gens = map[string]*rapid.Generator[codec]{
 
 func gen(f func(t *rapid.T) codec) *rapid.Generator[codec] { return rapid.Custom(f) }
 
-// Decoding inverts encoding.
+// TestCodecProperty: decoding inverts encoding.
 func TestCodecProperty(t *testing.T) {
 	for name, g := range gens {
 		t.Run(name, func(t *testing.T) {

@@ -41,10 +41,9 @@ func captures(t testing.TB) []capture {
 	return all
 }
 
-// Everything that C programs send is understood, and sent again byte for byte:
-// none of it needs an exception. What could are profiles in another order, which
-// are put in ours, and what of padding and retired fields is not a C program's
-// usual filling.
+// TestReplay: everything that C programs send is decoded, and encoded again byte for byte. No
+// capture needs an exception. An exception would be needed for profiles in another order, and for
+// padding and retired fields with unusual contents.
 func TestReplay(t *testing.T) {
 	seen := map[pdu.Kind]int{}
 	used := usedValues{}

@@ -131,7 +131,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// A Result may be sent in the other format.
+// TestResultChangesFormat: a Result may be sent in the other format.
 func TestResultChangesFormat(t *testing.T) {
 	r := decodeResult(t, fetchOfLoad)
 	want := viewResult(r, resultTypes)
@@ -146,7 +146,7 @@ func TestResultChangesFormat(t *testing.T) {
 	}
 }
 
-// Blocks are looked at when they are reached, or by Validate.
+// TestResultBlocks: blocks are checked when they are reached, or by Validate.
 func TestResultBlocks(t *testing.T) {
 	// one metric of two instances, whose blocks lie at words 13 and 15
 	const sets = `00000000 00000000 00000001 00000001 00000002 00000001 `
@@ -243,7 +243,7 @@ func TestMalformedAtom(t *testing.T) {
 	}
 }
 
-// Very old agents send floats in place.
+// TestInsituFloat: very old agents send floats in place.
 func TestInsituFloat(t *testing.T) {
 	r := decodeResult(t, `0000002c 00007001 00000000 00000000 00000000 00000001 00000001 00000001 00000000 ffffffff 3fc00000`)
 	if diff := cmp.Diff(pdu.Float32(1.5), r.At(0).Atom(0, pdu.TypeFloat)); diff != "" {
@@ -259,7 +259,7 @@ func TestInsituUnknown(t *testing.T) {
 	}
 }
 
-// Breaking out of a loop ends it.
+// TestResultBreak: breaking out of a loop ends it.
 func TestResultBreak(t *testing.T) {
 	r := decodeResult(t, fetchOfLoad)
 	n := 0
@@ -275,7 +275,7 @@ func TestResultBreak(t *testing.T) {
 	}
 }
 
-// A Result that was never decoded is empty and encodes as such.
+// TestResultZero: a Result that was never decoded is empty and encodes as such.
 func TestResultZero(t *testing.T) {
 	var r pdu.Result
 	if err := r.Validate(); err != nil || r.Len() != 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A record of a version 3 archive by pmlogger of PCP 6.0.3, without the words of its length.
+// archiveRecord is a record of a version 3 archive by pmlogger of PCP 6.0.3, without the words of
+// its length.
 const archiveRecord = `
 	6b012890 00000000 3577b3a4 00000004
 	0f003000 00000001 00000001 ffffffff 0000001f
@@ -63,7 +64,8 @@ func TestArchiveRecord(t *testing.T) {
 	}
 }
 
-// Blocks in another order than the values, and with gaps, are found out or accepted as before.
+// TestValidateOrder: blocks in another order than the values, and with gaps, are reported or
+// accepted as before.
 func TestValidateOrder(t *testing.T) {
 	valid := func(change func(body []byte)) bool {
 		var w pdu.ResultWriter

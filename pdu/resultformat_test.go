@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A result in one format becomes what a ResultWriter makes in another one.
+// TestAppendFormat: a result that is converted to another format equals a ResultWriter's result
+// in that format.
 func TestAppendFormat(t *testing.T) {
 	formats := []pdu.Format{pdu.FormatLowRes, pdu.FormatHighRes, pdu.FormatArchive}
 	rapid.Check(t, func(t *rapid.T) {
@@ -56,8 +57,8 @@ func TestAppendFormat(t *testing.T) {
 	})
 }
 
-// A result whose blocks lie in another order, or break the layout, is put in order, and only the
-// sets concerned fail.
+// TestAppendFormatDisorder: a result whose blocks lie in another order, or break the layout, is
+// put in order. Only the sets concerned fail.
 func TestAppendFormatDisorder(t *testing.T) {
 	var w pdu.ResultWriter
 	for i := range 3 {
@@ -97,7 +98,8 @@ func TestAppendFormatDisorder(t *testing.T) {
 	}
 }
 
-// What was fetched goes into another format without an allocation.
+// TestAppendFormatAllocates: the conversion of a fetched result to another format does not
+// allocate.
 func TestAppendFormatAllocates(t *testing.T) {
 	var w pdu.ResultWriter
 	for i := range 100 {

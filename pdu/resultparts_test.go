@@ -17,8 +17,8 @@ import (
 // A writtenTo is a stream that only keeps what is written to it.
 type writtenTo struct{ bytes.Buffer }
 
-// A result in parts is sent as what a writer with copies of the same sets would, in any order of
-// the parts, with pieces that are long and short.
+// TestWriteParts: a result in parts is sent like the result of one writer with copies of the same
+// sets, for any order of the parts, and for long and short pieces.
 func TestWriteParts(t *testing.T) {
 	when := time.Unix(1700000000, 123456000)
 	for _, long := range []int{1, 200, 300_000} {

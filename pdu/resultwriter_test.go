@@ -137,7 +137,7 @@ func TestResultWriterTypes(t *testing.T) {
 	}
 }
 
-// Atom writes what the method of the type writes, and decoding inverts it.
+// TestResultWriterAtom: Atom writes the same as the method of the type, and decoding inverts it.
 func TestResultWriterAtom(t *testing.T) {
 	var a, b pdu.ResultWriter
 	everyType(&a)
@@ -156,7 +156,7 @@ func TestResultWriterAtom(t *testing.T) {
 	}
 }
 
-// How sets fail, and that they alone do.
+// TestResultWriterFail: sets fail with their errors, and do not affect other sets.
 func TestResultWriterFail(t *testing.T) {
 	huge := make([]byte, 1<<24)
 	tests := []struct {
@@ -200,7 +200,7 @@ func TestResultWriterFail(t *testing.T) {
 	}
 }
 
-// The longest values that a block holds.
+// TestResultWriterLongest writes the longest values that a block holds.
 func TestResultWriterLongest(t *testing.T) {
 	var w pdu.ResultWriter
 	w.Begin(1)
@@ -215,7 +215,7 @@ func TestResultWriterLongest(t *testing.T) {
 	}
 }
 
-// Blocks of both block forms may share a set; the first decides.
+// TestResultWriterBlockForms: blocks of both block forms may share a set; the first decides.
 func TestResultWriterBlockForms(t *testing.T) {
 	var w pdu.ResultWriter
 	w.Begin(1)
@@ -234,7 +234,8 @@ func TestResultWriterBlockForms(t *testing.T) {
 	}
 }
 
-// Values without an open set are dropped, wherever the set was closed.
+// TestResultWriterNoOpenSet: values without an open set are dropped, in every state of the
+// writer.
 func TestResultWriterNoOpenSet(t *testing.T) {
 	values := func(w *pdu.ResultWriter) {
 		w.Uint32(1, 1)
@@ -299,7 +300,8 @@ func TestResultWriterSize(t *testing.T) {
 	}
 }
 
-// A merge of several writers in any order is what one writer would have written.
+// TestResultWriterCopySetsInOrder: a merge of several writers in any order equals the result of
+// one writer.
 func TestResultWriterCopySetsInOrder(t *testing.T) {
 	var agents [3]pdu.ResultWriter
 	everyType(&agents[0])

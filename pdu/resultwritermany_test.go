@@ -44,8 +44,8 @@ func addBits(w *pdu.ResultWriter, t pdu.Type, inst pdu.InstID, bits uint64) {
 	}
 }
 
-// Values that are written at once are those that are written one by one, also
-// where a limit cuts them off or their types do not go together.
+// TestManyValues: values that are written at once equal values that are written one by one, also
+// where a limit cuts them off or their types do not match.
 func TestManyValues(t *testing.T) {
 	type writer = *pdu.ResultWriter
 	kinds := []func(t *rapid.T, all, single writer){

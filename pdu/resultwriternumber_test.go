@@ -31,8 +31,8 @@ func addByType(w *pdu.ResultWriter, id pdu.PMID, t pdu.Type, bits uint64) {
 	}
 }
 
-// Number does what Begin and a method for the type do, in new writers and in used ones, also where
-// a limit or memory ends.
+// TestResultWriterNumber: Number equals Begin and a method for the type, in new writers and in
+// used ones, also at a limit of length or memory.
 func TestResultWriterNumber(t *testing.T) {
 	types := []pdu.Type{pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble, pdu.TypeString, pdu.TypeNoSupport}
 	rapid.Check(t, func(t *rapid.T) {

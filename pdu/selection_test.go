@@ -133,8 +133,8 @@ func TestSelectionProperty(t *testing.T) {
 	})
 }
 
-// What writers write is in order. Where it is not, but well-formed, Result has the values all the
-// same.
+// TestSelectionInOrder: writers write sets in order. If sets are well-formed but out of order,
+// Result still has their values.
 func TestSelectionInOrder(t *testing.T) {
 	var w pdu.ResultWriter
 	w.Begin(1)
@@ -218,7 +218,8 @@ func FuzzSelection(f *testing.F) {
 	})
 }
 
-// Sets that share a long block do not make a result longer than the body by more than a factor.
+// TestSelectionShared: sets that share a long block do not make a result longer than the body by
+// more than a factor.
 func TestSelectionShared(t *testing.T) {
 	const sets = 1000
 	var w pdu.ResultWriter
@@ -250,7 +251,8 @@ func TestSelectionShared(t *testing.T) {
 	}
 }
 
-// A block that reaches beyond the end is found out also if others are copied after it.
+// TestSelectionBeyond: a block that reaches beyond the end is detected also if others are copied
+// after it.
 func TestSelectionBeyond(t *testing.T) {
 	var w pdu.ResultWriter
 	for id := range pdu.PMID(2) {
@@ -270,7 +272,8 @@ func TestSelectionBeyond(t *testing.T) {
 	}
 }
 
-// Of results with a great many sets one shape is kept, so that long results do not fill the memory.
+// TestSelectionManySets: only one shape is kept for results with very many sets, so that long
+// results do not fill the memory.
 func TestSelectionManySets(t *testing.T) {
 	const sets = 1 << 16
 	body := make([]byte, 12+8*sets)
@@ -293,7 +296,8 @@ func TestSelectionManySets(t *testing.T) {
 	runtime.KeepAlive(sel)
 }
 
-// Once the shapes are known nothing is allocated, also if they alternate.
+// TestSelectionAllocs: a Selection does not allocate once it knows the shapes, even if they
+// alternate.
 func TestSelectionAllocs(t *testing.T) {
 	var bodies [][]byte
 	for n := range 3 {

@@ -17,7 +17,7 @@ func (l *lengths) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// With Separate each PDU is a write, otherwise all that are queued are.
+// TestSeparate: with Separate each PDU is one write, otherwise all queued PDUs are one write.
 func TestSeparate(t *testing.T) {
 	for separate, want := range map[bool]string{false: "[60 16]", true: "[16 28 16 16]"} {
 		var out lengths

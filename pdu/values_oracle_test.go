@@ -126,7 +126,7 @@ func TestInteropAtomString(t *testing.T) {
 
 func randomWidth(r *rand.Rand) int { return []int{0, 1, 2, 3, 5, 12, 25, -1, -8, -30}[r.IntN(10)] }
 
-// The oracle's times are in UTC.
+// inUTC returns a ValueFormat in UTC, the time zone of the oracle.
 func inUTC(width int) ValueFormat { return ValueFormat{Width: width, Location: time.UTC} }
 
 func TestInteropValueFormat(t *testing.T) {

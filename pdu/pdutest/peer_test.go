@@ -44,7 +44,7 @@ func (r *recorder) end() []string {
 	return r.failures
 }
 
-// What fails a script, and what does not.
+// TestServe checks which deviations fail a script.
 func TestServe(t *testing.T) {
 	write := func(from int32, p pdu.PDU) func(net.Conn) {
 		return func(c net.Conn) { _ = pdu.NewConn(c).Write(from, p) }
@@ -121,7 +121,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A test that has failed on its own is not blamed for leaving the script.
+// TestServeFailedBefore: a test that has failed on its own is not blamed for leaving the script.
 func TestServeFailedBefore(t *testing.T) {
 	r := new(recorder)
 	pdutest.Serve(r, pdutest.Expect(pdu.Status{}))
@@ -131,7 +131,7 @@ func TestServeFailedBefore(t *testing.T) {
 	}
 }
 
-// Every hello of this package meets that of package pdu, and bytes go as given.
+// TestHellos: every hello of this package meets that of package pdu, and bytes go as given.
 func TestHellos(t *testing.T) {
 	const want = pdu.FeatureAuth
 	for name, tt := range map[string]struct {
@@ -175,7 +175,7 @@ func collector(c *pdu.Conn) (pdu.Features, error) {
 	return creds.Features, err
 }
 
-// Every PDU can be shown when it is not the one.
+// TestDescribe: every unexpected PDU can be described.
 func TestDescribe(t *testing.T) {
 	labels := []pdu.LabelSet{{Inst: 1, JSON: []byte(`{"a":1}`)}}
 	tests := []struct {

@@ -143,7 +143,7 @@ type unnamed struct{ Server }
 
 func (*unnamed) User() string { return "" }
 
-// The example of RFC 7677.
+// TestScramExample is the example of RFC 7677.
 func TestScramExample(t *testing.T) {
 	const clientNonce, serverNonce = "rOprNGfwEbeRWgbNEkqO", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 	v, err := ParseVerifier("SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=")
@@ -245,7 +245,8 @@ func TestScramServerRefuses(t *testing.T) {
 		{"x", "Authentication - bad protocol / cancel: a response to the last message of SCRAM-SHA-256"}})
 }
 
-// What a server may send that does not know the password, or wants to make the client work.
+// TestScramClientRefuses has servers that do not know the password, or that want to make the
+// client work.
 func TestScramClientRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name, first, last string
@@ -355,7 +356,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// Errors of other implementations of Users have codes, too.
+// TestUsersErrors: errors of other implementations of Users have codes, too.
 func TestUsersErrors(t *testing.T) {
 	for _, test := range []struct {
 		err  error

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A database that saslpasswd2 has made.
+// TestDatabase reads a database that saslpasswd2 has made.
 func TestDatabase(t *testing.T) {
 	f := File{Path: "testdata/sasldb", Realm: "test"}
 	for _, test := range []struct {
@@ -46,8 +46,8 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// Files that are damaged, or not of the kind that is known, have no users, and the reader comes to
-// an end.
+// TestDamagedDatabase: files that are damaged or of an unknown kind have no users, and reading
+// them ends.
 func TestDamagedDatabase(t *testing.T) {
 	good, err := os.ReadFile("testdata/sasldb")
 	if err != nil {
@@ -134,7 +134,7 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
-// Databases of many users, some removed, as saslpasswd2 makes them.
+// TestInteropDatabase reads databases of saslpasswd2 with many users, some of them removed.
 func TestInteropDatabase(t *testing.T) {
 	pcptest.Need(t, "saslpasswd2")
 	path := filepath.Join(t.TempDir(), "passwd.db")
