@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdammv"
 )
 
-// Each fetch by a client gets what there is at its time, of metrics that OnRead's functions set.
+// TestFetchReads: each fetch by a client returns the values that the functions of OnRead set at
+// its time.
 func TestFetchReads(t *testing.T) {
 	reg := &mmv.Registry{Name: "x"}
 	reg.AddRuntime("go")

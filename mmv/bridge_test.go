@@ -48,7 +48,7 @@ func readRegistry(t testing.TB, r *Registry) map[string]map[string]float64 {
 	return all
 }
 
-// All metrics that this Go has are there, each under its name, with values that are those of the
+// TestRuntime: all metrics of this Go release exist under their names, with the values of the
 // runtime.
 func TestRuntime(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40))
@@ -80,7 +80,8 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// The buckets of a distribution add up to its count, and quantiles ascend.
+// TestRuntimeDistribution: the buckets of a distribution add up to its count, and quantiles
+// ascend.
 func TestRuntimeDistribution(t *testing.T) {
 	r := &Registry{Name: "x"}
 	r.AddRuntime("app.go")
@@ -130,7 +131,8 @@ func BenchmarkRuntime(b *testing.B) {
 	}
 }
 
-// Readers do not disturb each other, nor a file that is published meanwhile.
+// TestRuntimeConcurrent: readers disturb neither each other nor a file that is published
+// meanwhile.
 func TestRuntimeConcurrent(t *testing.T) {
 	r := &Registry{Name: "x"}
 	r.AddRuntime("go")

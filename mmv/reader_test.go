@@ -18,7 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// What the recorded files say: lines of describe. In v2.mmv an instance has a longer name.
+// sampleInDom and the constants below are the contents of the recorded files, as lines of
+// describe. In v2.mmv an instance has a longer name.
 const sampleInDom = `indom 5 "colours" text not available
   1 red
   2 green

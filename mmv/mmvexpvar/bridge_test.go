@@ -157,7 +157,8 @@ func TestChanges(t *testing.T) {
 	r.logs("there is a metric above or below it")
 }
 
-// Code of the program that panics or hangs does no harm to other variables, and its values stay.
+// TestHostile: program code that panics or hangs does not affect other variables, and its values
+// stay.
 func TestHostile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrial(t)
