@@ -43,7 +43,7 @@ func BenchmarkTraverse(b *testing.B) {
 	}
 }
 
-// One of a collector's agents has changed its names.
+// BenchmarkMerge merges the names of agents after one agent has changed its names.
 func BenchmarkMerge(b *testing.B) {
 	var agents []*Tree
 	for i := range 20 {

@@ -126,7 +126,7 @@ func TestInteropUnique(t *testing.T) {
 	}
 }
 
-// What we write and merge is what pmnsmerge writes, byte for byte; except that
+// TestInteropMerge: our merged files equal those of pmnsmerge byte for byte, except that
 // pmnsmerge puts the leaves that it adds to a node before the subtrees.
 func TestInteropMerge(t *testing.T) {
 	pmnsmerge := reference(t, "pmnsmerge")
@@ -216,7 +216,7 @@ func written(t failer, tree *Tree) string {
 	return text.String()
 }
 
-// The name space of an installation, if there is one, means the same to both.
+// TestInteropInstalled: the name space of an installation means the same to both.
 func TestInteropInstalled(t *testing.T) {
 	pminfo := reference(t, "pminfo")
 	file := filepath.Join(varDir(), "root")

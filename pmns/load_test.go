@@ -83,7 +83,7 @@ func TestLoaderDefines(t *testing.T) {
 	}
 }
 
-// The search order is: as written, the main file's directory, Dirs, the
+// TestIncludeSearch: the search order is: as written, the main file's directory, Dirs, the
 // installed files.
 func TestIncludeSearch(t *testing.T) {
 	t.Setenv("PCP_VAR_DIR", "/v")
@@ -203,7 +203,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// All that the Loader opened it closes, also after an error.
+// TestIncludesClosed: the Loader closes every file that it has opened, also after an error.
 func TestIncludesClosed(t *testing.T) {
 	for _, text := range []string{"root { }\n#include \"a\"\n", "#include \"a\"\n%\n", "#include \"b\"\n"} {
 		open := openMap(map[string]string{"n": text, "a": "\n", "b": "%\n"})

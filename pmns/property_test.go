@@ -229,8 +229,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// Merging is adding the names of the trees in turn and leaving out those that
-// a Builder refuses; and how the arguments are grouped does not matter.
+// TestMergeModel: a merge equals adding the names of the trees in turn without those that a
+// Builder refuses. The grouping of the arguments does not matter.
 func TestMergeModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		models := rapid.SliceOfN(rapid.Custom(draw), 0, 4).Draw(t, "models")

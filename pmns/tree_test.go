@@ -22,7 +22,7 @@ func parseText(t testing.TB, text string) *Tree {
 	return tree
 }
 
-// The results of libpcp for the same calls were compared once.
+// TestTreeOperations has results that were once compared with those of libpcp.
 func TestTreeOperations(t *testing.T) {
 	tree := parseText(t, "root { a b d 5 e } a { x 1:2:3 y } a.y { z 1:2:3 } b { w 1:2:3 } e { }")
 	dynamic := pdu.DynamicRoot(5)
@@ -266,7 +266,8 @@ func TestMergeConflicts(t *testing.T) {
 	}
 }
 
-// A merge shares what one tree has alone: its cost does not grow with that.
+// TestMergeShares: a merge shares the parts that only one tree has, and its cost does not grow
+// with them.
 func TestMergeShares(t *testing.T) {
 	big := manyNames(t, 10000)
 	small := parseText(t, "root { top3 zz 1:1:1 } top3 { mid7 } top3.mid7 { new 1:1:2 }")
