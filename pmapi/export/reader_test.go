@@ -114,8 +114,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What changes in the source is in the next snapshot, whether the source tells of it, as it does of
-// names, or not, as with instances.
+// TestChanges: changes in the source are in the next snapshot, whether the source reports them
+// (names) or not (instances).
 func TestChanges(t *testing.T) {
 	src, d, reads := disks(t)
 	r := &export.Reader{Context: src.Context()}
@@ -166,7 +166,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// A source that is away for a while ends nothing.
+// TestLostSource: a temporary loss of the source ends no series.
 func TestLostSource(t *testing.T) {
 	src, _, _ := disks(t)
 	r := &export.Reader{Context: src.Context()}

@@ -82,7 +82,8 @@ func TestEndWins(t *testing.T) {
 	}
 }
 
-// Connections are lost and restored at times, of the source or of package time.
+// TestBreakAt: connections are lost and restored at given times, of the source or of package
+// time.
 func TestBreakAt(t *testing.T) {
 	const lost = "IPC protocol failure"
 	for _, tt := range []struct {

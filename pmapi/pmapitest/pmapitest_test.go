@@ -111,7 +111,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Within synctest, the time of the source is that of the program.
+// TestSynctest: within synctest, the time of the source is that of the program.
 func TestSynctest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := new(pmapitest.Source)
@@ -135,8 +135,8 @@ func TestSynctest(t *testing.T) {
 	})
 }
 
-// The end of a context.Context and Close end a request that waits, and Close what comes
-// after it.
+// TestClose: the end of a context.Context and Close both end a waiting request. After Close all
+// requests fail.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{OnRequest: func(ctx context.Context, _ pmapitest.Request) error {
@@ -163,8 +163,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A connection that has broken stays so until Reconnect, which fails as long as the
-// source is not restored. Contexts that reconnect by themselves report everything that has changed.
+// TestBreak: a broken connection stays broken until Reconnect, which fails while the source is
+// not restored. Contexts that reconnect automatically report all changes.
 func TestBreak(t *testing.T) {
 	for _, reconnects := range []bool{false, true} {
 		src := &pmapitest.Source{AutoReconnect: reconnects, Start: noon}
@@ -235,7 +235,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// The next fetch reports metrics that have come or gone.
+// TestChanges: the next fetch reports metrics that have come or gone.
 func TestChanges(t *testing.T) {
 	src := new(pmapitest.Source)
 	a := pmapitest.Add(src, pmapitest.Metric[float32]{Name: "a"})

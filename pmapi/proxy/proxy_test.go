@@ -168,8 +168,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The collector of this computer is allowed without more, by all its names; here nothing listens
-// there.
+// TestLocal: the collector of this computer is allowed by default, under all its names. Here no
+// process listens there.
 func TestLocal(t *testing.T) {
 	p := &proxy.Proxy{DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
 		return nil, fmt.Errorf("%s %s", network, addr)
@@ -188,8 +188,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// A client that says too little, and one whose collector hangs, end in time; others are served
-// meanwhile.
+// TestHang: a client that sends too little, and a client whose collector hangs, are disconnected
+// in time. Others are served meanwhile.
 func TestHang(t *testing.T) {
 	server := pcptest.Serve(t, echo)
 	p := &proxy.Proxy{Allow: anywhere,
@@ -215,7 +215,8 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// One more client of an address than allowed is refused, and there is room again when one has gone.
+// TestMaxClients: a client above the limit of an address is refused, and accepted once another
+// has gone.
 func TestMaxClients(t *testing.T) {
 	p := &proxy.Proxy{Allow: anywhere, MaxClients: 4} // 2 of an address
 	addr, _ := start(t, p)
@@ -291,7 +292,8 @@ func TestClose(t *testing.T) {
 	closes(t, c)
 }
 
-// With RequireTLS a web server has no requests without TLS. PCP's clients are not concerned.
+// TestRequireTLS: with RequireTLS a web server gets no requests without TLS. PCP's clients are
+// not affected.
 func TestRequireTLS(t *testing.T) {
 	cert := tlstest.SelfSigned(t, "self", tlstest.Leaf{})
 	pair, err := tls.LoadX509KeyPair(cert.CertFile, cert.KeyFile)
@@ -327,7 +329,7 @@ func TestRequireTLS(t *testing.T) {
 	expect(t, through(t, dial(t, addr), pcptest.Serve(t, echo)), "hello ")
 }
 
-// A web server has the same port, and both are there with TLS as well.
+// TestListener: a web server uses the same port, and both are available with TLS as well.
 func TestListener(t *testing.T) {
 	cert := tlstest.NewCA(t, "ca").Issue(t, "server", tlstest.Leaf{})
 	pair, err := tls.LoadX509KeyPair(filepath.Clean(cert.CertFile), filepath.Clean(cert.KeyFile))
@@ -380,7 +382,7 @@ func TestListener(t *testing.T) {
 	expect(t, served, "goes on")
 }
 
-// Refusals that come by thousands leave a line a second in the log.
+// TestLog: thousands of refusals leave one line a second in the log.
 func TestLog(t *testing.T) {
 	p := &proxy.Proxy{}
 	addr, log := start(t, p)

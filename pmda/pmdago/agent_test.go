@@ -93,7 +93,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// What clients can see of the command line, its owner decides.
+// TestCommandLine: the program's owner decides whether clients can see the command line.
 func TestCommandLine(t *testing.T) {
 	if _, err := New(Options{}).Namespace().Lookup("go.process.cmdline"); !errors.Is(err, pdu.ErrName) {
 		t.Errorf("the command line is exported by default: %v", err)
@@ -258,7 +258,7 @@ func TestNewer(t *testing.T) {
 	pmdatest.Run(t, a, pmdatest.Changing())
 }
 
-// Settings have the same numbers in all releases.
+// TestSettingIDs: settings have the same numbers in all releases.
 func TestSettingIDs(t *testing.T) {
 	taken := map[pdu.InstID]bool{}
 	got := []pdu.InstID{settingID("http2server", taken), settingID("panicnil", taken), settingID("http2server", taken)}
@@ -270,7 +270,7 @@ func TestSettingIDs(t *testing.T) {
 	}
 }
 
-// A fetch that waits for its turn can be given up.
+// TestTurn: a fetch that waits for its turn can be cancelled.
 func TestTurn(t *testing.T) {
 	a := newAgent(Options{}, metrics.All(), time.Now)
 	if !a.turn.TryLock() {

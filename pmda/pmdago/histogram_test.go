@@ -65,7 +65,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// Times are in microseconds.
+// TestQuantilesOfTimes: quantiles of times are in microseconds.
 func TestQuantilesOfTimes(t *testing.T) {
 	h := &metrics.Float64Histogram{Counts: []uint64{1, 1}, Buckets: []float64{math.Inf(-1), 6.4e-08, 1.024e-05}}
 	got := collect(t, func(s *pmda.Values[float64]) { putQuantiles(s, h, nil, true) })

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Slots of clients for events, which no other rule uses for fetches.
+// Client slots for events. No other rule uses them for fetches.
 const eventSlot = 40
 
 // checkEvents reads event arrays, and those that the functions of Events make.

@@ -722,7 +722,8 @@ func TestNil(t *testing.T) {
 	}
 }
 
-// A Handler that starts not ready is checked when it is ready, and not at all if it never is.
+// TestNotReady: a Handler that starts not ready is checked once it is ready, and not at all if it
+// never is.
 func TestNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAgent(t)

@@ -50,7 +50,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// All metrics of the table are below the names that are read.
+// TestRoots: all metrics of the table are below the requested names.
 func TestRoots(t *testing.T) {
 	for _, part := range [][]collector{collectors, optional} {
 		for _, c := range part {

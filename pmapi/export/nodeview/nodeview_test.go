@@ -64,7 +64,7 @@ func add[T pmapitest.Value](src *pmapitest.Source, m pmapitest.Metric[T], values
 	return metric
 }
 
-// A page of each format, of metrics in units that are others than usual.
+// TestFormats compares a page of each format, with metrics in unusual units.
 func TestFormats(t *testing.T) {
 	src := source(t)
 	cpus := src.InDom("cpu0", "cpu1")
@@ -174,7 +174,7 @@ node_network_up{device="eth0"} 1
 	}
 }
 
-// A page of nothing that is known has no family of the host's.
+// TestNothing: a page without known metrics has no family of the host.
 func TestNothing(t *testing.T) {
 	src := source(t)
 	add(src, pmapitest.Metric[uint64]{Name: "kernel.percpu.cpu.user", Sem: pdu.SemCounter, Units: pdu.TimeMSec}, 1) // has no instances
@@ -183,8 +183,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// Requests of NFS have node_exporter's names of methods; those that PCP mixes up, and Null of
-// servers, are left out.
+// TestNFS: requests of NFS have node_exporter's names of methods. Methods that PCP mixes up, and
+// Null of servers, are left out.
 func TestNFS(t *testing.T) {
 	src := source(t)
 	add(src, pmapitest.Metric[uint32]{Name: "nfs3.server.reqs", InDom: src.InDom("null", "readdir+"), Sem: pdu.SemCounter, Units: pdu.UnitCount}, 1, 2)

@@ -97,7 +97,8 @@ func everything(t *testing.T) *pmapitest.Source {
 	return src
 }
 
-// The golden pages are those that were read and found right, of one source in all formats.
+// TestGolden compares pages with the golden pages, which were checked by reading: one source in
+// all formats.
 func TestGolden(t *testing.T) {
 	src := everything(t)
 	for name, e := range map[string]*openmetrics.Encoder{
@@ -142,7 +143,7 @@ func TestColons(t *testing.T) {
 	}
 }
 
-// Units are brought to base units, which end the name.
+// TestUnits: units are brought to base units, which end the name.
 func TestUnits(t *testing.T) {
 	const perMSec, perSec, perHour = pdu.Units(0xf<<24 | 2<<12), pdu.Units(0xf<<24 | 3<<12), pdu.Units(0xf<<24 | 5<<12)
 	for _, test := range []struct {
@@ -209,7 +210,8 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// What a counter cannot be is left out and counted; a metric that fails is, too.
+// TestDropped: a value that a counter cannot have is left out and counted, and so is a metric
+// that fails.
 func TestDropped(t *testing.T) {
 	src := source(t)
 	d := src.InDom("a", "b", "c")
@@ -323,7 +325,7 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// Long texts are cut between characters.
+// TestText: long texts are cut between characters.
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("x", 200):        strings.Repeat("x", 128),
@@ -345,7 +347,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A page has no more samples than it may.
+// TestMaxSeries: a page has at most MaxSeries samples.
 func TestMaxSeries(t *testing.T) {
 	src := source(t)
 	d := src.InDom("a", "b", "c")

@@ -59,7 +59,7 @@ func disks(t testing.TB) *pmapitest.Source {
 	return src
 }
 
-// The format is the one that a scraper likes best, or the one of the parameter.
+// TestNegotiation: the format is the one that a scraper prefers, or the one of the parameter.
 func TestNegotiation(t *testing.T) {
 	h := handler(disks(t))
 	asPCP := handler(disks(t))
@@ -122,7 +122,7 @@ func (h hello) AppendPage(_ context.Context, b []byte, s openmetrics.Style) ([]b
 	return fmt.Appendf(b, "hello{host=%q,format=\"%d\"} 1\n", h.host, s.Format), nil
 }
 
-// A view has the context of the handler, and stands beside the page of all metrics.
+// TestViews: a view uses the context of the handler, and exists beside the page of all metrics.
 func TestViews(t *testing.T) {
 	h := handler(disks(t))
 	h.Views = map[string]openmetrics.View{"hello": func(c *pmapi.Context) openmetrics.Pager { return hello{c.HostName(t.Context())} }}
@@ -140,7 +140,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// Names that collide are logged once, not with each page.
+// TestCollisionLog: names that collide are logged once, not with each page.
 func TestCollisionLog(t *testing.T) {
 	src := disks(t)
 	add(src, pmapitest.Metric[int32]{Name: "a.b"}, 1)
@@ -196,7 +196,8 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// While the source is away the status says so; afterwards there are pages again.
+// TestSourceAway: while the source is unreachable the status says so. Afterwards there are pages
+// again.
 func TestSourceAway(t *testing.T) {
 	src := disks(t)
 	src.AutoReconnect = true
@@ -296,7 +297,7 @@ func TestScraperLeaves(t *testing.T) {
 	}
 }
 
-// A page of 1,200 metrics is written without allocation once it has been written before.
+// TestAllocs: a page of 1,200 metrics is written without allocation from the second time on.
 func TestAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

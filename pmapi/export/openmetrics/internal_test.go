@@ -56,7 +56,7 @@ func unescapeValues(s string) (string, bool) {
 	return b.String(), true
 }
 
-// Escaped names are names, and those of the scheme "values" can be unescaped.
+// FuzzEscape: escaped names are valid names, and names of the scheme "values" can be unescaped.
 func FuzzEscape(f *testing.F) {
 	for _, name := range []string{"disk.dev.read", "a_b", "9", "ü", "\xff", "U__a", "U__x_2e_", "a b", "__", "a\x00b"} {
 		f.Add(name)
@@ -80,8 +80,8 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// Names are escaped as the library of Prometheus does it; but that loses a digit at the beginning
-// in "underscores".
+// TestEscape: names are escaped as in the library of Prometheus, which however loses a digit at
+// the beginning in "underscores".
 func TestEscape(t *testing.T) {
 	for _, c := range []struct{ name, underscores, dots, values string }{
 		{"disk.dev.rd_x", "disk_dev_rd_x", "disk_dot_dev_dot_rd__x", "U__disk_2e_dev_2e_rd__x"},
@@ -100,7 +100,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Texts are escaped so that they can be read again, in one line.
+// FuzzQuoted: texts are escaped so that they can be read again, in one line.
 func FuzzQuoted(f *testing.F) {
 	for _, text := range []string{"", "a\nb", `\n"`, "ü\xff", `\\`} {
 		f.Add(text)

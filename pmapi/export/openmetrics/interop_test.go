@@ -32,7 +32,7 @@ func realHandler(t *testing.T, agents ...string) (*openmetrics.Handler, *pcptest
 	return &openmetrics.Handler{Reader: &export.Reader{Context: c}}, pmcd
 }
 
-// Pages of C's collector with its agents are what their formats demand.
+// TestInteropPages: pages of C's collector with its agents conform to their formats.
 func TestInteropPages(t *testing.T) {
 	h, _ := realHandler(t, "pmcd", "linux", "sample", "proc")
 	for name, accept := range map[string]string{"openmetrics": prometheus2, "utf8": prometheus3, "prometheus": "", "pcp": ""} {
@@ -79,7 +79,8 @@ func TestInteropPromtool(t *testing.T) {
 	}
 }
 
-// A real Prometheus scrapes without an error, and its rates are those of pmval.
+// TestInteropPrometheus: a real Prometheus scrapes without an error, and its rates are those of
+// pmval.
 func TestInteropPrometheus(t *testing.T) {
 	pcptest.Optional(t, "prometheus")
 	h, pmcd := realHandler(t, "pmcd", "linux", "sample")

@@ -164,8 +164,8 @@ func TestInstanceID(t *testing.T) {
 	}
 }
 
-// Counters start where they are seen first, and after a reset where they were before it. What has
-// gone is ended once.
+// TestStartTimes: a counter starts when it is first seen, and after a reset at its last time
+// before it. A series that has gone is ended once.
 func TestStartTimes(t *testing.T) {
 	b := newBench(t)
 	d := b.src.InDom("a", "b")

@@ -64,8 +64,8 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// Of the variables that have a form with METRICS, that has precedence, and an empty one counts as
-// not set.
+// TestFromEnvPrecedence: the form of a variable with METRICS has precedence, and an empty one
+// counts as not set.
 func TestFromEnvPrecedence(t *testing.T) {
 	for what, test := range map[string]struct {
 		general, metrics string
@@ -108,7 +108,7 @@ func TestFromEnvTimes(t *testing.T) {
 	}
 }
 
-// The files of certificates are those that a receiver is talked to with.
+// TestFromEnvCertificates: the exporter uses the files of certificates in the environment.
 func TestFromEnvCertificates(t *testing.T) {
 	ca := tlstest.NewCA(t, "authority")
 	client := ca.Issue(t, "client", tlstest.Leaf{})
@@ -162,7 +162,7 @@ func TestFromEnvCertificates(t *testing.T) {
 	}
 }
 
-// An error names the variable, and has no secret.
+// TestFromEnvErrors: an error names the variable, and does not contain a secret.
 func TestFromEnvErrors(t *testing.T) {
 	for _, v := range []string{
 		"EXPORTER_OTLP_ENDPOINT=localhost:4318", "EXPORTER_OTLP_METRICS_ENDPOINT=grpc://secret@a", "EXPORTER_OTLP_PROTOCOL=grpc", "EXPORTER_OTLP_HEADERS=secret",

@@ -96,7 +96,8 @@ func TestPartialSuccess(t *testing.T) {
 	})
 }
 
-// A source that is away is read again, and when its context is closed, all that was read is sent.
+// TestSource: an unreachable source is read again. When its context is closed, all points read
+// before are sent.
 func TestSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{AutoReconnect: true}
@@ -135,7 +136,8 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// Messages that waited in JSON are sent as JSON, also by an exporter of protobuf.
+// TestQueueOfTwoEncodings: messages that waited in JSON are sent as JSON, also by an exporter of
+// protobuf.
 func TestQueueOfTwoEncodings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{}

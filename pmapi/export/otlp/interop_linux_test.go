@@ -13,8 +13,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/otlp"
 )
 
-// When an agent of C's collector ends and another one begins its counters anew, they have a start
-// time that is not before their last value, and with one start time they never fall.
+// TestInteropAgentRestart: when an agent of C's collector ends and another one begins its
+// counters anew, their start time is not before their last value. With one start time they never
+// fall.
 func TestInteropAgentRestart(t *testing.T) {
 	pcptest.Need(t, "pmstore")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})

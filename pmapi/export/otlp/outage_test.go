@@ -43,8 +43,8 @@ func listen(t *testing.T, addr string, r *receiver) *http.Server {
 	return s
 }
 
-// A receiver that is killed, and started again later, has all values in the end: those of the time
-// when it was away, too.
+// TestRestartedReceiver: a receiver that is killed and started again later gets all values, also
+// those from the time between.
 func TestRestartedReceiver(t *testing.T) {
 	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
 	src := &pmapitest.Source{}

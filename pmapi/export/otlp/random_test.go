@@ -168,7 +168,8 @@ func bigSource(t testing.TB, metrics int) *export.Snapshot {
 	return s
 }
 
-// Once all series are known, a message is written without allocating memory, with histograms too.
+// TestAppendAllocatesNothing: once all series are known, writing a message does not allocate,
+// with histograms too.
 func TestAppendAllocatesNothing(t *testing.T) {
 	for name, s := range map[string]*export.Snapshot{"sums": bigSource(t, 50), "histograms": bucketSource(t, 50), "sums in JSON": bigSource(t, 50)} {
 		e := otlp.Encoder{JSON: strings.Contains(name, "JSON")}

@@ -69,7 +69,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// A receiver says in protobuf, JSON or plain text why it does not accept a message.
+// TestReason: a receiver gives the reason of a refusal in protobuf, JSON or plain text.
 func TestReason(t *testing.T) {
 	status := "\x08\x03\x12\x0cnot writable"
 	for _, test := range []struct{ kind, body, want string }{

@@ -100,8 +100,8 @@ func series(name, rest string) string {
 	return `{__name__="` + name + `",instance="web1",` + rest + `job="pcp"}`
 }
 
-// All records are there with their times; series end at the mark, when their instance ends, and
-// with the archive.
+// TestBackfill: all records are sent with their times. Series end at the mark, when their
+// instance ends, and with the archive.
 func TestBackfill(t *testing.T) {
 	r := record(t)
 	r.write(40)
@@ -139,7 +139,7 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// The window has its bounds, and series do not end with it.
+// TestBackfillWindow: the window includes its bounds, and series do not end with it.
 func TestBackfillWindow(t *testing.T) {
 	r := record(t)
 	r.write(40)
@@ -155,8 +155,8 @@ func TestBackfillWindow(t *testing.T) {
 	}
 }
 
-// Wherever a program ends, the next one goes on there: nothing is missing, and twice is only what
-// may have been in hand, which is the same then.
+// TestBackfillResume: the next run goes on where a program ended, at any place. No sample is
+// missing, and only those in flight are sent twice, with the same values.
 func TestBackfillResume(t *testing.T) {
 	r := record(t)
 	r.write(40)
@@ -214,7 +214,7 @@ func TestBackfillResume(t *testing.T) {
 	}
 }
 
-// An archive that has grown is gone on with.
+// TestBackfillGrown: the export of an archive that has grown continues.
 func TestBackfillGrown(t *testing.T) {
 	r := record(t)
 	to := &receiver{}
@@ -250,7 +250,7 @@ func TestBackfillGrown(t *testing.T) {
 	}
 }
 
-// A state is of one archive, start, receiver and selection.
+// TestBackfillState: a state belongs to one archive, start, receiver and selection.
 func TestBackfillState(t *testing.T) {
 	r := record(t)
 	r.write(3)
@@ -296,8 +296,8 @@ func TestBackfillKeepGoing(t *testing.T) {
 	}
 }
 
-// Labels that come soon after the first record, as pmlogger writes them, are those of all that
-// follows, and no sample is lost when those of the host change.
+// TestBackfillLabels: labels that come soon after the first record, as pmlogger writes them,
+// apply to all later samples. No sample is lost when the labels of the host change.
 func TestBackfillLabels(t *testing.T) {
 	r := record(t)
 	label := func(class pdu.LabelClass, ident uint32, name, value string) {
@@ -367,8 +367,8 @@ func TestBackfillDerived(t *testing.T) {
 	}
 }
 
-// An archive of a hundred counters of ten instances each, from its file to a receiver that does not
-// look.
+// BenchmarkBackfill sends an archive of a hundred counters of ten instances each from its file to
+// a receiver that discards it.
 func BenchmarkBackfill(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "web1")
 	im := must(logimport.New(path, archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC"}}))

@@ -77,8 +77,8 @@ func (b *bench) want(labels, values string) {
 	}
 }
 
-// Labels of the Encoder are on all series, and job and instance unless the Encoder has them, if
-// only without a value.
+// TestLabels: labels of the Encoder are on all series. So are job and instance, unless the
+// Encoder has them, even without a value.
 func TestLabels(t *testing.T) {
 	for want, labels := range map[string][]remotewrite.Label{
 		`{__name__="m",instance="web1",job="pcp",site="north"}`:                    {{Name: "site", Value: "north"}},
@@ -136,8 +136,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Series end when their instance, their metric, the value of a metric, or all ends, once, and begin
-// again after that.
+// TestEnds: series end once when their instance, their metric, the value of a metric, or all of
+// them end, and begin again after that.
 func TestEnds(t *testing.T) {
 	b := newBench(t)
 	d := b.src.InDom("a", "b")
@@ -176,8 +176,8 @@ func TestEnds(t *testing.T) {
 	b.want(single, "1 1 1 |7 |7 7 7 ")
 }
 
-// What is not after the last value of its series is left out and counted, and time that goes on
-// again is taken.
+// TestLate: a sample that is not after the last value of its series is left out and counted.
+// Later samples are accepted again.
 func TestLate(t *testing.T) {
 	b := newBench(t)
 	pmapitest.Add(b.src, pmapitest.Metric[uint64]{Name: "m"}).Set(1)
@@ -194,7 +194,8 @@ func TestLate(t *testing.T) {
 	b.want(`{__name__="m",instance="web1",job="pcp"}`, "1 1 ")
 }
 
-// Samples of many snapshots are together in a message, and those of one in several.
+// TestBatch: a message can have samples of many snapshots, and one snapshot can need several
+// messages.
 func TestBatch(t *testing.T) {
 	b := newBench(t)
 	var insts []string
@@ -296,7 +297,7 @@ func benchSource(b testing.TB) *bench {
 	return s
 }
 
-// Of 2,001 samples a message, with compression.
+// BenchmarkEncode encodes 2,001 samples a message, with compression.
 func BenchmarkEncode(b *testing.B) {
 	s := benchSource(b)
 	snap, err := s.r.Read(b.Context())

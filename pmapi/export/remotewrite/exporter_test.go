@@ -42,8 +42,8 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 
 const counter = `{__name__="c_total",job="pcp"}`
 
-// What all exporters have in common. Each message has a value of the counter alone, for the source
-// has no labels.
+// TestSending runs the common tests of all exporters. Each message has only a value of the
+// counter, because the source has no labels.
 func TestSending(t *testing.T) {
 	p := &sendtest.Protocol{
 		New: func(o sendtest.Options) sendtest.Exporter {
@@ -65,7 +65,7 @@ func TestSending(t *testing.T) {
 	t.Run("TooOld", func(t *testing.T) { sendtest.Run(t, p) })
 }
 
-// While a source is away its series have ended.
+// TestSource: the series of an unreachable source have ended.
 func TestSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{AutoReconnect: true}
@@ -90,7 +90,7 @@ func TestSource(t *testing.T) {
 	})
 }
 
-// Credentials are sent as told, and not to where a receiver redirects to.
+// TestCredentials: credentials are sent as configured, and not to the target of a redirect.
 func TestCredentials(t *testing.T) {
 	var got, elsewhere []string
 	var cancel context.CancelFunc

@@ -31,7 +31,7 @@ func startReceiver(t *testing.T, window string) (p *pcptest.Prometheus, endpoint
 
 func logger(t *testing.T) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
 
-// Prometheus has what a collector of C's had, each time that it was read.
+// TestInteropLive: Prometheus has all values that were read from C's collector.
 func TestInteropLive(t *testing.T) {
 	p, endpoint := startReceiver(t, "2d")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
@@ -217,8 +217,8 @@ func (c *comparison) byInstance(query string) map[string][]pcptest.PrometheusSer
 	return all
 }
 
-// An archive that is sent whole has in Prometheus the averages, least and greatest values, numbers
-// of values and rates that PCP's pmlogsummary finds.
+// TestInteropBackfill: a whole archive in Prometheus has the averages, least and greatest values,
+// numbers of values and rates that PCP's pmlogsummary finds.
 func TestInteropBackfill(t *testing.T) {
 	archive := "/var/lib/pcp/testsuite/archives/small" // an hour
 	if *wholeDay {

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// New waits for the agent's version, no longer than its time-out or the context.
+// TestHello: New waits for the agent's version, but not longer than its timeout or the context.
 func TestHello(t *testing.T) {
 	creds := encode(t, pdu.Creds{Version: 2, Features: pdu.FeatureAuth | pdu.FeatureContainer})
 	tests := []struct {
@@ -116,7 +116,7 @@ func TestHelloWriteFails(t *testing.T) {
 	}
 }
 
-// The end of the connection fails the request under way, and all others.
+// TestAgentEnds: the end of the connection fails the request under way, and all others.
 func TestAgentEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{})
@@ -129,8 +129,8 @@ func TestAgentEnds(t *testing.T) {
 	})
 }
 
-// Close ends everything at once, in every state, and leaves no goroutine, or
-// synctest would complain.
+// TestCloseInEveryState: Close ends everything at once, in every state. It leaves no goroutine,
+// or synctest would fail.
 func TestCloseInEveryState(t *testing.T) {
 	states := map[string]struct {
 		cfg   remote.Config
@@ -188,7 +188,7 @@ func TestCloseInEveryState(t *testing.T) {
 	}
 }
 
-// Close may come at the very moment of a time-out and a reply.
+// TestCloseAtTimeout calls Close at the very moment of a timeout and a reply.
 func TestCloseAtTimeout(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestCloseAtTimeout(t *testing.T) {
 	}
 }
 
-// Close waits for OnReady, and until another Close has closed the stream.
+// TestCloseWaits: Close waits for OnReady, and until another Close has closed the stream.
 func TestCloseWaits(t *testing.T) {
 	t.Run("for OnReady", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -248,8 +248,8 @@ func (s sluggish) Close() error {
 	return s.Conn.Close()
 }
 
-// Requests to an agent that is not ready fail until it says that it is, which
-// OnReady is called for.
+// TestNotReady: requests to an agent that is not ready fail until it reports that it is ready.
+// Then OnReady is called.
 func TestNotReady(t *testing.T) {
 	tests := map[string]remote.Config{"from the start": {NotReady: true}, "by its reply": {}}
 	for name, cfg := range tests {
@@ -299,8 +299,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// An agent that is not ready may send PM_ERR_PMDAREADY and nothing else, and only
-// then.
+// TestNotReadyAgentMustSendReady: an agent that is not ready may send only PM_ERR_PMDAREADY, and
+// may send it only then.
 func TestNotReadyAgentMustSendReady(t *testing.T) {
 	tests := map[string]struct {
 		send func(far *peer)

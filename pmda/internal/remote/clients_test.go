@@ -26,7 +26,7 @@ func processID(slot int32, seq uint64) pdutest.Step {
 	return attribute(slot, pdu.AttrProcessID, strconv.FormatUint(seq, 10))
 }
 
-// All attributes are sent, and only to agents that have asked for them.
+// TestAttributes: all attributes are sent, and only to agents that have requested them.
 func TestAttributes(t *testing.T) {
 	full := &pmda.Client{ID: 3, Seq: 1, PID: 10, UID: 0, GID: 12, User: "fred", Container: "box"}
 	most := []pdutest.Step{processID(3, 10), attribute(3, pdu.AttrGroupID, "12"), attribute(3, pdu.AttrUserID, "0"), attribute(3, pdu.AttrUsername, "fred")}

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// Requests wait for their turn, first come first served. The agent never sees one
-// that has expired or was cancelled meanwhile.
+// TestRequestsWaitForTheirTurn: requests wait for their turn, first come first served. The agent
+// never sees one that has expired or was cancelled meanwhile.
 func TestRequestsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{})
@@ -58,7 +58,7 @@ func TestRequestsWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// A deadline may pass at the very moment of the turn.
+// TestRequestExpiresAtItsTurn: a deadline passes at the very moment of the turn.
 func TestRequestExpiresAtItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{})
@@ -104,8 +104,8 @@ func TestNoTimeout(t *testing.T) {
 	})
 }
 
-// An agent that does not read a whole request within the time-out loses its
-// connection; not sooner, even if the request expires sooner.
+// TestRequestIsNotRead: an agent that does not read a whole request within the timeout loses its
+// connection, but not sooner, even if the request expires sooner.
 func TestRequestIsNotRead(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -175,7 +175,7 @@ func TestRequestIsNotRead(t *testing.T) {
 	})
 }
 
-// The context of a request matters until its exchange has ended, not later.
+// TestContextEndsAfterExchange: the context of a request has no effect after its exchange.
 func TestContextEndsAfterExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{})
@@ -209,7 +209,8 @@ func TestContextEndsAfterExchange(t *testing.T) {
 	})
 }
 
-// A context that ends while the request is being written ends the exchange then.
+// TestContextEndsDuringWrite: a context that ends while the request is being written ends the
+// exchange then.
 func TestContextEndsDuringWrite(t *testing.T) {
 	for _, before := range []bool{false, true} { // whether another request had the context before
 		synctest.Test(t, func(t *testing.T) {

@@ -297,7 +297,8 @@ func TestRequestThatCannotBeEncoded(t *testing.T) {
 	})
 }
 
-// The agent is sent a profile before a fetch if it was sent another one last.
+// TestProfileIsSentWhenItDiffers: the agent gets a profile before a fetch if the last one it got
+// was different.
 func TestProfileIsSentWhenItDiffers(t *testing.T) {
 	one, two := &pdu.Profile{}, &pdu.Profile{Exclude: true}
 	profile := func(client, context int32, exclude bool) []pdutest.Step {
@@ -348,7 +349,7 @@ func TestProfileIsSentWhenItDiffers(t *testing.T) {
 	})
 }
 
-// A profile and the fetch behind it are one write.
+// TestProfileAndFetchAreOneWrite: a profile and the following fetch are one write.
 func TestProfileAndFetchAreOneWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connectUnbuffered(t, pdu.FeatureAuth, remote.Config{})
@@ -367,7 +368,7 @@ func TestProfileAndFetchAreOneWrite(t *testing.T) {
 	})
 }
 
-// The buffer of a large result is not kept for the next.
+// TestLargeResultIsNotKept: the buffer of a large result is not kept for the next result.
 func TestLargeResultIsNotKept(t *testing.T) {
 	const size = 8 << 20
 	var w pdu.ResultWriter

@@ -18,8 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// An exchange can end before its reply has come, for several reasons. Then requests
-// fail until that reply has come, and it is taken for no other request's.
+// TestLateReply: an exchange can end before its reply has come, for several reasons. Then
+// requests fail until that reply has come, and no other request gets it.
 func TestLateReply(t *testing.T) {
 	cause := errors.New("enough")
 	tests := []struct {
@@ -88,7 +88,7 @@ func TestLateReply(t *testing.T) {
 	}
 }
 
-// What may come in place of a late reply, and when.
+// TestWhatComesForLateReply tests what an agent may send in place of a late reply, and when.
 func TestWhatComesForLateReply(t *testing.T) {
 	tests := []struct {
 		name string
@@ -142,7 +142,8 @@ func TestWhatComesForLateReply(t *testing.T) {
 	}
 }
 
-// A time-out may come in the middle of a reply; the rest still belongs to it.
+// TestLateReplyInPieces: the timeout of a request may pass in the middle of its reply. The rest
+// still belongs to it.
 func TestLateReplyInPieces(t *testing.T) {
 	for _, size := range []int{4, 400, 5_000, 200_000} {
 		reply := encode(t, pdu.TextReply{Text: strings.Repeat("x", size)})
@@ -189,7 +190,8 @@ func TestLateReplyWithLongTimeout(t *testing.T) {
 	})
 }
 
-// An agent with a short time-out gets half a minute for a late reply.
+// TestLateReplyWithShortTimeout: an agent with a short timeout gets half a minute for a late
+// reply.
 func TestLateReplyWithShortTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{Timeout: time.Second})
@@ -201,8 +203,8 @@ func TestLateReplyWithShortTimeout(t *testing.T) {
 	})
 }
 
-// What a late result says of changed labels and names is returned by the next
-// fetch: the agent does not say it again.
+// TestLateResultKeepsStateChange: the next fetch returns the changes of labels and names that a
+// late result reports, because the agent does not report them again.
 func TestLateResultKeepsStateChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log pcptest.LogBuffer
@@ -231,7 +233,8 @@ func TestLateResultKeepsStateChange(t *testing.T) {
 	})
 }
 
-// A reply that no request asked for is not taken for the reply to the next request.
+// TestUnsolicitedReplyEndsConnection: a reply without a request is not taken for the reply to the
+// next request.
 func TestUnsolicitedReplyEndsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent, far := connect(t, 0, remote.Config{})
@@ -245,9 +248,9 @@ func TestUnsolicitedReplyEndsConnection(t *testing.T) {
 	})
 }
 
-// C agents whose check callback fails reply with an error to the end of a client. It
-// may be taken for the reply to the request that follows; the reply to that request
-// is then discarded.
+// TestUnsolicitedError: C agents whose check callback fails reply with an error to the end of a
+// client. It may be taken for the reply to the request that follows; the reply to that request is
+// then discarded.
 func TestUnsolicitedError(t *testing.T) {
 	again := pdu.Status{Code: pdu.ErrAgain}
 	tests := []struct {
@@ -330,8 +333,9 @@ func afterUnsolicitedError(t *testing.T, request func(agent *remote.Agent) error
 	return agent, far
 }
 
-// A request that waits for another reply after an error that may have been unsolicited
-// waits no longer than it may. The requests together wait for as long as one.
+// TestDeadlineAfterUnsolicitedError: after an error that may have been unsolicited, a request
+// waits for another reply, but not beyond its own deadline. All such requests together wait as
+// long as one.
 func TestDeadlineAfterUnsolicitedError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		desc := func(agent *remote.Agent) error { _, err := agent.Desc(t.Context(), request7(), testID); return err }
@@ -355,8 +359,9 @@ func TestDeadlineAfterUnsolicitedError(t *testing.T) {
 	})
 }
 
-// A request whose deadline comes with the end of the wait for another reply is not sent: its reply
-// would be late, and other requests would fail until it has come.
+// TestDeadlineWithUnsolicitedError: a request whose deadline comes with the end of the wait for
+// another reply is not sent: its reply would be late, and other requests would fail until it has
+// come.
 func TestDeadlineWithUnsolicitedError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		desc := func(agent *remote.Agent) error { _, err := agent.Desc(t.Context(), request7(), testID); return err }
@@ -377,7 +382,8 @@ func TestDeadlineWithUnsolicitedError(t *testing.T) {
 	})
 }
 
-// A reply that is discarded is discarded whole, however slowly it comes.
+// TestReplyAfterUnsolicitedErrorInPieces: a discarded reply is discarded whole, even if it
+// arrives slowly.
 func TestReplyAfterUnsolicitedErrorInPieces(t *testing.T) {
 	reply := encode(t, pdu.TextReply{Text: "stale"})
 	for cut := 1; cut < len(reply); cut++ {
@@ -401,7 +407,8 @@ func TestReplyAfterUnsolicitedErrorInPieces(t *testing.T) {
 	}
 }
 
-// What a discarded result says of changed names is returned by the next fetch.
+// TestReplyAfterUnsolicitedErrorKeepsStateChange: the next fetch returns the changes of names
+// that a discarded result reports.
 func TestReplyAfterUnsolicitedErrorKeepsStateChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &pmda.Request{Client: pmda.NewClient(8, 2)}

@@ -157,8 +157,8 @@ func TestLongReply(t *testing.T) {
 	}
 }
 
-// A fetch of many metrics comes in parts, with those of another client in between; the
-// values are in order.
+// TestParts: a fetch of many metrics comes in parts, with parts of another client's fetch in
+// between. The values are in order.
 func TestParts(t *testing.T) {
 	synctest.Test(t, testParts)
 }
@@ -210,8 +210,8 @@ func sum(list []int) (n int) {
 	return n
 }
 
-// A fetch that would take longer than its deadline fails without a late reply, so that
-// others are served.
+// TestPartsDeadline: a fetch that would take longer than its deadline fails without a late reply,
+// so that others are served.
 func TestPartsDeadline(t *testing.T) {
 	synctest.Test(t, testPartsDeadline)
 }

@@ -72,7 +72,7 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// A fetch over pipes allocates nothing, on either side.
+// TestFetchAllocatesNothing: a fetch over pipes does not allocate, on either side.
 func TestFetchAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes sync.Pool drop values")

@@ -240,7 +240,7 @@ func TestHandlerBehindConnection(t *testing.T) {
 	}
 }
 
-// A pmda.Agent behind a connection keeps the contract of a Handler.
+// TestAgentBehindConnection: a pmda.Agent behind a connection keeps the contract of a Handler.
 func TestAgentBehindConnection(t *testing.T) {
 	a := testAgent(t)
 	near, far := streams["pipe"](t)

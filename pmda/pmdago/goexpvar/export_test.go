@@ -362,7 +362,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// The one of two variables with the same name that is there first keeps it.
+// TestSameNameLater: of two variables with the same name, the earlier one keeps it.
 func TestSameNameLater(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a-b": integer(1)})
 	id := b.id("x.vars.a_b")
@@ -422,7 +422,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Clients cannot set variables.
+// TestStore: clients cannot set variables.
 func TestStore(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a": integer(1)})
 	var w pdu.ResultWriter

@@ -104,7 +104,7 @@ func TestStuck(t *testing.T) {
 	})
 }
 
-// A fetch that is given up does not wait for a variable.
+// TestHangCancelled: a cancelled fetch does not wait for a variable.
 func TestHangCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})

@@ -87,7 +87,7 @@ func messageFiles(t *testing.T, dir string) []string {
 	return files
 }
 
-// What waits when a run ends is sent by the next one, first and in order.
+// TestRestart: the next run first sends the messages that waited when a run ended, in order.
 func TestRestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "queue")
 	s := newSender(t, dir, &posts{answer: refused})
@@ -159,7 +159,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// What another protocol has left is neither sent nor removed.
+// TestOtherProtocol: messages of another protocol are neither sent nor removed.
 func TestOtherProtocol(t *testing.T) {
 	dir := t.TempDir()
 	s := newSender(t, dir, &posts{answer: refused})
@@ -174,7 +174,8 @@ func TestOtherProtocol(t *testing.T) {
 	}
 }
 
-// The oldest make room on the disk as in memory, and in a run with less room.
+// TestDirectoryBound: the oldest messages make room on the disk as in memory, also in a run with
+// less room.
 func TestDirectoryBound(t *testing.T) {
 	dir := t.TempDir()
 	s := &Sender{Protocol: "test", Endpoint: "http://receiver/", Directory: dir, Client: &http.Client{Transport: &posts{answer: refused}},
@@ -199,7 +200,7 @@ func TestDirectoryBound(t *testing.T) {
 	}
 }
 
-// A directory is for one sender at a time.
+// TestLocked: only one sender at a time can use a directory.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := newSender(t, dir, &posts{})
@@ -211,7 +212,7 @@ func TestLocked(t *testing.T) {
 	finish(t, newSender(t, dir, &posts{}))
 }
 
-// When the directory cannot be written, messages wait in memory.
+// TestUnwritable: when the directory cannot be written, messages wait in memory.
 func TestUnwritable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "queue")
 	p := &posts{}

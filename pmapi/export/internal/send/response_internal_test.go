@@ -26,7 +26,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// What a receiver says can neither keep a sender for ever nor fill its log.
+// FuzzReply: a receiver's reply can neither delay a sender forever nor fill its log.
 func FuzzReply(f *testing.F) {
 	f.Add("120", "away")
 	f.Fuzz(func(t *testing.T, header, text string) {

@@ -142,7 +142,8 @@ func (p *Protocol) TestInTime(t *testing.T) {
 	})
 }
 
-// A receiver that is away for a minute, or is killed, gets everything after that, in order.
+// testOutage: a receiver that is unreachable for a minute, or killed, gets everything after that,
+// in order.
 func (p *Protocol) testOutage(t *testing.T) {
 	ways := map[string]func() (*http.Response, error){
 		"refused": func() (*http.Response, error) { return refused(0, nil) },
@@ -214,7 +215,7 @@ func (p *Protocol) testRefused(t *testing.T) {
 	}
 }
 
-// The oldest make room, and are counted.
+// testOverflow: a full queue drops its oldest messages and counts them.
 func (p *Protocol) testOverflow(t *testing.T) {
 	each(t, func(t *testing.T, dir string) {
 		began := time.Now()
@@ -270,7 +271,7 @@ func (p *Protocol) testNextRun(t *testing.T) {
 	})
 }
 
-// What waits in memory when a run ends is lost, and counted.
+// testUnsent: messages that wait in memory when a run ends are lost, and counted.
 func (p *Protocol) testUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if c := p.ExportFor(t, 10*time.Second-1, Options{}, refused); c.Dropped.Points != 10 {
@@ -295,8 +296,8 @@ func (p *Protocol) export(t *testing.T, samples int, answer func(n int, req *htt
 	return Course{r, e.Stats(), values()}, err
 }
 
-// A run of so many samples ends with an error if the receiver is away for two minutes after the
-// last one, and without if it is back before.
+// testBounded: a run with a limited number of samples ends with an error if the receiver is
+// unreachable for two minutes after the last one, and without an error if it is back sooner.
 func (p *Protocol) testBounded(t *testing.T) {
 	for _, away := range []time.Duration{time.Hour, 90 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -318,8 +319,8 @@ func (p *Protocol) testBounded(t *testing.T) {
 	}
 }
 
-// A redirect that is not followed, and a web page with the status 200, such as one for a login, are
-// no delivery.
+// testNotDelivered: a redirect that is not followed does not count as delivery, nor does a web
+// page with the status 200, such as one for a login.
 func (p *Protocol) testNotDelivered(t *testing.T) {
 	for name, reply := range map[string]*http.Response{
 		"another host": Reply(307, "", "Location", "https://elsewhere.example/login?password=secret"),
@@ -342,7 +343,7 @@ func (p *Protocol) testNotDelivered(t *testing.T) {
 	}
 }
 
-// A redirect to the same host is followed, with the message.
+// testRedirect: a redirect to the same host is followed, with the message.
 func (p *Protocol) testRedirect(t *testing.T) {
 	for _, status := range []int{307, 308} {
 		synctest.Test(t, func(t *testing.T) {
