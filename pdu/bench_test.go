@@ -176,8 +176,7 @@ func withRace() bool {
 	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// TestAllocs: steady-state paths do not allocate, and each other path allocates as much as its
-// step says.
+// TestAllocs: steady-state paths do not allocate, and the others allocate at most s.allocs times.
 func TestAllocs(t *testing.T) {
 	for _, s := range steps(t) {
 		if withRace() {

@@ -43,7 +43,7 @@ func BenchmarkTraverse(b *testing.B) {
 	}
 }
 
-// BenchmarkMerge merges the names of agents after one agent has changed its names.
+// BenchmarkMerge merges the names of a collector's agents, as after a change in one of them.
 func BenchmarkMerge(b *testing.B) {
 	var agents []*Tree
 	for i := range 20 {

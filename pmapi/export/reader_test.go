@@ -166,7 +166,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// TestLostSource: a temporary loss of the source ends no series.
+// TestLostSource: a Reader goes on after a temporary loss of the source.
 func TestLostSource(t *testing.T) {
 	src, _, _ := disks(t)
 	r := &export.Reader{Context: src.Context()}
