@@ -2,5 +2,5 @@
 
 package mmv
 
-// hostPIDs reports whether process ids are those of the host: there are no others here.
+// hostPIDs returns true, because this system has no other PID name spaces.
 func hostPIDs() bool { return true }

@@ -60,7 +60,7 @@ func insert[V any](entries []atomic.Pointer[entry[V]], e *entry[V]) {
 	}
 }
 
-// resize makes room for as many values again, and leaves out what was removed.
+// resize makes room for as many values again, and drops removed entries.
 func (t *table[V]) resize() {
 	size := 8
 	for size < 4*t.live {

@@ -72,7 +72,7 @@ func (t *Timer) Add(d time.Duration) {
 	t.write(now)
 }
 
-// Value is the sum of all spans, with what has passed of those that are running.
+// Value returns the sum of all spans, including the elapsed time of running ones.
 func (t *Timer) Value() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
