@@ -443,9 +443,8 @@ func (c *Conn) count(h Header) {
 	}
 }
 
-// Flush sends what is queued in one write. After a deadline of the stream has
-// passed, Flush may be called again and continues where it was; what is queued
-// meanwhile comes after that.
+// Flush sends the queued PDUs in one write. After a deadline of the stream has passed, Flush may
+// be called again and continues where it was. PDUs queued meanwhile follow.
 func (c *Conn) Flush() error {
 	if c.out == nil {
 		return nil
@@ -475,7 +474,7 @@ func (c *Conn) Flush() error {
 	return nil
 }
 
-// Write sends a PDU, after what is queued.
+// Write sends a PDU after the queued ones.
 func (c *Conn) Write(from int32, p PDU) error {
 	if err := c.Queue(from, p); err != nil {
 		return err

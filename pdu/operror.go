@@ -43,7 +43,7 @@ func malformedIn(k Kind, err error) error {
 	return &OpError{Op: "decode", Kind: k, Err: malformed{err.(*wire.Error)}}
 }
 
-// A problem is an Error with a text that says what is wrong.
+// A problem is an Error with a text that describes the problem.
 type problem struct {
 	code Error
 	text string

@@ -5,7 +5,7 @@ import "slices"
 // A Profile is a selection of the instances whose values a client requests. The
 // zero Profile selects all. It does not apply to singular metrics.
 //
-// A Profile that several goroutines use must not be changed any more.
+// Do not change a Profile that several goroutines use.
 type Profile struct {
 	// Exclude excludes all instances of domains that have no entry in InDoms.
 	Exclude bool

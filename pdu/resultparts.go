@@ -43,8 +43,8 @@ func (p ResultParts) measure() (n, sets, blocks int) {
 	return n, sets, blocks
 }
 
-// WriteParts sends a result after what is queued. It changes the writers, which
-// can only be reset then. An error of the stream means that it cannot be used further.
+// WriteParts sends a result after the queued PDUs. It changes the writers, which can afterwards
+// only be reset. An error of the stream means that it cannot be used further.
 func (c *Conn) WriteParts(from int32, p ResultParts) error {
 	kind := p.Format.Kind()
 	n, sets, blocks := p.measure()

@@ -36,8 +36,7 @@ func (p *TextReq) Decode(body []byte) error {
 	return malformedIn(KindTextReq, err)
 }
 
-// A TextReply is TEXT, the reply to a TextReq. An empty Text means that there
-// is no text.
+// A TextReply is TEXT, the reply to a TextReq. An empty Text means that the text is missing.
 //
 //	12  uint32  Ident: do not rely on it, C agents swap its bytes
 //	16  int32   length
