@@ -42,8 +42,8 @@ func PMIDs(text string) Option { return func(c *config) { c.pinned = &text } }
 // Texts expects a one-line help text for every metric and instance domain.
 func Texts() Option { return func(c *config) { c.texts = true } }
 
-// Changing says that instances come and go by themselves, so that two consecutive
-// replies may differ: values need not be of instances that were listed before.
+// Changing allows instances to come and go between two replies, so that values may belong to
+// instances that were not listed before.
 func Changing() Option { return func(c *config) { c.changing = true } }
 
 // MayFail names metrics, or names above metrics, whose every fetch may fail, such as the metrics

@@ -177,8 +177,8 @@ func (t *clientTable) setAttributes(c *pmda.Client) {
 		s.told |= 1 << a.Key
 	}
 	t.slots[c.ID] = s
-	// An agent cannot be told that the user is not known any more, but that another client has
-	// come.
+	// The protocol cannot tell an agent that the user has become unknown. It can report the end
+	// of the client and a new one.
 	t.notices[c.ID] = notice{ended: t.notices[c.ID].ended || told&^s.told != 0, attrs: attrs}
 }
 
