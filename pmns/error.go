@@ -56,7 +56,7 @@ type ParseError struct {
 	// Column is the position of the wrong word in Text, in bytes from 1. It is 0 if the whole line
 	// is wrong.
 	Column int
-	// Msg says what is wrong, without the place.
+	// Msg describes the error, without the place.
 	Msg string
 	// Preprocessor says that the error is one of the preprocessor, which is pmcpp in C.
 	Preprocessor bool

@@ -24,11 +24,10 @@ func (c Conflict) String() string {
 	return fmt.Sprintf("performance metric %q has multiple PMIDs, using %s and ignoring %s", c.Name, what(c.Kept), what(c.Ignored))
 }
 
-// Merge makes one tree of several. Names that only a later tree has come at the
-// end of their node. If a name is a metric in one tree, and in another a metric
-// with another PMID or a name with others below it, the first tree wins; the
-// conflicts are what was left out, in the order of the names. Nil trees are
-// ignored.
+// Merge merges several trees into one. Names that only a later tree has come at the end of their
+// node. If a name is a metric in one tree, and in another a metric with another PMID or a name
+// with others below it, the first tree wins. conflicts lists the names that were left out, in the
+// order of the names. Nil trees are ignored.
 //
 // The result shares every subtree that only one of the trees has, so that a merge
 // costs time and memory for the children of common nodes only.

@@ -130,7 +130,7 @@ func (p *parser) words(at pmcpp.Line) error {
 	return nil
 }
 
-// word parses the next word. It returns what is wrong with it, or "".
+// word parses the next word. It returns the text of an error, or "".
 func (p *parser) word(w []byte) string {
 	kind := kindOf(w)
 	switch p.state {
