@@ -173,10 +173,10 @@ type waiter struct {
 	done  chan error // has room
 }
 
-// Flush sends what has been reported before, and waits until the agent has
-// acknowledged it. It fails when the agent cannot be reached: then the data stay
-// in the queue; between two attempts to connect it fails at once. It also fails
-// when data are lost meanwhile, when Close has given up, and when ctx ends.
+// Flush sends the data reported before, and waits until the agent has acknowledged them. It fails
+// if the agent cannot be reached: the data then stay in the queue, and between two attempts to
+// connect it fails at once. It also fails when data are lost meanwhile, when Close has given up,
+// and when ctx ends.
 func (c *Client) Flush(ctx context.Context) error {
 	q := c.q.Load()
 	if q == nil {

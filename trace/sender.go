@@ -246,7 +246,7 @@ func (s *sender) disconnect(err error) {
 	}
 }
 
-// finish accounts for what was not sent, and ends the connection.
+// finish counts the unsent data and ends the connection.
 func (s *sender) finish() {
 	s.c.unsent.Add(s.q.accepted() - s.q.head)
 	if s.link != nil {

@@ -38,7 +38,7 @@ func (s *Session) SetState(flags State) (State, error) {
 	return old, nil
 }
 
-// note logs what a flag asks for.
+// note logs a message if the flag requests it.
 func (s *Session) note(flag State, msg string, attrs ...any) {
 	if s.state&flag != 0 {
 		s.logger().Info("trace: "+msg, attrs...)

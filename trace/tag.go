@@ -23,7 +23,7 @@ func validTag(tag string) bool {
 	return true
 }
 
-// A tagError says what is wrong with a tag in more words than the C library's code.
+// A tagError describes an invalid tag in more detail than the C library's code.
 type tagError struct {
 	text string
 	code Error
