@@ -1,6 +1,10 @@
 package pmapi
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/pcp-go/pcp/internal/wording"
+)
 
 // CaretText is the text of an error. That of a SpecError has a caret below the error, as in the
 // messages of the C library.
@@ -9,11 +13,5 @@ func CaretText(err error) string {
 	if !ok {
 		return err.Error()
 	}
-	indent := []byte(e.Text[:e.Offset])
-	for i, c := range indent {
-		if c > ' ' && c < 0x7f {
-			indent[i] = ' '
-		}
-	}
-	return e.Text + "\n" + string(indent) + "^ -- " + e.Msg
+	return wording.Caret(e.Text, e.Offset, e.Msg)
 }

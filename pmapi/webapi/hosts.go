@@ -3,12 +3,14 @@ package webapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -30,8 +32,8 @@ func (q *query) source() (opener, login, error) {
 	h, err := pmapi.ParseHost(spec)
 	if err != nil {
 		message := "cannot connect to PMCD: " + err.Error()
-		if _, lines, ok := strings.Cut(err.Error(), "\n"); ok {
-			message = lines + "\n" // the specification, and what is wrong where, as the C library prints them
+		if e, ok := errors.AsType[*pmapi.SpecError](err); ok {
+			message = wording.Caret(e.Text, e.Offset, e.Msg) + "\n" // the text of the C library
 		}
 		return nil, login{}, badRequest(message)
 	}

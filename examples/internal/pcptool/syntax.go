@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -29,14 +30,7 @@ func (e *syntaxError) Error() string {
 	case msg == `closing " expected`:
 		msg += " (pmParseMetricSpec botch?)"
 	}
-	// The caret is in the column of the error: tabs, and bytes of wide characters, are copied.
-	indent := []byte(text[:e.Offset])
-	for i, c := range indent {
-		if c > ' ' && c < 0x7f {
-			indent[i] = ' '
-		}
-	}
-	return text + "\n" + string(indent) + "^ -- " + msg
+	return wording.Caret(text, e.Offset, msg)
 }
 
 func (e *syntaxError) Unwrap() error { return e.SpecError }
