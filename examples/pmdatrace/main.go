@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda"
@@ -68,7 +69,12 @@ func (p *program) flags() []pmda.Option {
 		{Short: 'N', Arg: "BUCKETS", Help: "number of historical data buffers maintained (default 5)",
 			Set: func(v string) (err error) { o.Buckets, err = positive("-N", v); return err }},
 		{Short: 'T', Arg: "PERIOD", Help: "time over which samples are considered (default 60 seconds)",
-			Set: func(v string) (err error) { o.Period, err = pmapi.ParseInterval(v); return err }},
+			Set: func(v string) (err error) {
+				if o.Period, err = pmapi.ParseInterval(v); err != nil {
+					err = fmt.Errorf("-T requires a time interval: %w", pcptool.SyntaxError(err))
+				}
+				return err
+			}},
 		{Short: 'U', Arg: "UNITS", Help: "export observation values using the given units",
 			Set: func(v string) (err error) { o.ObserveUnits, err = units("-U", v); return err }},
 		{Short: 'V', Arg: "UNITS", Help: "export counter values using the given units",

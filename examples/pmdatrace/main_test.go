@@ -100,6 +100,15 @@ func TestListens(t *testing.T) {
 	}
 }
 
+// TestBadPeriod checks that the error of -T shows where the interval is wrong, as PCP's agent does.
+func TestBadPeriod(t *testing.T) {
+	_, run := newProgram("-T", "5 bad")
+	status, messages := run(t.Context(), strings.NewReader(""))
+	if want := "-T requires a time interval: 5 bad\n  ^ -- unexpected value\n"; status != 1 || !strings.Contains(messages, want) {
+		t.Errorf("status %d, %q, want %q", status, messages, want)
+	}
+}
+
 // dial connects to addr. It waits up to 30 seconds for a listener.
 func dial(t *testing.T, addr string) net.Conn {
 	t.Helper()
