@@ -92,9 +92,9 @@ func TestTerminal(t *testing.T) {
 	}
 	s := start()
 	s.Await("\x1b[?1049h")
-	s.Await("6 hosts: 6 up")
-	s.Await("*load")
+	s.Await("*load") // drawn once, as the hosts are; the line of their number is drawn each second
 	s.Await(addrs[5])
+	s.Await("6 hosts: 6 up")
 	s.Type("r")
 	s.Await("\x1b[4;1H" + addrs[0])
 	s.Type("3")
