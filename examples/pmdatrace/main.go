@@ -117,8 +117,8 @@ func (p *program) newAgent([]string) (err error) {
 	}
 	p.options.Domain = p.daemon.Agent.Domain
 	p.agent = pmdatrace.New(p.options)
-	p.daemon.Agent = p.agent.Agent
-	return p.agent.Err()
+	p.daemon.Agent = p.agent.PMDA
+	return p.agent.PMDA.Err()
 }
 
 // listen starts to serve applications.
@@ -132,7 +132,7 @@ func (p *program) listen(ctx context.Context) (wait func(), err error) {
 	go func() {
 		defer close(done)
 		if err := p.agent.Serve(ctx, ln); err != nil && !errors.Is(err, context.Canceled) {
-			p.agent.Log().Error("applications are served no more", slog.Any("err", err))
+			p.agent.PMDA.Log().Error("applications are served no more", slog.Any("err", err))
 		}
 	}()
 	return func() { <-done }, nil

@@ -16,10 +16,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// An Agent is a trace agent: a pmda.Handler that exports what applications send to the listeners
-// of Serve. It is safe for concurrent use.
+// An Agent receives what applications send to the listeners of Serve and exports it through PMDA.
+// It is safe for concurrent use.
 type Agent struct {
-	*pmda.Agent // do not replace it
+	PMDA *pmda.Agent // the agent for a collector; do not replace it
 
 	err     error       // of the Options
 	metrics []tagMetric // by item; an entry without put is a gap
@@ -45,10 +45,10 @@ const noLabels = "{}"
 func New(o Options) *Agent {
 	err := o.complete()
 	if err != nil {
-		o.Period, o.Buckets = DefaultPeriod, DefaultBuckets // unused, because of Err
+		o.Period, o.Buckets = defaultPeriod, defaultBuckets // unused, because of Err
 	}
 	a := &Agent{
-		Agent:   &pmda.Agent{Name: "trace", Domain: o.Domain, DomainLabels: noLabels, Logger: o.Logger},
+		PMDA:    &pmda.Agent{Name: "trace", Domain: o.Domain, DomainLabels: noLabels, Logger: o.Logger},
 		err:     err,
 		metrics: tagMetrics(&o),
 		access:  access.New(o.Access),
@@ -57,7 +57,7 @@ func New(o Options) *Agent {
 		conns:   connlimit.Conns{Max: o.limits().clients, IdleTime: idleTime},
 	}
 	a.register(&o)
-	a.Use(func(next pmda.Handler) pmda.Handler { return &handler{next, a} })
+	a.PMDA.Use(func(next pmda.Handler) pmda.Handler { return &handler{next, a} })
 	return a
 }
 
@@ -66,7 +66,7 @@ type limitedLog struct{ of, log *slog.Logger }
 
 // limitedLog returns the Log with a limit for equal lines.
 func (a *Agent) limitedLog() *slog.Logger {
-	log := a.Log()
+	log := a.PMDA.Log()
 	if l := a.log.Load(); l != nil && l.of == log {
 		return l.log
 	}
@@ -84,7 +84,7 @@ type handler struct {
 // Err returns the error of the Options, or else that of the tables.
 func (h *handler) Err() error {
 	if h.a.err != nil {
-		return &pmda.OpError{Op: "use the Options", Agent: h.a.Name, Err: h.a.err}
+		return &pmda.OpError{Op: "use the Options", Agent: h.a.PMDA.Name, Err: h.a.err}
 	}
 	return h.Handler.Err()
 }
@@ -92,7 +92,7 @@ func (h *handler) Err() error {
 // Fetch writes the values, all of the same moment.
 func (h *handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	a := h.a
-	domain := a.Domain
+	domain := a.PMDA.Domain
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at := moment{a.table.interval(time.Now()), a.table.period.Seconds()}
@@ -112,7 +112,7 @@ func (h *handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w 
 
 // metric returns the metric of tags with an ID, or nil if the ID has no such metric.
 func (a *Agent) metric(id pdu.PMID) *tagMetric {
-	if id.Domain() != a.Domain || id.Cluster() != 0 || id.Item() >= len(a.metrics) || a.metrics[id.Item()].put == nil {
+	if id.Domain() != a.PMDA.Domain || id.Cluster() != 0 || id.Item() >= len(a.metrics) || a.metrics[id.Item()].put == nil {
 		return nil
 	}
 	return &a.metrics[id.Item()]
@@ -135,7 +135,7 @@ func (k *kindTable) put(w *pdu.ResultWriter, m *tagMetric, at moment, wanted pdu
 // Instances lists or looks up tags.
 func (h *handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	a := h.a
-	if d.Domain() != a.Domain || d.Serial() >= numKinds {
+	if d.Domain() != a.PMDA.Domain || d.Serial() >= numKinds {
 		return h.Handler.Instances(ctx, r, d, inst, name)
 	}
 	a.mu.Lock()

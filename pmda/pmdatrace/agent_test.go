@@ -40,8 +40,8 @@ var clashing = []string{"one", "two", "two words", "two more"}
 
 func TestConformance(t *testing.T) {
 	a, _ := filled(t, Options{}, "one", "two", "three words here")
-	pmdatest.Run(t, a, pmdatest.Texts())
-	start := func() pmda.Handler { return New(Options{}) }
+	pmdatest.Run(t, a.PMDA, pmdatest.Texts())
+	start := func() pmda.Handler { return New(Options{}).PMDA }
 	pmdatest.Run(t, start(), pmdatest.Texts(), pmdatest.Restart(start), pmdatest.Stores(
 		pmdatest.Store{Metric: "trace.control.debug", Value: "2048"},
 		pmdatest.Store{Metric: "trace.control.reset", Value: "7", Want: "1"},
@@ -52,8 +52,8 @@ func TestConformance(t *testing.T) {
 func TestDescs(t *testing.T) {
 	a := New(Options{Domain: 400, ObserveUnits: pdu.SpaceByte, CounterUnits: pdu.UnitCount})
 	got := map[string]string{}
-	for name, id := range a.Namespace().All() {
-		d, err := a.Desc(t.Context(), request(), id)
+	for name, id := range a.PMDA.Namespace().All() {
+		d, err := a.PMDA.Desc(t.Context(), request(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestValues(t *testing.T) {
 // names returns the instances of a kind.
 func names(t *testing.T, a *Agent, kind tracewire.Kind) []pdu.Instance {
 	t.Helper()
-	list, err := a.Instances(t.Context(), request(), indomOf(Domain, kind), pdu.NoInst, "")
+	list, err := a.PMDA.Instances(t.Context(), request(), indomOf(Domain, kind), pdu.NoInst, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestReset(t *testing.T) {
 	if got := fetch(t, a, "trace.point.count"); got["two words"] != 1 {
 		t.Errorf("counts after the reset: %v", got)
 	}
-	a.Reset() // IDs are remembered beyond the next reset
+	a.reset() // IDs are remembered beyond the next reset
 	c.send(tracewire.KindPoint, "one", -1)
 	if diff := cmp.Diff(before[:1], names(t, a, tracewire.KindPoint)); diff != "" {
 		t.Errorf("instances after two resets (-want +got):\n%s", diff)
@@ -174,7 +174,7 @@ func TestLookup(t *testing.T) {
 		{0, "", 0, pdu.ErrInst},
 		{1, "one", 0, pdu.ErrInst},
 	} {
-		got, err := a.Instances(t.Context(), request(), indomOf(Domain, tracewire.KindCounter), tt.id, tt.name)
+		got, err := a.PMDA.Instances(t.Context(), request(), indomOf(Domain, tracewire.KindCounter), tt.id, tt.name)
 		if !errors.Is(err, tt.err) || err == nil && (len(got) != 1 || got[0].ID != tt.want) {
 			t.Errorf("%d %q: %v, %v", tt.id, tt.name, got, err)
 		}
@@ -228,14 +228,14 @@ func TestOptions(t *testing.T) {
 		{Options{Domain: 511}, "domain 511 out of range"},
 	} {
 		a := New(tt.o)
-		if err := a.Err(); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := a.PMDA.Err(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %s", tt.o, err, tt.want)
 		}
-		if err := a.Serve(t.Context(), newPipeListener()); err == nil || err.Error() != a.Err().Error() {
+		if err := a.Serve(t.Context(), newPipeListener()); err == nil || err.Error() != a.PMDA.Err().Error() {
 			t.Errorf("%+v: Serve: %v", tt.o, err)
 		}
 	}
-	if err := New(Options{}).Err(); err != nil {
+	if err := New(Options{}).PMDA.Err(); err != nil {
 		t.Error(err)
 	}
 }

@@ -73,7 +73,7 @@ func TestValueAllocs(t *testing.T) {
 
 // everything returns the PMIDs of all metrics.
 func everything(a *Agent) (ids []pdu.PMID) {
-	for _, id := range a.Namespace().All() {
+	for _, id := range a.PMDA.Namespace().All() {
 		ids = append(ids, id)
 	}
 	return ids
@@ -90,7 +90,7 @@ func TestFetchAllocs(t *testing.T) {
 	var w pdu.ResultWriter
 	if n := testing.AllocsPerRun(1000, func() {
 		w.Reset()
-		if err := errorOf(c.receive(), a.Fetch(t.Context(), r, ids, &w)); err != nil {
+		if err := errorOf(c.receive(), a.PMDA.Fetch(t.Context(), r, ids, &w)); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {
@@ -136,7 +136,7 @@ func BenchmarkFetch(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				w.Reset()
-				if err := a.Fetch(b.Context(), r, ids, &w); err != nil {
+				if err := a.PMDA.Fetch(b.Context(), r, ids, &w); err != nil {
 					b.Fatal(err)
 				}
 			}

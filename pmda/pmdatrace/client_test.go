@@ -180,11 +180,11 @@ func TestMaxTags(t *testing.T) {
 	if n := strings.Count(log.String(), "value not taken"); n < 1 || n > 20 {
 		t.Errorf("%d lines in the log", n)
 	}
-	a.Reset()
+	a.reset()
 	for i := range 3 {
 		c.send(tracewire.KindCounter, fmt.Sprint(i), 1)
 	}
-	a.Reset() // now there are six tags to remember: the older ones are forgotten
+	a.reset() // now there are six tags to remember: the older ones are forgotten
 	c.send(tracewire.KindTransaction, "tag", 1)
 	c.send(tracewire.KindCounter, "1", 1)
 	want := []pdu.InstID{2, 2} // and their numbers are not used again
@@ -317,7 +317,7 @@ func testSilentClients(t *testing.T) {
 
 // TestTagShares checks that neither one application nor one host can take all tags.
 func TestTagShares(t *testing.T) {
-	share := pcptest.AttackSize(1024, DefaultMaxTags/8)
+	share := pcptest.AttackSize(1024, defaultMaxTags/8)
 	o := Options{MaxTags: 8 * share, MaxMemory: 1 << 30}
 	if err := o.complete(); err != nil {
 		t.Fatal(err)

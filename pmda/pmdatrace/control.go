@@ -30,17 +30,17 @@ func (a *Agent) registerControl(o *Options) {
 		}
 	}
 	seconds := func(d time.Duration) func() uint32 { return func() uint32 { return uint32(d / time.Second) } }
-	pmda.Register(a.Agent, constant(11, "period", "Length of the period", pdu.TimeSec, seconds(o.Period)))
-	pmda.Register(a.Agent, constant(12, "interval", "How often the period moves on, in whole seconds", pdu.TimeSec,
+	pmda.Register(a.PMDA, constant(11, "period", "Length of the period", pdu.TimeSec, seconds(o.Period)))
+	pmda.Register(a.PMDA, constant(12, "interval", "How often the period moves on, in whole seconds", pdu.TimeSec,
 		seconds(o.Period/time.Duration(max(o.Buckets, 1)))))
-	pmda.Register(a.Agent, constant(13, "buckets", "Number of intervals in the period", pdu.NoUnits,
+	pmda.Register(a.PMDA, constant(13, "buckets", "Number of intervals in the period", pdu.NoUnits,
 		func() uint32 { return uint32(o.Buckets) }))
-	pmda.Register(a.Agent, constant(14, "port", "TCP port for applications, 0 if there is none", pdu.NoUnits, a.port.Load))
+	pmda.Register(a.PMDA, constant(14, "port", "TCP port for applications, 0 if there is none", pdu.NoUnits, a.port.Load))
 	reset := constant(itemReset, "reset", "A store of any value forgets all tags", pdu.NoUnits, func() uint32 { return 1 })
 	reset.Help = "A tag that comes back has the same instance number as before."
-	reset.Store = func(context.Context, *pmda.Request, pdu.Instance, uint32) error { a.Reset(); return nil }
-	pmda.Register(a.Agent, reset)
-	pmda.Register(a.Agent, pmda.Metric[int32]{
+	reset.Store = func(context.Context, *pmda.Request, pdu.Instance, uint32) error { a.reset(); return nil }
+	pmda.Register(a.PMDA, reset)
+	pmda.Register(a.PMDA, pmda.Metric[int32]{
 		Name: "trace.control.debug", Text: "What else is logged: 2048 clients and new tags, 1 values",
 		ID: pmda.Item(0, itemDebug), Sem: pdu.SemDiscrete,
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return a.debug.Load(), nil },
@@ -48,9 +48,9 @@ func (a *Agent) registerControl(o *Options) {
 	})
 }
 
-// Reset removes all tags and begins a new period, like a store into trace.control.reset. A tag
-// that comes back has the same instance number.
-func (a *Agent) Reset() {
+// reset removes all tags and begins a new period. A tag that comes back has the same instance
+// number.
+func (a *Agent) reset() {
 	a.mu.Lock()
 	a.table.reset(time.Now())
 	a.mu.Unlock()

@@ -3,7 +3,7 @@
 // report with package [github.com/pcp-go/pcp/trace] or with libpcp_trace.
 //
 //	a := pmdatrace.New(pmdatrace.Options{})
-//	if err := srv.Add(a); err != nil { // srv is a *collector.Server
+//	if err := srv.Add(a.PMDA); err != nil { // srv is a *collector.Server
 //		log.Fatal(err)
 //	}
 //	apps, err := net.Listen("tcp", "localhost:4323") // applications connect to this

@@ -20,7 +20,7 @@ func Example() {
 	a := pmdatrace.New(pmdatrace.Options{})
 	srv := new(collector.Server)
 	defer srv.Close()
-	if err := srv.Add(a); err != nil {
+	if err := srv.Add(a.PMDA); err != nil {
 		log.Fatal(err)
 	}
 	ln, err := net.Listen("tcp", "localhost:0") // the usual port is 4323
@@ -62,7 +62,7 @@ func ExampleParseAccess() {
 		log.Fatal(err)
 	}
 	a := pmdatrace.New(pmdatrace.Options{Access: rules})
-	fmt.Println(a.Err())
+	fmt.Println(a.PMDA.Err())
 	// Output: <nil>
 }
 
@@ -76,7 +76,7 @@ func Example_test() {
 	a := pmdatrace.New(pmdatrace.Options{})
 	srv := new(collector.Server)
 	defer srv.Close()
-	if err := srv.Add(a); err != nil {
+	if err := srv.Add(a.PMDA); err != nil {
 		log.Fatal(err)
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -151,18 +151,18 @@ func fetch(t testing.TB, a *Agent, name string) map[string]float64 {
 
 func fetchProfile(t testing.TB, a *Agent, name string, profile *pdu.Profile) map[string]float64 {
 	t.Helper()
-	id, err := a.Namespace().Lookup(name)
+	id, err := a.PMDA.Namespace().Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := request()
 	r.Profile = profile
-	d, err := a.Desc(t.Context(), r, id)
+	d, err := a.PMDA.Desc(t.Context(), r, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var w pdu.ResultWriter
-	if err := a.Fetch(t.Context(), r, []pdu.PMID{id}, &w); err != nil {
+	if err := a.PMDA.Fetch(t.Context(), r, []pdu.PMID{id}, &w); err != nil {
 		t.Fatal(err)
 	}
 	res, err := w.Result()
@@ -176,7 +176,7 @@ func fetchProfile(t testing.TB, a *Agent, name string, profile *pdu.Profile) map
 	for inst, v := range maps.Collect(res.At(0).All(d.Type)) {
 		instance := ""
 		if inst != pdu.NoInst {
-			list, err := a.Instances(t.Context(), r, d.InDom, inst, "")
+			list, err := a.PMDA.Instances(t.Context(), r, d.InDom, inst, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func fetchProfile(t testing.TB, a *Agent, name string, profile *pdu.Profile) map
 // store stores a number into a metric.
 func store(t testing.TB, a *Agent, name string, v uint32) error {
 	t.Helper()
-	id, err := a.Namespace().Lookup(name)
+	id, err := a.PMDA.Namespace().Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func store(t testing.TB, a *Agent, name string, v uint32) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Store(t.Context(), request(), res)
+	return a.PMDA.Store(t.Context(), request(), res)
 }
 
 // logTo returns a log that writes text to w.

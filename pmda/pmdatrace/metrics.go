@@ -109,7 +109,7 @@ func (a *Agent) register(o *Options) {
 	for serial := range domains {
 		d := indoms[serial]
 		domains[serial] = &pmda.InDom{Serial: pmda.InDomSerial(serial), Name: d.name, Text: d.text, Help: d.help}
-		a.Attach(domains[serial])
+		a.PMDA.Attach(domains[serial])
 	}
 	for item, m := range a.metrics {
 		if m.put == nil {
@@ -129,7 +129,7 @@ func (a *Agent) register(o *Options) {
 }
 
 func describe[T pdu.Scalar](a *Agent, item int, m tagMetric, d *pmda.InDom) {
-	pmda.Register(a.Agent, pmda.Metric[T]{
+	pmda.Register(a.PMDA, pmda.Metric[T]{
 		Name: m.name, Text: m.text, Help: m.help, ID: pmda.Item(0, item), Sem: m.sem, Units: m.units, InDom: d,
 		Values: func(context.Context, *pmda.Request, *pmda.Values[T]) error { return pmda.NoValue },
 	})

@@ -14,16 +14,11 @@ import (
 // Domain is the number of the agent unless Options has another: that of PCP's agent.
 const Domain pdu.Domain = 10
 
-// Defaults of the fields of Options. The first two are those of PCP's agent, which has no limits.
 const (
-	DefaultPeriod     = 60 * time.Second
-	DefaultBuckets    = 5
-	DefaultMaxClients = 1024
-	DefaultMaxTags    = 65536
-	DefaultMaxMemory  = 64 << 20
-)
+	defaultPeriod  = 60 * time.Second // that of PCP's agent, as is defaultBuckets
+	defaultBuckets = 5
+	defaultMaxTags = 65536
 
-const (
 	maxBuckets = 1000 // of history, each of which every tag has
 	maxPeriod  = math.MaxUint32 * time.Second
 )
@@ -33,11 +28,11 @@ type Options struct {
 	// Domain is the number of the agent. Zero means the constant Domain.
 	Domain pdu.Domain
 	// Period is the time that rates and average, minimum and maximum times cover, in whole
-	// seconds; fractions of a second are dropped. Zero means DefaultPeriod. It is -T of
+	// seconds; fractions of a second are dropped. Zero means a minute. It is -T of
 	// pmdatrace(1).
 	Period time.Duration
 	// Buckets is the number of intervals of the Period, 1 to 1000. The data of an interval become
-	// visible at its end. Zero means DefaultBuckets. It is -N of pmdatrace(1).
+	// visible at its end. Zero means 5. It is -N of pmdatrace(1).
 	Buckets int
 	// ObserveUnits are the units of trace.observe.value, and CounterUnits the units of
 	// trace.counter.value. They are -U and -V of pmdatrace(1).
@@ -47,13 +42,13 @@ type Options struct {
 	// send.
 	Access *pmcdconf.Access
 	// MaxClients is the maximum number of connected applications. Beyond it an idle one is
-	// disconnected for a new one. Zero means DefaultMaxClients.
+	// disconnected for a new one. Zero means 1024.
 	MaxClients int
 	// MaxTags is the maximum number of tags of all kinds together; further ones are refused. The
-	// agent also remembers as many from before a reset. Zero means DefaultMaxTags.
+	// agent also remembers as many from before a reset. Zero means 65536.
 	MaxTags int
 	// MaxMemory is the approximate maximum of bytes for tags; further tags are refused. Zero means
-	// DefaultMaxMemory.
+	// 64 MiB.
 	MaxMemory int
 	// Logger logs refused clients and tags, and invalid PDUs. See pmda.Agent.Logger for the
 	// meaning of nil.
@@ -67,17 +62,17 @@ type limits struct {
 
 func (o *Options) limits() limits {
 	return limits{
-		clients: cmp.Or(o.MaxClients, DefaultMaxClients),
-		tags:    cmp.Or(o.MaxTags, DefaultMaxTags),
-		memory:  cmp.Or(o.MaxMemory, DefaultMaxMemory),
+		clients: cmp.Or(o.MaxClients, 1024),
+		tags:    cmp.Or(o.MaxTags, defaultMaxTags),
+		memory:  cmp.Or(o.MaxMemory, 64<<20),
 	}
 }
 
 // complete sets defaults. It returns an error for the first invalid field.
 func (o *Options) complete() error {
 	o.Domain = cmp.Or(o.Domain, Domain)
-	o.Period = cmp.Or(o.Period.Truncate(time.Second), cmp.Or(o.Period, DefaultPeriod))
-	o.Buckets = cmp.Or(o.Buckets, DefaultBuckets)
+	o.Period = cmp.Or(o.Period.Truncate(time.Second), cmp.Or(o.Period, defaultPeriod))
+	o.Buckets = cmp.Or(o.Buckets, defaultBuckets)
 	switch {
 	case o.Period < time.Second || o.Period > maxPeriod:
 		return fmt.Errorf("period %v out of range (1s..%v)", o.Period, maxPeriod)

@@ -13,7 +13,7 @@ import (
 
 // Serve accepts connections of applications on a listener until ctx ends, and closes the listener.
 // It returns nil when ctx has ended and all connections are closed. It returns an error if the
-// listener fails or the agent has an Err. An agent can serve several listeners; trace.control.port
+// listener fails or PMDA has an Err. An agent can serve several listeners; trace.control.port
 // is the port of the last TCP listener.
 //
 // An application that Options.Access forbids is refused and disconnected. If there are MaxClients,
@@ -23,7 +23,7 @@ import (
 // disconnected.
 func (a *Agent) Serve(ctx context.Context, ln net.Listener) error {
 	defer ctxwait.CloseAfter(ctx, ln)()
-	if err := a.Err(); err != nil {
+	if err := a.PMDA.Err(); err != nil {
 		return err
 	}
 	if addr, ok := ln.Addr().(*net.TCPAddr); ok {
