@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"testing"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -12,7 +13,10 @@ import (
 )
 
 // exampleTB stands for the *testing.T that a test has.
-type exampleTB struct{ cleanup func() }
+type exampleTB struct {
+	testing.TB
+	cleanup func()
+}
 
 func (*exampleTB) Helper()                   {}
 func (*exampleTB) Failed() bool              { return false }

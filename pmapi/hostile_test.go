@@ -229,7 +229,7 @@ func TestSilence(t *testing.T) {
 				start := time.Now()
 				c, err := e.dial.Local(ctx, serve(t, func(p *pdutest.Peer) {
 					_, _ = p.Stream.Write(challenge[:n])
-					_, _, _ = p.Read() // until the client is gone
+					_, _, _ = p.Conn.Read() // until the client is gone
 				}))
 				switch took := time.Since(start); {
 				case n == len(challenge):
@@ -318,7 +318,7 @@ func TestEndlessChanges(t *testing.T) {
 				return
 			}
 			for i := 0; ; i++ {
-				if p.Write(0, pdu.Status{Code: pdu.Error(1 << (i % 31))}) != nil {
+				if p.Conn.Write(0, pdu.Status{Code: pdu.Error(1 << (i % 31))}) != nil {
 					return
 				}
 				time.Sleep(time.Millisecond)

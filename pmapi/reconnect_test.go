@@ -224,7 +224,7 @@ func TestCloseEnds(t *testing.T) {
 			return nil, context.Cause(ctx)
 		}
 	}
-	silent := func(t testing.TB) dialFunc { return serve(t, func(p *pdutest.Peer) { _, _, _ = p.Read() }) }
+	silent := func(t testing.TB) dialFunc { return serve(t, func(p *pdutest.Peer) { _, _, _ = p.Conn.Read() }) }
 	forever := pmapi.Dialer{ConnectTimeout: -1, RequestTimeout: -1}
 	reconnecting := forever
 	reconnecting.AutoReconnect = true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync/atomic"
+	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/pdutest"
@@ -12,6 +13,7 @@ import (
 
 // A printer stands for the *testing.T that a test has.
 type printer struct {
+	testing.TB
 	failed  atomic.Bool
 	cleanup []func()
 }

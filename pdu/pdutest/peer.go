@@ -6,22 +6,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"testing"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A TB is the part of testing.TB that Serve uses.
-type TB interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Failed() bool
-	Cleanup(func())
-}
-
 // A Peer is the far end of a connection. The steps of a script use it. Only the goroutine of the
 // script may use it.
 type Peer struct {
-	*pdu.Conn
+	Conn *pdu.Conn
 	// Stream is what Conn frames, for a step that closes it or wraps it with
 	// Upgrade.
 	Stream net.Conn
@@ -29,7 +22,7 @@ type Peer struct {
 
 // Receive waits for the next PDU and decodes it into new memory.
 func (p *Peer) Receive() (pdu.Header, pdu.PDU, error) {
-	h, body, err := p.Read()
+	h, body, err := p.Conn.Read()
 	if err != nil {
 		return h, nil, err
 	}
@@ -50,7 +43,7 @@ var errHungUp = errors.New("hung up")
 //
 // The connection is a net.Pipe: nothing is buffered, a write lasts until the
 // other end has read.
-func Serve(t TB, script ...Step) net.Conn {
+func Serve(t testing.TB, script ...Step) net.Conn {
 	t.Helper()
 	near, far := net.Pipe()
 	done := make(chan struct{})

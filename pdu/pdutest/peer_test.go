@@ -14,8 +14,9 @@ import (
 	"github.com/pcp-go/pcp/pdu/pdutest"
 )
 
-// A recorder is a TB that keeps what fails.
+// A recorder is a testing.TB that keeps the failures.
 type recorder struct {
+	testing.TB
 	mu       sync.Mutex
 	failures []string
 	cleanup  []func()
@@ -73,7 +74,7 @@ func TestServe(t *testing.T) {
 		{"as expected, from", []pdutest.Step{pdutest.ExpectFrom(7, pdu.DescReq{PMID: 1})}, write(7, pdu.DescReq{PMID: 1}), ""},
 		{"of the kind expected", []pdutest.Step{pdutest.ExpectKind(pdu.KindDescReq)}, write(7, pdu.DescReq{PMID: 1}), ""},
 		{"hung up", []pdutest.Step{pdutest.Hangup()}, read, ""},
-		{"refused", []pdutest.Step{pdutest.Refuse(pdu.ErrPermission)}, read, ""},
+		{"refused", []pdutest.Step{pdutest.Send(pdu.Challenge{Code: pdu.ErrPermission}), pdutest.Hangup()}, read, ""},
 
 		{"from another", []pdutest.Step{pdutest.ExpectFrom(8, pdu.DescReq{PMID: 1})}, write(7, pdu.DescReq{PMID: 1}),
 			"pdutest: step 1 of 1: not what was expected (-want +got):\n- DESC_REQ from 8\n+ DESC_REQ from 7\n"},
@@ -139,10 +140,8 @@ func TestHellos(t *testing.T) {
 		near func(c *pdu.Conn) (pdu.Features, error)
 		want pdu.Features
 	}{
-		"client":    {pdutest.AcceptClient(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 9, 0) }, want},
-		"agent":     {pdutest.AcceptAgent(), func(c *pdu.Conn) (pdu.Features, error) { return pdu.AgentHello(c, 9, want) }, want},
-		"host":      {pdutest.AgentHello(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.AcceptAgent(c, 9) }, want},
-		"collector": {pdutest.ClientHello(0), collector, 0},
+		"client": {pdutest.AcceptClient(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.ClientHello(c, 9, 0) }, want},
+		"host":   {pdutest.AgentHello(want), func(c *pdu.Conn) (pdu.Features, error) { return pdu.AcceptAgent(c, 9) }, want},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := pdu.NewConn(pdutest.Serve(t, tt.far, pdutest.SendFrom(5, pdu.DescReq{PMID: 1}), pdutest.SendBytes([]byte{1, 2, 3}), pdutest.Hangup()))
@@ -159,20 +158,6 @@ func TestHellos(t *testing.T) {
 			}
 		})
 	}
-}
-
-// collector is the near side of a collector with one client.
-func collector(c *pdu.Conn) (pdu.Features, error) {
-	if err := c.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion}); err != nil {
-		return 0, err
-	}
-	_, body, err := c.Read()
-	if err != nil {
-		return 0, err
-	}
-	var creds pdu.Creds
-	err = creds.Decode(body)
-	return creds.Features, err
 }
 
 // TestDescribe: every unexpected PDU can be described.

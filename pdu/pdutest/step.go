@@ -2,7 +2,6 @@ package pdutest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 
@@ -25,7 +24,7 @@ func expect(p *Peer, from *int32, want pdu.PDU) error {
 	if err != nil {
 		return fmt.Errorf("what is expected cannot be: %w", err)
 	}
-	h, body, err := p.Read()
+	h, body, err := p.Conn.Read()
 	if err != nil {
 		return fmt.Errorf("expected %v: %w", want.Kind(), err)
 	}
@@ -64,11 +63,11 @@ func Send(pdus ...pdu.PDU) Step { return SendFrom(0, pdus...) }
 func SendFrom(from int32, pdus ...pdu.PDU) Step {
 	return func(p *Peer) error {
 		for _, q := range pdus {
-			if err := p.Queue(from, q); err != nil {
+			if err := p.Conn.Queue(from, q); err != nil {
 				return err
 			}
 		}
-		return p.Flush()
+		return p.Conn.Flush()
 	}
 }
 
@@ -114,7 +113,7 @@ func Hangup() Step {
 // expects Creds of the protocol's version.
 func AcceptClient(offered pdu.Features) Step {
 	return func(p *Peer) error {
-		if err := p.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered}); err != nil {
+		if err := p.Conn.Write(0, pdu.Challenge{Version: pdu.ProtocolVersion, Features: offered}); err != nil {
 			return err
 		}
 		h, got, err := p.Receive()
@@ -128,28 +127,10 @@ func AcceptClient(offered pdu.Features) Step {
 	}
 }
 
-// Refuse is a collector that refuses a client: it sends a Challenge with a code
-// and closes the connection. It is the last step of a script.
-func Refuse(code pdu.Error) Step {
-	return func(p *Peer) error {
-		return errors.Join(p.Write(0, pdu.Challenge{Code: code}), Hangup()(p))
-	}
-}
-
-// ClientHello is a client's hello to a collector, [pdu.ClientHello].
-func ClientHello(want pdu.Features) Step {
-	return func(p *Peer) error { return errorOf(pdu.ClientHello(p.Conn, 1, want)) }
-}
-
 // AgentHello is an agent's hello to a collector, [pdu.AgentHello].
 func AgentHello(want pdu.Features) Step {
-	return func(p *Peer) error { return errorOf(pdu.AgentHello(p.Conn, 1, want)) }
+	return func(p *Peer) error {
+		_, err := pdu.AgentHello(p.Conn, 1, want)
+		return err
+	}
 }
-
-// AcceptAgent is a collector's hello to an agent, [pdu.AcceptAgent].
-func AcceptAgent() Step {
-	return func(p *Peer) error { return errorOf(pdu.AcceptAgent(p.Conn, 1)) }
-}
-
-// errorOf drops the first result of a function.
-func errorOf(_ pdu.Features, err error) error { return err }

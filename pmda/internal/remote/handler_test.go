@@ -378,7 +378,7 @@ func TestLargeResultIsNotKept(t *testing.T) {
 	agent, far := connectUnbuffered(t, 0, remote.Config{})
 	reply := func(b []byte) {
 		for range 2 { // the profile comes first, once
-			if h, _, err := far.Read(); err != nil || h.Kind == pdu.KindFetch {
+			if h, _, err := far.Conn.Read(); err != nil || h.Kind == pdu.KindFetch {
 				break
 			}
 		}

@@ -285,7 +285,7 @@ func TestUnsolicitedError(t *testing.T) {
 				defer close(unread)
 				go func() {
 					for p := range unread {
-						far.Write(0, p) // waits until it is read; fails at the end
+						far.Conn.Write(0, p) // waits until it is read; fails at the end
 					}
 				}()
 				send := func(pdus []pdu.PDU) {

@@ -253,7 +253,7 @@ func (a *unreliableAgent) run(notReady bool) {
 	}
 	if notReady {
 		a.pause(0, 3*timeout)
-		a.Write(0, pdu.Status{Code: pdu.ErrPMDAReady})
+		a.Conn.Write(0, pdu.Status{Code: pdu.ErrPMDAReady})
 	}
 	for {
 		h, p, err := a.Receive()
@@ -330,10 +330,10 @@ func (a *unreliableAgent) checkClient(slot int32, seq uint64, what string) {
 func (a *unreliableAgent) send(p pdu.PDU) bool {
 	late := func(least, most time.Duration) bool {
 		a.pause(least, most)
-		return a.Write(0, p) == nil
+		return a.Conn.Write(0, p) == nil
 	}
 	if a.rnd.IntN(100) < a.prompt {
-		return a.Write(0, p) == nil
+		return a.Conn.Write(0, p) == nil
 	}
 	switch n := a.rnd.IntN(40); {
 	case n < 10:
@@ -341,15 +341,15 @@ func (a *unreliableAgent) send(p pdu.PDU) bool {
 	case n < 20:
 		return late(timeout, 5*timeout)
 	case n < 24:
-		a.Write(0, pdu.Status{Code: pdu.ErrPMID})
+		a.Conn.Write(0, pdu.Status{Code: pdu.ErrPMID})
 	case n < 28: // at the very moment of the time-out
 		time.Sleep(timeout)
-		return a.Write(0, p) == nil
+		return a.Conn.Write(0, p) == nil
 	case n < 32:
 		a.pause(0, 2*timeout)
-		a.Write(0, pdu.Status{Code: pdu.ErrPMDANotReady})
+		a.Conn.Write(0, pdu.Status{Code: pdu.ErrPMDANotReady})
 		a.pause(0, 20*timeout)
-		a.Write(0, pdu.Status{Code: pdu.ErrPMDAReady})
+		a.Conn.Write(0, pdu.Status{Code: pdu.ErrPMDAReady})
 	case n < 35: // in pieces
 		var b bytes.Buffer
 		pdu.NewConn(&b).Write(0, p)
@@ -359,14 +359,14 @@ func (a *unreliableAgent) send(p pdu.PDU) bool {
 		}
 	case n < 36: // a PDU that is no reply
 		a.broken.Store(true)
-		a.Write(0, pdu.Creds{Version: 2})
+		a.Conn.Write(0, pdu.Creds{Version: 2})
 	case n < 37: // a malformed reply
 		a.broken.Store(true)
-		a.Write(0, pdutest.Raw(p.Kind(), []byte("???")))
+		a.Conn.Write(0, pdutest.Raw(p.Kind(), []byte("???")))
 	case n < 38: // the reply twice
 		a.broken.Store(true)
-		a.Queue(0, p)
-		a.Write(0, p)
+		a.Conn.Queue(0, p)
+		a.Conn.Write(0, p)
 	case n < 39: // longer than a late reply may take
 		a.broken.Store(true)
 		time.Sleep(12 * timeout)
