@@ -48,7 +48,7 @@ type Agent struct {
 	StartsNotReady bool
 	// Logger logs the failures of the agent's functions. It suppresses equal lines beyond a limit
 	// and logs their number. Nil means the log of Main and the Logger of each collector that serves
-	// the Agent, or slog.Default: see AddLogger. Leave it nil under Main.
+	// the Agent, or slog.Default: see BeginServing. Leave it nil under Main.
 	Logger *slog.Logger
 
 	logs     agentLogs
@@ -61,15 +61,15 @@ type Agent struct {
 	eventQueues eventQueues
 	background  background
 
-	snap atomic.Pointer[snapshot] // of current; nil when that has changed
+	snap atomic.Pointer[snapshot] // of tables; nil when they have changed
 	seen atomic.Bool              // the tables have been used
 
 	hooks atomic.Pointer[hooks] // of OnRequest and OnReply; nil if there are none
 	ready readiness
 
-	mu        sync.RWMutex // guards what follows, and all Tables of the Agent
+	mu        sync.RWMutex // guards what follows
 	err       error        // the first registration that failed
-	current   *Tables      // what the Agent serves; nil if it is empty
+	tables    *tables      // nil until the first registration
 	last      lastNames
 	numbers   numbers
 	groups    int // number of groups made
@@ -114,7 +114,7 @@ func (a *Agent) fail(err error) {
 // wrapped returns the outermost Handler. For a nil *Agent it has no metrics.
 func (a *Agent) wrapped() Handler {
 	if a == nil {
-		return Unimplemented{}
+		return Unimplemented(Info{})
 	}
 	if h := a.handler.Load(); h != nil {
 		return *h
@@ -138,12 +138,7 @@ func (a *Agent) Notify(c pdu.Change) {
 	a.changed.Or(uint32(c & (pdu.ChangeLabels | pdu.ChangeNames)))
 }
 
-// AddLogger adds a log until remove is called. It has no effect if Logger is set. A collector calls
-// it when it starts to serve the Agent. An Agent that several collectors serve logs to all of their
-// logs.
-func (a *Agent) AddLogger(l *slog.Logger) (remove func()) { return a.logs.add(l) }
-
-// Log returns the Logger, or if that is nil a log that writes to all logs of AddLogger. Without
+// Log returns the Logger, or if that is nil a log that writes to all logs of BeginServing. Without
 // those it returns slog.Default. It never returns nil.
 func (a *Agent) Log() *slog.Logger {
 	if a.Logger != nil {

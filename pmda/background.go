@@ -10,14 +10,6 @@ import (
 	"time"
 )
 
-// Serving is the interface of a Handler that does more than reply, such as an Agent with Background
-// functions. Serve, Main and collectors find it with As.
-type Serving interface {
-	// BeginServing is called before the first request. The function that it returns is called after
-	// the last request. Several collectors may serve a Handler at once.
-	BeginServing() (end func())
-}
-
 // backgroundLimit limits how long the end of serving waits for Background functions, because a
 // program whose collector has gone must end.
 const backgroundLimit = 2 * time.Second
@@ -45,8 +37,13 @@ func (a *Agent) Background(f func(ctx context.Context)) (remove func()) {
 }
 
 // BeginServing starts the Background functions, unless the Agent is already served. A collector
-// calls it when it starts to serve the Agent, and end when it stops.
-func (a *Agent) BeginServing() (end func()) {
+// calls it when it starts to serve the Agent, and end when it stops. An Agent without a Logger logs
+// to the logs of all who serve it; log may be nil.
+func (a *Agent) BeginServing(log *slog.Logger) (end func()) {
+	removeLogger := func() {}
+	if log != nil {
+		removeLogger = a.logs.add(log)
+	}
 	b := &a.background
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +52,10 @@ func (a *Agent) BeginServing() (end func()) {
 			j.start(a)
 		}
 	}
-	return sync.OnceFunc(func() { b.endServing(a) })
+	return sync.OnceFunc(func() {
+		b.endServing(a)
+		removeLogger()
+	})
 }
 
 // background has the Background functions of an Agent.
@@ -129,7 +129,7 @@ func (j *job) stop() {
 // beginServing calls BeginServing if the Handler has it.
 func beginServing(h Handler) (end func()) {
 	if s, ok := As[Serving](h); ok {
-		return s.BeginServing()
+		return s.BeginServing(nil)
 	}
 	return func() {}
 }

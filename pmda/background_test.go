@@ -41,9 +41,9 @@ func TestBackground(t *testing.T) {
 			}
 		}
 		check("before", 0, 0)
-		end := a.BeginServing()
+		end := a.BeginServing(nil)
 		check("one serves", 1, 1)
-		end2 := a.BeginServing()
+		end2 := a.BeginServing(nil)
 		check("two serve", 1, 1)
 		end()
 		end()
@@ -53,7 +53,7 @@ func TestBackground(t *testing.T) {
 			t.Error("the end does not wait for the function")
 		}
 		check("none", 1, 0)
-		end = a.BeginServing()
+		end = a.BeginServing(nil)
 		later, laterRunning, remove := counted(a) // while the agent is served
 		check("again", 2, 1)
 		if later.Load() != 1 || laterRunning.Load() != 1 {
@@ -66,7 +66,7 @@ func TestBackground(t *testing.T) {
 			t.Error("a function runs on that was removed")
 		}
 		end()
-		end = a.BeginServing()
+		end = a.BeginServing(nil)
 		check("a third time", 3, 1)
 		end()
 		check("at the end", 3, 0)
@@ -136,7 +136,7 @@ func TestBackgroundHangs(t *testing.T) {
 			})
 		}
 		begin := time.Now()
-		end := a.BeginServing()
+		end := a.BeginServing(nil)
 		synctest.Wait()
 		end()
 		if took := time.Since(begin); took > 2*time.Second {
@@ -145,7 +145,7 @@ func TestBackgroundHangs(t *testing.T) {
 		if got, want := log.Take(), "level=WARN msg=\"a background function still runs\" agent=clock err=\"it ignores the end of its ctx\"\n"; got != want {
 			t.Errorf("logged %q, want %q", got, want)
 		}
-		end = a.BeginServing()
+		end = a.BeginServing(nil)
 		synctest.Wait()
 		close(release)
 		end()
@@ -164,7 +164,7 @@ func TestBackgroundPanics(t *testing.T) {
 		a.Logger = log.Logger(slog.LevelInfo)
 		a.Background(func(context.Context) { panic("oops") })
 		_, running, _ := counted(a)
-		defer a.BeginServing()()
+		defer a.BeginServing(nil)()
 		synctest.Wait()
 		if got := log.Take(); !strings.Contains(got, `function=Background panic=oops`) || !strings.Contains(got, "background_test.go") {
 			t.Errorf("logged %q", got)

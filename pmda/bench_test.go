@@ -46,7 +46,7 @@ func names(n int) []string {
 	return s
 }
 
-func register[T pdu.Scalar](t testing.TB, a pmda.Registry, m pmda.Metric[T]) {
+func register[T pdu.Scalar](t testing.TB, a *pmda.Agent, m pmda.Metric[T]) {
 	t.Helper()
 	if err := pmda.Register(a, m); err != nil {
 		t.Fatal(err)

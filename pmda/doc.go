@@ -64,7 +64,7 @@
 //     the other.
 //
 // All but Main accept any [Handler], the interface that Agent implements. A type that embeds
-// [Unimplemented] is a Handler without tables. [Daemon] is Main with more settings, such as further
+// the Handler of [Unimplemented] needs no tables. [Daemon] is Main with more settings, such as further
 // options. To use an agent both in a program and in a collector, put the function that makes it
 // into a package that both import.
 //
@@ -238,9 +238,8 @@
 // # Changing metrics while serving
 //
 // Metrics, instance domains and dynamic roots can be added, removed ([Agent.Remove],
-// [Agent.Detach]) and replaced while the agent serves. To replace many at once, fill [Tables] and
-// let [Agent.SetTables] swap them. A request works with the tables that were there when it began.
-// Clients learn of changed names with the agent's next fetch.
+// [Agent.Detach]) and replaced while the agent serves. A request works with the tables that were
+// there when it began. Clients learn of changed names with the agent's next fetch.
 //
 // A metric that returns has the PMID that it had before, as far as possible: the agent gives the
 // number of a removed metric to another one as late as it can. See [ItemID].

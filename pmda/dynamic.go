@@ -18,13 +18,8 @@ import (
 //
 // The PMNS file of a C pmcd has only the root, as "root DOMAIN:*:*". The counterpart of
 // pmdaDynamicPMNS(3) and pmdaTreeInsert(3).
-func (a *Agent) AddDynamic(root string) error { return addDynamic(a, root) }
-
-// AddDynamic is Agent.AddDynamic for these Tables.
-func (t *Tables) AddDynamic(root string) error { return addDynamic(t, root) }
-
-func addDynamic(to Registry, root string) error {
-	return to.register("add dynamic root", root, func(t *Tables) error {
+func (a *Agent) AddDynamic(root string) error {
+	return a.register("add dynamic root", root, func(t *tables) error {
 		n, err := t.names.add(root)
 		switch {
 		case err != nil && t.isRoot(root), err == nil && n.root:
@@ -41,20 +36,15 @@ func addDynamic(to Registry, root string) error {
 	})
 }
 
-func (t *Tables) isRoot(name string) bool {
+func (t *tables) isRoot(name string) bool {
 	n := t.names.find(name)
 	return n != nil && n.root
 }
 
 // AddAlias adds another name for a registered metric. Removing the metric also removes the alias.
 // Errors: no such metric, a name that is in use or malformed.
-func (a *Agent) AddAlias(name, metric string) error { return addAlias(a, name, metric) }
-
-// AddAlias is Agent.AddAlias for these Tables.
-func (t *Tables) AddAlias(name, metric string) error { return addAlias(t, name, metric) }
-
-func addAlias(to Registry, name, metric string) error {
-	return to.register("add alias", name, func(t *Tables) error {
+func (a *Agent) AddAlias(name, metric string) error {
+	return a.register("add alias", name, func(t *tables) error {
 		of := t.names.find(metric)
 		if of == nil || !of.isMetric() {
 			return fmt.Errorf("there is no metric %q: %w", metric, pdu.ErrName)
@@ -77,16 +67,11 @@ func addAlias(to Registry, name, metric string) error {
 // to all requests about the metric except those for its name. AddLink does not check whether the
 // metric exists. Errors: a name that is in use, malformed or not dynamic, an id that is not a
 // metric's.
-func (a *Agent) AddLink(name string, id pdu.PMID) error { return addLink(a, name, id) }
-
-// AddLink is Agent.AddLink for these Tables.
-func (t *Tables) AddLink(name string, id pdu.PMID) error { return addLink(t, name, id) }
-
-func addLink(to Registry, name string, id pdu.PMID) error {
-	return to.register("add link", name, func(t *Tables) error { return t.addLink(name, id) })
+func (a *Agent) AddLink(name string, id pdu.PMID) error {
+	return a.register("add link", name, func(t *tables) error { return t.addLink(name, id) })
 }
 
-func (t *Tables) addLink(name string, id pdu.PMID) error {
+func (t *tables) addLink(name string, id pdu.PMID) error {
 	if _, root := id.IsDynamicRoot(); root || id>>31 != 0 {
 		return fmt.Errorf("PMID %v: %w", id, pdu.ErrPMID)
 	}
@@ -108,7 +93,7 @@ func (t *Tables) addLink(name string, id pdu.PMID) error {
 }
 
 // noteName counts the addition or removal of a name.
-func (t *Tables) noteName(n *nameNode) {
+func (t *tables) noteName(n *nameNode) {
 	t.changes++
 	if !n.dynamic {
 		t.version++
@@ -124,7 +109,7 @@ func (t *Tables) noteName(n *nameNode) {
 func (a *Agent) Remove(names ...string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := a.currentLocked()
+	t := a.tablesLocked()
 	for _, name := range names {
 		if n := t.names.find(name); n == nil || !n.isMetric() && !n.root {
 			return &OpError{Op: "remove", Agent: a.Name, Name: name, Err: pdu.ErrName}
@@ -144,7 +129,7 @@ func (a *Agent) Remove(names ...string) error {
 
 // remove removes the metric whose first name is the node. Any other name is removed alone. If the
 // node is a root, remove also removes all names below it.
-func (t *Tables) remove(n *nameNode) {
+func (t *tables) remove(n *nameNode) {
 	if n.root {
 		var below []*nameNode
 		n.metrics(func(m *nameNode) bool {
@@ -185,7 +170,7 @@ func (t *Tables) remove(n *nameNode) {
 }
 
 // removeName takes a name out of the name space.
-func (t *Tables) removeName(n *nameNode) {
+func (t *tables) removeName(n *nameNode) {
 	t.noteName(n)
 	n.metric, n.link = nil, false
 	n.prune()
@@ -197,10 +182,10 @@ func (h tableHandler) lookup(name string, f func(n *nameNode)) error {
 	h.a.seen.Store(true)
 	h.a.mu.RLock()
 	defer h.a.mu.RUnlock()
-	if h.a.current == nil {
+	if h.a.tables == nil {
 		return pdu.ErrName
 	}
-	n := h.a.current.names.find(name)
+	n := h.a.tables.names.find(name)
 	if n == nil || !n.dynamic {
 		return pdu.ErrName
 	}
@@ -231,7 +216,7 @@ func (h tableHandler) Names(_ context.Context, _ *Request, id pdu.PMID) ([]strin
 	h.a.seen.Store(true)
 	h.a.mu.RLock()
 	defer h.a.mu.RUnlock()
-	t := h.a.current
+	t := h.a.tables
 	if t == nil {
 		return nil, pdu.ErrPMID
 	}

@@ -195,25 +195,6 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestDynamicTables checks that SetTables also replaces the names below a dynamic root.
-func TestDynamicTables(t *testing.T) {
-	a := jobs(t)
-	next := a.NewTables()
-	must(t, next.AddDynamic("jobs.run"))
-	register(t, next, pmda.Metric[int32]{Name: "jobs.run.z", Value: always[int32](7)})
-	register(t, next, pmda.Metric[int32]{Name: "jobs.run.c", Value: always[int32](8)})
-	must(t, next.AddAlias("jobs.run.y", "jobs.run.z"), next.AddLink("jobs.run.x", pdu.MakePMID(2, 0, 0)))
-	wantNode(t, a, "jobs.run.z", "PM_ID_NULL Unknown metric name; Unknown metric name; Unknown metric name")
-	must(t, a.SetTables(next))
-	wantNode(t, a, "jobs.run", "PM_ID_NULL Metric name is not a leaf in PMNS; z c y x; .z .c .y .x")
-	wantNode(t, a, "jobs.run.c", "251.0.4 <nil>;; .c") // it has kept its number
-	wantNames(t, a, "jobs.run 251.*.*")
-	if got := fetched(t, a, request(), pdu.MakePMID(251, 0, 4)); got != "251.0.4: -1=8\n" {
-		t.Errorf("Fetch: %s", got)
-	}
-	must(t, a.Err())
-}
-
 // TestDynamicWrapped checks that a wrapper still replies for names that are not registered.
 func TestDynamicWrapped(t *testing.T) {
 	a := jobs(t)

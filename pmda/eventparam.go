@@ -41,15 +41,12 @@ func (p *eventParam) pmid() pdu.PMID { return p.m.pmid(p.agent.Domain) }
 
 // RegisterParam registers the metric of a parameter of event records. Clients find its name, type
 // and units there, and fetch it without a value. It has no Value, Values, InDom, Group or Store.
-// Errors are those of Register. RegisterParam does not return them, because the Agent or the Tables
-// remember the first.
-func RegisterParam[T pdu.Scalar](to Registry, m Metric[T]) EventParam[T] {
+// Errors are those of Register. RegisterParam does not return them, because the Agent
+// remembers the first.
+func RegisterParam[T pdu.Scalar](a *Agent, m Metric[T]) EventParam[T] {
 	var p EventParam[T]
 	op := "register event parameter"
-	if to == nil {
-		return p
-	}
-	_ = to.register(op, m.Name, func(t *Tables) error { // which remembers the error
+	_ = a.register(op, m.Name, func(t *tables) error { // which remembers the error
 		if m.Value != nil || m.Values != nil || m.Store != nil || m.InDom != nil || m.Group != nil {
 			return errors.New("has values in event records alone: no Value, Values, InDom, Group or Store")
 		}

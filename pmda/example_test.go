@@ -235,12 +235,12 @@ func ExampleInDom_SetNames() {
 
 // uptime is a Handler without tables. Its only metric counts its fetches, without a lock.
 type uptime struct {
-	pmda.Unimplemented
+	pmda.Handler
 	fetches uint32
 }
 
 func (u *uptime) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc, error) {
-	if id != pdu.MakePMID(u.Domain, 0, 0) {
+	if id != pdu.MakePMID(u.Info().Domain, 0, 0) {
 		return pdu.Desc{}, pdu.ErrPMID
 	}
 	return pdu.Desc{PMID: id, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemCounter}, nil
@@ -249,7 +249,7 @@ func (u *uptime) Desc(_ context.Context, _ *pmda.Request, id pdu.PMID) (pdu.Desc
 func (u *uptime) Fetch(_ context.Context, _ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	for _, id := range ids {
 		w.Begin(id)
-		if id != pdu.MakePMID(u.Domain, 0, 0) {
+		if id != pdu.MakePMID(u.Info().Domain, 0, 0) {
 			w.Fail(pdu.ErrPMID)
 			continue
 		}
@@ -260,7 +260,7 @@ func (u *uptime) Fetch(_ context.Context, _ *pmda.Request, ids []pdu.PMID, w *pd
 }
 
 func ExampleSerial() {
-	h := pmda.Serial(&uptime{Unimplemented: pmda.Unimplemented{Name: "uptime", Domain: 403}})
+	h := pmda.Serial(&uptime{Handler: pmda.Unimplemented(pmda.Info{Name: "uptime", Domain: 403})})
 	var w pdu.ResultWriter
 	err := h.Fetch(context.Background(), &pmda.Request{Client: pmda.NewClient(0, 1)}, []pdu.PMID{pdu.MakePMID(403, 0, 0)}, &w)
 	fmt.Println(h.Info().Name, w.Len(), err)
@@ -342,26 +342,6 @@ func ExampleAgent_Remove() {
 	// jobs.report.runs 405.0.1
 	// jobs.cleanup.runs 405.0.2
 	// pmda: agent jobs: remove "jobs.backup.runs": Unknown metric name
-}
-
-// A program that reloads its configuration replaces all metrics in one step.
-func ExampleAgent_SetTables() {
-	a := &pmda.Agent{Name: "probe", Domain: 406}
-	configure := func(urls ...string) error {
-		t := a.NewTables()
-		sites := t.AddInDom("site", urls...)
-		pmda.Register(t, pmda.Metric[float64]{Name: "probe.seconds", InDom: sites, Units: pdu.TimeSec,
-			Value: func(context.Context, *pmda.Request, pdu.Instance) (float64, error) { return 0.1, nil }})
-		return a.SetTables(t)
-	}
-	fmt.Println(configure("a.example", "b.example"))
-	fmt.Println(errors.Unwrap(configure("a.example", "a.example")))
-	id, err := a.Namespace().Lookup("probe.seconds")
-	fmt.Println(id, err)
-	// Output:
-	// <nil>
-	// instance "a.example" is given twice
-	// 406.0.0 <nil>
 }
 
 // The help texts of an agent may come from a file, which is usually embedded in the program

@@ -34,9 +34,9 @@ type Info struct {
 //
 //	func (t traced) Unwrap() pmda.Handler { return t.Handler }
 //
-// so that As finds the optional abilities of the embedded Handler: Logging, Readiness and Serving.
+// so that As finds the optional abilities of the embedded Handler, such as Serving.
 //
-// Embed Unimplemented to write only some methods.
+// Embed the Handler of Unimplemented to write only some methods.
 type Handler interface {
 	// Info identifies the agent. It does not change while the Handler serves.
 	Info() Info
@@ -101,14 +101,16 @@ type Handler interface {
 	EndClient(c *Client)
 }
 
-// Logging is the interface of a Handler that logs, as an Agent does. Serve and collectors find it
-// with As.
-type Logging interface {
-	// Log returns the log of the Handler. Nil means slog.Default.
-	Log() *slog.Logger
-	// AddLogger adds a log until remove is called, for a Handler that was given no Logger. A
-	// Handler that several collectors serve has several logs.
-	AddLogger(l *slog.Logger) (remove func())
+// Serving is the interface of a Handler that does more than reply, as an Agent does. Serve and
+// collectors find it with As.
+type Serving interface {
+	// BeginServing is called before the first request. The function that it returns is called after
+	// the last request. Several collectors may serve a Handler at once. The Handler may log to log.
+	// It is nil if the Handler chooses its log itself.
+	BeginServing(log *slog.Logger) (end func())
+	// WhenReady returns a channel that is closed when the Handler is ready, or already is. Before
+	// that, its requests fail with pdu.ErrPMDANotReady. See Agent.SetReady.
+	WhenReady() <-chan struct{}
 }
 
 // As returns the first T among h and the Handlers that it wraps, which it finds with the method
@@ -162,25 +164,23 @@ func NewClient(id uint32, seq uint64) *Client {
 	return &Client{ID: id, Seq: seq, PID: -1, UID: -1, GID: -1}
 }
 
-// Unimplemented is a Handler that replies like an agent without metrics. Embed it in a Handler and
-// override methods.
-type Unimplemented struct {
-	Name             string     // see Info
-	Domain           pdu.Domain // see Info
-	ClientAttributes bool       // see Info
-}
+// Unimplemented returns a Handler that replies like an agent without metrics. A Handler without
+// tables is a struct that embeds it and overrides methods:
+//
+//	type uptime struct{ pmda.Handler }
+//
+//	h := &uptime{pmda.Unimplemented(pmda.Info{Name: "uptime", Domain: 403})}
+func Unimplemented(i Info) Handler { return unimplemented{i} }
 
-// Info returns the fields of u.
-func (u Unimplemented) Info() Info { return Info(u) }
+type unimplemented struct{ info Info }
 
-// Err returns nil.
-func (Unimplemented) Err() error { return nil }
+func (u unimplemented) Info() Info { return u.info }
 
-// Namespace returns nil: the names are in the collector's PMNS file.
-func (Unimplemented) Namespace() *pmns.Tree { return nil }
+func (unimplemented) Err() error { return nil }
 
-// Fetch writes pdu.ErrPMID for every metric.
-func (Unimplemented) Fetch(_ context.Context, _ *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
+func (unimplemented) Namespace() *pmns.Tree { return nil }
+
+func (unimplemented) Fetch(_ context.Context, _ *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	for _, id := range ids {
 		w.Begin(id)
 		w.Fail(pdu.ErrPMID)
@@ -188,54 +188,44 @@ func (Unimplemented) Fetch(_ context.Context, _ *Request, ids []pdu.PMID, w *pdu
 	return nil
 }
 
-// Desc returns pdu.ErrPMID.
-func (Unimplemented) Desc(context.Context, *Request, pdu.PMID) (pdu.Desc, error) {
+func (unimplemented) Desc(context.Context, *Request, pdu.PMID) (pdu.Desc, error) {
 	return pdu.Desc{}, pdu.ErrPMID
 }
 
-// Instances returns pdu.ErrInDom.
-func (Unimplemented) Instances(context.Context, *Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
+func (unimplemented) Instances(context.Context, *Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
 	return nil, pdu.ErrInDom
 }
 
-// Text returns pdu.ErrText.
-func (Unimplemented) Text(context.Context, *Request, pdu.TextTarget, pdu.TextKind) (string, error) {
+func (unimplemented) Text(context.Context, *Request, pdu.TextTarget, pdu.TextKind) (string, error) {
 	return "", pdu.ErrText
 }
 
-// Store returns pdu.ErrPermission.
-func (Unimplemented) Store(context.Context, *Request, *pdu.Result) error { return pdu.ErrPermission }
+func (unimplemented) Store(context.Context, *Request, *pdu.Result) error { return pdu.ErrPermission }
 
-// PMID returns pdu.ErrName.
-func (Unimplemented) PMID(context.Context, *Request, string) (pdu.PMID, error) {
+func (unimplemented) PMID(context.Context, *Request, string) (pdu.PMID, error) {
 	return pdu.NoPMID, pdu.ErrName
 }
 
-// Names returns pdu.ErrPMID.
-func (Unimplemented) Names(context.Context, *Request, pdu.PMID) ([]string, error) {
+func (unimplemented) Names(context.Context, *Request, pdu.PMID) ([]string, error) {
 	return nil, pdu.ErrPMID
 }
 
-// Children returns pdu.ErrName.
-func (Unimplemented) Children(context.Context, *Request, string) ([]pmns.Child, error) {
+func (unimplemented) Children(context.Context, *Request, string) ([]pmns.Child, error) {
 	return nil, pdu.ErrName
 }
 
-// Traverse returns pdu.ErrName.
-func (Unimplemented) Traverse(context.Context, *Request, string) ([]string, error) {
+func (unimplemented) Traverse(context.Context, *Request, string) ([]string, error) {
 	return nil, pdu.ErrName
 }
 
 // Labels returns only the default label of the domain, {"agent":"NAME"}.
-func (u Unimplemented) Labels(_ context.Context, _ *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
+func (u unimplemented) Labels(_ context.Context, _ *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	if of.Class != pdu.LabelDomain {
 		return nil, nil
 	}
-	return defaultLabels(u.Name)
+	return defaultLabels(u.info.Name)
 }
 
-// SetClient does nothing.
-func (Unimplemented) SetClient(*Client) {}
+func (unimplemented) SetClient(*Client) {}
 
-// EndClient does nothing.
-func (Unimplemented) EndClient(*Client) {}
+func (unimplemented) EndClient(*Client) {}

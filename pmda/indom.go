@@ -94,14 +94,6 @@ func InDomSerial(n int) SerialID {
 	return explicitSerial | SerialID(n)
 }
 
-// Number returns the number of s, or -1 if InDomSerial has not made s.
-func (s SerialID) Number() int {
-	if s&explicitSerial == 0 {
-		return -1
-	}
-	return int(s &^ explicitSerial)
-}
-
 // indomHome is the agent and the serial of an instance domain. They never change.
 type indomHome struct {
 	agent  *Agent
@@ -112,17 +104,8 @@ type indomHome struct {
 // instances numbered from 0 in the order of their names, which are unique up to
 // the first space.
 func (a *Agent) AddInDom(name string, instances ...string) *InDom {
-	return addInDom(a, name, instances)
-}
-
-// AddInDom is Agent.AddInDom for these Tables.
-func (t *Tables) AddInDom(name string, instances ...string) *InDom {
-	return addInDom(t, name, instances)
-}
-
-func addInDom(to Registry, name string, instances []string) *InDom {
 	d := &InDom{Name: name}
-	_ = to.register("add instance domain", name, func(t *Tables) error { // which remembers the error
+	_ = a.register("add instance domain", name, func(t *tables) error { // which remembers the error
 		if _, err := d.setNames(instances); err != nil {
 			return err
 		}
@@ -134,20 +117,14 @@ func addInDom(to Registry, name string, instances []string) *InDom {
 // Attach adds an instance domain. From then on it belongs to the Agent, even after Detach. Errors:
 // a serial that is in use or out of range, labels that are not JSON, an InDom or Group of another
 // agent.
-func (a *Agent) Attach(d *InDom) error { return attach(a, d) }
-
-// Attach is Agent.Attach for these Tables. The InDom may be in other Tables of the
-// same Agent too.
-func (t *Tables) Attach(d *InDom) error { return attach(t, d) }
-
-func attach(to Registry, d *InDom) error {
+func (a *Agent) Attach(d *InDom) error {
 	if d == nil {
-		return to.register("attach instance domain", "", func(*Tables) error { return errors.New("the *InDom is nil") })
+		return a.register("attach instance domain", "", func(*tables) error { return errors.New("the *InDom is nil") })
 	}
-	return to.register("attach instance domain", d.Name, func(t *Tables) error { return t.attach(d) })
+	return a.register("attach instance domain", d.Name, func(t *tables) error { return t.attach(d) })
 }
 
-func (t *Tables) attach(d *InDom) error {
+func (t *tables) attach(d *InDom) error {
 	if err := checkLabels("Labels", d.Labels); err != nil {
 		return err
 	}
@@ -200,7 +177,7 @@ func checkCache(d *InDom) error {
 }
 
 // chooseSerial returns the serial for an instance domain that is attached for the first time.
-func (t *Tables) chooseSerial(s SerialID) (int, error) {
+func (t *tables) chooseSerial(s SerialID) (int, error) {
 	n := &t.agent.numbers
 	serial := int(s &^ explicitSerial)
 	if s == 0 {

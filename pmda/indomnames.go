@@ -11,10 +11,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// MaxGoneNames is the number of names without an instance that SetNames remembers. If there are
+// maxGoneNames is the number of names without an instance that SetNames remembers. If there are
 // more instances than that, it remembers as many names as instances. Beyond the limit it forgets
 // those that have been gone for longest, down to three quarters of the limit.
-const MaxGoneNames = 1 << 16
+const maxGoneNames = 1 << 16
 
 // SetNames replaces the instances by name, and returns the ID of each name, in the order of the
 // names. Do not change that slice. A known name keeps its ID, even after it was gone for a while. A
@@ -26,7 +26,7 @@ const MaxGoneNames = 1 << 16
 // devices, should leave out those that ValidInstanceName does not accept.
 //
 // Names are remembered until SetInstances, and in the File even after that. A name that is gone is
-// forgotten when a new name is the same up to the first space, or when more than MaxGoneNames are
+// forgotten when a new name is the same up to the first space, or when more than maxGoneNames are
 // gone. A call with the same names as the call before costs little.
 //
 // It is the counterpart of pmdaCacheStore(3) for all instances at once: Cache.Replace without
@@ -211,7 +211,7 @@ func (t *cacheTable) nameID(name string, now int64) (pdu.InstID, error) {
 
 // forgetGone forgets names if too many are gone.
 func (t *cacheTable) forgetGone() {
-	if most := max(MaxGoneNames, t.active); t.inactive > most {
+	if most := max(maxGoneNames, t.active); t.inactive > most {
 		t.forget(t.inactive - most*3/4)
 	}
 	if t.overdue() {

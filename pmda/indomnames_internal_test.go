@@ -20,7 +20,7 @@ func TestForgetGone(t *testing.T) {
 		return ids[0]
 	}
 	many := func(prefix string) (names []string) {
-		for i := range MaxGoneNames / 2 {
+		for i := range maxGoneNames / 2 {
 			names = append(names, prefix+strconv.Itoa(i))
 		}
 		return names
@@ -33,7 +33,7 @@ func TestForgetGone(t *testing.T) {
 		if ask(5+2*i, "used") != used {
 			t.Errorf("round %d: a name in use has another ID", i)
 		}
-		if table.inactive > MaxGoneNames || len(table.entries) > 4*MaxGoneNames {
+		if table.inactive > maxGoneNames || len(table.entries) > 4*maxGoneNames {
 			t.Errorf("round %d: %d names, %d entries", i, table.inactive, len(table.entries))
 		}
 	}

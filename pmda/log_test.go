@@ -21,23 +21,23 @@ import (
 // logLines is a log without times.
 func logLines(b *pcptest.LogBuffer) *slog.Logger { return b.Logger(slog.LevelInfo, "stack") }
 
-// TestAddLogger checks that an agent without a Logger logs to the logs of all collectors that serve
+// TestLogs checks that an agent without a Logger logs to the logs of all collectors that serve
 // it, and otherwise to slog.Default.
-func TestAddLogger(t *testing.T) {
+func TestLogs(t *testing.T) {
 	var own, first, second, other pcptest.LogBuffer
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(logLines(&other))
 	a := &pmda.Agent{Name: "a", Domain: 251}
-	log, ok := pmda.As[pmda.Logging](pmda.Serial(struct{ *pmda.Agent }{a})) // also through what wraps it
+	log, ok := pmda.As[pmda.Serving](pmda.Serial(struct{ *pmda.Agent }{a})) // also through what wraps it
 	if !ok {
-		t.Fatal("no Logging is found")
+		t.Fatal("no Serving is found")
 	}
 	a.Log().Error("nobody serves it")
 	one, two := logLines(&first), logLines(&second)
-	removeFirst := log.AddLogger(one)
+	removeFirst := log.BeginServing(one)
 	a.Log().Error("first")
-	removeSecond := log.AddLogger(two)
-	removeAgain := log.AddLogger(one)
+	removeSecond := log.BeginServing(two)
+	removeAgain := log.BeginServing(one)
 	a.Log().Error("both")
 	removeFirst()
 	removeFirst() // does nothing
@@ -67,22 +67,22 @@ func TestAddLogger(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, want.String())
 		}
 	}
-	if log, ok := pmda.As[pmda.Logging](pmda.Serial(pmda.Unimplemented{})); ok {
-		t.Errorf("found %v, which has no log", log)
+	if log, ok := pmda.As[pmda.Serving](pmda.Serial(pmda.Unimplemented(pmda.Info{}))); ok {
+		t.Errorf("found %v in a Handler without tables", log)
 	}
 }
 
-// TestAddLoggerServing adds logs to an agent that fails values meanwhile, for the race
+// TestLogsServing adds logs to an agent that fails values meanwhile, for the race
 // detector.
-func TestAddLoggerServing(t *testing.T) {
+func TestLogsServing(t *testing.T) {
 	a := &pmda.Agent{Name: "a", Domain: 251}
 	pmda.Register(a, pmda.Metric[int32]{Name: "a.bad",
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 0, errors.New("bad") }})
-	defer a.AddLogger(slog.New(slog.DiscardHandler))()
+	defer a.BeginServing(slog.New(slog.DiscardHandler))()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range 100 {
-			a.AddLogger(slog.New(slog.DiscardHandler))()
+			a.BeginServing(slog.New(slog.DiscardHandler))()
 		}
 	})
 	for range 100 {
@@ -101,7 +101,7 @@ func TestLogOfAnother(t *testing.T) {
 		Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) { return 0, errors.New("bad") }})
 	bad, worse := pdu.MakePMID(251, 0, 0), pdu.MakePMID(251, 0, 1)
 	for _, log := range []*pcptest.LogBuffer{&first, &second} {
-		defer a.AddLogger(logLines(log))()
+		defer a.BeginServing(logLines(log))()
 		for range 3 {
 			fetched(t, a, request(), worse)
 			a.Store(t.Context(), request(), stored(t, bad, func(w *pdu.ResultWriter) { w.Int32(-1, 1) }))
@@ -132,7 +132,7 @@ func TestLimitsOfTwoLogs(t *testing.T) {
 		for _, log := range []*pcptest.LogBuffer{&first, &second} {
 			l := loglimit.New(logLines(log))
 			defer loglimit.Flush(l)
-			defer a.AddLogger(l)()
+			defer a.BeginServing(l)()
 		}
 		for range 100 {
 			fetched(t, a, request(), pdu.MakePMID(251, 0, 0))

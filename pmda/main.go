@@ -154,7 +154,7 @@ func (d *Daemon) run(ctx context.Context, p process) int {
 	defer finish()
 	defer c.closeStderr()
 	log = pmlog.New(file, p.program(), c.level())
-	defer d.Agent.AddLogger(loglimit.New(log))()
+	defer d.Agent.logs.add(loglimit.New(log))()
 	if p.own {
 		slog.SetDefault(log)
 	}

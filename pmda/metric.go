@@ -111,15 +111,12 @@ func (m *metric) indomID(d pdu.Domain) pdu.InDom {
 	return pdu.MakeInDom(d, m.serial)
 }
 
-// Register adds a metric to an Agent, or to Tables that it will serve later. Errors: a name or ID
+// Register adds a metric to an Agent. Errors: a name or ID
 // that is in use or malformed, both or neither of Value and Values, an InDom or Group of another
 // agent, labels that are not JSON. The Agent remembers the first error, and Main, Serve and
-// collectors report it, so a program may ignore the result. Tables report it in SetTables.
-func Register[T pdu.Scalar](to Registry, m Metric[T]) error {
-	if to == nil {
-		return &OpError{Op: "register", Name: m.Name, Site: callSite(), Err: errors.New("the Registry is nil: give an *Agent or *Tables")}
-	}
-	return to.register("register", m.Name, func(t *Tables) error {
+// collectors report it, so a program may ignore the result.
+func Register[T pdu.Scalar](a *Agent, m Metric[T]) error {
+	return a.register("register", m.Name, func(t *tables) error {
 		e, err := newMetric(m)
 		if err != nil {
 			return err
@@ -205,7 +202,7 @@ func checkType(t, ofT pdu.Type) error {
 }
 
 // add adds a metric to tables.
-func (t *Tables) add(m *metric) error {
+func (t *tables) add(m *metric) error {
 	if m.indom != nil {
 		switch home := m.indom.home.Load(); {
 		case home == nil:

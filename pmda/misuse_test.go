@@ -25,11 +25,6 @@ func TestNilAgent(t *testing.T) {
 		{"Serve", pmda.Serve(t.Context(), none, new(bytes.Buffer)), "pmda: serve: the *Agent is nil"},
 		{"Serve nothing", pmda.Serve(t.Context(), nil, new(bytes.Buffer)), "pmda: serve: the Handler is nil"},
 		{"Register", pmda.Register(none, pmda.Metric[int32]{Name: "a.b"}), `pmda: register "a.b": the *Agent is nil`},
-		{"Register with nothing", pmda.Register(nil, pmda.Metric[int32]{Name: "a.b"}), `pmda: register "a.b": the Registry is nil: give an *Agent or *Tables`},
-		{"Register with nil Tables", pmda.Register((*pmda.Tables)(nil), pmda.Metric[int32]{Name: "a.b"}),
-			`pmda: register "a.b": the *Tables belong to no agent: make them with NewTables`},
-		{"Register with Tables of no agent", new(pmda.Tables).AddDynamic("a.b"),
-			`pmda: add dynamic root "a.b": the *Tables belong to no agent: make them with NewTables`},
 		{"Attach", a.Attach(nil), "pmda: agent a: attach instance domain: the *InDom is nil"},
 		{"Use", wrapped.Err(), "pmda: agent w: use a wrapper: it is nil: return a Handler that embeds the one given"},
 	} {

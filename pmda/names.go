@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A nameNode is a component of the names in Tables. The nodes below the empty root node of the
-// Tables are their name space. The cost of a change does not depend on its size.
+// A nameNode is a component of the names in the tables of an Agent. The nodes below the empty
+// root node are the name space. The cost of a change does not depend on its size.
 type nameNode struct {
 	full                            string // the name
 	parent, prev, next, first, last *nameNode

@@ -35,7 +35,7 @@ type numbered struct {
 }
 
 // number chooses the number of a metric, or checks the number that the program chose.
-func (t *Tables) number(m *metric) (ItemID, error) {
+func (t *tables) number(m *metric) (ItemID, error) {
 	if m.item != 0 {
 		return m.item, t.checkNumber(m.item)
 	}
@@ -44,13 +44,12 @@ func (t *Tables) number(m *metric) (ItemID, error) {
 		g == (numbered{g.item, m.typ, m.sem, m.units, m.indomID(0)}) {
 		return g.item, nil
 	}
-	current := t.agent.currentLocked()
 	for {
 		i, err := n.candidate()
 		if err != nil {
 			return 0, err
 		}
-		if !n.chosen[i] && t.items.get(i.number()) == nil && current.items.get(i.number()) == nil {
+		if !n.chosen[i] && t.items.get(i.number()) == nil {
 			n.got++
 			return i, nil
 		}
@@ -85,7 +84,7 @@ func (n *numbers) candidate() (ItemID, error) {
 	return Item(cluster, item), nil
 }
 
-func (t *Tables) checkNumber(i ItemID) error {
+func (t *tables) checkNumber(i ItemID) error {
 	if i&explicitItem == 0 || i&^explicitItem > pdu.MaxCluster<<10|pdu.MaxItem {
 		return fmt.Errorf("ID out of range (0..%d, 0..%d): make it with Item", pdu.MaxCluster, pdu.MaxItem)
 	}

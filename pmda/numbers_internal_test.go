@@ -33,18 +33,18 @@ func TestAllNumbersUsed(t *testing.T) {
 	for i := range root.of {
 		root.of[i] = &page
 	}
-	a.currentLocked().items = numberMap[metric]{root: &root}
+	a.tablesLocked().items = numberMap[metric]{root: &root}
 	for range 2 {
 		if err := Register(a, numberedMetric("a.x")); err == nil || !strings.HasPrefix(err.Error(), `pmda: agent a: register "a.x": all 4194304 numbers are in use (`) {
 			t.Fatalf("Register: %v", err)
 		}
 	}
 	free := Item(2000, 7)
-	a.current.items.set(free.number(), nil)
+	a.tables.items.set(free.number(), nil)
 	if err := Register(a, numberedMetric("a.x")); err != nil {
 		t.Fatal(err)
 	}
-	if m := a.current.items.get(free.number()); m == nil || m.name != "a.x" {
+	if m := a.tables.items.get(free.number()); m == nil || m.name != "a.x" {
 		t.Errorf("the free number has %v", m)
 	}
 }

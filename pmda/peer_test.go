@@ -124,9 +124,12 @@ func encoded(t *testing.T, p pdu.PDU) string {
 	return fmt.Sprintf("%v %x", p.Kind(), b[pdu.HeaderLen:])
 }
 
+// none is a Handler without metrics, for others to embed.
+var none = pmda.Unimplemented(pmda.Info{})
+
 // A recorder is a Handler that returns preset results and records its calls.
 type recorder struct {
-	pmda.Unimplemented
+	pmda.Handler
 	err       error // for all methods
 	instances []pdu.Instance
 	names     pdu.NameList

@@ -2,14 +2,6 @@ package pmda
 
 import "sync/atomic"
 
-// Readiness is the interface of a Handler that can be not ready, as an Agent can: see
-// Agent.SetReady. Meanwhile its requests fail with pdu.ErrPMDANotReady. Serve and collectors find
-// it with As.
-type Readiness interface {
-	// WhenReady returns a channel that is closed when the Handler is ready, or already is.
-	WhenReady() <-chan struct{}
-}
-
 // readiness has a channel that is closed when the Agent is ready. It is nil at first.
 type readiness struct{ atomic.Pointer[chan struct{}] }
 

@@ -133,7 +133,7 @@ func TestPolled(t *testing.T) {
 			t.Error("nothing has an age")
 		}
 		s.start = time.Now()
-		end := a.BeginServing()
+		end := a.BeginServing(nil)
 		for _, step := range []struct {
 			at               time.Duration
 			want, statistics string
@@ -169,7 +169,7 @@ func TestPolled(t *testing.T) {
 func TestPolledSlow(t *testing.T) {
 	s := &source{takes: 25 * time.Second}
 	inBubble(t, &pmda.Polled[int]{Every: 10 * time.Second}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
-		defer a.BeginServing()()
+		defer a.BeginServing(nil)()
 		at(60 * time.Second)
 		if diff := cmp.Diff([]time.Duration{0, 25 * time.Second, 50 * time.Second}, s.attempts()); diff != "" {
 			t.Errorf("it reads (-want +got):\n%s", diff)
@@ -183,7 +183,7 @@ func TestPolledOnDemand(t *testing.T) {
 	s := &source{takes: time.Second}
 	c := &pmda.Polled[int]{Every: 10 * time.Second, OnDemand: true}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
-		defer a.BeginServing()()
+		defer a.BeginServing(nil)()
 		for _, step := range []struct {
 			at   time.Duration
 			want string
@@ -213,7 +213,7 @@ func TestPolledBackoff(t *testing.T) {
 	s := &source{}
 	c := &pmda.Polled[int]{Every: 5 * time.Second, MaxAge: 100 * time.Second}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), log *pcptest.LogBuffer) {
-		defer a.BeginServing()()
+		defer a.BeginServing(nil)()
 		at(6 * time.Second)
 		s.fail(errors.New("no route"))
 		at(105*time.Second - 1)
@@ -257,7 +257,7 @@ func TestPolledBackoff(t *testing.T) {
 func TestPolledLongInterval(t *testing.T) {
 	s := &source{err: errors.New("no")}
 	inBubble(t, &pmda.Polled[int]{Every: time.Hour}, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
-		defer a.BeginServing()()
+		defer a.BeginServing(nil)()
 		at(150 * time.Minute)
 		if diff := cmp.Diff([]time.Duration{0, time.Hour, 2 * time.Hour}, s.attempts()); diff != "" {
 			t.Errorf("attempts (-want +got):\n%s", diff)
@@ -271,7 +271,7 @@ func TestPolledInterval(t *testing.T) {
 	s := &source{}
 	c := &pmda.Polled[int]{Every: time.Hour}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
-		defer a.BeginServing()()
+		defer a.BeginServing(nil)()
 		set := func(v float64) error {
 			id := pdu.MakePMID(251, 1, 1)
 			return a.Store(t.Context(), request(), stored(t, id, func(w *pdu.ResultWriter) { w.Float64(pdu.NoInst, v) }))
@@ -319,7 +319,7 @@ func TestPolledPanic(t *testing.T) {
 			}
 			return strconv.Itoa(reads), nil
 		})
-		defer a.BeginServing()()
+		defer a.BeginServing(nil)()
 		time.Sleep(1500 * time.Millisecond)
 		if v := c.Load(); v == nil || *v != "1" {
 			t.Errorf("the last good is %v", v)
@@ -382,7 +382,7 @@ func TestPolledConsistent(t *testing.T) {
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	end := a.BeginServing()
+	end := a.BeginServing(nil)
 	var clients, reader sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
 	reader.Go(func() {
@@ -444,7 +444,7 @@ func TestPolledContract(t *testing.T) {
 	if err := c.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer a.BeginServing()()
+	defer a.BeginServing(nil)()
 	pmdatest.Run(t, a)
 }
 
@@ -453,13 +453,13 @@ func TestPolledStop(t *testing.T) {
 	s := &source{}
 	c := &pmda.Polled[int]{Every: time.Second}
 	inBubble(t, c, s, func(a *pmda.Agent, at func(time.Duration), _ *pcptest.LogBuffer) {
-		end := a.BeginServing()
+		end := a.BeginServing(nil)
 		at(2500 * time.Millisecond)
 		c.Stop()
 		c.Stop()
 		at(10 * time.Second)
 		end()
-		defer a.BeginServing()()
+		defer a.BeginServing(nil)()
 		at(20 * time.Second)
 		if len(s.attempts()) != 3 || *c.Load() != 3 {
 			t.Errorf("it has read %d times, the last is %d", len(s.attempts()), *c.Load())

@@ -186,7 +186,7 @@ func TestLabels(t *testing.T) {
 	if _, err := a.Labels(t.Context(), request(), pdu.LabelsOfCluster(pdu.PMID(x))); err == nil {
 		t.Errorf("bad ClusterLabels: no error")
 	}
-	quoted := pmda.Unimplemented{Name: "a\"\n"}
+	quoted := pmda.Unimplemented(pmda.Info{Name: "a\"\n"})
 	if sets, err := quoted.Labels(t.Context(), request(), pdu.LabelsOfDomain(251)); err != nil || labelText(sets) != `-1:{"agent":"a\"\n"} 0x2` {
 		t.Errorf("default labels of a name to quote: %s (%v)", labelText(sets), err)
 	}
@@ -194,7 +194,7 @@ func TestLabels(t *testing.T) {
 
 // TestUnimplemented checks the replies of an Unimplemented.
 func TestUnimplemented(t *testing.T) {
-	u := pmda.Unimplemented{Name: "none", Domain: 251}
+	u := pmda.Unimplemented(pmda.Info{Name: "none", Domain: 251})
 	ctx, r := t.Context(), request()
 	if got := fetched(t, u, r, 1, 2); got != "0.0.1: error -12358\n0.0.2: error -12358\n" {
 		t.Errorf("Fetch: %s", got)

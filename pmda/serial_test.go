@@ -273,7 +273,7 @@ func TestSerialNames(t *testing.T) {
 	if h := pmda.Serial(a); h.Namespace() != a.Namespace() {
 		t.Error("Namespace is not that of the Agent")
 	}
-	h := pmda.Serial(pmda.Unimplemented{})
+	h := pmda.Serial(pmda.Unimplemented(pmda.Info{}))
 	if n := h.Namespace(); n != (*pmns.Tree)(nil) || n.Len() != 0 {
 		t.Errorf("Namespace of a Handler without one: %v", n)
 	}

@@ -33,7 +33,7 @@ import (
 // pdu.ErrIPC and pdu.ErrTimeout, because a collector would close the connection when it gets them.
 // A fetch allocates nothing beyond what h allocates.
 //
-// The log is that of the Logging that As finds, or slog.Default. It gets 10 equal lines, and then
+// The log is that of the Agent that h is or wraps, or slog.Default. It gets 10 equal lines, and then
 // one a minute with the number of suppressed ones. At slog.LevelDebug it gets each PDU.
 //
 // It is __pmdaSetupPDU and pmdaMain(3) of the C library. If its check callback fails, pmdaMain
@@ -101,7 +101,7 @@ type session struct {
 
 func newSession(h Handler, rw io.ReadWriter) *session {
 	s := &session{h: h, log: loglimit.New(loggerOf(h)), conn: pdu.NewConn(rawconn.New(rw)), clients: map[int32]*Client{}}
-	s.ready.of, _ = As[Readiness](h)
+	s.ready.of, _ = As[Serving](h)
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		peer := "pipe"
 		if fd := rawconn.Descriptor(rw); fd >= 0 {
@@ -116,7 +116,7 @@ func newSession(h Handler, rw io.ReadWriter) *session {
 
 // loggerOf returns the log of a Handler.
 func loggerOf(h Handler) *slog.Logger {
-	if l, ok := As[Logging](h); ok {
+	if l, ok := As[interface{ Log() *slog.Logger }](h); ok {
 		if log := l.Log(); log != nil {
 			return log
 		}

@@ -44,67 +44,67 @@ func TestServeReplies(t *testing.T) {
 		calls   []string
 		reply   pdu.PDU
 	}{
-		{"fetch", pdu.Fetch{PMIDs: []pdu.PMID{id, id + 1}}, &recorder{}, []string{"fetch [251.1.2 251.1.3]"},
+		{"fetch", pdu.Fetch{PMIDs: []pdu.PMID{id, id + 1}}, &recorder{Handler: none}, []string{"fetch [251.1.2 251.1.3]"},
 			result(t, func(w *pdu.ResultWriter) { w.Begin(id); w.Int32(-1, 1); w.Begin(id + 1); w.Int32(-1, 2) })},
-		{"fetch fails", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrAgain}, []string{"fetch [251.1.2]"}, fail(pdu.ErrAgain)},
-		{"fetch not ready", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrPMDANotReady}, []string{"fetch [251.1.2]"}, fail(pdu.ErrPMDANotReady)},
-		{"fetch fails with a code for lost connections", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrTimeout}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
-		{"fetch fails with a code that is no error", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.Error(5)}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
-		{"fetch undecodable", pdutest.Raw(pdu.KindFetch, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"desc", pdu.DescReq{PMID: id}, &recorder{}, []string{"desc 251.1.2"},
+		{"fetch fails", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{Handler: none, err: pdu.ErrAgain}, []string{"fetch [251.1.2]"}, fail(pdu.ErrAgain)},
+		{"fetch not ready", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{Handler: none, err: pdu.ErrPMDANotReady}, []string{"fetch [251.1.2]"}, fail(pdu.ErrPMDANotReady)},
+		{"fetch fails with a code for lost connections", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{Handler: none, err: pdu.ErrTimeout}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
+		{"fetch fails with a code that is no error", pdu.Fetch{PMIDs: []pdu.PMID{id}}, &recorder{Handler: none, err: pdu.Error(5)}, []string{"fetch [251.1.2]"}, fail(pdu.ErrGeneric)},
+		{"fetch undecodable", pdutest.Raw(pdu.KindFetch, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"desc", pdu.DescReq{PMID: id}, &recorder{Handler: none}, []string{"desc 251.1.2"},
 			pdu.DescReply{Desc: pdu.Desc{PMID: id, Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter}}},
-		{"desc fails", pdu.DescReq{PMID: id}, &recorder{err: fmt.Errorf("deep: %w", pdu.ErrPMID)}, []string{"desc 251.1.2"}, fail(pdu.ErrPMID)},
-		{"desc undecodable", pdutest.Raw(pdu.KindDescReq, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"instances", pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst}, &recorder{instances: two}, []string{`instances 251.3 -1 ""`},
+		{"desc fails", pdu.DescReq{PMID: id}, &recorder{Handler: none, err: fmt.Errorf("deep: %w", pdu.ErrPMID)}, []string{"desc 251.1.2"}, fail(pdu.ErrPMID)},
+		{"desc undecodable", pdutest.Raw(pdu.KindDescReq, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"instances", pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst}, &recorder{Handler: none, instances: two}, []string{`instances 251.3 -1 ""`},
 			pdu.InstanceReply{InDom: indom, Instances: two}},
-		{"instances of an empty domain", pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst}, &recorder{}, []string{`instances 251.3 -1 ""`},
+		{"instances of an empty domain", pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst}, &recorder{Handler: none}, []string{`instances 251.3 -1 ""`},
 			pdu.InstanceReply{InDom: indom}},
-		{"instance by id", pdu.InstanceReq{InDom: indom, Inst: 4}, &recorder{instances: two[:1]}, []string{`instances 251.3 4 ""`},
+		{"instance by id", pdu.InstanceReq{InDom: indom, Inst: 4}, &recorder{Handler: none, instances: two[:1]}, []string{`instances 251.3 4 ""`},
 			pdu.InstanceReply{InDom: indom, Instances: []pdu.Instance{{ID: pdu.NoInst, Name: "four"}}}},
-		{"instance by name", pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst, Name: "four"}, &recorder{instances: two[:1]}, []string{`instances 251.3 -1 "four"`},
+		{"instance by name", pdu.InstanceReq{InDom: indom, Inst: pdu.NoInst, Name: "four"}, &recorder{Handler: none, instances: two[:1]}, []string{`instances 251.3 -1 "four"`},
 			pdu.InstanceReply{InDom: indom, Instances: []pdu.Instance{{ID: 4}}}},
-		{"instance missing", pdu.InstanceReq{InDom: indom, Inst: 4}, &recorder{}, []string{`instances 251.3 4 ""`}, fail(pdu.ErrInst)},
-		{"instances of no domain", pdu.InstanceReq{InDom: pdu.NoInDom, Inst: pdu.NoInst}, &recorder{instances: two}, nil, fail(pdu.ErrInDom)},
-		{"instances fail", pdu.InstanceReq{InDom: indom, Inst: 4}, &recorder{err: pdu.ErrInDom}, []string{`instances 251.3 4 ""`}, fail(pdu.ErrInDom)},
-		{"instances undecodable", pdutest.Raw(pdu.KindInstanceReq, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"text", pdu.TextReq{Ident: 0x01020304, Text: pdu.TextPMID | pdu.TextHelp}, &recorder{}, []string{"text 1020304 help,pmid"},
+		{"instance missing", pdu.InstanceReq{InDom: indom, Inst: 4}, &recorder{Handler: none}, []string{`instances 251.3 4 ""`}, fail(pdu.ErrInst)},
+		{"instances of no domain", pdu.InstanceReq{InDom: pdu.NoInDom, Inst: pdu.NoInst}, &recorder{Handler: none, instances: two}, nil, fail(pdu.ErrInDom)},
+		{"instances fail", pdu.InstanceReq{InDom: indom, Inst: 4}, &recorder{Handler: none, err: pdu.ErrInDom}, []string{`instances 251.3 4 ""`}, fail(pdu.ErrInDom)},
+		{"instances undecodable", pdutest.Raw(pdu.KindInstanceReq, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"text", pdu.TextReq{Ident: 0x01020304, Text: pdu.TextPMID | pdu.TextHelp}, &recorder{Handler: none}, []string{"text 1020304 help,pmid"},
 			pdu.TextReply{Ident: 0x01020304, Text: "the text"}},
-		{"text with the client's own flag", pdutest.Raw(pdu.KindText-1, []byte{0, 0, 0, 1, 0, 0, 0, 21}), &recorder{}, []string{"text 1 oneline,pmid"},
+		{"text with the client's own flag", pdutest.Raw(pdu.KindText-1, []byte{0, 0, 0, 1, 0, 0, 0, 21}), &recorder{Handler: none}, []string{"text 1 oneline,pmid"},
 			pdu.TextReply{Ident: 1, Text: "the text"}},
-		{"text fails", pdu.TextReq{Text: pdu.TextInDom}, &recorder{err: pdu.ErrText}, []string{"text 0 indom"}, fail(pdu.ErrText)},
-		{"text undecodable", pdutest.Raw(pdu.KindTextReq, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"store", stored, &recorder{}, []string{"store 251.1.2[7] 8", "store 251.1.2[9] 10"}, fail(0)},
-		{"store refused", stored, &recorder{err: pdu.ErrBadStore}, []string{"store 251.1.2[7] 8", "store 251.1.2[9] 10"}, fail(pdu.ErrBadStore)},
-		{"store without a value", result(t, func(w *pdu.ResultWriter) { w.Begin(id) }), &recorder{}, nil, fail(pdu.ErrValue)},
-		{"store undecodable", pdutest.Raw(pdu.KindResult, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"pmid", pdu.NameList{Names: []string{"x.y"}}, &recorder{}, []string{"pmid x.y"}, pdu.PMIDList{PMIDs: []pdu.PMID{pdu.MakePMID(1, 2, 3)}}},
-		{"pmid fails", pdu.NameList{Names: []string{"x.y"}}, &recorder{err: pdu.ErrNonLeaf}, []string{"pmid x.y"}, fail(pdu.ErrNonLeaf)},
-		{"pmid of two", pdu.NameList{Names: []string{"x", "y"}}, &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"pmid of none", pdu.NameList{}, &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"pmid undecodable", pdutest.Raw(pdu.KindPMNSNames, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"names", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{names: names}, []string{"names 251.1.2"}, pdu.NameList{Names: names.Names}},
-		{"names of nothing", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{}, []string{"names 251.1.2"}, fail(pdu.ErrPMID)},
-		{"names of two", pdu.PMIDList{PMIDs: []pdu.PMID{id, id}}, &recorder{names: names}, nil, fail(pdu.ErrIPC)},
-		{"names of an error", pdu.PMIDList{Status: int32(pdu.ErrName), PMIDs: []pdu.PMID{id}}, &recorder{names: names}, nil, fail(pdu.ErrName)},
-		{"names fail", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{err: pdu.ErrPMID}, []string{"names 251.1.2"}, fail(pdu.ErrPMID)},
-		{"names undecodable", pdutest.Raw(pdu.KindPMNSIDs, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"children", pdu.ChildReq{Name: "a"}, &recorder{names: names}, []string{`children "a"`}, pdu.NameList{Names: names.Names}},
-		{"children with status", pdu.ChildReq{Name: "a", Status: true}, &recorder{names: names}, []string{`children "a"`}, names},
-		{"children fail", pdu.ChildReq{Name: "a"}, &recorder{err: pdu.ErrName}, []string{`children "a"`}, fail(pdu.ErrName)},
-		{"children undecodable", pdutest.Raw(pdu.KindPMNSChild, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"traverse", pdu.TraverseReq{Name: "a"}, &recorder{names: names}, []string{`traverse "a"`}, pdu.NameList{Names: names.Names}},
-		{"traverse fails", pdu.TraverseReq{}, &recorder{err: pdu.ErrName}, []string{`traverse ""`}, fail(pdu.ErrName)},
-		{"traverse undecodable", pdutest.Raw(pdu.KindPMNSTraverse, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"labels", pdu.LabelReq{Ident: 251, Class: pdu.LabelDomain}, &recorder{sets: sets}, []string{"labels fb 2"},
+		{"text fails", pdu.TextReq{Text: pdu.TextInDom}, &recorder{Handler: none, err: pdu.ErrText}, []string{"text 0 indom"}, fail(pdu.ErrText)},
+		{"text undecodable", pdutest.Raw(pdu.KindTextReq, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"store", stored, &recorder{Handler: none}, []string{"store 251.1.2[7] 8", "store 251.1.2[9] 10"}, fail(0)},
+		{"store refused", stored, &recorder{Handler: none, err: pdu.ErrBadStore}, []string{"store 251.1.2[7] 8", "store 251.1.2[9] 10"}, fail(pdu.ErrBadStore)},
+		{"store without a value", result(t, func(w *pdu.ResultWriter) { w.Begin(id) }), &recorder{Handler: none}, nil, fail(pdu.ErrValue)},
+		{"store undecodable", pdutest.Raw(pdu.KindResult, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"pmid", pdu.NameList{Names: []string{"x.y"}}, &recorder{Handler: none}, []string{"pmid x.y"}, pdu.PMIDList{PMIDs: []pdu.PMID{pdu.MakePMID(1, 2, 3)}}},
+		{"pmid fails", pdu.NameList{Names: []string{"x.y"}}, &recorder{Handler: none, err: pdu.ErrNonLeaf}, []string{"pmid x.y"}, fail(pdu.ErrNonLeaf)},
+		{"pmid of two", pdu.NameList{Names: []string{"x", "y"}}, &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"pmid of none", pdu.NameList{}, &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"pmid undecodable", pdutest.Raw(pdu.KindPMNSNames, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"names", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{Handler: none, names: names}, []string{"names 251.1.2"}, pdu.NameList{Names: names.Names}},
+		{"names of nothing", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{Handler: none}, []string{"names 251.1.2"}, fail(pdu.ErrPMID)},
+		{"names of two", pdu.PMIDList{PMIDs: []pdu.PMID{id, id}}, &recorder{Handler: none, names: names}, nil, fail(pdu.ErrIPC)},
+		{"names of an error", pdu.PMIDList{Status: int32(pdu.ErrName), PMIDs: []pdu.PMID{id}}, &recorder{Handler: none, names: names}, nil, fail(pdu.ErrName)},
+		{"names fail", pdu.PMIDList{PMIDs: []pdu.PMID{id}}, &recorder{Handler: none, err: pdu.ErrPMID}, []string{"names 251.1.2"}, fail(pdu.ErrPMID)},
+		{"names undecodable", pdutest.Raw(pdu.KindPMNSIDs, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"children", pdu.ChildReq{Name: "a"}, &recorder{Handler: none, names: names}, []string{`children "a"`}, pdu.NameList{Names: names.Names}},
+		{"children with status", pdu.ChildReq{Name: "a", Status: true}, &recorder{Handler: none, names: names}, []string{`children "a"`}, names},
+		{"children fail", pdu.ChildReq{Name: "a"}, &recorder{Handler: none, err: pdu.ErrName}, []string{`children "a"`}, fail(pdu.ErrName)},
+		{"children undecodable", pdutest.Raw(pdu.KindPMNSChild, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"traverse", pdu.TraverseReq{Name: "a"}, &recorder{Handler: none, names: names}, []string{`traverse "a"`}, pdu.NameList{Names: names.Names}},
+		{"traverse fails", pdu.TraverseReq{}, &recorder{Handler: none, err: pdu.ErrName}, []string{`traverse ""`}, fail(pdu.ErrName)},
+		{"traverse undecodable", pdutest.Raw(pdu.KindPMNSTraverse, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"labels", pdu.LabelReq{Ident: 251, Class: pdu.LabelDomain}, &recorder{Handler: none, sets: sets}, []string{"labels fb 2"},
 			pdu.LabelReply{Ident: 251, Class: pdu.LabelDomain, Sets: sets[:1]}},
-		{"labels of instances", pdu.LabelReq{Ident: 251, Class: pdu.LabelInstances}, &recorder{sets: sets}, []string{"labels fb 32"},
+		{"labels of instances", pdu.LabelReq{Ident: 251, Class: pdu.LabelInstances}, &recorder{Handler: none, sets: sets}, []string{"labels fb 32"},
 			pdu.LabelReply{Ident: 251, Class: pdu.LabelInstances, Sets: sets}},
-		{"labels with flags", pdu.LabelReq{Ident: 251, Class: pdu.LabelItem | 0xc0}, &recorder{sets: sets}, []string{"labels fb 16"},
+		{"labels with flags", pdu.LabelReq{Ident: 251, Class: pdu.LabelItem | 0xc0}, &recorder{Handler: none, sets: sets}, []string{"labels fb 16"},
 			pdu.LabelReply{Ident: 251, Class: pdu.LabelItem | 0xc0, Sets: sets[:1]}},
-		{"no labels", pdu.LabelReq{Class: pdu.LabelContext}, &recorder{}, []string{"labels 0 1"}, pdu.LabelReply{Class: pdu.LabelContext}},
-		{"labels fail", pdu.LabelReq{Class: 3}, &recorder{err: pdu.ErrType}, []string{"labels 0 3"}, fail(pdu.ErrType)},
-		{"labels undecodable", pdutest.Raw(pdu.KindLabelReq, cut), &recorder{}, nil, fail(pdu.ErrIPC)},
-		{"labels that do not fit", pdu.LabelReq{Class: pdu.LabelDomain}, &recorder{sets: []pdu.LabelSet{{JSON: make([]byte, pdu.MaxLabelJSON+1)}}},
+		{"no labels", pdu.LabelReq{Class: pdu.LabelContext}, &recorder{Handler: none}, []string{"labels 0 1"}, pdu.LabelReply{Class: pdu.LabelContext}},
+		{"labels fail", pdu.LabelReq{Class: 3}, &recorder{Handler: none, err: pdu.ErrType}, []string{"labels 0 3"}, fail(pdu.ErrType)},
+		{"labels undecodable", pdutest.Raw(pdu.KindLabelReq, cut), &recorder{Handler: none}, nil, fail(pdu.ErrIPC)},
+		{"labels that do not fit", pdu.LabelReq{Class: pdu.LabelDomain}, &recorder{Handler: none, sets: []pdu.LabelSet{{JSON: make([]byte, pdu.MaxLabelJSON+1)}}},
 			[]string{"labels 0 2"}, fail(pdu.ErrGeneric)},
 	}
 	log := captureLog(t)
@@ -129,7 +129,7 @@ func TestServeReplies(t *testing.T) {
 // is that of the next request. Invalid PDUs are logged.
 func TestServeNotices(t *testing.T) {
 	log := captureLog(t)
-	p := serve(t.Context(), t, &recorder{})
+	p := serve(t.Context(), t, &recorder{Handler: none})
 	notices := []struct {
 		pdu    pdu.PDU
 		logged string // a part of the line
@@ -139,7 +139,7 @@ func TestServeNotices(t *testing.T) {
 		{pdutest.Raw(pdu.KindProfile, []byte{1}), "decode PROFILE"},
 		{pdu.Attr{Key: pdu.AttrUserID, Value: []byte("12\x00")}, ""},
 		{pdu.Attr{Key: pdu.AttrUserID, Value: []byte("x\x00")}, `attribute userid of client 2`},
-		{pdu.Attr{Key: pdu.AttrSecure, Value: []byte("x\x00")}, ""},
+		{pdu.Attr{Key: 2, Value: []byte("x\x00")}, ""},
 		{pdutest.Raw(pdu.KindAttr, []byte{1}), "decode ATTR"},
 		{pdu.Status{Code: pdu.ErrNotConn}, ""},
 		{pdu.Status{Code: pdu.ErrAgain}, "unexpected error: Try again"},
@@ -228,9 +228,9 @@ func TestServeAsksForAttributes(t *testing.T) {
 		want pdu.Features
 	}{
 		{"attributes", &attributeRecorder{}, 0x44},
-		{"none", &recorder{}, 0},
+		{"none", &recorder{Handler: none}, 0},
 		{"serial with attributes", pmda.Serial(&attributeRecorder{}), 0x44},
-		{"serial", pmda.Serial(&recorder{}), 0},
+		{"serial", pmda.Serial(&recorder{Handler: none}), 0},
 		{"agent", &pmda.Agent{Name: "x", Domain: 251}, 0},
 		{"agent that needs them", &pmda.Agent{Name: "x", Domain: 251, ClientAttributes: true}, 0x44},
 	}
@@ -245,7 +245,7 @@ func TestServeAsksForAttributes(t *testing.T) {
 
 // TestServeProfile checks that the latest profile applies to the requests of all clients.
 func TestServeProfile(t *testing.T) {
-	h := &recorder{}
+	h := &recorder{Handler: none}
 	p := serve(t.Context(), t, h)
 	fetch := func(from, context int32) *pmda.Request {
 		p.request(from, pdu.Fetch{Context: context, PMIDs: []pdu.PMID{1}})
@@ -283,7 +283,7 @@ func TestServeProfile(t *testing.T) {
 
 // A careless Handler breaks the contract of Fetch, and panics in EndClient.
 type careless struct {
-	pmda.Unimplemented
+	pmda.Handler
 	fetch func(w *pdu.ResultWriter)
 }
 
@@ -314,7 +314,7 @@ func TestServeCarelessHandler(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := serve(t.Context(), t, careless{fetch: tt.fetch})
+			p := serve(t.Context(), t, careless{none, tt.fetch})
 			for range 2 { // the second shows that service goes on
 				p.do(pdutest.Send(pdu.Fetch{PMIDs: []pdu.PMID{1}}), pdutest.ExpectFrom(0, tt.reply))
 			}
@@ -372,7 +372,7 @@ func TestServeCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				p := serve(ctx, t, waiter{})
+				p := serve(ctx, t, waiter{none})
 				do(p)
 				synctest.Wait()
 				cancel(cause)
@@ -385,7 +385,7 @@ func TestServeCancel(t *testing.T) {
 }
 
 // A waiter fetches until its context ends.
-type waiter struct{ pmda.Unimplemented }
+type waiter struct{ pmda.Handler }
 
 func (waiter) Fetch(ctx context.Context, _ *pmda.Request, _ []pdu.PMID, _ *pdu.ResultWriter) error {
 	<-ctx.Done()
@@ -400,7 +400,7 @@ func TestServeCancelByDeadline(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
 		go func() {
-			served <- pmda.Serve(ctx, waiter{}, deadlineOnly{far, far})
+			served <- pmda.Serve(ctx, waiter{none}, deadlineOnly{far, far})
 		}()
 		if _, err := pdu.AcceptAgent(pdu.NewConn(near), 1); err != nil {
 			t.Fatal(err)
@@ -449,7 +449,7 @@ func TestServeBadHello(t *testing.T) {
 		"half a hello": {"\x00\x00\x00\x14\x00\x00", io.ErrUnexpectedEOF},
 	}
 	for name, tt := range tests {
-		err := pmda.Serve(t.Context(), &recorder{}, struct {
+		err := pmda.Serve(t.Context(), &recorder{Handler: none}, struct {
 			io.Reader
 			io.Writer
 		}{strings.NewReader(tt.bytes), io.Discard})
@@ -461,7 +461,7 @@ func TestServeBadHello(t *testing.T) {
 
 // TestServeEndsInPDU checks that the end of the connection within a PDU is an error.
 func TestServeEndsInPDU(t *testing.T) {
-	p := serve(t.Context(), t, &recorder{})
+	p := serve(t.Context(), t, &recorder{Handler: none})
 	if _, err := p.Stream.Write([]byte("\x00\x00\x00\x04")); err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +499,7 @@ func (r *repeat) Read(p []byte) (int, error) {
 func (*repeat) Write(p []byte) (int, error) { return len(p), nil }
 
 // fixed fetches the same value for every metric.
-type fixed struct{ pmda.Unimplemented }
+type fixed struct{ pmda.Handler }
 
 func (fixed) Fetch(_ context.Context, _ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	for _, id := range ids {
@@ -519,7 +519,7 @@ func TestServeFetchAllocatesNothing(t *testing.T) {
 	request := encode(t, pdu.Fetch{PMIDs: make([]pdu.PMID, 200)}) // longer than what Conn holds itself
 	allocs := func(n int) float64 {
 		return testing.AllocsPerRun(5, func() {
-			if err := pmda.Serve(t.Context(), fixed{}, &repeat{hello: hello, request: request, n: n}); err != nil {
+			if err := pmda.Serve(t.Context(), fixed{none}, &repeat{hello: hello, request: request, n: n}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -535,7 +535,7 @@ func BenchmarkServeFetch(b *testing.B) {
 		b.Run(fmt.Sprintf("metrics=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			r := &repeat{hello: encode(b, pdu.Creds{Version: 2}), request: encode(b, pdu.Fetch{PMIDs: make([]pdu.PMID, n)}), n: b.N}
-			if err := pmda.Serve(b.Context(), fixed{}, r); err != nil {
+			if err := pmda.Serve(b.Context(), fixed{none}, r); err != nil {
 				b.Fatal(err)
 			}
 		})

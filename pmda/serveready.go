@@ -13,7 +13,7 @@ import (
 // waits for its next PDU. A collector that sends no request meanwhile learns it only from the
 // notice.
 type readyNotice struct {
-	of Readiness // nil for a Handler that has none
+	of Serving // nil for a Handler that has none
 
 	writing sync.Mutex     // held to write to the connection, and for what follows
 	sent    chan struct{}  // of the latest notice: closed when it was sent; nil if there was none
@@ -54,7 +54,7 @@ func (n *readyNotice) send(s *session) {
 }
 
 // notReady records that the collector gets ErrPMDANotReady as a reply, and sends the notice when
-// the Handler is ready. It does nothing for a Handler without Readiness. The caller holds
+// the Handler is ready. It does nothing for a Handler without Serving. The caller holds
 // n.writing.
 func (n *readyNotice) notReady(s *session) {
 	if n.of == nil {

@@ -81,8 +81,8 @@ func TestAs(t *testing.T) {
 	if got, ok := pmda.As[*pmda.Agent](c); got != nil || ok {
 		t.Errorf("inside a wrapper without Unwrap: %v, %v", got, ok)
 	}
-	if got, ok := pmda.As[pmda.Logging](pmda.Unimplemented{}); got != nil || ok {
-		t.Errorf("no Logging: %v, %v", got, ok)
+	if got, ok := pmda.As[pmda.Serving](pmda.Unimplemented(pmda.Info{})); got != nil || ok {
+		t.Errorf("no Serving: %v, %v", got, ok)
 	}
 }
 

@@ -112,11 +112,8 @@ func (a *Agents) beginServing() {
 		log = slog.Default()
 	}
 	for _, h := range a.used {
-		if l, ok := pmda.As[pmda.Logging](h); ok {
-			a.release = append(a.release, l.AddLogger(log))
-		}
 		if s, ok := pmda.As[pmda.Serving](h); ok {
-			a.release = append(a.release, s.BeginServing())
+			a.release = append(a.release, s.BeginServing(log))
 		}
 	}
 }
@@ -143,7 +140,7 @@ func (a *Agents) handler(ctx context.Context, d pdu.Domain) (pmda.Handler, error
 	if h == nil {
 		return nil, pdu.ErrNoAgent
 	}
-	if r, ok := pmda.As[pmda.Readiness](h); ok {
+	if r, ok := pmda.As[pmda.Serving](h); ok {
 		select {
 		case <-r.WhenReady():
 		case <-ctx.Done():

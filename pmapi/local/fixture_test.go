@@ -47,9 +47,14 @@ func (w *watched) EndClient(c *pmda.Client) {
 	w.Handler.EndClient(c)
 }
 
-func (w *watched) BeginServing() func() {
+func (w *watched) BeginServing(*slog.Logger) func() {
 	w.note("serving")
 	return func() { w.note("served") }
+}
+
+func (w *watched) WhenReady() <-chan struct{} {
+	s, _ := pmda.As[pmda.Serving](w.Handler)
+	return s.WhenReady()
 }
 
 func (w *watched) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {

@@ -30,9 +30,6 @@ type agent struct {
 	calls   agentCalls  // of an agent in this process
 
 	latencies pmcdagent.Latencies // of its calls
-	// removeLogger removes the Server's log from an agent in this process. It is nil if the agent
-	// does not use that log.
-	removeLogger func()
 	// endServing tells an agent in this process that no more requests will come. It is nil if the
 	// agent does not need it.
 	endServing func()
@@ -84,7 +81,7 @@ func (a *agent) current() pmda.Handler {
 
 // state returns the value of pmcd.agent.status.
 func (a *agent) state() int32 {
-	if r, ok := pmda.As[pmda.Readiness](a.local); ok {
+	if r, ok := pmda.As[pmda.Serving](a.local); ok {
 		select {
 		case <-r.WhenReady():
 		default:
@@ -216,9 +213,6 @@ func (a *agent) handlerFor(store bool) (pmda.Handler, error) {
 func (a *agent) release() {
 	if a.endServing != nil {
 		a.endServing()
-	}
-	if a.removeLogger != nil {
-		a.removeLogger()
 	}
 }
 

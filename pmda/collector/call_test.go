@@ -506,7 +506,7 @@ func TestBlockedLog(t *testing.T) {
 
 // panickingNames is an agent whose Namespace panics when broken is set.
 type panickingNames struct {
-	pmda.Unimplemented
+	pmda.Handler
 	broken *bool
 }
 

@@ -309,7 +309,7 @@ func TestAttributes(t *testing.T) {
 		t.Skip("users have no numbers")
 	}
 	before := &attributesAgent{collectortest.Agent{Name: "before", Domain: 10}, make(chan int, 9)}
-	collectortest.Add(t, s, collectortest.Panicking{Unimplemented: collectortest.EmptyAgent("panicking", 12)}, before)
+	collectortest.Add(t, s, collectortest.Panicking{Handler: collectortest.EmptyAgent("panicking", 12)}, before)
 	collectortest.Connect(t, s)
 	if got := <-before.users; got != uid {
 		t.Errorf("user %d", got)
@@ -680,7 +680,7 @@ func TestCloseStuckRemoved(t *testing.T) {
 }
 
 // untilCancelled is an agent that returns when its context ends.
-type untilCancelled struct{ pmda.Unimplemented }
+type untilCancelled struct{ pmda.Handler }
 
 func (untilCancelled) Desc(ctx context.Context, _ *pmda.Request, _ pdu.PMID) (pdu.Desc, error) {
 	<-ctx.Done()

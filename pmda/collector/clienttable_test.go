@@ -33,7 +33,7 @@ func TestEndOfClients(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{})
 	slow := &slowEnd{Agent: collectortest.Agent{Name: "slow", Domain: 10}, enter: make(chan uint64), leave: make(chan struct{})}
 	quick := &collectortest.Agent{Name: "quick", Domain: 11}
-	collectortest.Add(t, s, quick, slow, collectortest.Panicking{Unimplemented: collectortest.EmptyAgent("panicking", 12)})
+	collectortest.Add(t, s, quick, slow, collectortest.Panicking{Handler: collectortest.EmptyAgent("panicking", 12)})
 	a := collectortest.Connect(t, s)
 	a.Net.Close()
 	if got := <-slow.enter; got != 0 {

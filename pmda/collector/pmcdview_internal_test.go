@@ -90,7 +90,7 @@ func TestPMCDClients(t *testing.T) {
 
 // A watcher is an agent that records the containers of clients.
 type watcher struct {
-	pmda.Unimplemented
+	pmda.Handler
 	told chan string
 }
 

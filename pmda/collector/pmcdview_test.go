@@ -37,7 +37,7 @@ func TestPMCDLabels(t *testing.T) {
 func TestPMCDAgents(t *testing.T) {
 	b := collector.NewFixture(t, &collector.Server{})
 	b.Want("numagents", "1")
-	for _, a := range []pmda.Unimplemented{collectortest.EmptyAgent("zebra", 250), collectortest.EmptyAgent("aardvark", 7), collectortest.EmptyAgent("zebra", 251)} {
+	for _, a := range []pmda.Handler{collectortest.EmptyAgent("zebra", 250), collectortest.EmptyAgent("aardvark", 7), collectortest.EmptyAgent("zebra", 251)} {
 		if err := b.Add(a); err != nil {
 			t.Fatal(err)
 		}

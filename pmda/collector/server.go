@@ -321,11 +321,8 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	}
 	a := &agent{local: h, kind: pmcdconf.KindDSO, conf: conf}
 	a.setName(conf.Name)
-	if l, ok := pmda.As[pmda.Logging](h); ok {
-		a.removeLogger = l.AddLogger(s.log)
-	}
 	if b, ok := pmda.As[pmda.Serving](h); ok {
-		a.endServing = b.BeginServing()
+		a.endServing = b.BeginServing(s.log)
 	}
 	if err := s.add(a); err != nil {
 		a.release()

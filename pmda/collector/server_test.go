@@ -33,7 +33,7 @@ func exportedFields(s *collector.Server) map[string]any {
 // A Server does not write its defaults into its fields.
 func TestFieldsStayZero(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, new(collector.Server))
-	collectortest.Add(t, s, pmda.Unimplemented{Name: "a", Domain: 10})
+	collectortest.Add(t, s, pmda.Unimplemented(pmda.Info{Name: "a", Domain: 10}))
 	conn, err := s.DialContext(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)
@@ -50,14 +50,14 @@ func TestFieldsStayZero(t *testing.T) {
 // timeout.
 func TestOpError(t *testing.T) {
 	s := new(collector.Server)
-	collectortest.Add(t, s, pmda.Unimplemented{Name: "first", Domain: 10})
+	collectortest.Add(t, s, pmda.Unimplemented(pmda.Info{Name: "first", Domain: 10}))
 	start := s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 12, Kind: pmcdconf.KindDSO, Entry: "none_init"})
 	tests := []struct {
 		err  error
 		want string
 	}{
-		{s.Add(pmda.Unimplemented{Name: "second", Domain: 10}), `collector: add agent "second": domain 10 is that of agent "first"`},
-		{s.Add(pmda.Unimplemented{Name: "second", Domain: 600}), `collector: add agent "second": domain 600 out of range (0..510)`},
+		{s.Add(pmda.Unimplemented(pmda.Info{Name: "second", Domain: 10})), `collector: add agent "second": domain 10 is that of agent "first"`},
+		{s.Add(pmda.Unimplemented(pmda.Info{Name: "second", Domain: 600})), `collector: add agent "second": domain 600 out of range (0..510)`},
 		{s.Remove(11), `collector: remove: no agent of domain 11`},
 		{start, `collector: start agent "none": no agent in this program has the entry point "none_init" (it knows: none); a program of the agent needs the line "none 12 pipe binary PROGRAM"`},
 	}

@@ -121,7 +121,7 @@ func (c *container) has(id pdu.PMID) bool {
 }
 
 // hasInDom reports whether an instance domain has its own instances in a container.
-func (c *container) hasInDom(d pdu.InDom) bool { return c.domains[d.Serial()] != nil }
+func (c *container) hasInDom(d pdu.InDom) bool { return c.domains[pmda.InDomSerial(d.Serial())] != nil }
 
 // Fetch fetches the metrics of the client's container, or of the machine.
 func (h *containers) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -227,6 +227,6 @@ func (l *linux) sharedIDs(d *pmda.InDom) func(names []string) ([]pdu.InstID, err
 	if l.view == nil {
 		return nil
 	}
-	shared := l.view.host.domains[d.Serial.Number()]
+	shared := l.view.host.domains[d.Serial]
 	return func(names []string) ([]pdu.InstID, error) { return shared.NameIDs(names...) }
 }

@@ -41,7 +41,7 @@ func TestReusedProcess(t *testing.T) {
 	if err := fetch(); !errors.Is(err, syscall.EPERM) {
 		t.Errorf("values of another process: %v", err)
 	}
-	if _, err := h.Instances(t.Context(), r, l.domains[3].ID(), pdu.NoInst, ""); !errors.Is(err, syscall.EPERM) {
+	if _, err := h.Instances(t.Context(), r, l.domains[pmda.InDomSerial(3)].ID(), pdu.NoInst, ""); !errors.Is(err, syscall.EPERM) {
 		t.Errorf("instances of another process: %v", err)
 	}
 }

@@ -61,7 +61,7 @@ func newLinux(o Options) *linux {
 	}
 	return &linux{
 		Agent:   &pmda.Agent{Name: "linux", Domain: Domain, ClientAttributes: o.ContainerProcess != nil},
-		domains: map[int]*pmda.InDom{},
+		domains: map[pmda.SerialID]*pmda.InDom{},
 		root:    o.Root, stateDir: o.StateDir, trusts: o.Trusts, statfs: (*usage).statfs,
 	}
 }
@@ -98,8 +98,8 @@ type linux struct {
 	cpus  *pmda.InDom // of processors: the ID is the kernel's number
 	nodes *pmda.InDom // of nodes
 
-	domains map[int]*pmda.InDom // all, by their serials
-	view    *containerView      // whose files are read, nil for the machine's
+	domains map[pmda.SerialID]*pmda.InDom // all, by their serials
+	view    *containerView                // whose files are read, nil for the machine's
 
 	calls        hanging.Calls[containerView, string] // about file systems of containers, which need not answer
 	sysSlowUntil atomic.Int64                         // when a container's /sys may be opened again, in nanoseconds since 1970
@@ -110,10 +110,11 @@ var keptIDs = []int{1, 3, 4, 10, 11, 12, 17, 24, 25, 28, 32, 36, 38, 40, 41, 42}
 
 // Attach is Agent.Attach. It also sets the file that keeps the IDs.
 func (l *linux) Attach(d *pmda.InDom) error {
-	if l.stateDir != "" && slices.Contains(keptIDs, d.Serial.Number()) {
-		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, d.Serial.Number()))
+	isThis := func(serial int) bool { return pmda.InDomSerial(serial) == d.Serial }
+	if i := slices.IndexFunc(keptIDs, isThis); i >= 0 && l.stateDir != "" {
+		d.File = filepath.Join(l.stateDir, fmt.Sprintf("%d.%d", Domain, keptIDs[i]))
 	}
-	l.domains[d.Serial.Number()] = d
+	l.domains[d.Serial] = d
 	return l.Agent.Attach(d)
 }
 

@@ -254,7 +254,7 @@ func TestPrivateAccounting(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "run", "pacct")
 	a := newAgent(t, &pmdaproc.Options{Root: files{"var/account/pacct": ""}.write(t), NoAccessChecks: true, PrivateAccounting: path})
-	end := a.BeginServing()
+	end := a.BeginServing(nil)
 	var w pdu.ResultWriter
 	w.Begin(a.id("acct.control.enable_acct"))
 	w.Atom(pdu.NoInst, pdu.Uint32(1))

@@ -181,7 +181,7 @@ func TestHotproc(t *testing.T) {
 	p.add()
 	hotTree(t, p.Root, 1, 1, 1)
 	p.hotList.interval = time.Millisecond
-	defer p.BeginServing()()
+	defer p.BeginServing(nil)()
 	await := func(want int) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {

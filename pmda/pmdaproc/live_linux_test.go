@@ -32,7 +32,7 @@ func TestRealTime(t *testing.T) {
 // has ended.
 func TestBurner(t *testing.T) {
 	a := newAgent(t, &pmdaproc.Options{NoAccessChecks: true})
-	defer a.BeginServing()()
+	defer a.BeginServing(nil)()
 	for name, v := range map[string]pdu.Atom{"refresh": pdu.Uint32(1), "config": pdu.String("cpuburn > 0.05")} {
 		if err := a.store(as(0, 0), "hotproc.control."+name, v); err != nil {
 			t.Fatal(name, err)

@@ -173,12 +173,12 @@ func checkable(h pmda.Handler) error {
 		return errors.New("the *Agent is nil")
 	}
 	all, _ := unwrap(h) // its error is one of the rule info
-	i := slices.IndexFunc(all, func(h pmda.Handler) bool { _, ok := h.(pmda.Readiness); return ok })
+	i := slices.IndexFunc(all, func(h pmda.Handler) bool { _, ok := h.(pmda.Serving); return ok })
 	if i < 0 {
 		return nil
 	}
 	select {
-	case <-all[i].(pmda.Readiness).WhenReady():
+	case <-all[i].(pmda.Serving).WhenReady():
 		return nil
 	case <-time.After(replyLimit):
 		return fmt.Errorf("the Handler has not become ready within %v: call Agent.SetReady(true) before the test", replyLimit)
@@ -228,7 +228,7 @@ func (c *checker) begin() {
 		return
 	}
 	if s, ok := pmda.As[pmda.Serving](c.h.Handler); ok {
-		c.end = s.BeginServing()
+		c.end = s.BeginServing(nil)
 	}
 }
 

@@ -695,7 +695,7 @@ func fetchKept(_ *testing.T, a *pmda.Agent) pmda.Handler {
 
 // TestManyErrors: one mistake that breaks everything does not flood the report.
 func TestManyErrors(t *testing.T) {
-	err := pmdatest.Check(pmda.Unimplemented{Name: "none", Domain: domain}, pmdatest.Names(func() *pmns.Tree {
+	err := pmdatest.Check(pmda.Unimplemented(pmda.Info{Name: "none", Domain: domain}), pmdatest.Names(func() *pmns.Tree {
 		names := map[string]pdu.PMID{}
 		for i := range 100 {
 			names["n"+string(rune('a'+i/10))+string(rune('a'+i%10))] = pdu.MakePMID(domain, 0, i)

@@ -1,6 +1,7 @@
 package pmdatest_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/pcp-go/pcp/pmda"
@@ -13,10 +14,16 @@ type server struct {
 	began, serving *int
 }
 
-func (s server) BeginServing() (end func()) {
+func (s server) BeginServing(*slog.Logger) (end func()) {
 	*s.began++
 	*s.serving++
 	return func() { *s.serving-- }
+}
+
+func (server) WhenReady() <-chan struct{} {
+	ready := make(chan struct{})
+	close(ready)
+	return ready
 }
 
 // TestServing: a Handler is served while it is used, and the Handler before a restart is not

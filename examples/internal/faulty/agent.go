@@ -85,7 +85,7 @@ func at(n int) time.Time { return time.Unix(1e9+int64(n), 123456789).UTC() }
 
 // An Agent is an agent with faulty metrics, and some that keep stored values.
 type Agent struct {
-	pmda.Unimplemented
+	pmda.Handler
 	metrics []metric
 	tree    *pmns.Tree
 
@@ -95,7 +95,7 @@ type Agent struct {
 
 // New makes an Agent.
 func New() *Agent {
-	a := &Agent{Unimplemented: pmda.Unimplemented{Name: "odd", Domain: domain}, metrics: metrics()}
+	a := &Agent{Handler: pmda.Unimplemented(pmda.Info{Name: "odd", Domain: domain}), metrics: metrics()}
 	var b pmns.Builder
 	for i, m := range a.metrics {
 		name := m.name // metrics that make tools fail have names of their own

@@ -41,7 +41,7 @@ func result(t *testing.T, build func(*pdu.ResultWriter)) *pdu.Result {
 func quiet() remote.Config { return remote.Config{Logger: slog.New(slog.DiscardHandler)} }
 
 // fixed fetches the same value for every metric.
-type fixed struct{ pmda.Unimplemented }
+type fixed struct{ pmda.Handler }
 
 func (fixed) Fetch(_ context.Context, _ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	for _, id := range ids {

@@ -58,7 +58,7 @@ func BenchmarkFetch(b *testing.B) {
 	for name, open := range streams {
 		b.Run("stream="+name, func(b *testing.B) {
 			near, far := open(b)
-			agent := behind(b, fixed{}, near, far)
+			agent := behind(b, fixed{pmda.Unimplemented(pmda.Info{})}, near, far)
 			ctx, r, ids := b.Context(), request7(), []pdu.PMID{testID}
 			var w pdu.ResultWriter
 			b.ReportAllocs()
@@ -78,7 +78,7 @@ func TestFetchAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector makes sync.Pool drop values")
 	}
 	near, far := streams["pipe"](t)
-	agent := behind(t, fixed{}, near, far)
+	agent := behind(t, fixed{pmda.Unimplemented(pmda.Info{})}, near, far)
 	ctx, r, ids := t.Context(), request7(), make([]pdu.PMID, 200)
 	var w pdu.ResultWriter
 	n := testing.AllocsPerRun(200, func() {

@@ -18,7 +18,7 @@ import (
 
 // A randomHandler returns what rapid has randomHandler.
 type randomHandler struct {
-	pmda.Unimplemented
+	pmda.Handler
 	err      error
 	values   []pdu.Atom // of each metric
 	metric   pdu.Error
@@ -198,7 +198,7 @@ func appended(w *pdu.ResultWriter) (string, error) {
 func TestHandlerBehindConnection(t *testing.T) {
 	for name, open := range streams {
 		t.Run(name, func(t *testing.T) {
-			h := &randomHandler{}
+			h := &randomHandler{Handler: pmda.Unimplemented(pmda.Info{})}
 			near, far := open(t)
 			agent := behind(t, h, near, far)
 			rapid.Check(t, func(t *rapid.T) {
@@ -249,7 +249,7 @@ func TestAgentBehindConnection(t *testing.T) {
 
 // A clientRecorder records what a Handler learns about clients.
 type clientRecorder struct {
-	pmda.Unimplemented
+	pmda.Handler
 	mu      sync.Mutex
 	clients []*pmda.Client // of its requests
 	ended   []string
@@ -272,7 +272,7 @@ func (h *clientRecorder) EndClient(c *pmda.Client) {
 
 // TestClientsBehindConnection: a Handler behind a connection learns of clients and their ends.
 func TestClientsBehindConnection(t *testing.T) {
-	h := &clientRecorder{Unimplemented: pmda.Unimplemented{ClientAttributes: true}}
+	h := &clientRecorder{Handler: pmda.Unimplemented(pmda.Info{ClientAttributes: true})}
 	near, far := streams["memory"](t)
 	agent := behind(t, h, near, far)
 	c := &pmda.Client{ID: 4, Seq: 9, PID: 17, UID: 18, GID: 19, User: "fred", Container: "box"}

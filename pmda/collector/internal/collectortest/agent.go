@@ -130,12 +130,12 @@ func Storing(ids ...pdu.PMID) pdu.PDU {
 }
 
 // EmptyAgent is an agent without metrics.
-func EmptyAgent(name string, d pdu.Domain) pmda.Unimplemented {
-	return pmda.Unimplemented{Name: name, Domain: d}
+func EmptyAgent(name string, d pdu.Domain) pmda.Handler {
+	return pmda.Unimplemented(pmda.Info{Name: name, Domain: d})
 }
 
 // Panicking is an agent that panics in methods that return nothing.
-type Panicking struct{ pmda.Unimplemented }
+type Panicking struct{ pmda.Handler }
 
 func (Panicking) EndClient(*pmda.Client) { panic("end of client") }
 func (Panicking) SetClient(*pmda.Client) { panic("attributes") }

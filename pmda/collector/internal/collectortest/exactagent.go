@@ -123,7 +123,7 @@ func ExpectedNames(b *pmns.Builder, d pdu.Domain) {
 // An ExactAgent is an agent whose replies are known beforehand: the Expected functions
 // give them.
 type ExactAgent struct {
-	pmda.Unimplemented
+	pmda.Handler
 	tree *pmns.Tree // nil if its names are in a file
 }
 
@@ -131,7 +131,7 @@ type ExactAgent struct {
 func NewExactAgent(d pdu.Domain) *ExactAgent {
 	var b pmns.Builder
 	ExpectedNames(&b, d)
-	return &ExactAgent{pmda.Unimplemented{Name: fmt.Sprintf("exact%d", d), Domain: d}, b.Tree()}
+	return &ExactAgent{pmda.Unimplemented(pmda.Info{Name: fmt.Sprintf("exact%d", d), Domain: d}), b.Tree()}
 }
 
 func (o *ExactAgent) Namespace() *pmns.Tree { return o.tree }
@@ -210,7 +210,7 @@ func (o *ExactAgent) Store(_ context.Context, _ *pmda.Request, values *pdu.Resul
 }
 
 func (o *ExactAgent) dynamicName(id pdu.PMID) string {
-	return fmt.Sprintf("dynamic%d.x%d", o.Domain, id.Item())
+	return fmt.Sprintf("dynamic%d.x%d", o.Info().Domain, id.Item())
 }
 
 func (o *ExactAgent) PMID(_ context.Context, _ *pmda.Request, name string) (pdu.PMID, error) {
@@ -219,7 +219,7 @@ func (o *ExactAgent) PMID(_ context.Context, _ *pmda.Request, name string) (pdu.
 	if err != nil || n < ExactStatic || n >= ExactItems {
 		return pdu.NoPMID, pdu.ErrName
 	}
-	return pdu.MakePMID(o.Domain, 0, n), nil
+	return pdu.MakePMID(o.Info().Domain, 0, n), nil
 }
 
 func (o *ExactAgent) Names(_ context.Context, _ *pmda.Request, id pdu.PMID) ([]string, error) {
