@@ -17,9 +17,6 @@ import (
 // either end.
 const Domain pdu.Domain = 490
 
-// Prefix is where the names of the metrics begin unless Options has another.
-const Prefix = "go"
-
 // The clusters of the PMIDs. Those up to clusterOfNew are of runtime/metrics,
 // whose items are those of known; names that are not in known have the same
 // clusters once more from clusterOfNew on, and items that may change with the
@@ -57,7 +54,7 @@ type Options struct {
 	// of one collector, such as two services behind one pmcd, need different ones.
 	Domain pdu.Domain
 	// Prefix is the name below which the metrics are, such as "shop.go". Empty
-	// means the constant Prefix.
+	// means "go".
 	Prefix string
 	// CommandLine exports the arguments of the program, which every client can then
 	// read. False leaves them out, since there may be secrets among them.
@@ -79,7 +76,7 @@ func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent
 		o.Domain = Domain
 	}
 	if o.Prefix == "" {
-		o.Prefix = Prefix
+		o.Prefix = "go"
 	}
 	a := &agent{
 		Agent:      &pmda.Agent{Name: strings.ReplaceAll(o.Prefix, ".", "_"), Domain: o.Domain, Logger: o.Logger},

@@ -79,7 +79,7 @@
 // A metric that exceeds a limit is left out; existing metrics stay. A metric that takes the
 // place of a removed one may be missing from one fetch.
 //
-// The agent's clusters from FirstCluster on, and the serials of instance domains
-// from FirstSerial on, are reserved. Any number of clients may fetch at once; the
+// The agent's clusters from 4000 on, and the serials of instance domains
+// from 1048576 on, are reserved. Any number of clients may fetch at once; the
 // variables are read for one request at a time.
 package goexpvar

@@ -29,8 +29,8 @@ const (
 // The clusters and the serials of instance domains from these on are reserved: the
 // agent must not use them.
 const (
-	FirstCluster = 4000
-	FirstSerial  = 1 << 20
+	firstCluster = 4000
+	firstSerial  = 1 << 20
 )
 
 // Metrics are numbered through the clusters of this package.
@@ -113,7 +113,7 @@ type exporter struct {
 
 // owns reports whether a PMID is of a cluster of this package.
 func owns(id pdu.PMID) bool {
-	return id.Cluster() >= FirstCluster && id.Cluster() < FirstCluster+clusters
+	return id.Cluster() >= firstCluster && id.Cluster() < firstCluster+clusters
 }
 
 // metric finds one by its PMID.
@@ -123,7 +123,7 @@ func (e *exporter) metric(id pdu.PMID) *metric {
 	}
 	e.table.RLock()
 	defer e.table.RUnlock()
-	if n := (id.Cluster()-FirstCluster)*perCluster + id.Item(); n < len(e.metrics) {
+	if n := (id.Cluster()-firstCluster)*perCluster + id.Item(); n < len(e.metrics) {
 		return e.metrics[n]
 	}
 	return nil

@@ -392,7 +392,7 @@ func TestSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, m, none := b.id("x.vars.a"), b.id("x.vars.m"), pdu.MakePMID(251, FirstCluster, 1000)
+	a, m, none := b.id("x.vars.a"), b.id("x.vars.m"), pdu.MakePMID(251, firstCluster, 1000)
 	d, _ := b.agent.Desc(t.Context(), request(), m)
 	r := request()
 	r.Profile = &pdu.Profile{InDoms: []pdu.InDomProfile{{InDom: d.InDom, Insts: []pdu.InstID{0}}}}

@@ -225,7 +225,7 @@ func TestMany(t *testing.T) {
 			last, value = id, strings.TrimLeft(name[len(name)-5:], "0") // see object
 		}
 	}
-	if last != pdu.MakePMID(251, FirstCluster+clusters-1, pdu.MaxItem) {
+	if last != pdu.MakePMID(251, firstCluster+clusters-1, pdu.MaxItem) {
 		t.Errorf("the last PMID is %v", last)
 	}
 	if got := b.show(last); got != "DOUBLE "+value {

@@ -63,7 +63,7 @@ type metricKey struct {
 }
 
 func (m *metric) pmid(d pdu.Domain) pdu.PMID {
-	return pdu.MakePMID(d, FirstCluster+m.number/perCluster, m.number%perCluster)
+	return pdu.MakePMID(d, firstCluster+m.number/perCluster, m.number%perCluster)
 }
 
 func (m *metric) indomID() pdu.InDom {
@@ -114,7 +114,7 @@ func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 	if k == kindInts || k == kindFloats {
 		m.ids, m.taken = map[string]pdu.Instance{}, map[string]bool{}
 		m.indom = &pmda.InDom{
-			Name: "key", Serial: pmda.InDomSerial(FirstSerial + m.number), Text: "Keys of " + name,
+			Name: "key", Serial: pmda.InDomSerial(firstSerial + m.number), Text: "Keys of " + name,
 			Help:    m.help + " Spaces, and what\ncannot be printed, are underscores.",
 			Refresh: func(ctx context.Context, _ *pmda.Request) error { return e.refresh(ctx, m) },
 		}
