@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/pmcpp"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -28,10 +27,6 @@ func (e *OpError) Error() string {
 
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
-
-// Timeout reports whether the cause is a time-out, as a reader or writer of the
-// caller's may have.
-func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // A ParseError is an error in a name space file, with its place. It unwraps to pdu.ErrPMNS.
 //

@@ -153,10 +153,10 @@ func ExampleMerge() {
 		fmt.Println(name, id)
 	}
 	for _, c := range conflicts {
-		fmt.Println(c.Name, "keeps", c.Kept, "and loses", c.Ignored)
+		fmt.Println(c)
 	}
 	// Output:
 	// cache.hits 251.0.0
 	// cache.size 251.0.2
-	// cache.hits keeps 251.0.0 and loses 251.9.9
+	// performance metric "cache.hits" has multiple PMIDs, using PMID 251.0.0 and ignoring PMID 251.9.9
 }

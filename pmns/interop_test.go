@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
-	"github.com/pcp-go/pcp/pdu"
 )
 
 // reference returns the path of a tool of the real PCP. Without it the test is
@@ -166,7 +165,7 @@ func TestInteropMergeRandom(t *testing.T) {
 		}
 		merged, conflicts := Merge(tree, b.tree(t))
 		for _, c := range conflicts {
-			if c.Kept == pdu.NoPMID || c.Ignored == pdu.NoPMID {
+			if strings.Contains(c, "the names below it") {
 				return // known difference: pmnsmerge makes a subtree of a leaf
 			}
 		}

@@ -6,28 +6,22 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Conflict is a name that merged trees use differently.
-type Conflict struct {
-	Name    string
-	Kept    pdu.PMID // the PMID in the result; NoPMID if there are names below Name
-	Ignored pdu.PMID // the other PMID; NoPMID if the names below Name are left out
-}
-
-// String is the warning of pmnsmerge(1).
-func (c Conflict) String() string {
+// conflict returns the warning of pmnsmerge(1) about a name that trees use differently. A PMID is
+// pdu.NoPMID if that tree has names below the name.
+func conflict(name string, kept, ignored pdu.PMID) string {
 	what := func(id pdu.PMID) string {
 		if id == pdu.NoPMID {
 			return "the names below it"
 		}
 		return "PMID " + id.String()
 	}
-	return fmt.Sprintf("performance metric %q has multiple PMIDs, using %s and ignoring %s", c.Name, what(c.Kept), what(c.Ignored))
+	return fmt.Sprintf("performance metric %q has multiple PMIDs, using %s and ignoring %s", name, what(kept), what(ignored))
 }
 
 // Merge merges several trees into one. Names that only a later tree has come at the end of their
 // node. If a name is a metric in one tree, and in another a metric with another PMID or a name
-// with others below it, the first tree wins. conflicts lists the names that were left out, in the
-// order of the names. Nil trees are ignored.
+// with others below it, the first tree wins. conflicts has a warning for each name that was left
+// out, in the order of the names. Nil trees are ignored.
 //
 // The result shares every subtree that only one of the trees has, so that a merge
 // costs time and memory for the children of common nodes only.
@@ -35,7 +29,7 @@ func (c Conflict) String() string {
 // The counterpart of pmnsmerge(1), which differs in two points: it adds the
 // leaves before other new children of a node, and where a later file has names
 // below a metric it drops the metric without a warning.
-func Merge(trees ...*Tree) (*Tree, []Conflict) {
+func Merge(trees ...*Tree) (t *Tree, conflicts []string) {
 	var m merger
 	roots := make([]*node, 0, len(trees))
 	for _, t := range trees {
@@ -50,7 +44,7 @@ func Merge(trees ...*Tree) (*Tree, []Conflict) {
 }
 
 type merger struct {
-	conflicts []Conflict
+	conflicts []string
 }
 
 // merge merges nodes of the same name into one. The nodes are not all leaves with one PMID. A
@@ -62,7 +56,7 @@ func (m *merger) merge(nodes []*node) *node {
 		switch {
 		case n == first && i > 0: // shared by both trees
 		case n.id != first.id:
-			m.conflicts = append(m.conflicts, Conflict{Name: n.full, Kept: first.id, Ignored: n.id})
+			m.conflicts = append(m.conflicts, conflict(n.full, first.id, n.id))
 		case n.id == pdu.NoPMID:
 			inner = append(inner, n)
 		}

@@ -255,11 +255,7 @@ func TestMergeConflicts(t *testing.T) {
 			if diff := cmp.Diff(tt.want, listing(merged)); diff != "" {
 				t.Errorf("names (-want +got):\n%s", diff)
 			}
-			var got []string
-			for _, c := range conflicts {
-				got = append(got, c.String())
-			}
-			if diff := cmp.Diff(tt.conflicts, got); diff != "" {
+			if diff := cmp.Diff(tt.conflicts, conflicts); diff != "" {
 				t.Errorf("conflicts (-want +got):\n%s", diff)
 			}
 		})

@@ -29,7 +29,7 @@ func (s *Server) nameTree() *pmns.Tree {
 	}
 	tree, conflicts := pmns.Merge(trees...)
 	for _, c := range conflicts {
-		s.log.Warn("names conflict", slog.String("conflict", c.String()))
+		s.log.Warn("names conflict", slog.String("conflict", c))
 	}
 	s.names.Store(&nameSpace{trees: trees, tree: tree})
 	return tree
