@@ -10,22 +10,14 @@ import (
 // An Attribute numbers a property of a client connection.
 type Attribute int32
 
-// The attributes, PCP_ATTR_* of the C library. Agents see username, userid, groupid, processid and
-// container. The numbers without a constant have names too, such as "protocol" for 1.
+// The attributes that agents see, PCP_ATTR_* of the C library. The other numbers up to 16 have names
+// too, such as "protocol" for 1. An Attr of Attribute 0 has SASL data.
 const (
-	AttrNone      Attribute = 0 // SASL data
-	AttrSecure    Attribute = 2 // of a host specification, like UserAuth and AuthName to UnixSock
-	AttrUserAuth  Attribute = 4
-	AttrUsername  Attribute = 5 // name of the authenticated user
-	AttrAuthName  Attribute = 6
-	AttrPassword  Attribute = 7
-	AttrMethod    Attribute = 8
-	AttrUnixSock  Attribute = 10
+	AttrUsername  Attribute = 5  // name of the authenticated user
 	AttrUserID    Attribute = 11 // user of the client process, in decimal
 	AttrGroupID   Attribute = 12 // group of the client process, in decimal
 	AttrProcessID Attribute = 14 // client process, in decimal
-	AttrContainer Attribute = 15 // name of the container that the client wants metrics of
-	AttrExclusive Attribute = 16 // deprecated
+	AttrContainer Attribute = 15 // name of the container whose metrics the client wants
 )
 
 var attrNames = [...]string{"", "protocol", "secure", "compress", "userauth", "username", "authname",
@@ -58,7 +50,7 @@ type Attr struct {
 func (Attr) Kind() Kind { return KindAttr }
 
 func (p Attr) tooLong() bool {
-	return len(p.Value) >= maxAttrLen || p.Key == AttrNone && len(p.Value) >= maxSASLLen
+	return len(p.Value) >= maxAttrLen || p.Key == 0 && len(p.Value) >= maxSASLLen
 }
 
 // Append adds the body to b.

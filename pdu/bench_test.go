@@ -252,7 +252,7 @@ func BenchmarkResultWriter(b *testing.B) {
 		for b.Loop() {
 			w.Reset()
 			w.Begin(pdu.MakePMID(1, 0, 0))
-			w.Uint64s(insts, values)
+			w.Numbers(pdu.TypeU64, insts, values)
 		}
 	})
 }

@@ -399,7 +399,7 @@ func TestKindString(t *testing.T) {
 
 func TestAttributeString(t *testing.T) {
 	for a, want := range map[pdu.Attribute]string{
-		pdu.Attribute(1): "protocol", pdu.AttrContainer: "container", pdu.AttrExclusive: "exclusive",
+		pdu.Attribute(1): "protocol", pdu.AttrContainer: "container", 16: "exclusive",
 		0: "attribute 0", 17: "attribute 17", -1: "attribute -1",
 	} {
 		if got := a.String(); got != want {

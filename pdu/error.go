@@ -35,7 +35,6 @@ const (
 	ErrValue          Error = -12351 // Missing metric value(s)
 	ErrTimeout        Error = -12353 // Timeout waiting for a response from PMCD
 	ErrNoData         Error = -12354 // Empty archive log file
-	ErrReset          Error = -12355 // PMCD reset or configuration change
 	ErrName           Error = -12357 // Unknown metric name
 	ErrPMID           Error = -12358 // Unknown or illegal metric identifier
 	ErrInDom          Error = -12359 // Unknown or illegal instance domain identifier
@@ -64,12 +63,9 @@ const (
 	ErrPermission     Error = -12387 // No permission to perform requested operation
 	ErrConnLimit      Error = -12388 // PMCD connection limit for this host exceeded
 	ErrAgain          Error = -12389 // Try again. Information not currently available
-	ErrIsConn         Error = -12390 // Already Connected
 	ErrNotConn        Error = -12391 // Not Connected
-	ErrNeedPort       Error = -12392 // A non-null port name is required
 	ErrNonLeaf        Error = -12394 // Metric name is not a leaf in PMNS
 	ErrType           Error = -12397 // Unknown or illegal metric type
-	ErrThread         Error = -12398 // Operation not supported for multi-threaded applications
 	ErrNoContainer    Error = -12399 // Container not found
 	ErrBadStore       Error = -12400 // Bad input to pmstore
 	ErrLogOverlap     Error = -12401 // Archives overlap in time
@@ -86,10 +82,8 @@ const (
 	ErrFeature        Error = -12413 // Archive feature not supported
 	ErrTLS            Error = -12414 // TLS protocol failure
 	ErrArg            Error = -12415 // Bad value for function argument
-	ErrBotch          Error = -12442 // Internal inconsistency detected or assertion failed
 	ErrTooSmall       Error = -12443 // Insufficient elements in list
 	ErrTooBig         Error = -12444 // Result size exceeded
-	ErrFault          Error = -12445 // QA fault injected
 	ErrPMDAReady      Error = -13393 // PMDA is now responsive to requests
 	ErrPMDANotReady   Error = -13394 // PMDA is not yet ready to respond to requests
 	ErrNYI            Error = -21344 // Functionality not yet implemented
@@ -105,7 +99,7 @@ var errorTexts = map[Error]string{
 	ErrValue:          "Missing metric value(s)",
 	ErrTimeout:        "Timeout waiting for a response from PMCD",
 	ErrNoData:         "Empty archive log file",
-	ErrReset:          "PMCD reset or configuration change",
+	-12355:            "PMCD reset or configuration change",
 	ErrName:           "Unknown metric name",
 	ErrPMID:           "Unknown or illegal metric identifier",
 	ErrInDom:          "Unknown or illegal instance domain identifier",
@@ -134,12 +128,12 @@ var errorTexts = map[Error]string{
 	ErrPermission:     "No permission to perform requested operation",
 	ErrConnLimit:      "PMCD connection limit for this host exceeded",
 	ErrAgain:          "Try again. Information not currently available",
-	ErrIsConn:         "Already Connected",
+	-12390:            "Already Connected",
 	ErrNotConn:        "Not Connected",
-	ErrNeedPort:       "A non-null port name is required",
+	-12392:            "A non-null port name is required",
 	ErrNonLeaf:        "Metric name is not a leaf in PMNS",
 	ErrType:           "Unknown or illegal metric type",
-	ErrThread:         "Operation not supported for multi-threaded applications",
+	-12398:            "Operation not supported for multi-threaded applications",
 	ErrNoContainer:    "Container not found",
 	ErrBadStore:       "Bad input to pmstore",
 	ErrLogOverlap:     "Archives overlap in time",
@@ -156,10 +150,10 @@ var errorTexts = map[Error]string{
 	ErrFeature:        "Archive feature not supported",
 	ErrTLS:            "TLS protocol failure",
 	ErrArg:            "Bad value for function argument",
-	ErrBotch:          "Internal inconsistency detected or assertion failed",
+	-12442:            "Internal inconsistency detected or assertion failed",
 	ErrTooSmall:       "Insufficient elements in list",
 	ErrTooBig:         "Result size exceeded",
-	ErrFault:          "QA fault injected",
+	-12445:            "QA fault injected",
 	ErrPMDAReady:      "PMDA is now responsive to requests",
 	ErrPMDANotReady:   "PMDA is not yet ready to respond to requests",
 	ErrNYI:            "Functionality not yet implemented",

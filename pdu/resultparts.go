@@ -22,18 +22,9 @@ func (p ResultPart) spans() (a, z setSpan) {
 	return a, p.Writer.ends[p.To-1]
 }
 
-// ResultParts is a result in several writers: its parts in their order. No part is empty, and
-// each set is in one part at most. Conn.WriteParts sends long results in this form without
-// another copy of them in memory.
-type ResultParts struct {
-	Time   time.Time // of the values
-	Format Format
-	Parts  iter.Seq[ResultPart]
-}
-
-// measure is how many sets there are, and the bytes of all sets and of all blocks.
-func (p ResultParts) measure() (n, sets, blocks int) {
-	for part := range p.Parts {
+// measureParts returns the number of sets, and the bytes of all sets and of all blocks.
+func measureParts(parts iter.Seq[ResultPart]) (n, sets, blocks int) {
+	for part := range parts {
 		part.Writer.close()
 		a, z := part.spans()
 		n += part.To - part.From
@@ -43,24 +34,26 @@ func (p ResultParts) measure() (n, sets, blocks int) {
 	return n, sets, blocks
 }
 
-// WriteParts sends a result after the queued PDUs. It changes the writers, which can afterwards
-// only be reset. An error of the stream means that it cannot be used further.
-func (c *Conn) WriteParts(from int32, p ResultParts) error {
-	kind := p.Format.Kind()
-	n, sets, blocks := p.measure()
-	size := p.Format.prefix() + sets + blocks
+// WriteParts sends the result of time t that several writers hold, after the queued PDUs. It copies
+// no long part. parts are in the order of the result. No part is empty, and each set is in one part
+// at most. WriteParts changes the writers, which can afterwards only be reset. After an error of
+// the stream, the Conn cannot be used further.
+func (c *Conn) WriteParts(from int32, t time.Time, f Format, parts iter.Seq[ResultPart]) error {
+	kind := f.Kind()
+	n, sets, blocks := measureParts(parts)
+	size := f.prefix() + sets + blocks
 	if size > MaxLen {
 		return refuse(kind, ErrTooBig, "PDU exceeds 2 GiB")
 	}
 	sec, nsec := int64(0), int64(0)
-	if !p.Time.IsZero() {
-		sec, nsec = p.Time.Unix(), int64(p.Time.Nanosecond())
+	if !t.IsZero() {
+		sec, nsec = t.Unix(), int64(t.Nanosecond())
 	}
 	if c.out == nil {
 		c.out = buffers.Get().(*[]byte)
 	}
 	h := Header{Len: size, Kind: kind, From: from}
-	b, err := appendPrefix(h.append(*c.out), p.Format, n, sec, nsec)
+	b, err := appendPrefix(h.append(*c.out), f, n, sec, nsec)
 	if err != nil {
 		return err
 	}
@@ -69,8 +62,8 @@ func (c *Conn) WriteParts(from int32, p ResultParts) error {
 	if c.Trace != nil {
 		c.Trace(true, h, nil)
 	}
-	base := uint32(p.Format.prefix()+sets) / 4 // where the next blocks begin, in words
-	for part := range p.Parts {
+	base := uint32(f.prefix()+sets) / 4 // where the next blocks begin, in words
+	for part := range parts {
 		a, z := part.spans()
 		part.rebase(a, base)
 		base += (z.blocks - a.blocks) / 4
@@ -78,7 +71,7 @@ func (c *Conn) WriteParts(from int32, p ResultParts) error {
 			return err
 		}
 	}
-	for part := range p.Parts {
+	for part := range parts {
 		a, z := part.spans()
 		if err := c.writePiece(part.Writer.blocks[a.blocks:z.blocks]); err != nil {
 			return err

@@ -47,7 +47,7 @@ func TestWriteParts(t *testing.T) {
 				if err := pdu.NewConn(&want).Write(5, merged.PDU(f)); err != nil {
 					t.Fatal(err)
 				}
-				err := pdu.NewConn(&got).WriteParts(5, pdu.ResultParts{Time: when, Format: f, Parts: slices.Values(parts)})
+				err := pdu.NewConn(&got).WriteParts(5, when, f, slices.Values(parts))
 				if err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
 					t.Errorf("%v: %d bytes differ from the %d of one writer", err, got.Len(), want.Len())
 				}
@@ -76,12 +76,12 @@ func TestResultWriterMemory(t *testing.T) {
 	insts, values := make([]pdu.InstID, 100), make([]uint64, 100)
 	var source pdu.ResultWriter
 	source.Begin(1)
-	source.Uint64s(insts, values)
+	source.Numbers(pdu.TypeU64, insts, values)
 	long := string(make([]byte, 10_000))
 	for name, add := range map[string]func(w *pdu.ResultWriter){
 		"words":  func(w *pdu.ResultWriter) { w.Uint32(1, 2) },
 		"eights": func(w *pdu.ResultWriter) { w.Uint64(1, 2) },
-		"many":   func(w *pdu.ResultWriter) { w.Uint64s(insts, values) },
+		"many":   func(w *pdu.ResultWriter) { w.Numbers(pdu.TypeU64, insts, values) },
 		"text":   func(w *pdu.ResultWriter) { w.String(1, long) },
 		"copies": func(w *pdu.ResultWriter) { w.CopySets(&source, 0, 1) },
 	} {
@@ -111,7 +111,7 @@ func TestResultWriterMemory(t *testing.T) {
 			w.Begin(2)
 			w.Uint32(pdu.NoInst, 1)
 			w.Begin(3)
-			w.Uint64s(insts, values)
+			w.Numbers(pdu.TypeU64, insts, values)
 			w.Begin(4)
 			if w.Size() > size+3*8+4 {
 				t.Errorf("still growing: %d bytes after %d", w.Size(), size)
@@ -126,7 +126,7 @@ func TestResultWriterMemory(t *testing.T) {
 		w := pdu.ResultWriter{Limit: 100_000}
 		for i := range 10_000 {
 			w.Begin(pdu.PMID(i))
-			w.Uint64s(insts, values)
+			w.Numbers(pdu.TypeU64, insts, values)
 		}
 		if err := w.Err(); err != pdu.ErrTooBig || w.Size() > 250_000 {
 			t.Errorf("%v, %d bytes", err, w.Size())
@@ -136,7 +136,7 @@ func TestResultWriterMemory(t *testing.T) {
 		p := &purse{}
 		w := pdu.ResultWriter{Memory: p}
 		w.Begin(1)
-		w.Uint64s(insts, values)
+		w.Numbers(pdu.TypeU64, insts, values)
 		if w.Err() != nil || p.asked != nil {
 			t.Errorf("%v: asked for %v", w.Err(), p.asked)
 		}

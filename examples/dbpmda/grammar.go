@@ -247,17 +247,28 @@ func (t token) cluster() (pdu.PMID, error) {
 	return 0, errSyntax
 }
 
+// Attributes of host specifications that package pdu has no constants for.
+const (
+	attrSecure    pdu.Attribute = 2
+	attrUserAuth  pdu.Attribute = 4
+	attrAuthName  pdu.Attribute = 6
+	attrPassword  pdu.Attribute = 7
+	attrMethod    pdu.Attribute = 8
+	attrUnixSock  pdu.Attribute = 10
+	attrExclusive pdu.Attribute = 16
+)
+
 // attrAliases are additional names of attributes in host specifications.
 var attrAliases = map[string]pdu.Attribute{
-	"authorise": pdu.AttrUserAuth, "authorize": pdu.AttrUserAuth, "user": pdu.AttrUsername, "pass": pdu.AttrPassword, "authmeth": pdu.AttrMethod,
-	"unix": pdu.AttrUnixSock, "uid": pdu.AttrUserID, "gid": pdu.AttrGroupID, "pid": pdu.AttrProcessID,
+	"authorise": attrUserAuth, "authorize": attrUserAuth, "user": pdu.AttrUsername, "pass": attrPassword, "authmeth": attrMethod,
+	"unix": attrUnixSock, "uid": pdu.AttrUserID, "gid": pdu.AttrGroupID, "pid": pdu.AttrProcessID,
 }
 
-// attribute returns the attribute with a name, AttrNone for an unknown name. The protocol and the
+// attribute returns the attribute with a name, 0 for an unknown name. The protocol and the
 // authentication name can only be given by number.
 func attribute(name string) pdu.Attribute {
-	for key := pdu.AttrSecure; key <= pdu.AttrExclusive; key++ {
-		if key.String() == name && key != pdu.AttrAuthName {
+	for key := attrSecure; key <= attrExclusive; key++ {
+		if key.String() == name && key != attrAuthName {
 			return key
 		}
 	}
@@ -270,11 +281,11 @@ func (p *parser) attr(t token) error {
 	switch t.kind {
 	case number:
 		key = pdu.Attribute(t.number())
-		if key <= pdu.AttrNone || key > pdu.AttrExclusive {
+		if key <= 0 || key > attrExclusive {
 			return complaint(fmt.Sprintf("Attribute (%d) is not recognised", key))
 		}
 	case text:
-		if key = attribute(t.text); key == pdu.AttrNone {
+		if key = attribute(t.text); key == 0 {
 			return complaint(fmt.Sprintf("Attribute (%s) is not recognised", t.text))
 		}
 	default:

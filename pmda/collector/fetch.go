@@ -268,5 +268,5 @@ func (r *request) replyResult() error {
 	c.limitWrite(r.now)
 	c.unread.Store(c.s.sinceStart(r.now))
 	defer c.unread.Store(0)
-	return c.pdus.WriteParts(0, pdu.ResultParts{Time: r.now, Format: format, Parts: f.parts})
+	return c.pdus.WriteParts(0, r.now, format, f.parts)
 }
