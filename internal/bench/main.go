@@ -68,7 +68,7 @@ func run(port, socket, names, conf string, timeout time.Duration) error {
 		return err
 	}
 	for _, a := range cfg.Agents {
-		if a.Kind != pmcdconf.KindDSO {
+		if a.Kind != "dso" {
 			if err := srv.StartAgent(a); err != nil {
 				return err
 			}

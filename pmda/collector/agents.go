@@ -19,7 +19,7 @@ import (
 // entry stays the same when a process dies and is restarted.
 type agent struct {
 	local pmda.Handler // of an agent in this process; nil if conf says how to start it
-	kind  pmcdconf.Kind
+	kind  string
 	conf  pmcdconf.Agent
 	label atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
 

@@ -23,7 +23,7 @@ import (
 //	   │            │
 //	   └────────────┴────────> abandoned
 //
-//	queued     The call waits for one of the agent's AgentCalls slots.
+//	queued     The call waits for one of the agent's slots.
 //	running    The agent's method runs. The call and what it was given belong to the
 //	           goroutine that makes the call.
 //	done       The method has returned, or could not be called. The call belongs

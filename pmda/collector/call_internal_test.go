@@ -41,7 +41,7 @@ func TestAwaitAtDeadline(t *testing.T) {
 func TestRemoteBesideOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &Server{Timeout: time.Second, AgentCalls: 1}
+		s := &Server{Timeout: time.Second, agentCalls: 1}
 		stuck := &collectortest.Agent{Name: "stuck", Domain: 100, Failing: func() error { <-gate; return nil }}
 		collectortest.Add(t, s, stuck)
 		outside := &collectortest.Agent{Name: "outside", Domain: 101, Failing: func() error { time.Sleep(100 * time.Millisecond); return nil }}
@@ -54,7 +54,7 @@ func TestRemoteBesideOverdue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &agent{kind: pmcdconf.KindSocket, conf: pmcdconf.Agent{Name: "outside", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
+		a := &agent{kind: "socket", conf: pmcdconf.Agent{Name: "outside", Domain: 101}, started: make(chan struct{}, 1), done: make(chan struct{})}
 		a.setName("outside")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
 		a.remote.Store(&process{Agent: r, stream: near, exited: make(chan struct{})})
@@ -88,7 +88,7 @@ func TestRemoteBesideOverdue(t *testing.T) {
 func TestReturnAtDeadline(t *testing.T) {
 	t.Parallel()
 	const timeout, clients = 2 * time.Millisecond, 8
-	s := &Server{Timeout: timeout, AgentCalls: 4 * clients, Logger: slog.New(slog.DiscardHandler)}
+	s := &Server{Timeout: timeout, agentCalls: 4 * clients, Logger: slog.New(slog.DiscardHandler)}
 	for d := range pdu.Domain(3) {
 		a := &collectortest.Agent{Name: fmt.Sprint("agent", d), Domain: 100 + d}
 		var n atomic.Uint32

@@ -126,7 +126,7 @@ func TestAbandonInline(t *testing.T) {
 func TestAbandonOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := []time.Duration{70 * time.Second, 100 * time.Second, 10 * time.Second}
-		s := &collector.Server{Timeout: time.Minute, AgentCalls: 1}
+		s := (&collector.Server{Timeout: time.Minute}).WithAgentCalls(1)
 		a := &pmda.Agent{Name: "tired", Domain: 100}
 		pmda.Register(a, pmda.Metric[uint64]{Name: "tired.m", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 			took := calls[0]
@@ -167,7 +167,7 @@ func TestAbandonOnTime(t *testing.T) {
 func TestWaitForSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
+		s := (&collector.Server{Timeout: time.Second}).WithAgentCalls(1)
 		if err := s.Add(gated(100, "stuck", gate)); err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +338,7 @@ func TestAbandonedContext(t *testing.T) {
 func TestTimeOfLateResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
+		s := (&collector.Server{Timeout: time.Second}).WithAgentCalls(1)
 		collectortest.Add(t, s, gated(100, "stuck", gate))
 		first, second := collectortest.Connect(t, s), collectortest.Connect(t, s)
 		var wg sync.WaitGroup
@@ -371,7 +371,7 @@ func TestTimeOfLateResult(t *testing.T) {
 func TestTimeAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s := &collector.Server{Timeout: time.Second, AgentCalls: 1}
+		s := (&collector.Server{Timeout: time.Second}).WithAgentCalls(1)
 		collectortest.Add(t, s, gated(100, "stuck", gate))
 		for d := range pdu.Domain(3) {
 			a := &pmda.Agent{Name: fmt.Sprint("fast", d), Domain: 101 + d}
@@ -408,7 +408,7 @@ func TestNoSlotInTime(t *testing.T) {
 				time.Sleep(1500 * time.Millisecond)
 				return 1, nil
 			}})
-		s := &collector.Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log)}
+		s := (&collector.Server{Timeout: time.Second, Logger: slog.New(log)}).WithAgentCalls(1)
 		collectortest.Add(t, s, slow, gated(101, "fast", nil))
 		s.SetLastDuration(100, time.Second) // known to take time
 		first := collectortest.Connect(t, s)
@@ -567,7 +567,7 @@ func TestOthersAfterWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gate := make(chan struct{})
 				log := collectortest.NewMessages()
-				s := &collector.Server{Timeout: time.Second, AgentCalls: 1, Logger: slog.New(log), Names: tree}
+				s := (&collector.Server{Timeout: time.Second, Logger: slog.New(log), Names: tree}).WithAgentCalls(1)
 				stuck, busy := &collectortest.Agent{Name: "stuck", Domain: 100}, &collectortest.Agent{Name: "busy", Domain: 101}
 				fast, last := &collectortest.Agent{Name: "fast", Domain: 102}, &collectortest.Agent{Name: "last", Domain: 103}
 				stuck.Failing = func() error { <-gate; return nil }
@@ -785,7 +785,7 @@ func TestRemoveWhileWaiting(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a := &collectortest.Agent{Name: "goes", Domain: 100, Failing: func() error { time.Sleep(time.Second); return nil }}
 			b := &collectortest.Agent{Name: "other", Domain: 101, Failing: func() error { time.Sleep(time.Second); return nil }}
-			s := &collector.Server{AgentCalls: 1}
+			s := (&collector.Server{}).WithAgentCalls(1)
 			collectortest.Add(t, s, a, b)
 			if sideCall {
 				s.SetLastDuration(100, time.Second) // known to take time

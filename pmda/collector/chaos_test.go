@@ -379,7 +379,7 @@ func (c *chaos) serve(ctx context.Context, listeners []net.Listener) <-chan erro
 func (c *chaos) startAgent(d pdu.Domain) error {
 	switch remote := c.badRemote(d) || d == c.goodRemote; {
 	case remote && c.memory != nil:
-		return c.srv.StartAgent(pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindSocket,
+		return c.srv.StartAgent(pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: "socket",
 			Network: "inet", Address: strconv.Itoa(int(d)), Port: int(d)})
 	case c.badRemote(d):
 		return c.srv.StartAgent(agentLine(d, c.timeout, c.seed, c.faultFile))

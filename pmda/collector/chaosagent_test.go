@@ -327,7 +327,7 @@ func TestChaosAgent(t *testing.T) {
 // agentLine returns the configuration of such an agent. A faulty one appends its faults to a
 // file.
 func agentLine(d pdu.Domain, timeout time.Duration, seed uint64, faults string) pmcdconf.Agent {
-	return pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: pmcdconf.KindPipe, Argv: []string{
+	return pmcdconf.Agent{Name: fmt.Sprintf("agent%d", d), Domain: d, Kind: "pipe", Argv: []string{
 		os.Args[0], "-test.run=^TestChaosAgent$", "agent", fmt.Sprint(d), fmt.Sprint(int64(timeout)), fmt.Sprint(seed),
 		fmt.Sprint(faults == ""), cmp.Or(faults, "none"),
 	}}

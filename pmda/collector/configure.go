@@ -78,9 +78,9 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 func sameProcess(a, b pmcdconf.Agent) bool {
 	same := a.Domain == b.Domain && a.Kind == b.Kind && slices.Equal(a.Argv, b.Argv)
 	switch a.Kind {
-	case pmcdconf.KindDSO:
+	case "dso":
 		return same && a.Entry == b.Entry && a.Path == b.Path
-	case pmcdconf.KindSocket:
+	case "socket":
 		return same && a.Network == b.Network && (a.Address == b.Address || a.Port != 0 && a.Port == b.Port)
 	}
 	return same && a.NotReady == b.NotReady

@@ -7,9 +7,9 @@ import (
 )
 
 func TestSameProcess(t *testing.T) {
-	dso := pmcdconf.Agent{Name: "a", Domain: 2, Kind: pmcdconf.KindDSO, Entry: "e", Path: "/p", Line: 1}
-	sock := pmcdconf.Agent{Name: "a", Domain: 2, Kind: pmcdconf.KindSocket, Network: "inet", Address: "80", Port: 80}
-	pipe := pmcdconf.Agent{Name: "a", Domain: 2, Kind: pmcdconf.KindPipe, Argv: []string{"x", "y"}}
+	dso := pmcdconf.Agent{Name: "a", Domain: 2, Kind: "dso", Entry: "e", Path: "/p", Line: 1}
+	sock := pmcdconf.Agent{Name: "a", Domain: 2, Kind: "socket", Network: "inet", Address: "80", Port: 80}
+	pipe := pmcdconf.Agent{Name: "a", Domain: 2, Kind: "pipe", Argv: []string{"x", "y"}}
 	tests := []struct {
 		name   string
 		a      pmcdconf.Agent
@@ -18,7 +18,7 @@ func TestSameProcess(t *testing.T) {
 	}{
 		{"name and line", dso, func(a *pmcdconf.Agent) { a.Name, a.Line = "b", 7 }, true},
 		{"domain", dso, func(a *pmcdconf.Agent) { a.Domain = 3 }, false},
-		{"kind", dso, func(a *pmcdconf.Agent) { a.Kind = pmcdconf.KindPipe }, false},
+		{"kind", dso, func(a *pmcdconf.Agent) { a.Kind = "pipe" }, false},
 		{"entry", dso, func(a *pmcdconf.Agent) { a.Entry = "f" }, false},
 		{"path", dso, func(a *pmcdconf.Agent) { a.Path = "/q" }, false},
 		{"port by name", sock, func(a *pmcdconf.Agent) { a.Address = "http" }, true},

@@ -29,7 +29,7 @@ func testRequestsWhileConfiguring(t *testing.T, timeout time.Duration) {
 	collectortest.Add(t, s, &collectortest.Agent{Name: "there", Domain: 40})
 	configured := make(chan error, 1)
 	go func() {
-		configured <- s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{{Name: "slow", Domain: 41, Kind: pmcdconf.KindDSO, Entry: "slow_init"}}})
+		configured <- s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{{Name: "slow", Domain: 41, Kind: "dso", Entry: "slow_init"}}})
 	}()
 	<-starting
 	for d, want := range map[pdu.Domain]pdu.Error{40: 0, 42: pdu.ErrNoAgent} {

@@ -57,7 +57,7 @@
 //     wait for an agent, the one that has used it least is next. A fetch of more than 1024
 //     metrics is made in parts, each with its own refresh; other clients have their turn
 //     between the parts.
-//   - At most AgentCalls calls of an agent run at one time. When all of them are abandoned, the
+//   - At most 4 calls of an agent run at one time. When all of them are abandoned, the
 //     agent is fenced until one returns: its clients get pdu.ErrPMDAFenced at once.
 //   - When an agent panics, the client gets an error, and the agent is fenced for a second.
 //   - An agent in another process that does not reply in time gets no further request until the
@@ -132,9 +132,9 @@
 // # Limits
 //
 //	Timeout            5 s      an agent's reply; the rest of a client's PDU
-//	HelloTimeout       60 s     a client's first PDU
 //	AgentHelloTimeout  3 s      an agent's first PDU
-//	HandshakeTimeout   10 s     a client's start of TLS
+//	                   60 s     a client's first PDU
+//	                   10 s     a client's start of TLS
 //	                   10 s     each message of a login
 //	WriteTimeout       30 s     for a client to read a reply
 //	Grace              5 s      for requests in progress at the end, then for agents
@@ -143,9 +143,9 @@
 //	MaxContexts        64       contexts of a client
 //	MaxClients         65536    clients
 //	MaxReply           16 MiB   a fetch's result, an agent's reply: pdu.ErrTooBig
-//	MaxClientMemory    64 MiB   memory held for a client: pdu.ErrTooBig
+//	                   64 MiB   memory held for a client: pdu.ErrTooBig
 //	MaxMemory          384 MiB  memory held for all clients: pdu.ErrAgain
-//	AgentCalls         4        calls of one agent in this process at a time
+//	                   4        calls of one agent in this process at a time
 //
 // Server.Limits restricts the requests, bytes, contexts and failed logins of each client.
 //

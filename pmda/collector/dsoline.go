@@ -67,7 +67,7 @@ func (s *Server) unknownEntry(conf pmcdconf.Agent) error {
 // object may lack labels. In that case pmcd uses one label of the domain, "agent", and returns no
 // error for the other classes.
 func (a *agent) labelsOfDSO(class pdu.LabelClass, sets []pdu.LabelSet, err error) ([]pdu.LabelSet, error) {
-	if a.conf.Kind != pmcdconf.KindDSO || a.local != nil || !errors.Is(err, pdu.ErrNoLabels) && (err != nil || len(sets) > 0) {
+	if a.conf.Kind != "dso" || a.local != nil || !errors.Is(err, pdu.ErrNoLabels) && (err != nil || len(sets) > 0) {
 		return sets, err
 	}
 	if class != pdu.LabelDomain {

@@ -19,9 +19,9 @@ func TestLabelsOfDSO(t *testing.T) {
 	}
 	known := []pdu.LabelSet{own}
 	other := errors.New("other")
-	dso := &agent{conf: pmcdconf.Agent{Kind: pmcdconf.KindDSO}}
+	dso := &agent{conf: pmcdconf.Agent{Kind: "dso"}}
 	inProcess := &agent{conf: dso.conf, local: &collectortest.Agent{}}
-	pipe := &agent{conf: pmcdconf.Agent{Kind: pmcdconf.KindPipe}}
+	pipe := &agent{conf: pmcdconf.Agent{Kind: "pipe"}}
 	for _, tt := range []struct {
 		name  string
 		agent *agent

@@ -81,3 +81,21 @@ func (s *Server) MemoryPeak() int { return int(s.ledger.peak.Load()) }
 
 // NumHeld returns the bytes that the ledger counts.
 func (s *Server) NumHeld() int64 { return s.ledger.held.Load() }
+
+// WithAgentCalls sets the number of concurrent calls of one agent.
+func (s *Server) WithAgentCalls(n int) *Server {
+	s.agentCalls = n
+	return s
+}
+
+// WithClientMemory sets the limit of the memory for one client.
+func (s *Server) WithClientMemory(n int) *Server {
+	s.maxClientMemory = n
+	return s
+}
+
+// WithHandshakeTimeout sets the limit for the start of TLS.
+func (s *Server) WithHandshakeTimeout(d time.Duration) *Server {
+	s.handshakeTimeout = d
+	return s
+}

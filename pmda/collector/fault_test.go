@@ -59,7 +59,7 @@ func TestEveryRequestInTime(t *testing.T) {
 		}
 		log := collectortest.NewMessages()
 		requests := oneOfEach(20)
-		s := &Server{Timeout: time.Second, AgentCalls: len(requests) + 2, Logger: slog.New(log)}
+		s := &Server{Timeout: time.Second, agentCalls: len(requests) + 2, Logger: slog.New(log)}
 		s.LogAll()
 		for _, h := range []pmda.Handler{stuck, collectortest.NewExactAgent(10)} {
 			if err := s.Add(h); err != nil {

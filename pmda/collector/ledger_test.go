@@ -44,7 +44,7 @@ func metrics(n int, domains ...pdu.Domain) (ids []pdu.PMID) {
 // together. A fetch is refused while its result grows, and then its memory is released.
 func TestMemoryOfFetch(t *testing.T) {
 	log := collectortest.NewMessages()
-	s := collectortest.CloseAtEnd(t, &collector.Server{Logger: slog.New(log), MaxClientMemory: 1 << 20, MaxReply: 1 << 30})
+	s := collectortest.CloseAtEnd(t, (&collector.Server{Logger: slog.New(log), MaxReply: 1 << 30}).WithClientMemory(1<<20))
 	domains := []pdu.Domain{10, 11, 12, 13, 14, 15, 16, 17}
 	for _, d := range domains {
 		collectortest.Add(t, s, wideAgent(d, 1000))
@@ -251,7 +251,7 @@ func TestWideFetchGivesWay(t *testing.T) {
 
 func testWideFetchGivesWay(t *testing.T) {
 	log := collectortest.NewMessages()
-	s := collectortest.CloseAtEnd(t, &collector.Server{Logger: slog.New(log), AgentCalls: 1, Timeout: time.Minute})
+	s := collectortest.CloseAtEnd(t, (&collector.Server{Logger: slog.New(log), Timeout: time.Minute}).WithAgentCalls(1))
 	most := 0
 	a := &collectortest.Agent{Name: "slow", Domain: 10}
 	a.Fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
@@ -334,7 +334,7 @@ func TestWideFetchAbandoned(t *testing.T) {
 
 func testWideFetchAbandoned(t *testing.T) {
 	log := collectortest.NewMessages()
-	s := collectortest.CloseAtEnd(t, &collector.Server{Logger: slog.New(log), AgentCalls: 1, Timeout: 100 * time.Millisecond})
+	s := collectortest.CloseAtEnd(t, (&collector.Server{Logger: slog.New(log), Timeout: 100 * time.Millisecond}).WithAgentCalls(1))
 	leave, calls := make(chan struct{}), 0
 	a := &collectortest.Agent{Name: "stuck", Domain: 10}
 	a.Fetched = func(_ *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {

@@ -11,7 +11,6 @@ import (
 const (
 	defaultTimeout      = remote.DefaultTimeout
 	defaultAgentHello   = remote.DefaultHelloTimeout
-	defaultHelloTimeout = 60 * time.Second
 	defaultHandshake    = 10 * time.Second
 	defaultWriteTimeout = 30 * time.Second
 	defaultGrace        = 5 * time.Second
@@ -56,8 +55,8 @@ func (s *Server) makeLimits() limits {
 	return limits{
 		timeout:    cmp.Or(s.Timeout, defaultTimeout),
 		agentHello: cmp.Or(s.AgentHelloTimeout, defaultAgentHello),
-		hello:      cmp.Or(s.HelloTimeout, defaultHelloTimeout),
-		handshake:  cmp.Or(s.HandshakeTimeout, defaultHandshake),
+		hello:      60 * time.Second,
+		handshake:  cmp.Or(s.handshakeTimeout, defaultHandshake),
 		write:      cmp.Or(s.WriteTimeout, defaultWriteTimeout),
 		grace:      cmp.Or(s.Grace, defaultGrace),
 		pdu:        cmp.Or(s.MaxPDU, defaultMaxPDU),
@@ -66,7 +65,7 @@ func (s *Server) makeLimits() limits {
 		clients:    cmp.Or(s.MaxClients, defaultMaxClients),
 		reply:      cmp.Or(s.MaxReply, defaultMaxReply),
 		memory:     cmp.Or(s.MaxMemory, defaultMemory),
-		clientMem:  cmp.Or(s.MaxClientMemory, defaultClientMemory),
-		agentCalls: cmp.Or(s.AgentCalls, defaultAgentCalls),
+		clientMem:  cmp.Or(s.maxClientMemory, defaultClientMemory),
+		agentCalls: cmp.Or(s.agentCalls, defaultAgentCalls),
 	}
 }

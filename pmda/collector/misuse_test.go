@@ -31,7 +31,7 @@ func TestNil(t *testing.T) {
 		{"wrapped agent", s.Add(struct{ *pmda.Agent }{agent}), "collector: add: pmda: serve: the *Agent is nil"},
 		{"serial agent", s.Add(pmda.Serial(agent)), "collector: add: pmda: serve: the *Agent is nil"},
 		{"serial Handler", s.Add(pmda.Serial(nil)), "collector: add: the Handler is nil"},
-		{"DSO", s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 12, Kind: pmcdconf.KindDSO, Entry: "nil_init"}), `collector: start agent "none": the Handler is nil`},
+		{"DSO", s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 12, Kind: "dso", Entry: "nil_init"}), `collector: start agent "none": the Handler is nil`},
 	} {
 		if tt.err == nil || tt.err.Error() != tt.want {
 			t.Errorf("%s: error %v, want %s", tt.name, tt.err, tt.want)

@@ -170,7 +170,7 @@ func TestReset(t *testing.T) {
 // nothing restarts after Close.
 func TestResetRestarts(t *testing.T) {
 	b := NewFixture(t, &Server{})
-	b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
+	b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: "pipe", Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	b.Log.Take()
 	b.Reset()
 	if log := b.Log.Take(); !slices.Contains(log, "agent not started") || !slices.ContainsFunc(log, listsClients) {

@@ -52,7 +52,7 @@ func TestPMCDAgents(t *testing.T) {
 	}
 	b.Want("numagents", "3")
 	b.Want("agent.fenced", "pmcd 0", "zebra 0", "zebra.251 0")
-	err := b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{filepath.Join(t.TempDir(), "none")}})
+	err := b.StartAgent(pmcdconf.Agent{Name: "gone", Domain: 8, Kind: "pipe", Argv: []string{filepath.Join(t.TempDir(), "none")}})
 	if err == nil {
 		t.Fatal("an agent without a program has started")
 	}

@@ -79,16 +79,16 @@ func (s *Server) StartAgent(conf pmcdconf.Agent) error {
 }
 
 func (s *Server) startAgent(conf pmcdconf.Agent) error {
-	if conf.Kind == pmcdconf.KindDSO && conf.Domain == pmcdagent.Domain && conf.Entry == "pmcd_init" {
+	if conf.Kind == "dso" && conf.Domain == pmcdagent.Domain && conf.Entry == "pmcd_init" {
 		s.placeOwnAgent(conf)
 		return nil
 	}
-	if conf.Kind == pmcdconf.KindDSO && s.DSO[conf.Entry] != nil {
+	if conf.Kind == "dso" && s.DSO[conf.Entry] != nil {
 		return s.startDSO(conf)
 	}
 	a := &agent{kind: conf.Kind, conf: conf, argv: conf.Argv, started: make(chan struct{}, 1), done: make(chan struct{})}
-	if argv := programOfDSO(conf); conf.Kind == pmcdconf.KindDSO && argv != nil {
-		a.kind, a.argv = pmcdconf.KindPipe, argv
+	if argv := programOfDSO(conf); conf.Kind == "dso" && argv != nil {
+		a.kind, a.argv = "pipe", argv
 	}
 	a.setName(conf.Name)
 	a.ctx, a.cancel = context.WithCancel(context.Background())
@@ -219,7 +219,7 @@ func (s *Server) spawn(a *agent) (*process, error) {
 
 // connect opens the stream to an agent. If the agent has a command, connect starts its process.
 func (s *Server) connect(p *process, a *agent) (remote.Stream, error) {
-	if a.kind == pmcdconf.KindPipe {
+	if a.kind == "pipe" {
 		if r := s.rootAgentFor(a); r != nil {
 			stream, err := p.pipeByRoot(r, a)
 			if err == nil {
@@ -229,7 +229,7 @@ func (s *Server) connect(p *process, a *agent) (remote.Stream, error) {
 		}
 		return p.pipe(a.argv)
 	}
-	if a.kind == pmcdconf.KindDSO {
+	if a.kind == "dso" {
 		return nil, s.unknownEntry(a.conf)
 	}
 	if len(a.argv) > 0 {
@@ -439,7 +439,7 @@ func (a *agent) waitForEnd(p *process) bool {
 		case <-p.Done():
 			return true
 		case <-exited:
-			if a.kind == pmcdconf.KindPipe || !p.state().Success() {
+			if a.kind == "pipe" || !p.state().Success() {
 				if p.Busy() { // the request finds the end of the connection itself, and fails with its error
 					select {
 					case <-p.Done():

@@ -33,7 +33,7 @@ import (
 
 // programLine is the configuration of a pipe agent with a behavior.
 func programLine(behavior string) pmcdconf.Agent {
-	return pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindPipe, Argv: programArgv(behavior)}
+	return pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: "pipe", Argv: programArgv(behavior)}
 }
 
 func programArgv(behavior string) []string {
@@ -99,8 +99,8 @@ func TestAgentNotStarted(t *testing.T) {
 		conf pmcdconf.Agent
 		want string // what the error says
 	}{
-		{"no such program", pmcdconf.Agent{Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent"}}, "fork/exec /nonexistent: no such file or directory"},
-		{"no command", pmcdconf.Agent{Kind: pmcdconf.KindPipe}, "no command to start it"},
+		{"no such program", pmcdconf.Agent{Kind: "pipe", Argv: []string{"/nonexistent"}}, "fork/exec /nonexistent: no such file or directory"},
+		{"no command", pmcdconf.Agent{Kind: "pipe"}, "no command to start it"},
 		{"exits", programLine("fails at start"),
 			`remote: version exchange with agent "program": pdu: hello: EOF (its process: exit status 3)`},
 		{"says nothing", programLine("mute"),
@@ -109,9 +109,9 @@ func TestAgentNotStarted(t *testing.T) {
 			`remote: version exchange with agent "program": Timeout waiting for a response from PMCD`},
 		{"garbage", programLine("garbage at start"), // the start of a long PDU
 			`remote: version exchange with agent "program": the agent sent something longer than its version: Result size exceeded (its process: exit status 1)`},
-		{"no socket", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket"},
+		{"no socket", pmcdconf.Agent{Kind: "socket", Network: "unix", Address: "/nonexistent/socket"},
 			"dial unix /nonexistent/socket: connect: no such file or directory"},
-		{"socket of a program that exits", pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "unix", Address: "/nonexistent/socket", Argv: programArgv("fails at start")},
+		{"socket of a program that exits", pmcdconf.Agent{Kind: "socket", Network: "unix", Address: "/nonexistent/socket", Argv: programArgv("fails at start")},
 			"dial unix /nonexistent/socket: connect: no such file or directory (its process: exit status 3)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -476,7 +476,7 @@ type socketAgent struct {
 // not started.
 func (a socketAgent) start(t *testing.T, s *Server) (hangUp func()) {
 	t.Helper()
-	conf := pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindSocket, Network: a.network, Address: a.addr}
+	conf := pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: "socket", Network: a.network, Address: a.addr}
 	if a.running {
 		conf.Address, hangUp = a.listen(t)
 	} else {
@@ -532,7 +532,7 @@ func TestProgramOfDSO(t *testing.T) {
 	none := func(pdu.Domain) (pmda.Handler, error) { return nil, errors.New("not made here") }
 	s := withTime(t, &Server{DSO: map[string]func(pdu.Domain) (pmda.Handler, error){"second_init": none, "first_init": none}})
 	line := func(entry, object string) pmcdconf.Agent {
-		return pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindDSO, Entry: entry, Path: filepath.Join(dir, object)}
+		return pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: "dso", Entry: entry, Path: filepath.Join(dir, object)}
 	}
 	for i, tt := range []struct {
 		pmcdconf.Agent
@@ -552,7 +552,7 @@ func TestProgramOfDSO(t *testing.T) {
 			t.Errorf("%v: error %v\nwant %s", bad, err, want)
 		}
 		a := s.agents.Load().get(bad.Domain)
-		if a == nil || a.state() != statusNotStart || a.kind != pmcdconf.KindDSO {
+		if a == nil || a.state() != statusNotStart || a.kind != "dso" {
 			t.Errorf("%v is not listed as an agent that could not be started", bad)
 		}
 	}
@@ -583,14 +583,14 @@ func TestProgramOfDSO(t *testing.T) {
 // this process alone.
 func TestConfigure(t *testing.T) {
 	line := func(name string, d pdu.Domain, behavior string) pmcdconf.Agent {
-		return pmcdconf.Agent{Name: name, Domain: d, Kind: pmcdconf.KindPipe, Argv: programArgv(behavior)}
+		return pmcdconf.Agent{Name: name, Domain: d, Kind: "pipe", Argv: programArgv(behavior)}
 	}
 	j, log := newLogLines()
 	s := withTime(t, &Server{Logger: log, NoRestart: true, DSO: map[string]func(pdu.Domain) (pmda.Handler, error){
 		"inner_init": func(d pdu.Domain) (pmda.Handler, error) { return &collectortest.Agent{Name: "inner", Domain: d}, nil },
 	}})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "added", Domain: 40})
-	dso := pmcdconf.Agent{Name: "inner", Domain: 35, Kind: pmcdconf.KindDSO, Entry: "inner_init"}
+	dso := pmcdconf.Agent{Name: "inner", Domain: 35, Kind: "dso", Entry: "inner_init"}
 	pids := func() map[pdu.Domain]int {
 		pids := map[pdu.Domain]int{}
 		for _, a := range s.agents.Load().list {
@@ -611,7 +611,7 @@ func TestConfigure(t *testing.T) {
 	s.agents.Load().get(33).remote.Load().cmd.Process.Kill()
 	collectortest.Eventually(t, "death", func() bool { return s.agents.Load().get(33).remote.Load() == nil })
 	err := s.Configure(&pmcdconf.Config{Agents: []pmcdconf.Agent{line("renamed", 30, "good"), line("changes", 31, "late"), line("dies", 33, "good"),
-		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: pmcdconf.KindDSO, Entry: "nobody_init"}}})
+		line("new", 34, "good"), line("clashes", 40, "good"), {Name: "unknown", Domain: 41, Kind: "dso", Entry: "nobody_init"}}})
 	const want = `collector: start agent "clashes": domain 40 is that of agent "added"` + "\n" +
 		`collector: start agent "unknown": no agent in this program has the entry point "nobody_init" (it knows: inner_init); a program of the agent needs the line "unknown 41 pipe binary PROGRAM"`
 	if err == nil || err.Error() != want {
@@ -708,7 +708,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 	// It never says hello, and takes a moment to end.
 	argv := []string{"/bin/sh", "-c", "echo $$ >" + file + ".new; mv " + file + ".new " + file + "; cat; sleep 0.2"}
 	go func() {
-		started <- s.StartAgent(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindPipe, Argv: argv})
+		started <- s.StartAgent(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: "pipe", Argv: argv})
 	}()
 	collectortest.Eventually(t, "process", func() bool { _, err := os.Stat(file); return err == nil })
 	b, err := os.ReadFile(file)
@@ -749,7 +749,7 @@ func TestTimeoutWhileStarting(t *testing.T) {
 	s.init()
 	started := make(chan error, 1)
 	go func() {
-		started <- s.StartAgent(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: pmcdconf.KindSocket, Network: "unix", Address: path})
+		started <- s.StartAgent(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: "socket", Network: "unix", Address: path})
 	}()
 	conn, err := ln.Accept()
 	if err != nil {
@@ -772,7 +772,7 @@ func TestTimeoutWhileStarting(t *testing.T) {
 // the exit status of an agent's process, and then the status is unknown.
 func TestReapedByAnother(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{})
-	for _, kind := range []pmcdconf.Kind{pmcdconf.KindPipe, pmcdconf.KindSocket} {
+	for _, kind := range []string{"pipe", "socket"} {
 		near, far := net.Pipe()
 		go func() {
 			pmda.Serve(t.Context(), collectortest.EmptyAgent("program", programDomain), far)
@@ -788,10 +788,10 @@ func TestReapedByAnother(t *testing.T) {
 		a := &agent{kind: kind, conf: pmcdconf.Agent{Name: "program", Domain: programDomain}}
 		a.setName("program")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
-		if kind == pmcdconf.KindSocket { // as one that has gone into the background
+		if kind == "socket" { // as one that has gone into the background
 			time.AfterFunc(50*time.Millisecond, a.cancel)
 		}
-		if gone := a.waitForEnd(p); gone != (kind == pmcdconf.KindPipe) {
+		if gone := a.waitForEnd(p); gone != (kind == "pipe") {
 			t.Errorf("%v: gone is %v", kind, gone)
 		}
 		s.cleanUp(a, p)

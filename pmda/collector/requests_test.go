@@ -69,7 +69,7 @@ func hostAll(t *testing.T) *collector.Server {
 		collectortest.Add(t, s, &collectortest.Agent{Name: requestDomains[d], Domain: d, Failing: failing})
 	}
 	s.Fence(fencedDomain)
-	if s.StartAgent(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent/agent"}}) == nil {
+	if s.StartAgent(pmcdconf.Agent{Name: "dead", Domain: deadDomain, Kind: "pipe", Argv: []string{"/nonexistent/agent"}}) == nil {
 		t.Fatal("an agent that does not exist was started")
 	}
 	return s

@@ -183,7 +183,7 @@ func serverUnderRoot(t *testing.T, f *fakeRoot) (*Server, *logLines) {
 	var root atomic.Bool
 	root.Store(true)
 	s := withTime(t, &Server{Logger: log, RootSocket: f.socket, Grace: 3 * time.Second, isRoot: root.Load, restartDelay: time.Millisecond})
-	if err := s.StartAgent(pmcdconf.Agent{Name: "root", Domain: 1, Kind: pmcdconf.KindPipe, Argv: programArgv("good")}); err != nil {
+	if err := s.StartAgent(pmcdconf.Agent{Name: "root", Domain: 1, Kind: "pipe", Argv: programArgv("good")}); err != nil {
 		t.Fatal(err)
 	}
 	root.Store(false)
@@ -446,7 +446,7 @@ func TestNoRootAgent(t *testing.T) {
 		{isRoot: func() bool { return false }},
 	} {
 		withTime(t, s)
-		if err := s.StartAgent(pmcdconf.Agent{Name: "root", Domain: 1, Kind: pmcdconf.KindPipe, Argv: programArgv("good")}); err != nil {
+		if err := s.StartAgent(pmcdconf.Agent{Name: "root", Domain: 1, Kind: "pipe", Argv: programArgv("good")}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.StartAgent(programLine("good")); err != nil {

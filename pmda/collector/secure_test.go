@@ -312,7 +312,7 @@ func (c remoteConn) RemoteAddr() net.Addr { return c.remote }
 
 // What breaks off a handshake ends the connection, and no other.
 func TestFailedHandshake(t *testing.T) {
-	s := newSecured(t, func(s *collector.Server) { s.HandshakeTimeout = 50 * time.Millisecond })
+	s := newSecured(t, func(s *collector.Server) { s.WithHandshakeTimeout(50 * time.Millisecond) })
 	other := s.dial(t, s.client())
 	old := s.client()
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
@@ -382,7 +382,7 @@ func TestSecureTwice(t *testing.T) {
 // TestSilentHandshake checks that a client that is silent after the acknowledgement delays
 // neither other clients, nor a change of rules, nor the end of the Server.
 func TestSilentHandshake(t *testing.T) {
-	s := newSecured(t, func(s *collector.Server) { s.HandshakeTimeout, s.Grace = -1, time.Hour })
+	s := newSecured(t, func(s *collector.Server) { s.WithHandshakeTimeout(-1).Grace = time.Hour })
 	silent := collectortest.DialTCP(t, s.addr)
 	silent.Receive()
 	silent.Send(pdu.Creds{Version: pdu.ProtocolVersion, Features: secureAck})

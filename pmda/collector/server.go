@@ -141,12 +141,6 @@ type Server struct {
 	Timeout time.Duration
 	// AgentHelloTimeout limits the wait for the first PDU of a started agent. 0 means 3 s.
 	AgentHelloTimeout time.Duration
-	// HelloTimeout limits the wait for a client's first PDU. 0 means 60 s, less than 0
-	// no limit.
-	HelloTimeout time.Duration
-	// HandshakeTimeout limits how long a client may take to start TLS. 0 means 10 s, less than 0 no
-	// limit.
-	HandshakeTimeout time.Duration
 	// WriteTimeout limits the wait for a client to read a reply. 0 means 30 s, less
 	// than 0 no limit.
 	WriteTimeout time.Duration
@@ -168,18 +162,17 @@ type Server struct {
 	// another process. A longer one fails with pdu.ErrTooBig. 0 means 16 MiB, the default limit of
 	// clients.
 	MaxReply int
-	// MaxClientMemory is the maximum number of bytes that the Server holds for a client's requests,
-	// profiles and replies. A request that needs more fails with pdu.ErrTooBig. 0 means 64 MiB.
-	MaxClientMemory int
 	// MaxMemory is the maximum number of bytes that the Server holds for all clients. The first 64
 	// KiB of each client do not count. No client may hold more than is left. When memory is short,
 	// the Server disconnects clients that have not read a reply for some seconds, the longest
 	// unread first. If that does not help, the request fails with pdu.ErrAgain. The process takes
 	// up to twice as much, because garbage is collected later. 0 means 384 MiB.
 	MaxMemory int
-	// AgentCalls is the maximum number of concurrent calls of one agent in this process. Further
-	// calls are queued. When this many calls are overdue, the agent is fenced. 0 means 4.
-	AgentCalls int
+
+	// Limits that only tests change: zero means the default.
+	handshakeTimeout time.Duration // of the start of TLS; less than 0 means no limit
+	maxClientMemory  int           // bytes held for a client
+	agentCalls       int           // concurrent calls of one agent in this process
 
 	setup        sync.Once
 	limits       limits
@@ -287,7 +280,7 @@ func (s *Server) init() {
 		s.profiles = newLedger("profiles", s.limits.memory/profileShare, min(s.limits.clientMem, clientProfiles), profileAllowance)
 		s.startTrace(s.Trace)
 		s.noteLabelChanges()
-		s.add(&agent{local: newPMCDAgent(s), kind: pmcdconf.KindDSO})
+		s.add(&agent{local: newPMCDAgent(s), kind: "dso"})
 	})
 }
 
@@ -319,7 +312,7 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 			return fmt.Errorf("a name is in use: %v", conflicts[0])
 		}
 	}
-	a := &agent{local: h, kind: pmcdconf.KindDSO, conf: conf}
+	a := &agent{local: h, kind: "dso", conf: conf}
 	a.setName(conf.Name)
 	if b, ok := pmda.As[pmda.Serving](h); ok {
 		a.endServing = b.BeginServing(s.log)

@@ -51,7 +51,7 @@ func TestFieldsStayZero(t *testing.T) {
 func TestOpError(t *testing.T) {
 	s := new(collector.Server)
 	collectortest.Add(t, s, pmda.Unimplemented(pmda.Info{Name: "first", Domain: 10}))
-	start := s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 12, Kind: pmcdconf.KindDSO, Entry: "none_init"})
+	start := s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 12, Kind: "dso", Entry: "none_init"})
 	tests := []struct {
 		err  error
 		want string

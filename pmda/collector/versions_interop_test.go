@@ -135,11 +135,11 @@ func TestInteropVersions(t *testing.T) {
 				t.Parallel()
 				dir := pcptest.ShortDir(t)
 				agent := func(notes string) (conf pmcdconf.Agent, line string) {
-					conf = pmcdconf.Agent{Name: "version", Domain: 30, Kind: pmcdconf.KindPipe,
+					conf = pmcdconf.Agent{Name: "version", Domain: 30, Kind: "pipe",
 						Argv: []string{program, strconv.Itoa(version), strconv.Itoa(how.flags), filepath.Join(dir, notes)}}
 					line = "pipe binary"
 					if how.network != "" {
-						conf.Kind, conf.Network, conf.Address = pmcdconf.KindSocket, how.network, filepath.Join(dir, notes+".s")
+						conf.Kind, conf.Network, conf.Address = "socket", how.network, filepath.Join(dir, notes+".s")
 						if how.network == "inet" {
 							conf.Port = pcptest.FreePort(t)
 							conf.Address = strconv.Itoa(conf.Port)

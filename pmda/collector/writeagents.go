@@ -9,7 +9,6 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // WriteAgents writes an empty line and a table of the connected agents, in the layout of pmcd's
@@ -63,7 +62,7 @@ func (a *agent) parameters() string {
 	if len(a.argv) > 0 {
 		command = " cmd=" + strings.Join(a.argv, " ")
 	}
-	if a.kind == pmcdconf.KindPipe {
+	if a.kind == "pipe" {
 		return "pipe" + command
 	}
 	port := a.conf.Address

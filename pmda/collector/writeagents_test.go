@@ -47,8 +47,8 @@ func TestWriteAgents(t *testing.T) {
 	}})
 	for _, conf := range []pmcdconf.Agent{
 		programLine("good"),
-		{Name: "averylongname", Domain: 400, Kind: pmcdconf.KindSocket, Network: "unix", Address: path},
-		{Name: "own", Domain: 9, Kind: pmcdconf.KindDSO, Entry: "own_init", Path: "/lib/pmda_own.so"},
+		{Name: "averylongname", Domain: 400, Kind: "socket", Network: "unix", Address: path},
+		{Name: "own", Domain: 9, Kind: "dso", Entry: "own_init", Path: "/lib/pmda_own.so"},
 	} {
 		if err := s.StartAgent(conf); err != nil {
 			t.Fatal(err)
@@ -59,10 +59,10 @@ func TestWriteAgents(t *testing.T) {
 		t.Errorf("the Server's own agent without a line: %v\n%s", err, &b)
 	}
 	b.Reset()
-	if err := s.StartAgent(pmcdconf.Agent{Name: "collector", Domain: 2, Kind: pmcdconf.KindDSO, Entry: "pmcd_init", Path: "/lib/pmda_pmcd.so"}); err != nil {
+	if err := s.StartAgent(pmcdconf.Agent{Name: "collector", Domain: 2, Kind: "dso", Entry: "pmcd_init", Path: "/lib/pmda_pmcd.so"}); err != nil {
 		t.Error(err)
 	}
-	s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 8, Kind: pmcdconf.KindPipe, Argv: []string{"/nonexistent"}})
+	s.StartAgent(pmcdconf.Agent{Name: "none", Domain: 8, Kind: "pipe", Argv: []string{"/nonexistent"}})
 	if err := s.WriteAgents(&b); err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func TestParameters(t *testing.T) {
 		conf pmcdconf.Agent
 		want string
 	}{
-		{pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "inet", Address: "2049", Port: 2049}, "sock dom=inet port=2049"},
-		{pmcdconf.Agent{Kind: pmcdconf.KindSocket, Network: "ipv6", Address: "nfs", Port: 2049, Argv: []string{"/bin/a", "b c"}},
+		{pmcdconf.Agent{Kind: "socket", Network: "inet", Address: "2049", Port: 2049}, "sock dom=inet port=2049"},
+		{pmcdconf.Agent{Kind: "socket", Network: "ipv6", Address: "nfs", Port: 2049, Argv: []string{"/bin/a", "b c"}},
 			"sock dom=ipv6 port=nfs (2049) cmd=/bin/a b c"},
 	} {
 		a := &agent{kind: tt.conf.Kind, conf: tt.conf, argv: tt.conf.Argv}

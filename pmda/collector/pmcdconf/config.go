@@ -27,20 +27,20 @@ type Config struct {
 
 	// Warnings are faults that leave the rest of the file usable, for example access rules for
 	// hosts without an address. Access does not contain those rules.
-	Warnings []*Error
+	Warnings []error
 }
 
 // Access has the rules of an access section. Nil allows everything. Several collectors may share an
 // Access.
 type Access = access.Rules
 
-// An Error is one fault in a configuration file. Its text names the place. For a misspelt word it
-// also names the word that is allowed there:
+// A fault is the error for one fault in a configuration file. Its text names the place. For a
+// misspelt word it also names the word that is allowed there:
 //
 //	/etc/pcp/pmcd/pmcd.conf:3: expected `dso', `socket' or `pipe', not "pipo": similar word: pipe
-type Error struct {
-	File string // the file with the fault
-	Line int    // from 1; the first line of a continued one; 0 if there is none
+type fault struct {
+	file string // the file with the fault
+	line int    // from 1; the first line of a continued one; 0 if there is none
 
 	extra   bool   // the fault is in the file with ".access" at the end of its name
 	warning bool   // pmcd calls it a warning
@@ -51,10 +51,10 @@ type Error struct {
 
 // Error returns the file and line, the words of pmcd, advice against common mistakes, and the
 // reason if there is one.
-func (e *Error) Error() string {
-	s := e.File
-	if e.Line > 0 {
-		s += ":" + strconv.Itoa(e.Line)
+func (e *fault) Error() string {
+	s := e.file
+	if e.line > 0 {
+		s += ":" + strconv.Itoa(e.line)
 	}
 	s += ": "
 	if e.warning {
@@ -64,7 +64,7 @@ func (e *Error) Error() string {
 }
 
 // reason returns the reason in parentheses, or an empty string.
-func (e *Error) reason() string {
+func (e *fault) reason() string {
 	if e.err == nil {
 		return ""
 	}
@@ -78,7 +78,7 @@ func (e *Error) reason() string {
 func PMCDText(err error) string {
 	var lines []string
 	switch e := err.(type) {
-	case *Error:
+	case *fault:
 		return e.pmcdText()
 	case interface{ Unwrap() []error }:
 		for _, err := range e.Unwrap() {
@@ -89,7 +89,7 @@ func PMCDText(err error) string {
 	return err.Error()
 }
 
-func (e *Error) pmcdText() string {
+func (e *fault) pmcdText() string {
 	s, severity := "pmcd config", "Error: "
 	if e.extra {
 		s = "access config"
@@ -97,8 +97,8 @@ func (e *Error) pmcdText() string {
 	if e.warning {
 		severity = "Warning: "
 	}
-	if e.Line > 0 {
-		s += "[line " + strconv.Itoa(e.Line) + "]: " + severity + e.msg
+	if e.line > 0 {
+		s += "[line " + strconv.Itoa(e.line) + "]: " + severity + e.msg
 	} else {
 		s += ": " + e.msg
 	}
@@ -106,7 +106,7 @@ func (e *Error) pmcdText() string {
 }
 
 // Unwrap returns the reason, or nil.
-func (e *Error) Unwrap() error { return e.err }
+func (e *fault) Unwrap() error { return e.err }
 
 // Load reads a configuration file. If the file has no fault, Load also reads access rules from the
 // file of the same name with ".access" at its end, if there is one. Its errors are those of Parse,
@@ -116,7 +116,7 @@ func Load(path string) (*Config, error) { return new(loader).load(path) }
 // Parse reads the text of a configuration file; name is for errors. It looks up the names of ports,
 // hosts and accounts in the system, with a limit of ten seconds for a host.
 //
-// Parse reports all faults, each as an *Error; errors.Join joins them. If all faults are in lines
+// Parse reports all faults; errors.Join joins them. The text of each begins with its place. If all faults are in lines
 // of agents, the Config has the other agents and the access section, so that a collector may start
 // with those. Otherwise it is nil. C pmcd starts if the last agent's line has no fault, in some
 // cases without access rules. A check or a reload should fail at any fault.
@@ -194,7 +194,7 @@ func (p *parser) result() (*Config, error) {
 }
 
 func (p *parser) errorf(line int, format string, args ...any) {
-	p.errs = append(p.errs, &Error{File: p.name, Line: line, extra: p.extra, msg: fmt.Sprintf(format, args...)})
+	p.errs = append(p.errs, &fault{file: p.name, line: line, extra: p.extra, msg: fmt.Sprintf(format, args...)})
 }
 
 // advise adds advice to the latest fault. A fault after the scanner has stopped was not reported,
@@ -203,7 +203,7 @@ func (p *parser) advise(format string, args ...any) {
 	if p.scan.err != "" {
 		return
 	}
-	if e, ok := p.errs[len(p.errs)-1].(*Error); ok {
+	if e, ok := p.errs[len(p.errs)-1].(*fault); ok {
 		e.advice = fmt.Sprintf(format, args...)
 	}
 }

@@ -138,19 +138,19 @@ func testLoader() *loader {
 
 // complaints returns the texts of errors and warnings, without their prefixes and reasons.
 func complaints(conf *Config, err error) (texts []string) {
-	add := func(e *Error) {
+	add := func(e *fault) {
 		short := *e
 		short.err = nil
 		texts = append(texts, strings.TrimPrefix(PMCDText(&short), "pmcd config"))
 	}
 	if conf != nil {
 		for _, w := range conf.Warnings {
-			add(w)
+			add(w.(*fault))
 		}
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
-			if e, ok := errors.AsType[*Error](err); ok {
+			if e, ok := errors.AsType[*fault](err); ok {
 				add(e)
 			} else {
 				texts = append(texts, err.Error())
@@ -185,11 +185,11 @@ sock 5 socket ipv6 4242 \
 sock 6 socket unix /run/s
 last 2 pipe binary x`
 	want := []Agent{
-		{Name: "pmcd", Domain: 2, Kind: KindDSO, Entry: "pmcd_init", Path: "/lib/pmda_pmcd.so", Line: 2},
-		{Name: "a b", Domain: 3, Kind: KindPipe, NotReady: true, Argv: []string{"cmd", "x y", "#z", `a"b`}, Line: 4},
-		{Name: "sock", Domain: 4, Kind: KindSocket, Network: "inet", Address: "http", Port: 80, Line: 5},
-		{Name: "sock", Domain: 5, Kind: KindSocket, Network: "ipv6", Address: "4242", Port: 4242, Argv: []string{"cmd", ""}, Line: 6},
-		{Name: "sock", Domain: 6, Kind: KindSocket, Network: "unix", Address: "/run/s", Line: 8},
+		{Name: "pmcd", Domain: 2, Kind: "dso", Entry: "pmcd_init", Path: "/lib/pmda_pmcd.so", Line: 2},
+		{Name: "a b", Domain: 3, Kind: "pipe", NotReady: true, Argv: []string{"cmd", "x y", "#z", `a"b`}, Line: 4},
+		{Name: "sock", Domain: 4, Kind: "socket", Network: "inet", Address: "http", Port: 80, Line: 5},
+		{Name: "sock", Domain: 5, Kind: "socket", Network: "ipv6", Address: "4242", Port: 4242, Argv: []string{"cmd", ""}, Line: 6},
+		{Name: "sock", Domain: 6, Kind: "socket", Network: "unix", Address: "/run/s", Line: 8},
 	}
 	conf, err := testLoader().parse("f", strings.NewReader(text))
 	if err == nil || conf == nil {
@@ -213,11 +213,8 @@ last 2 pipe binary x`
 		}
 	}
 	// A backslash at the end of a line would join the next line to it.
-	if got, want := (Agent{Name: "a", Kind: KindPipe, Argv: []string{`x\`}}).String(), `a 0 pipe binary x\ `; got != want {
+	if got, want := (Agent{Name: "a", Kind: "pipe", Argv: []string{`x\`}}).String(), `a 0 pipe binary x\ `; got != want {
 		t.Errorf("String: got %q, want %q", got, want)
-	}
-	if got := Kind(7).String(); got != "Kind(7)" {
-		t.Errorf("String of an unknown kind: got %s", got)
 	}
 }
 
@@ -310,14 +307,14 @@ func TestParseReadError(t *testing.T) {
 // TestError checks that an Error contains its reason, and that errors.As finds it.
 func TestError(t *testing.T) {
 	_, err := testLoader().parse("f", strings.NewReader("[access]\nallow 1.2.3.4 : all;\ndisallow 1.2.3.4 : store;\n"))
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*fault](err)
 	if !ok {
 		t.Fatalf("got %v", err)
 	}
 	const clash = "Permission clash for 1.2.3.4 with earlier statement for 1.2.3.4"
 	const msg = "Warning: access control error for host '1.2.3.4': Invalid argument (" + clash + ")"
-	if e.Error() != "f:3: "+msg || e.File != "f" || errors.Unwrap(e).Error() != clash {
-		t.Errorf("got %q in %q, want f:3: %s", e, e.File, msg)
+	if e.Error() != "f:3: "+msg || e.file != "f" || errors.Unwrap(e).Error() != clash {
+		t.Errorf("got %q in %q, want f:3: %s", e, e.file, msg)
 	}
 	if got := PMCDText(err); got != "pmcd config[line 3]: "+msg {
 		t.Errorf("the text of pmcd is %q, want pmcd config[line 3]: %s", got, msg)

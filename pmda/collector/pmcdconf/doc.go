@@ -48,6 +48,6 @@
 //
 // # Errors
 //
-// Errors and warnings have the texts of pmcd 6.0.3, each an Error. A text that
+// Errors and warnings have the texts of pmcd 6.0.3. A text that
 // makes pmcd crash or misread is an error here.
 package pmcdconf

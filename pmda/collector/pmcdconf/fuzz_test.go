@@ -21,7 +21,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		conf, err := testLoader().parse("f", strings.NewReader(text))
 		if err != nil {
-			if _, ok := errors.AsType[*Error](err); !ok {
+			if _, ok := errors.AsType[*fault](err); !ok {
 				t.Fatalf("got error %#v", err)
 			}
 		}

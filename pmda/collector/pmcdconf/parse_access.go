@@ -255,11 +255,11 @@ func (p *parser) addRules(s statement) (effective bool) {
 		p.conf.Access = new(Access)
 	}
 	for _, spec := range s.specs {
-		e := &Error{File: p.name, Line: s.line, extra: p.extra, warning: true}
+		e := &fault{file: p.name, line: s.line, extra: p.extra, warning: true}
 		e.msg = fmt.Sprintf("access control error for %s '%s': Invalid argument", s.kind, spec)
 		warnings, err := p.names.add(p.conf.Access, s.kind, spec, s.rule)
 		for _, w := range warnings {
-			p.conf.Warnings = append(p.conf.Warnings, &Error{File: p.name, Line: s.line, extra: p.extra, warning: true, msg: w})
+			p.conf.Warnings = append(p.conf.Warnings, &fault{file: p.name, line: s.line, extra: p.extra, warning: true, msg: w})
 		}
 		switch _, unresolved := err.(*hostpattern.UnresolvedError); {
 		case err == nil:

@@ -18,13 +18,13 @@ func (p *parser) parseAgent(first token) {
 	var ok bool
 	switch kind := p.scan.next(); {
 	case kind.is("dso"):
-		a.Kind = KindDSO
+		a.Kind = "dso"
 		ok = p.parseDSO(&a)
 	case kind.is("socket"):
-		a.Kind = KindSocket
+		a.Kind = "socket"
 		ok = p.parseSocket(&a)
 	case kind.is("pipe"):
-		a.Kind = KindPipe
+		a.Kind = "pipe"
 		ok = p.parsePipe(&a)
 	default:
 		p.agentError(&a, "expected `dso', `socket' or `pipe'")

@@ -19,7 +19,6 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // A fakeCollector is a Collector for tests.
@@ -202,8 +201,8 @@ func TestIdentity(t *testing.T) {
 
 func TestAgents(t *testing.T) {
 	b := newFixture(t, Config{})
-	b.agents = []Agent{{Domain: Domain, Name: "pmcd"}, {Domain: 7, Name: "a b", Kind: pmcdconf.KindPipe, Status: 4},
-		{Domain: 250, Name: "zebra", Kind: pmcdconf.KindSocket, Fenced: true}, {Domain: 251, Name: "zebra"}}
+	b.agents = []Agent{{Domain: Domain, Name: "pmcd"}, {Domain: 7, Name: "a b", Kind: "pipe", Status: 4},
+		{Domain: 250, Name: "zebra", Kind: "socket", Fenced: true}, {Domain: 251, Name: "zebra"}}
 	b.Want("numagents", "4")
 	b.Want("agent.name", "pmcd pmcd", "a b a b", "zebra zebra", "zebra.251 zebra")
 	b.agents = append(b.agents, Agent{Domain: 252, Name: " x"}, Agent{Domain: 253, Name: "line\nbreak"})

@@ -23,7 +23,7 @@ func (p *pmcd) addAgents() {
 		`0: the agent is part of the collector's process;
 2: it has a socket;
 4: it is a child with two pipes.`,
-		func(a Agent) uint32 { return uint32(a.Kind) << 1 })
+		func(a Agent) uint32 { return map[string]uint32{"socket": 2, "pipe": 4}[a.Kind] })
 	agentMetric(p, "pmcd.agent.status", 1, pdu.SemDiscrete, "What has become of agents",
 		`0 if the agent is connected and answers. Otherwise the sum of
   1      it is connected but has said that it is not ready

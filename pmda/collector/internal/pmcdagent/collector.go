@@ -8,7 +8,6 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector/internal/eventtrace"
-	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
 // Domain is the domain of the agent.
@@ -83,8 +82,8 @@ type Collector interface {
 type Agent struct {
 	Domain pdu.Domain
 	Name   string // that it has in the configuration
-	Kind   pmcdconf.Kind
-	Status int32 // the value of pmcd.agent.status
+	Kind   string // as in pmcdconf.Agent
+	Status int32  // the value of pmcd.agent.status
 	Fenced bool
 
 	Containers bool // it runs, and looks at the containers of its clients
