@@ -14,7 +14,7 @@ import (
 // have missed the change, and carry repeats it.
 type cell struct {
 	slot atomic.Pointer[slot]
-	typ  Type
+	typ  valueType
 
 	// mu is held by all but updates of numbers: moves, reads, and every use of a timer or a text.
 	mu sync.Mutex
@@ -41,9 +41,9 @@ func (c *cell) init(m *metric, inst *instance) {
 }
 
 // newSlot returns a slot that is not part of an image.
-func newSlot(t Type) *slot {
+func newSlot(t valueType) *slot {
 	s := &slot{record: new([valueLen / 8]uint64)}
-	if t == TypeString {
+	if t == typeString {
 		s.text = new([2 * stringLen / 8]uint64)
 	}
 	return s
@@ -53,14 +53,14 @@ func newSlot(t Type) *slot {
 func (s *slot) half() *uint32 { return (*uint32)(unsafe.Pointer(&s.record[0])) }
 
 // load is the word of a value of type t; that of a 32-bit one has zeros above it.
-func (s *slot) load(t Type) uint64 {
+func (s *slot) load(t valueType) uint64 {
 	if t.is32() {
 		return uint64(atomic.LoadUint32(s.half()))
 	}
 	return atomic.LoadUint64(&s.record[0])
 }
 
-func (s *slot) store(t Type, word uint64) {
+func (s *slot) store(t valueType, word uint64) {
 	if t.is32() {
 		atomic.StoreUint32(s.half(), uint32(word))
 		return
@@ -68,11 +68,11 @@ func (s *slot) store(t Type, word uint64) {
 	atomic.StoreUint64(&s.record[0], word)
 }
 
-func (t Type) is32() bool    { return t == Type32 || t == TypeU32 || t == TypeFloat }
-func (t Type) isFloat() bool { return t == TypeFloat || t == TypeDouble }
+func (t valueType) is32() bool    { return t == type32 || t == typeU32 || t == typeFloat }
+func (t valueType) isFloat() bool { return t == typeFloat || t == typeDouble }
 
 // addInt adds n to an integer, modulo its size.
-func (s *slot) addInt(t Type, n uint64) {
+func (s *slot) addInt(t valueType, n uint64) {
 	if t.is32() {
 		atomic.AddUint32(s.half(), uint32(n))
 		return
@@ -80,9 +80,9 @@ func (s *slot) addInt(t Type, n uint64) {
 	atomic.AddUint64(&s.record[0], n)
 }
 
-// addFloat adds f to a TypeFloat or TypeDouble.
-func (s *slot) addFloat(t Type, f float64) {
-	if t == TypeDouble {
+// addFloat adds f to a typeFloat or typeDouble.
+func (s *slot) addFloat(t valueType, f float64) {
+	if t == typeDouble {
 		for {
 			old := atomic.LoadUint64(&s.record[0])
 			if atomic.CompareAndSwapUint64(&s.record[0], old, math.Float64bits(math.Float64frombits(old)+f)) {
@@ -163,9 +163,9 @@ func (c *cell) carry(old *slot) {
 	}
 	s := c.slot.Load()
 	switch c.typ {
-	case TypeDouble:
+	case typeDouble:
 		s.addFloat(c.typ, math.Float64frombits(now)-math.Float64frombits(old.base))
-	case TypeFloat:
+	case typeFloat:
 		s.addFloat(c.typ, float64(math.Float32frombits(uint32(now))-math.Float32frombits(uint32(old.base))))
 	default:
 		s.addInt(c.typ, now-old.base)
@@ -190,12 +190,12 @@ func (c *cell) move(to *slot) (old *slot) {
 	defer c.mu.Unlock()
 	old = c.slot.Load()
 	old.moved.Store(true)
-	if c.typ == TypeString {
+	if c.typ == typeString {
 		to.setText(old.getText())
 	} else {
 		old.base = old.load(c.typ)
 		to.store(c.typ, old.base)
-		if c.typ == TypeElapsed {
+		if c.typ == typeElapsed {
 			atomic.StoreUint64(&to.record[1], atomic.LoadUint64(&old.record[1]))
 		}
 	}

@@ -4,17 +4,17 @@ import "math"
 
 // bits is f as the word of a value of type t: the nearest number that the type has. Integers are
 // cut towards 0; a NaN is 0 as an integer.
-func (t Type) bits(f float64) uint64 {
+func (t valueType) bits(f float64) uint64 {
 	switch t {
-	case TypeDouble:
+	case typeDouble:
 		return math.Float64bits(f)
-	case TypeFloat:
+	case typeFloat:
 		return uint64(math.Float32bits(float32(f)))
-	case Type32:
+	case type32:
 		return uint64(uint32(int32(clampInt(f, math.MinInt32, math.MaxInt32))))
-	case TypeU32:
+	case typeU32:
 		return uint64(clampInt(f, 0, math.MaxUint32))
-	case TypeU64:
+	case typeU64:
 		if f >= 1<<64 {
 			return math.MaxUint64
 		}
@@ -27,41 +27,41 @@ func (t Type) bits(f float64) uint64 {
 }
 
 // intBits is bits for an integer.
-func (t Type) intBits(n int64) uint64 {
+func (t valueType) intBits(n int64) uint64 {
 	switch t {
-	case TypeFloat, TypeDouble:
+	case typeFloat, typeDouble:
 		return t.bits(float64(n))
-	case Type32:
+	case type32:
 		return uint64(uint32(int32(min(max(n, math.MinInt32), math.MaxInt32))))
-	case TypeU32:
+	case typeU32:
 		return uint64(min(max(n, 0), math.MaxUint32))
-	case TypeU64:
+	case typeU64:
 		return uint64(max(n, 0))
 	}
 	return uint64(n)
 }
 
 // float is the number that a word stands for.
-func (t Type) float(word uint64) float64 {
+func (t valueType) float(word uint64) float64 {
 	switch t {
-	case TypeDouble:
+	case typeDouble:
 		return math.Float64frombits(word)
-	case TypeFloat:
+	case typeFloat:
 		return float64(math.Float32frombits(uint32(word)))
-	case TypeU64, TypeU32:
+	case typeU64, typeU32:
 		return float64(word)
-	case Type32:
+	case type32:
 		return float64(int32(word))
 	}
 	return float64(int64(word))
 }
 
 // int is the number that a word stands for; a float is cut towards 0.
-func (t Type) int(word uint64) int64 {
+func (t valueType) int(word uint64) int64 {
 	switch t {
-	case TypeFloat, TypeDouble:
+	case typeFloat, typeDouble:
 		return clampInt(t.float(word), math.MinInt64, math.MaxInt64)
-	case Type32:
+	case type32:
 		return int64(int32(word))
 	}
 	return int64(word)
@@ -83,7 +83,7 @@ func clampInt(f float64, low, high int64) int64 {
 // wholePart is f cut towards 0, as the bits of an integer to add.
 func wholePart(f float64) uint64 {
 	if f >= 0 {
-		return TypeU64.bits(f)
+		return typeU64.bits(f)
 	}
-	return Type64.bits(f)
+	return type64.bits(f)
 }

@@ -253,22 +253,22 @@ func (d *dumper) metricName(offset uint64, toc int, kind string, i int, field st
 
 // typeName is what mmvdump calls the types of values.
 func typeName(t uint32) string {
-	switch Type(t) {
-	case Type32:
+	switch valueType(t) {
+	case type32:
 		return "32-bit int"
-	case TypeU32:
+	case typeU32:
 		return "32-bit unsigned int"
-	case Type64:
+	case type64:
 		return "64-bit int"
-	case TypeU64:
+	case typeU64:
 		return "64-bit unsigned int"
-	case TypeFloat:
+	case typeFloat:
 		return "float"
-	case TypeDouble:
+	case typeDouble:
 		return "double"
-	case TypeString:
+	case typeString:
 		return "string"
-	case TypeElapsed:
+	case typeElapsed:
 		return "elapsed"
 	}
 	return "?"

@@ -54,26 +54,26 @@ func (d *dumper) instanceOfValue(toc, i int, offset uint64) bool {
 func (d *dumper) value(toc, i int, offset uint64, kind uint32) {
 	half, word := d.uint32(offset+valueWord), d.uint64(offset+valueWord)
 	extra := d.uint64(offset + valueExtra)
-	switch Type(kind) {
-	case Type32:
+	switch valueType(kind) {
+	case type32:
 		d.printf(" = %d\n", int32(half))
-	case TypeU32:
+	case typeU32:
 		d.printf(" = %d\n", half)
-	case Type64:
+	case type64:
 		d.printf(" = %d\n", int64(word))
-	case TypeU64:
+	case typeU64:
 		d.printf(" = %d\n", word)
-	case TypeFloat:
+	case typeFloat:
 		d.printf(" = %s\n", fixed(float64(math.Float32frombits(half))))
-	case TypeDouble:
+	case typeDouble:
 		d.printf(" = %s\n", fixed(math.Float64frombits(word)))
-	case TypeString:
+	case typeString:
 		if !d.fits(extra, stringLen) {
 			d.printf(" = ?\nBad file size: toc[%d] str value[%d] extra\n", toc, i)
 			return
 		}
 		d.printf(" = \"%s\"\n", d.text(extra))
-	case TypeElapsed:
+	case typeElapsed:
 		d.elapsed(int64(word), int64(extra))
 	default:
 		d.printf("Unknown type %d\n", int32(kind))

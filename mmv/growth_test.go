@@ -38,7 +38,7 @@ type load struct {
 func startLoad(r *mmv.Registry) *load {
 	l := &load{
 		counter: r.Counter("counter", mmv.Metric{}),
-		narrow:  r.Counter("narrow", mmv.Metric{Type: new(mmv.TypeU32)}),
+		narrow:  r.Counter("narrow", mmv.Metric{Type: new(pdu.TypeU32)}),
 		floats:  r.FloatCounter("floats", mmv.Metric{}),
 		gauge:   r.Gauge("gauge", mmv.Metric{}),
 		last:    r.Gauge("last", mmv.Metric{}),

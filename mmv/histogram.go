@@ -216,7 +216,7 @@ func (h *Histogram) Observe(f float64) {
 	inBucket, inAll, sum := &b.record[0], &n.record[0], &s.record[0]
 	old := atomic.LoadUint64(sum)
 	if !atomic.CompareAndSwapUint64(sum, old, math.Float64bits(math.Float64frombits(old)+f)) {
-		s.addFloat(TypeDouble, f)
+		s.addFloat(typeDouble, f)
 	}
 	atomic.AddUint64(inBucket, 1)
 	atomic.AddUint64(inAll, 1)
@@ -266,7 +266,7 @@ func (h *Histogram) bucket(f float64) int {
 func (h *Histogram) Count() uint64 { return h.count.word() }
 
 // Sum is the sum of all observations.
-func (h *Histogram) Sum() float64 { return TypeDouble.float(h.sum.word()) }
+func (h *Histogram) Sum() float64 { return typeDouble.float(h.sum.word()) }
 
 // Quantile estimates the value that a part q of all observations, between 0 and 1, does not exceed:
 // as if those in a bucket were spread evenly over it. Below the first bound they are taken to be
@@ -319,6 +319,6 @@ func (h *Histogram) updateQuantiles() {
 	var room bucketCounts
 	counts := h.countBuckets(&room)
 	for i := range h.quantiles {
-		h.quantiles[i].set(TypeDouble.bits(quantile(h.bounds, counts, h.at[i])))
+		h.quantiles[i].set(typeDouble.bits(quantile(h.bounds, counts, h.at[i])))
 	}
 }

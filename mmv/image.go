@@ -79,7 +79,7 @@ func (r *Registry) need(im *image, v Version) room {
 	cells := r.cells[have[sectionValues]:]
 	n.sections[sectionValues] = len(cells)
 	for _, c := range cells {
-		if c.typ == TypeString {
+		if c.typ == typeString {
 			n.sections[sectionStrings] += 2
 		}
 	}
@@ -327,7 +327,7 @@ func (im *image) placeValue(c *cell, to *slot) {
 	if in := c.inst; in != nil {
 		im.put64(off+valueInstance, uint64(im.sections[sectionInstances].at(im.blocks[in.dom.index].first+in.index)))
 	}
-	if c.typ == TypeString {
+	if c.typ == typeString {
 		to.offset = im.next(sectionStrings)
 		im.next(sectionStrings)
 		to.text = (*[2 * stringLen / 8]uint64)(im.words[to.offset/8:])

@@ -107,18 +107,6 @@ func (r *Registry) inDom(where uintptr, name string, d Domain) *InDom {
 	return dom
 }
 
-// AddLabels adds labels of the domain, or replaces those with the same names.
-func (d *InDom) AddLabels(l Labels) {
-	r := d.registry
-	r.mu.Lock()
-	defer r.unlock()
-	where := r.start()
-	if !d.bad {
-		r.addLabels(where, fmt.Sprintf("instance domain %q", d.name), l, pdu.LabelInDom, uint32(d.serial), nil)
-		r.grow()
-	}
-}
-
 // Add adds instances with numbers or labels. Other instances need no Add, because Vec.With adds
 // them. If an instance exists already, Add adds the labels to it; a different number is an error.
 func (d *InDom) Add(instances ...Instance) {

@@ -61,35 +61,26 @@ func (f Flags) String() string {
 	return string(b[:len(b)-2])
 }
 
-// A Type is the type of a metric's values in a file. All but TypeElapsed have the number of the
+// A valueType is the type of a metric's values in a file. All but typeElapsed have the number of the
 // same type in pdu. It is mmv_metric_type_t of the C library.
-type Type int32
+type valueType int32
 
 // The types of values.
 const (
-	TypeNoSupport Type = -1 // the metric exists but has no values
-	Type32        Type = 0
-	TypeU32       Type = 1
-	Type64        Type = 2
-	TypeU64       Type = 3
-	TypeFloat     Type = 4
-	TypeDouble    Type = 5
-	TypeString    Type = 6
-	TypeElapsed   Type = 9 // microseconds, with an interval that may be in progress
+	typeNoSupport = valueType(pdu.TypeNoSupport) // the metric exists but has no values
+	type32        = valueType(pdu.Type32)
+	typeU32       = valueType(pdu.TypeU32)
+	type64        = valueType(pdu.Type64)
+	typeU64       = valueType(pdu.TypeU64)
+	typeFloat     = valueType(pdu.TypeFloat)
+	typeDouble    = valueType(pdu.TypeDouble)
+	typeString    = valueType(pdu.TypeString)
+	typeElapsed   = valueType(9) // microseconds, with an interval that may be in progress
 )
 
-// PDU returns the type that a collector exports: Type64 for TypeElapsed, else the same number, also
-// for unknown types.
-func (t Type) PDU() pdu.Type {
-	if t == TypeElapsed {
-		return pdu.Type64
-	}
-	return pdu.Type(t)
-}
-
 // String is the name of the type as pdu.Type prints it, and "ELAPSED".
-func (t Type) String() string {
-	if t == TypeElapsed {
+func (t valueType) String() string {
+	if t == typeElapsed {
 		return "ELAPSED"
 	}
 	return pdu.Type(t).String()
@@ -97,7 +88,7 @@ func (t Type) String() string {
 
 // isKnown reports whether t is a type of this package. The aggregate types 7 and 8 are not: C's
 // writer accepts them, and C's pmdammv ends when it reads them.
-func (t Type) isKnown() bool { return t >= TypeNoSupport && t <= TypeString || t == TypeElapsed }
+func (t valueType) isKnown() bool { return t >= typeNoSupport && t <= typeString || t == typeElapsed }
 
 // A sectionKind is the type of a section, as the table of contents has it.
 type sectionKind uint32

@@ -2,8 +2,6 @@ package mmv
 
 import (
 	"testing"
-
-	"github.com/pcp-go/pcp/pdu"
 )
 
 // TestLayout: the lengths of records are those of mmv_dev.h.
@@ -34,23 +32,22 @@ func TestFlagsString(t *testing.T) {
 }
 
 func TestType(t *testing.T) {
-	for typ, want := range map[Type]struct {
+	for typ, want := range map[valueType]struct {
 		text  string
-		pdu   pdu.Type
 		known bool
 	}{
-		TypeNoSupport: {"NO_SUPPORT", pdu.TypeNoSupport, true},
-		TypeU64:       {"U64", pdu.TypeU64, true},
-		TypeString:    {"STRING", pdu.TypeString, true},
-		7:             {"AGGREGATE", pdu.TypeAggregate, false},
-		8:             {"AGGREGATE_STATIC", pdu.TypeAggregateStatic, false},
-		TypeElapsed:   {"ELAPSED", pdu.Type64, true},
-		10:            {"HIGHRES_EVENT", pdu.TypeHighResEvent, false},
-		42:            {"???", 42, false},
-		-2:            {"???", -2, false},
+		typeNoSupport: {"NO_SUPPORT", true},
+		typeU64:       {"U64", true},
+		typeString:    {"STRING", true},
+		7:             {"AGGREGATE", false},
+		8:             {"AGGREGATE_STATIC", false},
+		typeElapsed:   {"ELAPSED", true},
+		10:            {"HIGHRES_EVENT", false},
+		42:            {"???", false},
+		-2:            {"???", false},
 	} {
-		if typ.String() != want.text || typ.PDU() != want.pdu || typ.isKnown() != want.known {
-			t.Errorf("type %d: %v, %d, known %v", int32(typ), typ, typ.PDU(), typ.isKnown())
+		if typ.String() != want.text || typ.isKnown() != want.known {
+			t.Errorf("type %d: %v, known %v", int32(typ), typ, typ.isKnown())
 		}
 	}
 }

@@ -40,9 +40,9 @@ const (
 	maxMapped     = 256         // with more files mapped, one is replaced no more often than retryInterval
 )
 
-// DefaultDir returns the directory that pmdammv serves: mmv in $PCP_TMP_DIR, usually
+// defaultDir returns the directory that pmdammv serves: mmv in $PCP_TMP_DIR, usually
 // /var/lib/pcp/tmp/mmv. It reads PCP_TMP_DIR from the environment, or else from /etc/pcp.conf.
-func DefaultDir() (string, error) {
+func defaultDir() (string, error) {
 	conf, err := pcpconf.Load("")
 	if err != nil {
 		return "", fmt.Errorf("mmv: %w", err)
@@ -55,9 +55,10 @@ func DefaultDir() (string, error) {
 //
 //	err := registry.Publish("")
 //
-// An empty dir means DefaultDir. The directory must exist. A file of that name is replaced in one
-// step: readers see the old file or the complete new one. Metrics that are registered later are
-// added to it, or a larger file replaces it in the same way.
+// An empty dir means the directory that pmdammv serves: mmv in $PCP_TMP_DIR, which comes from the
+// environment or else from /etc/pcp.conf. The directory must exist. A file of that name is replaced
+// in one step: readers see the old file or the complete new one. Metrics that are registered later
+// are added to it, or a larger file replaces it in the same way.
 //
 // The error is the current result of Err. The program can ignore it: values that cannot be written
 // to a file stay in memory. The registry tries to write the file again every second. Calling
@@ -84,7 +85,7 @@ func (r *Registry) Publish(dir string) error {
 	advice := "give Publish another one"
 	if dir == "" {
 		advice = "set PCP_TMP_DIR"
-		dir, err = DefaultDir()
+		dir, err = defaultDir()
 	} else {
 		dir, err = filepath.Abs(dir)
 	}

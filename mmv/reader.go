@@ -65,12 +65,16 @@ const maxProblems = 16
 
 // A FileMetric is a metric of a file.
 type FileMetric struct {
-	Name  string // without the prefix that an agent adds
-	Item  int    // 0 to 1023, unique in the file
-	Type  Type   // may be a number that is no type: then there are no values but an error
+	Name  string   // without the prefix that an agent adds
+	Item  int      // 0 to 1023, unique in the file
+	Type  pdu.Type // may be a number that is no type: then there are no values but an error
 	Sem   pdu.Sem
 	Units pdu.Units
 	InDom uint32 // serial of its instance domain, which the file need not have; 0 for a singular metric
+
+	// Elapsed says that the values are microseconds of type pdu.Type64 and include an interval in
+	// progress.
+	Elapsed bool
 
 	// Instances lists the instances with values, each once, in the file's order. The instance
 	// domain need not have them. For a metric without a domain it is pdu.NoInst, or empty without

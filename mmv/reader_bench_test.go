@@ -55,7 +55,7 @@ func manyValues(metrics, instances int) []byte {
 		native.PutUint64(r[metricName:], text(fmt.Sprintf("metric.%d", i)))
 		r = r[v.nameLen():]
 		native.PutUint32(r[metricItem:], uint32(i))
-		native.PutUint32(r[metricType:], uint32(TypeU64))
+		native.PutUint32(r[metricType:], uint32(typeU64))
 		native.PutUint32(r[metricInDom:], 1)
 		for k := range instances {
 			n := i*instances + k

@@ -1,5 +1,7 @@
 package mmv
 
+import "github.com/pcp-go/pcp/pdu"
+
 // Load reads all that the values of a metric need. After it, Value of them fails neither with
 // ErrChanged nor with an error of the source, so that what a caller has begun to write of them can
 // be completed.
@@ -7,7 +9,7 @@ func (r *Reader) Load(m *FileMetric) error {
 	last := int64(-1)
 	for i, rec := range m.records {
 		off := r.f.values + int64(rec)*valueLen
-		if m.Type == TypeString {
+		if m.Type == pdu.TypeString {
 			if _, err := r.Value(m, i); r.err != nil {
 				return err
 			}

@@ -275,14 +275,14 @@ func (p *parser) metrics() {
 
 // describe reads type, semantics, units and instance domain as an agent exports them.
 func (m *FileMetric) describe(rest []byte) {
-	m.Type = Type(native.Uint32(rest[metricType:]))
+	m.Type = pdu.Type(native.Uint32(rest[metricType:]))
 	m.Sem = pdu.Sem(native.Uint32(rest[metricSem:]))
 	m.Units = pdu.Units(native.Uint32(rest[metricUnits:]))
 	if m.InDom = native.Uint32(rest[metricInDom:]); int32(m.InDom) == noSerial {
 		m.InDom = 0
 	}
-	if m.Type == TypeElapsed {
-		m.Sem, m.Units = pdu.SemCounter, pdu.TimeUSec
+	if m.Elapsed = valueType(m.Type) == typeElapsed; m.Elapsed {
+		m.Type, m.Sem, m.Units = pdu.Type64, pdu.SemCounter, pdu.TimeUSec
 	} else if m.Sem == 0 {
 		m.Sem = pdu.SemCounter
 	}

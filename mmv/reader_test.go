@@ -69,7 +69,7 @@ func describe(t testing.TB, f *File, now time.Time) string {
 	}
 	for _, m := range s.Metrics {
 		d := m.Metric
-		fmt.Fprintf(&b, "metric %s item %d %v %v %v indom %d %s %s\n", d.Name, d.Item, d.Type, d.Sem, d.Units, d.InDom,
+		fmt.Fprintf(&b, "metric %s item %d %v %v %v indom %d %s %s\n", d.Name, d.Item, d.inFile(), d.Sem, d.Units, d.InDom,
 			text(d.Text(pdu.TextOneLine)), text(d.Text(pdu.TextHelp)))
 		for _, v := range m.Values {
 			fmt.Fprintf(&b, "  %s", d.Name)

@@ -102,8 +102,8 @@ func checkValues(t testing.TB, r *Reader, m *FileMetric) {
 		v, err := r.Value(m, i)
 		checkNumber(t, r, m.Place(i), v, err)
 		switch {
-		case err == nil && v.Type != m.Type.PDU():
-			t.Fatalf("metric %s: value of type %v, want %v", m.Name, v.Type, m.Type.PDU())
+		case err == nil && v.Type != m.Type:
+			t.Fatalf("metric %s: value of type %v, want %v", m.Name, v.Type, m.Type)
 		case err == nil && (len(v.Bytes()) >= stringLen || bytes.IndexByte(v.Bytes(), 0) >= 0):
 			t.Fatalf("metric %s: string %q", m.Name, v.Bytes())
 		case err != nil && !errors.Is(err, ErrNoValue) && !errors.Is(err, pdu.ErrAppVersion) && !errors.Is(err, pdu.ErrType) &&
@@ -118,7 +118,7 @@ func checkValues(t testing.TB, r *Reader, m *FileMetric) {
 func checkNumber(t testing.TB, r *Reader, p Place, v pdu.Atom, err error) {
 	t.Helper()
 	typ, bits, ok := r.NumberAt(p)
-	if want := err == nil && v.Type != pdu.TypeString && p.typ != TypeElapsed; ok != want {
+	if want := err == nil && v.Type != pdu.TypeString && p.typ != typeElapsed; ok != want {
 		t.Fatalf("type %v, value %v, error %v: a number %v, want %v", p.typ, v, err, ok, want)
 	}
 	if !ok {

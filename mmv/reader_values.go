@@ -52,7 +52,7 @@ func (r *Reader) Reset(f *File, now time.Time) {
 // that a collector exports: an elapsed time has the type pdu.Type64 and includes the interval in
 // progress up to the time of Reset. The bytes of a string are valid until the next Reset.
 //
-// Errors: ErrNoValue; pdu.ErrAppVersion for TypeNoSupport; pdu.ErrType for an unknown type;
+// Errors: ErrNoValue; pdu.ErrAppVersion for pdu.TypeNoSupport; pdu.ErrType for an unknown type;
 // ErrFormat and pdu.ErrGeneric for a string outside the file. After ErrChanged or an error of the
 // source's ReadAt, all calls fail until the next Reset.
 func (r *Reader) Value(m *FileMetric, i int) (pdu.Atom, error) { return r.valueAt(m.Place(i)) }
@@ -60,16 +60,24 @@ func (r *Reader) Value(m *FileMetric, i int) (pdu.Atom, error) { return r.valueA
 // A Place is the position of a value in its file, and its type.
 type Place struct {
 	record int32 // index in the section of values
-	typ    Type
+	typ    valueType
 }
 
 // Place returns the place of instance m.Instances[i], for NumberAt.
-func (m *FileMetric) Place(i int) Place { return Place{m.records[i], m.Type} }
+func (m *FileMetric) Place(i int) Place { return Place{m.records[i], m.inFile()} }
+
+// inFile returns the type of the values in the file.
+func (m *FileMetric) inFile() valueType {
+	if m.Elapsed && m.Type == pdu.Type64 {
+		return typeElapsed
+	}
+	return valueType(m.Type)
+}
 
 // NumberAt returns a number in the form that pdu.ResultWriter.Number takes. It is faster than
 // Value. ok is false for strings, elapsed times, missing values and errors. Use Value for these.
 func (r *Reader) NumberAt(p Place) (t pdu.Type, bits uint64, ok bool) {
-	if p.typ < 0 || p.typ > TypeDouble {
+	if p.typ < 0 || p.typ > typeDouble {
 		return 0, 0, false
 	}
 	b, err := r.at(r.f.values+int64(p.record)*valueLen, valueLen)
@@ -77,7 +85,7 @@ func (r *Reader) NumberAt(p Place) (t pdu.Type, bits uint64, ok bool) {
 		return 0, 0, false
 	}
 	switch p.typ {
-	case Type32, TypeU32, TypeFloat:
+	case type32, typeU32, typeFloat:
 		return pdu.Type(p.typ), uint64(native.Uint32(b[valueWord:])), true
 	}
 	return pdu.Type(p.typ), native.Uint64(b[valueWord:]), true
@@ -87,7 +95,7 @@ func (r *Reader) valueAt(p Place) (pdu.Atom, error) {
 	if !p.typ.isKnown() {
 		return pdu.Atom{}, pdu.ErrType
 	}
-	if p.typ == TypeNoSupport {
+	if p.typ == typeNoSupport {
 		return pdu.Atom{}, pdu.ErrAppVersion
 	}
 	off := r.f.values + int64(p.record)*valueLen
@@ -100,19 +108,19 @@ func (r *Reader) valueAt(p Place) (pdu.Atom, error) {
 	}
 	word := b[valueWord : valueWord+8]
 	switch p.typ {
-	case TypeU64:
+	case typeU64:
 		return pdu.Uint64(native.Uint64(word)), nil
-	case Type32:
+	case type32:
 		return pdu.Int32(int32(native.Uint32(word))), nil
-	case TypeU32:
+	case typeU32:
 		return pdu.Uint32(native.Uint32(word)), nil
-	case Type64:
+	case type64:
 		return pdu.Int64(int64(native.Uint64(word))), nil
-	case TypeFloat:
+	case typeFloat:
 		return pdu.Float32(math.Float32frombits(native.Uint32(word))), nil
-	case TypeDouble:
+	case typeDouble:
 		return pdu.Float64(math.Float64frombits(native.Uint64(word))), nil
-	case TypeElapsed:
+	case typeElapsed:
 		elapsed := int64(native.Uint64(word))
 		if start := int64(native.Uint64(b[valueExtra:])); start < 0 {
 			elapsed += r.now + start
@@ -123,15 +131,15 @@ func (r *Reader) valueAt(p Place) (pdu.Atom, error) {
 }
 
 // isSentinel reports whether the record of a number stands for a missing value.
-func (t Type) isSentinel(b []byte) bool {
+func (t valueType) isSentinel(b []byte) bool {
 	switch t {
-	case TypeFloat:
+	case typeFloat:
 		f := math.Float32frombits(native.Uint32(b[valueWord:]))
 		return f != f
-	case TypeDouble:
+	case typeDouble:
 		f := math.Float64frombits(native.Uint64(b[valueWord:]))
 		return f != f
-	case TypeString:
+	case typeString:
 		return false
 	}
 	return native.Uint64(b[valueWord:]) == math.MaxUint64

@@ -101,10 +101,10 @@ type Metric struct {
 	Units pdu.Units // such as pdu.UnitCount, pdu.TimeSec or pdu.SpaceByte
 	Sem   pdu.Sem   // 0: that of the handle
 
-	// Type is the type of the values in the file, such as new(TypeU32). nil means the type of the
-	// handle. Handles of numbers accept any type of numbers. All handles accept TypeNoSupport,
-	// which exports the metric without values.
-	Type *Type
+	// Type is the type of the values in the file, such as new(pdu.TypeU32). nil means the type of
+	// the handle. Handles of numbers accept any type of numbers. All handles accept
+	// pdu.TypeNoSupport, which exports the metric without values.
+	Type *pdu.Type
 
 	// Item is the third part of the PMID, 1 to 1023. 0 means a number computed from the name.
 	// It is the same after every restart and does not depend on other metrics, unless two names
@@ -119,9 +119,9 @@ type metric struct {
 	registry *Registry
 	name     string
 	Metric
-	typ   Type // in the file
-	cells Type // of the cells: the handle's own instead of TypeNoSupport
-	index int  // in Registry.metrics
+	typ   valueType // in the file
+	cells valueType // of the cells: the handle's own instead of typeNoSupport
+	index int       // in Registry.metrics
 	dom   *InDom
 	bad   bool // it is in no image
 	adds  bool // as class.adds
@@ -130,19 +130,19 @@ type metric struct {
 
 // A class is what handles of one type have in common.
 type class struct {
-	typ     Type
+	typ     valueType
 	sem     pdu.Sem
 	numeric bool // any type of numbers will do
 	adds    bool // handles only add to numbers, none sets one
 }
 
 var (
-	counterClass      = class{TypeU64, pdu.SemCounter, true, true}
-	floatCounterClass = class{TypeDouble, pdu.SemCounter, true, true}
-	gaugeClass        = class{Type64, pdu.SemInstant, true, false}
-	floatGaugeClass   = class{TypeDouble, pdu.SemInstant, true, false}
-	timerClass        = class{TypeElapsed, pdu.SemCounter, false, false}
-	textClass         = class{TypeString, pdu.SemDiscrete, false, false}
+	counterClass      = class{typeU64, pdu.SemCounter, true, true}
+	floatCounterClass = class{typeDouble, pdu.SemCounter, true, true}
+	gaugeClass        = class{type64, pdu.SemInstant, true, false}
+	floatGaugeClass   = class{typeDouble, pdu.SemInstant, true, false}
+	timerClass        = class{typeElapsed, pdu.SemCounter, false, false}
+	textClass         = class{typeString, pdu.SemDiscrete, false, false}
 )
 
 // Counter registers a metric and returns its handle.
@@ -266,16 +266,16 @@ func (r *Registry) addLabels(where uintptr, owner string, l Labels, c pdu.LabelC
 func (r *Registry) metric(where uintptr, name string, spec Metric, k class, dom *InDom) *metric {
 	m := &metric{registry: r, name: name, Metric: spec, typ: k.typ, adds: k.adds, dom: dom, where: where}
 	r.failEach(where, fmt.Sprintf("metric %q", name), r.check(m, k))
-	if m.cells = m.typ; m.typ == TypeNoSupport {
+	if m.cells = m.typ; m.typ == typeNoSupport {
 		m.cells = k.typ
 	}
 	if m.bad = m.bad || dom != nil && dom.bad; m.bad {
 		return m
 	}
-	if m.Sem == 0 || m.typ == TypeElapsed {
+	if m.Sem == 0 || m.typ == typeElapsed {
 		m.Sem = k.sem
 	}
-	if m.typ == TypeElapsed {
+	if m.typ == typeElapsed {
 		m.Units = pdu.TimeUSec
 	}
 	if m.Item == 0 {
@@ -320,9 +320,9 @@ func (r *Registry) check(m *metric, k class) error {
 		}
 	}
 	if m.Type != nil {
-		m.typ = *m.Type
+		m.typ = valueType(*m.Type)
 	}
-	if ok := m.typ == k.typ || m.typ == TypeNoSupport || k.numeric && m.typ.isKnown() && m.typ <= TypeDouble; !ok {
+	if ok := m.typ == k.typ || m.typ == typeNoSupport || k.numeric && m.typ.isKnown() && m.typ <= typeDouble; !ok {
 		wrong("type %v is not one that this handle can have", m.typ)
 		m.typ = k.typ
 	}

@@ -43,10 +43,10 @@ var registrationErrors = []struct {
 	{name: "control", want: "agents have metrics mmv.control.reload", set: func(r *mmv.Registry) { r.NoPrefix = true },
 		register: counters("control.files")},
 	{name: "type", want: "type STRING is not one that this handle can have", register: func(r *mmv.Registry) {
-		r.Counter("c", mmv.Metric{Type: new(mmv.TypeString)}).Inc()
+		r.Counter("c", mmv.Metric{Type: new(pdu.TypeString)}).Inc()
 	}},
 	{name: "aggregate", want: "is not one that this handle can have", register: func(r *mmv.Registry) {
-		r.Gauge("c", mmv.Metric{Type: new(mmv.Type(7))}).Inc()
+		r.Gauge("c", mmv.Metric{Type: new(pdu.Type(7))}).Inc()
 	}},
 	{name: "semantics", want: "semantics 2 do not exist", register: func(r *mmv.Registry) { r.Text("t", mmv.Metric{Sem: 2}).Set("x") }},
 	{name: "item", want: "item 1024 is out of range (1..1023)", register: func(r *mmv.Registry) { r.Timer("t", mmv.Metric{Item: 1024}) }},

@@ -103,7 +103,7 @@ func (b *runtimeBridge) add(d metrics.Description) {
 	name := goruntime.Name(b.prefix, d.Name)
 	switch d.Kind {
 	case metrics.KindUint64:
-		m.Type = new(TypeU64)
+		m.Type = new(pdu.TypeU64)
 		g := b.registry.Gauge(name, m)
 		b.set(d, func(v metrics.Value) { setUint(g, v.Uint64()) })
 	case metrics.KindFloat64:
@@ -120,7 +120,7 @@ func setUint(g *Gauge, n uint64) { g.Set(int64(min(n, math.MaxInt64))) }
 // vec registers counts over a new instance domain.
 func (b *runtimeBridge) vec(name, domain, text string, sem pdu.Sem) *Vec[Gauge] {
 	d := b.registry.InDom(b.prefix+"."+name+"."+domain, Domain{Text: cutText(text, maxText)})
-	return d.Gauge(b.prefix+"."+name, Metric{Text: cutText(text, maxText), Units: pdu.UnitCount, Sem: sem, Type: new(TypeU64)})
+	return d.Gauge(b.prefix+"."+name, Metric{Text: cutText(text, maxText), Units: pdu.UnitCount, Sem: sem, Type: new(pdu.TypeU64)})
 }
 
 // A distribution is a histogram of the runtime as metrics.
@@ -140,7 +140,7 @@ func (b *runtimeBridge) addHistogram(name string, d metrics.Description, m Metri
 	if h.seconds {
 		units = pdu.TimeUSec
 	}
-	with := func(what string, u pdu.Units, t Type) Metric {
+	with := func(what string, u pdu.Units, t pdu.Type) Metric {
 		m := m
 		m.Text, m.Units, m.Type = cutText(m.Text, maxText-len(what)-2)+": "+what, u, &t
 		return m
@@ -148,13 +148,13 @@ func (b *runtimeBridge) addHistogram(name string, d metrics.Description, m Metri
 	r := b.registry
 	buckets := r.InDom(name+".bucket", Domain{Text: cutText("Buckets of "+name, maxText),
 		Help: "Buckets that have counted something, from the lower limit up to, but not including,\nthe upper one."})
-	h.bucket = buckets.Gauge(name+".buckets", with("counts by bucket", pdu.UnitCount, TypeU64))
-	h.count = r.Gauge(name+".count", with("count of all", pdu.UnitCount, TypeU64))
+	h.bucket = buckets.Gauge(name+".buckets", with("counts by bucket", pdu.UnitCount, pdu.TypeU64))
+	h.count = r.Gauge(name+".count", with("count of all", pdu.UnitCount, pdu.TypeU64))
 	at := r.InDom(name+".quantile", Domain{Text: "Quantiles of a distribution",
 		Help: "The values that 50, 90, 99 and 100 of 100 do not exceed."})
 	m.Sem = pdu.SemInstant
-	all := at.FloatGauge(name+".quantiles", with("quantiles since the start", units, TypeDouble))
-	recent := at.FloatGauge(name+".recent", with("quantiles of the last minute", units, TypeDouble))
+	all := at.FloatGauge(name+".quantiles", with("quantiles since the start", units, pdu.TypeDouble))
+	recent := at.FloatGauge(name+".recent", with("quantiles of the last minute", units, pdu.TypeDouble))
 	for i, q := range goruntime.QuantileNames {
 		at.Add(Instance{ID: new(pdu.InstID(i)), Name: q})
 		h.quantiles[i], h.recent[i] = all.With(q), recent.With(q)

@@ -88,7 +88,7 @@ label|item|4|0|parts|{"a":[1,2]}|6|0
 // typesShape is a metric of each type.
 func typesShape(serial int) string {
 	var b strings.Builder
-	for i, t := range []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble, TypeString, TypeElapsed, TypeNoSupport} {
+	for i, t := range []valueType{type32, typeU32, type64, typeU64, typeFloat, typeDouble, typeString, typeElapsed, typeNoSupport} {
 		fmt.Fprintf(&b, "metric|m%d|%d|%d|3|0|%d|\n", i, i, int(t), serial)
 	}
 	return b.String()

@@ -10,7 +10,7 @@ import (
 //
 // Spans may overlap, and each counts: two spans that run for a second together count two seconds.
 //
-// The metric has the type TypeElapsed. A reader adds the time since the start of one interval in
+// The metric has the type typeElapsed. A reader adds the time since the start of one interval in
 // progress, so the value is always exact with one running span. With several, the value that is
 // read is exact whenever a span starts or stops. In between it grows by only one second per
 // second, and the next start or stop corrects it. It never decreases.

@@ -89,7 +89,7 @@ func infoDescs(f *File, prefix string) map[string][]string {
 		}
 		typ := map[pdu.Type]string{pdu.Type32: "32-bit int", pdu.TypeU32: "32-bit unsigned int", pdu.Type64: "64-bit int",
 			pdu.TypeU64: "64-bit unsigned int", pdu.TypeFloat: "float", pdu.TypeDouble: "double", pdu.TypeString: "string",
-			pdu.TypeNoSupport: "Not Supported"}[m.Type.PDU()]
+			pdu.TypeNoSupport: "Not Supported"}[m.Type]
 		lines := []string{fmt.Sprintf("%s%s PMID: 70.%d.%d", prefix, m.Name, f.Cluster, m.Item)}
 		if short, err := m.Text(pdu.TextOneLine); err == nil {
 			lines[0] += " [" + short + "]"

@@ -36,9 +36,9 @@ var writerShapes = append(numberShapes(), []writerShape{
 	{name: "text_longest", fill: func(r *Registry) { r.Text("t", Metric{}).Set(long) }, want: []string{"t=" + long[:maxString]}},
 	{name: "text_rune", fill: func(r *Registry) { r.Text("t", Metric{}).Set(long[:253] + "é") }, want: []string{"t=" + long[:253]}},
 	{name: "timer", fill: func(r *Registry) { r.Timer("t", Metric{}).Add(1500 * time.Microsecond) }, want: []string{"t=1500"}},
-	{name: "nosupport", fill: func(r *Registry) { r.Counter("n", Metric{Type: new(TypeNoSupport)}).Inc() },
+	{name: "nosupport", fill: func(r *Registry) { r.Counter("n", Metric{Type: new(pdu.TypeNoSupport)}).Inc() },
 		want: []string{"n=" + pdu.ErrAppVersion.Error()}},
-	{name: "nosupport_text", fill: func(r *Registry) { r.Text("n", Metric{Type: new(TypeNoSupport)}).Set("x") },
+	{name: "nosupport_text", fill: func(r *Registry) { r.Text("n", Metric{Type: new(pdu.TypeNoSupport)}).Set("x") },
 		want: []string{"n=" + pdu.ErrAppVersion.Error()}},
 	{name: "one_line", fill: func(r *Registry) { r.Counter("c", Metric{Text: "A line"}) }, want: []string{"c=0"}},
 	{name: "help", fill: func(r *Registry) { r.Counter("c", Metric{Help: "Two\nlines"}) }, want: []string{"c=0"}},
@@ -107,15 +107,15 @@ var writerShapes = append(numberShapes(), []writerShape{
 
 // numberShapes have each handle with each type of numbers.
 func numberShapes() (list []writerShape) {
-	for _, typ := range []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble} {
-		m := Metric{Type: new(typ), Units: pdu.UnitCount}
+	for _, typ := range []valueType{type32, typeU32, type64, typeU64, typeFloat, typeDouble} {
+		m := Metric{Type: new(pdu.Type(typ)), Units: pdu.UnitCount}
 		min, max, half := "0", "4.294967295e+09", "2"
 		switch typ {
-		case Type32:
+		case type32:
 			min, max = "-2.147483648e+09", "2.147483647e+09"
-		case TypeU64:
+		case typeU64:
 			max = "5e+09"
-		case Type64, TypeFloat, TypeDouble:
+		case type64, typeFloat, typeDouble:
 			min, max = "-5e+09", "5e+09"
 		}
 		if typ.isFloat() {

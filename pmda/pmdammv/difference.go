@@ -26,7 +26,7 @@ func sameMetrics(a, b file) bool {
 	return a.entry == b.entry && a.cluster == b.cluster ||
 		a.name == b.name && a.cluster == b.cluster && a.prefix() == b.prefix() &&
 			slices.EqualFunc(a.file.Metrics, b.file.Metrics, func(a, b mmv.FileMetric) bool {
-				return a.Name == b.Name && a.Item == b.Item && a.Type == b.Type && a.Sem == b.Sem && a.Units == b.Units && a.InDom == b.InDom
+				return a.Name == b.Name && a.Item == b.Item && a.Type == b.Type && a.Elapsed == b.Elapsed && a.Sem == b.Sem && a.Units == b.Units && a.InDom == b.InDom
 			})
 }
 

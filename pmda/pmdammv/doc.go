@@ -20,7 +20,7 @@
 //
 //	err := srv.Add(pmdammv.New(pmdammv.Options{
 //		Registries: []*mmv.Registry{shop},
-//		Dir:        "/var/lib/pcp/tmp/mmv", // see mmv.DefaultDir
+//		Dir:        "/var/lib/pcp/tmp/mmv", // mmv in $PCP_TMP_DIR
 //	}))
 //
 // The program examples/pmdammv is the agent for a pmcd, in place of PCP's. examples/pmcd has it

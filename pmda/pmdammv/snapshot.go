@@ -170,7 +170,7 @@ func (s *snapshot) newMetric(c *cluster, id pdu.PMID) *metric {
 			continue
 		}
 		exported = true
-		m.desc = pdu.Desc{PMID: id, Type: fm.Type.PDU(), InDom: pdu.NoInDom, Sem: fm.Sem, Units: fm.Units}
+		m.desc = pdu.Desc{PMID: id, Type: fm.Type, InDom: pdu.NoInDom, Sem: fm.Sem, Units: fm.Units}
 		if fm.InDom != 0 {
 			m.desc.InDom = s.indomID(f.cluster, fm.InDom)
 		}
@@ -193,20 +193,20 @@ func (s *snapshot) newMetric(c *cluster, id pdu.PMID) *metric {
 // As in the C agent, the bytes of a number are taken for a number of the other type. If that is
 // not possible, the metric has an invalid type.
 func as(m *mmv.FileMetric, t pdu.Type) *mmv.FileMetric {
-	if m.Type.PDU() == t || m.Type == mmv.TypeNoSupport {
+	if m.Type == t || m.Type == pdu.TypeNoSupport {
 		return m
 	}
 	other := *m
 	other.Type = noType
-	if isNumber(m.Type) && isNumber(mmv.Type(t)) {
-		other.Type = mmv.Type(t)
+	if isNumber(m.Type) && !m.Elapsed && isNumber(t) {
+		other.Type = t
 	}
 	return &other
 }
 
-const noType mmv.Type = -2
+const noType pdu.Type = -2
 
-func isNumber(t mmv.Type) bool { return t >= mmv.Type32 && t <= mmv.TypeDouble }
+func isNumber(t pdu.Type) bool { return t >= pdu.Type32 && t <= pdu.TypeDouble }
 
 // plan finds the value of each instance. In a file where the metric has no domain, one value
 // holds for all instances.
