@@ -40,11 +40,9 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// DefaultPort is the TCP port of a trace agent.
-const DefaultPort = 4323
-
-// The time limits of the C library.
+// The defaults of the C library.
 const (
+	defaultPort           = 4323
 	defaultConnectTimeout = 3 * time.Second
 	defaultRequestTimeout = 10 * time.Second
 )
@@ -114,7 +112,7 @@ func parseReconnect(s string, list *[]time.Duration) bool {
 }
 
 func (c *Config) address() string {
-	return net.JoinHostPort(cmp.Or(c.Host, "localhost"), strconv.Itoa(cmp.Or(c.Port, DefaultPort)))
+	return net.JoinHostPort(cmp.Or(c.Host, "localhost"), strconv.Itoa(cmp.Or(c.Port, defaultPort)))
 }
 
 func (c *Config) requestTimeout() time.Duration {

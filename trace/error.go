@@ -18,12 +18,10 @@ const (
 	ErrInProgress Error = -12001 // Transaction is already in progress - cannot begin
 	ErrNoProgress Error = -12002 // Transaction is not currently in progress - cannot end
 	ErrNoSuchTag  Error = -12003 // Transaction tag was not successfully initialised
-	ErrTagType    Error = -12004 // Tag is already in use for a different type of tracing
 	ErrTagLength  Error = -12005 // Tag name is too long (maximum 256 characters)
 	ErrIPC        Error = -12006 // IPC protocol failure
 	ErrEnvFormat  Error = -12007 // Unrecognised environment variable format
 	ErrTimeout    Error = -12008 // Application timed out connecting to the PMDA
-	ErrVersion    Error = -12009 // Incompatible versions between application and PMDA
 	ErrPermission Error = -12010 // Cannot connect to PMDA - permission denied
 	ErrConnLimit  Error = -12011 // Cannot connect to PMDA - connection limit reached
 )

@@ -28,7 +28,6 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/pmdatrace"
-	"github.com/pcp-go/pcp/trace"
 )
 
 func main() { setUp().daemon.Main() }
@@ -123,7 +122,7 @@ func (p *program) newAgent([]string) (err error) {
 
 // listen starts to serve applications.
 func (p *program) listen(ctx context.Context) (wait func(), err error) {
-	port := cmp.Or(p.port, os.Getenv("PCP_TRACE_PORT"), strconv.Itoa(trace.DefaultPort))
+	port := cmp.Or(p.port, os.Getenv("PCP_TRACE_PORT"), "4323")
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(p.address, port))
 	if err != nil {
 		return nil, fmt.Errorf("port for applications: %w", err)
