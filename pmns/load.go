@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/pcp-go/pcp/internal/pmcpp"
 )
@@ -23,16 +22,6 @@ type Loader struct {
 	// file system. With another Open nothing else is read, so that text from
 	// elsewhere can be confined to what Open gives.
 	Open func(name string) (io.ReadCloser, error)
-
-	// Dirs are searched for an included file that cannot be opened under the
-	// name as written, nor in the directory of the main file. After them comes
-	// the pmns directory of $PCP_VAR_DIR (/var/lib/pcp if unset). An absolute
-	// name is not searched.
-	Dirs []string
-
-	// Defines are macros that exist before the first line, by name: option -D of
-	// pmcpp(1).
-	Defines map[string]string
 
 	// Unique refuses a second name for a PMID, except for dynamic roots. It is like dupok = 0 of
 	// pmLoadASCIINameSpace(3), and like option -N of pmcd.
@@ -55,9 +44,10 @@ func DefaultFile() string {
 	return path.Join(varDir(), "root")
 }
 
-// Parse reads the name space in r. The name stands in errors, and its directory
-// is searched for included files, which are read from the file system; use a
-// Loader with an Open for text that should not have access to it.
+// Parse reads the name space in r. The name stands in errors. An included file that does not exist
+// under its name is searched for in the directory of name, and then in the pmns directory of
+// $PCP_VAR_DIR (/var/lib/pcp if unset). Use a Loader with an Open for text that should not have
+// access to the file system.
 func Parse(name string, r io.Reader) (*Tree, error) { return new(Loader).Parse(name, r) }
 
 // Load is [Load] with the settings of l. The counterpart of
@@ -79,7 +69,7 @@ func (l *Loader) Load(name string) (*Tree, error) {
 
 // Parse is [Parse] with the settings of l.
 func (l *Loader) Parse(name string, r io.Reader) (*Tree, error) {
-	c := pmcpp.Config{Open: l.open, Dirs: append(slices.Clone(l.Dirs), varDir()), Defines: l.Defines, MaxLine: maxLine}
+	c := pmcpp.Config{Open: l.open, Dirs: []string{varDir()}, MaxLine: maxLine}
 	src := c.NewReader(name, r)
 	defer src.Close()
 	defs, err := parse(src)
