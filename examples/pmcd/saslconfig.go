@@ -1,4 +1,4 @@
-package sasl
+package main
 
 import (
 	"bufio"
@@ -6,24 +6,27 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/pcp-go/pcp/pdu"
+	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// A Config is what a configuration file of the Cyrus library, such as /etc/sasl2/pmcd.conf, says of
+// A saslConfig is what a configuration file of the Cyrus library, such as /etc/sasl2/pmcd.conf, says of
 // how users may log in.
-type Config struct {
-	Mechanisms []string // mech_list; nil without one
-	Database   string   // sasldb_path, the path of a File; empty means /etc/sasldb2
-	Check      string   // pwcheck_method; empty without one
+type saslConfig struct {
+	mechanisms []string // mech_list; nil without one
+	database   string   // sasldb_path, the path of a sasl.File; empty means /etc/sasldb2
+	check      string   // pwcheck_method; empty without one
 }
 
 // defaultDatabase is where the Cyrus library keeps users unless its configuration says otherwise.
 const defaultDatabase = "/etc/sasldb2"
 
-// LoadConfig reads a configuration file, which has lines of the form "key: value". Empty lines,
-// lines that begin with "#" and keys that Config does not have are ignored. If there is no file the
-// error wraps fs.ErrNotExist, and the Config has the defaults.
-func LoadConfig(path string) (Config, error) {
-	c := Config{Database: defaultDatabase}
+// loadSASLConfig reads a configuration file, which has lines of the form "key: value". Empty lines,
+// lines that begin with "#" and keys that saslConfig does not have are ignored. If there is no file the
+// error wraps fs.ErrNotExist, and the saslConfig has the defaults.
+func loadSASLConfig(path string) (saslConfig, error) {
+	c := saslConfig{database: defaultDatabase}
 	f, err := os.Open(path)
 	if err != nil {
 		return c, err
@@ -38,28 +41,31 @@ func LoadConfig(path string) (Config, error) {
 		}
 		switch key {
 		case "mech_list":
-			c.Mechanisms = append([]string{}, strings.Fields(value)...)
+			c.mechanisms = append([]string{}, strings.Fields(value)...)
 		case "sasldb_path":
-			c.Database = cmp.Or(value, defaultDatabase)
+			c.database = cmp.Or(value, defaultDatabase)
 		case "pwcheck_method":
-			c.Check = value
+			c.check = value
 		}
 	}
 	return c, lines.Err()
 }
 
-// Users returns the users of the database. No user can log in unless Check is empty or has the word
+// users returns the users of the database. No user can log in unless check is empty or has the word
 // auxprop, because only the database is supported.
-func (c Config) Users() Users {
-	if c.Check != "" && !slices.Contains(strings.Fields(c.Check), "auxprop") {
-		return unchecked(c.Check)
+func (c saslConfig) users() sasl.Users {
+	if c.check != "" && !slices.Contains(strings.Fields(c.check), "auxprop") {
+		return unchecked(c.check)
 	}
-	return File{Path: cmp.Or(c.Database, defaultDatabase)}
+	return sasl.File{Path: cmp.Or(c.database, defaultDatabase)}
 }
 
 // unchecked refuses all users. It is the name of a way to check passwords that is not supported.
 type unchecked string
 
-func (u unchecked) Verifier(string) (Verifier, error) {
-	return Verifier{}, fail(errFail, "pwcheck_method "+string(u)+" is not supported, only auxprop")
+func (u unchecked) Verifier(string) (sasl.Verifier, error) {
+	return sasl.Verifier{}, &sasl.Error{Code: saslFail, Reason: "pwcheck_method " + string(u) + " is not supported, only auxprop"}
 }
+
+// saslFail is SASL_FAIL, the generic failure of the Cyrus library.
+const saslFail = pdu.ErrNYI - 1

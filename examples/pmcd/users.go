@@ -24,10 +24,10 @@ const saslDir = "/etc/sasl2"
 // configuration. There need not be any.
 func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
 	dirs := cmp.Or(os.Getenv("PCP_SASL2_CONFIG_PATH"), conf.Get("PCP_SASLCONF_DIR"), saslDir)
-	var c sasl.Config
+	var c saslConfig
 	for dir := range strings.SplitSeq(dirs, ":") {
 		path := filepath.Join(dir, "pmcd.conf")
-		found, err := sasl.LoadConfig(path)
+		found, err := loadSASLConfig(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -40,27 +40,27 @@ func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
 	for _, text := range unsupported(c) {
 		srv.Logger.Warn(text)
 	}
-	srv.Users, srv.Mechanisms = c.Users(), c.Mechanisms
+	srv.Users, srv.Mechanisms = c.users(), c.mechanisms
 }
 
 // unsupported reports the settings that this program does not support, and what to do. It does not
 // support passwords that a saslauthd checks, and mechanisms of tickets such as GSSAPI.
-func unsupported(c sasl.Config) (texts []string) {
+func unsupported(c saslConfig) (texts []string) {
 	const none = "nobody can log in"
-	if c.Check != "" && c.Check != "auxprop" {
+	if c.check != "" && c.check != "auxprop" {
 		effect := none
-		if slices.Contains(strings.Fields(c.Check), "auxprop") {
+		if slices.Contains(strings.Fields(c.check), "auxprop") {
 			effect = "the others are left out"
 		}
-		texts = append(texts, fmt.Sprintf("pwcheck_method: %s: only auxprop is supported, so %s; users of auxprop are made by saslpasswd2 -a pmcd", c.Check, effect))
+		texts = append(texts, fmt.Sprintf("pwcheck_method: %s: only auxprop is supported, so %s; users of auxprop are made by saslpasswd2 -a pmcd", c.check, effect))
 	}
-	unknown := slices.DeleteFunc(slices.Clone(c.Mechanisms), func(name string) bool {
+	unknown := slices.DeleteFunc(slices.Clone(c.mechanisms), func(name string) bool {
 		_, known := sasl.Find(name)
 		return known
 	})
 	if len(unknown) > 0 {
 		effect := "they are left out"
-		if len(unknown) == len(c.Mechanisms) {
+		if len(unknown) == len(c.mechanisms) {
 			effect = none
 		}
 		texts = append(texts, fmt.Sprintf("mech_list: %s: only scram-sha-256, plain and login are supported, so %s", strings.Join(unknown, " "), effect))

@@ -15,9 +15,9 @@
 // reveals the password only to an attacker who guesses it.
 //
 // [File] reads users from a file with lines as above, or from the database that
-// "saslpasswd2 -a pmcd -f /etc/pcp/passwd.db ann" writes. [Map] keeps them in memory. [LoadConfig]
-// reads /etc/sasl2/pmcd.conf, the configuration of PCP's pmcd. GSSAPI and saslauthd are not
-// supported.
+// "saslpasswd2 -a pmcd -f /etc/pcp/passwd.db ann" writes. [Map] keeps them in memory. The program
+// examples/pmcd also reads /etc/sasl2/pmcd.conf, the configuration of PCP's pmcd. GSSAPI and
+// saslauthd are not supported.
 //
 // # Clients
 //
@@ -48,7 +48,6 @@
 // # The C names
 //
 //	saslpasswd2 -a pmcd            NewVerifier, File
-//	/etc/sasl2/pmcd.conf           LoadConfig
 //	sasl_client_start, _step       Mechanism.NewClient, Client.Next
 //	sasl_server_start, _step       Mechanism.NewServer, Server.Next
 package sasl

@@ -3,14 +3,11 @@ package sasl
 import (
 	"encoding/binary"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
@@ -103,35 +100,6 @@ func FuzzDatabase(f *testing.F) {
 			t.Fatalf("%q, %v, %v", v, found, err)
 		}
 	})
-}
-
-func TestLoadConfig(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "pmcd.conf")
-	c, err := LoadConfig(path)
-	if diff := cmp.Diff(Config{Database: defaultDatabase}, c); diff != "" || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without the file: %v, %s", err, diff)
-	}
-	for text, want := range map[string]Config{
-		"": {Database: defaultDatabase},
-		"# c\n mech_list: plain  scram-sha-256 \n#keytab: /x\nsasldb_path:\t/etc/pcp/passwd.db\r\n": {[]string{"plain", "scram-sha-256"}, "/etc/pcp/passwd.db", ""},
-		"mech_list:\npwcheck_method: saslauthd\nlog_level: 3\nword\n":                               {[]string{}, defaultDatabase, "saslauthd"},
-		"pwcheck_method: saslauthd auxprop":                                                         {nil, defaultDatabase, "saslauthd auxprop"},
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, err := LoadConfig(path)
-		if diff := cmp.Diff(want, c); diff != "" || err != nil {
-			t.Errorf("%q: %v\n%s", text, err, diff)
-		}
-		if _, none := c.Users().(unchecked); none != (want.Check == "saslauthd") {
-			t.Errorf("%q: users %#v", text, c.Users())
-		}
-	}
-	if _, err := unchecked("saslauthd").Verifier("root"); !errors.Is(err, errFail) {
-		t.Error(err)
-	}
 }
 
 // TestInteropDatabase reads databases of saslpasswd2 with many users, some of them removed.

@@ -197,7 +197,7 @@
 //	-Q, tls.conf                Server.RequireClientCert; Server.TLS, SetTLS
 //	-D pdu                      TracePDUs and TraceUnbuffered of Server.Trace
 //	SIGUSR2                     Shutdown, ListenerFile; C pmcd has no such thing
-//	/etc/sasl2/pmcd.conf        Server.Users, Server.Mechanisms, sasl.LoadConfig
+//	/etc/sasl2/pmcd.conf        Server.Users, Server.Mechanisms
 //	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
 //	SIGHUP                      Configure, RestartAgents, SetNames
 package collector
