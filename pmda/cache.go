@@ -44,8 +44,8 @@ type CacheEntry[T any] struct {
 	Value  T      // of the latest Add; the zero T after Load
 }
 
-// An InstanceCache is a *Cache with values of any type.
-type InstanceCache interface {
+// An instanceCache is a *Cache with values of any type.
+type instanceCache interface {
 	instances() *cacheTable
 	strings() bool
 }

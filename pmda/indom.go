@@ -54,9 +54,9 @@ type InDom struct {
 	// cannot be read is left alone. Names that the format cannot hold, see Cache.Save, are not
 	// kept. The counterpart of the operations LOAD and SAVE of pmdaCacheOp(3).
 	File string
-	// Cache, if not nil, has the instances: the domain has those that are active in the Cache.
+	// Cache is nil or a *Cache. The domain then has the instances that are active in the Cache.
 	// SetNames and SetInstances then fail. File must be empty, because the Cache has its own.
-	Cache InstanceCache
+	Cache instanceCache
 
 	home  atomic.Pointer[indomHome]     // nil until it is attached first
 	table atomic.Pointer[instanceTable] // nil until it has instances

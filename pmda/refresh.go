@@ -33,7 +33,7 @@ type Polled[T any] struct {
 	// Read reads a T. Its ctx ends when the Agent is no longer served.
 	Read func(ctx context.Context) (T, error)
 	// Every is the time between the starts of two attempts, a millisecond to a year. An attempt
-	// that takes longer is followed by the next one immediately. SetInterval changes it later.
+	// that takes longer is followed by the next one immediately. A metric of Register lets clients change it.
 	Every time.Duration
 	// OnDemand reads only for clients: once when the Agent starts to be served, and then when a
 	// client fetches a T that is older than Every. That client still gets the old T.
@@ -152,29 +152,6 @@ func (c *Polled[T]) Load() *T {
 	return nil
 }
 
-// Age returns the time since reading of the latest T began. ok is false before the first T.
-func (c *Polled[T]) Age() (age time.Duration, ok bool) {
-	last := c.last.Load()
-	if last == nil {
-		return 0, false
-	}
-	return time.Since(last.at), true
-}
-
-// Interval returns the time between the starts of two attempts.
-func (c *Polled[T]) Interval() time.Duration { return time.Duration(c.interval.Load()) }
-
-// SetInterval changes the interval, starting with the one after the last attempt. Error:
-// pdu.ErrBadStore if it is not a millisecond to a year.
-func (c *Polled[T]) SetInterval(d time.Duration) error {
-	if !validInterval(d) {
-		return c.opError("set the interval of", fmt.Errorf("%w: %w", errInterval(d), pdu.ErrBadStore))
-	}
-	c.interval.Store(int64(d))
-	notify(c.wake)
-	return nil
-}
-
 // Refresh reads a T now and waits for it, even while the Agent is not served. A program that must
 // not serve without values calls it first, and so do tests. Functions of the Group must not call
 // it, because they would deadlock.
@@ -208,27 +185,29 @@ func (c *Polled[T]) Register(name string, first ItemID) error {
 		}
 		return first + n
 	}
-	seconds := func(d time.Duration) float64 { return d.Seconds() }
 	age := Metric[float64]{
 		Name: name + ".age", ID: id(0), Units: pdu.TimeSec, Text: "Age of the values",
 		Help: "Seconds since the agent began to read the values that clients get now.",
 		Value: func(context.Context, *Request, pdu.Instance) (float64, error) {
-			age, ok := c.Age()
-			if !ok {
-				return 0, NoValue
+			if last := c.last.Load(); last != nil {
+				return time.Since(last.at).Seconds(), nil
 			}
-			return seconds(age), nil
+			return 0, NoValue
 		},
 	}
 	interval := Metric[float64]{
 		Name: name + ".interval", ID: id(1), Units: pdu.TimeSec, Sem: pdu.SemDiscrete, Text: "How often the values are read",
-		Help:  "Seconds from the beginning of one attempt to read the values to that of the\nnext. It can be set with pmstore, from 0.001 to a year.",
-		Value: func(context.Context, *Request, pdu.Instance) (float64, error) { return seconds(c.Interval()), nil },
+		Help: "Seconds from the beginning of one attempt to read the values to that of the\nnext. It can be set with pmstore, from 0.001 to a year.",
+		Value: func(context.Context, *Request, pdu.Instance) (float64, error) {
+			return c.currentInterval().Seconds(), nil
+		},
 		Store: func(_ context.Context, _ *Request, _ pdu.Instance, v float64) error {
 			if !(v >= minInterval.Seconds() && v <= maxInterval.Seconds()) { // also not a number
 				return pdu.ErrBadStore
 			}
-			return c.SetInterval(time.Duration(v * float64(time.Second)))
+			c.interval.Store(int64(v * float64(time.Second)))
+			notify(c.wake)
+			return nil
 		},
 	}
 	count := func(n ItemID, what, text string, of *atomic.Uint64) Metric[uint64] {
@@ -245,6 +224,9 @@ func (c *Polled[T]) Register(name string, first ItemID) error {
 	)
 }
 
+// currentInterval returns the time between the starts of two attempts.
+func (c *Polled[T]) currentInterval() time.Duration { return time.Duration(c.interval.Load()) }
+
 // check is the refresh function of the Group. It returns an error if there is no T for clients.
 func (c *Polled[T]) check(context.Context, *Request) error {
 	last := c.last.Load()
@@ -258,7 +240,7 @@ func (c *Polled[T]) check(context.Context, *Request) error {
 		return nil
 	}
 	age := time.Since(last.at)
-	if c.OnDemand && age >= c.Interval() {
+	if c.OnDemand && age >= c.currentInterval() {
 		notify(c.asked)
 	}
 	if c.MaxAge > 0 && age > c.MaxAge {
@@ -319,9 +301,9 @@ func (c *Polled[T]) wait() time.Duration {
 	if last == nil {
 		return 0
 	}
-	delay := c.Interval()
+	delay := c.currentInterval()
 	for range c.inARow.Load() {
-		if delay = min(2*delay, max(maxBackoff, c.Interval())); delay >= maxBackoff {
+		if delay = min(2*delay, max(maxBackoff, c.currentInterval())); delay >= maxBackoff {
 			break
 		}
 	}

@@ -129,9 +129,6 @@ func TestPolled(t *testing.T) {
 		if c.Load() != nil || len(s.attempts()) > 0 {
 			t.Error("it reads before the agent is served")
 		}
-		if _, ok := c.Age(); ok {
-			t.Error("nothing has an age")
-		}
 		s.start = time.Now()
 		end := a.BeginServing(nil)
 		for _, step := range []struct {
@@ -298,11 +295,8 @@ func TestPolledInterval(t *testing.T) {
 		if diff := cmp.Diff([]time.Duration{0, second(15), second(30), second(31), second(31.5)}, s.attempts()); diff != "" {
 			t.Errorf("attempts (-want +got):\n%s", diff)
 		}
-		if got := c.Interval(); got != 365*24*time.Hour {
-			t.Errorf("the interval is %v", got)
-		}
-		if err := c.SetInterval(0); !errors.Is(err, pdu.ErrBadStore) || !strings.Contains(err.Error(), "0s out of range (1ms..8760h0m0s)") {
-			t.Errorf("SetInterval(0): %v", err)
+		if got := fetched(t, a, request(), pdu.MakePMID(251, 1, 1)); got != "251.1.1: -1=3.153600e+07\n" {
+			t.Errorf("the interval: %s", got)
 		}
 	})
 }
