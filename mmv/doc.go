@@ -117,8 +117,8 @@
 //
 // The agent pmdammv is part of PCP's pmcd and of examples/pmcd. It serves the files of one
 // directory: mmv in $PCP_TMP_DIR, which is /var/lib/pcp/tmp/mmv unless the environment or
-// /etc/pcp.conf says otherwise. The directory must exist and the program must be allowed to write to
-// it. Where PCP is installed, members of the group pcp are.
+// /etc/pcp.conf says otherwise. The directory must exist and the program must be allowed to write
+// to it. Where PCP is installed, members of the group pcp are.
 //
 // A file that cannot be written does not stop the program, for example because the disk is full or
 // the directory is missing. The values stay in memory and the registry tries again every second.

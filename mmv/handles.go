@@ -10,7 +10,7 @@ import (
 // concurrent use. An update is one atomic addition, without a lock or an allocation. It waits only
 // if the registry grows at the same moment.
 //
-// The metric has the type typeU64 and the semantics pdu.SemCounter unless the Metric says
+// The metric has the type pdu.TypeU64 and the semantics pdu.SemCounter unless the Metric says
 // otherwise. A counter of a smaller integer type wraps, as PCP's counters do. It is the
 // counterpart of mmv_inc_atomvalue(3).
 type Counter struct{ cell }
@@ -34,7 +34,7 @@ func (c *Counter) Add(n uint64) {
 // Value returns the sum of all additions, as far as the metric's type can hold it.
 func (c *Counter) Value() uint64 { return uint64(c.typ.int(c.word())) }
 
-// A FloatCounter is a Counter of fractions, such as seconds. The metric has the type typeDouble
+// A FloatCounter is a Counter of fractions, such as seconds. The metric has type pdu.TypeDouble
 // unless the Metric says otherwise. With an integer type, each addition is truncated to an
 // integer.
 type FloatCounter struct{ cell }
@@ -76,7 +76,7 @@ func (g *Gauge) Dec() { g.Add(-1) }
 // Value returns the value that the metric has.
 func (g *Gauge) Value() int64 { return g.typ.int(g.word()) }
 
-// A FloatGauge is a Gauge of fractions. The metric has the type typeDouble unless the Metric says
+// A FloatGauge is a Gauge of fractions. The metric has type pdu.TypeDouble unless the Metric says
 // otherwise. With an integer type, Set stores the nearest number of the type, truncated toward 0;
 // Add adds the integer part and wraps.
 type FloatGauge struct{ cell }
@@ -94,7 +94,7 @@ func (g *FloatGauge) Value() float64 { return g.typ.float(g.word()) }
 // for concurrent use. Set takes a lock of this Text. A reader sees one complete text, unless two
 // others are set during the read. It is the counterpart of mmv_set_string(3).
 //
-// The metric has the type typeString and the semantics pdu.SemDiscrete unless the Metric says
+// The metric has the type pdu.TypeString and the semantics pdu.SemDiscrete unless the Metric says
 // otherwise.
 type Text struct{ cell }
 

@@ -61,8 +61,8 @@ func (f Flags) String() string {
 	return string(b[:len(b)-2])
 }
 
-// A valueType is the type of a metric's values in a file. All but typeElapsed have the number of the
-// same type in pdu. It is mmv_metric_type_t of the C library.
+// A valueType is the type of a metric's values in a file. All but typeElapsed have the number of
+// the same type in pdu. It is mmv_metric_type_t of the C library.
 type valueType int32
 
 // The types of values.

@@ -10,10 +10,10 @@ import (
 //
 // Spans may overlap, and each counts: two spans that run for a second together count two seconds.
 //
-// The metric has the type typeElapsed. A reader adds the time since the start of one interval in
-// progress, so the value is always exact with one running span. With several, the value that is
-// read is exact whenever a span starts or stops. In between it grows by only one second per
-// second, and the next start or stop corrects it. It never decreases.
+// The metric has the type ELAPSED of MMV files, with microseconds. A reader adds the time since the
+// start of one interval in progress, so the value is always exact with one running span. With
+// several, the value that is read is exact whenever a span starts or stops. In between it grows by
+// only one second per second, and the next start or stop corrects it. It never decreases.
 //
 // Timer is the counterpart of mmv_stats_interval_start(3), which has one interval in progress at a
 // time.

@@ -10,8 +10,8 @@ import (
 // An Attribute numbers a property of a client connection.
 type Attribute int32
 
-// The attributes that agents see, PCP_ATTR_* of the C library. The other numbers up to 16 have names
-// too, such as "protocol" for 1. An Attr of Attribute 0 has SASL data.
+// The attributes that agents see, PCP_ATTR_* of the C library. The other numbers up to 16 have
+// names too, such as "protocol" for 1. An Attr of Attribute 0 has SASL data.
 const (
 	AttrUsername  Attribute = 5  // name of the authenticated user
 	AttrUserID    Attribute = 11 // user of the client process, in decimal

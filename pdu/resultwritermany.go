@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Numbers adds values of a number's type t: bits[i], as for Number, is that of insts[i]. It does what
-// one call for each value would do, in less than half of the time, because it grows the buffers and
-// checks the limits once for all values. A type that is no number fails the set with ErrType. It
-// panics if the slices differ in length, and has then added nothing.
+// Numbers adds values of a number's type t: bits[i], as for Number, is that of insts[i]. It does
+// what one call for each value would do, in less than half of the time, because it grows the
+// buffers and checks the limits once for all values. A type that is no number fails the set with
+// ErrType. It panics if the slices differ in length, and has then added nothing.
 func (w *ResultWriter) Numbers(t Type, insts []InstID, bits []uint64) {
 	mustPair(len(insts), len(bits))
 	switch t {

@@ -64,9 +64,9 @@
 //     the other.
 //
 // All but Main accept any [Handler], the interface that Agent implements. A type that embeds
-// the Handler of [Unimplemented] needs no tables. [Daemon] is Main with more settings, such as further
-// options. To use an agent both in a program and in a collector, put the function that makes it
-// into a package that both import.
+// the Handler of [Unimplemented] needs no tables. [Daemon] is Main with more settings, such as
+// further options. To use an agent both in a program and in a collector, put the function that
+// makes it into a package that both import.
 //
 // # Installing under pmcd
 //

@@ -26,7 +26,7 @@ const maxGoneNames = 1 << 16
 // devices, should leave out those that ValidInstanceName does not accept.
 //
 // Names are remembered until SetInstances, and in the File even after that. A name that is gone is
-// forgotten when a new name is the same up to the first space, or when more than maxGoneNames are
+// forgotten when a new name is the same up to the first space, or when more than 65536 are
 // gone. A call with the same names as the call before costs little.
 //
 // It is the counterpart of pmdaCacheStore(3) for all instances at once: Cache.Replace without

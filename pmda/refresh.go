@@ -33,7 +33,8 @@ type Polled[T any] struct {
 	// Read reads a T. Its ctx ends when the Agent is no longer served.
 	Read func(ctx context.Context) (T, error)
 	// Every is the time between the starts of two attempts, a millisecond to a year. An attempt
-	// that takes longer is followed by the next one immediately. A metric of Register lets clients change it.
+	// that takes longer is followed by the next one immediately. A metric of Register lets clients
+	// change it.
 	Every time.Duration
 	// OnDemand reads only for clients: once when the Agent starts to be served, and then when a
 	// client fetches a T that is older than Every. That client still gets the old T.

@@ -33,8 +33,8 @@ import (
 // pdu.ErrIPC and pdu.ErrTimeout, because a collector would close the connection when it gets them.
 // A fetch allocates nothing beyond what h allocates.
 //
-// The log is that of the Agent that h is or wraps, or slog.Default. It gets 10 equal lines, and then
-// one a minute with the number of suppressed ones. At slog.LevelDebug it gets each PDU.
+// The log is that of the Agent that h is or wraps, or slog.Default. It gets 10 equal lines, and
+// then one a minute with the number of suppressed ones. At slog.LevelDebug it gets each PDU.
 //
 // It is __pmdaSetupPDU and pmdaMain(3) of the C library. If its check callback fails, pmdaMain
 // replies even to PDUs that expect no reply. Serve never does.

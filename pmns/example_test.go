@@ -140,11 +140,11 @@ func ExampleBuilder() {
 }
 
 func ExampleMerge() {
-	one, err := pmns.Parse("one", strings.NewReader("root { cache } cache { hits 251:0:0 }\n"))
+	one, err := pmns.Parse("one", strings.NewReader("root { app } app { hits 60:0:0 }\n"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	two, err := pmns.Parse("two", strings.NewReader("root { cache } cache { hits 251:9:9 size 251:0:2 }\n"))
+	two, err := pmns.Parse("two", strings.NewReader("root { app } app { hits 60:9:9 size 60:0:2 }\n"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func ExampleMerge() {
 		fmt.Println(c)
 	}
 	// Output:
-	// cache.hits 251.0.0
-	// cache.size 251.0.2
-	// performance metric "cache.hits" has multiple PMIDs, using PMID 251.0.0 and ignoring PMID 251.9.9
+	// app.hits 60.0.0
+	// app.size 60.0.2
+	// performance metric "app.hits" has multiple PMIDs, using PMID 60.0.0 and ignoring PMID 60.9.9
 }

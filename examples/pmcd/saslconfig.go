@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// A saslConfig is what a configuration file of the Cyrus library, such as /etc/sasl2/pmcd.conf, says of
-// how users may log in.
+// A saslConfig is what a configuration file of the Cyrus library, such as /etc/sasl2/pmcd.conf,
+// says of how users may log in.
 type saslConfig struct {
 	mechanisms []string // mech_list; nil without one
 	database   string   // sasldb_path, the path of a sasl.File; empty means /etc/sasldb2
@@ -23,8 +23,8 @@ type saslConfig struct {
 const defaultDatabase = "/etc/sasldb2"
 
 // loadSASLConfig reads a configuration file, which has lines of the form "key: value". Empty lines,
-// lines that begin with "#" and keys that saslConfig does not have are ignored. If there is no file the
-// error wraps fs.ErrNotExist, and the saslConfig has the defaults.
+// lines that begin with "#" and keys that saslConfig does not have are ignored. If there is no file
+// the error wraps fs.ErrNotExist, and the saslConfig has the defaults.
 func loadSASLConfig(path string) (saslConfig, error) {
 	c := saslConfig{database: defaultDatabase}
 	f, err := os.Open(path)

@@ -28,9 +28,9 @@
 //
 // # Steps
 //
-// [AcceptClient] and [AgentHello] do the handshake. [Expect], [ExpectFrom] and [ExpectKind] wait for
-// a PDU. [Send], [SendFrom] and [SendBytes] send. [Hangup] ends the connection. [Handle] replies to
-// requests in any order.
+// [AcceptClient] and [AgentHello] do the handshake. [Expect], [ExpectFrom] and [ExpectKind] wait
+// for a PDU. [Send], [SendFrom] and [SendBytes] send. [Hangup] ends the connection. [Handle]
+// replies to requests in any order.
 //
 // A [Step] is a function, so a test can add its own. [Raw] makes PDUs that are malformed or of an
 // unknown kind.

@@ -116,10 +116,10 @@ func Load(path string) (*Config, error) { return new(loader).load(path) }
 // Parse reads the text of a configuration file; name is for errors. It looks up the names of ports,
 // hosts and accounts in the system, with a limit of ten seconds for a host.
 //
-// Parse reports all faults; errors.Join joins them. The text of each begins with its place. If all faults are in lines
-// of agents, the Config has the other agents and the access section, so that a collector may start
-// with those. Otherwise it is nil. C pmcd starts if the last agent's line has no fault, in some
-// cases without access rules. A check or a reload should fail at any fault.
+// Parse reports all faults; errors.Join joins them. The text of each begins with its place. If all
+// faults are in lines of agents, the Config has the other agents and the access section, so that a
+// collector may start with those. Otherwise it is nil. C pmcd starts if the last agent's line has
+// no fault, in some cases without access rules. A check or a reload should fail at any fault.
 func Parse(name string, r io.Reader) (*Config, error) {
 	return new(loader).parse(name, r)
 }
