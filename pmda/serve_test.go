@@ -164,7 +164,7 @@ func TestServeNotices(t *testing.T) {
 // TestServeClients checks that a client is identified by its slot, and that a new client in the
 // slot has a new Seq. The Handler gets attributes before requests.
 func TestServeClients(t *testing.T) {
-	h := &attributeRecorder{}
+	h := &attributeRecorder{recorder{Handler: none}}
 	p := serve(t.Context(), t, h)
 	if want := pdu.FeatureAuth | pdu.FeatureContainer; p.features != want {
 		t.Errorf("asked for %x, want %x", p.features, want)
@@ -227,9 +227,9 @@ func TestServeAsksForAttributes(t *testing.T) {
 		h    pmda.Handler
 		want pdu.Features
 	}{
-		{"attributes", &attributeRecorder{}, 0x44},
+		{"attributes", &attributeRecorder{recorder{Handler: none}}, 0x44},
 		{"none", &recorder{Handler: none}, 0},
-		{"serial with attributes", pmda.Serial(&attributeRecorder{}), 0x44},
+		{"serial with attributes", pmda.Serial(&attributeRecorder{recorder{Handler: none}}), 0x44},
 		{"serial", pmda.Serial(&recorder{Handler: none}), 0},
 		{"agent", &pmda.Agent{Name: "x", Domain: 251}, 0},
 		{"agent that needs them", &pmda.Agent{Name: "x", Domain: 251, ClientAttributes: true}, 0x44},
