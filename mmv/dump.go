@@ -94,7 +94,7 @@ func (d *dumper) header(path string) bool {
 		return d.bad("Bad cluster: %d is not a valid cluster ID\n", int32(cluster))
 	}
 	flags := d.uint32(headerFlags)
-	d.printf("Process    = %d\nFlags      = 0x%x (%v)\n", int32(d.uint32(headerProcess)), flags, Flags(flags))
+	d.printf("Process    = %d\nFlags      = 0x%x (%v)\n", int32(d.uint32(headerProcess)), flags, fileFlags(flags))
 	if !d.fits(headerLen, uint64(n)*entryLen) {
 		return d.bad("Bad file size: too small for %d TOC entries\n", n)
 	}

@@ -30,23 +30,23 @@ const (
 // valid reports whether v is a version of the format.
 func (v Version) valid() bool { return v >= version1 && v <= version3 }
 
-// Flags are the flags in the header of a file. Bits without a name are ignored by agents.
-type Flags uint32
+// fileFlags are the flags in the header of a file. Bits without a name are ignored by agents.
+type fileFlags uint32
 
 // The flags.
 const (
-	FlagNoPrefix Flags = 0x1 // the file's name is no part of the metrics' names
-	FlagProcess  Flags = 0x2 // the file counts only while its process lives
-	FlagSentinel Flags = 0x4 // a value of all ones, a NaN or an empty string means "no value"
+	flagNoPrefix fileFlags = 0x1 // the file's name is no part of the metrics' names
+	flagProcess  fileFlags = 0x2 // the file counts only while its process lives
+	flagSentinel fileFlags = 0x4 // a value of all ones, a NaN or an empty string means "no value"
 )
 
 // String returns the text of mmvdump: "none", or names such as "noprefix, process, unknown=8".
-func (f Flags) String() string {
+func (f fileFlags) String() string {
 	var b []byte
 	for _, n := range [...]struct {
-		bit  Flags
+		bit  fileFlags
 		name string
-	}{{FlagNoPrefix, "noprefix"}, {FlagProcess, "process"}, {FlagSentinel, "sentinel"}} {
+	}{{flagNoPrefix, "noprefix"}, {flagProcess, "process"}, {flagSentinel, "sentinel"}} {
 		if f&n.bit != 0 {
 			b = append(append(b, n.name...), ", "...)
 			f &^= n.bit

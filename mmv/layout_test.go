@@ -21,9 +21,9 @@ func TestLayout(t *testing.T) {
 }
 
 func TestFlagsString(t *testing.T) {
-	for flags, want := range map[Flags]string{
-		0: "none", FlagProcess: "process", FlagNoPrefix | FlagSentinel: "noprefix, sentinel",
-		FlagProcess | 0x108: "process, unknown=108", 0x8: "unknown=8",
+	for flags, want := range map[fileFlags]string{
+		0: "none", flagProcess: "process", flagNoPrefix | flagSentinel: "noprefix, sentinel",
+		flagProcess | 0x108: "process, unknown=108", 0x8: "unknown=8",
 	} {
 		if got := flags.String(); got != want {
 			t.Errorf("flags %#x: %q, want %q", uint32(flags), got, want)

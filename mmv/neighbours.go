@@ -44,7 +44,7 @@ func (r *Registry) clash() error {
 		f.Close()
 		for _, m := range f.Metrics {
 			ours := r.items[m.Item]
-			if ours == nil || r.NoPrefix && f.Flags&FlagNoPrefix != 0 && ours.name == m.Name {
+			if ours == nil || r.NoPrefix && f.flags&flagNoPrefix != 0 && ours.name == m.Name {
 				continue
 			}
 			return fmt.Errorf("mmv: metric %q has the PMID 70.%d.%d, and so has %q in %s: set Registry.Cluster",

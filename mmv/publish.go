@@ -137,7 +137,7 @@ func (r *Registry) unpublish() error {
 		return nil
 	}
 	r.watch()
-	path, ours, keep := r.path(), f.info != nil, r.flags()&FlagProcess == 0
+	path, ours, keep := r.path(), f.info != nil, r.flags()&flagProcess == 0
 	f.timer.Stop()
 	f.dir, f.info, f.err, f.clash, f.lost, f.timer = "", nil, nil, nil, false, nil
 	old := r.image.Load()
@@ -155,12 +155,12 @@ func (r *Registry) unpublish() error {
 func (r *Registry) path() string { return filepath.Join(r.file.dir, r.Name) }
 
 // flags are the flags of the file.
-func (r *Registry) flags() (f Flags) {
+func (r *Registry) flags() (f fileFlags) {
 	if r.NoPrefix {
-		f |= FlagNoPrefix
+		f |= flagNoPrefix
 	}
 	if r.Process.on() {
-		f |= FlagProcess
+		f |= flagProcess
 	}
 	return f
 }

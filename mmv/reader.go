@@ -34,9 +34,9 @@ type File struct {
 	Path       string // "" if Read has read it
 	Version    Version
 	Generation uint64 // identifies the contents; other contents have another one
-	Flags      Flags
-	PID        int // process that wrote the file; it counts if Flags has FlagProcess and it is not 0
-	Cluster    int // 0 to 4095; 0 lets the agent choose
+	NoPrefix   bool   // the name of the file is no part of the names of metrics
+	PID        int    // process that must live for the file to count; 0 if there is no such process
+	Cluster    int    // 0 to 4095; 0 lets the agent choose
 
 	// Metrics are the metrics that an agent can export, in the file's order. Each has a name and
 	// a unique item.
@@ -56,6 +56,7 @@ type File struct {
 
 	src    Source
 	close  func() error
+	flags  fileFlags
 	size   int64 // of the source when it was read
 	values int64 // offset of the section of values
 }

@@ -129,7 +129,7 @@ func compareAgents(t testing.TB, image []byte) (diff string, err error) {
 		t.Fatal(err)
 	}
 	if len(image) >= headerLen { // the process has gone
-		native.PutUint32(image[headerFlags:], native.Uint32(image[headerFlags:])&^uint32(FlagProcess|FlagNoPrefix))
+		native.PutUint32(image[headerFlags:], native.Uint32(image[headerFlags:])&^uint32(flagProcess|flagNoPrefix))
 	}
 	if err := os.WriteFile(path, image, 0o644); err != nil {
 		t.Fatal(err)

@@ -67,8 +67,11 @@ func (p *parser) header() error {
 	if int64(n) > (f.size-headerLen)/entryLen {
 		return p.fail("header", headerSections, "%d sections do not fit into %d bytes", n, f.size)
 	}
-	f.Flags = Flags(native.Uint32(b[headerFlags:]))
-	f.PID = int(int32(native.Uint32(b[headerProcess:])))
+	f.flags = fileFlags(native.Uint32(b[headerFlags:]))
+	f.NoPrefix = f.flags&flagNoPrefix != 0
+	if f.flags&flagProcess != 0 {
+		f.PID = int(int32(native.Uint32(b[headerProcess:])))
+	}
 	f.Cluster = int(int32(native.Uint32(b[headerCluster:])))
 	if f.Cluster < 0 || f.Cluster > maxCluster {
 		return p.fail("header", headerCluster, "cluster %d, want 0 to %d", f.Cluster, maxCluster)

@@ -92,7 +92,7 @@ func describe(t testing.TB, f *File, now time.Time) string {
 func TestRead(t *testing.T) {
 	type header struct {
 		Version Version
-		Flags   Flags
+		Flags   fileFlags
 		Cluster int
 	}
 	for _, c := range []struct {
@@ -100,19 +100,19 @@ func TestRead(t *testing.T) {
 		header header
 		text   string
 	}{
-		{"v1.mmv", header{version1, FlagProcess, 11}, sampleInDom + sampleMetrics},
+		{"v1.mmv", header{version1, flagProcess, 11}, sampleInDom + sampleMetrics},
 		{"v2.mmv", header{version2, 0, 32}, strings.ReplaceAll(sampleInDom+sampleMetrics, "red", strings.Repeat("red", 30))},
-		{"v3.mmv", header{version3, FlagProcess, 13}, sampleInDom + sampleMetrics + sampleLabelText},
+		{"v3.mmv", header{version3, flagProcess, 13}, sampleInDom + sampleMetrics + sampleLabelText},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			f, err := Read(bytes.NewReader(recorded(t, c.file)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.header, header{f.Version, f.Flags, f.Cluster}); diff != "" {
+			if diff := cmp.Diff(c.header, header{f.Version, f.flags, f.Cluster}); diff != "" {
 				t.Errorf("header (-want +got):\n%s", diff)
 			}
-			if f.PID == 0 || f.Generation == 0 {
+			if (f.PID != 0) != (f.flags == flagProcess) || f.Generation == 0 {
 				t.Errorf("process %d, generation %d", f.PID, f.Generation)
 			}
 			if diff := cmp.Diff(c.text, describe(t, f, time.Now())); diff != "" {
@@ -329,7 +329,7 @@ func TestSentinels(t *testing.T) {
 		metric, value int
 		word          uint64
 	}{{2, 3, math.MaxUint64}, {3, 4, math.Float64bits(math.NaN())}, {3, 4, 0xfff8000000000000}} {
-		for _, flags := range []Flags{0, FlagSentinel} {
+		for _, flags := range []fileFlags{0, flagSentinel} {
 			p := newPatcher(t, "v3.mmv")
 			p.u32(headerFlags, uint32(flags))
 			p.u64(p.value(c.value, valueWord), c.word)
@@ -340,7 +340,7 @@ func TestSentinels(t *testing.T) {
 			var r Reader
 			r.Reset(f, time.Now())
 			_, err = r.Value(&f.Metrics[c.metric], 0)
-			if want := flags == FlagSentinel; errors.Is(err, ErrNoValue) != want || !want && err != nil {
+			if want := flags == flagSentinel; errors.Is(err, ErrNoValue) != want || !want && err != nil {
 				t.Errorf("%s = %x, flags %v: %v", f.Metrics[c.metric].Name, c.word, flags, err)
 			}
 		}

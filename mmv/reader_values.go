@@ -81,7 +81,7 @@ func (r *Reader) NumberAt(p Place) (t pdu.Type, bits uint64, ok bool) {
 		return 0, 0, false
 	}
 	b, err := r.at(r.f.values+int64(p.record)*valueLen, valueLen)
-	if err != nil || r.f.Flags&FlagSentinel != 0 && p.typ.isSentinel(b) {
+	if err != nil || r.f.flags&flagSentinel != 0 && p.typ.isSentinel(b) {
 		return 0, 0, false
 	}
 	switch p.typ {
@@ -103,7 +103,7 @@ func (r *Reader) valueAt(p Place) (pdu.Atom, error) {
 	if err != nil {
 		return pdu.Atom{}, err
 	}
-	if r.f.Flags&FlagSentinel != 0 && p.typ.isSentinel(b) {
+	if r.f.flags&flagSentinel != 0 && p.typ.isSentinel(b) {
 		return pdu.Atom{}, ErrNoValue
 	}
 	word := b[valueWord : valueWord+8]
@@ -163,7 +163,7 @@ func (r *Reader) text(value, slot int64) (pdu.Atom, error) {
 		}
 		end = stringLen - 1
 	}
-	if end == 0 && r.f.Flags&FlagSentinel != 0 {
+	if end == 0 && r.f.flags&flagSentinel != 0 {
 		return pdu.Atom{}, ErrNoValue
 	}
 	a := pdu.Aggregate(b[:end:end])

@@ -412,7 +412,7 @@ func TestProcess(t *testing.T) {
 	}
 	dir := t.TempDir()
 	b := recorded(t)
-	binary.NativeEndian.PutUint32(b[28:], uint32(mmv.FlagProcess))
+	binary.NativeEndian.PutUint32(b[28:], 2) // the file counts only while its process lives
 	for name, pid := range map[string]int{"mine": os.Getpid(), "dead": math.MaxInt32, "negative": -1, "none": 0} {
 		binary.NativeEndian.PutUint32(b[32:], uint32(pid))
 		write(t, filepath.Join(dir, name), b)
@@ -430,7 +430,7 @@ func TestProcess(t *testing.T) {
 func TestSentinels(t *testing.T) {
 	dir := t.TempDir()
 	b := recorded(t)
-	binary.NativeEndian.PutUint32(b[28:], uint32(mmv.FlagSentinel))
+	binary.NativeEndian.PutUint32(b[28:], 4) // sentinels stand for missing values
 	binary.NativeEndian.PutUint64(b[728:], math.MaxUint64)
 	binary.NativeEndian.PutUint64(b[728+4*32:], math.Float64bits(math.NaN()))
 	write(t, filepath.Join(dir, "f"), b)

@@ -77,9 +77,7 @@ func (h *head) complete() bool {
 }
 
 // dead reports whether the file counts only while a process lives, which has ended.
-func (e *entry) dead() bool {
-	return e.file.Flags&mmv.FlagProcess != 0 && e.file.PID != 0 && !alive(e.file.PID)
-}
+func (e *entry) dead() bool { return e.file.PID != 0 && !alive(e.file.PID) }
 
 // inFlux reports whether the file was being written.
 func (e *entry) inFlux() bool { return errors.Is(e.err, mmv.ErrInFlux) }
@@ -139,7 +137,7 @@ func (e *entry) metric(item int) *mmv.FileMetric {
 
 // prefix returns the beginning of the metrics' names, after the agent's name.
 func (e *entry) prefix() string {
-	if e.file.Flags&mmv.FlagNoPrefix != 0 {
+	if e.file.NoPrefix {
 		return ""
 	}
 	return e.name + "."

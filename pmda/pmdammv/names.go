@@ -62,7 +62,7 @@ func (s *snapshot) hidden(m *mmv.FileMetric) bool { return s.collide && s.makeNa
 // mayCollide reports whether a name of the file can be that of another file too: names of files
 // differ, so that only a missing prefix, or one that continues or imitates another, is to blame.
 func mayCollide(e *entry) bool {
-	return e.file.Flags&mmv.FlagNoPrefix != 0 || strings.Contains(e.name, ".") || e.name == controlName
+	return e.file.NoPrefix || strings.Contains(e.name, ".") || e.name == controlName
 }
 
 // makeNames makes the tree of all names, in the order of the C agent: the latest addition comes
