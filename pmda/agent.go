@@ -43,7 +43,7 @@ type Agent struct {
 	ClientAttributes bool
 	// StartsNotReady says that the Agent is not ready for requests until SetReady(true) is called,
 	// for agents that start slowly. The line of a pipe agent in pmcd.conf must then have the word
-	// notready, as in "big 400 pipe binary notready /usr/lib/pmdabig"; InstallFiles writes it.
+	// notready, as in "big 400 pipe binary notready /usr/lib/pmdabig"; --install writes it.
 	// Leave it false under dbpmda, which would take each reply for that of the previous request.
 	StartsNotReady bool
 	// Logger logs the failures of the agent's functions. It suppresses equal lines beyond a limit

@@ -88,7 +88,7 @@ func TestDynamicRoot(t *testing.T) {
 	if w.Changed != pdu.ChangeNames {
 		t.Errorf("the fetch tells of %v, want ChangeNames", w.Changed)
 	}
-	files, err := a.InstallFiles()
+	files, err := pmda.InstallFilesOf(a)
 	must(t, err)
 	if i := slices.IndexFunc(files, func(f pmda.InstallFile) bool { return f.Name == "pmns" }); i < 0 || !strings.Contains(string(files[i].Data), "by\tFOUND:*:*") {
 		t.Errorf("the name space to install lacks the root: %v", files)
@@ -101,7 +101,7 @@ func TestDynamicRoot(t *testing.T) {
 func TestInstallDynamicTop(t *testing.T) {
 	a := dynamicAgent()
 	must(t, a.AddDynamic("lost"))
-	files, err := a.InstallFiles()
+	files, err := pmda.InstallFilesOf(a)
 	must(t, err)
 	dir := t.TempDir()
 	for _, f := range files {

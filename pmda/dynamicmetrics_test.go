@@ -216,7 +216,7 @@ func TestDynamicWrapped(t *testing.T) {
 func TestInstallNames(t *testing.T) {
 	a := jobs(t)
 	must(t, a.AddAlias("jobs.same", "jobs.count"))
-	files, err := a.InstallFiles()
+	files, err := pmda.InstallFilesOf(a)
 	must(t, err)
 	i := slices.IndexFunc(files, func(f pmda.InstallFile) bool { return f.Name == "pmns" })
 	want := "jobs {\n\tcount\tJOBS:0:0\n\trun\tJOBS:*:*\n\tsame\tJOBS:0:0\n}\n"

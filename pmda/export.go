@@ -23,7 +23,7 @@ type InstallFile struct {
 	Script bool // to be executable
 }
 
-// InstallFiles makes the files that belong, with the agent's program pmdaNAME, into the directory
+// installFiles makes the files that belong, with the agent's program pmdaNAME, into the directory
 // PCP_PMDAS_DIR/NAME. An administrator then runs the script Install there:
 //
 //	domain.h   the agent's symbol and domain
@@ -35,7 +35,7 @@ type InstallFile struct {
 // An agent whose metrics are below several names has another file pmns.NAME for each further name.
 // Errors: an agent's name that scripts do not accept, a metric without a dot in its name, and the
 // error of Err.
-func (a *Agent) InstallFiles() ([]InstallFile, error) {
+func (a *Agent) installFiles() ([]InstallFile, error) {
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (a *Agent) script(do string, roots []string) []byte {
 
 // export prints or writes the files.
 func (d *Daemon) export(c *command, p process) error {
-	files, err := d.Agent.InstallFiles()
+	files, err := d.Agent.installFiles()
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ exit
 `
 
 func TestInstallFiles(t *testing.T) {
-	got, err := hostAgent().InstallFiles()
+	got, err := pmda.InstallFilesOf(hostAgent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ long.
 func TestInstallFilesOneTop(t *testing.T) {
 	a := &pmda.Agent{Name: "pmda", Domain: 18}
 	pmda.Register(a, pmda.Metric[int32]{Name: "disk.all", Value: zero})
-	files, err := a.InstallFiles()
+	files, err := pmda.InstallFilesOf(a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestInstallFilesRefuses(t *testing.T) {
 		"without a Name":          agent("", "x.a"),
 		"in use":                  agent("x", "x.a", "x.a"),
 	} {
-		if files, err := a.InstallFiles(); err == nil || !strings.Contains(err.Error(), want) || files != nil {
+		if files, err := pmda.InstallFilesOf(a); err == nil || !strings.Contains(err.Error(), want) || files != nil {
 			t.Errorf("error %v, want one with %q; %d files", err, want, len(files))
 		}
 	}
@@ -144,7 +144,7 @@ func TestInstallFilesLongTexts(t *testing.T) {
 	pmda.Register(a, pmda.Metric[int32]{Name: "a.one", Text: words, Value: zero})
 	pmda.Register(a, pmda.Metric[int32]{Name: "a.two", Text: words, Help: words + "\n\n#" + words, Value: zero})
 	pmda.Register(a, pmda.Metric[int32]{Name: "a.word", Text: long, Help: long + " " + long, Value: zero})
-	files, err := a.InstallFiles()
+	files, err := pmda.InstallFilesOf(a)
 	if err != nil {
 		t.Fatal(err)
 	}

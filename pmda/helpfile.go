@@ -27,7 +27,7 @@ import (
 // An entry of the files replaces both texts of its metric or instance domain. The others keep the
 // texts of Metric and InDom. A source may have metrics that are registered later. In a source
 // SYMBOL.1 is the instance domain 1 of the agent, where SYMBOL is the agent's name in capital
-// letters, as in the file help of InstallFiles. Entries for unknown names are logged and ignored.
+// letters, as in the file help of --install. Entries for unknown names are logged and ignored.
 // So are entries for names at and below dynamic roots: their texts come from their Metric, or from
 // a wrapper. The numbers in a compiled pair are fixed, so the agent needs the Domain it was made
 // for.

@@ -117,7 +117,7 @@ func TestUseHelpCompiled(t *testing.T) {
 		}
 	}
 	source := ""
-	files2, err := a.InstallFiles()
+	files2, err := pmda.InstallFilesOf(a)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -186,7 +186,7 @@ func TestInstallNotReady(t *testing.T) {
 	a := jobs(t)
 	for _, ready := range []bool{true, false} {
 		a.StartsNotReady = !ready
-		files, err := a.InstallFiles()
+		files, err := pmda.InstallFilesOf(a)
 		must(t, err)
 		i := slices.IndexFunc(files, func(f pmda.InstallFile) bool { return f.Name == "Install" })
 		if got := strings.Contains(string(files[i].Data), "ipc_prot=\"binary notready\"\n"); got == ready {

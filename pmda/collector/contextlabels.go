@@ -80,9 +80,9 @@ func (l ContextLabels) For(c *pmda.Client) (pdu.LabelSet, error) {
 	return pdu.MergeLabels(nil, sets...)
 }
 
-// Files returns the labels from files, the value of pmcd.labels. The Server notifies clients of
+// merged returns the labels from files, the value of pmcd.labels. The Server notifies clients of
 // changes. skipped has an error for each skipped file or label.
-func (l ContextLabels) Files() (set pdu.LabelSet, skipped []error, err error) {
+func (l ContextLabels) merged() (set pdu.LabelSet, skipped []error, err error) {
 	sets, skipped, err := l.files()
 	if err != nil {
 		return pdu.LabelSet{}, skipped, err

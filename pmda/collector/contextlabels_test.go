@@ -87,7 +87,7 @@ func TestContextLabels(t *testing.T) {
 		}
 	}
 
-	set, skipped, err := files.Files()
+	set, skipped, err := collector.FilesOf(files)
 	const want = `{"hostname":"x","n":1.50,"opt":"yes","role":"prod","sub.a":true,"zed":"opt"}`
 	if err != nil || set.String() != want || len(skipped) != 2 || !strings.Contains(skipped[0].Error(), "labels/c: ") {
 		t.Errorf("files: got %v, %v, %v, want %s and two skipped", set, skipped, err, want)
@@ -96,11 +96,11 @@ func TestContextLabels(t *testing.T) {
 	if _, err := files.For(client); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the directory: got %v", err)
 	}
-	if _, _, err := files.Files(); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := collector.FilesOf(files); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("files without the directory: got %v", err)
 	}
 	files.Dir = filepath.Join(dir, "labels", "dir")
-	if set, skipped, err := files.Files(); err != nil || set.String() != `{"deep":1}` || len(skipped) != 0 {
+	if set, skipped, err := collector.FilesOf(files); err != nil || set.String() != `{"deep":1}` || len(skipped) != 0 {
 		t.Errorf("without optional ones: got %v, %v, %v", set, skipped, err)
 	}
 }
@@ -202,7 +202,7 @@ func TestInteropContextLabels(t *testing.T) {
 				t.Errorf("pminfo of %s gives\n%s%s\nwe have\n%s", host, out, stderr, want)
 			}
 		}
-		files, _, err := labels.Files()
+		files, _, err := collector.FilesOf(labels)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -99,3 +99,6 @@ func (s *Server) WithHandshakeTimeout(d time.Duration) *Server {
 	s.handshakeTimeout = d
 	return s
 }
+
+// FilesOf returns the labels of the files of l.
+func FilesOf(l ContextLabels) (set pdu.LabelSet, skipped []error, err error) { return l.merged() }

@@ -58,7 +58,7 @@ func (v pmcdView) Hostname() string {
 }
 
 func (v pmcdView) Labels() (string, error) {
-	set, _, err := v.s.Labels.Files()
+	set, _, err := v.s.Labels.merged()
 	if err != nil || len(set.Labels) == 0 {
 		return "", err
 	}
