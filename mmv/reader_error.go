@@ -19,7 +19,7 @@ var (
 	// different, or it has become shorter. Open it again.
 	ErrChanged = errors.New("the file has changed since it was opened")
 
-	// ErrNoValue says that a metric or an instance has no value now, in a file with flagSentinel.
+	// ErrNoValue says that a metric or an instance has no value now: its file has a sentinel there.
 	ErrNoValue = errors.New("no value")
 )
 
