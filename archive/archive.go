@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -82,9 +81,6 @@ func (a *Archive) load(ctx context.Context, st *archiveState) error {
 		return a.loadMeta(ctx, st, a.opts.Growing)
 	}
 	from := st.files.Volumes[0].Number
-	if a.opts.LastVolume {
-		from = st.files.Volumes[len(st.files.Volumes)-1].Number
-	}
 	var err error
 	if a.label, err = a.readLabel(ctx, st, from); err != nil {
 		return err
@@ -114,8 +110,7 @@ func (a *Archive) load(ctx context.Context, st *archiveState) error {
 	return inRecord(st.files.Meta, 0, 0, l.sameArchive(&a.label))
 }
 
-// readLabel reads and checks the label of a file. A file with only a label is an error, unless
-// Options.LastVolume is set.
+// readLabel reads and checks the label of a file. A file with only a label is an error.
 func (a *Archive) readLabel(ctx context.Context, st *archiveState, volume int) (Label, error) {
 	f, err := a.file(ctx, st, volume)
 	if err != nil {
@@ -125,14 +120,12 @@ func (a *Archive) readLabel(ctx context.Context, st *archiveState, volume int) (
 	if err != nil {
 		return Label{}, err
 	}
-	if !a.opts.LastVolume {
-		size, err := f.Size()
-		if err == nil && size <= l.Len() {
-			err = inFile(f.path, flawed(pdu.ErrNoData, "nothing but a label"))
-		}
-		if err != nil {
-			return Label{}, err
-		}
+	size, err := f.Size()
+	if err == nil && size <= l.Len() {
+		err = inFile(f.path, flawed(pdu.ErrNoData, "nothing but a label"))
+	}
+	if err != nil {
+		return Label{}, err
 	}
 	return l, nil
 }
@@ -144,7 +137,7 @@ func (a *Archive) loadMeta(ctx context.Context, st *archiveState, growing bool) 
 		return err
 	}
 	st.metaSize = int64(len(b))
-	st.meta, st.metaUsed, err = loadMetadata(st.files.Meta, b, a.label.Len(), growing, limitOr(a.opts.MaxMetadata, MaxMetadata))
+	st.meta, st.metaUsed, err = loadMetadata(st.files.Meta, b, a.label.Len(), growing, limitOr(a.opts.MaxMetadata, maxMetadata))
 	if err == nil && len(st.meta.metrics) == 0 && !growing {
 		err = inFile(st.files.Meta, flawed(pdu.ErrLogRec, "no metric is described"))
 	}
@@ -176,15 +169,11 @@ func (a *Archive) readWhole(ctx context.Context, st *archiveState, volume int) (
 	if err != nil {
 		return nil, err
 	}
-	b, err := readWhole(src, limitOr(a.opts.MaxMetadata, MaxMetadata))
+	b, err := readWhole(src, limitOr(a.opts.MaxMetadata, maxMetadata))
 	return b, inFile(f.path, err)
 }
 
-// Base is the base name with its directory.
-func (a *Archive) Base() string { return a.base }
-
-// Label returns the label of the first volume. With Options.LastVolume it is that of the last
-// volume, and with MetadataOnly that of the metadata.
+// Label returns the label of the first volume, or with Options.MetadataOnly that of the metadata.
 func (a *Archive) Label() Label { return a.label }
 
 // Metadata is that of this archive alone.
@@ -269,35 +258,6 @@ func (a *Archive) dataFile(volume int) (*File, source, error) {
 	}
 	src, err := f.open(a.set.ctx)
 	return f, src, err
-}
-
-// Records yields all records of all files: first the metadata, then the volumes in order, then the
-// index. See [File.Records]. After an error it continues with the next file.
-func (a *Archive) Records() iter.Seq2[*Record, error] {
-	return func(yield func(*Record, error) bool) {
-		st := a.state.Load()
-		volumes := []int{VolumeMeta}
-		for _, v := range st.files.Volumes {
-			volumes = append(volumes, v.Number)
-		}
-		if st.files.Index != "" {
-			volumes = append(volumes, VolumeIndex)
-		}
-		for _, v := range volumes {
-			f, err := a.File(v)
-			if err != nil {
-				if !yield(nil, err) {
-					return
-				}
-				continue
-			}
-			for r, err := range f.Records() {
-				if !yield(r, err) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // refresh returns the state of the archive as it is now.

@@ -62,8 +62,9 @@
 //
 // # Move and repair archives
 //
-// [MoveOptions] moves, copies and removes all files of an archive. [RepairOptions] repairs an
-// archive with a truncated file, or with a missing or damaged index or label.
+// Files.Paths lists all files of an archive, in the order in which a program should move them.
+// [RepairOptions] repairs an archive with a truncated file, or with a missing or damaged index or
+// label.
 //
 // Reading a single archive that ends inside a record gives the records before that, and then an
 // error. [Set.CheckEnd] reports such an end to programs that stop before it.

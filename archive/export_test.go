@@ -17,3 +17,20 @@ func (d *InDom) Held() (n int) {
 
 // MaxOpenFiles is the number of files that a set keeps open.
 const MaxOpenFiles = maxOpenFiles
+
+// The type words of metadata records.
+const (
+	TypeDesc       = typeDesc
+	TypeInDomV2    = typeInDomV2
+	TypeLabelsV2   = typeLabelsV2
+	TypeText       = typeText
+	TypeInDom      = typeInDom
+	TypeInDomDelta = typeInDomDelta
+	TypeLabels     = typeLabels
+)
+
+// Base returns the base name of the archive.
+func (w *Writer) Base() string { return w.base }
+
+// Delta reports whether the record of state i contains only changes.
+func (d *InDom) Delta(i int) bool { return d.states.dated[i].state.delta }

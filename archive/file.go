@@ -174,7 +174,7 @@ func (s *scanner) step() (more bool, err error) {
 		return false, err
 	}
 	s.end += int64(len(r.Raw))
-	r.Kind, r.Type, r.Time = KindLabel, 0, time.Time{}
+	r.Kind, r.typ, r.Version, r.Time = KindLabel, 0, 0, time.Time{}
 	if r.Number == 0 {
 		r.Time = timeAt(r.Raw[12:], r.version)
 		return true, nil

@@ -36,9 +36,6 @@ func (d *InDom) Len() int { return len(d.states.dated) }
 // last one ever holds.
 func (d *InDom) Time(i int) time.Time { return d.states.dated[i].from }
 
-// Delta reports whether the record of state i contains only changes.
-func (d *InDom) Delta(i int) bool { return d.states.dated[i].state.delta }
-
 // Index returns the index of the state that holds at t, or -1 before the first one.
 func (d *InDom) Index(t time.Time) int { return d.states.index(t) }
 
@@ -62,7 +59,7 @@ func (d *InDom) State(i int) []pdu.Instance {
 // make makes state i from the last one before it that is full, or was made.
 func (d *InDom) make(i int) []pdu.Instance {
 	from := i
-	for from > 0 && d.made[from] == nil && d.Delta(from) {
+	for from > 0 && d.made[from] == nil && d.states.dated[from].state.delta {
 		from--
 	}
 	state := d.made[from]

@@ -18,8 +18,8 @@ const (
 	VolumeIndex = -2 // PM_LOG_VOL_TI
 )
 
-// FeatureQA is the one feature bit that is in use, in PCP's own tests.
-const FeatureQA = 1 << 31
+// featureQA is the only feature bit in use, in PCP's own tests.
+const featureQA = 1 << 31
 
 const (
 	labelMagic  = 0x50052600 // PM_LOG_MAGIC; the version is in the last byte
@@ -201,7 +201,7 @@ func (l *Label) check(volume int, anyFeature bool) error {
 	if l.Volume != volume {
 		return flawed(pdu.ErrLabel, "label is that of %s, want that of %s", volumeName(l.Volume), volumeName(volume))
 	}
-	if unknown := l.Features &^ FeatureQA; unknown != 0 && !anyFeature {
+	if unknown := l.Features &^ featureQA; unknown != 0 && !anyFeature {
 		return flawed(pdu.ErrFeature, "features %#x are not known", unknown)
 	}
 	return nil

@@ -26,7 +26,7 @@ func endMeta(b []byte, start int) ([]byte, error) {
 // appendMetric adds a DESC record. See Metric.
 func appendMetric(b []byte, m *Metric) ([]byte, error) {
 	start := len(b)
-	b = beginMeta(b, TypeDesc)
+	b = beginMeta(b, typeDesc)
 	for _, v := range [...]uint32{uint32(m.PMID), uint32(m.Type), uint32(m.InDom), uint32(m.Sem), uint32(m.Units), uint32(len(m.Names))} {
 		b = binary.BigEndian.AppendUint32(b, v)
 	}
@@ -42,12 +42,12 @@ func appendMetric(b []byte, m *Metric) ([]byte, error) {
 // appendInDom adds an INDOM record of a version. See InDomRecord.
 func appendInDom(b []byte, version int, d *InDomRecord) ([]byte, error) {
 	start := len(b)
-	typ := int32(TypeInDom)
+	typ := int32(typeInDom)
 	switch {
 	case version == 2:
-		typ = TypeInDomV2
+		typ = typeInDomV2
 	case d.Delta:
-		typ = TypeInDomDelta
+		typ = typeInDomDelta
 	}
 	if len(d.Deleted) > 0 && !d.Delta || d.Delta && version == 2 {
 		return b, flawed(pdu.ErrLogRec, "instance domain %v: what goes can be recorded in a delta record of version 3 only", d.InDom)
@@ -110,9 +110,9 @@ func deltaEntries(d *InDomRecord) []pdu.Instance {
 // appendLabels adds a LABEL record of a version. See LabelRecord.
 func appendLabels(b []byte, version int, l *LabelRecord) ([]byte, error) {
 	start := len(b)
-	typ := int32(TypeLabels)
+	typ := int32(typeLabels)
 	if version == 2 {
-		typ = TypeLabelsV2
+		typ = typeLabelsV2
 	}
 	b, err := appendTime(beginMeta(b, typ), version, l.Time)
 	if err != nil {
@@ -153,7 +153,7 @@ func appendText(b []byte, t *TextRecord) ([]byte, error) {
 		return b, flawed(pdu.ErrText, "help text of kind %d: want one of pdu.TextOneLine, TextHelp with one of TextPMID, TextInDom, and no NUL in it", t.Kind)
 	}
 	start := len(b)
-	b = binary.BigEndian.AppendUint32(beginMeta(b, TypeText), uint32(t.Kind))
+	b = binary.BigEndian.AppendUint32(beginMeta(b, typeText), uint32(t.Kind))
 	b = binary.BigEndian.AppendUint32(b, t.Ident)
 	return endMeta(append(append(b, t.Text...), 0), start)
 }

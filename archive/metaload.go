@@ -109,7 +109,7 @@ func metaRecord(b []byte) ([]byte, error) {
 // add adds one record.
 func (l *metaLoader) add(raw []byte) error {
 	typ := int32(binary.BigEndian.Uint32(raw[4:]))
-	if typ < TypeDesc || typ > TypeLabels {
+	if typ < typeDesc || typ > typeLabels {
 		return flawed(pdu.ErrRecType, "metadata record of type %d", typ)
 	}
 	switch metaLayouts[typ].kind {

@@ -52,7 +52,7 @@ func (r *Record) InDom() (InDomRecord, error) {
 	if err := r.is(KindInDom, KindInDomDelta); err != nil {
 		return InDomRecord{}, err
 	}
-	s, id, err := parseInDom(bytes.Clone(r.Raw), r.Type)
+	s, id, err := parseInDom(bytes.Clone(r.Raw), r.typ)
 	if err != nil {
 		return InDomRecord{}, r.wrap(err)
 	}
@@ -66,7 +66,7 @@ func (r *Record) Labels() (LabelRecord, error) {
 	if err := r.is(KindLabels, KindLabels); err != nil {
 		return LabelRecord{}, err
 	}
-	s, class, ident, err := parseLabels(r.Raw, r.Type)
+	s, class, ident, err := parseLabels(r.Raw, r.typ)
 	if err != nil {
 		return LabelRecord{}, r.wrap(err)
 	}
@@ -185,7 +185,7 @@ func parseInDom(raw []byte, typ int32) (s indomState, id pdu.InDom, err error) {
 	c.Skip(timeLen(metaLayouts[typ].version), "time")
 	id = pdu.InDom(c.Uint32("indom"))
 	n := c.Count(8, "number of instances")
-	s.delta = typ == TypeInDomDelta
+	s.delta = typ == typeInDomDelta
 	s.ids, s.offs = c.Bytes(4*n, "instances"), c.Bytes(4*n, "name offsets")
 	s.texts = c.Bytes(c.Left(), "names")
 	if err := c.Err(); err != nil {

@@ -179,6 +179,21 @@ func (d disk) rescan(base string) (Files, error) {
 	return f, nil
 }
 
+// Paths returns the paths of all files, in the order that a program should move them in. The
+// metadata is last, because without it there is no archive.
+func (f *Files) Paths() []string {
+	paths := make([]string, 0, len(f.Volumes)+2)
+	for _, v := range f.Volumes {
+		paths = append(paths, v.Path)
+	}
+	for _, path := range []string{f.Index, f.Meta} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // complete checks that an archive has what it cannot do without.
 func (f *Files) complete() error {
 	if len(f.Volumes) == 0 {

@@ -15,8 +15,8 @@ const MaxRecord = 256 << 20
 
 // Default limits of Options.
 const (
-	MaxUnpacked = 8 << 30 // bytes that one compressed file may unpack to; less for small files
-	MaxMetadata = 1 << 30 // bytes of memory that the metadata of one archive may take; also of index
+	maxUnpacked = 8 << 30
+	maxMetadata = 1 << 30
 )
 
 // Options say how to open archives. The zero value opens those of the operating system's
@@ -29,12 +29,12 @@ type Options struct {
 	FS fs.FS
 	// TempDir is where compressed files are unpacked; "" means os.TempDir().
 	TempDir string
-	// MaxUnpacked and MaxMetadata replace the constants of the same names, if not 0. If MaxUnpacked
-	// is 0, a compressed file may unpack to 64 MiB, or to 500 times its size if that is more.
-	MaxUnpacked, MaxMetadata int64
-	// LastVolume takes the label of an archive from its last volume, which may have no
-	// records yet, instead of from its first one.
-	LastVolume bool
+	// MaxUnpacked is the number of bytes that one compressed file may unpack to. 0 means 64 MiB, or
+	// 500 times its size if that is more, but at most 8 GiB.
+	MaxUnpacked int64
+	// MaxMetadata is the number of bytes of memory that the metadata of one archive may take, and
+	// the same for its index; 0 means 1 GiB.
+	MaxMetadata int64
 	// MetadataOnly reads the metadata alone: volumes and index may be missing, and are not looked
 	// at. The label is that of the metadata; reading records, and the end, is pdu.ErrLogFile. The
 	// counterpart of PM_CTXFLAG_METADATA_ONLY.

@@ -86,7 +86,7 @@ func TestOpenDamaged(t *testing.T) {
 		{"pid", label(func(l *archive.Label) { l.PID = 1 }), pdu.ErrLabel},
 		{"host", label(func(l *archive.Label) { l.Host = "web2" }), pdu.ErrLabel},
 		{"feature", label(func(l *archive.Label) { l.Features = 1 }), pdu.ErrFeature},
-		{"feature of QA", label(func(l *archive.Label) { l.Features = archive.FeatureQA }), nil},
+		{"feature of QA", label(func(l *archive.Label) { l.Features = 1 << 31 }), nil},
 		{"zone", label(func(l *archive.Label) { l.TimeZone = "CET" }), nil},
 		{"start", label(func(l *archive.Label) { l.Start = at(-1) }), nil},
 	} {
@@ -177,28 +177,6 @@ func TestOpenSetErrors(t *testing.T) {
 	delete(files, "c.0")
 	if _, err := (archive.Options{FS: files}).Open(ctx, "c"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
-	}
-}
-
-func TestLastVolume(t *testing.T) {
-	files, m := threeVolumes(3)
-	delete(files, "a.index")
-	m.label.Start = at(1)
-	m.volume(3)
-	if s := open(t, files, "a"); !s.Start().Equal(at(0)) {
-		t.Errorf("start %v", s.Start())
-	}
-	s, err := archive.Options{FS: files, LastVolume: true}.Open(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if !s.Start().Equal(at(1)) {
-		t.Errorf("start %v with LastVolume", s.Start())
-	}
-	diff(t, "records", forward(s.Cursor()), []string{"0=0", "10=1", "20=2", "30=3", "35 mark", "40=4"})
-	if end, err := s.End(); err != nil || !end.Equal(at(40)) {
-		t.Errorf("end %v, %v", end, err)
 	}
 }
 

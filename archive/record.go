@@ -10,8 +10,8 @@ import (
 // A RecordKind is the kind of a record.
 type RecordKind uint8
 
-// The kinds of records. Some have different layouts in version 2 and version 3, which [Record.Type]
-// distinguishes.
+// The kinds of records. Some have different layouts in version 2 and version 3, which
+// [Record.Version] distinguishes.
 const (
 	KindLabel      RecordKind = iota + 1 // Record.Label: the first record of every file
 	KindResult                           // Record.Result: values, in volumes
@@ -36,13 +36,13 @@ func (k RecordKind) String() string {
 
 // The type words of metadata records.
 const (
-	TypeDesc       = 1
-	TypeInDomV2    = 2 // version 2, with a timeval
-	TypeLabelsV2   = 3 // version 2, with a timeval
-	TypeText       = 4
-	TypeInDom      = 5 // version 3, with a timestamp
-	TypeInDomDelta = 6
-	TypeLabels     = 7
+	typeDesc       = 1
+	typeInDomV2    = 2 // version 2, with a timeval
+	typeLabelsV2   = 3 // version 2, with a timeval
+	typeText       = 4
+	typeInDom      = 5 // version 3, with a timestamp
+	typeInDomDelta = 6
+	typeLabels     = 7
 )
 
 // A Record is one record of a file. It is valid until the next iteration. Its methods fail with
@@ -52,11 +52,14 @@ type Record struct {
 	Offset int64 // where it starts in the file, after unpacking
 	Number int   // in the file; the label is 0
 	Kind   RecordKind
-	Type   int32     // the type word of a metadata record, else 0
-	Time   time.Time // the zero time for KindDesc and KindText
-	Raw    []byte    // all of it, with the words of its length before and after
+	// Version is 2 or 3, the layout of a record of instances or labels, else 0. Records of both may
+	// be in one file.
+	Version int
+	Time    time.Time // the zero time for KindDesc and KindText
+	Raw     []byte    // all of it, with the words of its length before and after
 
-	version int // of the archive
+	typ     int32 // the type word of a metadata record, else 0
+	version int   // of the archive
 }
 
 // classify sets what there is to know of a record beside the label.
@@ -72,15 +75,15 @@ func (r *Record) classify() error {
 		r.Kind, r.Time = KindIndex, timeAt(r.Raw, r.version)
 		return nil
 	}
-	r.Type = int32(binary.BigEndian.Uint32(r.Raw[4:]))
-	if r.Type < TypeDesc || r.Type > TypeLabels {
-		return flawed(pdu.ErrRecType, "metadata record of type %d", r.Type)
+	r.typ = int32(binary.BigEndian.Uint32(r.Raw[4:]))
+	if r.typ < typeDesc || r.typ > typeLabels {
+		return flawed(pdu.ErrRecType, "metadata record of type %d", r.typ)
 	}
-	layout := metaLayouts[r.Type]
-	r.Kind = layout.kind
+	layout := metaLayouts[r.typ]
+	r.Kind, r.Version = layout.kind, layout.version
 	if layout.version != 0 {
 		if len(r.Raw) < recordOverhead+4+timeLen(layout.version) {
-			return flawed(pdu.ErrLogRec, "metadata record of type %d and %d bytes, too short for its time", r.Type, len(r.Raw))
+			return flawed(pdu.ErrLogRec, "metadata record of type %d and %d bytes, too short for its time", r.typ, len(r.Raw))
 		}
 		r.Time = timeAt(r.Raw[8:], layout.version)
 	}
@@ -89,17 +92,17 @@ func (r *Record) classify() error {
 
 // metaLayouts has the kind of each type of metadata record and the version of its time stamp, or 0
 // if it has no time stamp. Readers use the type and ignore the version of the archive.
-var metaLayouts = [TypeLabels + 1]struct {
+var metaLayouts = [typeLabels + 1]struct {
 	kind    RecordKind
 	version int
 }{
-	TypeDesc:       {KindDesc, 0},
-	TypeInDomV2:    {KindInDom, 2},
-	TypeLabelsV2:   {KindLabels, 2},
-	TypeText:       {KindText, 0},
-	TypeInDom:      {KindInDom, 3},
-	TypeInDomDelta: {KindInDomDelta, 3},
-	TypeLabels:     {KindLabels, 3},
+	typeDesc:       {KindDesc, 0},
+	typeInDomV2:    {KindInDom, 2},
+	typeLabelsV2:   {KindLabels, 2},
+	typeText:       {KindText, 0},
+	typeInDom:      {KindInDom, 3},
+	typeInDomDelta: {KindInDomDelta, 3},
+	typeLabels:     {KindLabels, 3},
 }
 
 // A Metric is a record of a descriptor.

@@ -18,18 +18,12 @@ type RepairOptions struct {
 	// Discard removes damaged files. Otherwise Repair keeps them under names such as
 	// web1.0.damaged, which are not names of an archive.
 	Discard bool
-	// DryRun changes no file. The report says what Repair would do.
+	// DryRun changes no file. Repair returns what it would do.
 	DryRun bool
-	// Choose, if not nil, reports whether to repair a file. The report lists only repaired files.
+	// Choose, if not nil, reports whether to repair a file. Repair returns only repaired files.
 	// Choose should accept all damaged files of an archive or reject all, because they depend on
 	// each other.
 	Choose func(RepairedFile) bool
-}
-
-// A RepairReport lists the damaged files and what was lost. An intact archive has an empty report.
-type RepairReport struct {
-	Files   []RepairedFile
-	Missing []MissingVolumes // the new index does not lead there; Repair can do no more
 }
 
 // A RepairedFile is a file that was damaged.
@@ -52,18 +46,12 @@ type RepairedFile struct {
 	From, To time.Time
 }
 
-// MissingVolumes are the volumes from First to Last, which have no file. From is the time of the
-// first index entry that leads to one of them, or the zero time.
-type MissingVolumes struct {
-	First, Last int
-	From        time.Time
-}
-
 // Repair repairs an archive that has lost the end or other parts of a file, its index, a volume or
 // some labels. As far as the data permits, all programs can then read the archive, and
 // WriterOptions.Append can continue it. Repair keeps all records that it can recognize, even after
 // the damage. It drops values of metrics without a descriptor, because they cannot be decoded. It
-// writes a new index if the index is missing or does not lead to records.
+// writes a new index if the index is missing or does not lead to records. It returns the files that
+// were damaged, with what was lost; an intact archive has none.
 //
 // Intact files do not change. Repair writes a new file beside a damaged one and then renames it, so
 // that one of the two always exists. After an interruption, Repair may be called again. No other
@@ -72,9 +60,9 @@ type MissingVolumes struct {
 // Errors are fs.ErrNotExist if there is no such archive; pdu.ErrLogFile without metadata or a
 // volume, or if a compressed file is damaged; pdu.ErrLabel if no file has a label, or if two labels
 // are of different archives; pdu.ErrLogRec if no metric or no data record is left. In these cases
-// no file changes. After an error of the file system, the report lists the files that were repaired
-// before it.
-func (o RepairOptions) Repair(ctx context.Context, base string) (*RepairReport, error) {
+// no file changes. After an error of the file system, Repair also returns the files that it
+// repaired before.
+func (o RepairOptions) Repair(ctx context.Context, base string) ([]RepairedFile, error) {
 	files, err := disk{}.rescan(base)
 	if err == nil && files.Meta == "" && files.Index == "" && len(files.Volumes) == 0 {
 		err = fmt.Errorf("no such archive: %w", fs.ErrNotExist)
@@ -90,18 +78,19 @@ func (o RepairOptions) Repair(ctx context.Context, base string) (*RepairReport, 
 	if err := r.examine(); err != nil {
 		return nil, err
 	}
+	var repaired []RepairedFile
 	for _, w := range r.work {
 		if o.Choose != nil && !o.Choose(w.RepairedFile) {
 			continue
 		}
 		if !o.DryRun {
 			if err := r.apply(w); err != nil {
-				return &r.report, err
+				return repaired, err
 			}
 		}
-		r.report.Files = append(r.report.Files, w.RepairedFile)
+		repaired = append(repaired, w.RepairedFile)
 	}
-	return &r.report, nil
+	return repaired, nil
 }
 
 // A repair is the work on one archive.
@@ -117,7 +106,6 @@ type repair struct {
 	meta   int64         // its length, mended
 	first  bool          // the first volume has been
 	scan   indexScan
-	report RepairReport
 	work   []*mending
 }
 
@@ -186,7 +174,6 @@ func (r *repair) examine() error {
 	if !r.first {
 		return inFile(r.base, flawed(pdu.ErrLogRec, "no data record is left"))
 	}
-	r.findMissing()
 	return r.examineIndex(index)
 }
 

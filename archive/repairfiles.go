@@ -11,8 +11,8 @@ import (
 func (r *repair) examineMeta(f *File) error {
 	if size, err := f.Size(); err != nil {
 		return err
-	} else if size > MaxMetadata {
-		return inFile(f.path, flawed(pdu.ErrLogRec, "%d bytes, more than %d", size, int64(MaxMetadata)))
+	} else if size > maxMetadata {
+		return inFile(f.path, flawed(pdu.ErrLogRec, "%d bytes, more than %d", size, int64(maxMetadata)))
 	}
 	m := &metaChecker{accepted: map[int64]bool{}}
 	m.loader.m = &Metadata{byPMID: map[pdu.PMID]int32{}}
@@ -120,8 +120,8 @@ func (r *repair) decodedIndex(f *File) (entries []IndexEntry, err error) {
 		return nil, inRecord(f.path, 0, 0, err)
 	}
 	size, err := f.Size()
-	if err == nil && size > MaxMetadata {
-		err = flawed(pdu.ErrLogRec, "%d bytes, more than %d", size, int64(MaxMetadata))
+	if err == nil && size > maxMetadata {
+		err = flawed(pdu.ErrLogRec, "%d bytes, more than %d", size, int64(maxMetadata))
 	}
 	if err != nil {
 		return nil, inFile(f.path, err)

@@ -53,7 +53,7 @@ func (s *indexScan) record(volume int, at int64, rec *Record, begins bool) {
 	}
 	if begins || at >= s.due {
 		s.made = append(s.made, IndexEntry{Time: s.last, Volume: volume, Data: at})
-		s.due = at + IndexEvery
+		s.due = at + indexEvery
 	}
 }
 
@@ -139,41 +139,3 @@ func (r *repair) checkEntries() error {
 	}
 	return nil
 }
-
-// findMissing finds volumes without a file: between other volumes, and after them according to the
-// index.
-func (r *repair) findMissing() {
-	missing := func(first, last int) {
-		m := MissingVolumes{First: first, Last: last}
-		for _, e := range r.scan.old {
-			if e.Volume >= first && e.Volume <= last {
-				m.From = e.Time
-				break
-			}
-		}
-		r.report.Missing = append(r.report.Missing, m)
-	}
-	next := 0
-	for i, v := range r.files.Volumes {
-		if i > 0 && v.Number > next {
-			missing(next, v.Number-1)
-		}
-		next = v.Number + 1
-	}
-	last := next - 1
-	for _, e := range r.scan.old {
-		if e.Volume < next+maxFollowing {
-			last = max(last, e.Volume)
-		}
-	}
-	if last >= next {
-		missing(next, last)
-	}
-	if first := r.files.Volumes[0].Number; len(r.scan.old) > 0 && r.scan.old[0].Volume >= 0 && r.scan.old[0].Volume < first {
-		missing(r.scan.old[0].Volume, first-1)
-	}
-}
-
-// maxFollowing is how many volumes may be missing at the end: an entry of the index that says more
-// is not believed.
-const maxFollowing = 1000

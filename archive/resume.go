@@ -139,7 +139,7 @@ func (w *Writer) resumeMeta() (end int64, err error) {
 	if w.meta, err = openOut(w.path(VolumeMeta)); err != nil {
 		return 0, err
 	}
-	b, err := readWhole(w.meta.f, MaxMetadata)
+	b, err := readWhole(w.meta.f, maxMetadata)
 	if err != nil {
 		return 0, inFile(w.meta.path, err)
 	}
@@ -150,9 +150,9 @@ func (w *Writer) resumeMeta() (end int64, err error) {
 	if err != nil {
 		return 0, inRecord(w.meta.path, 0, 0, err)
 	}
-	m, end, err := loadMetadata(w.meta.path, b, w.label.Len(), true, MaxMetadata)
+	m, end, err := loadMetadata(w.meta.path, b, w.label.Len(), true, maxMetadata)
 	if e, ok := errors.AsType[*Error](err); ok && endsTorn(bytes.NewReader(b), e.Offset) {
-		m, end, err = loadMetadata(w.meta.path, b[:e.Offset], w.label.Len(), true, MaxMetadata)
+		m, end, err = loadMetadata(w.meta.path, b[:e.Offset], w.label.Len(), true, maxMetadata)
 	}
 	if err != nil {
 		return 0, err
@@ -266,7 +266,7 @@ func (w *Writer) resumeIndex() error {
 		return err
 	}
 	w.index = f
-	b, err := readWhole(f.f, MaxMetadata)
+	b, err := readWhole(f.f, maxMetadata)
 	if err != nil {
 		return inFile(f.path, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/internal/session"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -145,9 +146,9 @@ func TestAppendWithoutVolume(t *testing.T) {
 // TestInteropSession checks that the first and last record of a session are those of pmlogger.
 func TestInteropSession(t *testing.T) {
 	pcptest.Need(t, "pmdumplog", suite+"/omnibus_v3.meta")
-	session := archive.Session{Host: "bozo-vm", Port: 4331, Archive: "/tmp/a", PMCD: 1 << 40, Seqnum: 7}
+	s := session.Session{Host: "bozo-vm", Port: 4331, Archive: "/tmp/a", PMCD: 1 << 40, Seqnum: 7}
 	w := created(t, archive.WriterOptions{})
-	err := errors.Join(w.WritePrologue(at(0), session), w.WriteMetric(valueMetric), w.WriteEpilogue(at(1), session), w.Close())
+	err := errors.Join(s.WritePrologue(w, at(0)), w.WriteMetric(valueMetric), s.WriteEpilogue(w, at(1)), w.Close())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (w *Writer) WriteRecord(r *Record) error {
 		}
 		return w.putEntries(append(w.entries, r.Raw...))
 	}
-	if of := metaLayouts[r.Type].version; of == 0 || of == w.label.Version {
+	if of := r.Version; of == 0 || of == w.label.Version {
 		return w.copyMeta(r)
 	}
 	if r.Kind == KindLabels {

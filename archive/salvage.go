@@ -124,7 +124,7 @@ func (s *salvager) read(off int64) ([]byte, error) {
 		return nil, err
 	}
 	s.rec.Raw = raw
-	s.rec.Type, s.rec.Time = 0, time.Time{}
+	s.rec.typ, s.rec.Version, s.rec.Time = 0, 0, time.Time{}
 	return raw, nil
 }
 

@@ -86,17 +86,43 @@ func (s *Set) Cursor() *Cursor {
 	return c
 }
 
-// Records yields all records of all archives; see [Archive.Records].
+// Records yields all records of all files: of each archive first the metadata, then the volumes in
+// order, then the index. See [File.Records]. After an error it continues with the next file.
 func (s *Set) Records() iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for _, a := range s.archives {
-			for r, err := range a.Records() {
-				if !yield(r, err) {
-					return
-				}
+			if !a.records(yield) {
+				return
 			}
 		}
 	}
+}
+
+// records yields the records of one archive. It reports whether yield wants more.
+func (a *Archive) records(yield func(*Record, error) bool) bool {
+	st := a.state.Load()
+	volumes := []int{VolumeMeta}
+	for _, v := range st.files.Volumes {
+		volumes = append(volumes, v.Number)
+	}
+	if st.files.Index != "" {
+		volumes = append(volumes, VolumeIndex)
+	}
+	for _, v := range volumes {
+		f, err := a.File(v)
+		if err != nil {
+			if !yield(nil, err) {
+				return false
+			}
+			continue
+		}
+		for r, err := range f.Records() {
+			if !yield(r, err) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Refresh reads metadata, index entries and volumes that were written since Open or the last

@@ -168,7 +168,7 @@ func (o *Options) unpackLimit(packed int64) int64 {
 	if o.MaxUnpacked != 0 {
 		return o.MaxUnpacked
 	}
-	return min(max(minUnpacked, packed*packedRatio), MaxUnpacked)
+	return min(max(minUnpacked, packed*packedRatio), maxUnpacked)
 }
 
 // spaceKept returns the number of bytes to leave free on a file system of a size.
@@ -301,7 +301,7 @@ func (o *Options) openSource(ctx context.Context, name string) (source, error) {
 		return compressions[packed-1].unpackTo(ctx, w, f)
 	}
 	unpack := func() (*os.File, error) {
-		limit := limitOr(o.MaxUnpacked, MaxUnpacked)
+		limit := limitOr(o.MaxUnpacked, maxUnpacked)
 		if packed != 0 {
 			info, err := f.Stat()
 			if err != nil {

@@ -20,8 +20,8 @@ func TestUnpackRatio(t *testing.T) {
 	for _, c := range []struct{ packed, max, want int64 }{
 		{1, 0, minUnpacked},
 		{366 << 10, 0, 366 << 10 * packedRatio},
-		{1 << 30, 0, MaxUnpacked},
-		{1, MaxUnpacked, MaxUnpacked}, // for callers who know
+		{1 << 30, 0, maxUnpacked},
+		{1, maxUnpacked, maxUnpacked}, // for callers who know
 	} {
 		if got := (&Options{MaxUnpacked: c.max}).unpackLimit(c.packed); got != c.want {
 			t.Errorf("%d bytes with MaxUnpacked %d: %d, want %d", c.packed, c.max, got, c.want)

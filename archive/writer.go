@@ -13,9 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// IndexEvery is the number of bytes of a volume between index entries, unless WriterOptions sets
-// another one. PCP's writers use the same number.
-const IndexEvery = 100_000
+// indexEvery is the default of WriterOptions.IndexEvery.
+const indexEvery = 100_000
 
 // WriterOptions describe a new archive and when it begins another volume. The zero value makes an
 // archive of version 3, of this host and process, with one volume.
@@ -36,8 +35,8 @@ type WriterOptions struct {
 
 	// IndexEvery is the number of bytes of a volume between index entries. The index also has an
 	// entry for the first record of a volume, for each record with new metrics or instances, and
-	// for the end. 0 means the constant IndexEvery. With a negative number, the index has only the
-	// entries of Writer.WriteIndex.
+	// for the end. 0 means 100,000, as in PCP's writers. With a negative number, the index has only
+	// the entries of Writer.WriteIndex.
 	IndexEvery int64
 
 	// Buffer is the number of bytes of data records that the Writer collects before a goroutine
@@ -106,6 +105,7 @@ type Writer struct {
 	metaMark  int64  // where the metadata of the next data record begins
 	indexAt   int64  // where in the volume the next entry of the index is due
 	entries   []byte // of the index, that were not written yet
+	indexed   bool   // the index has an entry for the last data record
 	ended     bool   // the index has its last entry
 	closed    bool
 	closing   error    // of volumes that were closed
@@ -147,7 +147,7 @@ func (o WriterOptions) Create(base string) (*Writer, error) {
 // newWriter is a Writer without files.
 func newWriter(base string, o WriterOptions) *Writer {
 	if o.IndexEvery == 0 {
-		o.IndexEvery = IndexEvery
+		o.IndexEvery = indexEvery
 	}
 	return &Writer{base: base, opts: o, metrics: map[pdu.PMID]*Metric{}, indoms: map[pdu.InDom][]pdu.Instance{}, checked: map[pdu.PMID][]pdu.PMID{}}
 }
@@ -194,9 +194,6 @@ func (w *Writer) path(volume int) string {
 
 // Label returns the label of the current volume. Start is the zero time until it is known.
 func (w *Writer) Label() Label { return w.label }
-
-// Base returns the base name with its directory.
-func (w *Writer) Base() string { return w.base }
 
 // Size returns the size of the current volume in bytes, or 0 if the volume does not exist yet.
 func (w *Writer) Size() int64 {
@@ -442,7 +439,8 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 	w.records++
 	w.last, w.ended = t, false
 	w.place = IndexEntry{Time: t, Volume: w.label.Volume, Meta: w.metaMark, Data: off}
-	if w.opts.IndexEvery > 0 && (begins || w.described || w.data.size > w.indexAt) {
+	w.indexed = w.opts.IndexEvery > 0 && (begins || w.described || w.data.size > w.indexAt)
+	if w.indexed {
 		w.addEntry(w.place)
 		w.indexAt = off + w.opts.IndexEvery
 		if w.opts.IndexInstances {
@@ -568,8 +566,15 @@ func (w *Writer) writeIndex() error {
 	return nil
 }
 
-// WriteIndex writes an index entry, in addition to those that w makes.
+// WriteIndex writes an index entry, in addition to those that w makes. An entry for the last data
+// record is not written twice, and then Close adds no entry for the end.
 func (w *Writer) WriteIndex(e IndexEntry) error {
+	if e == w.place {
+		w.ended = true
+		if w.indexed {
+			return nil
+		}
+	}
 	b, err := appendEntry(w.entries, w.label.Version, &e)
 	if err != nil {
 		return w.wrap(err)

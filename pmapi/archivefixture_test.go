@@ -56,12 +56,12 @@ func stampWords(t time.Time) []uint32 {
 }
 
 func (m *madeArchive) metric(name string, d pdu.Desc) {
-	b := words(nil, archive.TypeDesc, uint32(d.PMID), uint32(d.Type), uint32(d.InDom), uint32(d.Sem), uint32(d.Units), 1, uint32(len(name)))
+	b := words(nil, 1, uint32(d.PMID), uint32(d.Type), uint32(d.InDom), uint32(d.Sem), uint32(d.Units), 1, uint32(len(name)))
 	m.meta = append(m.meta, framed(append(b, name...))...)
 }
 
 func (m *madeArchive) instances(after time.Duration, d pdu.InDom, list ...pdu.Instance) {
-	b := words(nil, archive.TypeInDom)
+	b := words(nil, 5)
 	b = words(b, stampWords(archiveStart.Add(after))...)
 	b = words(b, uint32(d), uint32(len(list)))
 	var ids, offsets, texts []byte

@@ -11,7 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -32,7 +31,7 @@ func selectedNames[T pdu.Scalar](s *pmapi.Set[T]) string {
 // labels adds a record with the labels of instances.
 func (m *madeArchive) labels(t testing.TB, after time.Duration, d pdu.InDom, texts map[pdu.InstID]string) {
 	t.Helper()
-	b := words(nil, archive.TypeLabels)
+	b := words(nil, 7)
 	b = words(b, stampWords(archiveStart.Add(after))...)
 	b = words(b, uint32(pdu.LabelInstances), uint32(d), uint32(len(texts)))
 	for id, text := range texts {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ type input struct {
 }
 
 // Open opens the inputs. One without data is skipped with a warning; if all are, the error is
-// ErrEmpty. Other errors are *OpenError and *EndError. If a name stands for several archives, these
+// ErrEmpty. Other errors are *InputError. If a name stands for several archives, these
 // are warnings: an archive that cannot be opened is skipped, and one without an end is read up to
 // its damage.
 func (o Options) Open(ctx context.Context, names []string) (*Job, error) {
@@ -75,7 +76,7 @@ func (j *Job) open(ctx context.Context, name string) error {
 	}
 	for _, base := range bases {
 		err := j.openOne(ctx, base, j.Desperate || len(bases) > 1)
-		if _, ok := errors.AsType[*OpenError](err); ok && len(bases) > 1 && ctx.Err() == nil {
+		if e, ok := errors.AsType[*InputError](err); ok && e.Op == "open" && len(bases) > 1 && ctx.Err() == nil {
 			j.warn(err)
 			continue
 		}
@@ -96,19 +97,19 @@ func (j *Job) openOne(ctx context.Context, name string, mayBeDamaged bool) error
 	}
 	switch {
 	case errors.Is(err, pdu.ErrNoData):
-		j.warn(&EmptyError{name})
+		j.warn(&InputError{"open", name, err})
 		return nil
 	case err != nil:
-		return &OpenError{name, err}
+		return &InputError{"open", name, err}
 	}
 	in := &input{name: name, set: set, label: set.Label(), cur: set.Cursor()}
 	j.inputs = append(j.inputs, in)
 	end, err := set.End()
 	if err != nil {
 		if !mayBeDamaged {
-			return &EndError{name, err}
+			return &InputError{"end", name, err}
 		}
-		j.warn(&EndError{name, err})
+		j.warn(&InputError{"end", name, err})
 		end = endless
 	}
 	in.end = end
@@ -169,7 +170,7 @@ func (j *Job) Label() archive.Label { return j.inputs[0].label }
 func (j *Job) Bounds() (start, end time.Time) { return j.inputs[0].label.Start, j.inputs[0].end }
 
 // Create checks that the output can be written: the archive must not exist (fs.ErrExist), and the
-// labels of the inputs must be compatible (*VersionError, *HostError).
+// labels of the inputs must be compatible (*MismatchError).
 func (j *Job) Create(output string) error {
 	for i, suffix := range []string{".index", ".meta", ".0"} {
 		path := output + suffix
@@ -209,7 +210,7 @@ func (j *Job) makeLabel() error {
 		if j.Version == 0 {
 			version = max(version, in.label.Version)
 		} else if in.label.Version > j.Version {
-			return &VersionError{in.name, in.label.Version, j.Version}
+			return &MismatchError{"version", "", in.name, strconv.Itoa(j.Version), strconv.Itoa(in.label.Version)}
 		}
 	}
 	first := j.inputs[0]
@@ -220,10 +221,10 @@ func (j *Job) makeLabel() error {
 	for _, in := range j.inputs {
 		if in.label.Host != first.label.Host {
 			j.label = archive.Label{}
-			return &HostError{first.name, first.label.Host, in.name, in.label.Host}
+			return &MismatchError{"host", first.name, in.name, first.label.Host, in.label.Host}
 		}
 		if in.label.TimeZone != used.label.TimeZone {
-			j.warn(&ZoneError{used.name, used.label.TimeZone, in.name, in.label.TimeZone})
+			j.warn(&MismatchError{"time zone", used.name, in.name, used.label.TimeZone, in.label.TimeZone})
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"os"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
@@ -225,25 +224,17 @@ func (m *merger) read(in *input) error {
 // of the input is only a warning.
 func (m *merger) endOf(in *input, err error) error {
 	if err != pdu.ErrEOL {
-		e, ok := errors.AsType[*archive.Error](err)
+		_, ok := errors.AsType[*archive.Error](err)
 		if !ok || !errors.Is(err, pdu.ErrLogRec) && !errors.Is(err, pdu.ErrLabel) { // of a volume of another archive
 			return err
 		}
-		m.warn(&DamageError{in.name, e.Offset, fileSize(e.File), err})
+		m.warn(&InputError{"read", in.name, err})
 	}
 	in.state = ended
 	if m.written > 0 {
 		in.state, in.time = hasMark, in.read
 	}
 	return nil
-}
-
-func fileSize(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 // write writes the pending record of an input, with the metadata that it needs.
@@ -272,8 +263,8 @@ func (m *merger) write(in *input) error {
 	m.time, m.empty = in.time, 0
 	place, end := m.out.Place()
 	begins := m.written == 1 || place.Volume != before.Volume
-	if begins && m.written > 1 {
-		m.warn(&VolumeNotice{place.Volume, place.Time})
+	if begins && m.written > 1 && m.NewVolume != nil {
+		m.NewVolume(place.Volume, place.Time)
 	}
 	if !begins && !indom && end.Data <= m.indexAt {
 		return nil
@@ -304,7 +295,7 @@ func (m *merger) endIndex() error {
 	return m.out.WriteIndex(end)
 }
 
-// A session is what a logger records about its collector; see archive.Session. 0 is a normal value:
+// A session is what a logger records about its collector; see package session. 0 is a normal value:
 // loggers record it if they cannot ask the collector.
 type session struct {
 	pmcd, seqnum       uint64

@@ -143,8 +143,18 @@ func (md *metadata) warnPrefixes(m *merger) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(below)) {
-		m.warn(&PrefixError{Name: name, Below: slices.Sorted(slices.Values(below[name]))})
+		m.warn(prefixWarning(name, slices.Sorted(slices.Values(below[name]))))
 	}
+}
+
+// prefixWarning is the warning of a metric whose name is above other names. Programs find some of
+// these metrics only by their PMIDs.
+func prefixWarning(name string, below []string) error {
+	which := fmt.Sprintf("%q", below[0])
+	if n := len(below) - 1; n > 0 {
+		which += fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("metric %q is above %s in the name space: rename one of them with pmlogrewrite", name, which)
 }
 
 // A metaSource is the metadata of an input.
@@ -294,16 +304,17 @@ func (md *metadata) addMetric(m *merger, rec archive.Record) (added bool, err er
 func (md *metadata) conflict(known *metric, n *archive.Metric) (*ConflictError, *metric) {
 	for _, name := range n.Names {
 		if other := md.names[name]; other != nil && other.id != n.PMID {
-			return &ConflictError{other.id, n.Names, "PMID", other.id.String(), n.PMID.String()}, other
+			return &ConflictError{metricNames(n), "PMID", other.id.String(), n.PMID.String()}, other
 		}
 	}
 	if known == nil {
 		return nil, nil
 	}
-	c := &ConflictError{ID: n.PMID, Names: n.Names}
+	c := &ConflictError{Subject: metricNames(n)}
 	old := &known.desc
 	switch {
 	case !sameSet(known.names, n.Names):
+		c.Subject = "metric PMID " + n.PMID.String()
 		c.What, c.Old, c.New = "name", strings.Join(known.names, ", "), strings.Join(n.Names, ", ")
 	case old.Type != n.Type:
 		c.What, c.Old, c.New = "type", old.Type.String(), n.Type.String()
@@ -318,6 +329,8 @@ func (md *metadata) conflict(known *metric, n *archive.Metric) (*ConflictError, 
 	}
 	return c, known
 }
+
+func metricNames(m *archive.Metric) string { return "metric " + strings.Join(m.Names, ", ") }
 
 func semText(s pdu.Sem) string {
 	switch s {
@@ -347,7 +360,14 @@ func (md *metadata) addText(m *merger, rec archive.Record) (added bool, err erro
 		return true, nil
 	}
 	if known.text != t.Text {
-		m.warn(&TextError{t.Kind, t.Ident, known.text, t.Text})
+		c := &ConflictError{"metric PMID " + pdu.PMID(t.Ident).String(), "one line text", known.text, t.Text}
+		if t.Kind&pdu.TextInDom != 0 {
+			c.Subject = "instance domain " + pdu.InDom(t.Ident).String()
+		}
+		if t.Kind&pdu.TextHelp != 0 {
+			c.What = "help text"
+		}
+		m.warn(c)
 		known.text, known.rec = t.Text, rec
 	}
 	return true, nil
@@ -525,7 +545,7 @@ func (md *metadata) putInDom(d *indom, r *indomRecord) error {
 		case before != nil && short:
 			delta.Time, delta.InDom = r.time, rec.InDom
 			return md.out.WriteInDom(delta)
-		case r.rec.Kind == archive.KindInDomDelta || r.rec.Type == archive.TypeInDomV2:
+		case r.rec.Kind == archive.KindInDomDelta || r.rec.Version == 2:
 			return md.out.WriteInDom(rec)
 		}
 	}
@@ -537,7 +557,7 @@ func (md *metadata) putInDom(d *indom, r *indomRecord) error {
 func restamp(r *archive.Record, t time.Time) {
 	r.Time = t
 	sec, b := t.Unix(), r.Raw[8:]
-	if r.Type == archive.TypeInDomV2 || r.Type == archive.TypeLabelsV2 {
+	if r.Version == 2 {
 		binary.BigEndian.PutUint32(b, uint32(sec))
 		binary.BigEndian.PutUint32(b[4:], uint32(t.Nanosecond()/1000))
 		return

@@ -21,7 +21,7 @@ type Options struct {
 	Records int
 
 	// Marks writes a mark between any two inputs, even if the sessions that their loggers recorded
-	// show that nothing happened in between; see archive.Session.
+	// show that nothing happened in between: the collector and the metrics are the same.
 	Marks bool
 	// FirstZone takes the time zone of the label from the first input, not from the last one.
 	FirstZone bool
@@ -38,11 +38,12 @@ type Options struct {
 	// error.
 	Desperate bool
 
-	// Warn is called with each error that does not end the work: *[EmptyError], *[OpenError],
-	// *[EndError], *[LookupError], *[InstanceError],
-	// *[ZoneError], *[ConflictError], *[SkippedError], *[TextError], *[MissingError],
-	// *[DamageError], *[VolumeNotice]. Nil ignores them.
+	// Warn is called with each error that does not end the work: *[InputError], *[SelectError],
+	// *[MismatchError], *[ConflictError], *[SkippedError] and others. Nil ignores them.
 	Warn func(error)
+	// NewVolume is called when another volume of the output begins, with the time of its first
+	// record. It may be nil.
+	NewVolume func(number int, t time.Time)
 }
 
 // A Metric is a metric to keep, or several of them.

@@ -3,6 +3,7 @@ package logextract
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/pdu"
@@ -98,7 +99,7 @@ func (m *merger) scan(in *input) (canonical bool, err error) {
 	for _, mt := range m.missing { // known now that the record is not malformed
 		if mt.missing {
 			mt.missing = false
-			m.warn(&MissingError{in.name, mt.id})
+			m.warn(fmt.Errorf("archive %s: no descriptor of metric %v, its values are left out", in.name, mt.id))
 		}
 	}
 	return canonical, nil

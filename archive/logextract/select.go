@@ -1,7 +1,6 @@
 package logextract
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,37 +13,8 @@ type pick struct {
 	instances []pdu.InstID // nil for all
 }
 
-// A LookupError warns of a metric that no input has.
-type LookupError struct {
-	Metric Metric
-	Err    error
-}
-
-// Error says what is wrong.
-func (e *LookupError) Error() string { return fmt.Sprintf("metric %q: %v", e.Metric.Name, e.Err) }
-
-// Unwrap returns the cause.
-func (e *LookupError) Unwrap() error { return e.Err }
-
-// An InstanceError warns of an instance that no input has. If All is set, no requested instance of
-// the metric is left.
-type InstanceError struct {
-	Metric   Metric // as it was asked for
-	Name     string // of the metric
-	Instance string
-	All      bool
-}
-
-// Error says what is wrong.
-func (e *InstanceError) Error() string {
-	if e.All {
-		return fmt.Sprintf("none of the instances for metric %q are valid", e.Name)
-	}
-	return fmt.Sprintf("instance %q is not defined for the metric %q", e.Instance, e.Name)
-}
-
 // Select looks up the metrics to keep. It leaves out unknown metrics and instances, with a
-// *LookupError or *InstanceError as a warning. If no metric is known, all are kept, as in
+// *SelectError as a warning. If no metric is known, all are kept, as in
 // pmlogextract(1).
 func (j *Job) Select(metrics []Metric) {
 	for _, m := range metrics {
@@ -67,7 +37,7 @@ func (j *Job) selectOne(m Metric) {
 		}
 	}
 	if !known {
-		j.warn(&LookupError{m, failed})
+		j.warn(&SelectError{Metric: m, Err: failed})
 	}
 }
 
@@ -91,10 +61,10 @@ func (j *Job) pick(m Metric, name string, id pdu.PMID) {
 		if text == "" {
 			text = strconv.Itoa(int(i.ID))
 		}
-		j.warn(&InstanceError{Metric: m, Name: name, Instance: text})
+		j.warn(&SelectError{m, name, text, pdu.ErrInst})
 	}
 	if len(m.Instances) > 0 && p.instances == nil {
-		j.warn(&InstanceError{Metric: m, Name: name, All: true})
+		j.warn(&SelectError{m, name, "", pdu.ErrInst})
 		return
 	}
 	j.picks[id] = p

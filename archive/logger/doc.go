@@ -64,7 +64,7 @@
 // The names, labels and help texts of a metric go into the archive with its first values,
 // instances each time they change, and the labels of an instance with its first value. Labels
 // that change are recorded when the collector reports it. The first and the last record describe
-// the logger itself, see [archive.Session].
+// the logger itself: its host, port and archive, and the process and state of the collector.
 //
 // # Time
 //

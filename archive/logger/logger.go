@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/archive/internal/session"
 	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -40,7 +41,7 @@ type Logger struct {
 	replan   bool            // metrics have changed, so that there are other groups
 	resumed  bool            // there is a new connection, and no record yet
 	begun    time.Time       // of Run
-	first    archive.Session // for the record before the first one of values
+	first    session.Session // for the record before the first one of values
 	preamble int64           // bytes of that record and its label, if it was written with the latest group
 	records  int
 	missed   int // tasks for want of a collector
@@ -231,7 +232,7 @@ func (l *Logger) hasRecords() bool { return !l.w.Last().IsZero() }
 
 // prologue writes the record before the first one, of the same time.
 func (l *Logger) prologue(t time.Time) error {
-	if err := l.w.WritePrologue(t, l.first); err != nil {
+	if err := l.first.WritePrologue(l.w, t); err != nil {
 		return err
 	}
 	l.gap = false // nothing comes before it
@@ -248,7 +249,7 @@ func (l *Logger) epilogue(ctx context.Context) error {
 	if t.Before(l.w.Last()) {
 		t = l.w.Last().Add(time.Millisecond)
 	}
-	err := errors.Join(l.mark(t), l.w.WriteEpilogue(t, s))
+	err := errors.Join(l.mark(t), s.WriteEpilogue(l.w, t))
 	l.publish()
 	return errors.Join(err, l.w.Close())
 }
@@ -257,8 +258,8 @@ func (l *Logger) epilogue(ctx context.Context) error {
 const lastWait = 5 * time.Second
 
 // session is what the first and the last record say, and when.
-func (l *Logger) session(ctx context.Context) (time.Time, archive.Session) {
-	s := archive.Session{Host: l.opts.Host, Port: l.opts.Port, Archive: l.opts.Base}
+func (l *Logger) session(ctx context.Context) (time.Time, session.Session) {
+	s := session.Session{Host: l.opts.Host, Port: l.opts.Port, Archive: l.opts.Base}
 	if l.push.sender == nil {
 		s.Archive = absolute(l.opts.Base)
 	}

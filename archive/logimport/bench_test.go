@@ -30,8 +30,7 @@ func BenchmarkWrite(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			var texts []logimport.Handle
-			var values []logimport.Value[uint64]
+			var handles []logimport.Handle
 			eachBench(func(metric, instance string, i, j int) {
 				if i == 0 {
 					err = errors.Join(err, im.AddInstance(disks, instance, pdu.InstID(j)))
@@ -43,9 +42,8 @@ func BenchmarkWrite(b *testing.B) {
 			})
 			eachBench(func(metric, instance string, _, _ int) {
 				h, e := im.Handle(metric, instance)
-				v, e2 := logimport.HandleOf[uint64](im, metric, instance)
-				err = errors.Join(err, e, e2)
-				texts, values = append(texts, h), append(values, v)
+				err = errors.Join(err, e)
+				handles = append(handles, h)
 			})
 			if err != nil {
 				b.Fatal(err)
@@ -55,12 +53,12 @@ func BenchmarkWrite(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				for i := range values {
+				for i := range handles {
 					if numbers {
-						err = values[i].Put(uint64(n * i))
+						err = handles[i].Put(pdu.Uint64(uint64(n * i)))
 					} else {
 						text = strconv.AppendInt(text[:0], int64(n*i), 10)
-						err = texts[i].PutText(string(text))
+						err = handles[i].PutText(string(text))
 					}
 					if err != nil {
 						b.Fatal(err)

@@ -9,9 +9,9 @@
 //	disks := pdu.MakeInDom(logimport.Domain, 0) // further checks of err are left out here
 //	im.AddMetric("disk.dev.read", pdu.Desc{Type: pdu.TypeU64, InDom: disks, Sem: pdu.SemCounter})
 //	im.AddInstance(disks, "sda", 0)
-//	reads, err := logimport.HandleOf[uint64](im, "disk.dev.read", "sda")
+//	reads, err := im.Handle("disk.dev.read", "sda")
 //	for _, line := range lines {
-//		reads.Put(line.reads)
+//		reads.Put(pdu.Uint64(line.reads))
 //		err = im.Write(line.time) // one data record
 //	}
 //	err = im.Close()
@@ -19,8 +19,8 @@
 // # Put values
 //
 // Importer.Put takes a value by the names of its metric and instance, Importer.PutText a value as
-// text. A handle looks up the names once: [HandleOf] for values of a Go type, Importer.Handle
-// for others. Putting values that have handles does not allocate once all have been put.
+// text. A [Handle] looks up the names once. Putting values that have handles does not allocate once
+// all have been put.
 //
 // Values and metadata go to the files at each Write; [archive.Writer] describes when the files are
 // a valid archive. Help texts and labels that come before the first value are written with it.
@@ -43,8 +43,8 @@
 //	pmiUseContext                an Importer is a value
 //	pmiAddMetric, pmiAddInstance Importer.AddMetric, Importer.AddInstance
 //	pmiPutValue                  Importer.PutText for texts, Importer.Put
-//	pmiGetHandle                 Importer.Handle, HandleOf
-//	pmiPutValueHandle            Handle.PutText for texts, Handle.Put, Value.Put
+//	pmiGetHandle                 Importer.Handle
+//	pmiPutValueHandle            Handle.PutText for texts, Handle.Put
 //	pmiWrite, pmiHighResWrite    Importer.Write
 //	pmiPutResult, pmiPutMark     Importer.PutResult, Importer.PutMark
 //	pmiPutText, pmiPutLabel      Importer.PutHelp, Importer.PutLabel

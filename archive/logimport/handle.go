@@ -29,19 +29,3 @@ func (h Handle) PutText(text string) error {
 	}
 	return h.c.text(text)
 }
-
-// A Value is a Handle of a metric whose values are of the Go type T. The zero Value is invalid.
-type Value[T pdu.Scalar] struct{ h Handle }
-
-// HandleOf is like Handle for values of the Go type T. The error is an [Error] unless T is the
-// metric's type.
-func HandleOf[T pdu.Scalar](im *Importer, name, instance string) (Value[T], error) {
-	h, err := im.Handle(name, instance)
-	if err == nil && h.c.m.Type != pdu.ScalarType[T]() {
-		return Value[T]{}, errBadType
-	}
-	return Value[T]{h}, err
-}
-
-// Put is like [Importer.Put]. On the zero Value it returns an [Error].
-func (v Value[T]) Put(x T) error { return v.h.Put(pdu.AtomOf(x)) }

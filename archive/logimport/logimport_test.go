@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,9 @@ func check(t *testing.T, got []string, want ...string) {
 	}
 }
 
+// base returns the base name of an archive that has files.
+func base(im *logimport.Importer) string { return strings.TrimSuffix(im.Writer().Paths()[0], ".meta") }
+
 // TestInstances adds instances in several orders. They keep their names, and values are in the
 // order of instances.
 func TestInstances(t *testing.T) {
@@ -93,17 +97,17 @@ func TestInstances(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, texts(t, im.Writer().Base()),
+		check(t, texts(t, base(im)),
 			"01.000 245.0.2 <nil> 3=1 7=2 [{3 sda} {7 sdb}]",
 			"02.000 245.0.2 <nil> 5=9 245.0.1 <nil> -1=0.5 [{3 sda} {5 nvme0} {7 sdb}]",
 			"02.001 [{3 sda} {5 nvme0} {7 sdb}]")
 	}
 }
 
-// TestHandles puts values of Go types with handles. HandleOf fails for another type.
+// TestHandles puts values with handles.
 func TestHandles(t *testing.T) {
 	im := begun(t, 3)
-	sda, err := logimport.HandleOf[uint64](im, "disk.read", "sda")
+	sda, err := im.Handle("disk.read", "sda")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,12 +115,12 @@ func TestHandles(t *testing.T) {
 		what      string
 		got, want error
 	}{
-		{"value", sda.Put(8), nil},
-		{"twice", sda.Put(8), logimport.ErrDupValue},
-		{"no handle", logimport.Value[int32]{}.Put(1), logimport.Error(-20007)},
+		{"value", sda.Put(pdu.Uint64(8)), nil},
+		{"twice", sda.Put(pdu.Uint64(8)), logimport.ErrDupValue},
+		{"no handle", logimport.Handle{}.Put(pdu.Uint64(1)), logimport.Error(-20007)},
 		{"no handle of a text", logimport.Handle{}.PutText("1"), logimport.Error(-20007)},
 		{"write", im.Write(time.Unix(1, 0)), nil},
-		{"again", sda.Put(9), nil},
+		{"again", sda.Put(pdu.Uint64(9)), nil},
 		{"another type", im.Put("load", "", pdu.Uint64(1)), pdu.ErrConv},
 		{"negative instance", im.AddInstance(disks, "x", -1), pdu.ErrInst},
 		{"no domain", im.AddInstance(pdu.NoInDom, "x", 1), pdu.ErrInDom},
@@ -124,22 +128,19 @@ func TestHandles(t *testing.T) {
 		{"write", im.Write(time.Unix(2, 0)), nil},
 		{"close", im.Close(), nil},
 		{"close again", im.Close(), nil},
-		{"closed", errors.Join(sda.Put(1), im.Write(time.Unix(3, 0))), fs.ErrClosed},
+		{"closed", errors.Join(sda.Put(pdu.Uint64(1)), im.Write(time.Unix(3, 0))), fs.ErrClosed},
 	} {
 		if !errors.Is(test.got, test.want) {
 			t.Errorf("%s: %v, want %v", test.what, test.got, test.want)
 		}
 	}
-	if _, err := logimport.HandleOf[int64](im, "disk.read", "sda"); err != logimport.Error(-20009) {
-		t.Errorf("a handle of another type: %v", err)
-	}
-	if _, err := logimport.New(im.Writer().Base(), archive.WriterOptions{}); !errors.Is(err, fs.ErrExist) {
+	if _, err := logimport.New(base(im), archive.WriterOptions{}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("an archive that exists: %v", err)
 	}
 	if _, err := logimport.New(t.TempDir()+"/x", archive.WriterOptions{Label: archive.Label{Version: 4}}); err != logimport.Error(-20025) {
 		t.Errorf("version 4: %v", err)
 	}
-	check(t, texts(t, im.Writer().Base()),
+	check(t, texts(t, base(im)),
 		"01.000 245.0.2 <nil> 3=8 [{3 sda} {7 sdb}]",
 		"02.000 245.0.2 <nil> 3=9 245.0.1 "+pdu.ErrConv.Error()+" [{3 sda} {7 sdb}]")
 }
@@ -148,7 +149,6 @@ func TestHandles(t *testing.T) {
 // previous one, and only its own values.
 func TestNext(t *testing.T) {
 	im := begun(t, 3)
-	first := im.Writer().Base()
 	h, err := im.Handle("disk.read", "sdb")
 	if err != nil {
 		t.Fatal(err)
@@ -158,6 +158,7 @@ func TestNext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	first := base(im)
 	if err := im.Next(first, archive.WriterOptions{}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("the same name again: %v", err)
 	}
@@ -221,14 +222,14 @@ func TestTexts(t *testing.T) {
 		if err := errors.Join(im.Write(time.Unix(1, 0)), im.Close()); err != nil {
 			t.Fatal(err)
 		}
-		check(t, texts(t, im.Writer().Base()), want)
+		check(t, texts(t, base(im)), want)
 	}
 }
 
 // TestAllocs checks that putting values with handles does not allocate.
 func TestAllocs(t *testing.T) {
 	im := begun(t, 3)
-	read, err := logimport.HandleOf[uint64](im, "disk.read", "sda")
+	read, err := im.Handle("disk.read", "sda")
 	load, err2 := im.Handle("load", "")
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
@@ -236,7 +237,7 @@ func TestAllocs(t *testing.T) {
 	n := int64(0)
 	step := func() {
 		n++
-		if err := errors.Join(read.Put(uint64(n)), load.PutText("0.25"), im.PutText("disk.read", "sdb", "12"), im.Write(time.Unix(n, 0))); err != nil {
+		if err := errors.Join(read.Put(pdu.Uint64(uint64(n))), load.PutText("0.25"), im.PutText("disk.read", "sdb", "12"), im.Write(time.Unix(n, 0))); err != nil {
 			t.Fatal(err)
 		}
 	}

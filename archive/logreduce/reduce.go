@@ -209,13 +209,16 @@ func (r *reducer) write(ctx context.Context, values *pdu.Result) error {
 	return r.index(begins)
 }
 
+// indexEvery is the number of bytes of a volume between index entries, as in PCP's writers.
+const indexEvery = 100_000
+
 // index writes an index entry for the last record if it begins a volume, if it has new instances,
-// or if the volume has grown by archive.IndexEvery since the last such entry.
+// or if the volume has grown by indexEvery since the last such entry.
 func (r *reducer) index(begins bool) error {
 	last, end := r.out.Place()
-	grown := end.Data > max(r.indexAt, archive.IndexEvery)
+	grown := end.Data > max(r.indexAt, indexEvery)
 	if grown {
-		r.indexAt = end.Data + archive.IndexEvery
+		r.indexAt = end.Data + indexEvery
 	}
 	if !begins && !grown && !r.changed {
 		return nil

@@ -28,7 +28,7 @@ import (
 //   - If there is a metadata file under the archive's name, the archive is complete, old or new.
 //     Remove the files with ".old" and ".new".
 //   - If not, remove the remaining files under its name and move the ".old" archive back, with
-//     pmlogmv or archive.MoveOptions.
+//     pmlogmv.
 func (p *Plan) WriteInPlace(ctx context.Context) error {
 	if len(p.set.Archives()) != 1 {
 		return errors.ErrUnsupported

@@ -69,7 +69,7 @@ func (c *copier) copyLabels(r *archive.Record) error {
 	switch {
 	case len(l.Sets) == 0 && changed:
 		return nil
-	case !changed && c.shift == 0 && (c.version == 3) == (r.Type == archive.TypeLabels):
+	case !changed && c.shift == 0 && c.version == r.Version:
 		return c.w.WriteRecord(r)
 	}
 	l.Time = c.at(l.Time)

@@ -51,6 +51,9 @@ func (c *copier) copyMetric(r *archive.Record, m archive.Metric) error {
 	return c.w.WriteRecord(r)
 }
 
+// typeDesc is the type word of a descriptor.
+const typeDesc = 1
+
 // appendMetric adds a descriptor as it stands in a file. Unlike Writer.WriteMetric it may come
 // again.
 func appendMetric(b []byte, m archive.Metric) []byte {
@@ -58,7 +61,7 @@ func appendMetric(b []byte, m archive.Metric) []byte {
 	for _, name := range m.Names {
 		n += 4 + uint32(len(name))
 	}
-	for _, v := range [...]uint32{n, archive.TypeDesc, uint32(m.PMID), uint32(m.Type), uint32(m.InDom), uint32(m.Sem), uint32(m.Units), uint32(len(m.Names))} {
+	for _, v := range [...]uint32{n, typeDesc, uint32(m.PMID), uint32(m.Type), uint32(m.InDom), uint32(m.Sem), uint32(m.Units), uint32(len(m.Names))} {
 		b = binary.BigEndian.AppendUint32(b, v)
 	}
 	for _, name := range m.Names {
@@ -90,7 +93,7 @@ func (c *copier) copyInDom(r *archive.Record) error {
 
 // writeInDom writes a record of an instance domain, in version 3 as a delta where PCP does.
 func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSpec) error {
-	if (s == nil || !s.changes()) && c.shift == 0 && (c.version == 2 || r.Type == archive.TypeInDom || r.Type == archive.TypeInDomDelta) {
+	if (s == nil || !s.changes()) && c.shift == 0 && (c.version == 2 || r.Version == 3) {
 		return c.w.WriteRecord(r)
 	}
 	d.Time = c.at(d.Time)
@@ -105,7 +108,7 @@ func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSp
 	if len(d.Instances) == 0 && len(d.Deleted) == 0 {
 		return nil
 	}
-	if c.version > 2 && (changes || r.Type == archive.TypeInDomV2) {
+	if c.version > 2 && (changes || r.Version == 2) {
 		c.makeDelta(&d)
 	}
 	return c.w.WriteInDom(d)

@@ -45,9 +45,14 @@ func (f framing) times() (n int, wide bool) {
 
 // leastMeta are the lengths of the shortest metadata records, by type. The second number of a sum
 // is the length of the time.
-var leastMeta = [archive.TypeLabels + 1]int{
-	archive.TypeDesc: 12, archive.TypeText: 12, archive.TypeInDomV2: 12 + 8, archive.TypeLabelsV2: 12 + 8,
-	archive.TypeInDom: 12 + 12, archive.TypeInDomDelta: 12 + 12, archive.TypeLabels: 12 + 12,
+var leastMeta = [...]int{
+	1: 12,      // descriptor
+	2: 12 + 8,  // instances, version 2
+	3: 12 + 8,  // labels, version 2
+	4: 12,      // text
+	5: 12 + 12, // instances
+	6: 12 + 12, // changed instances
+	7: 12 + 12, // labels
 }
 
 // next is how many bytes the record at the start of b has, 0 if b is too short to tell.
@@ -64,7 +69,7 @@ func (f framing) next(b []byte) (int, error) {
 	}
 	if f.meta && len(b) >= 8 {
 		typ := int32(binary.BigEndian.Uint32(b[4:]))
-		if typ < archive.TypeDesc || typ > archive.TypeLabels {
+		if typ < 1 || int(typ) >= len(leastMeta) {
 			return 0, badRequest("metadata record of type %d", typ)
 		}
 		if n < leastMeta[typ] {

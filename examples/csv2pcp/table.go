@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +74,9 @@ func discard(im *logimport.Importer, base string) error {
 	err := im.Close()
 	found, _ := archive.Options{}.Find(base) // there are no files before the first row
 	for _, files := range found {
-		err = errors.Join(err, archive.MoveOptions{}.Remove(files))
+		for _, path := range files.Paths() {
+			err = errors.Join(err, os.Remove(path))
+		}
 	}
 	return err
 }

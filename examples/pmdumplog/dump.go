@@ -109,7 +109,7 @@ func (d *dumper) eachArchive(print func() error) error {
 	for _, a := range all {
 		d.use(a)
 		if len(all) > 1 {
-			d.printf("--- archive %s ---\n", a.Base())
+			d.printf("--- archive %s ---\n", a.Files().Base)
 		}
 		if err := print(); err != nil {
 			return err

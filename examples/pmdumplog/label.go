@@ -48,10 +48,13 @@ func appendMore(b []byte, l *archive.Label) []byte {
 	return fmt.Appendf(b, "PID for pmlogger: %d\n", l.PID)
 }
 
+// featureQA is the only feature bit in use, in PCP's own tests.
+const featureQA = 1 << 31
+
 // appendFeatures appends the bits of the features, and the numbers of the unknown ones.
 func appendFeatures(b []byte, features uint32) []byte {
 	b = fmt.Appendf(b, "Archive features: 0x%x", features)
-	if unknown := features &^ archive.FeatureQA; unknown != 0 {
+	if unknown := features &^ featureQA; unknown != 0 {
 		b = append(b, " [unknown:"...)
 		for n := bits.Len32(unknown) - 1; n >= 0; n-- {
 			if unknown&(1<<n) != 0 {

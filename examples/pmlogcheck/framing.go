@@ -250,11 +250,11 @@ var typeNames = map[int32]struct {
 	version int
 	name    string
 }{
-	archive.TypeInDomV2:    {2, "INDOM_V2"},
-	archive.TypeLabelsV2:   {2, "LABEL_V2"},
-	archive.TypeInDom:      {3, "INDOM"},
-	archive.TypeInDomDelta: {3, "INDOM_DELTA"},
-	archive.TypeLabels:     {3, "LABEL"},
+	2: {2, "INDOM_V2"},
+	3: {2, "LABEL_V2"},
+	5: {3, "INDOM"},
+	6: {3, "INDOM_DELTA"},
+	7: {3, "LABEL"},
 }
 
 // checkType checks that the version of the archive has this type of metadata record.

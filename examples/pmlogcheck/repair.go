@@ -29,11 +29,9 @@ func (k *checker) mend(ctx context.Context) (mended bool, err error) {
 		refused = refused || !yes
 		return yes
 	}}
-	report, err := o.Repair(ctx, k.base)
-	if report != nil {
-		for _, f := range report.Files {
-			k.reportMended(f)
-		}
+	repaired, err := o.Repair(ctx, k.base)
+	for _, f := range repaired {
+		k.reportMended(f)
 	}
 	switch at, ok := errors.AsType[*archive.Error](err); {
 	case why != nil:

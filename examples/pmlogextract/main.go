@@ -49,7 +49,7 @@ func main() {
 func newExtract() *extract {
 	x := &extract{Command: &pcptool.Command{Name: "pmlogextract", Synopsis: "[options] input-archive output-archive", NoEnvironment: true,
 		OperandSource: true, OperandArchive: true, ZoneNote: true}}
-	x.job.Warn = x.warn
+	x.job.Warn, x.job.NewVolume = x.warn, x.newVolume
 	text := func(p **string) func(string) error {
 		return func(s string) error { *p = &s; return nil }
 	}

@@ -54,34 +54,34 @@ func (m *mover) findMissing(files *archive.Files) {
 }
 
 // report prints what was done, or would be done.
-func (m *mover) report(s archive.MoveStep) {
-	for _, path := range m.missing[s.From] {
+func (m *mover) report(s moveStep) {
+	for _, path := range m.missing[s.from] {
 		fmt.Fprintf(os.Stderr, "%s: Warning: source file %s not found\n", m.Name, terminal.EscapeName(path))
 	}
-	delete(m.missing, s.From)
-	from, to := terminal.EscapeName(s.From), terminal.EscapeName(s.To)
-	_, signaled := errors.AsType[caught](s.Err)
+	delete(m.missing, s.from)
+	from, to := terminal.EscapeName(s.from), terminal.EscapeName(s.to)
+	_, signaled := errors.AsType[caught](s.err)
 	switch {
 	case signaled: // that is said at the end
-	case s.Err != nil && s.To != "":
-		m.Report(m.made(s.Err))
-	case m.dryRun && s.Action == archive.ActionRemove:
+	case s.err != nil && s.to != "":
+		m.Report(m.made(s.err))
+	case m.dryRun && s.action == actionRemove:
 		fmt.Printf("+ rm %s\n", from)
-	case m.dryRun && s.Action == archive.ActionLink:
+	case m.dryRun && s.action == actionLink:
 		fmt.Printf("+ ln %s %s\n", from, to)
 	case m.dryRun:
 		fmt.Printf("+ cp %s %s\n", from, to)
 	case m.verbose == 0:
-	case s.Action == archive.ActionRemove:
+	case s.action == actionRemove:
 		fmt.Printf("remove %s\n", from)
-	case s.Action == archive.ActionUndo:
+	case s.action == actionUndo:
 		fmt.Printf("cleanup: remove %s\n", from)
 	default:
-		m.reportSums(s.Sums)
-		fmt.Printf("%s %s -> %s\n", s.Action, from, to)
+		m.reportSums(s.sums)
+		fmt.Printf("%s %s -> %s\n", s.action, from, to)
 	}
-	if s.Err != nil && s.To == "" {
-		fmt.Fprintf(os.Stderr, "%s: unlink %s failed: %v\n", m.Name, from, pcptool.Cause(s.Err))
+	if s.err != nil && s.to == "" {
+		fmt.Fprintf(os.Stderr, "%s: unlink %s failed: %v\n", m.Name, from, pcptool.Cause(s.err))
 	}
 }
 

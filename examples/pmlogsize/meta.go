@@ -123,7 +123,7 @@ func (s *sizer) addInDom(domains []*inDom, byID map[pdu.InDom]*inDom, r *archive
 		return domains, err
 	}
 	if s.verbose > 0 {
-		s.printInDom(r.Type, &in)
+		s.printInDom(r, &in)
 	}
 	d := byID[in.InDom]
 	if d == nil {
@@ -147,10 +147,16 @@ func (s *sizer) addInDom(domains []*inDom, byID map[pdu.InDom]*inDom, r *archive
 }
 
 // printInDom prints a record of an instance domain: its first and last instance.
-func (s *sizer) printInDom(recordType int32, in *archive.InDomRecord) {
-	names := map[int32]string{archive.TypeInDomV2: "INDOM_V2", archive.TypeInDom: "INDOM", archive.TypeInDomDelta: "INDOM_DELTA"}
+func (s *sizer) printInDom(r *archive.Record, in *archive.InDomRecord) {
+	name := "INDOM"
+	switch {
+	case in.Delta:
+		name = "INDOM_DELTA"
+	case r.Version == 2:
+		name = "INDOM_V2"
+	}
 	n := len(in.Instances)
-	fmt.Fprintf(s.out, "%s: %v %s", names[recordType], in.InDom, plural(int64(n+len(in.Deleted)), "instance"))
+	fmt.Fprintf(s.out, "%s: %v %s", name, in.InDom, plural(int64(n+len(in.Deleted)), "instance"))
 	if n > 0 {
 		fmt.Fprintf(s.out, " %d \"%s\"", in.Instances[0].ID, in.Instances[0].Name)
 	}

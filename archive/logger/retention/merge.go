@@ -205,7 +205,7 @@ func readable(ctx context.Context, base string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range found.Files {
+	for _, f := range found {
 		torn := f.Volume == volumes[len(volumes)-1].Number && f.To.IsZero()
 		if !torn && f.Volume != archive.VolumeIndex {
 			return f.Problem
