@@ -44,7 +44,6 @@
 //	pmapi/proxy               a proxy of the PCP protocol, as in pmproxy
 //	pmapi/webapi              the REST interface of pmproxy and the page of metrics
 //	archive/logger            the engine of pmlogger: records a context in an archive
-//	archive/logger/logconf    the configuration language of pmlogger
 //	archive/logger/record     record mode: archives of several hosts and their folio
 //	archive/logger/retention  daily archives: rotated, merged, compressed, removed
 //	archive/push              archives sent to another computer while they grow

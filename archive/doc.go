@@ -62,7 +62,7 @@
 //
 // # Move and repair archives
 //
-// Files.Paths lists all files of an archive, in the order in which a program should move them.
+// Files.Paths lists all files of an archive, in the right order for a program to move them.
 // [RepairOptions] repairs an archive with a truncated file, or with a missing or damaged index or
 // label.
 //

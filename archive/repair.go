@@ -50,8 +50,8 @@ type RepairedFile struct {
 // some labels. As far as the data permits, all programs can then read the archive, and
 // WriterOptions.Append can continue it. Repair keeps all records that it can recognize, even after
 // the damage. It drops values of metrics without a descriptor, because they cannot be decoded. It
-// writes a new index if the index is missing or does not lead to records. It returns the files that
-// were damaged, with what was lost; an intact archive has none.
+// writes a new index if the index is missing or does not lead to records. It returns the damaged
+// files with what was lost, or nil for an intact archive.
 //
 // Intact files do not change. Repair writes a new file beside a damaged one and then renames it, so
 // that one of the two always exists. After an interruption, Repair may be called again. No other

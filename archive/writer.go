@@ -168,7 +168,7 @@ func (l Label) withDefaults() (Label, error) {
 		l.Host = host
 	}
 	if l.TimeZone == "" {
-		l.TimeZone = LocalTimeZone(time.Now())
+		l.TimeZone = localTimeZone(time.Now())
 	}
 	if l.Volume < 0 {
 		return l, flawed(pdu.ErrLabel, "first volume %d", l.Volume)

@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/internal/strftime"
 )
 
-// LocalTimeZone returns the time zone of this process in the form of $TZ, as C programs write it to
+// localTimeZone returns the time zone of this process in the form of $TZ, as C programs write it to
 // labels: the value of the variable, or else the name and the offset of the current zone.
-func LocalTimeZone(now time.Time) string {
+func localTimeZone(now time.Time) string {
 	if tz := os.Getenv("TZ"); tz != "" {
 		return tz
 	}

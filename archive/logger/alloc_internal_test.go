@@ -6,10 +6,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/local"
 	"github.com/pcp-go/pcp/pmda"
@@ -35,11 +33,7 @@ func TestRecordAllocates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	config, err := logconf.Options{}.Parse("config", strings.NewReader("log mandatory on 1 sec { bench }"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := Options{Config: config, Base: filepath.Join(t.TempDir(), "a")}.New(t.Context(), c)
+	l, err := Options{Config: "log mandatory on 1 sec { bench }", Base: filepath.Join(t.TempDir(), "a")}.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func BenchmarkRecord(b *testing.B) {
 			}
 			defer c.Close()
 			// The interval has passed whenever a record is made.
-			o := logger.Options{Config: parse(b, "log mandatory on 1 msec { bench }"), Base: filepath.Join(b.TempDir(), "a"), EndRecords: b.N + 1}
+			o := logger.Options{Config: "log mandatory on 1 msec { bench }", Base: filepath.Join(b.TempDir(), "a"), EndRecords: b.N + 1}
 			l, err := o.New(b.Context(), c)
 			if err != nil {
 				b.Fatal(err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -565,7 +564,7 @@ func TestControl(t *testing.T) {
 		pmapitest.Add(src, pmapitest.Metric[int32]{Name: "d", PMID: 4, InDom: d, Value: value})
 		r := record(t, src, "log mandatory on 1 sec a log advisory on 2 sec b", logger.Options{})
 		r.wait(1500 * time.Millisecond)
-		control := func(c logconf.Control, s logconf.State, interval time.Duration, id pdu.PMID, insts ...pdu.InstID) string {
+		control := func(c logger.Control, s logger.State, interval time.Duration, id pdu.PMID, insts ...pdu.InstID) string {
 			states, err := r.l.Control(t.Context(), c, s, interval, []logger.Target{{PMID: id, Insts: insts}})
 			if err != nil {
 				return err.Error()
@@ -574,13 +573,13 @@ func TestControl(t *testing.T) {
 			return states1(states[0])
 		}
 		for _, c := range []struct{ what, got, want string }{
-			{"advisory on mandatory", control(logconf.Advisory, logconf.Off, 0, 1), "-1: mandatory on 1s, available, logged"},
-			{"mandatory off", control(logconf.Mandatory, logconf.Off, 0, 1), "-1: mandatory off, available, logged"},
-			{"maybe", control(logconf.Mandatory, logconf.Maybe, 0, 1), "-1: advisory off, available, logged"},
-			{"maybe of an advisory one", control(logconf.Mandatory, logconf.Maybe, 0, 2), "-1: advisory off, available, logged"},
-			{"a new metric's instance", control(logconf.Mandatory, logconf.On, time.Second, 3, 1), "1: mandatory on 1s"},
-			{"unknown metric", control(logconf.Mandatory, logconf.On, time.Second, 99), "Unknown or illegal metric identifier"},
-			{"advisory maybe", control(logconf.Advisory, logconf.Maybe, 0, 1), pdu.ErrArg.Error()},
+			{"advisory on mandatory", control(logger.Advisory, logger.Off, 0, 1), "-1: mandatory on 1s, available, logged"},
+			{"mandatory off", control(logger.Mandatory, logger.Off, 0, 1), "-1: mandatory off, available, logged"},
+			{"maybe", control(logger.Mandatory, logger.Maybe, 0, 1), "-1: advisory off, available, logged"},
+			{"maybe of an advisory one", control(logger.Mandatory, logger.Maybe, 0, 2), "-1: advisory off, available, logged"},
+			{"a new metric's instance", control(logger.Mandatory, logger.On, time.Second, 3, 1), "1: mandatory on 1s"},
+			{"unknown metric", control(logger.Mandatory, logger.On, time.Second, 99), "Unknown or illegal metric identifier"},
+			{"advisory maybe", control(logger.Advisory, logger.Maybe, 0, 1), pdu.ErrArg.Error()},
 		} {
 			if !strings.HasSuffix(c.got, c.want) {
 				t.Errorf("%s: %s, want %s", c.what, c.got, c.want)
@@ -591,17 +590,17 @@ func TestControl(t *testing.T) {
 		if err != nil || states1(states[0]) != "0: advisory off; 1: mandatory on 1s, available, logged" {
 			t.Errorf("%v %v", states, err)
 		}
-		if got := control(logconf.Advisory, logconf.On, time.Second, 3, 0); got != "0: advisory on 1s" {
+		if got := control(logger.Advisory, logger.On, time.Second, 3, 0); got != "0: advisory on 1s" {
 			t.Error(got)
 		}
-		if got := control(logconf.Mandatory, logconf.On, 2*time.Second, 3); got != "0: mandatory on 2s, available, logged; 1: mandatory on 2s, available, logged" {
+		if got := control(logger.Mandatory, logger.On, 2*time.Second, 3); got != "0: mandatory on 2s, available, logged; 1: mandatory on 2s, available, logged" {
 			t.Error(got)
 		}
-		if got := control(logconf.Mandatory, logconf.On, time.Second, 3, 0); got != "0: mandatory on 2s, available, logged" {
+		if got := control(logger.Mandatory, logger.On, time.Second, 3, 0); got != "0: mandatory on 2s, available, logged" {
 			t.Error("an instance of a metric that is recorded with all:", got)
 		}
-		control(logconf.Mandatory, logconf.Off, 0, 4)
-		if got := control(logconf.Mandatory, logconf.On, time.Second, 4, 0); got != "0: mandatory off" {
+		control(logger.Mandatory, logger.Off, 0, 4)
+		if got := control(logger.Mandatory, logger.On, time.Second, 4, 0); got != "0: mandatory off" {
 			t.Error("an instance of a metric that is off with all:", got)
 		}
 		if err := r.stop(time.Second); err != nil {
@@ -622,10 +621,9 @@ func TestConcurrentUse(t *testing.T) {
 				defer func() { done <- true }()
 				for range 50 {
 					r.l.Status()
-					r.l.Tasks()
 					_, _ = r.l.NewVolume("pmlc request")
 					_, _ = r.l.Enquire(t.Context(), []logger.Target{{PMID: pdu.MakePMID(60, 0, 0)}})
-					_, _ = r.l.Control(t.Context(), logconf.Mandatory, logconf.On, 20*time.Millisecond, []logger.Target{{PMID: pdu.MakePMID(60, 0, 1)}})
+					_, _ = r.l.Control(t.Context(), logger.Mandatory, logger.On, 20*time.Millisecond, []logger.Target{{PMID: pdu.MakePMID(60, 0, 1)}})
 					_ = r.l.Sync()
 					time.Sleep(7 * time.Millisecond)
 				}
@@ -682,7 +680,7 @@ func TestControlLimits(t *testing.T) {
 			for i := tt.from; i < tt.to; i++ {
 				target.Insts = append(target.Insts, pdu.InstID(i))
 			}
-			states, err := r.l.Control(t.Context(), logconf.Advisory, logconf.On, tt.interval, []logger.Target{target})
+			states, err := r.l.Control(t.Context(), logger.Advisory, logger.On, tt.interval, []logger.Target{target})
 			if err != nil || !errors.Is(states[0].Err, tt.err) {
 				t.Errorf("%d..%d: %v, %v", tt.from, tt.to, states[0].Err, err)
 			}
@@ -716,7 +714,7 @@ func testControlOfMany(t *testing.T) {
 	for name, f := range map[string]func() ([]logger.MetricState, error){
 		"Enquire": func() ([]logger.MetricState, error) { return r.l.Enquire(t.Context(), targets) },
 		"Control": func() ([]logger.MetricState, error) {
-			return r.l.Control(t.Context(), logconf.Advisory, logconf.Off, 0, targets)
+			return r.l.Control(t.Context(), logger.Advisory, logger.Off, 0, targets)
 		},
 	} {
 		before := r.l.Status().Records

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -55,7 +55,7 @@ const (
 // The errors are os.ErrClosed if the logger does not run, pdu.ErrArg for an invalid combination of
 // control, state and interval, and that of ctx if it ends during a fetch. After an error nothing
 // has changed.
-func (l *Logger) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []Target) ([]MetricState, error) {
+func (l *Logger) Control(ctx context.Context, control Control, state State, interval time.Duration, targets []Target) ([]MetricState, error) {
 	e, err := l.enquire(ctx, targets, true)
 	if err != nil {
 		return nil, err
@@ -67,11 +67,11 @@ func (l *Logger) Control(ctx context.Context, control logconf.Control, state log
 	if !l.running {
 		return nil, os.ErrClosed
 	}
-	if interval < 0 || interval > logconf.MaxInterval || state == logconf.Maybe && control != logconf.Mandatory {
+	if interval < 0 || interval > logconf.MaxInterval || state == Maybe && control != Mandatory {
 		return nil, pdu.ErrArg
 	}
 	s := Setting{Control: control, State: state, Interval: interval}
-	if state != logconf.On {
+	if state != On {
 		s.Interval = 0
 	}
 	states := make([]MetricState, len(targets))
@@ -86,7 +86,7 @@ func (l *Logger) Control(ctx context.Context, control logconf.Control, state log
 		if m.desc.InDom == pdu.NoInDom {
 			insts = nil
 		}
-		if state != logconf.Maybe && len(insts) > 0 {
+		if state != Maybe && len(insts) > 0 {
 			if room == nil {
 				room = l.namedRoom()
 			}
@@ -338,7 +338,7 @@ func (m *metric) state(inst pdu.InstID) ValueState {
 		return s
 	}
 	if w := m.setting(inst); w != nil {
-		s.On, s.Mandatory, s.Interval = w.State == logconf.On, w.Control == logconf.Mandatory, w.Interval
+		s.On, s.Mandatory, s.Interval = w.State == On, w.Control == Mandatory, w.Interval
 	}
 	s.InLog = m.logged[inst] || inst == pdu.NoInst && len(m.places) > 0
 	return s

@@ -1,20 +1,16 @@
 // Package logger records metrics into an archive. It is the engine of pmlogger(1) as a library: a
 // program records a collector, or any other source of package pmapi, without a daemon.
 //
-//	config, err := logconf.Options{}.Parse("config",
-//		strings.NewReader(`log mandatory on 10 seconds { kernel.all.load disk.dev }`))
-//	if err != nil {
-//		return err
-//	}
 //	src, err := pmapi.Dial(ctx, "web1") // a collector
 //	if err != nil {
 //		return err
 //	}
 //	defer src.Close()
 //	// until ctx ends: makes web1/20261123.0, .index and .meta; the directory must exist
-//	return logger.Run(ctx, src, logger.Options{Config: config, Base: "web1/20261123"})
-//
-// Package archive/logger/logconf describes the language of the configuration.
+//	return logger.Run(ctx, src, logger.Options{
+//		Config: "log mandatory on 10 seconds { kernel.all.load disk.dev }",
+//		Base:   "web1/20261123",
+//	})
 //
 // # Record this computer without a collector
 //
@@ -54,12 +50,63 @@
 // start, because the first record of an archive describes the logger. Item.Value then returns an
 // error.
 //
+// # Configuration
+//
+// Options.Config is in the language of pmlogger(1). It consists of requests such as
+//
+//	log mandatory on every 5 seconds { kernel.all.load ["1 minute", 5], disk.dev }
+//
+// It has these parts:
+//
+//   - log may be left out.
+//   - mandatory or advisory; advisory if left out. An advisory request has no effect on metrics
+//     with a mandatory request.
+//   - on, with an interval; off; or, for mandatory requests, maybe, which leaves the choice to
+//     advisory requests.
+//   - The interval: a number with a unit; once; or default, the interval of the logger. Units are
+//     msec, millisecond, sec, second, min, minute and hour, and their plurals. The longest interval
+//     is 2^28-1 milliseconds, about three days. The word every is optional.
+//   - One metric, or several in braces. Commas between them are optional. A name above metrics in
+//     the name space stands for all metrics below it.
+//   - Instances of a metric, in brackets: names, or numbers. Names with blanks or other special
+//     characters need quotes. Without brackets all instances are recorded.
+//
+// Requests take effect in their order. A # begins a comment.
+//
+// # Access rules
+//
+// The last section may restrict what clients such as pmlc(1) can do:
+//
+//	[access]
+//	disallow .* : all;
+//	allow localhost, 10.1.* : all except mandatory;
+//
+// The operations are advisory and mandatory, to change what is recorded; enquire, to ask for the
+// state; and all. Hosts are names and addresses, with * at the end for all that begin so. The rules
+// take effect only in a server of pmlc(1), such as examples/pmlogger.
+//
+// The request before this section needs braces around its metrics, because a bracket after a name
+// begins instances.
+//
+// # Preprocessor
+//
+// Lines that begin with % are for the preprocessor:
+//
+//	%define often "5 seconds"
+//	%include "disks.config"
+//	%ifdef often
+//	log mandatory on every %often { kernel.all.load }
+//	%endif
+//
+// A macro is expanded where % precedes its name, perhaps in braces. There are %define, %undef,
+// %ifdef, %ifndef, %else, %endif and %include. The %shell of PCP is refused, because it runs a
+// command. The names of included files are relative to the working directory.
+//
 // # What is recorded
 //
-// The requests of a configuration take effect in their order, see [logconf.Config]. Metrics with
-// the same interval and the same control, mandatory or advisory, form a [Task]. Each time a task is
-// due, it fetches its metrics together and writes one data record: values in the order of
-// descending PMIDs, and errors of metrics that failed.
+// Metrics with the same interval and the same control, mandatory or advisory, form a [Task]. Each
+// time a task is due, it fetches its metrics together and writes one data record: values in the
+// order of descending PMIDs, and errors of metrics that failed.
 //
 // The names, labels and help texts of a metric go into the archive with its first values,
 // instances each time they change, and the labels of an instance with its first value. Labels
@@ -104,7 +151,7 @@
 // # Concurrency
 //
 // A [Logger] is safe for concurrent use. While Run is running, other goroutines may read its Status
-// and change what it records, as pmlc(1) does. Status and Tasks never wait. The other methods wait
+// and change what it records, as pmlc(1) does. Status never waits. The other methods wait
 // for a fetch in progress; Control and Enquire return when their context ends.
 //
 // The source belongs to the logger until Run returns, because the logger changes its profile.

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/pcp-go/pcp/archive/logger/logconf"
-	"github.com/pcp-go/pcp/pdu"
 )
 
 // An Event is something that happens to a Logger. The exported types below are for programs that
@@ -14,28 +11,24 @@ import (
 // method. String returns a line for a log.
 type Event interface{ fmt.Stringer }
 
-// MetricSkipped reports a metric of the configuration that cannot be recorded.
+// MetricSkipped reports a metric of the configuration, or one of its instances, that cannot be
+// recorded.
 type MetricSkipped struct {
-	logconf.Place
-	Metric string
-	Step   string // what failed: "lookup" of the name or the names below it, or "desc"
-	Err    error
-}
-
-// InstanceSkipped reports an instance of the configuration that does not exist.
-type InstanceSkipped struct {
-	logconf.Place
+	File     string // of the configuration
+	Line     int
 	Metric   string
-	Instance logconf.Instance
+	Instance string // the name or number of the unknown instance, or "" for the metric
+	Step     string // what failed: "lookup" of the name or the names below it, "desc" or "instance"
+	Err      error
 }
 
 // Conflict reports an advisory request of the configuration for a metric or instance that an
 // earlier request sets as mandatory.
 type Conflict struct {
-	logconf.Place
+	File              string // of the configuration
+	Line              int
 	Metric            string
-	Inst              pdu.InstID // pdu.NoInst for all
-	Instance          string     // its name, unless Inst is pdu.NoInst
+	Instance          string // "" for all
 	Requested, Before Setting
 }
 
@@ -143,18 +136,16 @@ func (r EndReason) String() string {
 
 // String returns a line for a log.
 func (e MetricSkipped) String() string {
+	if e.Instance != "" {
+		return fmt.Sprintf("%s:%d: metric %s has no instance %q", e.File, e.Line, e.Metric, e.Instance)
+	}
 	return fmt.Sprintf("%s:%d: metric %s is not logged: %v", e.File, e.Line, e.Metric, e.Err)
-}
-
-// String returns a line for a log.
-func (e InstanceSkipped) String() string {
-	return fmt.Sprintf("%s:%d: metric %s has no instance %q", e.File, e.Line, e.Metric, e.Instance)
 }
 
 // String returns a line for a log.
 func (e Conflict) String() string {
 	what := e.Metric
-	if e.Inst != pdu.NoInst {
+	if e.Instance != "" {
 		what += fmt.Sprintf("[%q]", e.Instance)
 	}
 	return fmt.Sprintf("%s:%d: request for %s conflicts with that before: %v, but %v", e.File, e.Line, what, e.Requested, e.Before)

@@ -6,12 +6,10 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
@@ -22,10 +20,6 @@ func Example() {
 	src := &pmapitest.Source{} // in place of pmapi.Dial, or pmapi.Local with a collector of this process
 	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "oven.temperature"}).Set(180)
 
-	config, err := logconf.Options{}.Parse("config", strings.NewReader("log mandatory on 10 milliseconds { oven }"))
-	if err != nil {
-		log.Fatal(err)
-	}
 	dir, err := os.MkdirTemp("", "logger")
 	if err != nil {
 		log.Fatal(err)
@@ -34,7 +28,7 @@ func Example() {
 	base := filepath.Join(dir, "20261123")
 	c := src.Context()
 	defer c.Close()
-	if err := logger.Run(ctx, c, logger.Options{Config: config, Base: base, EndRecords: 3}); err != nil {
+	if err := logger.Run(ctx, c, logger.Options{Config: "log mandatory on 10 milliseconds { oven }", Base: base, EndRecords: 3}); err != nil {
 		log.Fatal(err)
 	}
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
@@ -29,21 +28,11 @@ type recording struct {
 	cancel context.CancelFunc
 }
 
-// parse is a configuration.
-func parse(t testing.TB, text string) *logconf.Config {
-	t.Helper()
-	c, err := logconf.Options{}.Parse("config", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // record starts a Logger in the bubble of the test.
 func record(t *testing.T, src *pmapitest.Source, config string, o logger.Options) *recording {
 	t.Helper()
 	r := &recording{t: t, src: src, base: filepath.Join(t.TempDir(), "a"), done: make(chan error, 1)}
-	o.Config, o.Base, o.Host = parse(t, config), r.base, "here"
+	o.Config, o.Base, o.Host = config, r.base, "here"
 	o.Report = func(e logger.Event) { r.events = append(r.events, e) }
 	ctx, cancel := context.WithCancel(t.Context())
 	r.cancel = cancel
@@ -198,7 +187,11 @@ func reported[E logger.Event](r *recording) (events []E) {
 func (r *recording) kinds() []string {
 	var kinds []string
 	for _, e := range r.events {
-		if _, ok := e.(logger.Recorded); !ok {
+		switch e := e.(type) {
+		case logger.Recorded:
+		case logger.MetricSkipped:
+			kinds = append(kinds, "MetricSkipped:"+e.Step)
+		default:
 			kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", e), "logger."))
 		}
 	}
@@ -224,10 +217,10 @@ func states1(m logger.MetricState) string {
 	for _, v := range m.Values {
 		s := logger.Setting{Interval: v.Interval}
 		if v.Mandatory {
-			s.Control = logconf.Mandatory
+			s.Control = logger.Mandatory
 		}
 		if v.On {
-			s.State = logconf.On
+			s.State = logger.On
 		}
 		text := fmt.Sprintf("%d: %v", v.Inst, s)
 		if v.Inst == pdu.NoInst {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
@@ -25,7 +24,7 @@ func TestSlowCollector(t *testing.T) {
 		r := record(t, src, "log mandatory on 10 msec a log mandatory on 1 sec b", logger.Options{})
 		r.wait(2500 * time.Millisecond)
 		began := time.Now()
-		if _, err := r.l.Control(t.Context(), logconf.Mandatory, logconf.Off, 0, []logger.Target{{PMID: 1}}); err != nil {
+		if _, err := r.l.Control(t.Context(), logger.Mandatory, logger.Off, 0, []logger.Target{{PMID: 1}}); err != nil {
 			t.Error(err)
 		}
 		if d := time.Since(began); d > 200*time.Millisecond {
@@ -53,7 +52,7 @@ func TestControlOfHungLogger(t *testing.T) {
 		targets := []logger.Target{{PMID: 1}}
 		for name, f := range map[string]func(ctx context.Context) error{
 			"Control": func(ctx context.Context) error {
-				_, err := r.l.Control(ctx, logconf.Mandatory, logconf.Off, 0, targets)
+				_, err := r.l.Control(ctx, logger.Mandatory, logger.Off, 0, targets)
 				return err
 			},
 			"Enquire": func(ctx context.Context) error { _, err := r.l.Enquire(ctx, targets); return err },
@@ -89,7 +88,7 @@ func TestHang(t *testing.T) {
 		}
 		defer c.Close()
 		r := &recording{t: t, base: filepath.Join(t.TempDir(), "a"), done: make(chan error, 1)}
-		l, err := logger.Options{Config: parse(t, "log mandatory on 1 sec a"), Base: r.base, EndAfter: 40 * time.Second,
+		l, err := logger.Options{Config: "log mandatory on 1 sec a", Base: r.base, EndAfter: 40 * time.Second,
 			Report: func(e logger.Event) { r.events = append(r.events, e) }}.New(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)

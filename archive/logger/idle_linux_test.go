@@ -26,7 +26,7 @@ func TestLostWhileWaiting(t *testing.T) {
 	}
 	defer c.Close()
 	events := make(chan logger.Event, 100)
-	o := logger.Options{Config: parse(t, "log mandatory on 1 hour { shop.orders }"), Base: filepath.Join(t.TempDir(), "a"),
+	o := logger.Options{Config: "log mandatory on 1 hour { shop.orders }", Base: filepath.Join(t.TempDir(), "a"),
 		Report: func(e logger.Event) { events <- e }}
 	l, err := o.New(t.Context(), c)
 	if err != nil {

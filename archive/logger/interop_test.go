@@ -45,7 +45,7 @@ func recordBoth(t *testing.T, pmcd *pcptest.PMCD, config string, version, record
 		t.Fatal(err)
 	}
 	defer c.Close()
-	err = logger.Run(t.Context(), c, logger.Options{Config: parse(t, config), Base: ours, EndRecords: records, Port: uint32(port),
+	err = logger.Run(t.Context(), c, logger.Options{Config: config, Base: ours, EndRecords: records, Port: uint32(port),
 		Writer: archive.WriterOptions{Label: archive.Label{Version: version}}, Report: func(e logger.Event) { t.Log(e) }})
 	if err != nil {
 		t.Error(err)
@@ -137,7 +137,7 @@ func TestInteropLost(t *testing.T) {
 	defer c.Close()
 	base := filepath.Join(t.TempDir(), "a")
 	happened := make(chan logger.Event, 100)
-	o := logger.Options{Config: parse(t, "log mandatory on 50 msec { sample.bin sample.milliseconds sample.scramble }"), Base: base,
+	o := logger.Options{Config: "log mandatory on 50 msec { sample.bin sample.milliseconds sample.scramble }", Base: base,
 		Report: func(e logger.Event) { happened <- e }}
 	l, err := o.New(t.Context(), c)
 	if err != nil {
@@ -189,7 +189,7 @@ func TestInteropSharedObject(t *testing.T) {
 		}
 		defer c.Close()
 		base := filepath.Join(t.TempDir(), "a")
-		o := logger.Options{Config: parse(t, "log mandatory on 10 msec { "+metrics+" }"), Base: base, EndRecords: 3, Report: func(e logger.Event) {
+		o := logger.Options{Config: "log mandatory on 10 msec { " + metrics + " }", Base: base, EndRecords: 3, Report: func(e logger.Event) {
 			if lost, ok := e.(logger.Lost); ok {
 				t.Fatalf("%s: %v", metrics, lost)
 			}

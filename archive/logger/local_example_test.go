@@ -6,10 +6,8 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/local"
@@ -49,12 +47,8 @@ log mandatory on 10 msec { shop.orders["card"] }
 		log.Fatal(err)
 	}
 	defer src.Close()
-	config, err := logconf.Options{}.Parse("config", strings.NewReader(requests))
-	if err != nil {
-		log.Fatal(err)
-	}
 	ctx := context.Background() // most loggers run until their context ends
-	if err := logger.Run(ctx, src, logger.Options{Config: config, Base: base, EndRecords: 4}); err != nil {
+	if err := logger.Run(ctx, src, logger.Options{Config: requests, Base: base, EndRecords: 4}); err != nil {
 		log.Fatal(err)
 	}
 

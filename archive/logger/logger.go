@@ -1,16 +1,19 @@
 package logger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/internal/session"
 	"github.com/pcp-go/pcp/internal/ctxwait"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -51,7 +54,6 @@ type Logger struct {
 
 	public sync.Mutex // protects what follows
 	status Status
-	list   []Task
 }
 
 // New resolves a configuration and prepares an archive. The files are created with the first record
@@ -75,23 +77,31 @@ func (o Options) Check(ctx context.Context, src *pmapi.Context) ([]Task, error) 
 	if err != nil {
 		return nil, err
 	}
-	return l.list, nil
+	list := make([]Task, len(l.tasks))
+	for i, t := range l.tasks {
+		list[i] = t.public()
+	}
+	return list, nil
 }
 
-// resolved is a Logger without an archive.
+// resolved is a Logger without an archive. If the syntax of the configuration is wrong, it still
+// reports problems with the requests before that place.
 func (o Options) resolved(ctx context.Context, src *pmapi.Context) (*Logger, error) {
-	if o.Interval <= 0 {
-		o.Interval = time.Minute
+	config, parseErr := new(logconf.Config), error(nil)
+	if o.Config != "" {
+		every := max(0, cmp.Or(o.Interval, time.Minute))
+		config, parseErr = logconf.Options{Default: every}.Parse("config", strings.NewReader(o.Config))
 	}
 	if o.Report == nil {
 		o.Report = LogEvent
 	}
 	l := &Logger{src: src, opts: o, mu: ctxwait.NewMutex(), wake: make(chan struct{}, 1), metrics: map[pdu.PMID]*metric{}}
 	l.meta.init()
-	if o.Config != nil {
-		if err := l.configure(ctx, o.Config.Requests); err != nil {
-			return nil, err
-		}
+	if err := l.configure(ctx, config.Requests); err != nil {
+		return nil, err
+	}
+	if parseErr != nil {
+		return nil, parseErr
 	}
 	l.plan()
 	return l, nil
@@ -128,7 +138,7 @@ func (l *Logger) create(ctx context.Context) error {
 		return err
 	}
 	l.opts.Writer.Label = l.w.Label()
-	l.status = Status{Host: o.Label.Host, Source: l.opts.Source, TimeZone: zone, ZoneInfo: info, LocalZone: archive.LocalTimeZone(time.Now())}
+	l.status = Status{Host: o.Label.Host, TimeZone: zone, ZoneInfo: info}
 	return nil
 }
 

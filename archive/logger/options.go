@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/push"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -16,9 +15,9 @@ const drainTimeout = 10 * time.Second
 
 // Options say what a Logger records, where to, and when it ends.
 type Options struct {
-	// Config says what to record. Its access rules are for a server of pmlc(1) and have no effect
-	// here. Nil records nothing, see Linger.
-	Config *logconf.Config
+	// Config is the configuration, which says what to record: see the package. "" records nothing,
+	// see Linger.
+	Config string
 	// Base is the base name of the archive with its directory. There must be no such archive.
 	Base string
 	// Push, if not nil, sends the archive to a receiver instead of writing files: see package push.
@@ -34,15 +33,13 @@ type Options struct {
 	// mean those of the source. The limits of volumes take effect after the record that reaches
 	// them, as in pmlogger(1).
 	Writer archive.WriterOptions
-	// Interval is the interval of "default" in Config; 0 means a minute.
+	// Interval is the interval of "default" in Config; 0 means a minute and less than 0 means once.
 	Interval time.Duration
 
 	// Host is the name of the host that the logger runs on; "" means the name of this one. Port is
 	// the port for pmlc(1). The first and the last record of the archive have both.
 	Host string
 	Port uint32
-	// Source is the name of the context's source, for Status.
-	Source string
 
 	// The logger ends when the volumes have EndBytes bytes in all, when tasks have been recorded
 	// EndRecords times, at EndTime, or after EndAfter; zero means never. The limits of volumes

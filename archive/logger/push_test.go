@@ -51,7 +51,7 @@ var errDead = errors.New("connection refused")
 func (r *receiver) start() {
 	r.t.Helper()
 	rc, err := push.ReceiverOptions{Dir: r.dir, UTC: true, Log: slog.New(slog.DiscardHandler), Limits: r.limit,
-		Access: push.Access{Users: []push.User{{Name: "web", Password: "secret"}}}}.Open()
+		Users: []push.User{{Name: "web", Password: "secret"}}}.Open()
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestPushAway(t *testing.T) {
 		}
 		c := far.src.Context()
 		defer c.Close()
-		o := logger.Options{Config: parse(t, "log mandatory on 1 sec t"), Push: &push.SenderOptions{URL: "http://far", Client: &http.Client{Transport: r}}}
+		o := logger.Options{Config: "log mandatory on 1 sec t", Push: &push.SenderOptions{URL: "http://far", Client: &http.Client{Transport: r}}}
 		if _, err := o.New(t.Context(), c); !errors.Is(err, errDead) {
 			t.Errorf("away: %v", err)
 		}
@@ -318,7 +318,7 @@ func TestPushGone(t *testing.T) {
 		r.mu.Lock()
 		r.now.Close()
 		r.mu.Unlock()
-		rc, err := push.ReceiverOptions{Dir: dir, UTC: true, Log: slog.New(slog.DiscardHandler), Access: push.Access{Networks: []netip.Prefix{}}}.Open()
+		rc, err := push.ReceiverOptions{Dir: dir, UTC: true, Log: slog.New(slog.DiscardHandler), Networks: []netip.Prefix{}}.Open()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,9 +2,10 @@ package logger
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -108,10 +109,7 @@ func (l *Logger) configure(ctx context.Context, requests []logconf.Request) erro
 	}
 	for i := range requests {
 		r := &requests[i]
-		s := Setting{Control: r.Control, State: r.State, Interval: r.Interval}
-		if r.Default {
-			s.Interval = l.opts.Interval
-		}
+		s := Setting{Control: Control(r.Control), State: State(r.State), Interval: r.Interval}
 		for j := range r.Metrics {
 			m := &r.Metrics[j]
 			if _, ok := n.ids[m.Name]; ok {
@@ -122,7 +120,7 @@ func (l *Logger) configure(ctx context.Context, requests []logconf.Request) erro
 			}
 			leaves := n.leaves[m.Name]
 			if len(leaves) == 0 {
-				l.report(MetricSkipped{m.Place, m.Name, "lookup", n.errs[m.Name]})
+				l.report(MetricSkipped{m.File, m.Line, m.Name, "", "lookup", n.errs[m.Name]})
 			}
 			l.subtrees = append(l.subtrees, subtree{s, m, slices.Clone(leaves)})
 			for _, leaf := range leaves {
@@ -146,12 +144,12 @@ type subtree struct {
 func (l *Logger) want(ctx context.Context, n *names, s Setting, r *logconf.Metric, name string) error {
 	id, ok := n.ids[name]
 	if !ok {
-		l.report(MetricSkipped{r.Place, name, "lookup", n.errs[name]})
+		l.report(MetricSkipped{r.File, r.Line, name, "", "lookup", n.errs[name]})
 		return nil
 	}
 	desc, ok := n.descs[id]
 	if !ok {
-		l.report(MetricSkipped{r.Place, name, "desc", n.noDesc[id]})
+		l.report(MetricSkipped{r.File, r.Line, name, "", "desc", n.noDesc[id]})
 		return nil
 	}
 	insts, some, err := l.instances(ctx, r, name, desc)
@@ -160,7 +158,7 @@ func (l *Logger) want(ctx context.Context, n *names, s Setting, r *logconf.Metri
 	}
 	l.requests++
 	l.metric(name, desc).configure(s, insts, l.requests, func(inst pdu.InstID, before Setting) {
-		c := Conflict{Place: r.Place, Metric: name, Inst: inst, Requested: s, Before: before}
+		c := Conflict{File: r.File, Line: r.Line, Metric: name, Requested: s, Before: before}
 		if inst != pdu.NoInst {
 			c.Instance = l.instanceName(ctx, desc.InDom, inst)
 		}
@@ -191,7 +189,7 @@ func (l *Logger) instances(ctx context.Context, r *logconf.Metric, name string, 
 	}
 	if desc.InDom == pdu.NoInDom {
 		for _, i := range r.Instances {
-			l.report(InstanceSkipped{r.Place, name, i})
+			l.report(MetricSkipped{r.File, r.Line, name, i.String(), "instance", pdu.ErrInst})
 		}
 		return nil, false, nil
 	}
@@ -202,7 +200,7 @@ func (l *Logger) instances(ctx context.Context, r *logconf.Metric, name string, 
 	for _, i := range r.Instances {
 		id, ok := findInstance(list, i)
 		if !ok {
-			l.report(InstanceSkipped{r.Place, name, i})
+			l.report(MetricSkipped{r.File, r.Line, name, i.String(), "instance", pdu.ErrInst})
 			continue
 		}
 		if !slices.Contains(insts, id) {
@@ -236,9 +234,12 @@ func firstWord(s string) string {
 	return s
 }
 
-// instanceName is the name of an instance, "" if it cannot be had.
+// instanceName is the name of an instance, or its number if the name cannot be had.
 func (l *Logger) instanceName(ctx context.Context, d pdu.InDom, inst pdu.InstID) string {
-	name, _ := l.src.InstName(ctx, d, inst)
+	name, err := l.src.InstName(ctx, d, inst)
+	if err != nil {
+		return fmt.Sprint(inst)
+	}
 	return name
 }
 

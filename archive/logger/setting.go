@@ -5,21 +5,47 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/pdu"
 )
 
+// Control is the priority of a request. An advisory request changes nothing for metrics that have a
+// mandatory one.
+type Control uint8
+
+// The values of Control.
+const (
+	Advisory Control = iota
+	Mandatory
+)
+
+// String is the word of the configuration.
+func (c Control) String() string { return logconf.Control(c).String() }
+
+// State is what a request asks for.
+type State uint8
+
+// The values of State. Maybe leaves the choice to advisory requests, and is only of mandatory ones.
+const (
+	Off State = iota
+	Maybe
+	On
+)
+
+// String is the word of the configuration.
+func (s State) String() string { return logconf.State(s).String() }
+
 // A Setting is whether something is recorded, how often, and how firm that is.
 type Setting struct {
-	Control  logconf.Control
-	State    logconf.State
+	Control  Control
+	State    State
 	Interval time.Duration // of State On; 0 for once
 }
 
 // String is the setting in the words of a configuration.
 func (s Setting) String() string {
 	switch {
-	case s.State != logconf.On:
+	case s.State != On:
 		return fmt.Sprint(s.Control, " ", s.State)
 	case s.Interval == 0:
 		return fmt.Sprint(s.Control, " on once")
@@ -78,11 +104,11 @@ func (m *metric) setting(inst pdu.InstID) (best *request) {
 // refusal returns the request that forbids a request for an instance, or for all; nil if it is
 // allowed. A mandatory request forbids advisory ones, unless it is a "maybe".
 func (m *metric) refusal(s Setting, inst pdu.InstID) *request {
-	if s.Control == logconf.Mandatory {
+	if s.Control == Mandatory {
 		return nil
 	}
 	for _, r := range m.requests {
-		if r.Control == logconf.Mandatory && r.State != logconf.Maybe && (inst == pdu.NoInst || r.covers(inst)) {
+		if r.Control == Mandatory && r.State != Maybe && (inst == pdu.NoInst || r.covers(inst)) {
 			return r
 		}
 	}
@@ -146,8 +172,8 @@ func (m *metric) configure(s Setting, insts []pdu.InstID, order int, refused fun
 	if len(allowed) == 0 {
 		return
 	}
-	if s.Control == logconf.Mandatory {
-		m.drop(allowed, func(r *request) bool { return r.Control == logconf.Advisory })
+	if s.Control == Mandatory {
+		m.drop(allowed, func(r *request) bool { return r.Control == Advisory })
 	}
 	m.add(s, allowed, order)
 }
@@ -164,7 +190,7 @@ func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 	for _, i := range insts {
 		before := m.setting(i)
 		switch {
-		case m.refusal(s, i) != nil, before != nil && before.insts == nil && (before.State == logconf.On || before.Control == logconf.Mandatory):
+		case m.refusal(s, i) != nil, before != nil && before.insts == nil && (before.State == On || before.Control == Mandatory):
 			continue // a request for all instances stands
 		}
 		allowed = append(allowed, i)
@@ -174,7 +200,7 @@ func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 	}
 	allowed = unique(allowed)
 	m.drop(allowed, func(*request) bool { return true })
-	if s.State != logconf.Maybe {
+	if s.State != Maybe {
 		m.add(s, allowed, order)
 	}
 }
@@ -183,8 +209,8 @@ func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 func (m *metric) controlAll(s Setting, order int) {
 	switch {
 	case m.refusal(s, pdu.NoInst) != nil:
-	case s.State == logconf.Maybe:
-		if m.desc.InDom == pdu.NoInDom || slices.ContainsFunc(m.requests, func(r *request) bool { return r.Control == logconf.Mandatory }) {
+	case s.State == Maybe:
+		if m.desc.InDom == pdu.NoInDom || slices.ContainsFunc(m.requests, func(r *request) bool { return r.Control == Mandatory }) {
 			m.requests = nil
 		}
 	default:

@@ -12,7 +12,6 @@ import (
 type Status struct {
 	Start time.Time // of the archive, the zero time before its first record
 	Last  time.Time // of the last record
-	Now   time.Time // by the clock of this computer
 
 	Volume  int   // the present one
 	Size    int64 // its bytes
@@ -24,27 +23,15 @@ type Status struct {
 
 	Connected bool
 	Host      string // that of the label
-	Source    string // that of Options.Source
 	TimeZone  string // of the collector
 	ZoneInfo  string // of the collector
-	LocalZone string // the time zone of this process, as in $TZ
 }
 
 // Status is how the logger is doing. It does not wait for anything.
 func (l *Logger) Status() Status {
 	l.public.Lock()
 	defer l.public.Unlock()
-	s := l.status
-	s.Now = time.Now()
-	return s
-}
-
-// Tasks returns the tasks, those that record once first. It never waits. The caller must not change
-// them.
-func (l *Logger) Tasks() []Task {
-	l.public.Lock()
-	defer l.public.Unlock()
-	return l.list
+	return l.status
 }
 
 // Base is the base name of the archive.
@@ -65,17 +52,6 @@ func (l *Logger) publish() {
 	if l.push.sender != nil {
 		s.Push, s.LeftOut = l.push.sender.Stats(), l.push.leftAll
 	}
-}
-
-// publishTasks brings the list of tasks up to date.
-func (l *Logger) publishTasks() {
-	list := make([]Task, len(l.tasks))
-	for i, t := range l.tasks {
-		list[i] = t.public()
-	}
-	l.public.Lock()
-	defer l.public.Unlock()
-	l.list = list
 }
 
 // NewVolume begins another volume and returns its number. The reason is that of the event

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -71,7 +70,7 @@ func (l *Logger) plan() {
 	l.tasks = nil
 	for _, m := range l.order {
 		for _, r := range m.requests {
-			if r.State == logconf.On && !r.done && !m.changed {
+			if r.State == On && !r.done && !m.changed {
 				t := l.taskFor(r.Setting, old, now)
 				t.members = append(t.members, member{m, r})
 			}
@@ -83,7 +82,6 @@ func (l *Logger) plan() {
 	for _, t := range l.tasks {
 		t.makeGroups()
 	}
-	l.publishTasks()
 }
 
 // taskFor is the task with a setting.

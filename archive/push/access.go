@@ -18,15 +18,10 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
-// Access says which clients may push. The zero value allows the clients on this computer.
-type Access struct {
-	// Networks are the networks of clients that need no password; nil means this computer. Clients
-	// behind a proxy all have the address of the proxy. To make them and the users of this computer
-	// log in, set Networks to an empty slice that is not nil. Clients of a unix socket never need a
-	// password, because they have passed its permissions.
-	Networks []netip.Prefix
-	// Users are logins that may push from any address.
-	Users []User
+// access says which clients may push; see ReceiverOptions.
+type access struct {
+	networks []netip.Prefix
+	users    []User
 }
 
 // A User is a login with a password or a token.
@@ -111,7 +106,7 @@ func (r *Receiver) client(hr *http.Request) (client, error) {
 }
 
 // client is Receiver.client without a limit of failed logins.
-func (a *Access) client(r *http.Request) (client, error) {
+func (a *access) client(r *http.Request) (client, error) {
 	if r.Header.Get("Origin") != "" { // a page of some web site, in the browser of one who may push
 		return client{}, errOrigin
 	}
@@ -136,8 +131,8 @@ func (a *Access) client(r *http.Request) (client, error) {
 	}
 	addr := ap.Addr().Unmap().WithZone("")
 	allowed := addr.IsLoopback()
-	if a.Networks != nil {
-		allowed = slices.ContainsFunc(a.Networks, func(p netip.Prefix) bool { return p.Contains(addr) })
+	if a.networks != nil {
+		allowed = slices.ContainsFunc(a.networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 	}
 	if !allowed {
 		return client{}, errAddress
@@ -147,7 +142,7 @@ func (a *Access) client(r *http.Request) (client, error) {
 
 // loggedUser is the user of a request as the log has it. Each name of Users is a separate reason
 // for package loglimit, so that guesses at other names do not hide it.
-func (a *Access) loggedUser(r *http.Request) any {
+func (a *access) loggedUser(r *http.Request) any {
 	header := r.Header.Get("Authorization")
 	if header == "" {
 		return "no user"
@@ -159,7 +154,7 @@ func (a *Access) loggedUser(r *http.Request) any {
 		return "unknown token"
 	}
 	name, _, _ := r.BasicAuth()
-	if slices.ContainsFunc(a.Users, func(u User) bool { return u.Name == name }) {
+	if slices.ContainsFunc(a.users, func(u User) bool { return u.Name == name }) {
 		return name
 	}
 	return loglimit.Text(name[:min(len(name), maxLogged)])
@@ -174,10 +169,10 @@ func cutBearer(header string) (token string, ok bool) {
 }
 
 // user returns the user with a name and a password, or nil. The time that it takes reveals neither.
-func (a *Access) user(name, password string) (found *User) {
+func (a *access) user(name, password string) (found *User) {
 	n, p := sha256.Sum256([]byte(name)), sha256.Sum256([]byte(password))
-	for i := range a.Users {
-		u := &a.Users[i]
+	for i := range a.users {
+		u := &a.users[i]
 		un, up := sha256.Sum256([]byte(u.Name)), sha256.Sum256([]byte(u.Password))
 		if subtle.ConstantTimeCompare(n[:], un[:])&subtle.ConstantTimeCompare(p[:], up[:]) == 1 && u.Password != "" {
 			found = u

@@ -106,7 +106,6 @@ func (s *Sender) round(ctx context.Context) (wait time.Duration, err error) {
 		}
 		s.mu.Lock()
 		s.queue.sent(&r, p)
-		s.stats.Bytes += uint64(len(p.b))
 		s.mu.Unlock()
 	}
 }
@@ -237,8 +236,5 @@ func (s *Sender) request(ctx context.Context, method, path string, body []byte) 
 	if kind := resp.Header.Get("Content-Type"); kind != "application/json" || len(reply) < least {
 		return nil, nil, &replyError{what: fmt.Sprintf("%s %s%s: a reply of %d bytes of %.100q is not that of a receiver", method, s.url, path, len(reply), kind)}
 	}
-	s.mu.Lock()
-	s.stats.Requests++
-	s.mu.Unlock()
 	return reply, resp.Header, nil
 }

@@ -29,11 +29,11 @@
 //
 // # Permissions
 //
-// The zero [Access] allows clients of this computer only.
+// By default a Receiver allows clients of this computer only.
 //
-//   - Access.Networks allows clients by address. The gateway has --push-from=10.0.0.0/8.
-//   - Access.Users allows clients by name and password, or by token, and may restrict each to some
-//     hosts. [ParseUsers] reads users from a file. The gateway has --push-users=FILE.
+//   - ReceiverOptions.Networks allows clients by address. The gateway has --push-from=10.0.0.0/8.
+//   - ReceiverOptions.Users allows clients by name and password, or by token, and may restrict each
+//     to some hosts. [ParseUsers] reads users from a file. The gateway has --push-users=FILE.
 //
 // A user whose login fails 30 times in a minute is refused at that address for a while. Behind a
 // reverse proxy, wrap the Receiver with webapi.Forwarded, which tells it the addresses of clients.

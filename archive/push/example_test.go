@@ -8,10 +8,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/push"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -43,11 +41,7 @@ func Example() {
 	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "oven.temperature"}).Set(180)
 	c := src.Context()
 	defer c.Close()
-	config, err := logconf.Options{}.Parse("config", strings.NewReader("log mandatory on 10 msec { oven }"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	o := logger.Options{Config: config, Push: &push.SenderOptions{URL: srv.URL}, EndRecords: 3}
+	o := logger.Options{Config: "log mandatory on 10 msec { oven }", Push: &push.SenderOptions{URL: srv.URL}, EndRecords: 3}
 	if err := logger.Run(ctx, c, o); err != nil { // a *push.LostError if the receiver lacks records
 		log.Fatal(err)
 	}

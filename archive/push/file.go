@@ -214,7 +214,6 @@ func (f *file) write(b []byte, records int) error {
 		return errors.Join(err, f.f.Truncate(f.size))
 	}
 	f.size += n
-	r.stats.records.Add(uint64(records))
 	r.stats.bytes.Add(uint64(n))
 	return nil
 }

@@ -350,7 +350,7 @@ func compareTools(t *testing.T, got, want string) {
 // that stays open. C's pmlogger only reads the status.
 func TestPMLoggerRefused(t *testing.T) {
 	users := []push.User{{Name: "web", Password: "secret", Hosts: []string{"web1"}}}
-	r := open(t, push.ReceiverOptions{Access: push.Access{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Users: users}})
+	r := open(t, push.ReceiverOptions{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Users: users})
 	c := newPMLogger(t, "tcp", serveBoth(t, r)["tcp"], "pmlogger")
 	l := label(t, 3, "web1")
 	n := strconv.Itoa(c.label([]byte(l)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -17,8 +18,13 @@ import (
 type ReceiverOptions struct {
 	// Dir is the directory of the archives. Open creates it if it is missing.
 	Dir string
-	// Access says which clients may push.
-	Access Access
+	// Networks are the networks of clients that may push without a password; nil means this
+	// computer. Clients behind a proxy all have the address of the proxy. To make them and the
+	// users of this computer log in, set Networks to an empty slice that is not nil. Clients of a
+	// unix socket never need a password, because they have passed its permissions.
+	Networks []netip.Prefix
+	// Users are logins that may push from any address.
+	Users []User
 	// Limits are the limits of what clients may send and store.
 	Limits Limits
 	// UTC gives archives names by UTC, not by the time zone of this process.
@@ -48,11 +54,11 @@ type Receiver struct {
 
 	stats counters
 
-	access   atomic.Pointer[Access]
+	access   atomic.Pointer[access]
 	failures loginlimit.Failures
 }
 
-type counters struct{ archives, requests, refused, records, bytes atomic.Uint64 }
+type counters struct{ archives, requests, refused, bytes atomic.Uint64 }
 
 // Stats are how a Receiver is doing. The counts are since Open.
 type Stats struct {
@@ -60,7 +66,6 @@ type Stats struct {
 	Archives uint64 // that have begun
 	Requests uint64 // all but those of ping
 	Refused  uint64 // requests with an error
-	Records  uint64 // that were written
 	Bytes    uint64 // that were written
 	Stored   int64  // bytes in the directory
 	Held     int64  // bytes in memory of records that have not come to their end
@@ -72,7 +77,7 @@ func (r *Receiver) Stats() Stats {
 	defer r.mu.Unlock()
 	c := &r.stats
 	return Stats{Open: len(r.archives), Archives: c.archives.Load(), Requests: c.requests.Load(), Refused: c.refused.Load(),
-		Records: c.records.Load(), Bytes: c.bytes.Load(), Stored: r.usage.total, Held: r.held}
+		Bytes: c.bytes.Load(), Stored: r.usage.total, Held: r.held}
 }
 
 // Open opens the directory, with the archives that a Receiver before had not received to their end.
@@ -91,7 +96,7 @@ func (o ReceiverOptions) Open() (*Receiver, error) {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	r := &Receiver{opts: o, log: loglimit.New(o.Log), root: root, life: ctx, end: end, done: make(chan struct{}), archives: map[uint32]*incoming{}, perClient: map[string]int{}, heldBy: map[string]int64{}}
-	r.access.Store(&o.Access)
+	r.access.Store(&access{o.Networks, o.Users})
 	if err := r.load(); err != nil {
 		end()
 		return nil, errors.Join(err, root.Close())
@@ -100,10 +105,10 @@ func (o ReceiverOptions) Open() (*Receiver, error) {
 	return r, nil
 }
 
-// SetUsers replaces Access.Users. It does not end requests in progress.
+// SetUsers replaces the Users of the options. It does not end requests in progress.
 func (r *Receiver) SetUsers(users []User) {
 	a := *r.access.Load()
-	a.Users = users
+	a.users = users
 	r.access.Store(&a)
 }
 

@@ -235,7 +235,7 @@ func TestSlices(t *testing.T) {
 				post(t, r, "/logger/"+p.path+"/"+number, p.body, 200)
 			}
 			compareFiles(t, filepath.Join(dir, "web1", "20261124.00.30"), base)
-			if st := r.Stats(); st.Open != 1 || st.Archives != 1 || st.Held != 0 || st.Records == 0 || st.Refused != 0 {
+			if st := r.Stats(); st.Open != 1 || st.Archives != 1 || st.Held != 0 || st.Bytes == 0 || st.Refused != 0 {
 				t.Errorf("%+v", st)
 			}
 		}
@@ -484,7 +484,7 @@ func TestAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	users[0].Hosts[0] = "web1"
-	r := open(t, push.ReceiverOptions{Access: push.Access{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Users: users}})
+	r := open(t, push.ReceiverOptions{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Users: users})
 	l := label(t, 3, "web1")
 	basic := func(user, password string) []string {
 		h := http.Request{Header: http.Header{}}
@@ -544,10 +544,8 @@ func TestRefusedLog(t *testing.T) {
 		{basic("amy", secret), "DB1", "amy", "user amy may not push archives of host db1"},
 	} {
 		var log strings.Builder
-		r := open(t, push.ReceiverOptions{Log: slog.New(slog.NewJSONHandler(&log, nil)), Access: push.Access{
-			Networks: []netip.Prefix{},
-			Users:    []push.User{{Name: "amy", Password: secret, Hosts: []string{"web*"}}, {Password: secret}},
-		}})
+		r := open(t, push.ReceiverOptions{Log: slog.New(slog.NewJSONHandler(&log, nil)), Networks: []netip.Prefix{},
+			Users: []push.User{{Name: "amy", Password: secret, Hosts: []string{"web*"}}, {Password: secret}}})
 		got := post(t, r, "/logger/label", label(t, 3, c.host), 403, append(c.header, "from", "192.0.2.1:1")...)
 		var line struct{ Msg, Addr, User, Err string }
 		if err := json.Unmarshal([]byte(log.String()), &line); err != nil || line.Msg != "request refused" || line.Addr != "192.0.2.1:1" ||
@@ -631,9 +629,9 @@ func TestUnfinishedRecords(t *testing.T) {
 func testUnfinishedRecords(t *testing.T) {
 	size, archives := pcptest.AttackSize(24, 4<<20), pcptest.AttackSize(1, 90)
 	perClient, all := int64(size*40/24), int64(size*60/24)
-	r := open(t, push.ReceiverOptions{Limits: push.Limits{}.WithHeld(all, perClient), Access: push.Access{
+	r := open(t, push.ReceiverOptions{Limits: push.Limits{}.WithHeld(all, perClient),
 		Users: []push.User{{Name: "bad", Password: "x"}, {Name: "good", Password: "y"}},
-	}})
+	})
 	defer r.Close()
 	bad, good := basic("bad", "x"), basic("good", "y")
 	two := record(size, 0) + record(size, 0)
@@ -664,7 +662,7 @@ func testUnfinishedRecords(t *testing.T) {
 // TestFailedLogins checks that wrong passwords of one user lock out neither other users nor the
 // same user at another address.
 func TestFailedLogins(t *testing.T) {
-	r := open(t, push.ReceiverOptions{Access: push.Access{Users: []push.User{{Name: "amy", Password: "x"}, {Name: "bob", Password: "y"}, {Password: "token"}}}})
+	r := open(t, push.ReceiverOptions{Users: []push.User{{Name: "amy", Password: "x"}, {Name: "bob", Password: "y"}, {Password: "token"}}})
 	refused, guesses, began := 0, pcptest.AttackSize(loginlimit.GatewayPerMinute+3, 20_000), time.Now()
 	pcptest.Attack(t, func() {
 		for range guesses {

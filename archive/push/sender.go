@@ -86,8 +86,6 @@ type SenderStats struct {
 	Connected bool   // the latest request has succeeded
 	Failure   string // why it has not
 	Archives  int    // that were begun at the receiver
-	Requests  uint64 // that have succeeded
-	Bytes     uint64 // that the receiver has got
 	Queued    int64  // bytes that it has not got
 }
 

@@ -643,7 +643,7 @@ func TestRedirects(t *testing.T) {
 
 // TestLogin checks users, tokens and TLS over real connections. No error may have a password.
 func TestLogin(t *testing.T) {
-	rc := open(t, push.ReceiverOptions{Access: push.Access{Networks: []netip.Prefix{}, Users: []push.User{{Name: "web", Password: "s3cret"}, {Password: "t0ken"}}}})
+	rc := open(t, push.ReceiverOptions{Networks: []netip.Prefix{}, Users: []push.User{{Name: "web", Password: "s3cret"}, {Password: "t0ken"}}})
 	srv := httptest.NewTLSServer(rc)
 	defer srv.Close()
 	for _, c := range []struct {

@@ -48,7 +48,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 			slog.Any("path", loglimit.Text(hr.URL.Path[:min(len(hr.URL.Path), maxLogged)])), slog.Any("err", err))
 		body = []byte(`{"success":false}`)
 		h.Set(errorHeader, headerText(err))
-		if status(err) == http.StatusForbidden && len(r.access.Load().Users) > 0 {
+		if status(err) == http.StatusForbidden && len(r.access.Load().users) > 0 {
 			h.Set("WWW-Authenticate", `Basic realm="logger"`)
 		}
 	}

@@ -27,7 +27,7 @@ func (o *pushOptions) options() []getopt.Option {
 		{Heading: "Archive push options"},
 		{Long: "push", Arg: "DIR", Help: "receive the archives of loggers at /logger, in this directory [default none]", Set: func(v string) error { o.Dir = v; return nil }},
 		{Long: "push-users", Arg: "FILE", Help: "let the users of this file push: lines of name, password and hosts, for its owner's eyes alone", Set: func(v string) error { o.users.path = v; return nil }},
-		{Long: "push-from", Arg: "ADDR[/BITS]", Help: "let clients of this address push without a password [default this computer]", Set: (*networks)(&o.Access.Networks).add},
+		{Long: "push-from", Arg: "ADDR[/BITS]", Help: "let clients of this address push without a password [default this computer]", Set: (*networks)(&o.Networks).add},
 		{Long: "push-max", Arg: "MBYTES", Help: "receive no more if the directory has so many megabytes [default 262144]", Set: o.setMax},
 		{Long: "push-utc", Help: "name archives by UTC", Set: func(string) error { o.UTC = true; return nil }},
 	}
@@ -51,7 +51,7 @@ func (n *networks) add(v string) error {
 
 // complete checks what the options are together.
 func (o *pushOptions) complete() error {
-	if o.Dir == "" && (o.users.path != "" || len(o.Access.Networks) > 0 || o.Limits.MaxBytes > 0 || o.UTC) {
+	if o.Dir == "" && (o.users.path != "" || len(o.Networks) > 0 || o.Limits.MaxBytes > 0 || o.UTC) {
 		return errors.New("options --push-… are without effect without --push")
 	}
 	return nil
@@ -72,7 +72,7 @@ func (o *pushOptions) receiver(reg *mmv.Registry) (r *push.Receiver, err error) 
 		return nil, nil
 	}
 	if o.users.path != "" {
-		if o.Access.Users, err = o.users.read(); err != nil {
+		if o.Users, err = o.users.read(); err != nil {
 			return nil, err
 		}
 	}

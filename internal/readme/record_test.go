@@ -2,19 +2,16 @@ package readme
 
 import (
 	"context"
-	"errors"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pmapi"
 	"log"
-	"strings"
 )
 
 func record() {
-	conf, err := logconf.Options{}.Parse("", strings.NewReader("log mandatory on 1 sec { kernel }"))
-	c, dialErr := pmapi.Dial(context.Background(), address)
-	if err := errors.Join(err, dialErr); err != nil {
+	c, err := pmapi.Dial(context.Background(), address)
+	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(logger.Run(context.Background(), c, logger.Options{Config: conf, Base: "load"}))
+	o := logger.Options{Config: "log mandatory on 1 sec { kernel }", Base: "load"}
+	log.Fatal(logger.Run(context.Background(), c, o))
 }

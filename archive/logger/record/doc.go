@@ -38,7 +38,7 @@
 //
 // With Options.Program, each logger is a separate process, as in the C library: pmlogger(1), or a
 // program that takes the same options. Programs are controlled through a pipe. A program that is
-// detached continues after its launcher ends. Such a program reads the pipe with [ReadControl].
+// detached continues after its launcher ends.
 //
 // # Files
 //
@@ -54,7 +54,7 @@
 //
 //   - A program may have several sessions at a time.
 //   - The replay configuration is kept. The C library removes it before it can be used.
-//   - A second default host is ErrDefault. The C library loses one of the two from the folio.
+//   - A second default host is an error. The C library loses one of the two from the folio.
 //   - A host may be the path of a socket. File names have _ in place of its slashes.
 //   - A command cannot carry a message for a dialog, because pmlogger ends when it gets one.
 //

@@ -8,23 +8,23 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
+	"github.com/pcp-go/pcp/internal/recordpipe"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
 // A goroutine is a recorder of this process.
 type goroutine struct {
-	config *logconf.Config
+	config string
 	cancel context.CancelFunc
 }
 
 // newGoroutine reads the configuration, so that it is known at once if it is wrong.
-func newGoroutine(o Options, h Host) (*goroutine, error) {
-	config, err := o.Parse.Parse(h.Name+".config", strings.NewReader(h.Config))
-	if err != nil {
+func newGoroutine(h Host) (*goroutine, error) {
+	if _, err := (logconf.Options{}).Parse(h.Name+".config", strings.NewReader(h.Config)); err != nil {
 		return nil, err
 	}
-	return &goroutine{config: config}, nil
+	return &goroutine{config: h.Config}, nil
 }
 
 func (g *goroutine) start(ctx context.Context, l *Logger) error {
@@ -69,8 +69,8 @@ func (g *goroutine) record(ctx context.Context, l *Logger, log *slog.Logger) err
 	return logger.Run(ctx, source, o)
 }
 
-func (g *goroutine) send(c Command) error {
-	if c == CommandStop {
+func (g *goroutine) send(c recordpipe.Command) error {
+	if c == recordpipe.Stop {
 		g.cancel()
 	}
 	return nil

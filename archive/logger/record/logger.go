@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/recordpipe"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -43,8 +44,8 @@ const (
 type recorder interface {
 	// start starts it, for the files of l. It calls l.end when it has ended.
 	start(ctx context.Context, l *Logger) error
-	// send sends a command. CommandDetach and CommandStop are the last ones.
-	send(c Command) error
+	// send sends a command. recordpipe.Detach and recordpipe.Stop are the last ones.
+	send(c recordpipe.Command) error
 	pid() int
 }
 
@@ -56,9 +57,6 @@ func (l *Logger) Archive() string { return l.path("") }
 
 // LogFile is the absolute path of the log.
 func (l *Logger) LogFile() string { return l.path(".log") }
-
-// ConfigFile is the absolute path of the configuration.
-func (l *Logger) ConfigFile() string { return l.path(".config") }
 
 func (l *Logger) path(suffix string) string { return filepath.Join(l.s.dir, l.base+suffix) }
 
@@ -88,27 +86,26 @@ func (l *Logger) Err() error {
 	}
 }
 
-// An EndedError says that a logger that should run has ended. It wraps the reason and pdu.ErrIPC,
-// which the C library returns.
-type EndedError struct {
-	Host string
-	Err  error // Logger.Err
+// An endedError says that a logger that should run has ended.
+type endedError struct {
+	host string
+	err  error // Logger.Err
 }
 
 // Error says which logger has ended, and why.
-func (e *EndedError) Error() string {
-	if e.Err == nil {
-		return fmt.Sprintf("record: the logger of %s has ended", e.Host)
+func (e *endedError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("record: the logger of %s has ended", e.host)
 	}
-	return fmt.Sprintf("record: the logger of %s has ended: %v", e.Host, e.Err)
+	return fmt.Sprintf("record: the logger of %s has ended: %v", e.host, e.err)
 }
 
-// Unwrap is pdu.ErrIPC and why the logger has ended.
-func (e *EndedError) Unwrap() []error {
-	if e.Err == nil {
+// Unwrap returns pdu.ErrIPC and why the logger has ended.
+func (e *endedError) Unwrap() []error {
+	if e.err == nil {
 		return []error{pdu.ErrIPC}
 	}
-	return []error{pdu.ErrIPC, e.Err}
+	return []error{pdu.ErrIPC, e.err}
 }
 
 // A Status is how far a recording has come.
@@ -120,10 +117,11 @@ type Status struct {
 
 // Status returns how much has been recorded. A logger in another program also shows its status to
 // the user, or writes it to its log. Status is the counterpart of pmRecordControl with
-// PM_REC_STATUS. The errors are ErrNotStarted, ErrNotRunning for a logger that has been stopped or
-// detached, and an *EndedError for one that has ended without being stopped.
+// PM_REC_STATUS. It fails before Session.Start, and with ErrNotRunning for a logger that has been
+// stopped or detached. For one that has ended without being stopped, the error wraps Err and
+// pdu.ErrIPC, which the C library returns.
 func (l *Logger) Status() (Status, error) {
-	if err := l.command(CommandStatus); err != nil {
+	if err := l.command(recordpipe.Status); err != nil {
 		return Status{}, err
 	}
 	st := Status{Host: l.host.Name, Elapsed: time.Since(l.since)}
@@ -152,7 +150,7 @@ func fileSize(path string) int64 {
 // logger may end later, see Done. The counterpart of pmRecordControl with PM_REC_OFF, which does
 // not wait. Errors are those of Status, and that of a program that fails at its end.
 func (l *Logger) Stop(ctx context.Context) error {
-	if err := l.command(CommandStop); err != nil {
+	if err := l.command(recordpipe.Stop); err != nil {
 		return err
 	}
 	return l.wait(ctx)
@@ -162,7 +160,7 @@ func (l *Logger) Stop(ctx context.Context) error {
 // set: Session.Stop and Session.Close leave it alone. A program may outlive this process; a logger
 // of this process runs until the context of Session.Start ends. Done and Err remain valid. The
 // counterpart of pmRecordControl with PM_REC_DETACH. Errors are those of Status.
-func (l *Logger) Detach() error { return l.command(CommandDetach) }
+func (l *Logger) Detach() error { return l.command(recordpipe.Detach) }
 
 // start starts the recorder.
 func (l *Logger) start(ctx context.Context) error {
@@ -178,37 +176,37 @@ func (l *Logger) start(ctx context.Context) error {
 }
 
 // command sends a command to a recorder that runs.
-func (l *Logger) command(c Command) error {
+func (l *Logger) command(c recordpipe.Command) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch l.phase {
 	case phaseOn:
 	case phaseIdle:
-		return ErrNotStarted
+		return errNotStarted
 	default:
 		return ErrNotRunning
 	}
 	switch c {
-	case CommandStop:
+	case recordpipe.Stop:
 		l.phase = phaseStopped
-	case CommandDetach:
+	case recordpipe.Detach:
 		l.phase = phaseDetached
 		l.release()
 	}
 	select {
 	case <-l.done:
-		return &EndedError{l.host.Name, l.err}
+		return &endedError{l.host.Name, l.err}
 	default:
 	}
 	err := l.r.send(c)
 	if errors.Is(err, pdu.ErrIPC) {
-		return &EndedError{Host: l.host.Name}
+		return &endedError{host: l.host.Name}
 	}
 	return err
 }
 
 // abort has the logger end, if it is on.
-func (l *Logger) abort() { l.command(CommandStop) }
+func (l *Logger) abort() { l.command(recordpipe.Stop) }
 
 // end is called by the recorder when it has ended.
 func (l *Logger) end(err error) {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/recordpipe"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -62,9 +63,9 @@ func preamble(s *Session) string {
 	return b.String()
 }
 
-func (p *process) send(c Command) error {
+func (p *process) send(c recordpipe.Command) error {
 	err := p.write(c.String() + "\n")
-	if c != CommandStatus {
+	if c != recordpipe.Status {
 		p.pipe.Close()
 	}
 	return err

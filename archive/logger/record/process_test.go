@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/record"
+	"github.com/pcp-go/pcp/internal/recordpipe"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -46,13 +46,9 @@ func runLogger(args []string) int {
 		}
 	}
 	say("%q", args)
-	text, err := os.Open(option["-c"])
+	config, err := os.ReadFile(option["-c"])
 	if err != nil {
 		return 4
-	}
-	config, err := logconf.Options{}.Parse(option["-c"], text)
-	if err != nil {
-		return 5
 	}
 	fd, err := strconv.Atoi(option["-x"])
 	if err != nil {
@@ -60,19 +56,19 @@ func runLogger(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	go control(record.ReadControl(os.NewFile(uintptr(fd), "control")), stop, say)
+	go control(recordpipe.Read(os.NewFile(uintptr(fd), "control")), stop, say)
 	src, err := dial(ctx, option["-h"])
 	if err != nil {
 		return 7
 	}
-	if err := logger.Run(ctx, src, logger.Options{Config: config, Base: args[len(args)-1]}); err != nil {
+	if err := logger.Run(ctx, src, logger.Options{Config: string(config), Base: args[len(args)-1]}); err != nil {
 		return 8
 	}
 	return 0
 }
 
 // control does what the launcher asks for.
-func control(c *record.Control, stop func(), say func(string, ...any)) {
+func control(c *recordpipe.Control, stop func(), say func(string, ...any)) {
 	for {
 		command, err := c.Next()
 		switch {
@@ -80,12 +76,12 @@ func control(c *record.Control, stop func(), say func(string, ...any)) {
 			say("%v", err)
 			stop()
 			return
-		case command == record.CommandStatus:
+		case command == recordpipe.Status:
 			say("status of %s of %s, replay %v", c.Folio, c.Creator, c.Replay)
-		case command == record.CommandDetach:
+		case command == recordpipe.Detach:
 			say("detached")
 			return
-		case command == record.CommandStop:
+		case command == recordpipe.Stop:
 			say("stopped")
 			stop()
 			return

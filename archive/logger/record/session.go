@@ -12,18 +12,21 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/folio"
+	"github.com/pcp-go/pcp/internal/recordpipe"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Errors of calls in the wrong order. The C library returns EINVAL for them.
+// ErrNotRunning says that all loggers of the call have been stopped or detached. The C library
+// returns EINVAL for this error and for calls in the wrong order.
+var ErrNotRunning = errors.New("record: the logger has been stopped or detached")
+
+// Errors of calls in the wrong order.
 var (
-	ErrStarted    = errors.New("record: the session has been started or closed")
-	ErrNotStarted = errors.New("record: the session has not been started")
-	ErrNoHosts    = errors.New("record: the session has no hosts")
-	ErrDefault    = errors.New("record: the session has a default host")
-	ErrNotRunning = errors.New("record: the logger has been stopped or detached")
+	errStarted    = errors.New("record: the session has been started or closed")
+	errNotStarted = errors.New("record: the session has not been started")
+	errNoHosts    = errors.New("record: the session has no hosts")
+	errDefault    = errors.New("record: the session has a default host")
 )
 
 // Options are how a Session records.
@@ -53,15 +56,13 @@ type Options struct {
 	// Report, if not nil, is called with the events of loggers of this process, after they are
 	// written to the logs. Several loggers may call it at the same time.
 	Report func(host string, e logger.Event)
-	// Parse is how the configurations for loggers of this process are read.
-	Parse logconf.Options
 }
 
 // A Host is a host to record.
 type Host struct {
 	// Name is the name of the host as pmapi.Dial and pmlogger -h have it, without blanks.
 	Name string
-	// Config says what to record, in the language of pmlogger(1); see package logconf.
+	// Config says what to record, in the language of pmlogger(1); see package archive/logger.
 	Config string
 	// Default puts the host first in the folio. Tools that replay the folio use this host unless
 	// another one is named. One host of a session can be the default.
@@ -88,9 +89,9 @@ type Session struct {
 type state uint8
 
 const (
-	stateSetUp   state = iota
-	stateStarted       // ErrStarted
-	stateClosed        // before it was started
+	stateSetUp state = iota
+	stateStarted
+	stateClosed // before it was started
 )
 
 // Create creates a folio and its session. The file must not exist (fs.ErrExist). The counterpart of
@@ -157,9 +158,6 @@ func (s *Session) Replay() io.Writer {
 	return s.replay
 }
 
-// Base is the common beginning of the names of the session's files.
-func (s *Session) Base() string { return s.base }
-
 // Loggers returns the loggers of all hosts, in the order of the calls of Add.
 func (s *Session) Loggers() []*Logger {
 	s.mu.Lock()
@@ -168,26 +166,26 @@ func (s *Session) Loggers() []*Logger {
 }
 
 // Add adds a host to a session that has not been started. The counterpart of pmRecordAddHost(3).
-// Errors: ErrStarted, ErrDefault, a configuration that a logger of this process cannot read (a
-// *logconf.SyntaxError), and those of the file system.
+// It fails after Start, for a second default host, and for a configuration that a logger of this
+// process cannot read. Other errors are those of the file system.
 func (s *Session) Add(h Host) (*Logger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.state != stateSetUp:
-		return nil, ErrStarted
+		return nil, errStarted
 	case !isWord(h.Name):
 		return nil, fmt.Errorf("record: %q cannot be the name of a host", h.Name)
 	}
 	for _, l := range s.loggers {
 		if h.Default && l.host.Default {
-			return nil, ErrDefault
+			return nil, errDefault
 		}
 	}
 	l := &Logger{s: s, host: h, done: make(chan struct{})}
 	var err error
 	if s.o.Program == "" {
-		l.r, err = newGoroutine(s.o, h)
+		l.r, err = newGoroutine(h)
 	} else {
 		l.r = &process{}
 	}
@@ -208,16 +206,16 @@ func (s *Session) Add(h Host) (*Logger, error) {
 // When ctx ends, loggers are stopped as by Stop, without waiting. Programs that have been detached
 // are not.
 //
-// If there is an error, the loggers that have been started are stopped. Errors: ErrStarted,
-// ErrNoHosts, those of starting a program and of the file system.
+// If there is an error, the loggers that have been started are stopped. Start fails without hosts
+// and the second time. Other errors are those of starting a program and of the file system.
 func (s *Session) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.state != stateSetUp:
-		return ErrStarted
+		return errStarted
 	case len(s.loggers) == 0:
-		return ErrNoHosts
+		return errNoHosts
 	}
 	s.state = stateStarted
 	if err := s.closeFiles(); err != nil {
@@ -263,9 +261,8 @@ func (s *Session) folioOrder() []*Logger {
 }
 
 // Status is Logger.Status of all loggers that are neither stopped nor detached, in the order in
-// which they were added. If some of them have ended by themselves, the error has an *EndedError for
-// each, and the result the others. Errors: ErrNotStarted, and ErrNotRunning if all are stopped or
-// detached.
+// which they were added. If some of them have ended by themselves, the error has one for each, and
+// the result the others. The error is ErrNotRunning if all are stopped or detached.
 func (s *Session) Status() ([]Status, error) {
 	on, err := s.on()
 	if err != nil {
@@ -293,7 +290,7 @@ func (s *Session) Stop(ctx context.Context) error {
 	// First tell all, so that they end at the same time.
 	errs := make([]error, len(on))
 	for i, l := range on {
-		errs[i] = l.command(CommandStop)
+		errs[i] = l.command(recordpipe.Stop)
 	}
 	for i, l := range on {
 		if errs[i] == nil {
@@ -322,7 +319,7 @@ func (s *Session) on() (on []*Logger, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != stateStarted {
-		return nil, ErrNotStarted
+		return nil, errNotStarted
 	}
 	for _, l := range s.loggers {
 		if l.isIn(phaseOn) {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/record"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -307,8 +307,7 @@ func TestUnreachable(t *testing.T) {
 		time.Sleep(time.Second)
 		check := func(err error) {
 			t.Helper()
-			var ended *record.EndedError
-			if !errors.As(err, &ended) || ended.Host != "none" || !errors.Is(err, pdu.ErrIPC) || !errors.Is(err, errUnreachable) {
+			if err == nil || !strings.Contains(err.Error(), "logger of none has ended") || !errors.Is(err, pdu.ErrIPC) || !errors.Is(err, errUnreachable) {
 				t.Errorf("error %v", err)
 			}
 		}
@@ -384,8 +383,7 @@ func TestContext(t *testing.T) {
 			t.Errorf("%d records, %v", n, ls[0].Err())
 		}
 		_, err := ls[0].Status()
-		var ended *record.EndedError
-		if !errors.As(err, &ended) || ended.Err != nil {
+		if !errors.Is(err, pdu.ErrIPC) || err.Error() != "record: the logger of web1 has ended" {
 			t.Errorf("status at an end of the options: %v", err)
 		}
 		cancel()

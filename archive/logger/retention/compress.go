@@ -85,7 +85,7 @@ func (m *maintainer) compress(ctx context.Context, groups []*group) error {
 func (m *maintainer) compressFile(ctx context.Context, f file) error {
 	name := f.name + m.Compress.Suffix
 	if m.DryRun {
-		m.did(Compressed, name, f.name)
+		m.did("compressed", name, f.name)
 		return nil
 	}
 	path, packed, temp := filepath.Join(m.dir, f.name), filepath.Join(m.dir, name), filepath.Join(m.work, name)
@@ -108,7 +108,7 @@ func (m *maintainer) compressFile(ctx context.Context, f file) error {
 	if err := os.Remove(path); err != nil {
 		return err
 	}
-	m.did(Compressed, name, f.name)
+	m.did("compressed", name, f.name)
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (m *maintainer) recoverCompressed(ctx context.Context) error {
 				errs = append(errs, err)
 				continue
 			}
-			m.did(Recovered, "", f.plain)
+			m.did("recovered", "", f.plain)
 		}
 	}
 	return errors.Join(errs...)

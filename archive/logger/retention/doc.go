@@ -36,7 +36,7 @@
 //
 // A directory has the archives of one host. A logger that begins an archive names it
 // YYYYMMDD.HH.MM, and the archives of a day become YYYYMMDD. These names are those of PCP. [Base]
-// makes such a name. A logger that does not use Record begins another archive at [NextDay].
+// makes such a name. A logger that does not use Record begins another archive at midnight.
 //
 // Maintain compresses and removes archives whose names begin with a day, YYYYMMDD or YYMMDD, that
 // ends the name or is followed by "-" or ".". It merges only those that a logger began. It leaves

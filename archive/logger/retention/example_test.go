@@ -8,13 +8,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logextract"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/retention"
 	"github.com/pcp-go/pcp/archive/logimport"
 	"github.com/pcp-go/pcp/pdu"
@@ -77,11 +75,7 @@ func ExampleRecord() {
 	}
 	defer os.RemoveAll(dir)
 
-	config, err := logconf.Options{}.Parse("config", strings.NewReader("log mandatory on 10 milliseconds { oven }"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	lo := logger.Options{Config: config, EndRecords: 3} // which is for this example
+	lo := logger.Options{Config: "log mandatory on 10 milliseconds { oven }", EndRecords: 3} // which is for this example
 	o := retention.Options{
 		Merge:    logextract.Options{}.Run,
 		Compress: retention.Gzip(gzip.DefaultCompression),

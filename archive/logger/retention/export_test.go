@@ -1,5 +1,7 @@
 package retention
 
+import "time"
+
 // Step sets what is called before each change.
 func (o *Options) Step(step func(what string)) { o.step = step }
 
@@ -8,3 +10,6 @@ var (
 	ErrNotMerged = errNotMerged
 	ErrOther     = errOther
 )
+
+// NextDay returns the next midnight after a time.
+func NextDay(t time.Time) time.Time { return nextDay(t) }

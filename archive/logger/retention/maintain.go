@@ -84,7 +84,7 @@ func (m *maintainer) cull(_ context.Context, groups []*group) error {
 			errs = append(errs, err)
 			continue
 		}
-		m.did(Culled, "", g.base)
+		m.did("culled", "", g.base)
 	}
 	return errors.Join(errs...)
 }
@@ -108,7 +108,7 @@ func (m *maintainer) purge(_ context.Context, groups []*group) error {
 			continue
 		}
 		total -= g.size
-		m.did(Purged, "", g.base)
+		m.did("purged", "", g.base)
 	}
 	return errors.Join(errs...)
 }
@@ -145,7 +145,7 @@ func Run(ctx context.Context, dir string, o Options) error {
 		if err != nil && ctx.Err() == nil {
 			o.Logger.Error("maintaining archives", "dir", dir, "err", err)
 		}
-		pause := time.Until(NextDay(time.Now().Add(-afterMidnight).In(o.Location)).Add(afterMidnight))
+		pause := time.Until(nextDay(time.Now().Add(-afterMidnight).In(o.Location)).Add(afterMidnight))
 		if errors.Is(err, ErrLocked) {
 			pause = min(pause, retryLocked)
 		}

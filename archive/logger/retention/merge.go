@@ -75,7 +75,7 @@ func (m *maintainer) mergeDay(ctx context.Context, day string, inputs []*group) 
 		}
 	}
 	if m.DryRun {
-		m.did(Merged, day, names...)
+		m.did("merged", day, names...)
 		return nil
 	}
 	if m.Rewrite != nil {
@@ -102,7 +102,7 @@ func (m *maintainer) mergeDay(ctx context.Context, day string, inputs []*group) 
 	if err := errors.Join(filesys.SyncDir(m.work), m.exchange(done)); err != nil {
 		return err
 	}
-	m.did(Merged, day, names...)
+	m.did("merged", day, names...)
 	return nil
 }
 
@@ -282,7 +282,7 @@ func (m *maintainer) recover() error {
 			if err := m.exchange(path); err != nil {
 				return err
 			}
-			m.did(Recovered, "", day)
+			m.did("recovered", "", day)
 		case packed || strings.HasSuffix(e.Name(), newSuffix):
 			m.at("clean " + e.Name())
 			if err := os.RemoveAll(path); err != nil {

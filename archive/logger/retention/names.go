@@ -14,9 +14,9 @@ import (
 
 const dayLayout = "20060102"
 
-// NextDay returns the next midnight after a time, in its location, or the first time after it if
+// nextDay returns the next midnight after a time, in its location, or the first time after it if
 // midnight is skipped. A logger begins another archive then.
-func NextDay(t time.Time) time.Time {
+func nextDay(t time.Time) time.Time {
 	y, m, d := t.Date()
 	next := time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
 	if next.Day() == d { // there is no midnight then: clocks are put forward

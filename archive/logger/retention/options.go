@@ -61,26 +61,21 @@ type Options struct {
 // another one records into it.
 var ErrLocked = errors.New("retention: the directory is being maintained by somebody else")
 
-// A Kind says what was done.
-type Kind string
-
-// The kinds of actions.
-const (
-	Recovered  Kind = "recovered"  // completed what an earlier Maintain had not: From is the archive
-	Culled     Kind = "culled"     // removed the archive From by its age
-	Purged     Kind = "purged"     // removed the archive From for MaxBytes
-	Merged     Kind = "merged"     // made the archives From, or a single one, the archive To
-	Compressed Kind = "compressed" // made the file From the file To
-)
-
 // An Action is what was done to archives or files, by their names in the directory.
 type Action struct {
-	Kind Kind
+	// Kind is one of:
+	//
+	//	recovered   completed what an earlier Maintain had not: From is the archive
+	//	culled      removed the archive From by its age
+	//	purged      removed the archive From for MaxBytes
+	//	merged      made the archives From, or a single one, the archive To
+	//	compressed  made the file From the file To
+	Kind string
 	From []string
 	To   string
 }
 
-func (o *Options) did(kind Kind, to string, from ...string) {
+func (o *Options) did(kind, to string, from ...string) {
 	if o.Did != nil {
 		o.Did(Action{kind, from, to})
 	}

@@ -122,7 +122,7 @@ func (r *recorder) next(ctx context.Context) (*logger.Logger, error) {
 	r.writing.Store(&name)
 	lo := r.logger
 	lo.Base = base
-	if end := NextDay(now); lo.EndTime.IsZero() || end.Before(lo.EndTime) {
+	if end := nextDay(now); lo.EndTime.IsZero() || end.Before(lo.EndTime) {
 		lo.EndTime = end
 	}
 	l, err := lo.New(ctx, r.src)

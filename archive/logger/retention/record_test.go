@@ -20,7 +20,6 @@ import (
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logextract"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/retention"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
@@ -71,11 +70,7 @@ func (d *recording) until(at string) {
 
 // record starts a Record. The files of an archive that has ended were changed last then.
 func (d *recording) record(o retention.Options, lo logger.Options) {
-	c, err := logconf.Options{}.Parse("config", strings.NewReader("log mandatory on once x.once\nlog mandatory on 1 min x.count"))
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	lo.Config, lo.Host = c, "here"
+	lo.Config, lo.Host = "log mandatory on once x.once\nlog mandatory on 1 min x.count", "here"
 	lo.Report = func(e logger.Event) {
 		if _, ok := e.(logger.Recorded); !ok {
 			d.events = append(d.events, strings.TrimPrefix(fmt.Sprintf("%T", e), "logger."))

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -91,7 +91,7 @@ func startOurs(t *testing.T, host string) running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := logger.Options{Config: conf, Base: filepath.Join(r.dir, "a"), Source: host}.New(ctx, src)
+	l, err := logger.Options{Config: loggerConf, Base: filepath.Join(r.dir, "a")}.New(ctx, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func startOurs(t *testing.T, host string) running {
 	}
 	done := make(chan error, 2)
 	go func() { done <- l.Run(ctx) }()
-	go func() { done <- (&pmlc.Server{Logger: l, Access: access}).Serve(ctx, listeners...) }()
+	go func() { done <- (&pmlc.Server{Logger: l, Source: host, Access: access}).Serve(ctx, listeners...) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := errors.Join(<-done, <-done); err != nil {

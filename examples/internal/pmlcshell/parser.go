@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/archive/logger"
 )
 
 // An errorLine is an error in a command. The parser skips the rest of the line after it.
@@ -356,21 +356,21 @@ func (p *parser) logCommand(ctx context.Context) error {
 	var r request
 	switch {
 	case p.accept("mandatory"):
-		r.control = logconf.Mandatory
+		r.control = logger.Mandatory
 	case p.accept("advisory"):
 	default:
 		return errSyntax
 	}
 	switch {
 	case p.accept("on"):
-		r.state = logconf.On
+		r.state = logger.On
 		if err := p.frequency(&r); err != nil {
 			return err
 		}
 	case p.accept("off"):
-		r.state = logconf.Off
-	case r.control == logconf.Mandatory && p.accept("maybe"):
-		r.state = logconf.Maybe
+		r.state = logger.Off
+	case r.control == logger.Mandatory && p.accept("maybe"):
+		r.state = logger.Maybe
 	default:
 		return errSyntax
 	}

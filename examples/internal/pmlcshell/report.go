@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -19,8 +19,8 @@ import (
 // A request is a query or a change.
 type request struct {
 	enquire bool
-	control logconf.Control
-	state   logconf.State
+	control logger.Control
+	state   logger.State
 	delta   int32 // milliseconds, as they come out of the arithmetic of C
 }
 
@@ -215,10 +215,10 @@ func (r request) done(v logger.ValueState) bool {
 	if v.Interval != time.Duration(r.delta)*time.Millisecond {
 		return false
 	}
-	if r.state == logconf.Maybe {
+	if r.state == logger.Maybe {
 		return !v.Mandatory
 	}
-	return v.Mandatory == (r.control == logconf.Mandatory) && v.On == (r.state == logconf.On)
+	return v.Mandatory == (r.control == logger.Mandatory) && v.On == (r.state == logger.On)
 }
 
 // status prints the status of the logger.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/pmcpp"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -18,6 +18,7 @@ import (
 type config struct {
 	*logconf.Config
 	name string // in messages
+	text string // after the preprocessor
 	err  error  // what is wrong with its syntax; what comes before that is in the Config
 }
 
@@ -59,8 +60,8 @@ func (p *program) readConfig(path string) (*config, error) {
 		defer f.Close()
 		source = f
 	}
-	text := p.preprocess(c.name, source)
-	c.Config, c.err = logconf.Options{Default: p.opts.defaultInterval()}.Parse(c.name, strings.NewReader(text))
+	c.text = p.preprocess(c.name, source)
+	c.Config, c.err = logconf.Options{Default: p.opts.defaultInterval()}.Parse(c.name, strings.NewReader(c.text))
 	return c, nil
 }
 

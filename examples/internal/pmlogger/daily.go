@@ -10,7 +10,6 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logextract"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logger/retention"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
@@ -134,7 +133,7 @@ func (l present) NewVolume(reason string) (int, error) {
 
 func (l present) Sync() error { return l.p.logger.Load().Sync() }
 
-func (l present) Control(ctx context.Context, c logconf.Control, s logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
+func (l present) Control(ctx context.Context, c logger.Control, s logger.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
 	return l.p.logger.Load().Control(ctx, c, s, interval, targets)
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
@@ -34,7 +33,7 @@ func (p *events) print(e logger.Event) {
 	var b strings.Builder
 	p.describe(&b, e)
 	io.WriteString(p.w, terminal.Escape(b.String()))
-	if s, ok := e.(logger.MetricSkipped); ok && p.skipped != nil {
+	if s, ok := e.(logger.MetricSkipped); ok && s.Instance == "" && p.skipped != nil {
 		p.skipped(s)
 	}
 }
@@ -43,10 +42,12 @@ func (p *events) print(e logger.Event) {
 func (p *events) describe(w io.Writer, e logger.Event) {
 	switch e := e.(type) {
 	case logger.MetricSkipped:
-		warn(w, e.Place, skippedText(e))
+		if e.Instance != "" {
+			warn(w, e.File, e.Line, fmt.Sprintf("Instance \"%s\" is not defined for the metric \"%s\"", e.Instance, e.Metric))
+			return
+		}
+		warn(w, e.File, e.Line, skippedText(e))
 		fmt.Fprintf(w, "Reason: %v\n", pdu.FromError(e.Err))
-	case logger.InstanceSkipped:
-		warn(w, e.Place, fmt.Sprintf("Instance \"%v\" is not defined for the metric \"%s\"", e.Instance, e.Metric))
 	case logger.Conflict:
 		conflict(w, e)
 	case logger.Recorded:
@@ -100,8 +101,8 @@ func fault(w io.Writer, e logger.Event) {
 }
 
 // warn writes a warning about a line of the configuration.
-func warn(w io.Writer, at logconf.Place, text string) {
-	fmt.Fprintf(w, "Warning [%s, line %d]\n%s\n", at.File, at.Line, text)
+func warn(w io.Writer, file string, line int, text string) {
+	fmt.Fprintf(w, "Warning [%s, line %d]\n%s\n", file, line, text)
 }
 
 func skippedText(e logger.MetricSkipped) string {
@@ -113,11 +114,11 @@ func skippedText(e logger.MetricSkipped) string {
 
 func conflict(w io.Writer, e logger.Conflict) {
 	text := fmt.Sprintf("Incompatible request for metric \"%s\"", e.Metric)
-	if e.Inst == pdu.NoInst {
-		warn(w, e.Place, text)
+	if e.Instance == "" {
+		warn(w, e.File, e.Line, text)
 		return
 	}
-	warn(w, e.Place, fmt.Sprintf("%s and instance \"%s\"", text, e.Instance))
+	warn(w, e.File, e.Line, fmt.Sprintf("%s and instance \"%s\"", text, e.Instance))
 	fmt.Fprintf(w, "Request for %s conflicts with current %s state\n", settingText(e.Requested), settingText(e.Before))
 }
 

@@ -169,16 +169,18 @@ func (o *options) setInterval(text string) error {
 }
 
 // defaultInterval returns the interval of "default" in the configuration. It is that of -t, or that
-// of PMLOGGER_INTERVAL in whole seconds, where text without a number is 0 as for C's program. Nil
-// leaves the choice to the logger.
-func (o *options) defaultInterval() *time.Duration {
+// of PMLOGGER_INTERVAL in whole seconds, where text without a number is 0 as for C's program. 0
+// means once.
+func (o *options) defaultInterval() time.Duration {
+	if o.interval != nil {
+		return *o.interval
+	}
 	text, ok := os.LookupEnv("PMLOGGER_INTERVAL")
-	if o.interval != nil || !ok {
-		return o.interval
+	if !ok {
+		return time.Minute
 	}
 	sec, _, _ := cnum.ScanInt(text)
-	d := time.Duration(int32(sec)) * time.Second
-	return &d
+	return time.Duration(int32(sec)) * time.Second
 }
 
 func (o *options) setVersion(text string) error {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
@@ -51,7 +50,7 @@ func (p *program) serve(ctx context.Context) {
 	if len(p.serving) == 0 {
 		return
 	}
-	s := pmlc.Server{Logger: present{p}, Access: p.access, Version: p.opts.protocol,
+	s := pmlc.Server{Logger: present{p}, Source: p.source(), Access: p.access, Version: p.opts.protocol,
 		Controlled: func(peer net.Addr, request *pmlc.ControlReq, states []logger.MetricState, err error) {
 			p.logRequest(ctx, peer, request, states, err)
 		}, Log: p.log}
@@ -68,7 +67,7 @@ func (p *program) logRequest(ctx context.Context, peer net.Addr, r *pmlc.Control
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\npmlc request from %s: %v %v", ctime(time.Now()), host, r.Control, r.State)
-	if r.State == logconf.On {
+	if r.State == logger.On {
 		if r.Interval == 0 {
 			b.WriteString(" once")
 		} else {
@@ -121,12 +120,12 @@ func (p *program) describeTarget(ctx context.Context, b *strings.Builder, r *pml
 // grants reports whether an instance is in the requested state.
 func grants(i logger.ValueState, r *pmlc.ControlReq) bool {
 	switch r.State {
-	case logconf.Maybe:
+	case logger.Maybe:
 		return !i.Mandatory && i.Interval == 0
-	case logconf.Off:
-		return !i.On && i.Mandatory == (r.Control == logconf.Mandatory)
+	case logger.Off:
+		return !i.On && i.Mandatory == (r.Control == logger.Mandatory)
 	}
-	return i.On && i.Interval == r.Interval && i.Mandatory == (r.Control == logconf.Mandatory)
+	return i.On && i.Interval == r.Interval && i.Mandatory == (r.Control == logger.Mandatory)
 }
 
 // hostOf returns the name of a client's host, or its address.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -98,15 +98,14 @@ func (p problem) String() string { return p.Error() }
 func (p problem) Unwrap() error  { return p.error }
 
 func TestEvents(t *testing.T) {
-	at := logconf.Place{File: "f", Line: 3}
 	when := time.Date(2026, 11, 3, 9, 5, 6, 0, time.Local)
-	task := logger.Task{Setting: logger.Setting{State: logconf.On, Interval: 500 * time.Millisecond},
+	task := logger.Task{Setting: logger.Setting{State: logger.On, Interval: 500 * time.Millisecond},
 		Metrics: []logger.TaskMetric{{Name: "a.b", PMID: pdu.MakePMID(29, 0, 1)}, {Name: "a.c", PMID: pdu.MakePMID(29, 0, 2)}, {Name: "d", PMID: pdu.MakePMID(511, 0, 1)}}}
-	single := logger.Task{Setting: logger.Setting{State: logconf.On}, Metrics: task.Metrics[:1]}
+	single := logger.Task{Setting: logger.Setting{State: logger.On}, Metrics: task.Metrics[:1]}
 	for want, e := range map[string]logger.Event{
-		"Warning [f, line 3]\nProblem with lookup for metric \"m\" ... logging not activated\nReason: Unknown metric name\n": logger.MetricSkipped{Place: at, Metric: "m", Step: "lookup", Err: pdu.ErrName},
+		"Warning [f, line 3]\nProblem with lookup for metric \"m\" ... logging not activated\nReason: Unknown metric name\n": logger.MetricSkipped{File: "f", Line: 3, Metric: "m", Step: "lookup", Err: pdu.ErrName},
 		"Description unavailable for metric \"m\\x1b[2J\": Unknown metric name\n":                                            logger.MetricGone{Metric: "m\x1b[2J", Err: pdu.ErrName},
-		"Warning [f, line 3]\nInstance \"7\" is not defined for the metric \"m\"\n":                                          logger.InstanceSkipped{Place: at, Metric: "m", Instance: logconf.Instance{ID: 7}},
+		"Warning [f, line 3]\nInstance \"7\" is not defined for the metric \"m\"\n":                                          logger.MetricSkipped{File: "f", Line: 3, Metric: "m", Instance: "7", Step: "instance", Err: pdu.ErrInst},
 		"New log volume 4, via SIGHUP at Tue Nov  3 09:05:06 2026\n":                                                         logger.NewVolume{Volume: 4, Reason: "SIGHUP", Time: when},
 		"pmlogger: Lost connection to PMCD on \"vm\" at Tue Nov  3 09:05:06 2026\n":                                          logger.Lost{Host: "vm", Time: when},
 		"Semantics of metric \"m\" have changed from a to b\n":                                                               logger.MetricChanged{Metric: "m", What: "Semantics", From: "a", To: "b"},
@@ -223,7 +222,7 @@ func TestLogRequest(t *testing.T) {
 	}
 	var b strings.Builder
 	p := &program{w: &b, conf: conf}
-	p.logRequest(t.Context(), &net.UnixAddr{Net: "unix"}, &pmlc.ControlReq{Control: logconf.Advisory, State: logconf.Off}, nil, nil)
+	p.logRequest(t.Context(), &net.UnixAddr{Net: "unix"}, &pmlc.ControlReq{Control: logger.Advisory, State: logger.Off}, nil, nil)
 	if want := "\npmlc request from " + pmlc.SocketPath(conf.Get("PCP_RUN_DIR"), os.Getpid()) + ": advisory off\n"; !strings.HasSuffix(b.String(), want) {
 		t.Errorf("%q, want %q at its end", b.String(), want)
 	}

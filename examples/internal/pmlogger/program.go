@@ -19,6 +19,7 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/internal/terminal"
@@ -130,7 +131,7 @@ func (p *program) terminal() *pcptool.Command {
 func (p *program) hintSkipped(e logger.MetricSkipped) {
 	c := p.terminal()
 	if advice := c.NameHint(context.Background(), p.src, e.Metric, e.Err); advice != "" {
-		c.Hint(fmt.Sprintf("%s, line %d: %s is not recorded; %s", e.Place.File, e.Place.Line, e.Metric, advice))
+		c.Hint(fmt.Sprintf("%s, line %d: %s is not recorded; %s", e.File, e.Line, e.Metric, advice))
 	}
 }
 
@@ -235,7 +236,7 @@ func (p *program) source() string {
 func (p *program) loggerOptions(c *config) (logger.Options, error) {
 	o := p.opts
 	lo := logger.Options{
-		Config: c.Config, Source: p.source(), Linger: o.linger || o.primary || len(c.Requests) > 0, Report: p.events.print,
+		Config: c.text, Interval: cmp.Or(o.defaultInterval(), -1), Linger: o.linger || o.primary || len(c.Requests) > 0, Report: p.events.print,
 		EndOnChange: o.isRestarted(),
 		EndBytes:    o.end.bytes, EndRecords: o.end.records, EndAfter: o.end.after,
 		Writer: archive.WriterOptions{
@@ -277,7 +278,7 @@ func (o *options) setEnd(lo *logger.Options, zone *time.Location) error {
 func (p *program) resolve(ctx context.Context, c *config) error {
 	lo, _ := p.loggerOptions(c)
 	tasks, err := lo.Check(ctx, p.src)
-	if err == nil {
+	if _, ok := errors.AsType[*logconf.SyntaxError](err); ok || err == nil {
 		err = p.parsed(c)
 	}
 	if err == nil && len(tasks) == 0 && !lo.Linger {

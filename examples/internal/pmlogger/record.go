@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/record"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
+	"github.com/pcp-go/pcp/internal/recordpipe"
 )
 
 // pidPoll is the interval between checks of the process of -p.
@@ -174,7 +174,7 @@ func (p *program) watchProcess(ctx context.Context) {
 func (p *program) followLauncher(ctx context.Context) {
 	pipe := os.NewFile(uintptr(p.opts.control), "control pipe")
 	defer pipe.Close()
-	s := &session{w: p.w, control: record.ReadControl(pipe), logger: present{p}, host: p.hostName,
+	s := &session{w: p.w, control: recordpipe.Read(pipe), logger: present{p}, host: p.hostName,
 		confirm: p.conf.Get("PCP_XCONFIRM_PROG"), tmp: p.conf.Get("PCP_TMPFILE_DIR"), begun: p.begun}
 	if s.run(ctx) {
 		p.stop(endReason{text: "Recording session terminated"})

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/record"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
+	"github.com/pcp-go/pcp/internal/recordpipe"
 )
 
 // A session is a recording session. The program that has started this one sends commands through a
 // pipe.
 type session struct {
 	w       io.Writer
-	control *record.Control
+	control *recordpipe.Control
 	logger  pmlc.Logger
 	host    string // that is recorded
 	confirm string // the program that shows dialogs
@@ -32,19 +32,19 @@ func (s *session) run(ctx context.Context) (stop bool) {
 	for {
 		c, err := s.control.Next()
 		if err != nil {
-			if wrong, ok := errors.AsType[*record.ControlError](err); ok {
+			if wrong, ok := errors.AsType[*recordpipe.Error](err); ok {
 				fmt.Fprintf(s.w, "Error: %v\n", wrong)
 			}
 			return s.askToStop(ctx)
 		}
 		switch c {
-		case record.CommandStatus:
+		case recordpipe.Status:
 			s.tell(ctx, "Warning", s.howToEnd())
-		case record.CommandDetach:
+		case recordpipe.Detach:
 			s.tell(ctx, "Error", "The application that launched pmlogger has asked pmlogger to continue independently and the PCP archive will grow at "+
 				s.growth()+".\n\n"+s.howToEnd())
 			return false
-		case record.CommandStop:
+		case recordpipe.Stop:
 			s.tell(ctx, "Error", "The application that launched pmlogger has terminated this PCP recording session.\n")
 			return true
 		}

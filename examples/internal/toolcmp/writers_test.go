@@ -11,7 +11,6 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/archive/logimport"
 	"github.com/pcp-go/pcp/examples/internal/sample"
 	"github.com/pcp-go/pcp/pdu"
@@ -161,16 +160,12 @@ func importMetadata(t *testing.T, im *logimport.Importer, n int, disks pdu.InDom
 func logTo(t *testing.T, base string, version int, src *pmapi.Context, config string, seconds int, each func(second int)) {
 	t.Helper()
 	time.Sleep(123_456_789 * time.Nanosecond)
-	c, err := logconf.Options{}.Parse("config", strings.NewReader(config))
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer src.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error)
 	go func() {
-		done <- logger.Run(ctx, src, logger.Options{Config: c, Base: base, Host: "here", Port: 4330,
+		done <- logger.Run(ctx, src, logger.Options{Config: config, Base: base, Host: "here", Port: 4330,
 			Writer: archive.WriterOptions{Label: archive.Label{Version: version, Host: "web1", TimeZone: "UTC"}, VolumeRecords: 15, IndexEvery: 5000},
 			Report: func(logger.Event) {}})
 	}()

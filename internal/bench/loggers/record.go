@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda"
@@ -36,10 +34,7 @@ type figures struct {
 
 // record runs all loggers at the same time.
 func (o options) record(ctx context.Context) (*figures, error) {
-	config, err := logconf.Options{}.Parse("config", strings.NewReader(fmt.Sprintf("log mandatory on %d msec { bench }", o.interval.Milliseconds())))
-	if err != nil {
-		return nil, err
-	}
+	config := fmt.Sprintf("log mandatory on %d msec { bench }", o.interval.Milliseconds())
 	var all sync.WaitGroup
 	errs := make([]error, o.loggers)
 	for i := range o.loggers {
@@ -53,7 +48,7 @@ func (o options) record(ctx context.Context) (*figures, error) {
 const startDelay = 10 * time.Millisecond
 
 // one records one collector.
-func (o options) one(ctx context.Context, i int, config *logconf.Config) error {
+func (o options) one(ctx context.Context, i int, config string) error {
 	time.Sleep(time.Duration(i) * startDelay)
 	srv := &collector.Server{Logger: slog.New(slog.DiscardHandler)}
 	if err := srv.Add(o.agent(i)); err != nil {

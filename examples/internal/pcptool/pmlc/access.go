@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/hostpattern"
+	"github.com/pcp-go/pcp/internal/logconf"
 )
 
 // Access holds the access rules of a configuration, with addresses in place of names. If several

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
 )
 
 func rule(allow bool, ops logconf.Ops, hosts ...string) logconf.Rule {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -156,7 +155,7 @@ func (c *Client) QA(ctx context.Context, n int) error {
 
 // Control changes whether and how often metrics are recorded, and returns their new recording
 // state. A request that has no effect, because others have precedence, is no error.
-func (c *Client) Control(ctx context.Context, control logconf.Control, state logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
+func (c *Client) Control(ctx context.Context, control logger.Control, state logger.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
 	return c.control(ctx, &ControlReq{Control: control, State: state, Interval: interval, Targets: targets})
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -24,13 +24,13 @@ var codecTests = []struct {
 	{"status", request(RequestStatus), "00000002"},
 	{"sync", request(RequestSync), "00000003"},
 	{"qa 0", request(RequestQA), "00000064"},
-	{"advisory on", &ControlReq{Control: logconf.Advisory, State: logconf.On, Interval: 5 * time.Second,
+	{"advisory on", &ControlReq{Control: logger.Advisory, State: logger.On, Interval: 5 * time.Second,
 		Targets: []logger.Target{{PMID: 0x0f000803, Insts: []pdu.InstID{pdu.NoInst}}}},
 		"0000000c 00000002 00001388 00000001 0f000803 00000001 ffffffff 00000000"},
-	{"mandatory on once", &ControlReq{Control: logconf.Mandatory, State: logconf.On,
+	{"mandatory on once", &ControlReq{Control: logger.Mandatory, State: logger.On,
 		Targets: []logger.Target{{PMID: 0x07400006, Insts: []pdu.InstID{300, 400}}}},
 		"0000000b 00000002 00000000 00000001 07400006 00000002 0000012c 00000000 00000190 00000000"},
-	{"mandatory maybe", &ControlReq{Control: logconf.Mandatory, State: logconf.Maybe, Targets: []logger.Target{{PMID: 0x07400006}}},
+	{"mandatory maybe", &ControlReq{Control: logger.Mandatory, State: logger.Maybe, Targets: []logger.Target{{PMID: 0x07400006}}},
 		"0000000b 00000001 00000000 00000001 07400006 00000000"},
 	{"query", &ControlReq{Enquire: true, Targets: []logger.Target{{PMID: 0x07400005, Insts: []pdu.InstID{1}}, {PMID: 0x07400006},
 		{PMID: 0x07400007, Insts: []pdu.InstID{pdu.NoInst}}}},
@@ -107,7 +107,7 @@ func TestDecodeLenient(t *testing.T) {
 		{"00000002 00000007", request(RequestStatus)},
 		{"0000000d 00000000 00000000 00000001 07400007 ffffffff", &ControlReq{Enquire: true, Targets: []logger.Target{{PMID: 0x07400007}}}},
 		{"0000000d 00000002 00000005 00000001 07400007 00000000 00000005", &ControlReq{Enquire: true, Targets: []logger.Target{{PMID: 0x07400007}}}},
-		{"0000000c 00000001 00000000 00000001 07400007 00000000", &ControlReq{State: logconf.Maybe, Targets: []logger.Target{{PMID: 0x07400007}}}},
+		{"0000000c 00000001 00000000 00000001 07400007 00000000", &ControlReq{State: logger.Maybe, Targets: []logger.Target{{PMID: 0x07400007}}}},
 	} {
 		got := empty(tt.want)
 		if err := got.Decode(unhex(t, tt.wire)); err != nil {
@@ -180,10 +180,10 @@ func TestEncodeRefuses(t *testing.T) {
 		&ControlReq{Enquire: true},
 		&ControlReq{Control: 2, Targets: one},
 		&ControlReq{State: 3, Targets: one},
-		&ControlReq{State: logconf.Maybe, Targets: one},
-		&ControlReq{State: logconf.On, Interval: -1, Targets: one},
-		&ControlReq{State: logconf.On, Interval: logconf.MaxInterval + 1, Targets: one},
-		&ControlReq{State: logconf.On, Interval: time.Microsecond, Targets: one},
+		&ControlReq{State: logger.Maybe, Targets: one},
+		&ControlReq{State: logger.On, Interval: -1, Targets: one},
+		&ControlReq{State: logger.On, Interval: logconf.MaxInterval + 1, Targets: one},
+		&ControlReq{State: logger.On, Interval: time.Microsecond, Targets: one},
 	} {
 		before := make([]byte, pdu.HeaderLen)
 		if b, err := p.Append(before); !errors.Is(err, pdu.ErrIPC) || len(b) != len(before) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/wire"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -22,11 +22,11 @@ import (
 //	      for each instance: int32 instance, int32 unused
 //
 // A logger ignores what comes after that, and takes a negative number of instances for 0. Advisory
-// requests with logconf.Maybe do not exist, but loggers accept them.
+// requests with logger.Maybe do not exist, but loggers accept them.
 type ControlReq struct {
 	Enquire bool // to change nothing; the next three fields mean nothing then
-	Control logconf.Control
-	State   logconf.State
+	Control logger.Control
+	State   logger.State
 	// Interval is in whole milliseconds, and at most logconf.MaxInterval.
 	Interval time.Duration
 	Targets  []logger.Target
@@ -52,17 +52,17 @@ func (p *ControlReq) Append(b []byte) ([]byte, error) {
 	control, state, delta := uint32(wireEnquire), uint32(0), uint32(0)
 	if !p.Enquire {
 		switch {
-		case p.Control > logconf.Mandatory || p.State > logconf.On:
+		case p.Control > logger.Mandatory || p.State > logger.On:
 			return b, refuse(KindControl, "control %d, state %d", uint8(p.Control), uint8(p.State))
-		case p.Control == logconf.Advisory && p.State == logconf.Maybe:
+		case p.Control == logger.Advisory && p.State == logger.Maybe:
 			return b, refuse(KindControl, "advisory maybe")
 		case p.Interval < 0 || p.Interval > logconf.MaxInterval:
 			return b, refuse(KindControl, "interval %v not in 0..%v", p.Interval, logconf.MaxInterval)
-		case p.State == logconf.On && p.Interval > 0 && p.Interval < time.Millisecond:
+		case p.State == logger.On && p.Interval > 0 && p.Interval < time.Millisecond:
 			return b, refuse(KindControl, "interval %v below a millisecond", p.Interval)
 		}
 		control, state, delta = wireAdvisory, uint32(p.State), uint32(p.Interval/time.Millisecond)
-		if p.Control == logconf.Mandatory {
+		if p.Control == logger.Mandatory {
 			control = wireMandatory
 		}
 	}
@@ -92,20 +92,20 @@ func (p *ControlReq) Decode(body []byte) error {
 	p.Interval = time.Duration(c.Int32("interval")) * time.Millisecond
 	switch control {
 	case wireMandatory:
-		p.Control = logconf.Mandatory
+		p.Control = logger.Mandatory
 	case wireAdvisory:
 	case wireEnquire:
 		p.Enquire, p.Interval, state = true, 0, 0
 	default:
 		c.Fail("control", 12, "unknown control %d", control)
 	}
-	if state < 0 || state > int32(logconf.On) {
+	if state < 0 || state > int32(logger.On) {
 		c.Fail("state", 8, "unknown state %d", state)
 	}
 	if p.Interval < 0 || p.Interval > logconf.MaxInterval {
 		c.Fail("interval", 4, "%v not in 0..%v", p.Interval, logconf.MaxInterval)
 	}
-	p.State = logconf.State(state)
+	p.State = logger.State(state)
 	n := c.Count(targetLen, "numpmid")
 	if n < 1 {
 		c.Fail("numpmid", 4, "no metrics")

@@ -12,7 +12,7 @@
 //	}
 //	fmt.Println(status.Host, status.Volume, status.Size)
 //	targets := []logger.Target{{PMID: desc.PMID}}
-//	states, err := c.Control(ctx, logconf.Advisory, logconf.On, 5*time.Second, targets)
+//	states, err := c.Control(ctx, logger.Advisory, logger.On, 5*time.Second, targets)
 //
 // # Ask a logger
 //

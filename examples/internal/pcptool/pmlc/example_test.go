@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -19,7 +18,7 @@ func (d *disk) Status() logger.Status         { return logger.Status{Host: "web1
 func (d *disk) NewVolume(string) (int, error) { return 3, nil }
 func (d *disk) Sync() error                   { return nil }
 
-func (d *disk) Control(ctx context.Context, _ logconf.Control, _ logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
+func (d *disk) Control(ctx context.Context, _ logger.Control, _ logger.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error) {
 	d.interval = interval
 	return d.Enquire(ctx, targets)
 }
@@ -50,7 +49,7 @@ func Example() {
 	n, err := c.NewVolume(ctx)
 	fmt.Println(n, err)
 	targets := []logger.Target{{PMID: pdu.MakePMID(60, 0, 4)}}
-	states, err := c.Control(ctx, logconf.Advisory, logconf.On, 5*time.Second, targets)
+	states, err := c.Control(ctx, logger.Advisory, logger.On, 5*time.Second, targets)
 	fmt.Println(states[0].PMID, states[0].Values[0].Interval, err)
 	c.Close()
 

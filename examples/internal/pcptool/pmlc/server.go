@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
 	"github.com/pcp-go/pcp/internal/ctxwait"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -24,13 +24,15 @@ type Logger interface {
 	Status() logger.Status
 	NewVolume(reason string) (int, error)
 	Sync() error
-	Control(ctx context.Context, c logconf.Control, s logconf.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error)
+	Control(ctx context.Context, c logger.Control, s logger.State, interval time.Duration, targets []logger.Target) ([]logger.MetricState, error)
 	Enquire(ctx context.Context, targets []logger.Target) ([]logger.MetricState, error)
 }
 
 // A Server answers the clients of a Logger. Its fields are set before Serve is called.
 type Server struct {
 	Logger Logger
+	// Source is the name of the source that the Logger records.
+	Source string
 	// Access decides what clients may do; nil allows everything. Regardless of Access, a unix
 	// socket serves only root and the user of this process. A PCP pmlogger lets a client enquire if
 	// it may do any operation; here the rule about enquire applies, too.

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -35,7 +35,7 @@ type scripted struct {
 func (l *scripted) Status() logger.Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return logger.Status{Start: time.Unix(1000, 5), Last: time.Unix(2000, 6), Now: time.Unix(3000, 7), Volume: l.volume, Size: 500, Host: "web1", Source: "localhost:44321", TimeZone: "UTC", LocalZone: "EST5EDT"}
+	return logger.Status{Start: time.Unix(1000, 5), Last: time.Unix(2000, 6), Volume: l.volume, Size: 500, Host: "web1", TimeZone: "UTC"}
 }
 
 func (l *scripted) NewVolume(string) (int, error) {
@@ -52,7 +52,7 @@ func (l *scripted) Sync() error {
 	return l.err
 }
 
-func (l *scripted) Control(_ context.Context, c logconf.Control, s logconf.State, d time.Duration, t []logger.Target) ([]logger.MetricState, error) {
+func (l *scripted) Control(_ context.Context, c logger.Control, s logger.State, d time.Duration, t []logger.Target) ([]logger.MetricState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.control = ControlReq{Control: c, State: s, Interval: d, Targets: t}
@@ -116,7 +116,8 @@ func dial(t *testing.T, network, addr string) *Client {
 func TestServer(t *testing.T) {
 	l := &scripted{states: []logger.MetricState{{PMID: 5, Values: []logger.ValueState{{Inst: 1, On: true, Interval: time.Second}}}, {PMID: 6, Err: pdu.ErrPMID}}}
 	var controlled []ControlReq
-	port, socket := serve(t, &Server{Logger: l,
+	t.Setenv("TZ", "EST5EDT")
+	port, socket := serve(t, &Server{Logger: l, Source: "localhost:44321",
 		Controlled: func(_ net.Addr, r *ControlReq, _ []logger.MetricState, err error) {
 			controlled = append(controlled, *r)
 		}})
@@ -126,8 +127,12 @@ func TestServer(t *testing.T) {
 		if c.PID() != os.Getpid() || c.Version() != Version3 {
 			t.Errorf("PID %d, version %d", c.PID(), c.Version())
 		}
+		asked := time.Now()
 		status, err := c.Status(t.Context())
-		want := Status{Version: Version3, Start: time.Unix(1000, 5), Last: time.Unix(2000, 6), Now: time.Unix(3000, 7), Active: true, Volume: l.volume,
+		if status.Now.Before(asked) || status.Now.After(time.Now()) {
+			t.Errorf("the time is %v", status.Now)
+		}
+		want := Status{Version: Version3, Start: time.Unix(1000, 5), Last: time.Unix(2000, 6), Now: status.Now, Active: true, Volume: l.volume,
 			Size: 500, Host: "web1", Source: "localhost:44321", Zone: "UTC", LoggerZone: "EST5EDT"}
 		if diff := cmp.Diff(want, status); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -139,11 +144,11 @@ func TestServer(t *testing.T) {
 		if err := c.Sync(t.Context()); err != nil {
 			t.Error(err)
 		}
-		states, err := c.Control(t.Context(), logconf.Mandatory, logconf.On, 3*time.Second, targets)
+		states, err := c.Control(t.Context(), logger.Mandatory, logger.On, 3*time.Second, targets)
 		if diff := cmp.Diff(l.states, states); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
-		if diff := cmp.Diff(ControlReq{Control: logconf.Mandatory, State: logconf.On, Interval: 3 * time.Second, Targets: targets}, l.control); diff != "" {
+		if diff := cmp.Diff(ControlReq{Control: logger.Mandatory, State: logger.On, Interval: 3 * time.Second, Targets: targets}, l.control); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		states, err = c.Enquire(t.Context(), []logger.Target{{PMID: 7, Insts: []pdu.InstID{pdu.NoInst}}})
@@ -213,7 +218,7 @@ func TestServerErrors(t *testing.T) {
 	one := []logger.Target{{PMID: 1}}
 	for range 2 {
 		_, volume := c.NewVolume(t.Context())
-		_, control := c.Control(t.Context(), logconf.Advisory, logconf.Off, 0, one)
+		_, control := c.Control(t.Context(), logger.Advisory, logger.Off, 0, one)
 		_, enquire := c.Enquire(t.Context(), one)
 		for _, err := range []error{volume, control, enquire, c.Sync(t.Context())} {
 			if err != pdu.ErrNoData {
@@ -392,8 +397,8 @@ func TestServerAccess(t *testing.T) {
 			}
 			defer c.Close()
 			_, enquire := c.Enquire(t.Context(), one)
-			_, advisory := c.Control(t.Context(), logconf.Advisory, logconf.Off, 0, one)
-			_, mandatory := c.Control(t.Context(), logconf.Mandatory, logconf.Off, 0, one)
+			_, advisory := c.Control(t.Context(), logger.Advisory, logger.Off, 0, one)
+			_, mandatory := c.Control(t.Context(), logger.Mandatory, logger.Off, 0, one)
 			_, volume := c.NewVolume(t.Context())
 			got := []error{enquire, advisory, mandatory, volume, c.Sync(t.Context())}
 			want := []error{tt.enquire, tt.advisory, tt.mandator, tt.mandator, nil}

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
+	"github.com/pcp-go/pcp/internal/strftime"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -159,9 +160,10 @@ func (c *session) allow(op logconf.Ops) error {
 }
 
 func (c *session) status() pdu.PDU {
-	s := c.Logger.Status()
-	return &Status{Version: c.version, Start: s.Start, Last: s.Last, Now: s.Now, Active: !s.Start.IsZero(), Volume: s.Volume, Size: s.Size,
-		Host: s.Host, Source: s.Source, Zone: s.TimeZone, ZoneInfo: s.ZoneInfo, LoggerZone: s.LocalZone}
+	s, now := c.Logger.Status(), time.Now()
+	return &Status{Version: c.version, Start: s.Start, Last: s.Last, Now: now, Active: !s.Start.IsZero(), Volume: s.Volume, Size: s.Size,
+		Host: s.Host, Source: c.Source, Zone: s.TimeZone, ZoneInfo: s.ZoneInfo,
+		LoggerZone: cmp.Or(os.Getenv("TZ"), strftime.Zone(now))}
 }
 
 func (c *session) newVolume() (pdu.PDU, error) {
@@ -189,7 +191,7 @@ func (c *session) control(body []byte) (pdu.PDU, error) {
 	switch {
 	case p.Enquire:
 		op = logconf.OpEnquire
-	case p.Control == logconf.Mandatory:
+	case p.Control == logger.Mandatory:
 		op = logconf.OpMandatory
 	}
 	if err := c.allow(op); err != nil {

@@ -22,7 +22,9 @@ var (
 	count = flag.Int("configurations", 200, "how many random configurations are compared with pmlogger's")
 )
 
-func parse(text string) (*Config, error) { return Options{}.Parse("f", strings.NewReader(text)) }
+func parse(text string) (*Config, error) {
+	return Options{Default: time.Minute}.Parse("f", strings.NewReader(text))
+}
 
 func TestParse(t *testing.T) {
 	got, err := parse(`# everything
@@ -44,7 +46,7 @@ allow unix:/a*:all except mandatory;
 			{Control: Mandatory, State: On, Metrics: []Metric{{"hinv.ncpu", nil, at(3)}, {"log", nil, at(3)}}},
 			{Control: Mandatory, State: On, Interval: 500 * time.Millisecond,
 				Metrics: []Metric{{"kernel.all.load", []Instance{{Name: "1 minute"}, {ID: 5}, {Name: "fifteen"}}, at(4)}, {"kernel.all.pswitch", nil, at(4)}}},
-			{State: On, Default: true, Metrics: []Metric{{"mem.util", nil, at(6)}}},
+			{State: On, Interval: time.Minute, Metrics: []Metric{{"mem.util", nil, at(6)}}},
 			{State: On, Interval: 2 * time.Hour, Metrics: []Metric{{"disk.dev", nil, at(7)}}},
 			{Control: Mandatory, State: Maybe, Metrics: []Metric{{"a.b.c", nil, at(7)}}},
 			{State: Off, Metrics: []Metric{{"proc", nil, at(8)}}},
@@ -74,14 +76,14 @@ func TestDefault(t *testing.T) {
 		{-time.Second, 0, "f:2: Logging delta (-1000 msec) must be positive"},
 		{MaxInterval + time.Millisecond, 0, "f:2: Logging delta (268435456 msec) cannot be bigger than 268435455 msec"},
 	} {
-		c, err := Options{Default: &tt.every}.Parse("f", strings.NewReader("log on\ndefault\n\na"))
+		c, err := Options{Default: tt.every}.Parse("f", strings.NewReader("log on\ndefault\n\na"))
 		if tt.err != "" {
 			if err == nil || err.Error() != tt.err {
 				t.Errorf("%v: error %v, want %s", tt.every, err, tt.err)
 			}
 			continue
 		}
-		if err != nil || len(c.Requests) != 1 || c.Requests[0].Interval != tt.want || c.Requests[0].Default || c.Requests[0].State != On {
+		if err != nil || len(c.Requests) != 1 || c.Requests[0].Interval != tt.want || c.Requests[0].State != On {
 			t.Errorf("%v: %+v, %v", tt.every, c, err)
 		}
 	}

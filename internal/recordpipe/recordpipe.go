@@ -1,4 +1,6 @@
-package record
+// Package recordpipe reads the control pipe of a recording session. pmlogger(1) has it with option
+// -x.
+package recordpipe
 
 import (
 	"bufio"
@@ -18,9 +20,9 @@ type Command byte
 
 // The commands.
 const (
-	CommandStatus Command = '?' // show what has been recorded
-	CommandDetach Command = 'D' // go on without the launcher, which will send nothing more
-	CommandStop   Command = 'Q' // end
+	Status Command = '?' // show what has been recorded
+	Detach Command = 'D' // go on without the launcher, which will send nothing more
+	Stop   Command = 'Q' // end
 )
 
 // String returns the command as it is sent on the pipe.
@@ -48,13 +50,13 @@ type Control struct {
 	err   error
 }
 
-// ReadControl returns a Control that reads from a pipe.
-func ReadControl(pipe io.Reader) *Control {
+// Read returns a Control that reads from a pipe.
+func Read(pipe io.Reader) *Control {
 	return &Control{Folio: unknown, Creator: unknown, lines: bufio.NewReaderSize(pipe, maxMessage+1)}
 }
 
 // Next waits for a command. Earlier lines about the session set the fields of c. The error is
-// io.EOF when the launcher has gone, or a *ControlError. C's pmlogger treats both as CommandStop
+// io.EOF when the launcher has gone, or a *Error. C's pmlogger treats both as Stop
 // unless its user says otherwise. All later calls return the same error.
 func (c *Control) Next() (Command, error) {
 	for c.err == nil {
@@ -73,7 +75,7 @@ func (c *Control) Next() (Command, error) {
 			c.Creator = line[1:]
 		case isVersion0(line):
 		default:
-			c.err = &ControlError{"illegal", line}
+			c.err = &Error{"illegal", line}
 		}
 	}
 	return 0, c.err
@@ -93,20 +95,20 @@ func (c *Control) readLine() (string, error) {
 	case err == nil:
 		return string(line[:len(line)-1]), nil
 	case errors.Is(err, bufio.ErrBufferFull):
-		return "", &ControlError{"absurd", string(line[:100])}
+		return "", &Error{"absurd", string(line[:100])}
 	case errors.Is(err, io.EOF) && len(line) > 0:
-		return "", &ControlError{"incomplete", string(line)}
+		return "", &Error{"incomplete", string(line)}
 	}
 	return "", err
 }
 
-// A ControlError reports an invalid message on the control pipe. Its text is that of C's pmlogger.
-type ControlError struct {
+// A Error reports an invalid message on the control pipe. Its text is that of C's pmlogger.
+type Error struct {
 	Reason  string // "illegal"; "incomplete", if the pipe ends in it; "absurd", if it is too long
 	Message string // an absurd one is cut
 }
 
 // Error returns the text of the error with the message.
-func (e *ControlError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("%s recording session control message: %q", e.Reason, e.Message)
 }

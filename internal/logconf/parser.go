@@ -10,9 +10,9 @@ import (
 // A parser makes a Config of tokens.
 type parser struct {
 	lexer  *lexer
-	token  token          // that is looked at
-	names  bool           // within braces: the words of the language are names
-	every  *time.Duration // of "default", nil if the logger knows it
+	token  token         // that is looked at
+	names  bool          // within braces: the words of the language are names
+	every  time.Duration // of "default"
 	config Config
 }
 
@@ -142,9 +142,6 @@ func (p *parser) frequency(r *Request) error {
 	case every:
 		return p.syntaxError()
 	case p.is("default"):
-		if r.Default = p.every == nil; r.Default {
-			return p.next()
-		}
 		msec := p.every.Milliseconds()
 		switch {
 		case msec < 0:

@@ -69,7 +69,7 @@ type lexer struct {
 }
 
 func newLexer(o Options, file string, r io.Reader) *lexer {
-	c := pmcpp.Config{Open: o.Open, Dirs: o.Dirs, Shell: true, Restrict: true}
+	c := pmcpp.Config{Open: o.Open, Shell: true, Restrict: true}
 	return &lexer{src: c.NewReader(file, r)}
 }
 

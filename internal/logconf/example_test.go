@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"log"
 	"strings"
+	"time"
 
-	"github.com/pcp-go/pcp/archive/logger/logconf"
+	"github.com/pcp-go/pcp/internal/logconf"
 )
 
 // A program reads a configuration, and shows what it asks for.
 func Example() {
-	config, err := logconf.Options{}.Parse("config", strings.NewReader(`
+	config, err := logconf.Options{Default: time.Minute}.Parse("config", strings.NewReader(`
 %define often "500 msec"
 log mandatory on once { hinv.ncpu hinv.physmem }
 log mandatory on every %often { kernel.all.load ["1 minute"] disk.dev }
@@ -24,10 +25,7 @@ disallow * : all except enquire;
 	}
 	for _, r := range config.Requests {
 		every := fmt.Sprint("every ", r.Interval)
-		switch {
-		case r.Default:
-			every = "default"
-		case r.Interval == 0:
+		if r.Interval == 0 {
 			every = "once"
 		}
 		for _, m := range r.Metrics {
@@ -42,7 +40,7 @@ disallow * : all except enquire;
 	// mandatory on once hinv.physmem []
 	// mandatory on every 500ms kernel.all.load [1 minute]
 	// mandatory on every 500ms disk.dev []
-	// advisory on default mem.util []
+	// advisory on every 1m0s mem.util []
 	// false [*] false
 }
 

@@ -1,4 +1,4 @@
-package record
+package recordpipe
 
 import (
 	"errors"
@@ -30,13 +30,13 @@ func TestControl(t *testing.T) {
 		{"too long", "Fx" + long + "\nQ\n", `[<unknown> <unknown> false] absurd recording session control message: "F` + long[:99] + `"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, controlText(ReadControl(iotest.OneByteReader(strings.NewReader(tt.pipe))))); diff != "" {
+			if diff := cmp.Diff(tt.want, controlText(Read(iotest.OneByteReader(strings.NewReader(tt.pipe))))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 	broken := errors.New("broken")
-	c := ReadControl(iotest.ErrReader(broken))
+	c := Read(iotest.ErrReader(broken))
 	if _, err := c.Next(); !errors.Is(err, broken) {
 		t.Errorf("of a broken pipe: %v", err)
 	}
@@ -63,7 +63,7 @@ func FuzzControl(f *testing.F) {
 	f.Add("?\nD\nV1\n")
 	f.Add(strings.Repeat("F", maxMessage+1))
 	f.Fuzz(func(t *testing.T, pipe string) {
-		c := ReadControl(strings.NewReader(pipe))
+		c := Read(strings.NewReader(pipe))
 		commands := 0
 		for {
 			command, err := c.Next()
@@ -74,13 +74,13 @@ func FuzzControl(f *testing.F) {
 				if len(err.Error()) > maxMessage*4+100 {
 					t.Fatalf("an error of %d bytes", len(err.Error()))
 				}
-				var bad *ControlError
+				var bad *Error
 				if !errors.As(err, &bad) && err != io.EOF {
 					t.Fatal(err)
 				}
 				break
 			}
-			if commands++; command != CommandStatus && command != CommandDetach && command != CommandStop {
+			if commands++; command != Status && command != Detach && command != Stop {
 				t.Fatalf("command %q", command)
 			}
 		}

@@ -1,65 +1,5 @@
-// Package logconf reads the configurations of loggers: what to record, how often, and which hosts
-// may change that. It reads the language of pmlogger(1), with its preprocessor.
-//
-//	config, err := logconf.Options{}.Parse("config", strings.NewReader(`
-//		log mandatory on once { hinv.ncpu kernel.uname }
-//		log mandatory on every 5 seconds { kernel.all.load ["1 minute"] disk.dev }`))
-//	if err != nil {
-//		return err // config:3: syntax error
-//	}
-//	err = logger.Run(ctx, src, logger.Options{Config: config, Base: "web1"})
-//
-// # Requests
-//
-// A request is a line such as
-//
-//	log mandatory on every 5 seconds { kernel.all.load ["1 minute", 5], disk.dev }
-//
-// It has these parts:
-//
-//   - log may be left out.
-//   - mandatory or advisory; advisory if left out. An advisory request has no effect on metrics
-//     with a mandatory request.
-//   - on, with an interval; off; or, for mandatory requests, maybe, which leaves the choice to
-//     advisory requests.
-//   - The interval: a number with a unit; once; or default, the interval of the logger. Units are
-//     msec, millisecond, sec, second, min, minute and hour, and their plurals. The longest interval
-//     is [MaxInterval]. The word every is optional.
-//   - One metric, or several in braces. Commas between them are optional. A name above metrics in
-//     the name space stands for all metrics below it.
-//   - Instances of a metric, in brackets: names, or numbers. Names with blanks or other special
-//     characters need quotes. Without brackets all instances are recorded.
-//
-// Requests take effect in their order. A # begins a comment.
-//
-// # Access
-//
-// The last section may restrict what clients such as pmlc(1) can do:
-//
-//	[access]
-//	disallow .* : all;
-//	allow localhost, 10.1.* : all except mandatory;
-//
-// The operations are advisory and mandatory, to change what is recorded; enquire, to ask for the
-// state; and all. Hosts are names and addresses, with * at the end for all that begin so. The rules
-// take effect only in a server of pmlc(1), such as examples/pmlogger.
-//
-// The request before this section needs braces around its metrics, because a bracket after a name
-// begins instances.
-//
-// # Preprocessor
-//
-// Lines that begin with % are for the preprocessor:
-//
-//	%define often "5 seconds"
-//	%include "disks.config"
-//	%ifdef often
-//	log mandatory on every %often { kernel.all.load }
-//	%endif
-//
-// A macro is expanded where % precedes its name, perhaps in braces. There are %define, %undef,
-// %ifdef, %ifndef, %else, %endif and %include. The %shell of PCP is refused, because it runs a
-// command. Options.Open and Options.Dirs find included files.
+// Package logconf parses the configurations of loggers, in the language of pmlogger(1) with its
+// preprocessor. Package archive/logger describes the language.
 package logconf
 
 import (
@@ -81,10 +21,7 @@ type Request struct {
 	State   State
 	// Interval is the time between two records of a metric with State On; 0 for once.
 	Interval time.Duration
-	// Default says that the logger's interval applies, and Interval is 0. It is false with
-	// Options.Default.
-	Default bool
-	Metrics []Metric
+	Metrics  []Metric
 }
 
 // Control is the priority of a request. An advisory request changes nothing for metrics that have a
@@ -187,11 +124,8 @@ const MaxInterval = (1<<28 - 1) * time.Millisecond
 type Options struct {
 	// Open opens an included file, by its name with slashes. Nil opens files of the file system.
 	Open func(name string) (io.ReadCloser, error)
-	// Dirs are searched for included files after the directory of the configuration.
-	Dirs []string
-	// Default is the interval of "default", in whole milliseconds; 0 means once. Nil leaves it to
-	// the logger: see Request.Default.
-	Default *time.Duration
+	// Default is the interval of "default", in whole milliseconds; 0 means once.
+	Default time.Duration
 }
 
 // Parse reads a configuration. name is its name in errors. With an error, the Config has the
