@@ -11,7 +11,6 @@
 //	pmapi/pmapitest           synthetic sources of metrics, for tests
 //	pmapi/tool                the standard options of command-line tools
 //	pmapi/export              snapshots of metrics with their metadata, for exporters
-//	pmapi/export/nodeview     Linux metrics under the names of node_exporter
 //	pmapi/export/openmetrics  a page of metrics for Prometheus, as an http.Handler
 //	pmapi/export/remotewrite  metrics sent by Prometheus remote write
 //	pmapi/export/otlp         metrics sent to OpenTelemetry by OTLP over HTTP

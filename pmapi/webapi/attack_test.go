@@ -67,7 +67,7 @@ func TestSlowDerived(t *testing.T) {
 		names[i] = strings.Repeat("a", 200) + fmt.Sprint(i)
 	}
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.many", InDom: src.InDom(names...)}).Set(make([]int32, len(names))...)
-	s := serve(t, &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{RequestTimeout: 200 * time.Millisecond}})
+	s := serve(t, webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context)}, webapi.Limits{RequestTimeout: 200 * time.Millisecond}))
 	id := s.open(t, "polltimeout=60")
 	expr := "matchinst(/(a?){1000}x/,t.many)"
 	if r := s.get(t, "/pmapi/"+id+"/derive?name=x.y&expr="+url.QueryEscape(expr)); r.status != http.StatusOK {

@@ -15,7 +15,7 @@ import (
 
 // contexts holds the contexts that clients have opened.
 type contexts struct {
-	limits Limits
+	limits limits
 	stats  *stats
 
 	mu        sync.Mutex

@@ -38,7 +38,7 @@ var traced = map[string][2]string{
 	"A22": {"grafana_interop_test.go", "TestInteropLogin"}, "A23": {"gateway_test.go", "TestContexts"}, "A24": {"gateway_test.go", "TestAllow"},
 	"A25": {"defects_test.go", "TestDefects"}, "A26": {"defects_test.go", "TestDefects"}, "A27": {"defects_test.go", "TestDefects"},
 	"A28": {"defects_test.go", "TestDefects"}, "A29": {"defects_test.go", "TestDefects"},
-	"A30": {"../export/openmetrics/encode_test.go", "TestGolden"}, "A31": {"../export/otlp/random_test.go", "TestRandom"},
+	"A30": {"../internal/exposition/encode_test.go", "TestGolden"}, "A31": {"../export/otlp/random_test.go", "TestRandom"},
 	"A32": {"../export/otlp/exporter_test.go", "TestSending"}, "A33": {"../export/remotewrite/encode_test.go", "TestRandom"},
 	"A34": {"defects_test.go", "TestDefects"}, "A35": {"../../archive/push/receiver_test.go", "TestNames"},
 	"A36": {"../../archive/push/receiver_test.go", "TestNames"}, "A37": {"../../archive/push/receiver_test.go", "TestReplies"},
@@ -357,10 +357,10 @@ func TestManyIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const contexts = 10_000
 		src, opened, closed := newSource(), 0, 0
-		g := &webapi.Gateway{Limits: webapi.Limits{MaxContexts: contexts, MaxContextsPerClient: contexts}, Local: func(context.Context) (*pmapi.Context, error) {
+		g := webapi.Limit(&webapi.Gateway{Local: func(context.Context) (*pmapi.Context, error) {
 			opened++
 			return src.Context(), nil
-		}}
+		}}, webapi.Limits{MaxContexts: contexts, MaxContextsPerClient: contexts})
 		defer g.Close()
 		get := func(path string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()

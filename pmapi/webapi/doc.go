@@ -86,13 +86,12 @@
 //	filter     metrics to leave out, as patterns: filter=disk.*,*.all.*
 //	match      regex or exact: how filter is compared with names
 //	hostspec   the source
-//	view       node shows Linux under the names of node_exporter; see Gateway.Views
+//	view       node shows Linux under the names of node_exporter
 //
-// Packages openmetrics and nodeview describe the pages. All scrapes of a source share a context,
-// which is closed when no scrape has used it for five minutes. If the source fails the status is
-// 503, so Prometheus sets up to 0. A scrape of a slow source ends with the status 503 after
-// Limits.RequestTimeout. The next scrape gets the page that was being read, unless that page is
-// older than 90 seconds.
+// Package openmetrics describes the pages. All scrapes of a source share a context, which is closed
+// when no scrape has used it for five minutes. If the source fails the status is 503, so Prometheus
+// sets up to 0. A scrape of a slow source ends with the status 503 after RequestTimeout. The next
+// scrape gets the page that was being read, unless that page is older than 90 seconds.
 //
 // # Differences from pmproxy
 //
@@ -145,7 +144,7 @@
 //   - The gateway's own page stores only if the browser reached it by an IP address or as
 //     localhost, because an attacker can point any other name to it. To allow another name, add it
 //     to Origins, as in "https://metrics.example.com".
-//   - Resources: Gateway.Limits bounds contexts, viewers, requests and replies.
+//   - Resources: There are limits of contexts, viewers, requests and replies.
 //   - Reverse proxies: limits of a client are those of its IP address. Behind a reverse proxy, wrap
 //     the Gateway with Forwarded, or all clients share the limits of one.
 //   - TLS and time limits of connections are those of the http.Server. Set its ReadHeaderTimeout.

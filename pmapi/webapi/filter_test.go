@@ -68,7 +68,7 @@ func TestSlowFilter(t *testing.T) {
 	for i := range 300 {
 		pmapitest.Add(src, pmapitest.Metric[int32]{Name: fmt.Sprintf("many.%s%d", long, i)}).Set(1)
 	}
-	g := &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{RequestTimeout: time.Second}}
+	g := webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context)}, webapi.Limits{RequestTimeout: time.Second})
 	s := serve(t, g)
 	begin := time.Now()
 	r := s.get(t, "/metrics?match=regex&filter="+strings.Repeat("(?:a?){900}", 2)+"x")

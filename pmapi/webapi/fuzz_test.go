@@ -24,7 +24,7 @@ func FuzzQuery(f *testing.F) {
 		}
 	}
 	src := newSource()
-	g := &webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true, Limits: webapi.Limits{MaxContexts: 4}}
+	g := webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true}, webapi.Limits{MaxContexts: 4})
 	f.Cleanup(func() { g.Close() })
 	f.Fuzz(func(t *testing.T, endpoint, query string) {
 		request(t, g, "GET", endpoint, query, "")
@@ -91,7 +91,7 @@ func FuzzBody(f *testing.F) {
 	}
 	src := newSource()
 	const many = 100_000 // more than there are within two seconds and a half
-	g := &webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true, Limits: webapi.Limits{MaxContexts: many, MaxContextsPerClient: many}}
+	g := webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true}, webapi.Limits{MaxContexts: many, MaxContextsPerClient: many})
 	f.Cleanup(func() { g.Close() })
 	f.Fuzz(func(t *testing.T, body string) {
 		id := open(t, g) // definitions stay in a context

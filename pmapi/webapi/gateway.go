@@ -13,8 +13,6 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/export/nodeview"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 )
 
 // A Gateway is an http.Handler for metrics. Its zero value serves the metrics of the collector of
@@ -49,21 +47,25 @@ type Gateway struct {
 	// RequireLogin serves only clients with a user and a password that the collector accepts, and
 	// neither Local nor Sources. Other requests have the status 401.
 	RequireLogin bool
-	// Views maps values of the parameter view of /metrics to other pages of the metrics of a host.
-	// Nil means "node", the view of package nodeview.
-	Views map[string]openmetrics.View
 	// Metrics, if not nil, is the registry for the metrics of the gateway. The gateway registers
 	// them before it serves the first request or answers MayConnect. The program publishes the
 	// registry, or serves it with package pmdammv in a collector or in a context of package local.
 	Metrics *mmv.Registry
 	// Log receives the names of metrics whose names collide in /metrics; nil means slog.Default().
 	Log *slog.Logger
-	// Limits bounds the resources that clients use.
-	Limits Limits
+	// MaxContexts limits the open contexts of all clients; one more has the status 503. 0 means
+	// 1000.
+	MaxContexts int
+	// MaxReply limits a reply in bytes; 0 means 64 MiB. All replies that are being sent may have
+	// four times as many bytes, because clients that do not read would use all memory; one more has
+	// the status 503. The time to send a reply is limited by http.Server.WriteTimeout.
+	MaxReply int
+	// RequestTimeout limits the duration of a request; 0 means 5 seconds. A page of /metrics that
+	// has not been read by then is read to its end for the next request.
+	RequestTimeout time.Duration
 
 	setUp    sync.Once
-	limits   Limits
-	views    map[string]openmetrics.View
+	limits   limits
 	log      *slog.Logger
 	dialer   pmapi.Dialer
 	stats    *stats
@@ -75,10 +77,7 @@ type Gateway struct {
 
 // prepare completes the options.
 func (g *Gateway) prepare() {
-	g.limits = g.Limits.complete()
-	if g.views = g.Views; g.views == nil {
-		g.views = map[string]openmetrics.View{"node": nodeview.New}
-	}
+	g.limits = g.limits.complete(g)
 	if g.Dialer != nil {
 		g.dialer = *g.Dialer
 	}

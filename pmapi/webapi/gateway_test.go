@@ -19,7 +19,6 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
@@ -195,7 +194,7 @@ func TestTransport(t *testing.T) {
 
 // Contexts are limited for each client and in all, and expire.
 func TestContexts(t *testing.T) {
-	s := newGateway(t, func(g *webapi.Gateway) { g.Limits = webapi.Limits{MaxContextsPerClient: 3} })
+	s := newGateway(t, func(g *webapi.Gateway) { webapi.Limit(g, webapi.Limits{MaxContextsPerClient: 3}) })
 	var ids []string
 	for range 3 {
 		ids = append(ids, s.open(t, "polltimeout=60"))
@@ -208,7 +207,7 @@ func TestContexts(t *testing.T) {
 			t.Errorf("%d %s", r.status, r.body)
 		}
 	}
-	s = newGateway(t, func(g *webapi.Gateway) { g.Limits = webapi.Limits{MaxContexts: 2} })
+	s = newGateway(t, func(g *webapi.Gateway) { webapi.Limit(g, webapi.Limits{MaxContexts: 2}) })
 	id := s.open(t, "polltimeout=0")
 	s.open(t, "polltimeout=1e300")
 	if r := s.get(t, "/pmapi/context"); r.status != http.StatusServiceUnavailable {
@@ -411,7 +410,7 @@ func TestMetrics(t *testing.T) {
 	src := newSource()
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a.b", Labels: `{"k":"a\"b","n":{"x":[1,2]},"z":null,"u":"ü"}`}).Set(1)
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a_b"}).Set(2)
-	s := serve(t, &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{MaxContexts: 1}})
+	s := serve(t, webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context)}, webapi.Limits{MaxContexts: 1}))
 	for range 3 { // which share a context
 		r := s.get(t, "/metrics?names=t.a,t.a_b,t.a.b,no.such,t.colour,t.nan,t.inf,t.float,t.text,t.none,t.double,t.max&times=true")
 		const want = `# PCP5 t.a.b 400.0.12 32 PM_INDOM_NULL instant none
@@ -461,8 +460,7 @@ func TestScrapes(t *testing.T) {
 		opened = append(opened, src.Context())
 		return opened[len(opened)-1], nil
 	}
-	hello := func(*pmapi.Context) openmetrics.Pager { return hello{} }
-	s := serve(t, &webapi.Gateway{Local: open, Limits: webapi.Limits{MaxNames: 11, MaxReply: 1000}, Views: map[string]openmetrics.View{"hello": hello}})
+	s := serve(t, webapi.Limit(&webapi.Gateway{Local: open}, webapi.Limits{MaxNames: 11, MaxReply: 1000}))
 	const accept = "application/openmetrics-text"
 	for i, c := range []struct {
 		path   string
@@ -473,8 +471,8 @@ func TestScrapes(t *testing.T) {
 		{"/metrics?names=t.double", 200, "\nt_double 0.1\n", 1},
 		{"/metrics?names=t.max&format=pcp", 200, "\nt_max{hostname=\"made.up\"} 18446744073709551615\n", 1},
 		{"/metrics?names=t.colour&format=prometheus&times=true", 200, "\nt_colour{instid=\"0\",instname=\"red\"} 1 1700000000001\n", 1},
-		{"/metrics?view=hello", 200, "hello 1\n", 1},
-		{"/metrics?view=node", 400, "there is no such view: node, but hello", 1},
+		{"/metrics?view=node", 413, "exceeds 1000 bytes", 1},
+		{"/metrics?view=hello", 400, "there is no such view: hello, but node", 1},
 		{"/metrics?format=xml", 400, "format is none of", 1},
 		{"/metrics?names=t.nosuch", 400, `{"message":"'t.nosuch' - Unknown metric name","success":false}`, 1},
 		{"/metrics?names=t.nosuch,t.double", 200, "\nt_double 0.1\n", 1},
@@ -513,13 +511,6 @@ func TestScrapes(t *testing.T) {
 	if text, err := io.ReadAll(z); err != nil || !strings.Contains(string(text), "\nt_max{") || !strings.Contains(strings.Join(r.header.Values("Vary"), ", "), "Accept-Encoding") {
 		t.Errorf("%v %s", err, text)
 	}
-}
-
-// A hello is a view that greets.
-type hello struct{}
-
-func (hello) AppendPage(_ context.Context, b []byte, _ openmetrics.Style) ([]byte, error) {
-	return append(b, "hello 1\n"...), nil
 }
 
 // The end of an archive is followed by its beginning.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Limits that have no field in Limits.
+// Constant limits.
 const (
 	maxPattern          = 1 << 10  // bytes of a list of glob patterns or regular expressions
 	maxDerived          = 64 << 20 // bytes that the derived metrics of all contexts take
@@ -30,39 +30,32 @@ const (
 	liveWriteTimeout = 30 * time.Second // who does not read for so long is disconnected
 )
 
-// Limits are the limits of a Gateway for its clients. A field that is 0 has its default.
-type Limits struct {
-	// MaxContexts limits the open contexts of all clients, by default 1000; one more has the status
-	// 503. MaxContextsPerClient limits those of one IP address, by default 250; one more has the
-	// status 429.
+// limits are the limits of a Gateway for its clients. A field that is 0 has its default. A Gateway
+// has fields for some.
+type limits struct {
+	// MaxContexts limits the open contexts of all clients. MaxContextsPerClient limits those of one
+	// IP address; one more has the status 429.
 	MaxContexts, MaxContextsPerClient int
-	// MaxViewers and MaxViewersPerClient limit the clients of /live/events in the same way, by
-	// default to 2000 and 250. MaxStreams limits the fetch loops that serve them, by default to
-	// 100. Viewers share a loop if source, interval and user are equal.
+	// MaxViewers and MaxViewersPerClient limit the clients of /live/events in the same way.
+	// MaxStreams limits the fetch loops that serve them. Viewers share a loop if source, interval
+	// and user are equal.
 	MaxViewers, MaxViewersPerClient, MaxStreams int
-	// LiveInterval is the shortest interval of /live/events, by default a second.
+	// LiveInterval is the shortest interval of /live/events.
 	LiveInterval time.Duration
-	// MaxNames limits the metrics of one request, including those below the names that it has, by
-	// default to 100,000.
+	// MaxNames limits the metrics of one request, including those below the names that it has.
 	MaxNames int
-	// MaxURL and MaxBody limit a request, by default to 64 KiB and 1 MiB. A longer one has the
-	// status 414 or 413.
+	// MaxURL and MaxBody limit a request. A longer one has the status 414 or 413.
 	MaxURL, MaxBody int
-	// MaxReply limits a reply, by default to 64 MiB. All replies that are being sent may have four
-	// times as many bytes, because clients that do not read would use all memory; one more has the
-	// status 503. The time to send a reply is limited by http.Server.WriteTimeout.
-	MaxReply int
-	// PollTimeout is how long an idle context lives if the client sets no other time, by default 5
-	// seconds. MaxPollTimeout is the longest time that a client can set, by default an hour.
+	MaxReply        int // bytes of a reply
+	// PollTimeout is how long an idle context lives if the client sets no other time.
+	// MaxPollTimeout is the longest time that a client can set.
 	PollTimeout, MaxPollTimeout time.Duration
-	// RequestTimeout limits the duration of a request, by default to 5 seconds. A page of /metrics
-	// that has not been read by then is read to its end for the next request.
-	RequestTimeout time.Duration
+	RequestTimeout              time.Duration
 }
 
-// complete is l with all defaults.
-func (l Limits) complete() Limits {
-	l.MaxContexts = cmp.Or(l.MaxContexts, 1000)
+// complete returns l with the fields of g and all defaults.
+func (l limits) complete(g *Gateway) limits {
+	l.MaxContexts = cmp.Or(l.MaxContexts, g.MaxContexts, 1000)
 	l.MaxContextsPerClient = cmp.Or(l.MaxContextsPerClient, 250)
 	l.MaxViewers = cmp.Or(l.MaxViewers, 2000)
 	l.MaxViewersPerClient = cmp.Or(l.MaxViewersPerClient, 250)
@@ -71,9 +64,9 @@ func (l Limits) complete() Limits {
 	l.MaxNames = cmp.Or(l.MaxNames, 100_000)
 	l.MaxURL = cmp.Or(l.MaxURL, 64<<10)
 	l.MaxBody = cmp.Or(l.MaxBody, 1<<20)
-	l.MaxReply = cmp.Or(l.MaxReply, 64<<20)
+	l.MaxReply = cmp.Or(l.MaxReply, g.MaxReply, 64<<20)
 	l.PollTimeout = cmp.Or(l.PollTimeout, 5*time.Second)
 	l.MaxPollTimeout = cmp.Or(l.MaxPollTimeout, time.Hour)
-	l.RequestTimeout = cmp.Or(l.RequestTimeout, 5*time.Second)
+	l.RequestTimeout = cmp.Or(l.RequestTimeout, g.RequestTimeout, 5*time.Second)
 	return l
 }

@@ -25,7 +25,7 @@ type watch struct {
 
 // streams holds the streams that have viewers.
 type streams struct {
-	limits Limits
+	limits limits
 
 	mu        sync.Mutex
 	byKey     map[streamKey]*stream

@@ -85,10 +85,10 @@ func liveGateway(limits webapi.Limits) (g *webapi.Gateway, src *pmapitest.Source
 	}}
 	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "t.count", Sem: pdu.SemCounter, Units: pdu.SpaceKByte, Text: "<b>"}).Set(7)
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.colour", InDom: src.InDom("red", "blue")}).Set(1, 2)
-	g = &webapi.Gateway{Limits: limits, Local: func(context.Context) (*pmapi.Context, error) {
+	g = webapi.Limit(&webapi.Gateway{Local: func(context.Context) (*pmapi.Context, error) {
 		opened.Add(1)
 		return src.Context(), nil
-	}}
+	}}, limits)
 	return g, src, fetches, opened
 }
 

@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
+	"github.com/pcp-go/pcp/pmapi/internal/nodeview"
 )
 
 // A scrapeKey is what scrapes have in common that share a context.
@@ -62,15 +61,15 @@ func (q *query) metrics() error {
 }
 
 // style is how the page is written that the request asks for. The reply has its content type.
-func (q *query) style() (openmetrics.Style, error) {
+func (q *query) style() (exposition.Style, error) {
 	q.w.Header().Add("Vary", "Accept, Accept-Encoding")
 	format, _ := q.params.get("format")
-	style, err := openmetrics.StyleOf(q.r, format, openmetrics.PCP)
+	style, err := exposition.StyleOf(q.r, format, exposition.PCP)
 	if err != nil {
 		return style, badRequest(err.Error())
 	}
 	if q.compat {
-		style = openmetrics.Style{Format: openmetrics.PCP, Escaping: openmetrics.Colons}
+		style = exposition.Style{Format: exposition.PCP, Escaping: exposition.Colons}
 	}
 	q.text = style.ContentType()
 	return style, nil
@@ -92,7 +91,7 @@ func isFailure(err error) bool {
 
 // scrape makes a page. If done is false the caller tries again with a new context, because that of
 // earlier scrapes failed. Its connection may be lost, or its archive may have ended.
-func (q *query) scrape(style openmetrics.Style, isNew bool) (done bool, err error) {
+func (q *query) scrape(style exposition.Style, isNew bool) (done bool, err error) {
 	err = q.appendPage(style)
 	if err == nil || isFailure(err) || q.s.scrapes == nil {
 		return true, err
@@ -131,7 +130,7 @@ func (q *query) openForScrapes() (isNew bool, err error) {
 }
 
 // appendPage reads the metrics and writes them.
-func (q *query) appendPage(style openmetrics.Style) error {
+func (q *query) appendPage(style exposition.Style) error {
 	var key pageKey
 	_, key.names, _ = q.params.first("names", "name", "prefix", "target")
 	key.filter, _ = q.params.get("filter")
@@ -151,7 +150,7 @@ func (q *query) appendPage(style openmetrics.Style) error {
 }
 
 // makePage reads the metrics and returns the page.
-func (q *query) makePage(key pageKey, style openmetrics.Style) ([]byte, error) {
+func (q *query) makePage(key pageKey, style exposition.Style) ([]byte, error) {
 	p := q.s.pages[key]
 	if p == nil {
 		var err error
@@ -159,7 +158,7 @@ func (q *query) makePage(key pageKey, style openmetrics.Style) ([]byte, error) {
 			return nil, err
 		}
 		if q.s.pages == nil || len(q.s.pages) >= maxPages {
-			q.s.pages = map[pageKey]openmetrics.Pager{}
+			q.s.pages = map[pageKey]exposition.Pager{}
 		}
 		q.s.pages[key] = p
 	}
@@ -179,19 +178,21 @@ const pcpNames = "# These are the names and units of PCP's pmproxy. Prometheus g
 
 // isReader reports whether a person seems to request the page, with a browser or curl, who would
 // take its names for those that Prometheus gets.
-func (q *query) isReader(style openmetrics.Style) bool {
+func (q *query) isReader(style exposition.Style) bool {
 	_, chosen := q.params.get("format")
 	view, _ := q.params.get("view")
 	accept := q.r.Header.Get("Accept")
-	return style.Format == openmetrics.PCP && !chosen && view == "" && !q.compat && (accept == "*/*" || strings.Contains(accept, "text/html"))
+	return style.Format == exposition.PCP && !chosen && view == "" && !q.compat && (accept == "*/*" || strings.Contains(accept, "text/html"))
 }
 
 // pager makes what makes pages.
-func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
-	if view := q.g.views[key.view]; view != nil {
-		return view(q.s.c), nil
-	} else if key.view != "" {
-		return nil, badRequest("there is no such view: " + key.view + ", but " + strings.Join(slices.Sorted(maps.Keys(q.g.views)), ", "))
+func (q *query) pager(key pageKey) (exposition.Pager, error) {
+	switch key.view {
+	case "":
+	case "node":
+		return nodeview.New(q.s.c), nil
+	default:
+		return nil, badRequest("there is no such view: " + key.view + ", but node")
 	}
 	f, err := q.filter(key.filter)
 	if err != nil {
@@ -201,7 +202,7 @@ func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &openmetrics.Handler{Reader: &export.Reader{Context: q.s.c, Names: names}, Times: key.times}
+	p := &exposition.Handler{Reader: &export.Reader{Context: q.s.c, Names: names}, Times: key.times}
 	if f != nil {
 		p.Reader.Keep = f.keep
 	}
@@ -213,11 +214,11 @@ func (q *query) pager(key pageKey) (openmetrics.Pager, error) {
 
 // filteredPages makes pages of the metrics that a filter keeps, or of all without one.
 type filteredPages struct {
-	pages  *openmetrics.Handler
+	pages  *exposition.Handler
 	filter *filter
 }
 
-func (p *filteredPages) AppendPage(ctx context.Context, b []byte, s openmetrics.Style) ([]byte, error) {
+func (p *filteredPages) AppendPage(ctx context.Context, b []byte, s exposition.Style) ([]byte, error) {
 	if p.filter == nil {
 		return p.pages.AppendPage(ctx, b, s)
 	}

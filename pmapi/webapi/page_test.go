@@ -208,9 +208,9 @@ func TestInteropPage(t *testing.T) {
 	b := startBrowser(t)
 	src, nets := vitalSource()
 	path := sparse(t)
-	s := &pageServer{addr: "127.0.0.1:0", g: &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{LiveInterval: 100 * time.Millisecond},
+	s := &pageServer{addr: "127.0.0.1:0", g: webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context),
 		Sources: map[string]func(context.Context) (*pmapi.Context, error){
-			"busy": busy, "sparse": func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Open(ctx, path) }}}}
+			"busy": busy, "sparse": func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Open(ctx, path) }}}, webapi.Limits{LiveInterval: 100 * time.Millisecond})}
 	s.start(t)
 	defer func() {
 		s.srv.Close()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
 // maxPageTime limits how long a page is read for a request that has ended.
@@ -24,7 +24,7 @@ const maxPageAge = 90 * time.Second
 // A keptPage is a page that was read for a request that has ended.
 type keptPage struct {
 	key   pageKey
-	style openmetrics.Style
+	style exposition.Style
 	text  []byte
 	at    time.Time
 }
@@ -40,7 +40,7 @@ type pageRead struct {
 }
 
 // readPage reads a page into q.out, until the request ends.
-func (q *query) readPage(key pageKey, style openmetrics.Style) error {
+func (q *query) readPage(key pageKey, style exposition.Style) error {
 	if kept := q.s.kept; kept != nil && kept.key == key && kept.style == style {
 		q.s.kept = nil
 		if time.Since(kept.at) <= maxPageAge {
@@ -78,7 +78,7 @@ func (q *query) readPage(key pageKey, style openmetrics.Style) error {
 }
 
 // run reads the page. After the end of the request it gives the session back.
-func (r *pageRead) run(q *query, key pageKey, style openmetrics.Style) {
+func (r *pageRead) run(q *query, key pageKey, style exposition.Style) {
 	defer func() {
 		r.recovered = recover()
 		if r.ended.CompareAndSwap(false, true) {
@@ -95,7 +95,7 @@ func (r *pageRead) run(q *query, key pageKey, style openmetrics.Style) {
 }
 
 // keep gives the session back, with the page for the next request.
-func (r *pageRead) keep(q *query, key pageKey, style openmetrics.Style) {
+func (r *pageRead) keep(q *query, key pageKey, style exposition.Style) {
 	switch {
 	case r.err == nil:
 		q.s.kept = &keptPage{key, style, r.page, time.Now()}

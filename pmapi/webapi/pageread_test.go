@@ -28,7 +28,7 @@ func TestSlowScrape(t *testing.T) {
 			time.Sleep(takes)
 			return int64(n), nil
 		}})
-		g := &webapi.Gateway{Local: sourceOf(src.Context), Limits: webapi.Limits{RequestTimeout: 5 * time.Second, PollTimeout: time.Hour}}
+		g := webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context)}, webapi.Limits{RequestTimeout: 5 * time.Second, PollTimeout: time.Hour})
 		defer g.Close()
 		began := time.Now()
 		at := func(d time.Duration) { time.Sleep(time.Until(began.Add(d))) }

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
 // backoff is the time without attempts after a collector was unreachable.
@@ -41,7 +41,7 @@ type session struct {
 	lost   bool // the connection
 	result pdu.Result
 	plans  map[planKey]*plan
-	pages  map[pageKey]openmetrics.Pager
+	pages  map[pageKey]exposition.Pager
 	kept   *keptPage // of a request that has ended before it was read
 
 	flights flights

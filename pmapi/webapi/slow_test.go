@@ -30,7 +30,7 @@ func serveMany(t *testing.T, limit time.Duration) (s server, open func() int64) 
 		names[i] = fmt.Sprint("instance", i)
 	}
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.many", InDom: src.InDom(names...)}).Set(values...)
-	g := &webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true, Limits: webapi.Limits{MaxReply: 4 << 20, RequestTimeout: time.Minute}}
+	g := webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true}, webapi.Limits{MaxReply: 4 << 20, RequestTimeout: time.Minute})
 	var conns atomic.Int64
 	h := httptest.NewUnstartedServer(g)
 	h.Config.ReadTimeout, h.Config.WriteTimeout = limit, limit

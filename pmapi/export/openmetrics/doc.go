@@ -19,8 +19,7 @@
 //	- job_name: pcp
 //	  static_configs: [{targets: ['localhost:9100']}]
 //
-// Package webapi has the same page with a choice of collectors. Package nodeview has a View with
-// the names of node_exporter. An Encoder writes pages without HTTP.
+// Package webapi has the same page with a choice of collectors.
 //
 // # Choose the format
 //
@@ -40,9 +39,9 @@
 //	                                     kernel_all_cpu_user_seconds_total
 //	format=pcp                           kernel_all_cpu_user, in milliseconds
 //
-// A Handler uses the last one only if its Plain is PCP and the scraper does not accept OpenMetrics.
-// Package webapi does so, because scripts for pmproxy expect it. A scraper that accepts only
-// text/plain, such as that of VictoriaMetrics, gets the other names with format=prometheus:
+// A Gateway of package webapi uses the last one if the scraper does not accept OpenMetrics, because
+// scripts for pmproxy expect it. A scraper that accepts only text/plain, such as that of
+// VictoriaMetrics, gets the other names from it with format=prometheus:
 //
 //	params: {format: [prometheus]}
 //
@@ -95,4 +94,41 @@
 // A domain may have the buckets of several histograms, such as one for each job. Their instances
 // then need another label that tells the histograms apart, such as job: instname does not. Without
 // it, the metric stays what it is without buckets.
+//
+// # The view of node_exporter
+//
+// With the parameter view=node, a Handler shows the metrics of PCP's agent linux under the names of
+// Prometheus' node_exporter. Dashboards and alerts for node_exporter then work with a host that
+// runs PCP. Dashboards expect a job with the name node:
+//
+//	scrape_configs:
+//	- job_name: node
+//	  params: {view: [node]}
+//	  static_configs: [{targets: ['localhost:9100']}]
+//
+// The Names and Keep of the Reader do not apply to this view. Names, types, labels and units are
+// those of node_exporter. Like node_exporter with its default
+// options, the view leaves out some mount points and all partitions. Metrics that the host does not
+// have (another kernel, no agent) are missing.
+//
+// The view has these collectors of node_exporter: cpu, cpufreq, diskstats, entropy, filefd,
+// filesystem, loadavg, meminfo, netclass, netdev, netstat, nfs, nfsd, pressure, sockstat, softnet,
+// stat, time, uname and vmstat. The metric
+// node_scrape_collector_success is 1 for each collector with data.
+//
+// PCP does not have this data of node_exporter:
+//
+//   - The type of a file system: the label fstype is "tmpfs" for tmpfs and "unknown" for all
+//     others.
+//   - All but one directory where a device is mounted, and whether a tmpfs is read-only.
+//   - File systems on loop devices. Most are images of types that node_exporter leaves out.
+//   - node_network_up of virtual interfaces, the labels of node_network_info except address and
+//     duplex, and some metrics of netclass. With C's agent also node_network_protocol_type of
+//     virtual interfaces.
+//   - Newer fields of /proc/meminfo, such as Percpu and KReclaimable.
+//   - Later requests of NFS 4. PCP confuses their names.
+//   - The NIS domain name in node_uname_info, and the duration of each collector.
+//   - The collectors arp, bcache, bonding, btrfs, conntrack, dmi, edac, hwmon, infiniband, ipvs,
+//     mdadm, nvme, os, powersupplyclass, rapl, schedstat, selinux, systemd, textfile, thermal_zone,
+//     timex, udp_queues, xfs and zfs.
 package openmetrics

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/internal/base"
+	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
 // histograms are the histograms of a metric whose instances are buckets, laid out for a list of

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/export/internal/base"
+	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
 // baseUnits are the base units in UCUM. Prometheus makes the words on the left of them again.

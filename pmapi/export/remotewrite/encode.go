@@ -12,7 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
 const defaultMaxSamples = 2000
@@ -39,15 +39,15 @@ type Encoder struct {
 	// "exported_". Names consist of letters, digits and "_". An empty value removes the label.
 	Labels []Label
 
-	Strings   bool     // as in openmetrics.Encoder
-	Drop      []string // as in openmetrics.Encoder
-	MaxSeries int      // as in openmetrics.Encoder
+	Strings   bool     // as in exposition.Encoder
+	Drop      []string // as in exposition.Encoder
+	MaxSeries int      // as in exposition.Encoder
 
 	// MaxSamples limits the samples of a message. Only a single series can exceed it. 0 means
 	// 2000.
 	MaxSamples int
 
-	pages      openmetrics.Encoder
+	pages      exposition.Encoder
 	page       []byte
 	generation uint64
 	added      []Label

@@ -13,8 +13,8 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 	"github.com/pcp-go/pcp/pmapi/export/remotewrite"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
@@ -243,7 +243,7 @@ func TestRandom(t *testing.T) {
 		ints := pmapitest.Add(b.src, pmapitest.Metric[int64]{Name: "m.i", InDom: d, Units: pdu.TimeMSec, Labels: labels.Draw(rt, "labels")})
 		doubles := pmapitest.Add(b.src, pmapitest.Metric[float64]{Name: "m_i", InDom: d, Labels: labels.Draw(rt, "labels")})
 		words := pmapitest.Add(b.src, pmapitest.Metric[string]{Name: "w", InDom: d, Sem: pdu.SemDiscrete})
-		page := openmetrics.Encoder{}
+		page := exposition.Encoder{}
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			n := rapid.IntRange(0, 4).Draw(rt, "instances")
 			var list []pdu.Instance

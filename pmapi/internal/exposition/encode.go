@@ -1,4 +1,4 @@
-package openmetrics
+package exposition
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/internal/base"
+	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
 // A Format is a format of pages.

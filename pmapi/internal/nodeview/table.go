@@ -29,7 +29,6 @@ type source struct {
 	mul float64
 
 	times string                               // a metric of a single value that values are multiplied with, besides
-	plus  string                               // one that is added, if it has a value
 	value func(v float64) (w float64, ok bool) // changes values further, or leaves them out; nil means no change
 }
 
@@ -48,23 +47,18 @@ type join struct {
 	text          func(string) (text string, ok bool) // of the value; nil means the value itself, and ok false that the sample is left out
 }
 
-// A collector is a part of the table that can be chosen, named as node_exporter's are.
+// A collector is a part of the table, named as node_exporter's are.
 type collector struct {
 	name     string
 	families []family
 }
 
-// collectors lists the collectors that are always shown, in the order of the page.
+// collectors lists the collectors in the order of the page.
 var collectors = []collector{
 	{"cpu", cpuFamilies}, {"cpufreq", cpufreqFamilies}, {"diskstats", diskFamilies}, {"entropy", entropyFamilies}, {"filefd", filefdFamilies},
 	{"filesystem", filesystemFamilies}, {"loadavg", loadFamilies}, {"meminfo", meminfoFamilies}, {"netclass", netclassFamilies},
 	{"netdev", netdevFamilies}, {"netstat", netstatFamilies}, {"nfs", nfsFamilies}, {"nfsd", nfsdFamilies}, {"pressure", pressureFamilies},
 	{"sockstat", sockstatFamilies}, {"softnet", softnetFamilies}, {"stat", statFamilies}, {"uname", unameFamilies}, {"vmstat", vmstatFamilies},
-}
-
-// optional are the collectors that node_exporter does not show by default.
-var optional = []collector{
-	{"ksmd", ksmdFamilies}, {"processes", processFamilies}, {"tcpstat", tcpstatFamilies},
 }
 
 // one is a family of one metric without instances.

@@ -1,4 +1,4 @@
-package openmetrics_test
+package exposition_test
 
 import (
 	"compress/gzip"
@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
@@ -29,7 +29,7 @@ const (
 )
 
 // serve answers a request with a handler of a source of few metrics.
-func serve(t *testing.T, h *openmetrics.Handler, method, target string, header ...string) *http.Response {
+func serve(t *testing.T, h *exposition.Handler, method, target string, header ...string) *http.Response {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 	for i := 0; i < len(header); i += 2 {
@@ -49,8 +49,8 @@ func body(t *testing.T, r *http.Response) string {
 	return string(b)
 }
 
-func handler(src *pmapitest.Source) *openmetrics.Handler {
-	return &openmetrics.Handler{Reader: &export.Reader{Context: src.Context()}}
+func handler(src *pmapitest.Source) *exposition.Handler {
+	return &exposition.Handler{Reader: &export.Reader{Context: src.Context()}}
 }
 
 func disks(t testing.TB) *pmapitest.Source {
@@ -63,10 +63,10 @@ func disks(t testing.TB) *pmapitest.Source {
 func TestNegotiation(t *testing.T) {
 	h := handler(disks(t))
 	asPCP := handler(disks(t))
-	asPCP.Plain = openmetrics.PCP
+	asPCP.Plain = exposition.PCP
 	const om, plain, pcp = `disk_dev_read_total{instname="sda"} 1`, `disk_dev_read_total{instid="0",instname="sda"} 1`, `disk_dev_read{instid="0",instname="sda"} 1`
 	for _, test := range []struct {
-		h                     *openmetrics.Handler
+		h                     *exposition.Handler
 		query, accept         string
 		wantType, wantContent string
 	}{
@@ -96,12 +96,12 @@ func TestNegotiation(t *testing.T) {
 		if r.StatusCode != 200 || r.Header.Get("Content-Type") != test.wantType || !strings.Contains(got, "\n"+test.wantContent+"\n") {
 			t.Errorf("%s %q: %d %s\n%s", test.query, test.accept, r.StatusCode, r.Header.Get("Content-Type"), got)
 		}
-		format := openmetrics.Prometheus
+		format := exposition.Prometheus
 		switch {
 		case strings.HasPrefix(test.wantType, "application"):
-			format = openmetrics.OpenMetrics
+			format = exposition.OpenMetrics
 		case test.wantContent == pcp:
-			format = openmetrics.PCP
+			format = exposition.PCP
 		}
 		p, err := parsePage(got, format, strings.HasPrefix(test.wantContent, "{"))
 		if err != nil {
@@ -118,14 +118,14 @@ func TestNegotiation(t *testing.T) {
 // A hello is a view that greets.
 type hello struct{ host string }
 
-func (h hello) AppendPage(_ context.Context, b []byte, s openmetrics.Style) ([]byte, error) {
+func (h hello) AppendPage(_ context.Context, b []byte, s exposition.Style) ([]byte, error) {
 	return fmt.Appendf(b, "hello{host=%q,format=\"%d\"} 1\n", h.host, s.Format), nil
 }
 
 // TestViews: a view uses the context of the handler, and exists beside the page of all metrics.
 func TestViews(t *testing.T) {
 	h := handler(disks(t))
-	h.Views = map[string]openmetrics.View{"hello": func(c *pmapi.Context) openmetrics.Pager { return hello{c.HostName(t.Context())} }}
+	h.Views = map[string]exposition.View{"hello": func(c *pmapi.Context) exposition.Pager { return hello{c.HostName(t.Context())} }}
 	for range 2 {
 		r := serve(t, h, "GET", "/metrics?view=hello", "Accept", prometheus2)
 		if got := body(t, r); got != "hello{host=\"pmapitest\",format=\"0\"} 1\n" || r.Header.Get("Content-Type") != om100 {
@@ -190,7 +190,7 @@ func TestGzip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parsePage(string(text), openmetrics.Prometheus, false); err != nil {
+		if _, err := parsePage(string(text), exposition.Prometheus, false); err != nil {
 			t.Errorf("%q: %v", accept, err)
 		}
 	}
@@ -223,7 +223,7 @@ func TestConcurrentScrapes(t *testing.T) {
 	var scrapers sync.WaitGroup
 	for i := range 20 {
 		scrapers.Go(func() {
-			format := []openmetrics.Format{openmetrics.OpenMetrics, openmetrics.Prometheus, openmetrics.PCP}[i%3]
+			format := []exposition.Format{exposition.OpenMetrics, exposition.Prometheus, exposition.PCP}[i%3]
 			for range 5 {
 				r, err := http.Get(server.URL + "/?format=" + []string{"openmetrics", "prometheus", "pcp"}[i%3])
 				if err != nil {
@@ -320,7 +320,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 // manyMetrics is a snapshot of 1,200 metrics, a third of them with 4 instances, some of strings.
-func manyMetrics(t testing.TB) (*export.Snapshot, *openmetrics.Encoder) {
+func manyMetrics(t testing.TB) (*export.Snapshot, *exposition.Encoder) {
 	src := source(t)
 	src.Labels = `{"hostname":"web1"}`
 	d := src.InDom("sda", "sdb", "sdc", "sdd")
@@ -337,5 +337,5 @@ func manyMetrics(t testing.TB) (*export.Snapshot, *openmetrics.Encoder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, &openmetrics.Encoder{}
+	return s, &exposition.Encoder{}
 }

@@ -1,4 +1,4 @@
-package nodeview_test
+package openmetrics_test
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/nodeview"
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
 // The load average of PCP under the names of node_exporter.
-func ExampleNew() {
+func ExampleHandler_node() {
 	src := &pmapitest.Source{}
 	defer src.Close()
 	minutes := src.InDom()
@@ -21,10 +20,7 @@ func ExampleNew() {
 		pdu.Instance{ID: 15, Name: "15 minute"})
 	pmapitest.Add(src, pmapitest.Metric[float32]{Name: "kernel.all.load", InDom: minutes}).Set(0.5, 0.75, 1)
 
-	h := &openmetrics.Handler{
-		Reader: &export.Reader{Context: src.Context()},
-		Views:  map[string]openmetrics.View{"node": nodeview.New},
-	}
+	h := &openmetrics.Handler{Reader: &export.Reader{Context: src.Context()}}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/metrics?view=node", nil))
 	for line := range strings.Lines(w.Body.String()) {

@@ -1,4 +1,4 @@
-package openmetrics_test
+package exposition_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
 // A parsed page meets every demand of its format: parsePage has checked it.
@@ -67,12 +67,12 @@ var (
 )
 
 // parsePage reads a page and checks it against its format; quoted allows names in quotes.
-func parsePage(text string, f openmetrics.Format, quoted bool) (*parsed, error) {
+func parsePage(text string, f exposition.Format, quoted bool) (*parsed, error) {
 	p := &parsed{families: map[string]*parsedFamily{}, samples: map[string]string{}}
 	if !utf8.ValidString(text) {
 		return nil, fmt.Errorf("not UTF-8")
 	}
-	if f == openmetrics.OpenMetrics {
+	if f == exposition.OpenMetrics {
 		var ok bool
 		if text, ok = strings.CutSuffix(text, "# EOF\n"); !ok {
 			return nil, fmt.Errorf("no # EOF at the end")
@@ -98,9 +98,9 @@ func parsePage(text string, f openmetrics.Format, quoted bool) (*parsed, error) 
 	return p, p.check(f)
 }
 
-func (p *parsed) meta(family *parsedFamily, line string, f openmetrics.Format, quoted bool) (*parsedFamily, error) {
+func (p *parsed) meta(family *parsedFamily, line string, f exposition.Format, quoted bool) (*parsedFamily, error) {
 	word, rest, _ := strings.Cut(line, " ")
-	if f == openmetrics.PCP && (word == "PCP5" || word == "PCP") {
+	if f == exposition.PCP && (word == "PCP5" || word == "PCP") {
 		return family, nil
 	}
 	name, rest, err := takeName(rest, quoted)
@@ -129,7 +129,7 @@ func (p *parsed) meta(family *parsedFamily, line string, f openmetrics.Format, q
 		family.unit = rest
 	case "HELP":
 		escapes := `\n`
-		if f == openmetrics.OpenMetrics {
+		if f == exposition.OpenMetrics {
 			escapes = `\n"`
 		}
 		family.help, err = unescape(rest, escapes)
@@ -196,7 +196,7 @@ func unescape(s, escapes string) (string, error) {
 	return b.String(), nil
 }
 
-func (p *parsed) sample(family *parsedFamily, line string, f openmetrics.Format, quoted bool) (err error) {
+func (p *parsed) sample(family *parsedFamily, line string, f exposition.Format, quoted bool) (err error) {
 	if family == nil {
 		return fmt.Errorf("no family")
 	}
@@ -225,7 +225,7 @@ func (p *parsed) sample(family *parsedFamily, line string, f openmetrics.Format,
 		return err
 	}
 	times := milliText
-	if f == openmetrics.OpenMetrics {
+	if f == exposition.OpenMetrics {
 		times = secondText
 	}
 	if len(s.text) < len(rest) && !times.MatchString(s.time) {
@@ -275,11 +275,11 @@ func (s *sample) takeLabels(rest string, quoted bool) (_ string, err error) {
 }
 
 // check checks the rules that concern more than one line.
-func (p *parsed) check(f openmetrics.Format) error {
+func (p *parsed) check(f exposition.Format) error {
 	names := map[string]string{}
 	for _, family := range p.families {
 		types, order := suffixes, []string{"TYPE", "UNIT", "HELP"}
-		if f != openmetrics.OpenMetrics {
+		if f != exposition.OpenMetrics {
 			types, order = suffixes004, []string{"HELP", "TYPE"}
 		}
 		ends := types[family.typ]
@@ -290,7 +290,7 @@ func (p *parsed) check(f openmetrics.Format) error {
 		if n := len(order) - len(family.meta); n < 0 || !slices.Equal(order[n:], family.meta) {
 			return fmt.Errorf("%s has %v", family.name, family.meta)
 		}
-		if f == openmetrics.OpenMetrics && (family.meta[0] != "TYPE" || slices.Index(family.meta, "UNIT") > 1) {
+		if f == exposition.OpenMetrics && (family.meta[0] != "TYPE" || slices.Index(family.meta, "UNIT") > 1) {
 			return fmt.Errorf("%s has %v", family.name, family.meta)
 		}
 		if family.unit != "" && (!strings.HasSuffix(family.name, "_"+family.unit) || family.typ == "info") {
@@ -309,7 +309,7 @@ func (p *parsed) check(f openmetrics.Format) error {
 	return nil
 }
 
-func (family *parsedFamily) check(f openmetrics.Format, ends []string) error {
+func (family *parsedFamily) check(f exposition.Format, ends []string) error {
 	if len(family.samples) == 0 {
 		return fmt.Errorf("no samples")
 	}
@@ -318,10 +318,10 @@ func (family *parsedFamily) check(f openmetrics.Format, ends []string) error {
 		if !ok || !slices.Contains(ends, end) {
 			return fmt.Errorf("sample %s in a family of type %s", s.name, family.typ)
 		}
-		if _, has := s.label("le"); has != (end == "_bucket") && f != openmetrics.PCP && !(family.typ == "gauge" && f == openmetrics.Prometheus) {
+		if _, has := s.label("le"); has != (end == "_bucket") && f != exposition.PCP && !(family.typ == "gauge" && f == exposition.Prometheus) {
 			return fmt.Errorf("le is there: %v", has)
 		}
-		if family.typ == "counter" && (f != openmetrics.PCP && !(s.value >= 0)) {
+		if family.typ == "counter" && (f != exposition.PCP && !(s.value >= 0)) {
 			return fmt.Errorf("a counter is %s", s.text)
 		}
 		if family.typ == "info" && s.text != "1" {
@@ -370,7 +370,7 @@ func (family *parsedFamily) lastBuckets() map[string]string {
 func TestParser(t *testing.T) {
 	good := "# TYPE a counter\n# HELP a x \\\"y\\\"\na_total{b=\"1\\n\"} 1\na_total 2.5e-07 12.345\n# TYPE b_bytes gauge\n# UNIT b_bytes bytes\nb_bytes NaN\n" +
 		"# TYPE i info\ni_info{value=\"x\"} 1\n# TYPE h histogram\nh_bucket{le=\"1.0\"} 2\nh_bucket{le=\"+Inf\"} 3\nh_count 3\nh_sum 3.5\n# EOF\n"
-	if _, err := parsePage(good, openmetrics.OpenMetrics, false); err != nil {
+	if _, err := parsePage(good, exposition.OpenMetrics, false); err != nil {
 		t.Error(err)
 	}
 	for _, change := range [][2]string{
@@ -381,7 +381,7 @@ func TestParser(t *testing.T) {
 		{`b="1\n"`, `b=""`}, {`b="1\n"`, `__b="1"`}, {`b="1\n"`, `b="1\t"`}, {"\n# TYPE b_bytes", " \n\n# TYPE b_bytes"},
 	} {
 		bad := strings.Replace(good, change[0], change[1], 1)
-		if _, err := parsePage(bad, openmetrics.OpenMetrics, false); err == nil || bad == good {
+		if _, err := parsePage(bad, exposition.OpenMetrics, false); err == nil || bad == good {
 			t.Errorf("with %q in place of %q it is a page", change[1], change[0])
 		}
 	}

@@ -1,4 +1,4 @@
-package openmetrics
+package exposition
 
 import (
 	"bytes"
@@ -29,11 +29,9 @@ type Handler struct {
 	// context.
 	Views map[string]View
 
-	Strings   bool         // as in Encoder
-	Times     bool         // as in Encoder
-	Drop      []string     // as in Encoder
-	MaxSeries int          // as in Encoder
-	Log       *slog.Logger // receives names that collide; nil means none
+	Strings bool         // as in Encoder
+	Times   bool         // as in Encoder
+	Log     *slog.Logger // receives names that collide; nil means none
 
 	once   sync.Once
 	turn   chan struct{} // held during a scrape

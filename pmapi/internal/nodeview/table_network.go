@@ -107,17 +107,3 @@ var softnetFamilies = []family{
 func softnet(name, metric, help string) family {
 	return family{"node_softnet_" + name + "_total", help, counter, []source{{metric: "network.softnet.percpu." + metric, by: cpu}}}
 }
-
-// tcpstatFamilies count what node_exporter counts: sockets of IPv4 and of IPv6, which PCP has
-// apart.
-var tcpstatFamilies = []family{{"node_tcp_connection_states", "TCP sockets in a state", gauge, tcpStates(
-	"established", "syn_sent", "syn_recv", "fin_wait1", "fin_wait2", "time_wait", "close", "close_wait", "last_ack", "listen", "closing",
-)}}
-
-func tcpStates(states ...string) []source {
-	var all []source
-	for _, state := range states {
-		all = append(all, source{metric: "network.tcpconn." + state, plus: "network.tcpconn6." + state, labels: []label{{"state", state}}})
-	}
-	return all
-}

@@ -1,11 +1,11 @@
-package openmetrics
+package exposition
 
 import (
 	"strings"
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/internal/base"
+	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
 // A family is a metric in its written form. It is made once, and used until metrics are described

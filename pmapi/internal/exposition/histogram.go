@@ -1,4 +1,4 @@
-package openmetrics
+package exposition
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/internal/base"
+	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
 // buckets are how the instances of a metric are those of a histogram.

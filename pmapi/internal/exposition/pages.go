@@ -1,4 +1,4 @@
-package openmetrics
+package exposition
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/export/internal/base"
+	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
 // A Pager makes pages of metrics.
@@ -33,7 +33,7 @@ func (h *Handler) AppendPage(ctx context.Context, b []byte, s Style) ([]byte, er
 	s.named = false
 	e := h.encoders[s]
 	if e == nil {
-		e = &Encoder{Format: s.Format, Escaping: s.Escaping, Strings: h.Strings, Times: h.Times, Drop: h.Drop, MaxSeries: h.MaxSeries}
+		e = &Encoder{Format: s.Format, Escaping: s.Escaping, Strings: h.Strings, Times: h.Times}
 		if h.encoders == nil {
 			h.encoders = map[Style]*Encoder{}
 		}

@@ -1,10 +1,10 @@
-package openmetrics
+package exposition
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/pcp-go/pcp/pmapi/export/internal/base"
+	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
 // An Escaping says how to write names that have characters other than letters, digits and "_", such

@@ -17,13 +17,13 @@ import (
 
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
 var scrapeFor = flag.Duration("prometheus", 3*time.Second, "for how long Prometheus scrapes a handler")
 
 // realHandler serves the metrics of C's collector and its Linux agent.
-func realHandler(t *testing.T) (*openmetrics.Handler, *pcptest.PMCD) {
+func realHandler(t *testing.T) (*exposition.Handler, *pcptest.PMCD) {
 	t.Helper()
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux"}})
 	c, err := pmapi.Dial(t.Context(), pmcd.Addr())

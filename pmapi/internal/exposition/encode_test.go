@@ -1,4 +1,4 @@
-package openmetrics_test
+package exposition_test
 
 import (
 	"flag"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden pages")
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 500e6, time.UTC)
 
 // page is the page of what a source has now, which is checked.
-func page(t testing.TB, e *openmetrics.Encoder, src *pmapitest.Source) (string, *parsed) {
+func page(t testing.TB, e *exposition.Encoder, src *pmapitest.Source) (string, *parsed) {
 	t.Helper()
 	c := src.Context()
 	defer c.Close()
@@ -33,14 +33,14 @@ func page(t testing.TB, e *openmetrics.Encoder, src *pmapitest.Source) (string, 
 }
 
 // pageOf is the page of what a reader reads now. An Encoder has one reader all its life.
-func pageOf(t testing.TB, e *openmetrics.Encoder, r *export.Reader) (string, *parsed) {
+func pageOf(t testing.TB, e *exposition.Encoder, r *export.Reader) (string, *parsed) {
 	t.Helper()
 	s, err := r.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(e.Append(nil, s))
-	p, err := parsePage(text, e.Format, e.Escaping == openmetrics.UTF8)
+	p, err := parsePage(text, e.Format, e.Escaping == exposition.UTF8)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -101,11 +101,11 @@ func everything(t *testing.T) *pmapitest.Source {
 // all formats.
 func TestGolden(t *testing.T) {
 	src := everything(t)
-	for name, e := range map[string]*openmetrics.Encoder{
-		"openmetrics": {}, "prometheus": {Format: openmetrics.Prometheus}, "pcp": {Format: openmetrics.PCP},
-		"utf8": {Escaping: openmetrics.UTF8}, "dots": {Format: openmetrics.Prometheus, Escaping: openmetrics.Dots},
-		"values": {Format: openmetrics.Prometheus, Escaping: openmetrics.Values}, "times": {Times: true, Strings: true, Drop: []string{}},
-		"pcptimes": {Format: openmetrics.PCP, Times: true},
+	for name, e := range map[string]*exposition.Encoder{
+		"openmetrics": {}, "prometheus": {Format: exposition.Prometheus}, "pcp": {Format: exposition.PCP},
+		"utf8": {Escaping: exposition.UTF8}, "dots": {Format: exposition.Prometheus, Escaping: exposition.Dots},
+		"values": {Format: exposition.Prometheus, Escaping: exposition.Values}, "times": {Times: true, Strings: true, Drop: []string{}},
+		"pcptimes": {Format: exposition.PCP, Times: true},
 	} {
 		got, _ := page(t, e, src)
 		file := filepath.Join("testdata", name+".txt")
@@ -128,14 +128,14 @@ func TestGolden(t *testing.T) {
 // comments.
 func TestColons(t *testing.T) {
 	src := everything(t)
-	newer, _ := page(t, &openmetrics.Encoder{Format: openmetrics.PCP}, src)
+	newer, _ := page(t, &exposition.Encoder{Format: exposition.PCP}, src)
 	c := src.Context()
 	defer c.Close()
 	snap, err := (&export.Reader{Context: c}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	older := string((&openmetrics.Encoder{Format: openmetrics.PCP, Escaping: openmetrics.Colons}).Append(nil, snap))
+	older := string((&exposition.Encoder{Format: exposition.PCP, Escaping: exposition.Colons}).Append(nil, snap))
 	colons := strings.NewReplacer("disk_dev_", "disk:dev:", "kernel_", "kernel:", "req_", "req:").Replace(newer)
 	want := regexp.MustCompile(`(?m)^# PCP5 (\S+) \S+ \S+ \S+ (\S+) `).ReplaceAllString(colons, "# PCP $1 $2 ")
 	if older != want {
@@ -179,7 +179,7 @@ func TestUnits(t *testing.T) {
 	} {
 		src := source(t)
 		add(src, pmapitest.Metric[float64]{Name: test.name, Units: test.units, Text: "x"}, test.value)
-		got, p := page(t, &openmetrics.Encoder{}, src)
+		got, p := page(t, &exposition.Encoder{}, src)
 		if !slices.Contains(p.lines, test.want) {
 			t.Errorf("%v: no %s in\n%s", test.units, test.want, own(got))
 		}
@@ -187,7 +187,7 @@ func TestUnits(t *testing.T) {
 		if base := test.units != pdu.TimeMSec|pdu.PerCount; family == nil || (family.help == "x") != base {
 			t.Errorf("%v: help is wrong in\n%s", test.units, own(got))
 		}
-		if raw, _ := page(t, &openmetrics.Encoder{Format: openmetrics.PCP}, src); !strings.Contains(raw, fmt.Sprintf(" %g\n", test.value)) {
+		if raw, _ := page(t, &exposition.Encoder{Format: exposition.PCP}, src); !strings.Contains(raw, fmt.Sprintf(" %g\n", test.value)) {
 			t.Errorf("%v: as in PCP it is\n%s", test.units, raw)
 		}
 	}
@@ -203,7 +203,7 @@ func TestIntegers(t *testing.T) {
 	add(src, pmapitest.Metric[float64]{Name: "e"}, math.Inf(-1))
 	add(src, pmapitest.Metric[float64]{Name: "f", Sem: pdu.SemCounter}, math.Inf(1))
 	add(src, pmapitest.Metric[float64]{Name: "g"}, math.NaN())
-	_, p := page(t, &openmetrics.Encoder{}, src)
+	_, p := page(t, &exposition.Encoder{}, src)
 	want := []string{"a_bytes 4611686018427388928", "b_bytes -9.44473296573929e+21", "c -9223372036854775808", "d 18446744073709551615", "e -Inf", "f_total +Inf", "g NaN"}
 	if !slices.Equal(p.lines[:len(want)], want) {
 		t.Errorf("got %q", p.lines)
@@ -218,7 +218,7 @@ func TestDropped(t *testing.T) {
 	c := add(src, pmapitest.Metric[float64]{Name: "c", InDom: d, Sem: pdu.SemCounter}, -1, math.NaN(), 2)
 	add(src, pmapitest.Metric[int64]{Name: "only", Sem: pdu.SemCounter}, -1)
 	add(src, pmapitest.Metric[float64]{Name: "bad"}, 1).Fail(pdu.ErrPermission)
-	e, r := &openmetrics.Encoder{}, &export.Reader{Context: src.Context()}
+	e, r := &exposition.Encoder{}, &export.Reader{Context: src.Context()}
 	_, p := pageOf(t, e, r)
 	want := []string{`c_total{instname="c"} 2`, "pcp_gateway_metrics_failed 1", "pcp_gateway_dropped_samples_total 3", "pcp_gateway_truncated 0"}
 	if !slices.Equal(p.lines, want) {
@@ -228,7 +228,7 @@ func TestDropped(t *testing.T) {
 	if _, p := pageOf(t, e, r); p.samples["pcp_gateway_dropped_samples_total"] != "7" { // two pages each
 		t.Errorf("got %q", p.lines)
 	}
-	if _, p := page(t, &openmetrics.Encoder{Format: openmetrics.PCP}, src); !slices.Contains(p.lines, "only -1") {
+	if _, p := page(t, &exposition.Encoder{Format: exposition.PCP}, src); !slices.Contains(p.lines, "only -1") {
 		t.Errorf("as in PCP: %q", p.lines)
 	}
 }
@@ -238,26 +238,26 @@ func TestDropped(t *testing.T) {
 func TestCollisions(t *testing.T) {
 	for _, test := range []struct {
 		metrics string // names, with c for counters, i for strings, h for histograms, and g for others
-		format  openmetrics.Format
+		format  exposition.Format
 		want    string // of families
 	}{
 		{"g:a.b g:a_b", 0, "a_b a_b_2"},
 		{"g:a.b c:a_b", 0, "a_b a_b_2"},
-		{"g:a.b c:a_b", openmetrics.Prometheus, "a_b a_b_2_total"}, // as in OpenMetrics
+		{"g:a.b c:a_b", exposition.Prometheus, "a_b a_b_2_total"}, // as in OpenMetrics
 		{"c:a.b c:a_b.total", 0, "a_b a_b_2"},
 		{"c:a g:a_created", 0, "a a_created_2"},
-		{"c:a g:a_created", openmetrics.Prometheus, "a_total a_created_2"},
-		{"c:a g:a_total", openmetrics.Prometheus, "a_total a_total_2"},
+		{"c:a g:a_created", exposition.Prometheus, "a_total a_created_2"},
+		{"c:a g:a_total", exposition.Prometheus, "a_total a_total_2"},
 		{"i:a g:a_info", 0, "a a_info_2"},
 		{"h:a g:a_count", 0, "a a_count_2"},
-		{"h:a g:a_bucket", openmetrics.Prometheus, "a a_bucket_2"},
+		{"h:a g:a_bucket", exposition.Prometheus, "a a_bucket_2"},
 		{"g:pcp.gateway.truncated", 0, "pcp_gateway_truncated_2"},
 		{"c:pcp.gateway.dropped_samples", 0, "pcp_gateway_dropped_samples_2"},
-		{"g:pcp.gateway.dropped_samples_total", openmetrics.Prometheus, "pcp_gateway_dropped_samples_total_2"},
+		{"g:pcp.gateway.dropped_samples_total", exposition.Prometheus, "pcp_gateway_dropped_samples_total_2"},
 		{"g:pcp.gateway.scrape_duration_seconds", 0, "pcp_gateway_scrape_duration_seconds_2"},
 		{"g:target.info", 0, "target_info_2"},
 		{"g:a.b g:a_b g:a.b_2", 0, "a_b a_b_2 a_b_3"},
-		{"c:a.b c:a_b c:a_b_total", openmetrics.Prometheus, "a_b_total a_b_2_total a_b_3_total"},
+		{"c:a.b c:a_b c:a_b_total", exposition.Prometheus, "a_b_total a_b_2_total a_b_3_total"},
 	} {
 		src := source(t)
 		d := src.InDom("x")
@@ -275,7 +275,7 @@ func TestCollisions(t *testing.T) {
 				add(src, pmapitest.Metric[uint32]{Name: name}, 1)
 			}
 		}
-		e := &openmetrics.Encoder{Format: test.format}
+		e := &exposition.Encoder{Format: test.format}
 		got, p := page(t, e, src)
 		for _, name := range strings.Fields(test.want) {
 			if p.families[name] == nil {
@@ -285,7 +285,7 @@ func TestCollisions(t *testing.T) {
 		if n := len(p.families) - 3; n != len(strings.Fields(test.want)) || len(e.Collisions) == 0 {
 			t.Errorf("%s: %d families, collisions %q", test.metrics, n, e.Collisions)
 		}
-		if _, p := page(t, &openmetrics.Encoder{Format: openmetrics.OpenMetrics, Escaping: openmetrics.UTF8}, src); len(p.families) < 4 {
+		if _, p := page(t, &exposition.Encoder{Format: exposition.OpenMetrics, Escaping: exposition.UTF8}, src); len(p.families) < 4 {
 			t.Errorf("%s: in UTF-8 %d families", test.metrics, len(p.families))
 		}
 	}
@@ -304,12 +304,12 @@ func TestSeries(t *testing.T) {
 		return `{"instname":"one"}`
 	})
 	m := add(src, pmapitest.Metric[uint32]{Name: "a", InDom: d}, 7, 1, 3, 4)
-	e, r := &openmetrics.Encoder{}, &export.Reader{Context: src.Context()}
+	e, r := &exposition.Encoder{}, &export.Reader{Context: src.Context()}
 	_, p := pageOf(t, e, r)
 	if got, want := p.lines[:3], []string{`a{instname="n"} 1`, `a{instname="c"} 3`, `a{instname="one"} 4`}; !slices.Equal(got, want) || p.samples["pcp_gateway_dropped_samples_total"] != "1" {
 		t.Errorf("got %q, want %q", p.lines, want)
 	}
-	_, p = page(t, &openmetrics.Encoder{Format: openmetrics.Prometheus}, src)
+	_, p = page(t, &exposition.Encoder{Format: exposition.Prometheus}, src)
 	if got, want := p.lines[3], `a{instid="7",instname="one"} 7`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -337,11 +337,11 @@ func TestText(t *testing.T) {
 	} {
 		src := source(t)
 		add(src, pmapitest.Metric[string]{Name: "a"}, text)
-		_, p := page(t, &openmetrics.Encoder{Strings: true}, src)
+		_, p := page(t, &exposition.Encoder{Strings: true}, src)
 		if got, _ := p.families["a"].samples[0].label("value"); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
-		if _, p := page(t, &openmetrics.Encoder{}, src); p.families["a"] != nil {
+		if _, p := page(t, &exposition.Encoder{}, src); p.families["a"] != nil {
 			t.Error("a string that changes is there unasked")
 		}
 	}
@@ -356,7 +356,7 @@ func TestMaxSeries(t *testing.T) {
 	add(src, pmapitest.Metric[uint32]{Name: "b", InDom: d, Sem: pdu.SemCounter, Labels: `{"buckets":"disjoint"}`}, 1, 2, 3)
 	add(src, pmapitest.Metric[uint32]{Name: "c"}, 1)
 	for limit, want := range map[int]int{1: 1, 3: 3, 4: 4, 5: 4, 8: 4, 9: 9, 10: 9} { // a histogram is there as a whole, or not
-		_, p := page(t, &openmetrics.Encoder{MaxSeries: limit}, src)
+		_, p := page(t, &exposition.Encoder{MaxSeries: limit}, src)
 		n := len(p.lines) - 3
 		if truncated := p.samples["pcp_gateway_truncated"]; n != want || truncated != map[bool]string{true: "1", false: "0"}[n < 9] {
 			t.Errorf("limit %d: %d samples, truncated %s", limit, n, truncated)
@@ -405,9 +405,9 @@ func TestRandomPages(t *testing.T) {
 			}
 			add(src, m, values...)
 		}
-		e := &openmetrics.Encoder{
-			Format:   openmetrics.Format(rapid.IntRange(0, 2).Draw(rt, "format")),
-			Escaping: openmetrics.Escaping(rapid.IntRange(0, 3).Draw(rt, "escaping")),
+		e := &exposition.Encoder{
+			Format:   exposition.Format(rapid.IntRange(0, 2).Draw(rt, "format")),
+			Escaping: exposition.Escaping(rapid.IntRange(0, 3).Draw(rt, "escaping")),
 			Strings:  true, Times: rapid.Bool().Draw(rt, "times"), MaxSeries: rapid.SampledFrom([]int{0, 5}).Draw(rt, "limit"),
 		}
 		c := src.Context()
@@ -417,7 +417,7 @@ func TestRandomPages(t *testing.T) {
 			rt.Fatal(err)
 		}
 		page := string(e.Append(nil, s))
-		if _, err := parsePage(page, e.Format, e.Escaping == openmetrics.UTF8); err != nil {
+		if _, err := parsePage(page, e.Format, e.Escaping == exposition.UTF8); err != nil {
 			rt.Fatalf("%v in\n%s", err, page)
 		}
 	})

@@ -52,11 +52,6 @@ var pressureFamilies = []family{
 	one("node_pressure_irq_stalled_seconds_total", counter, "kernel.all.pressure.irq.full.total", "Time that all tasks waited for interrupts to be served"),
 }
 
-var processFamilies = []family{
-	one("node_processes_max_processes", gauge, "kernel.all.pid_max", "How many tasks there can be"),
-	one("node_processes_threads", gauge, "kernel.all.nprocs", "Tasks that there are"),
-}
-
 var entropyFamilies = []family{
 	one("node_entropy_available_bits", gauge, "kernel.all.entropy.avail", "Entropy that there is for random numbers"),
 	one("node_entropy_pool_size_bits", gauge, "kernel.all.entropy.poolsize", "How much entropy there can be"),

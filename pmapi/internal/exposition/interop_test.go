@@ -1,4 +1,4 @@
-package openmetrics_test
+package exposition_test
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
 var scrapeFor = flag.Duration("prometheus", 3*time.Second, "for how long Prometheus scrapes a handler")
 
 // realHandler serves the metrics of C's collector and its agents.
-func realHandler(t *testing.T, agents ...string) (*openmetrics.Handler, *pcptest.PMCD) {
+func realHandler(t *testing.T, agents ...string) (*exposition.Handler, *pcptest.PMCD) {
 	t.Helper()
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: agents})
 	c, err := pmapi.Dial(t.Context(), pmcd.Addr())
@@ -29,7 +29,7 @@ func realHandler(t *testing.T, agents ...string) (*openmetrics.Handler, *pcptest
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return &openmetrics.Handler{Reader: &export.Reader{Context: c}}, pmcd
+	return &exposition.Handler{Reader: &export.Reader{Context: c}}, pmcd
 }
 
 // TestInteropPages: pages of C's collector with its agents conform to their formats.
@@ -37,12 +37,12 @@ func TestInteropPages(t *testing.T) {
 	h, _ := realHandler(t, "pmcd", "linux", "sample", "proc")
 	for name, accept := range map[string]string{"openmetrics": prometheus2, "utf8": prometheus3, "prometheus": "", "pcp": ""} {
 		target := "/metrics"
-		format := openmetrics.OpenMetrics
+		format := exposition.OpenMetrics
 		switch name {
 		case "prometheus":
-			format = openmetrics.Prometheus
+			format = exposition.Prometheus
 		case "pcp":
-			format, target = openmetrics.PCP, "/metrics?format=pcp"
+			format, target = exposition.PCP, "/metrics?format=pcp"
 		}
 		text := body(t, serve(t, h, "GET", target, "Accept", accept))
 		p, err := parsePage(text, format, name == "utf8")

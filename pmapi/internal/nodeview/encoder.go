@@ -8,13 +8,12 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
 // An encoder writes pages of one style.
 type encoder struct {
-	collectors []collector
-	style      openmetrics.Style
+	style exposition.Style
 
 	generation uint64
 	groups     []group
@@ -40,12 +39,12 @@ type prepared struct {
 // A column is a source whose metrics have been found.
 type column struct {
 	*source
-	name        string // of the samples
-	metric      int    // its index
-	joined      []joined
-	plus, times int // metrics, or -1
-	conv        conversion
-	lines       []line // of values, at the same places
+	name   string // of the samples
+	metric int    // its index
+	joined []joined
+	times  int // a metric, or -1
+	conv   conversion
+	lines  []line // of values, at the same places
 }
 
 // A joined is a join of a metric that has been found, or -1.
@@ -91,7 +90,7 @@ func (e *encoder) append(b []byte, s *export.Snapshot) []byte {
 		}
 		b = append(b, digit, '\n')
 	}
-	if e.style.Format == openmetrics.OpenMetrics {
+	if e.style.Format == exposition.OpenMetrics {
 		b = append(b, "# EOF\n"...)
 	}
 	return b
@@ -111,7 +110,7 @@ func (e *encoder) prepare(s *export.Snapshot) {
 		}
 		return -1
 	}
-	for _, c := range e.collectors {
+	for _, c := range collectors {
 		g := group{line: e.prefix("node_scrape_collector_success", []label{{"collector", c.name}})}
 		for _, f := range c.families {
 			if p := e.family(&f, find); len(p.columns) > 0 {
@@ -129,7 +128,7 @@ func (e *encoder) family(f *family, find func(name string) int) prepared {
 	p := prepared{header: e.header(f.name, f.help, f.kind)}
 	for i := range f.sources {
 		s := &f.sources[i]
-		c := column{source: s, name: f.name, metric: find(s.metric), times: find(s.times), plus: find(s.plus)}
+		c := column{source: s, name: f.name, metric: find(s.metric), times: find(s.times)}
 		if c.metric < 0 || s.times != "" && c.times < 0 {
 			continue
 		}
@@ -166,15 +165,12 @@ func (e *encoder) appendColumn(b []byte, c *column) []byte {
 	if set.Err() != nil || n == 0 {
 		return b
 	}
-	factor, added := 1.0, 0.0
+	factor := 1.0
 	if c.times >= 0 {
 		var ok bool
 		if factor, ok = e.single(c.times); !ok {
 			return b
 		}
-	}
-	if c.plus >= 0 {
-		added, _ = e.single(c.plus)
 	}
 	for len(c.lines) < n {
 		c.lines = append(c.lines, line{})
@@ -188,7 +184,7 @@ func (e *encoder) appendColumn(b []byte, c *column) []byte {
 		}
 		v, ok := numberOf(set.Atom(i, m.Desc.Type))
 		if ok {
-			v = c.conv.apply(v)*factor + added
+			v = c.conv.apply(v) * factor
 		}
 		if ok && c.value != nil {
 			v, ok = c.value(v)
@@ -308,7 +304,7 @@ func (e *encoder) remake(c *column, l *line, place int, inst *export.Instance) {
 // header has the lines before the samples of a family.
 func (e *encoder) header(name, help string, k kind) []byte {
 	word := [...]string{gauge: "gauge", counter: "counter", untyped: "untyped"}[k]
-	if e.style.Format == openmetrics.OpenMetrics {
+	if e.style.Format == exposition.OpenMetrics {
 		if k == untyped {
 			word = "unknown"
 		} else if k == counter {
@@ -339,7 +335,7 @@ var valueEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
 // escaped is a name in a style: all of these are plain, so that only one style changes them.
 func (e *encoder) escaped(name string) string {
-	if e.style.Escaping == openmetrics.Dots {
+	if e.style.Escaping == exposition.Dots {
 		return strings.ReplaceAll(name, "_", "__")
 	}
 	return name

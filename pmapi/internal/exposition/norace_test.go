@@ -1,6 +1,6 @@
 //go:build !race
 
-package openmetrics_test
+package exposition_test
 
 // raceEnabled: the race detector allocates.
 const raceEnabled = false

@@ -5,7 +5,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
-	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
+	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
@@ -24,12 +24,12 @@ func eight(t testing.TB) (*encoder, *export.Snapshot, []byte) {
 	disks := src.InDom("/dev/sda", "/dev/sdb")
 	pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "filesys.free", InDom: disks, Units: pdu.SpaceKByte}).Set(1, 2)
 	pmapitest.Add(src, pmapitest.Metric[string]{Name: "filesys.mountdir", InDom: disks}).Set("/", "/home")
-	p := newPager(c, collectors)
+	p := New(c).(*pager)
 	snap, err := p.reader.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &encoder{collectors: collectors, style: openmetrics.Style{Format: openmetrics.Prometheus}}
+	e := &encoder{style: exposition.Style{Format: exposition.Prometheus}}
 	return e, snap, e.append(nil, snap)
 }
 
@@ -52,18 +52,16 @@ func BenchmarkAppend(b *testing.B) {
 
 // TestRoots: all metrics of the table are below the requested names.
 func TestRoots(t *testing.T) {
-	for _, part := range [][]collector{collectors, optional} {
-		for _, c := range part {
-			for _, f := range c.families {
-				for _, s := range f.sources {
-					metrics := []string{s.metric}
-					for _, j := range s.joins {
-						metrics = append(metrics, j.metric)
-					}
-					for _, m := range metrics {
-						if !below(m) {
-							t.Error(m, "is not read")
-						}
+	for _, c := range collectors {
+		for _, f := range c.families {
+			for _, s := range f.sources {
+				metrics := []string{s.metric}
+				for _, j := range s.joins {
+					metrics = append(metrics, j.metric)
+				}
+				for _, m := range metrics {
+					if !below(m) {
+						t.Error(m, "is not read")
 					}
 				}
 			}

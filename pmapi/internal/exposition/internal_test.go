@@ -1,4 +1,4 @@
-package openmetrics
+package exposition
 
 import (
 	"strconv"

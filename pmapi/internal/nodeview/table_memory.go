@@ -50,15 +50,3 @@ func counts(prefix, of string, fields [][2]string) []family {
 	}
 	return all
 }
-
-var ksmdFamilies = []family{
-	one("node_ksmd_full_scans_total", counter, "mem.ksm.full_scans", "How often all memory that can be shared has been scanned"),
-	one("node_ksmd_merge_across_nodes", gauge, "mem.ksm.merge_across_nodes", "1 if pages of different nodes can be shared"),
-	one("node_ksmd_pages_shared", gauge, "mem.ksm.pages_shared", "Pages that are shared"),
-	one("node_ksmd_pages_sharing", gauge, "mem.ksm.pages_sharing", "Pages that are saved by sharing"),
-	one("node_ksmd_pages_to_scan", gauge, "mem.ksm.pages_to_scan", "Pages to scan before the next pause"),
-	one("node_ksmd_pages_unshared", gauge, "mem.ksm.pages_unshared", "Pages that could be shared and have no like"),
-	one("node_ksmd_pages_volatile", gauge, "mem.ksm.pages_volatile", "Pages that change too fast to be shared"),
-	one("node_ksmd_run", gauge, "mem.ksm.run_state", "0 stopped, 1 running, 2 stopped and all pages separate"),
-	one("node_ksmd_sleep_seconds", gauge, "mem.ksm.sleep_time", "The pause between scans"),
-}

@@ -1,0 +1,10 @@
+package webapi
+
+// Limits are the limits of a Gateway.
+type Limits = limits
+
+// Limit sets limits of g, which has not been used, and returns g.
+func Limit(g *Gateway, l Limits) *Gateway {
+	g.limits = l
+	return g
+}
