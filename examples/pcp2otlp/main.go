@@ -59,10 +59,7 @@ func run(ctx context.Context, c *pcptool.Command, o *options) error {
 	defer pc.Close()
 	e.Reader = &export.Reader{Context: pc, Names: names}
 	e.Samples, e.Directory, e.MaxQueue, e.Log = max(c.Samples, 0), o.Queue, o.MaxQueue, o.Log
-	e.Encoder.Strings = o.Strings
-	for _, l := range o.Labels {
-		e.Encoder.Resource = append(e.Encoder.Resource, otlp.Attribute{Key: l.Name, Value: l.Value})
-	}
+	e.Strings, e.Resource = o.Strings, append(e.Resource, o.Labels...)
 	e.Gzip = e.Gzip || o.gzip
 	if e.Header == nil {
 		e.Header = o.Header
@@ -78,7 +75,7 @@ func run(ctx context.Context, c *pcptool.Command, o *options) error {
 		e.Client = o.Client
 	}
 	if o.print {
-		e.Gzip, e.Encoder.JSON, e.Client = false, true, printer()
+		e.Gzip, e.JSON, e.Client = false, true, printer()
 	}
 	return o.Send(ctx, c, pc, e)
 }

@@ -38,8 +38,7 @@ func run(ctx context.Context, c *pcptool.Command, o *sending.Options) error {
 	if err != nil {
 		return err
 	}
-	labels, err := labels(o)
-	if err != nil {
+	if err := checkLabels(o.Labels); err != nil {
 		return c.UsageErrorf("%v", err)
 	}
 	pc, err := sending.Open(ctx, c)
@@ -49,7 +48,8 @@ func run(ctx context.Context, c *pcptool.Command, o *sending.Options) error {
 	defer pc.Close()
 	return o.Send(ctx, c, pc, &remotewrite.Exporter{
 		Reader:   &export.Reader{Context: pc, Names: names},
-		Encoder:  remotewrite.Encoder{Labels: labels, Strings: o.Strings},
+		Labels:   o.Labels,
+		Strings:  o.Strings,
 		Endpoint: o.URL, Header: o.Header, Client: o.Client, Log: o.Log,
 		Interval: c.Interval, Samples: max(c.Samples, 0), Directory: o.Queue, MaxQueue: o.MaxQueue,
 	})
@@ -58,12 +58,11 @@ func run(ctx context.Context, c *pcptool.Command, o *sending.Options) error {
 // labelName matches valid names of labels in Prometheus.
 var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-func labels(o *sending.Options) (all []remotewrite.Label, err error) {
-	for _, l := range o.Labels {
+func checkLabels(labels []export.Label) error {
+	for _, l := range labels {
 		if !labelName.MatchString(l.Name) || len(l.Name) > 1 && l.Name[:2] == "__" {
-			return nil, errors.New("--label " + l.Name + ": names are of letters, digits and _, and do not begin with __")
+			return errors.New("--label " + l.Name + ": names are of letters, digits and _, and do not begin with __")
 		}
-		all = append(all, remotewrite.Label{Name: l.Name, Value: l.Value})
 	}
-	return all, nil
+	return nil
 }

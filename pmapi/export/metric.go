@@ -56,3 +56,6 @@ func (d *InDom) Name(id pdu.InstID) string {
 	}
 	return d.Instance(id).Name
 }
+
+// A Label is a label that an exporter adds to what it sends.
+type Label struct{ Name, Value string }

@@ -22,7 +22,7 @@ func sendOTLP(t *testing.T, endpoint string) {
 	for _, h := range sentHosts {
 		exporter := func(c *pmapi.Context, job string) *otlp.Exporter {
 			return &otlp.Exporter{Reader: &export.Reader{Context: c}, Endpoint: endpoint, Interval: 20 * time.Millisecond,
-				Encoder: otlp.Encoder{Resource: []otlp.Attribute{{Key: "service.name", Value: job}}}}
+				Resource: []export.Label{{Name: "service.name", Value: job}}}
 		}
 		past, now := exporter(h.archived(t), "archived"), exporter(h.live(t), "live")
 		if err := past.Backfill(t.Context(), export.BackfillOptions{}); err != nil {

@@ -122,7 +122,7 @@ func writeRemotely(t *testing.T, endpoint string) {
 	for _, h := range sentHosts {
 		exporter := func(c *pmapi.Context, job string) *remotewrite.Exporter {
 			return &remotewrite.Exporter{Reader: &export.Reader{Context: c}, Endpoint: endpoint, Interval: 20 * time.Millisecond, Samples: liveSamples,
-				Encoder: remotewrite.Encoder{Labels: []remotewrite.Label{{Name: "job", Value: job}}}}
+				Labels: []export.Label{{Name: "job", Value: job}}}
 		}
 		past := exporter(h.archived(t), "archived")
 		past.Samples = 0

@@ -13,16 +13,14 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/tlsconf"
+	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
-
-// A Label is one of all that is sent.
-type Label struct{ Name, Value string }
 
 // Options are those of the command line.
 type Options struct {
 	URL      string
-	Labels   []Label
+	Labels   []export.Label
 	Header   http.Header // with the login
 	Strings  bool
 	Queue    string // a directory
@@ -159,7 +157,7 @@ func (o *Options) addLabel(v string) error {
 	if !ok || name == "" {
 		return fmt.Errorf("--label %q: want NAME=VALUE", v)
 	}
-	o.Labels = append(o.Labels, Label{name, value})
+	o.Labels = append(o.Labels, export.Label{Name: name, Value: value})
 	return nil
 }
 

@@ -17,7 +17,7 @@ func (e *Exporter) Backfill(ctx context.Context, o export.BackfillOptions) error
 		return nil
 	}
 	e.init()
-	return e.sender.Backfill(ctx, e.Reader, &recorder{e: e}, fmt.Sprint(e.Encoder.Resource), o)
+	return e.sender.Backfill(ctx, e.Reader, &recorder{e: e}, fmt.Sprint(e.Resource), o)
 }
 
 // A recorder is an Exporter as a send.Encoder, with the messages that wait.
@@ -27,12 +27,12 @@ type recorder struct {
 }
 
 func (r *recorder) Add(s *export.Snapshot) {
-	r.e.page = r.e.Encoder.Append(r.e.page[:0], s)
+	r.e.page = r.e.encoder.Append(r.e.page[:0], s)
 	r.keep()
 }
 
 func (r *recorder) End() {
-	r.e.page = r.e.Encoder.appendFinal(r.e.page[:0])
+	r.e.page = r.e.encoder.appendFinal(r.e.page[:0])
 	r.keep()
 }
 

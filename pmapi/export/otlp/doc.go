@@ -1,6 +1,6 @@
 // Package otlp sends metrics to OpenTelemetry's collector and to other receivers of OTLP over HTTP:
 // live from a PCP collector, or from archives with their original times. Messages are protobuf, or
-// JSON with Encoder.JSON.
+// JSON with Exporter.JSON.
 //
 //	d := &pmapi.Dialer{AutoReconnect: true}
 //	c, err := d.Dial(ctx, "localhost")
@@ -28,7 +28,7 @@
 //	counter                                sum, cumulative and monotonic
 //	instant or discrete number             gauge
 //	counter, instances as buckets          histogram, cumulative, with its sum
-//	discrete string, with Encoder.Strings  gauge of value 1; the attribute value is the string
+//	discrete string, with Exporter.Strings gauge of value 1; the attribute value is the string
 //	other string, aggregate, event record  –
 //
 // Package openmetrics says which labels mark instances as buckets.
@@ -41,7 +41,7 @@
 // # Attributes
 //
 // The labels of the host are attributes of the resource, such as host.name. The attribute
-// service.instance.id is the name of the host unless Encoder.Resource or the environment sets it:
+// service.instance.id is the name of the host unless Exporter.Resource or the environment sets it:
 // Prometheus needs it to tell two hosts apart. Other labels are attributes of the points, and so
 // are instname and instid, the name and the number of the instance.
 //

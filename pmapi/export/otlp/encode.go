@@ -12,23 +12,12 @@ import (
 // scopeName is the name of the instrumentation scope of all metrics.
 const scopeName = "github.com/pcp-go/pcp"
 
-// An Attribute is an attribute of a resource.
-type Attribute struct{ Key, Value string }
-
-// An Encoder writes the snapshots of one Reader as messages. It remembers the series of the last
+// An encoder writes the snapshots of one Reader as messages. It remembers the series of the last
 // snapshot: their start times, and which series must be ended. The zero value is ready to use.
 // Fields must not change after the first Append. Only one goroutine at a time may use it.
-type Encoder struct {
-	// Resource lists attributes of the resource. They have precedence over the labels of the host.
-	// If a key is listed twice, the last one is used. Without service.name in the list,
-	// service.name is "pcp".
-	Resource []Attribute
-
-	// Strings converts discrete strings to gauges.
-	Strings bool
-
-	// JSON writes messages in JSON in place of protobuf.
-	JSON bool
+type encoder struct {
+	Resource      []export.Label // as in Exporter, like the others
+	Strings, JSON bool
 
 	out        builder
 	resource   []byte // fields of a ResourceMetrics
@@ -44,10 +33,10 @@ type Encoder struct {
 
 // Points returns the number of data points in the last message. Do not send a message without
 // points.
-func (e *Encoder) Points() int { return e.points }
+func (e *encoder) Points() int { return e.points }
 
 // Append appends an ExportMetricsServiceRequest. It keeps neither b nor the snapshot.
-func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
+func (e *encoder) Append(b []byte, s *export.Snapshot) []byte {
 	changed := e.generation != s.Generation
 	if changed {
 		e.describe(s)
@@ -72,7 +61,7 @@ func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 
 // appendFinal appends a message that ends all series a nanosecond after their last values, as after
 // a mark in an archive. Counters have new start times after that.
-func (e *Encoder) appendFinal(b []byte) []byte {
+func (e *encoder) appendFinal(b []byte) []byte {
 	e.now++
 	e.begin(b)
 	for _, m := range e.order {
@@ -97,7 +86,7 @@ var (
 )
 
 // begin begins a message, up to its first metric.
-func (e *Encoder) begin(b []byte) {
+func (e *encoder) begin(b []byte) {
 	e.round++
 	e.points = 0
 	w := &e.out
@@ -115,7 +104,7 @@ func (e *Encoder) begin(b []byte) {
 }
 
 // end ends a message and returns it.
-func (e *Encoder) end() []byte {
+func (e *encoder) end() []byte {
 	w := &e.out
 	w.endList()
 	w.close()
@@ -129,7 +118,7 @@ func (e *Encoder) end() []byte {
 	return b
 }
 
-func (e *Encoder) setTotals(s *export.Snapshot) {
+func (e *encoder) setTotals(s *export.Snapshot) {
 	i := 0
 	for _, values := range s.All() {
 		if m := e.order[i]; m != nil && m.isTotal {
@@ -140,7 +129,7 @@ func (e *Encoder) setTotals(s *export.Snapshot) {
 }
 
 // describe describes the metrics of a new generation. Unchanged metrics keep their series.
-func (e *Encoder) describe(s *export.Snapshot) {
+func (e *encoder) describe(s *export.Snapshot) {
 	e.generation = s.Generation
 	e.resource, e.scope = e.describeResource(s), e.describeScope()
 	if e.metrics == nil {
@@ -175,7 +164,7 @@ func (e *Encoder) describe(s *export.Snapshot) {
 }
 
 // appendEnded ends the series of metrics that are there no more.
-func (e *Encoder) appendEnded() {
+func (e *encoder) appendEnded() {
 	for name, m := range e.metrics {
 		if m.described != e.generation {
 			e.appendMetric(m, pdu.ValueSet{})
@@ -185,7 +174,7 @@ func (e *Encoder) appendEnded() {
 }
 
 // describeResource returns the field that describes the host.
-func (e *Encoder) describeResource(s *export.Snapshot) []byte {
+func (e *encoder) describeResource(s *export.Snapshot) []byte {
 	w := builder{json: e.JSON}
 	w.open(resourceField)
 	w.list(resourceAttributesField)
@@ -197,7 +186,7 @@ func (e *Encoder) describeResource(s *export.Snapshot) []byte {
 		}
 	}
 	for _, a := range slices.Backward(e.Resource) {
-		add(a.Key, a.Value)
+		add(a.Name, a.Value)
 	}
 	add("service.name", "pcp")
 	add("service.instance.id", instanceID(s))
@@ -213,7 +202,7 @@ func (e *Encoder) describeResource(s *export.Snapshot) []byte {
 }
 
 // describeScope returns the field that names this module.
-func (e *Encoder) describeScope() []byte {
+func (e *encoder) describeScope() []byte {
 	w := builder{json: e.JSON}
 	w.open(scopeField)
 	w.text(scopeNameField, scopeName)
@@ -246,7 +235,7 @@ func resourceKey(label string) string {
 }
 
 // appendMetric writes a metric, if it has points.
-func (e *Encoder) appendMetric(m *metric, values pdu.ValueSet) {
+func (e *encoder) appendMetric(m *metric, values pdu.ValueSet) {
 	w := &e.out
 	begin, opened, points := len(w.b), len(w.opened), e.points
 	w.item(metricsField)
@@ -294,7 +283,7 @@ var (
 const cumulative = 2
 
 // beginPoints begins the points of a kind.
-func (e *Encoder) beginPoints(kind field) {
+func (e *encoder) beginPoints(kind field) {
 	w := &e.out
 	w.open(kind)
 	if kind != gaugeField {
@@ -307,7 +296,7 @@ func (e *Encoder) beginPoints(kind field) {
 }
 
 // beginPoint begins a data point; its value follows.
-func (e *Encoder) beginPoint(attributes []byte, start int64) {
+func (e *encoder) beginPoint(attributes []byte, start int64) {
 	w := &e.out
 	w.item(dataPointsField)
 	w.fields(attributes)

@@ -124,7 +124,7 @@ func TestMapping(t *testing.T) {
 	pmapitest.Add(b.src, pmapitest.Metric[uint32]{Name: "packets", Units: pdu.MakeUnits(0, 0, 1, 0, 0, 3)}).Set(7)
 	version := pmapitest.Add(b.src, pmapitest.Metric[string]{Name: "version", Sem: pdu.SemDiscrete})
 	version.Set("6.0")
-	b.e = otlp.Encoder{Strings: true, Resource: []otlp.Attribute{{"host.name", "a"}, {"host.name", "b"}}}
+	b.e = otlp.Encoder{Strings: true, Resource: []export.Label{{Name: "host.name", Value: "a"}, {Name: "host.name", Value: "b"}}}
 
 	r := b.read()
 	want(t, r.resource, ` host.id="abc" host.name="b" service.instance.id="web1" service.name="pcp" up=true`)
@@ -149,13 +149,13 @@ version gauge value="6.0" = 1
 func TestInstanceID(t *testing.T) {
 	for _, test := range []struct {
 		labels   string
-		resource []otlp.Attribute
+		resource []export.Label
 		want     string
 	}{
 		{`{"hostname":"web1"}`, nil, ` host.name="web1" service.instance.id="web1" service.name="pcp"`},
 		{``, nil, ` service.instance.id="pmapitest" service.name="pcp"`},
 		{`{"hostname":"web1","container":"c1"}`, nil, ` container.id="c1" host.name="web1" service.instance.id="web1/c1" service.name="pcp"`},
-		{`{"hostname":"web1"}`, []otlp.Attribute{{Key: "service.instance.id", Value: "x"}}, ` host.name="web1" service.instance.id="x" service.name="pcp"`},
+		{`{"hostname":"web1"}`, []export.Label{{Name: "service.instance.id", Value: "x"}}, ` host.name="web1" service.instance.id="x" service.name="pcp"`},
 	} {
 		b := newBench(t)
 		b.src.Labels, b.e.Resource = test.labels, test.resource

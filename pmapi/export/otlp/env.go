@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/tlsconf"
+	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/internal/send"
 )
 
@@ -86,7 +87,7 @@ func protocolFromEnv(e *Exporter) error {
 	switch strings.ToLower(v) {
 	case "", "http/protobuf":
 	case "http/json":
-		e.Encoder.JSON = true
+		e.JSON = true
 	default:
 		return fmt.Errorf("%s: %q is not supported, only http/protobuf and http/json", name, v)
 	}
@@ -109,13 +110,13 @@ func headersFromEnv(e *Exporter) error {
 		if e.Header == nil {
 			e.Header = http.Header{}
 		}
-		e.Header.Set(a.Key, a.Value)
+		e.Header.Set(a.Name, a.Value)
 	}
 	return nil
 }
 
 // pairs parses k1=v1,k2=v2. Its errors have no values, which may be secrets.
-func pairs(list string) (all []Attribute, err error) {
+func pairs(list string) (all []export.Label, err error) {
 	for i, item := range strings.Split(list, ",") {
 		if item = strings.TrimSpace(item); item == "" {
 			continue
@@ -129,7 +130,7 @@ func pairs(list string) (all []Attribute, err error) {
 				return nil, fmt.Errorf("item %d: a percent sign that begins no escape", i+1)
 			}
 		}
-		all = append(all, Attribute{key, value})
+		all = append(all, export.Label{Name: key, Value: value})
 	}
 	return all, nil
 }
@@ -146,12 +147,12 @@ func compressionFromEnv(e *Exporter) error {
 }
 
 func timesFromEnv(e *Exporter) (err error) {
-	const export, interval = "OTEL_METRIC_EXPORT_TIMEOUT", "OTEL_METRIC_EXPORT_INTERVAL"
+	const total, interval = "OTEL_METRIC_EXPORT_TIMEOUT", "OTEL_METRIC_EXPORT_INTERVAL"
 	text, name := variable("TIMEOUT")
 	if e.Timeout, err = timeLimit(name, text); err != nil {
 		return err
 	}
-	whole, err := timeLimit(export, os.Getenv(export))
+	whole, err := timeLimit(total, os.Getenv(total))
 	if err != nil {
 		return err
 	}
@@ -187,11 +188,11 @@ func milliseconds(name, text string) (time.Duration, error) {
 
 func resourceFromEnv(e *Exporter) (err error) {
 	const attributes = "OTEL_RESOURCE_ATTRIBUTES"
-	if e.Encoder.Resource, err = pairs(os.Getenv(attributes)); err != nil {
+	if e.Resource, err = pairs(os.Getenv(attributes)); err != nil {
 		return fmt.Errorf("%s: %w", attributes, err)
 	}
 	if v := os.Getenv("OTEL_SERVICE_NAME"); v != "" {
-		e.Encoder.Resource = append(e.Encoder.Resource, Attribute{"service.name", v})
+		e.Resource = append(e.Resource, export.Label{Name: "service.name", Value: v})
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestFromEnv(t *testing.T) {
 	if !e.Gzip || e.Timeout != 1500*time.Millisecond || e.Interval != 10*time.Second || !e.Disabled {
 		t.Errorf("%+v", e)
 	}
-	if r := e.Encoder.Resource; len(r) != 3 || r[0] != (otlp.Attribute{Key: "a.c", Value: "b,c"}) || r[2] != (otlp.Attribute{Key: "service.name", Value: "y"}) {
+	if r := e.Resource; len(r) != 3 || r[0] != (export.Label{Name: "a.c", Value: "b,c"}) || r[2] != (export.Label{Name: "service.name", Value: "y"}) {
 		t.Error("resource:", r)
 	}
 }
@@ -76,7 +76,7 @@ func TestFromEnvPrecedence(t *testing.T) {
 		"HEADERS":     {"a=1,b=2", "a=3", func(e *otlp.Exporter) any { return e.Header.Get("a") + e.Header.Get("b") }, [2]any{"12", "3"}},
 		"COMPRESSION": {"GZIP", "none", func(e *otlp.Exporter) any { return e.Gzip }, [2]any{true, false}},
 		"TIMEOUT":     {"5", "7", func(e *otlp.Exporter) any { return e.Timeout }, [2]any{5 * time.Millisecond, 7 * time.Millisecond}},
-		"PROTOCOL":    {"http/protobuf", "HTTP/JSON", func(e *otlp.Exporter) any { return e.Encoder.JSON }, [2]any{false, true}},
+		"PROTOCOL":    {"http/protobuf", "HTTP/JSON", func(e *otlp.Exporter) any { return e.JSON }, [2]any{false, true}},
 	} {
 		general, metrics := "EXPORTER_OTLP_"+what+"="+test.general, "EXPORTER_OTLP_METRICS_"+what+"="
 		for i, variables := range [][]string{{general, metrics + " "}, {general, metrics + test.metrics}, {"EXPORTER_OTLP_" + what + "=", metrics + test.metrics}} {

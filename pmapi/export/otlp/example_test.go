@@ -55,7 +55,7 @@ func ExampleExporter_Run() {
 		Reader:   &export.Reader{Context: src.Context()},
 		Endpoint: receiver.URL + "/v1/metrics",
 		Samples:  1, // read once; without it, until the context ends
-		Encoder:  otlp.Encoder{JSON: true},
+		JSON:     true,
 	}
 	if err := e.Run(context.Background()); err != nil {
 		log.Fatal(err)

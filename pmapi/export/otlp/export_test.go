@@ -1,4 +1,6 @@
 package otlp
 
+type Encoder = encoder
+
 // AppendEnd is for tests outside of the package.
-func (e *Encoder) AppendEnd(b []byte) []byte { return e.appendFinal(b) }
+func (e *encoder) AppendEnd(b []byte) []byte { return e.appendFinal(b) }

@@ -23,8 +23,14 @@ const (
 // receiver cannot accept at the moment wait in memory or in a directory. They are sent later, in
 // order. Fields must not change after the call of Run or Backfill.
 type Exporter struct {
-	Reader  *export.Reader // required; see pmapi.Dialer.AutoReconnect
-	Encoder Encoder        // settings of messages; only Run and Backfill call its methods
+	Reader *export.Reader // required; see pmapi.Dialer.AutoReconnect
+
+	// Resource lists attributes of the resource. They have precedence over the labels of the host.
+	// If a name is listed twice, the last one is used. Without service.name in the list,
+	// service.name is "pcp".
+	Resource []export.Label
+	Strings  bool // convert discrete strings to gauges
+	JSON     bool // write messages in JSON in place of protobuf
 
 	// Endpoint is a URL; without a path it gets /v1/metrics. "" means
 	// http://localhost:4318/v1/metrics.
@@ -57,9 +63,10 @@ type Exporter struct {
 	// Disabled makes Run return at once.
 	Disabled bool
 
-	once   sync.Once
-	sender send.Sender
-	page   []byte
+	once    sync.Once
+	encoder encoder
+	sender  send.Sender
+	page    []byte
 }
 
 // Stats returns the counters at this time. Any goroutine may call it.
@@ -70,6 +77,7 @@ func (e *Exporter) Stats() export.Stats {
 
 func (e *Exporter) init() {
 	e.once.Do(func() {
+		e.encoder.Resource, e.encoder.Strings, e.encoder.JSON = e.Resource, e.Strings, e.JSON
 		s := &e.sender
 		s.Protocol, s.Endpoint, s.Path, s.Header = "otlp", cmp.Or(e.Endpoint, defaultEndpoint), "/v1/metrics", e.Header
 		s.Demanded = http.Header{"Content-Type": {typeJSON}} // also of messages that an older version left in Directory
@@ -102,7 +110,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 
 // take adds a message to the queue.
 func (e *Exporter) take(snap *export.Snapshot) {
-	e.page = e.Encoder.Append(e.page[:0], snap)
+	e.page = e.encoder.Append(e.page[:0], snap)
 	if m, ok := e.message(); ok {
 		e.sender.Put(m)
 	}
@@ -110,7 +118,7 @@ func (e *Exporter) take(snap *export.Snapshot) {
 
 // message returns the page that was encoded last; ok is false if it has no points or is too long.
 func (e *Exporter) message() (m send.Message, ok bool) {
-	points := e.Encoder.Points()
+	points := e.encoder.Points()
 	switch {
 	case points == 0:
 		return m, false
@@ -122,7 +130,7 @@ func (e *Exporter) message() (m send.Message, ok bool) {
 	default:
 		m = send.Message{Body: bytes.Clone(e.page), Points: points} // a client may still read it when its request is over
 	}
-	if !e.Encoder.JSON {
+	if !e.JSON {
 		m.Type = typeProtobuf
 	}
 	return m, true

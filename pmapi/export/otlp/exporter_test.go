@@ -155,7 +155,7 @@ func TestQueueOfTwoEncodings(t *testing.T) {
 			defer cancel()
 			e := &otlp.Exporter{
 				Reader: &export.Reader{Context: c}, Client: &http.Client{Transport: r}, Directory: dir, Samples: 1,
-				Encoder: otlp.Encoder{JSON: json}, Gzip: true,
+				JSON: json, Gzip: true,
 			}
 			if err := e.Run(ctx); err != nil || r.Errs != nil {
 				t.Fatal(err, r.Errs)

@@ -201,7 +201,7 @@ func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool)
 
 // appendHistograms writes the histograms that isHistogram has found, and ends those that have
 // gone.
-func (e *Encoder) appendHistograms(m *metric) {
+func (e *encoder) appendHistograms(m *metric) {
 	clear(m.points)
 	m.live = 0
 	h := &m.histograms
@@ -252,7 +252,7 @@ func (h *histograms) attributesOf(sets ...pdu.LabelSet) []byte {
 	return w.listAfter(start)
 }
 
-func (e *Encoder) appendBuckets(g *group, counts []uint64) {
+func (e *encoder) appendBuckets(g *group, counts []uint64) {
 	var total uint64
 	for _, n := range counts {
 		total += n
@@ -275,7 +275,7 @@ func (m *metric) sumOf(g *group) (sum float64, ok bool) {
 
 // appendHistogramEnd writes that a histogram has lost its value. The point includes the buckets,
 // because receivers may keep them as series.
-func (e *Encoder) appendHistogramEnd(g *group) {
+func (e *encoder) appendHistogramEnd(g *group) {
 	g.ended = true
 	e.beginPoint(g.attributes, g.start)
 	e.appendBuckets(g, make([]uint64, len(g.last)))
@@ -285,7 +285,7 @@ func (e *Encoder) appendHistogramEnd(g *group) {
 
 // appendEndedHistograms ends all histograms of a metric without values. Those of one that has
 // failed are kept: they may go on after that.
-func (e *Encoder) appendEndedHistograms(m *metric, failed bool) {
+func (e *encoder) appendEndedHistograms(m *metric, failed bool) {
 	for _, g := range m.histograms.groups {
 		if g.start != 0 && !g.ended {
 			e.appendHistogramEnd(g)

@@ -21,7 +21,7 @@ const (
 )
 
 // kindOf is 0 for a metric that is left out.
-func (e *Encoder) kindOf(m *export.Metric) kind {
+func (e *encoder) kindOf(m *export.Metric) kind {
 	switch m.Desc.Type {
 	case pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble:
 		if m.Desc.Sem == pdu.SemCounter {
@@ -124,7 +124,7 @@ func (m *metric) widen(values pdu.ValueSet) {
 }
 
 // appendPoints writes the values of a metric, and ends the series without a value.
-func (e *Encoder) appendPoints(m *metric, values pdu.ValueSet) {
+func (e *encoder) appendPoints(m *metric, values pdu.ValueSet) {
 	m.widen(values)
 	seen := 0
 	for i := range values.Len() {
@@ -158,7 +158,7 @@ func (e *Encoder) appendPoints(m *metric, values pdu.ValueSet) {
 
 // name makes the attributes of a point if its instance or text has changed, and ends its old
 // series.
-func (e *Encoder) name(m *metric, p *point, id pdu.InstID, a pdu.Atom) {
+func (e *encoder) name(m *metric, p *point, id pdu.InstID, a pdu.Atom) {
 	inst := m.source.InDom.Instance(id)
 	s := ""
 	if m.kind == text {
@@ -179,7 +179,7 @@ func (e *Encoder) name(m *metric, p *point, id pdu.InstID, a pdu.Atom) {
 
 // appendValue writes the value n that a was converted to. The series of a counter starts when it is
 // seen first, or where it was before a reset.
-func (e *Encoder) appendValue(m *metric, p *point, a pdu.Atom, n base.Number) {
+func (e *encoder) appendValue(m *metric, p *point, a pdu.Atom, n base.Number) {
 	if m.kind == sum {
 		last := p.last
 		p.last, _ = m.number.Sample(a) // a is a number, as n is
@@ -205,7 +205,7 @@ func restart(start, last int64) int64 { return max(last, start+1) }
 
 // appendMissing ends the series without a value. Those of a metric that has failed are kept: a
 // counter may go on after that.
-func (e *Encoder) appendMissing(m *metric, failed bool) {
+func (e *encoder) appendMissing(m *metric, failed bool) {
 	m.live = 0
 	for id, p := range m.points {
 		if p.seen == e.round {
@@ -223,7 +223,7 @@ func (e *Encoder) appendMissing(m *metric, failed bool) {
 }
 
 // appendEnd writes that a series has lost its value.
-func (e *Encoder) appendEnd(p *point) {
+func (e *encoder) appendEnd(p *point) {
 	e.beginPoint(p.attributes, p.start)
 	e.out.number(flagsField, noValue)
 	e.out.close()
@@ -242,7 +242,7 @@ const noValue = 1
 
 // attributesOf returns the attributes of a point. Labels that are notes are left out. The name and
 // number of the instance have precedence over labels.
-func (e *Encoder) attributesOf(labels pdu.LabelSet, inst *export.Instance, hasText bool, s string) []byte {
+func (e *encoder) attributesOf(labels pdu.LabelSet, inst *export.Instance, hasText bool, s string) []byte {
 	own := []string{"value", "instname", "instid"}
 	sets := []pdu.LabelSet{labels}
 	if inst != nil {

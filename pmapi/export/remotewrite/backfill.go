@@ -18,22 +18,22 @@ import (
 // the package comment.
 func (e *Exporter) Backfill(ctx context.Context, o export.BackfillOptions) error {
 	e.init()
-	return e.sender.Backfill(ctx, e.Reader, recorder{e}, fmt.Sprint(e.Encoder.Labels), o)
+	return e.sender.Backfill(ctx, e.Reader, recorder{e}, fmt.Sprint(e.Labels), o)
 }
 
 // A recorder is an Exporter as a send.Encoder.
 type recorder struct{ e *Exporter }
 
 func (r recorder) Add(s *export.Snapshot) {
-	late := r.e.Encoder.late
-	r.e.Encoder.Add(s)
+	late := r.e.encoder.late
+	r.e.encoder.Add(s)
 	r.e.warn(s, late)
 }
 
-func (r recorder) End()     { r.e.Encoder.End() }
-func (r recorder) Discard() { r.e.Encoder.discard() }
+func (r recorder) End()     { r.e.encoder.End() }
+func (r recorder) Discard() { r.e.encoder.discard() }
 func (r recorder) Full() bool {
-	return r.e.Encoder.samples >= cmp.Or(r.e.Encoder.MaxSamples, defaultMaxSamples)
+	return r.e.encoder.samples >= cmp.Or(r.e.encoder.MaxSamples, defaultMaxSamples)
 }
 
 func (r recorder) Next() (send.Message, bool) { return r.e.next() }

@@ -82,7 +82,8 @@ func (r *recording) send(ctx context.Context, t *testing.T, to *receiver, o expo
 		t.Fatal(err)
 	}
 	defer c.Close()
-	e := &remotewrite.Exporter{Reader: &export.Reader{Context: c}, Encoder: remotewrite.Encoder{MaxSamples: 10}, Client: &http.Client{Transport: to}}
+	e := &remotewrite.Exporter{Reader: &export.Reader{Context: c}, Client: &http.Client{Transport: to}}
+	e.LimitSamples(10)
 	for _, f := range change {
 		f(e)
 	}
@@ -262,7 +263,7 @@ func TestBackfillState(t *testing.T) {
 	for name, change := range map[string]func(*remotewrite.Exporter){
 		"receiver": func(e *remotewrite.Exporter) { e.Endpoint = "http://other/" },
 		"names":    func(e *remotewrite.Exporter) { e.Reader.Names = []string{"c"} },
-		"labels":   func(e *remotewrite.Exporter) { e.Encoder.Labels = []remotewrite.Label{{Name: "job", Value: "x"}} },
+		"labels":   func(e *remotewrite.Exporter) { e.Labels = []export.Label{{Name: "job", Value: "x"}} },
 	} {
 		if _, err := r.send(t.Context(), t, to, o, change); err == nil || !strings.Contains(err.Error(), "is of another") {
 			t.Error(name, err)

@@ -20,9 +20,9 @@
 // # Names and labels
 //
 // Names, labels, units and types are those of package openmetrics. A query has the same result for
-// a host that is scraped and for a host that sends its metrics. The Encoder adds the labels job and
-// instance, which a scrape adds too: "pcp" and the name of the host, or those in Encoder.Labels. A
-// label of PCP with one of these names gets the prefix "exported_".
+// a host that is scraped and for a host that sends its metrics. The Exporter adds the labels job
+// and instance, which a scrape adds too: "pcp" and the name of the host, or those in
+// Exporter.Labels. A label of PCP with one of these names gets the prefix "exported_".
 //
 // # Times and ends of series
 //

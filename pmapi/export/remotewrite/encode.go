@@ -27,21 +27,12 @@ const metadataEvery = 10 * time.Minute
 // math, which is another one.
 var staleNaN = math.Float64frombits(0x7ff0000000000002)
 
-// A Label is a label of a series.
-type Label struct{ Name, Value string }
-
-// An Encoder makes messages from the snapshots of one Reader. It remembers the series of the last
+// An encoder makes messages from the snapshots of one Reader. It remembers the series of the last
 // snapshot and the samples that are not yet in a message. The zero value is ready to use. Fields
 // must not change after the first Add. Only one goroutine at a time may use it.
-type Encoder struct {
-	// Labels are added to all series. Without job and instance in the list, job is "pcp" and
-	// instance is the name of the host. A label of a series with one of these names gets the prefix
-	// "exported_". Names consist of letters, digits and "_". An empty value removes the label.
-	Labels []Label
-
-	Strings   bool     // as in exposition.Encoder
-	Drop      []string // as in exposition.Encoder
-	MaxSeries int      // as in exposition.Encoder
+type encoder struct {
+	Labels  []export.Label // as in Exporter
+	Strings bool           // as in Exporter
 
 	// MaxSamples limits the samples of a message. Only a single series can exceed it. 0 means
 	// 2000.
@@ -50,7 +41,7 @@ type Encoder struct {
 	pages      exposition.Encoder
 	page       []byte
 	generation uint64
-	added      []Label
+	added      []export.Label
 	families   map[string]*family // by the names of metrics; the host's is ""
 	described  []*family          // of the snapshot
 	order      []int              // of their indices, by name: messages do not depend on the order of the name space, which grows with an archive
@@ -84,9 +75,9 @@ type series struct {
 }
 
 // Add adds the values of a snapshot. It does not keep the snapshot.
-func (e *Encoder) Add(s *export.Snapshot) {
+func (e *encoder) Add(s *export.Snapshot) {
 	e.round++
-	e.pages.Strings, e.pages.Drop, e.pages.MaxSeries = e.Strings, e.Drop, e.MaxSeries
+	e.pages.Strings = e.Strings
 	e.page = e.pages.Append(e.page[:0], s)
 	now := s.Time.UnixMilli()
 	if e.generation != s.Generation {
@@ -105,7 +96,7 @@ func (e *Encoder) Add(s *export.Snapshot) {
 
 // describe takes the metrics of a new generation. Those that have the name of one before have its
 // series.
-func (e *Encoder) describe(s *export.Snapshot, now int64) {
+func (e *encoder) describe(s *export.Snapshot, now int64) {
 	e.generation = s.Generation
 	if e.families == nil {
 		e.families = map[string]*family{"": {series: map[string]*series{}}}
@@ -138,12 +129,12 @@ func (e *Encoder) describe(s *export.Snapshot, now int64) {
 	}
 }
 
-// addedLabels returns the labels of the Encoder and of the host.
-func (e *Encoder) addedLabels(context pdu.LabelSet) []Label {
+// addedLabels returns the labels of the encoder and of the host.
+func (e *encoder) addedLabels(context pdu.LabelSet) []export.Label {
 	added := slices.Clone(e.Labels)
 	add := func(name, value string) {
-		if value != "" && !slices.ContainsFunc(added, func(l Label) bool { return l.Name == name }) {
-			added = append(added, Label{name, value})
+		if value != "" && !slices.ContainsFunc(added, func(l export.Label) bool { return l.Name == name }) {
+			added = append(added, export.Label{Name: name, Value: value})
 		}
 	}
 	add("job", "pcp")
@@ -153,7 +144,7 @@ func (e *Encoder) addedLabels(context pdu.LabelSet) []Label {
 }
 
 // addFamily adds the samples in the lines of a family, and ends its series without a line.
-func (e *Encoder) addFamily(f *family, lines []byte, now int64) {
+func (e *encoder) addFamily(f *family, lines []byte, now int64) {
 	f.next = f.next[:0]
 	about, lines := cutComments(lines)
 	for len(lines) > 0 {
@@ -196,7 +187,7 @@ func cutComments(lines []byte) (about, samples []byte) {
 }
 
 // find is the series of a line, which in most cases is where it was the last time.
-func (e *Encoder) find(f *family, text []byte) *series {
+func (e *encoder) find(f *family, text []byte) *series {
 	if n := len(f.next); n < len(f.live) && bytes.Equal(f.live[n].text, text) {
 		return f.live[n]
 	}
@@ -209,7 +200,7 @@ func (e *Encoder) find(f *family, text []byte) *series {
 }
 
 // addSample adds a sample, unless it is late.
-func (e *Encoder) addSample(s *series, v sample, counts bool) {
+func (e *encoder) addSample(s *series, v sample, counts bool) {
 	if v.at <= s.last {
 		if counts {
 			e.late++
@@ -225,13 +216,13 @@ func (e *Encoder) addSample(s *series, v sample, counts bool) {
 }
 
 // end writes that a series has lost its values.
-func (e *Encoder) end(f *family, s *series, now int64) {
+func (e *encoder) end(f *family, s *series, now int64) {
 	e.addSample(s, sample{max(now, s.last+1), staleNaN}, false)
 	f.floor = max(f.floor, s.last)
 	delete(f.series, string(s.text))
 }
 
-func (e *Encoder) endAll(f *family, now int64) {
+func (e *encoder) endAll(f *family, now int64) {
 	for _, s := range f.live {
 		e.end(f, s, now)
 	}
@@ -241,14 +232,14 @@ func (e *Encoder) endAll(f *family, now int64) {
 // End ends all series, as after a mark in an archive. Each ends a millisecond after the last
 // snapshot, or after its own last value if that is later. Series with values in the next snapshot
 // begin again.
-func (e *Encoder) End() {
+func (e *encoder) End() {
 	for _, name := range slices.Sorted(maps.Keys(e.families)) {
 		e.endAll(e.families[name], e.last+1)
 	}
 }
 
 // discard drops the samples that are not yet in a message, as if they had been sent.
-func (e *Encoder) discard() {
+func (e *encoder) discard() {
 	for _, s := range e.waiting {
 		s.samples = s.samples[:0]
 	}
@@ -258,7 +249,7 @@ func (e *Encoder) discard() {
 
 // Append appends the next message, a WriteRequest, to b. It returns the number of its samples, or 0
 // and no message if no samples wait.
-func (e *Encoder) Append(b []byte) (_ []byte, samples int) {
+func (e *encoder) Append(b []byte) (_ []byte, samples int) {
 	if e.samples == 0 {
 		return b, 0
 	}

@@ -80,7 +80,7 @@ func (b *bench) want(labels, values string) {
 // TestLabels: labels of the Encoder are on all series. So are job and instance, unless the
 // Encoder has them, even without a value.
 func TestLabels(t *testing.T) {
-	for want, labels := range map[string][]remotewrite.Label{
+	for want, labels := range map[string][]export.Label{
 		`{__name__="m",instance="web1",job="pcp",site="north"}`:                    {{Name: "site", Value: "north"}},
 		`{__name__="m",exported_site="own",instance="web1",job="a",site="north"}`:  {{Name: "site", Value: "north"}, {Name: "job", Value: "a"}},
 		`{__name__="m",exported_instance="x",exported_job="y",job="pcp",site="z"}`: {{Name: "instance"}, {Name: "site", Value: "z"}},

@@ -30,7 +30,7 @@ func ExampleExporter_Run() {
 		Endpoint: receiver.URL + "/api/v1/write",
 		Samples:  1, // read once; without it, until the context ends
 	}
-	e.Encoder.Labels = []remotewrite.Label{{Name: "site", Value: "north"}}
+	e.Labels = []export.Label{{Name: "site", Value: "north"}}
 	if err := e.Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}

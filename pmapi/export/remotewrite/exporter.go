@@ -24,8 +24,13 @@ const (
 // receiver cannot accept at the moment wait in memory or in a directory. They are sent later, in
 // order. Fields must not change after the call of Run or Backfill.
 type Exporter struct {
-	Reader  *export.Reader // required; see pmapi.Dialer.AutoReconnect
-	Encoder Encoder        // settings of messages; only Run and Backfill call its methods
+	Reader *export.Reader // required; see pmapi.Dialer.AutoReconnect
+
+	// Labels are added to all series. Without job and instance in the list, job is "pcp" and
+	// instance is the name of the host. A label of a series with one of these names gets the prefix
+	// "exported_". Names consist of letters, digits and "_". An empty value removes the label.
+	Labels  []export.Label
+	Strings bool // also write strings that are not discrete; each new value is a new series
 
 	// Endpoint is a URL; without a path it gets /api/v1/write. A user and a password in it are for
 	// HTTP basic authentication. "" means http://localhost:9090/api/v1/write.
@@ -55,6 +60,7 @@ type Exporter struct {
 	Log *slog.Logger // warnings; nil means none
 
 	once       sync.Once
+	encoder    encoder
 	sender     send.Sender
 	compressor compressor
 	message    []byte
@@ -72,6 +78,7 @@ func (e *Exporter) Stats() export.Stats {
 
 func (e *Exporter) init() {
 	e.once.Do(func() {
+		e.encoder.Labels, e.encoder.Strings = e.Labels, e.Strings
 		s := &e.sender
 		s.Protocol, s.Endpoint, s.Path, s.Header = "remotewrite", cmp.Or(e.Endpoint, defaultEndpoint), "/api/v1/write", e.Header
 		s.Demanded = http.Header{"Content-Type": {"application/x-protobuf"}, "X-Prometheus-Remote-Write-Version": {"0.1.0"}}
@@ -105,15 +112,15 @@ func (e *Exporter) Run(ctx context.Context) error {
 
 // take adds the messages of a snapshot to the queue.
 func (e *Exporter) take(snap *export.Snapshot) {
-	late := e.Encoder.late
-	e.Encoder.Add(snap)
+	late := e.encoder.late
+	e.encoder.Add(snap)
 	e.warn(snap, late)
 	e.put()
 }
 
 // away ends the series of a source that is away.
 func (e *Exporter) away() {
-	e.Encoder.End()
+	e.encoder.End()
 	e.put()
 }
 
@@ -126,7 +133,7 @@ func (e *Exporter) put() {
 // next returns the next message of the encoded samples; ok is false if no samples wait.
 func (e *Exporter) next() (m send.Message, ok bool) {
 	var samples int
-	e.message, samples = e.Encoder.Append(e.message[:0])
+	e.message, samples = e.encoder.Append(e.message[:0])
 	if samples == 0 {
 		return m, false
 	}
@@ -140,13 +147,13 @@ func (e *Exporter) warn(snap *export.Snapshot, late uint64) {
 	if e.Log == nil {
 		return
 	}
-	if names := e.Encoder.pages.Collisions; !slices.Equal(names, e.collisions) {
+	if names := e.encoder.pages.Collisions; !slices.Equal(names, e.collisions) {
 		if e.collisions = slices.Clone(names); len(names) > 0 {
 			e.Log.Warn("metrics whose names are those of others: they have a number", "metrics", len(names), "first", names[0])
 		}
 	}
-	if n := e.Encoder.late - late; n > 0 && !e.lateTold {
+	if n := e.encoder.late - late; n > 0 && !e.lateTold {
 		e.Log.Warn("values are left out, for their time is not after that of the last ones", "samples", n, "time", snap.Time)
 	}
-	e.lateTold = e.Encoder.late > late
+	e.lateTold = e.encoder.late > late
 }

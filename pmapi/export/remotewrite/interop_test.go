@@ -42,7 +42,7 @@ func TestInteropLive(t *testing.T) {
 	defer c.Close()
 	const samples = 4
 	e := &remotewrite.Exporter{Reader: &export.Reader{Context: c}, Endpoint: endpoint, Samples: samples, Interval: 250 * time.Millisecond,
-		Timeout: time.Minute, Log: logger(t), Encoder: remotewrite.Encoder{Labels: []remotewrite.Label{{Name: "job", Value: "live"}, {Name: "instance"}}}}
+		Timeout: time.Minute, Log: logger(t), Labels: []export.Label{{Name: "job", Value: "live"}, {Name: "instance"}}}
 	if err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

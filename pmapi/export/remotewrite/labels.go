@@ -4,28 +4,30 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/pcp-go/pcp/pmapi/export"
 )
 
 // labelsOf returns the sorted labels of a series. text is the text before its value in a page:
 // name{label="value",…}.
-func (e *Encoder) labelsOf(text []byte) []byte {
+func (e *encoder) labelsOf(text []byte) []byte {
 	name, rest, _ := bytes.Cut(text, []byte("{"))
-	all := append([]Label{{"__name__", string(name)}}, e.added...)
+	all := append([]export.Label{{Name: "__name__", Value: string(name)}}, e.added...)
 	for len(rest) > 0 && rest[0] != '}' {
 		label, quoted, ok := bytes.Cut(rest, []byte(`="`))
 		if !ok {
 			break
 		}
 		n := endOfQuotes(quoted)
-		l := Label{string(label), unescaped(string(quoted[:n]))}
-		for slices.ContainsFunc(e.added, func(a Label) bool { return a.Name == l.Name }) {
+		l := export.Label{Name: string(label), Value: unescaped(string(quoted[:n]))}
+		for slices.ContainsFunc(e.added, func(a export.Label) bool { return a.Name == l.Name }) {
 			l.Name = "exported_" + l.Name
 		}
 		all = append(all, l)
 		rest = bytes.TrimPrefix(quoted[min(n+1, len(quoted)):], []byte(","))
 	}
-	slices.SortStableFunc(all, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
-	all = slices.CompactFunc(all, func(a, b Label) bool { return a.Name == b.Name })
+	slices.SortStableFunc(all, func(a, b export.Label) int { return strings.Compare(a.Name, b.Name) })
+	all = slices.CompactFunc(all, func(a, b export.Label) bool { return a.Name == b.Name })
 	var b []byte
 	for _, l := range all {
 		if l.Name != "" && l.Value != "" { // an empty label is the same as none
@@ -54,7 +56,7 @@ func unescaped(s string) string { return unescaper.Replace(s) }
 
 // describeFamily notes the metadata of a family for the next message, if it is time to. about has
 // the comments before its samples.
-func (e *Encoder) describeFamily(f *family, about []byte, now int64) {
+func (e *encoder) describeFamily(f *family, about []byte, now int64) {
 	if len(f.next) == 0 || f.describedAt != 0 && now-f.describedAt < metadataEvery.Milliseconds() {
 		return
 	}

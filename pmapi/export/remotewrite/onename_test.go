@@ -1,10 +1,12 @@
-package export_test
+package remotewrite_test
 
 import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
@@ -100,8 +102,8 @@ func TestOneName(t *testing.T) {
 		{"text 0.0.4", func(t *testing.T) []string {
 			return scraped(t, reader(t), "?format=prometheus", "text/plain;version=0.0.4;q=1,*/*;q=0.1")
 		}},
-		{"remote write", func(t *testing.T) []string { return written(t, read(t, reader(t))) }},
-		{"OTLP", func(t *testing.T) []string { return translated(t, read(t, reader(t))) }},
+		{"remote write", func(t *testing.T) []string { return received(t, reader(t)) }},
+		{"OTLP", func(t *testing.T) []string { return translated(t, reader(t)) }},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			got := way.read(t)
@@ -169,9 +171,13 @@ func eachField(t *testing.T, b []byte, do func(field uint64, data []byte, number
 	}
 }
 
-// written are the samples of remote write.
-func written(t *testing.T, s *export.Snapshot) (all []string) {
+// received are the samples of remote write.
+func received(t *testing.T, r *export.Reader) (all []string) {
 	t.Helper()
+	s, err := r.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	var e remotewrite.Encoder
 	e.Add(s)
 	message, _ := e.Append(nil)
@@ -205,8 +211,17 @@ func written(t *testing.T, s *export.Snapshot) (all []string) {
 // unitWords are the words that Prometheus makes of units of OTLP.
 var unitWords = map[string]string{"": "", "{count}": "", "By": "bytes", "s": "seconds", "By/s": "bytes_per_second", "{count}/s": "per_second", "Hz": "hertz"}
 
+// A capture keeps the body of a request.
+type capture struct{ body []byte }
+
+func (c *capture) RoundTrip(req *http.Request) (*http.Response, error) {
+	b, err := io.ReadAll(req.Body)
+	c.body = b
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: req}, err
+}
+
 // translated are the samples that Prometheus makes of OTLP.
-func translated(t *testing.T, s *export.Snapshot) (all []string) {
+func translated(t *testing.T, r *export.Reader) (all []string) {
 	t.Helper()
 	type points struct {
 		DataPoints []struct {
@@ -228,8 +243,12 @@ func translated(t *testing.T, s *export.Snapshot) (all []string) {
 			}
 		}
 	}
-	e := otlp.Encoder{JSON: true}
-	if err := json.Unmarshal(e.Append(nil, s), &message); err != nil {
+	c := &capture{}
+	e := &otlp.Exporter{Reader: r, JSON: true, Samples: 1, Client: &http.Client{Transport: c}}
+	if err := e.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(c.body, &message); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range message.ResourceMetrics[0].ScopeMetrics[0].Metrics {
