@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/connlimit"
-	"github.com/pcp-go/pcp/pmapi"
 )
 
 const (
 	maxGreeting = 256     // connections that have not said yet what they are
+	defaultPort = 44321   // of a collector
 	hostShare   = 2       // one address may have 1/2 of maxGreeting and of MaxClients
 	never       = 1 << 62 // an IdleTime: no connection to a collector is closed for another
 )
@@ -66,24 +66,6 @@ type Proxy struct {
 	clients  connlimit.Conns
 
 	warned atomic.Int64 // when a refusal was logged, in Unix seconds
-
-	stats struct{ clients, served, refused, failed, toCollectors, toClients atomic.Uint64 }
-}
-
-// Stats are counts since the start, except Clients.
-type Stats struct {
-	Clients          uint64 // connections to collectors now
-	Served           uint64 // connections to collectors
-	Refused          uint64 // connections that asked for what is not allowed, or were too many
-	Failed           uint64 // connections whose collector could not be reached
-	BytesToCollector uint64 // of connections that have ended
-	BytesToClient    uint64
-}
-
-// Stats are the proxy's counts.
-func (p *Proxy) Stats() Stats {
-	return Stats{p.stats.clients.Load(), p.stats.served.Load(), p.stats.refused.Load(), p.stats.failed.Load(),
-		p.stats.toCollectors.Load(), p.stats.toClients.Load()}
 }
 
 // Serve serves the clients of l, until l is closed or fails; other connections than those of PCP's
@@ -155,7 +137,7 @@ func (p *Proxy) allows(host string, port int) bool {
 		return p.Allow(host, port)
 	}
 	addr, err := netip.ParseAddr(host)
-	return port == pmapi.DefaultPort && (strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback())
+	return port == defaultPort && (strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback())
 }
 
 func (p *Proxy) dial(ctx context.Context, addr string) (net.Conn, error) {

@@ -117,13 +117,6 @@ func TestPass(t *testing.T) {
 			t.Fatalf("%d bytes came back, %v, want %d", len(got), err, len(data)+3)
 		}
 	}
-	pcptest.Retry(t, func() string {
-		want := proxy.Stats{Served: 2, BytesToCollector: 2<<20 + 23, BytesToClient: 2<<20 + 23 + 18}
-		if got := p.Stats(); got != want {
-			return fmt.Sprintf("%+v, want %+v", got, want)
-		}
-		return ""
-	})
 }
 
 // TestRefused sends invalid greetings, also in pieces.
@@ -159,9 +152,6 @@ func TestRefused(t *testing.T) {
 			expect(t, conn, c.want)
 		}
 		closes(t, conn)
-		if got := p.Stats(); (got.Refused == 1) != (c.log != "") || got.Served != 0 {
-			t.Errorf("%q: %+v", c.say, got)
-		}
 		if got := log.String(); !strings.Contains(got, c.log) || (got == "") != (c.log == "") {
 			t.Errorf("%q: log %s, want %s", c.say, got, c.log)
 		}
@@ -171,16 +161,23 @@ func TestRefused(t *testing.T) {
 // TestLocal: the collector of this computer is allowed by default, under all its names. Here no
 // process listens there.
 func TestLocal(t *testing.T) {
+	dialed := make(chan string, 1)
 	p := &proxy.Proxy{DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
+		dialed <- addr
 		return nil, fmt.Errorf("%s %s", network, addr)
 	}}
 	addr, log := start(t, p)
-	for i, host := range []string{"localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "::1"} {
+	for _, host := range []string{"localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "::1"} {
 		c := dial(t, addr)
 		through(t, c, net.JoinHostPort(host, "44321"))
 		closes(t, c)
-		if got := p.Stats(); got.Failed != uint64(i)+1 || got.Refused > 0 {
-			t.Errorf("%s: %+v, %s", host, got, log)
+		select {
+		case got := <-dialed:
+			if want := net.JoinHostPort(host, "44321"); got != want {
+				t.Errorf("%s is dialed, want %s", got, want)
+			}
+		default:
+			t.Errorf("%s is refused: %s", host, log)
 		}
 	}
 	if !strings.Contains(log.String(), "tcp localhost:44321") {
@@ -229,13 +226,12 @@ func TestMaxClients(t *testing.T) {
 	}
 	closes(t, through(t, dial(t, addr), server))
 	clients[0].Close()
-	pcptest.Retry(t, func() string {
-		if n := p.Stats().Clients; n != 1 {
-			return fmt.Sprint(n, " clients, want 1")
+	pcptest.Retry(t, func() string { // until the proxy has seen that
+		if _, err := io.ReadFull(through(t, dial(t, addr), server), make([]byte, len("hello "))); err != nil {
+			return err.Error()
 		}
 		return ""
 	})
-	expect(t, through(t, dial(t, addr), server), "hello ")
 }
 
 // TestSilentClients: clients that send nothing do not keep others out.
@@ -392,7 +388,7 @@ func TestLog(t *testing.T) {
 		io.WriteString(c, "pmproxy-client 3\n")
 		closes(t, c)
 	}
-	if got, most := strings.Count(log.String(), "\n"), int(time.Since(began)/time.Second)+2; got == 0 || got > most || p.Stats().Refused != 50 {
-		t.Errorf("%d lines, want 1 to %d; %+v", got, most, p.Stats())
+	if got, most := strings.Count(log.String(), "\n"), int(time.Since(began)/time.Second)+2; got == 0 || got > most {
+		t.Errorf("%d lines, want 1 to %d", got, most)
 	}
 }

@@ -43,8 +43,6 @@ func (p *Proxy) serve(c *peeked, greeting *connlimit.Conn) {
 		p.refuse(c, err)
 		return
 	}
-	p.stats.clients.Add(1)
-	defer p.stats.clients.Add(^uint64(0))
 	limit := p.clients.Add(c)
 	if limit == nil {
 		p.refuse(c, errors.New("too many clients"))
@@ -54,23 +52,19 @@ func (p *Proxy) serve(c *peeked, greeting *connlimit.Conn) {
 	_ = c.SetDeadline(time.Time{})
 	collector, err := p.dial(ctx, net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		p.stats.failed.Add(1)
 		p.warn("collector is not reached", c, err)
 		return
 	}
 	defer collector.Close()
 	defer context.AfterFunc(ctx, func() { collector.Close() })()
-	p.stats.served.Add(1)
-	p.connect(c, collector)
+	connect(c, collector)
 }
 
 func (p *Proxy) refuse(c net.Conn, err error) {
-	p.stats.refused.Add(1)
 	p.warn("client is refused", c, err)
 }
 
-// warn logs the failure of a client, at most once a second, because any client can cause it. Stats
-// counts all failures.
+// warn logs the failure of a client, at most once a second, because any client can cause it.
 func (p *Proxy) warn(msg string, client net.Conn, err error) {
 	now, last := time.Now().Unix(), p.warned.Load()
 	if now != last && p.warned.CompareAndSwap(last, now) {
@@ -126,27 +120,26 @@ func (c *peeked) line() (string, error) {
 }
 
 // connect passes on what client and collector say, until both have ended or one has failed.
-func (p *Proxy) connect(client *peeked, collector net.Conn) {
+func connect(client *peeked, collector net.Conn) {
 	if len(client.start) > 0 {
 		if _, err := collector.Write(client.start); err != nil {
 			return
 		}
-		p.stats.toCollectors.Add(uint64(len(client.start)))
 		client.start = nil
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		p.stats.toClients.Add(pass(client.Conn, collector))
+		pass(client.Conn, collector)
 	}()
-	p.stats.toCollectors.Add(pass(collector, client.Conn))
+	pass(collector, client.Conn)
 	<-ended
 }
 
-// pass copies one direction, and says how many bytes. After its end the other direction has
-// closeTimeout, after an error no time.
-func pass(to, from net.Conn) uint64 {
-	n, err := io.Copy(to, from)
+// pass copies one direction. After its end the other direction has closeTimeout, after an error no
+// time.
+func pass(to, from net.Conn) {
+	_, err := io.Copy(to, from)
 	limit := time.Now().Add(closeTimeout)
 	half, ok := to.(interface{ CloseWrite() error })
 	if err != nil || !ok || half.CloseWrite() != nil {
@@ -154,7 +147,6 @@ func pass(to, from net.Conn) uint64 {
 	}
 	_ = to.SetDeadline(limit)
 	_ = from.SetDeadline(limit)
-	return uint64(n)
 }
 
 // remote names a client in the log; that of a unix socket has no address.
