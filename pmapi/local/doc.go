@@ -44,12 +44,11 @@
 //	pminfo -L -f kernel.all.load
 //
 // They have the agents in the configuration file of pmcd that are compiled into the tool. The
-// option -K add,DOMAIN,PATH,ROUTINE adds an agent. A [Table] implements both options.
+// option -K add,DOMAIN,PATH,ROUTINE adds an agent.
 //
 // # The C names
 //
 //	Agents.Open    pmNewContext(3) with PM_CONTEXT_LOCAL
-//	Table.Edit     pmSpecLocalPMDA(3)
 //
 // A store in the C library sets only the first of several values of a metric. Here it sets all.
 package local

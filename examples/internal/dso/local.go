@@ -29,7 +29,7 @@ type localAgents struct {
 
 // A localTable is the agents and the rest of the configuration.
 type localTable struct {
-	local.Table
+	Table
 	labels collector.ContextLabels
 }
 
@@ -39,7 +39,7 @@ func newTable() (*localTable, error) {
 		return nil, err
 	}
 	return &localTable{
-		Table:  local.Table{Conf: conf.Get("PCP_PMCDCONF_PATH"), Dir: conf.Get("PCP_PMDAS_DIR"), Make: Agents(conf), Warnings: os.Stderr},
+		Table:  Table{Conf: conf.Get("PCP_PMCDCONF_PATH"), Dir: conf.Get("PCP_PMDAS_DIR"), Make: Agents(conf), Warnings: os.Stderr},
 		labels: collector.SystemLabels(conf.Get("PCP_SYSCONF_DIR")),
 	}, nil
 }

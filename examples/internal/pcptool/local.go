@@ -12,8 +12,7 @@ import (
 )
 
 // LocalAgents are the agents of local contexts: agents in the tool's own process, which this
-// package does not know. They are what a local.Table and local.Agents of package pmapi/local make
-// of Go code.
+// package does not know. Package dso makes them of Go code.
 type LocalAgents interface {
 	// Edit changes them as the argument of -K says. The text of its error is that of
 	// pmSpecLocalPMDA(3).

@@ -1,4 +1,4 @@
-package local_test
+package dso
 
 import (
 	"errors"
@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/local"
 	"github.com/pcp-go/pcp/pmda"
 )
 
@@ -33,22 +32,22 @@ short 403 dso one_init
 disallow * : store;
 `
 
-// newTable is the table of a configuration, with agents for one_init and linux_init.
-func newTable(t *testing.T, text string) *local.Table {
+// testTable is the table of a configuration, with agents for one_init and linux_init.
+func testTable(t *testing.T, text string) *Table {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pmcd.conf")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	one := func(d pdu.Domain) (pmda.Handler, error) { return newAgent(t, fmt.Sprint("d", d), d), nil }
-	return &local.Table{Conf: path, Dir: "/agents", Make: map[string]func(pdu.Domain) (pmda.Handler, error){
+	one := func(d pdu.Domain) (pmda.Handler, error) { return &pmda.Agent{Name: fmt.Sprint("d", d), Domain: d}, nil }
+	return &Table{Conf: path, Dir: "/agents", Make: map[string]func(pdu.Domain) (pmda.Handler, error){
 		"one_init": one, "linux_init": one, "proc_init": one,
 		"fail_init": func(pdu.Domain) (pmda.Handler, error) { return nil, errors.New("out of order") },
 	}}
 }
 
 // domains are those of the agents of a table.
-func domains(t *testing.T, table *local.Table) string {
+func domains(t *testing.T, table *Table) string {
 	t.Helper()
 	handlers, err := table.Handlers()
 	if err != nil {
@@ -81,7 +80,7 @@ func TestTable(t *testing.T) {
 		{"del,,/agents/linux/pmda_linux.so", "400 401 3"},
 		{"add,400,/lib/x,one_init del,400", "60 401 3"},
 	} {
-		table := newTable(t, conf)
+		table := testTable(t, conf)
 		for _, spec := range strings.Fields(tt.specs) {
 			if err := table.Edit(spec); err != nil {
 				t.Errorf("%s: %s: %v", tt.specs, spec, err)
@@ -107,19 +106,19 @@ func TestTableErrors(t *testing.T) {
 		"del,,": "missing domain and dso-path in spec", "del,,,x": "missing domain and dso-path in spec",
 		"del,61": unknown, "del,,/lib/three.so": unknown, "del,2": unknown,
 	} {
-		table := newTable(t, conf)
+		table := testTable(t, conf)
 		err := table.Edit(spec)
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %q", spec, err, want)
 		}
-		if _, refused := errors.AsType[local.SpecError](err); refused == errors.Is(err, pdu.ErrInDom) {
+		if _, refused := errors.AsType[SpecError](err); refused == errors.Is(err, pdu.ErrInDom) {
 			t.Errorf("%q: %T is not one of a SpecError and pdu.ErrInDom", spec, err)
 		}
 		if got := domains(t, table); got != "60 400 401 3" {
 			t.Errorf("%q: agents of %s after an error", spec, got)
 		}
 	}
-	missing := &local.Table{Conf: filepath.Join(t.TempDir(), "nosuch")}
+	missing := &Table{Conf: filepath.Join(t.TempDir(), "nosuch")}
 	const noFile = "__pmLocalPMDA: No such file or directory"
 	if err := missing.Edit("del,1"); err == nil || err.Error() != noFile || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no configuration: %v, want %q", err, noFile)
@@ -133,7 +132,7 @@ func TestTableErrors(t *testing.T) {
 }
 
 func TestTableWarnings(t *testing.T) {
-	table := newTable(t, "")
+	table := testTable(t, "")
 	table.Dir = t.TempDir()
 	text := filepath.Join(table.Dir, "text.so")
 	if err := os.WriteFile(text, []byte("no shared object, but a text\n"), 0o644); err != nil {
