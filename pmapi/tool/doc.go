@@ -1,5 +1,5 @@
 // Package tool is for command-line tools that take PCP's standard options. It parses the options,
-// opens the source that they name, finds the time window, and prints numbers in columns.
+// opens the source that they name, and finds the time window.
 //
 //	func main() {
 //		c := &tool.Command{Name: "myval", Synopsis: "[options] metric"}
@@ -35,8 +35,8 @@
 //	})
 //
 // The same tool reads collectors and archives. It moves an archive to the origin of the window with
-// pmapi.Context.SetMode, and fetches until the error is pdu.ErrEOL. A [Column] aligns numbers.
-// Functions that format single values are in package pdu: pdu.ValueFormat and others.
+// pmapi.Context.SetMode, and fetches until the error is pdu.ErrEOL. Functions that format single
+// values are in package pdu: pdu.ValueFormat and others.
 //
 // Nothing in this package ends the program. The functions may be called concurrently. The package
 // embeds the time zone database (time/tzdata), for systems without one.

@@ -18,19 +18,19 @@ import (
 // as pmval(1) does.
 type myval struct {
 	tool.Command
-	open   func(ctx context.Context) (*pmapi.Context, error)
-	column tool.Column
-	raw    bool
+	open      func(ctx context.Context) (*pmapi.Context, error)
+	precision int
+	raw       bool
 }
 
 func newMyval() *myval {
-	m := &myval{column: tool.Column{Width: 12, Precision: -1}}
+	m := &myval{precision: 3}
 	m.Command = tool.Command{Name: "myval", Synopsis: "[options] metric"}
 	m.open = m.Open
 	m.AddOptions("General options", m.Standard("host", "samples", "finish", "interval", "version", "help")...)
 	m.AddOptions("Reporting options",
 		tool.Option{Short: 'f', Long: "precision", Arg: "N", Help: "digits after the point",
-			Set: tool.Number(&m.column.Precision, 0, "-f requires a number")},
+			Set: tool.Number(&m.precision, 0, "-f requires a number")},
 		tool.Option{Short: 'r', Long: "raw", Help: "print counters, not their rates", Set: tool.Flag(&m.raw)})
 	return m
 }
@@ -71,11 +71,11 @@ func (m *myval) run(ctx context.Context, args []string) error {
 			if spec.Instances != nil && !slices.Contains(spec.Instances, inst.Name) {
 				continue
 			}
-			cell := m.column.AppendText(nil, "?") // no value, or no rate yet
-			if err == nil {
-				cell = m.column.AppendFloat(nil, v)
+			if err != nil { // no value, or no rate yet
+				fmt.Printf("%-6s %12s\n", inst.Name, "?")
+				continue
 			}
-			fmt.Printf("%-6s %s\n", inst.Name, strings.TrimRight(string(cell), " "))
+			fmt.Printf("%-6s %12.*f\n", inst.Name, m.precision, v)
 		}
 		if m.Samples--; m.Samples == 0 || !window.End.IsZero() && now.Add(m.Interval).After(window.End) {
 			break
@@ -120,20 +120,20 @@ func Example() {
 	}
 	// Output:
 	// $ myval -s 1 shop.cache
-	// pages        1.500
-	// images     101.5
+	// pages         1.500
+	// images      101.500
 	// exit status 0
 	// $ myval -s 1 -f 1 shop.cache[pages]
 	// pages           1.5
 	// exit status 0
 	// $ myval -s 4 -t 5sec shop.orders
 	//                   ?
-	//              5.000
-	//             15.00
-	//             25.00
+	//               5.000
+	//              15.000
+	//              25.000
 	// exit status 0
 	// $ myval -s 1 -r shop.orders
-	//           7225.
+	//            7225.000
 	// exit status 0
 	// $ myval -s 1 shop.nosuch
 	// myval: pmapi: lookup "shop.nosuch" on pmapitest: Unknown metric name
@@ -170,21 +170,4 @@ func ExampleCommand_Parse() {
 	fmt.Println(metrics, c.Interval, err)
 	// Output:
 	// [kernel.all.load hinv.ncpu] 1m30s <nil>
-}
-
-func ExampleColumn() {
-	automatic, fixed := tool.Column{Width: 11, Precision: -1}, tool.Column{Width: 9, Precision: 1}
-	for _, v := range []float64{0, 0.04, 0.92, 1.02, 254.5, 12345} {
-		line := fixed.AppendFloat(automatic.AppendFloat(nil, v), v)
-		fmt.Printf("|%s|\n", line)
-	}
-	fmt.Printf("|%s|\n", fixed.AppendText(automatic.AppendText(nil, "?"), "!"))
-	// Output:
-	// |     0.0         0.0|
-	// |  4.000E-02      0.0|
-	// |     0.9200      0.9|
-	// |     1.020       1.0|
-	// |   254.5       254.5|
-	// |  1.234E+04  12345.0|
-	// |          ?        !|
 }

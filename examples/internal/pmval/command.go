@@ -24,7 +24,7 @@ const (
 // A command is the command line.
 type command struct {
 	pcptool.Command
-	column    tool.Column
+	column    Column
 	raw       bool     // print counters, not their rates
 	delay     bool     // pause between the samples of an archive
 	recorded  bool     // print the values of an archive as they were recorded
@@ -34,7 +34,7 @@ type command struct {
 }
 
 func newCommand(name string) *command {
-	c := &command{column: tool.Column{Precision: -1}}
+	c := &command{column: Column{Precision: -1}}
 	c.Command = pcptool.Command{Name: name, Synopsis: "[options] metricname", ZoneNote: true, OperandSource: true, HighRes: true,
 		TimeControlled: true, Local: dso.Local(name), LocalError: "Cannot establish local context"}
 	c.AddOptions("General options", c.Standard("align", "archive", "debug", "guimode", "host", "namespace", "origin", "guiport",

@@ -11,7 +11,6 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/pcptool/timecontrol"
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // A printer prints the report on a metric.
@@ -20,7 +19,7 @@ type printer struct {
 	*metric
 	out *bufio.Writer
 
-	column   tool.Column
+	column   Column
 	rates    bool // of a counter
 	wrap     bool // a counter that has gone back has passed its greatest value
 	host     string
@@ -115,7 +114,7 @@ func (p *printer) writeLong(b []byte) []byte {
 
 // A cellFunc appends the text of the value at index i of a set. It returns b unchanged if there is
 // no value.
-type cellFunc func(b []byte, i int, column tool.Column) ([]byte, error)
+type cellFunc func(b []byte, i int, column Column) ([]byte, error)
 
 // printRow prints a cell in each column, and the values of instances without a column below them.
 func (p *printer) printRow(set pdu.ValueSet, cell cellFunc) (err error) {
@@ -216,7 +215,7 @@ func indexOf(set pdu.ValueSet, id pdu.InstID, likely int) int {
 
 // printValues prints a row of values as they are.
 func (p *printer) printValues(set pdu.ValueSet) error {
-	return p.printRow(set, func(b []byte, i int, column tool.Column) ([]byte, error) {
+	return p.printRow(set, func(b []byte, i int, column Column) ([]byte, error) {
 		a := set.Atom(i, p.desc.Type)
 		if p.desc.Type != pdu.TypeFloat && p.desc.Type != pdu.TypeDouble {
 			return pdu.ValueFormat{Width: column.Width}.Append(b, a), nil

@@ -7,7 +7,6 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
-	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
 // printRates prints a row of the rates between two samples.
@@ -19,7 +18,7 @@ func (p *printer) printRates(before, now *pdu.Result) error {
 		elapsed = -elapsed
 	}
 	_, factor := pcptool.RateUnits(p.desc.Units)
-	return p.printRow(set, func(b []byte, i int, column tool.Column) ([]byte, error) {
+	return p.printRow(set, func(b []byte, i int, column Column) ([]byte, error) {
 		j := 0
 		if p.desc.InDom != pdu.NoInDom {
 			j = indexOf(old, set.Inst(i), i)

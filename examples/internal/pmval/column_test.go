@@ -1,4 +1,4 @@
-package tool
+package pmval
 
 import (
 	"math"
@@ -28,9 +28,14 @@ func TestColumn(t *testing.T) {
 		{math.NaN(), 6, 2, "   nan"},
 		{-12.345, 8, 2, "  -12.35"},
 		{12345.5, 3, 0, "12346"},
+		{12345, 11, -1, "  1.234E+04"},
+		{0, 9, 1, "      0.0"},
 	} {
 		if got := string(Column{tt.width, tt.precision}.AppendFloat([]byte("x"), tt.v)); got != "x"+tt.want {
 			t.Errorf("%v in %d with precision %d: got %q, want %q", tt.v, tt.width, tt.precision, got[1:], tt.want)
 		}
+	}
+	if got := string((Column{4, 1}).AppendText([]byte("x"), "?")); got != "x   ?" {
+		t.Errorf("a text: %q", got)
 	}
 }
