@@ -395,8 +395,8 @@ func ExampleGap() {
 		gap, isGap := errors.AsType[*pmapi.Gap](err)
 		switch {
 		case isGap:
-			for _, n := range gap.Names {
-				fmt.Println(n.Name, "was", n.Was, "and is", n.Is)
+			for name, id := range gap.Names {
+				fmt.Println(name, "was", id.Was, "and is", id.Is)
 			}
 		case errors.Is(err, pdu.ErrIPC):
 			fmt.Println("no connection, for now")

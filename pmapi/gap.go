@@ -29,34 +29,20 @@ type Gap struct {
 	Lost, Restored time.Time // by this computer's clock
 	Cause          error     // why the connection was lost
 
-	Names     []NameChange  // by name
-	Descs     []DescChange  // by PMID
-	InDoms    []InDomChange // by instance domain
-	Unchecked []Unchecked   // what could not be checked
+	// Names has the names that stand for another metric now. pdu.NoPMID stands for an unknown name.
+	Names map[string]GapChange[pdu.PMID]
+	// Descs has the metrics with another descriptor now. The PMID of a descriptor is pdu.NoPMID
+	// where there is no such metric.
+	Descs map[pdu.PMID]GapChange[pdu.Desc]
+	// InDoms has the instance domains with other instances now, which are sorted by number.
+	InDoms map[pdu.InDom]GapChange[[]pdu.Instance]
+	// Unchecked has the errors of requests that failed. The keys are such as "name sample.bin",
+	// "descriptor of 29.0.6" and "instances of 29.2".
+	Unchecked map[string]error
 }
 
-// A NameChange is a name that stands for another metric now. A PMID is pdu.NoPMID if the name was
-// or is unknown.
-type NameChange struct {
-	Name    string
-	Was, Is pdu.PMID
-}
-
-// A DescChange is a metric with another descriptor now. The PMID of a descriptor is
-// pdu.NoPMID where there is no such metric.
-type DescChange struct{ Was, Is pdu.Desc }
-
-// An InDomChange is an instance domain with other instances now.
-type InDomChange struct {
-	InDom   pdu.InDom
-	Was, Is []pdu.Instance // by number
-}
-
-// An Unchecked is something that could not be checked, since the request for it failed.
-type Unchecked struct {
-	What string // "name sample.bin", "descriptor of 29.0.6", "instances of 29.2"
-	Err  error
-}
+// A GapChange is metadata before and after a gap.
+type GapChange[T any] struct{ Was, Is T }
 
 // Changed reports whether any metadata that the context has returned has changed, or could not be
 // checked.
@@ -80,16 +66,4 @@ func (g *Gap) Error() string {
 		fmt.Fprintf(&b, ", not checked: %d", len(g.Unchecked))
 	}
 	return b.String()
-}
-
-func (c DescChange) pmid() pdu.PMID {
-	if c.Was.PMID == pdu.NoPMID {
-		return c.Is.PMID
-	}
-	return c.Was.PMID
-}
-
-// addUnchecked adds an item about which the collector replied with an error.
-func (g *Gap) addUnchecked(what string, err error) {
-	g.Unchecked = append(g.Unchecked, Unchecked{what, err})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -118,14 +119,15 @@ type gapModel struct {
 
 // check compares everything on a new connection.
 func (s *gapModel) check() {
-	g := new(pmapi.Gap)
+	g := &pmapi.Gap{Names: map[string]pmapi.GapChange[pdu.PMID]{}, Descs: map[pdu.PMID]pmapi.GapChange[pdu.Desc]{},
+		InDoms: map[pdu.InDom]pmapi.GapChange[[]pdu.Instance]{}, Unchecked: map[string]error{}}
 	for _, n := range slices.Sorted(maps.Keys(s.user.names)) {
 		is, ok := s.w.names[n]
 		if !ok {
 			is = pdu.NoPMID
 		}
 		if was := s.user.names[n]; was != is {
-			g.Names = append(g.Names, pmapi.NameChange{Name: n, Was: was, Is: is})
+			g.Names[n] = pmapi.GapChange[pdu.PMID]{Was: was, Is: is}
 		}
 		s.now.names[n] = is
 	}
@@ -136,22 +138,22 @@ func (s *gapModel) check() {
 			is = pdu.Desc{PMID: pdu.NoPMID}
 		}
 		if busy {
-			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "descriptor of " + id.String(), Err: pdu.ErrAgain})
+			g.Unchecked["descriptor of "+id.String()] = pdu.ErrAgain
 			is = was
 		}
 		if was != is {
-			g.Descs = append(g.Descs, pmapi.DescChange{Was: was, Is: is})
+			g.Descs[id] = pmapi.GapChange[pdu.Desc]{Was: was, Is: is}
 		}
 		s.now.descs[id] = is
 	}
 	for _, d := range slices.Sorted(maps.Keys(s.user.insts)) {
 		was, is := s.user.insts[d], byNumber(s.w.insts[d])
 		if s.w.busy[d.Domain()] {
-			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "instances of " + d.String(), Err: pdu.ErrAgain})
+			g.Unchecked["instances of "+d.String()] = pdu.ErrAgain
 			is = was
 		}
 		if !slices.Equal(was, is) {
-			g.InDoms = append(g.InDoms, pmapi.InDomChange{InDom: d, Was: was, Is: is})
+			g.InDoms[d] = pmapi.GapChange[[]pdu.Instance]{Was: was, Is: is}
 		}
 		s.now.insts[d] = is
 	}
@@ -161,24 +163,29 @@ func (s *gapModel) check() {
 // noteName, noteDesc and noteInDom note what was returned. If a pending gap has a change of the
 // item, user keeps the earlier state, because the gap will report the change.
 func (s *gapModel) noteName(n string, id pdu.PMID) {
-	if s.pending == nil || !slices.ContainsFunc(s.pending.Names, func(c pmapi.NameChange) bool { return c.Name == n }) {
+	if s.pending == nil || !isKey(s.pending.Names, n) {
 		s.user.names[n] = id
 	}
 	s.now.names[n] = id
 }
 
 func (s *gapModel) noteDesc(d pdu.Desc) {
-	if s.pending == nil || !slices.ContainsFunc(s.pending.Descs, func(c pmapi.DescChange) bool { return c.Was.PMID == d.PMID || c.Is.PMID == d.PMID }) {
+	if s.pending == nil || !isKey(s.pending.Descs, d.PMID) {
 		s.user.descs[d.PMID] = d
 	}
 	s.now.descs[d.PMID] = d
 }
 
 func (s *gapModel) noteInDom(d pdu.InDom, list []pdu.Instance) {
-	if s.pending == nil || !slices.ContainsFunc(s.pending.InDoms, func(c pmapi.InDomChange) bool { return c.InDom == d }) {
+	if s.pending == nil || !isKey(s.pending.InDoms, d) {
 		s.user.insts[d] = list
 	}
 	s.now.insts[d] = list
+}
+
+func isKey[K comparable, V any](m map[K]V, key K) bool {
+	_, ok := m[key]
+	return ok
 }
 
 func byNumber(list []pdu.Instance) []pdu.Instance {
@@ -190,8 +197,7 @@ func sameGap(want, got *pmapi.Gap) string {
 	type plain pmapi.Gap // is no error
 	g := plain(*got)
 	g.Lost, g.Restored, g.Cause = time.Time{}, time.Time{}, nil
-	diff := gocmp.Diff(plain(*want), g, gocmp.Transformer("error", func(e error) string { return fmt.Sprint(e) }),
-		gocmp.Transformer("instances", func(l []pdu.Instance) string { return fmt.Sprint(l) }))
+	diff := gocmp.Diff(plain(*want), g, cmpopts.EquateEmpty(), gocmp.Transformer("error", func(e error) string { return fmt.Sprint(e) }))
 	if got.Cause == nil || got.Lost.IsZero() || got.Restored.Before(got.Lost) {
 		diff += fmt.Sprintf("lost at %v, back at %v: %v", got.Lost, got.Restored, got.Cause)
 	}
@@ -441,9 +447,9 @@ func TestGapAfterFailures(t *testing.T) {
 				t.Fatal("no gap")
 			}
 			want := &pmapi.Gap{
-				Names:  []pmapi.NameChange{{Name: "b", Was: 2, Is: 3}},
-				Descs:  []pmapi.DescChange{{Was: pdu.Desc{PMID: 1}, Is: pdu.Desc{PMID: pdu.NoPMID}}},
-				InDoms: []pmapi.InDomChange{{InDom: 5, Was: []pdu.Instance{{ID: 1, Name: "x"}}}},
+				Names:  map[string]pmapi.GapChange[pdu.PMID]{"b": {Was: 2, Is: 3}},
+				Descs:  map[pdu.PMID]pmapi.GapChange[pdu.Desc]{1: {Was: pdu.Desc{PMID: 1}, Is: pdu.Desc{PMID: pdu.NoPMID}}},
+				InDoms: map[pdu.InDom]pmapi.GapChange[[]pdu.Instance]{5: {Was: []pdu.Instance{{ID: 1, Name: "x"}}}},
 			}
 			if diff := sameGap(want, gap); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -615,7 +621,7 @@ func TestReconnectIsGap(t *testing.T) {
 		if !ok {
 			t.Fatal("no gap")
 		}
-		if diff := sameGap(&pmapi.Gap{Names: []pmapi.NameChange{{Name: "a", Was: 1, Is: 2}}}, gap); diff != "" {
+		if diff := sameGap(&pmapi.Gap{Names: map[string]pmapi.GapChange[pdu.PMID]{"a": {Was: 1, Is: 2}}}, gap); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if err := callNamed("Fetch").do(t.Context(), c, 7); err != nil {

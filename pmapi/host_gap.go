@@ -87,14 +87,14 @@ func (k *knownMetadata) unreportedGap() *Gap {
 
 // apply makes the state after a gap the present one.
 func (k *knownMetadata) apply(g *Gap) {
-	for _, c := range g.Names {
-		k.ids[c.Name] = c.Is
+	for name, c := range g.Names {
+		k.ids[name] = c.Is
 	}
-	for _, c := range g.Descs {
-		k.descs[c.pmid()] = c.Is
+	for id, c := range g.Descs {
+		k.descs[id] = c.Is
 	}
-	for _, c := range g.InDoms {
-		k.insts[c.InDom] = slices.Clone(c.Is) // the caller may change the other
+	for d, c := range g.InDoms {
+		k.insts[d] = slices.Clone(c.Is) // the caller may change the other
 	}
 	k.gap, k.lostAt, k.cause = g, time.Time{}, nil
 }
@@ -102,14 +102,14 @@ func (k *knownMetadata) apply(g *Gap) {
 // revert goes back before the gap that has not been reported yet, which becomes part
 // of the next.
 func (k *knownMetadata) revert() {
-	for _, c := range k.gap.Names {
-		k.ids[c.Name] = c.Was
+	for name, c := range k.gap.Names {
+		k.ids[name] = c.Was
 	}
-	for _, c := range k.gap.Descs {
-		k.descs[c.pmid()] = c.Was
+	for id, c := range k.gap.Descs {
+		k.descs[id] = c.Was
 	}
-	for _, c := range k.gap.InDoms {
-		k.insts[c.InDom] = c.Was
+	for d, c := range k.gap.InDoms {
+		k.insts[d] = c.Was
 	}
 	k.lostAt, k.cause = k.gap.Lost, k.gap.Cause
 }
@@ -123,7 +123,8 @@ func (h *host) check(ctx context.Context, l *link) (*knownMetadata, error) {
 		k.revert()
 	}
 	k.setLost(errReconnect) // if it was not lost
-	g := &Gap{Lost: k.lostAt, Cause: k.cause}
+	g := &Gap{Lost: k.lostAt, Cause: k.cause, Names: map[string]GapChange[pdu.PMID]{}, Descs: map[pdu.PMID]GapChange[pdu.Desc]{},
+		InDoms: map[pdu.InDom]GapChange[[]pdu.Instance]{}, Unchecked: map[string]error{}}
 	l.begin(ctx, h.dialer.RequestTimeout)
 	defer l.deadline.Stop()
 	for _, compare := range []func(*link, *Gap) error{k.compareNames, k.compareDescs, k.compareInDoms} {
@@ -145,9 +146,9 @@ func (k *knownMetadata) compareNames(l *link, g *Gap) error {
 	for i, n := range names {
 		switch was := k.ids[n]; {
 		case codes[i] != 0 && codes[i] != pdu.ErrName && codes[i] != pdu.ErrNonLeaf:
-			g.addUnchecked("name "+n, codes[i])
+			g.Unchecked["name "+n] = error(codes[i])
 		case was != ids[i]:
-			g.Names = append(g.Names, NameChange{n, was, ids[i]})
+			g.Names[n] = GapChange[pdu.PMID]{was, ids[i]}
 		}
 	}
 	return nil
@@ -162,9 +163,9 @@ func (k *knownMetadata) compareDescs(l *link, g *Gap) error {
 	for i, id := range ids {
 		switch was := k.descs[id]; {
 		case codes[i] != 0 && codes[i] != pdu.ErrPMID && codes[i] != pdu.ErrNoAgent:
-			g.addUnchecked("descriptor of "+id.String(), codes[i])
+			g.Unchecked["descriptor of "+id.String()] = error(codes[i])
 		case was != descs[i]:
-			g.Descs = append(g.Descs, DescChange{was, descs[i]})
+			g.Descs[id] = GapChange[pdu.Desc]{was, descs[i]}
 		}
 	}
 	return nil
@@ -184,9 +185,9 @@ func (k *knownMetadata) compareInDoms(l *link, g *Gap) error {
 		}
 		switch was, is := k.insts[domains[i]], sorted(p.Instances); {
 		case err != nil && err != error(pdu.ErrInDom) && err != error(pdu.ErrNoAgent):
-			g.addUnchecked("instances of "+domains[i].String(), err)
+			g.Unchecked["instances of "+domains[i].String()] = err
 		case !slices.Equal(was, is):
-			g.InDoms = append(g.InDoms, InDomChange{domains[i], was, is})
+			g.InDoms[domains[i]] = GapChange[[]pdu.Instance]{was, is}
 		}
 		return nil
 	})

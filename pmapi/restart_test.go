@@ -119,12 +119,15 @@ func TestRestart(t *testing.T) {
 	first, second := descs[0], descs[1]
 	first.Units, second.Units = pdu.SpaceKByte, pdu.SpaceKByte
 	want := &pmapi.Gap{
-		Names: []pmapi.NameChange{
-			{Name: "garage.cars", Was: ids[0], Is: ids[1]}, {Name: "garage.doors", Was: ids[2], Is: pdu.NoPMID},
-			{Name: "garage.wheels", Was: ids[1], Is: ids[0]}, {Name: "paint.used", Was: ids[3], Is: pdu.NoPMID},
+		Names: map[string]pmapi.GapChange[pdu.PMID]{
+			"garage.cars": {Was: ids[0], Is: ids[1]}, "garage.doors": {Was: ids[2], Is: pdu.NoPMID},
+			"garage.wheels": {Was: ids[1], Is: ids[0]}, "paint.used": {Was: ids[3], Is: pdu.NoPMID},
 		},
-		Descs: []pmapi.DescChange{{Was: descs[3], Is: gone}, {Was: descs[0], Is: first}, {Was: descs[1], Is: second}, {Was: descs[2], Is: gone}},
-		InDoms: []pmapi.InDomChange{{InDom: in, Was: cars, Is: []pdu.Instance{
+		Descs: map[pdu.PMID]pmapi.GapChange[pdu.Desc]{
+			descs[3].PMID: {Was: descs[3], Is: gone}, descs[0].PMID: {Was: descs[0], Is: first},
+			descs[1].PMID: {Was: descs[1], Is: second}, descs[2].PMID: {Was: descs[2], Is: gone},
+		},
+		InDoms: map[pdu.InDom]pmapi.GapChange[[]pdu.Instance]{in: {Was: cars, Is: []pdu.Instance{
 			{ID: 0, Name: "green"}, {ID: 1, Name: "blue"}, {ID: 2, Name: "black"},
 		}}},
 	}

@@ -27,17 +27,19 @@ func (k known) clone() known {
 // findGap compares the metadata that the context has received with the present metadata, and
 // replaces it. An unreported gap becomes part of the new one.
 func (c *conn) findGap() *pmapi.Gap {
-	g := &pmapi.Gap{Lost: c.lostAt, Restored: c.s.now(), Cause: c.lost}
+	g := &pmapi.Gap{Lost: c.lostAt, Restored: c.s.now(), Cause: c.lost,
+		Names: map[string]pmapi.GapChange[pdu.PMID]{}, Descs: map[pdu.PMID]pmapi.GapChange[pdu.Desc]{},
+		InDoms: map[pdu.InDom]pmapi.GapChange[[]pdu.Instance]{}, Unchecked: map[string]error{}}
 	if old := c.gap; old != nil {
 		g.Lost, g.Cause = old.Lost, old.Cause
-		for _, n := range old.Names {
-			c.known.ids[n.Name] = n.Was
+		for name, n := range old.Names {
+			c.known.ids[name] = n.Was
 		}
-		for _, d := range old.Descs {
-			c.known.descs[pmidOf(d)] = d.Was
+		for id, d := range old.Descs {
+			c.known.descs[id] = d.Was
 		}
-		for _, d := range old.InDoms {
-			c.known.insts[d.InDom] = d.Was
+		for id, d := range old.InDoms {
+			c.known.insts[id] = d.Was
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.known.ids)) {
@@ -46,7 +48,7 @@ func (c *conn) findGap() *pmapi.Gap {
 			is = m.desc.PMID
 		}
 		if was := c.known.ids[name]; was != is {
-			g.Names = append(g.Names, pmapi.NameChange{Name: name, Was: was, Is: is})
+			g.Names[name] = pmapi.GapChange[pdu.PMID]{Was: was, Is: is}
 			c.known.ids[name] = is
 		}
 	}
@@ -54,9 +56,9 @@ func (c *conn) findGap() *pmapi.Gap {
 		is, err := c.s.desc(id)
 		switch was := c.known.descs[id]; {
 		case err != nil && err != error(pdu.ErrPMID):
-			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "descriptor of " + id.String(), Err: err})
+			g.Unchecked["descriptor of "+id.String()] = err
 		case was != is:
-			g.Descs = append(g.Descs, pmapi.DescChange{Was: was, Is: is})
+			g.Descs[id] = pmapi.GapChange[pdu.Desc]{Was: was, Is: is}
 			c.known.descs[id] = is
 		}
 	}
@@ -68,18 +70,11 @@ func (c *conn) findGap() *pmapi.Gap {
 		}
 		switch was := c.known.insts[id]; {
 		case d != nil && d.err != nil:
-			g.Unchecked = append(g.Unchecked, pmapi.Unchecked{What: "instances of " + id.String(), Err: d.err})
+			g.Unchecked["instances of "+id.String()] = d.err
 		case !slices.Equal(was, is):
-			g.InDoms = append(g.InDoms, pmapi.InDomChange{InDom: id, Was: was, Is: is})
+			g.InDoms[id] = pmapi.GapChange[[]pdu.Instance]{Was: was, Is: is}
 			c.known.insts[id] = slices.Clone(is)
 		}
 	}
 	return g
-}
-
-func pmidOf(c pmapi.DescChange) pdu.PMID {
-	if c.Was.PMID == pdu.NoPMID {
-		return c.Is.PMID
-	}
-	return c.Was.PMID
 }
