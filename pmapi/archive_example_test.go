@@ -53,11 +53,11 @@ func ExampleGroup_Columns() {
 	g := c.Group()
 	pmapi.AddSet[float64](g, "sample.bin")
 	pmapi.Add[float64](g, "sample.double.million")
-	cols, err := g.Columns(ctx, 500*time.Millisecond, time.Time{})
+	times, columns, err := g.Columns(ctx, 500*time.Millisecond, time.Time{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, col := range cols.Columns {
+	for _, col := range columns {
 		sum, n := 0., 0
 		for _, v := range col.Values {
 			if !math.IsNaN(v) { // NaN is no value
@@ -66,7 +66,7 @@ func ExampleGroup_Columns() {
 		}
 		fmt.Println(col.Metric, col.Instance, sum/float64(n))
 	}
-	fmt.Println(len(cols.Times), "rows from", cols.Times[0].UTC().Format(time.TimeOnly), cols.Values("sample.double.million", ""))
+	fmt.Println(len(times), "rows from", times[0].UTC().Format(time.TimeOnly), columns[len(columns)-1].Values)
 	// Output:
 	// sample.bin bin-100 100
 	// sample.bin bin-200 200

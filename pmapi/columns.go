@@ -7,23 +7,12 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Columns are the values of a Group over time, for programs that compute with them or plot them: a
-// column for each Item, and for each instance of a Set.
-type Columns struct {
-	Times []time.Time // of the rows
-	// Columns are in the order of the group's metrics. The columns of a Set are in the order in
-	// which its instances first had values.
-	Columns []Column
-}
-
-// A Column has the values of one instance, or of a metric without instances, in the rows of
-// Columns.
+// A Column has the values of one instance, or of a metric without instances, over time.
 type Column struct {
 	Metric   string // as it was added to the group
 	Instance string // its name, or its number if it has no name; empty for a metric without instances
@@ -31,26 +20,6 @@ type Column struct {
 	// has no value, in a gap, in the first row of a rate, and for texts. A time.Duration is in
 	// seconds.
 	Values []float64
-}
-
-// Values returns the values of the first column of a metric and an instance, or nil if there is no
-// such column. The instance is its name, or its name up to the first space, and is empty for a
-// metric without instances.
-func (c *Columns) Values(metric, instance string) []float64 {
-	var values []float64
-	for i := range c.Columns {
-		col := &c.Columns[i]
-		if col.Metric != metric {
-			continue
-		}
-		if col.Instance == instance {
-			return col.Values
-		}
-		if first, _, ok := strings.Cut(col.Instance, " "); ok && first == instance && values == nil {
-			values = col.Values
-		}
-	}
-	return values
 }
 
 // maxColumnValues is the greatest number of values, columns by rows, that Group.Columns reads: 512
@@ -61,26 +30,31 @@ const maxColumnValues = 1 << 26
 // time tells how many there will be. A wrong window of a damaged archive does not take more.
 const presizedValues = 1 << 20
 
-// Columns reads the rows of Every at an interval, from the position on up to the time end, the
-// earlier one on the way back; a zero end is that of the archive. What it has read it returns with
-// an error, too: that of a fetch, and pdu.ErrTooBig for more than 67,108,864 values. When ctx ends,
-// it returns what it has without an error, so that a time-out ends it on a collector, where it
-// waits as Every does. Err has the errors of single metrics.
+// Columns reads the rows of Every at an interval, for programs that compute with values or plot
+// them: the times of the rows, and a column for each Item and each instance of a Set. Columns are
+// in the order of the group's metrics. The instances of a Set are in the order of their first
+// values.
+//
+// It reads from the position up to the time end, the earlier one on the way back; a zero end is
+// that of the archive. It also returns what it has read with an error: that of a fetch, or
+// pdu.ErrTooBig for more than 67,108,864 values. When ctx ends, it returns what it has without an
+// error, so that a time-out ends it on a collector, where it waits as Every does. Err has the
+// errors of single metrics.
 //
 //	g := c.Group()
 //	pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
 //	pmapi.AddSet[float64](g, "disk.dev.read_bytes", pmapi.Scale("Mbyte/second"))
-//	cols, err := g.Columns(ctx, time.Minute, time.Time{})
+//	times, columns, err := g.Columns(ctx, time.Minute, time.Time{})
 //	…
-//	load := cols.Values("kernel.all.load", "1 minute") // at cols.Times
+//	load := columns[0].Values // at times
 //
 // Nothing is allocated for a row, but when the columns grow.
-func (g *Group) Columns(ctx context.Context, interval time.Duration, end time.Time) (*Columns, error) {
+func (g *Group) Columns(ctx context.Context, interval time.Duration, end time.Time) (times []time.Time, columns []Column, err error) {
 	r := newColumnReader(g)
 	mode, begin, step := g.c.Mode()
 	back := mode == ModeBack || mode == ModeInterp && step < 0
 	if err := r.presize(ctx, begin, end, interval); err != nil {
-		return new(Columns), err
+		return nil, nil, err
 	}
 	var failure error
 	for now, err := range g.Every(ctx, interval) {
@@ -96,7 +70,7 @@ func (g *Group) Columns(ctx context.Context, interval time.Duration, end time.Ti
 			break
 		}
 	}
-	return r.columns(), failure
+	return r.times, r.columns(), failure
 }
 
 // A columnReader has the columns of a group while they are read.
@@ -176,15 +150,14 @@ func (r *columnReader) addRow(now time.Time) bool {
 }
 
 // columns are the columns, all of the same length.
-func (r *columnReader) columns() *Columns {
-	c := &Columns{Times: r.times}
+func (r *columnReader) columns() (all []Column) {
 	for i := range r.members {
 		for _, col := range r.members[i].columns {
 			col.Values = padColumn(col.Values, len(r.times))
-			c.Columns = append(c.Columns, col)
+			all = append(all, col)
 		}
 	}
-	return c
+	return all
 }
 
 // padColumn adds rows without a value.

@@ -58,11 +58,11 @@ func TestColumns(t *testing.T) {
 			if tt.end != 0 {
 				end = archiveStart.Add(tt.end)
 			}
-			got, err := g.Columns(t.Context(), tt.interval, end)
+			times, got, err := g.Columns(t.Context(), tt.interval, end)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.times, after(got.Times)); diff != "" {
+			if diff := cmp.Diff(tt.times, after(times)); diff != "" {
 				t.Errorf("times (-want +got):\n%s", diff)
 			}
 			none := make([]float64, len(tt.times))
@@ -70,14 +70,8 @@ func TestColumns(t *testing.T) {
 				none[i] = nan
 			}
 			want := []pmapi.Column{{"made.count", "", tt.count}, {"made.none", "", none}, {"made.load", "one", tt.one}, {"made.load", "two words", tt.two}}
-			if diff := cmp.Diff(want, got.Columns, cmpopts.EquateNaNs()); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 				t.Errorf("columns (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.two, got.Values("made.load", "two"), cmpopts.EquateNaNs()); diff != "" {
-				t.Errorf("by the first word (-want +got):\n%s", diff)
-			}
-			if v := got.Values("made.load", "three"); v != nil {
-				t.Errorf("values of an instance that there is not: %v", v)
 			}
 			if err := g.Err(); !errors.Is(err, pdu.ErrName) {
 				t.Errorf("Err: %v, want %v", err, pdu.ErrName)
@@ -102,13 +96,13 @@ func TestColumnsInstances(t *testing.T) {
 	}
 	g := m.open(t, pmapi.ArchiveOptions{}).Group()
 	pmapi.AddSet[float64](g, "made.load")
-	got, err := g.Columns(t.Context(), 0, time.Time{})
+	_, got, err := g.Columns(t.Context(), 0, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	nan := math.NaN()
 	want := []pmapi.Column{{"made.load", "a", []float64{1, 12}}, {"made.load", "b", []float64{2, nan}}, {"made.load", "c", []float64{nan, 13}}}
-	if diff := cmp.Diff(want, got.Columns, cmpopts.EquateNaNs()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 }
@@ -125,18 +119,18 @@ func TestColumnsLive(t *testing.T) {
 	pmapi.Add[time.Duration](g, "age")
 	pmapi.Add[uint32](g, "age")
 	pmapi.Add[string](g, "text")
-	got, err := g.Columns(t.Context(), time.Second, noon.Add(time.Minute))
+	_, got, err := g.Columns(t.Context(), time.Second, noon.Add(time.Minute))
 	if !errors.Is(err, pdu.ErrIPC) {
 		t.Errorf("error %v, want %v", err, pdu.ErrIPC)
 	}
 	nan := math.NaN()
 	want := []pmapi.Column{{"age", "", []float64{0, .001, .002}}, {"age", "", []float64{0, 1, 2}}, {"text", "", []float64{nan, nan, nan}}}
-	if diff := cmp.Diff(want, got.Columns, cmpopts.EquateNaNs()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := g.Columns(ended, time.Second, time.Time{}); err != nil || len(got.Times) > 0 {
+	if times, got, err := g.Columns(ended, time.Second, time.Time{}); err != nil || len(times) > 0 {
 		t.Errorf("with a context that has ended: %v, %v", got, err)
 	}
 }
@@ -155,7 +149,7 @@ func TestColumnsAllocations(t *testing.T) {
 			g := c.Group()
 			pmapi.Add[float64](g, "made.count")
 			pmapi.AddSet[uint32](g, "made.load")
-			if _, err := g.Columns(t.Context(), interval, time.Time{}); err != nil {
+			if _, _, err := g.Columns(t.Context(), interval, time.Time{}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -221,11 +215,11 @@ func BenchmarkDay(b *testing.B) {
 		b.Run(fmt.Sprintf("columns=%v", interval), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				cols, err := group().Columns(b.Context(), interval, time.Time{})
+				times, _, err := group().Columns(b.Context(), interval, time.Time{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				check(b, len(cols.Times))
+				check(b, len(times))
 			}
 			b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
 		})

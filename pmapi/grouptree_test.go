@@ -130,12 +130,12 @@ func TestTreeColumns(t *testing.T) {
 		return value(now, i)
 	}})
 	pmapi.Add[float64](g, "last")
-	cols, err := g.Columns(t.Context(), time.Second, time.Time{})
+	_, cols, err := g.Columns(t.Context(), time.Second, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range cols.Columns {
+	for _, c := range cols {
 		text := c.Metric
 		for _, v := range c.Values {
 			if math.IsNaN(v) {
