@@ -2,7 +2,6 @@ package pmapi
 
 import (
 	"context"
-	"regexp"
 	"slices"
 
 	"github.com/pcp-go/pcp/pdu"
@@ -21,20 +20,6 @@ func LabelIs(name string, values ...string) LabelFilter {
 		text, ok := labels.Lookup(name)
 		return ok && (len(values) == 0 || slices.Contains(values, text))
 	}
-}
-
-// LabelMatches is true if there is a label with a name whose value, as LabelSet.Lookup has it,
-// matches an expression somewhere: use ^ and $ for the whole value.
-func LabelMatches(name string, expr *regexp.Regexp) LabelFilter {
-	return func(labels pdu.LabelSet) bool {
-		text, ok := labels.Lookup(name)
-		return ok && expr.MatchString(text)
-	}
-}
-
-// Not is true where a filter is not.
-func (f LabelFilter) Not() LabelFilter {
-	return func(labels pdu.LabelSet) bool { return !f(labels) }
 }
 
 // Where keeps the instances of a Set whose labels match every filter. A metric without instances is

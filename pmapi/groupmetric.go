@@ -21,14 +21,6 @@ func (m *groupMetric) Desc() pdu.Desc {
 	return m.desc
 }
 
-// Text is the help text of the metric; see Context.Text.
-func (m *groupMetric) Text(ctx context.Context, kind pdu.TextKind) (string, error) {
-	if m.Desc().PMID == pdu.NoPMID {
-		return "", m.err()
-	}
-	return m.g.c.Text(ctx, m.desc.PMID, kind)
-}
-
 // Remove takes the metric out of its group: the next Fetch does not fetch it, and it has no value
 // from now on, but pdu.ErrArg. It may be called between fetches, in the loop over Every too. Other
 // items are as they were, rates included.
@@ -79,13 +71,6 @@ func (i *Item[T]) Units() string { return i.units(i.conv.conversion) }
 
 // Units is what the values are in; see Item.Units.
 func (s *Set[T]) Units() string { return s.units(s.conv.conversion) }
-
-// Units is what the values of the field are in; see Item.Units.
-func (e *Events[T]) Units() string {
-	field := e.groupMetric
-	field.desc = e.fieldDesc
-	return field.units(e.conv.conversion)
-}
 
 // Time is the time of the value, by the collector's clock. It is the time of the latest Fetch; a
 // value of a discrete metric may be of an earlier one. The zero time means no value.

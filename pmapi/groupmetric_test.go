@@ -87,12 +87,6 @@ func TestItemMetadata(t *testing.T) {
 	if _, err := unknown.Labels(t.Context()); !errors.Is(err, pdu.ErrName) {
 		t.Error(err)
 	}
-	if text, err := version.Text(t.Context(), pdu.TextOneLine); err != nil || text != "the version" {
-		t.Error(text, err)
-	}
-	if _, err := unknown.Text(t.Context(), pdu.TextHelp); !errors.Is(err, pdu.ErrName) {
-		t.Error(err)
-	}
 	if d := set.Desc(); d != f.reads.Desc() {
 		t.Errorf("%+v", d)
 	}

@@ -205,13 +205,14 @@ func ExampleItem_Time() {
 // What an item is: its descriptor, its help text and the units of its values, which are rates here.
 func ExampleItem_Desc() {
 	ctx := context.Background()
-	g := madeShop().Context().Group()
+	c := madeShop().Context()
+	g := c.Group()
 	read := pmapi.Add[float64](g, "disk.dev.read_bytes", pmapi.Instance("sda"))
 	if _, err := g.Fetch(ctx); err != nil {
 		log.Fatal(err)
 	}
 	d := read.Desc()
-	text, err := read.Text(ctx, pdu.TextOneLine)
+	text, err := c.Text(ctx, d.PMID, pdu.TextOneLine)
 	fmt.Println(d.Type, d.Sem, d.Units, "|", read.Units(), "|", text, err)
 	// Output:
 	// U64 counter Kbyte | Kbyte / sec | bytes of a disk <nil>

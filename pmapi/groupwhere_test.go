@@ -149,7 +149,7 @@ func TestSelectionFollows(t *testing.T) {
 		names := []string{"a", "b", "c"}
 		g := src.Context().Group()
 		tree := pmapi.AddTree[int32](g, "d", pmapi.Where(pmapi.LabelIs("kind", "x")))
-		set := pmapi.AddSet[int32](g, "d.first", pmapi.Where(pmapi.LabelIs("kind", "x").Not()))
+		set := pmapi.AddSet[int32](g, "d.first", pmapi.Where(func(l pdu.LabelSet) bool { return !pmapi.LabelIs("kind", "x")(l) }))
 		for range rapid.IntRange(1, 12).Draw(r, "steps") {
 			switch rapid.IntRange(0, 4).Draw(r, "what") {
 			case 0:
