@@ -1,10 +1,12 @@
 package pmapi_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 	"time"
 
 	"github.com/pcp-go/pcp/pmapi"
@@ -30,8 +32,13 @@ func ExampleFleet() {
 		log.Fatal(err)
 	}
 	for tick := range f.Every(context.Background(), time.Second) {
-		for i, r := range tick.Top(3, func(h items) (float64, error) { return h.load.Value() }) {
-			fmt.Println(i+1, r.Host, r.Value)
+		load := func(r *pmapi.FleetRow[items]) float64 {
+			v, _ := r.Items.load.Value() // 0 without a value
+			return v
+		}
+		hottest := slices.SortedFunc(tick.Up(), func(a, b *pmapi.FleetRow[items]) int { return cmp.Compare(load(b), load(a)) })
+		for i, r := range hottest[:3] {
+			fmt.Println(i+1, r.Host, load(r))
 		}
 		for _, r := range tick.Rows {
 			if r.Status.State != pmapi.HostUp {

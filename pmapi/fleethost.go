@@ -252,7 +252,6 @@ func (h *fleetHost[T]) row() FleetRow[T] {
 		return FleetRow[T]{Host: h.name, Status: h.status, Time: h.time, Items: h.items, group: h.group}
 	case h.phase == hostFetches,
 		h.phase == hostReady && (h.status.State == HostUp || h.status.State == HostLate): // its turn has not come
-		h.status.Late++
 		h.setState(HostLate, errLate)
 	}
 	return FleetRow[T]{Host: h.name, Status: h.status}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -29,43 +28,6 @@ func newTestFleet(t *testing.T, n int) (*pmapitest.Fleet, *pmapi.Fleet[loadHost]
 		t.Fatal(err)
 	}
 	return hosts, f
-}
-
-func TestFleetTop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hosts, f := newTestFleet(t, 8)
-		for i, v := range []float64{3, 9, math.NaN(), 3, -1} {
-			h := hosts.Hosts()[i]
-			h.Restart(func(src *pmapitest.Source) { pmapitest.Add(src, pmapitest.Metric[float64]{Name: "load"}).Set(v) })
-		}
-		hosts.Host("host6").Restart(func(src *pmapitest.Source) { pmapitest.Add(src, pmapitest.Metric[float64]{Name: "load"}) })
-		hosts.Host("host7").Stop(nil)
-		hosts.Host("host8").Hang()
-		for tick := range f.Every(t.Context(), time.Second) {
-			for _, tt := range []struct {
-				n    int
-				sign float64
-				want string
-			}{
-				{2, 1, "host2 9 host1 3"},
-				{-1, 1, "host2 9 host1 3 host4 3 host5 -1"},
-				{99, -1, "host5 1 host1 -3 host4 -3 host2 -9"},
-				{0, 1, ""},
-			} {
-				var got []string
-				for _, r := range tick.Top(tt.n, func(h loadHost) (float64, error) {
-					v, err := h.load.Value()
-					return tt.sign * v, err
-				}) {
-					got = append(got, fmt.Sprint(r.Host, " ", r.Value))
-				}
-				if is := strings.Join(got, " "); is != tt.want {
-					t.Errorf("Top(%d): %s, want %s", tt.n, is, tt.want)
-				}
-			}
-			break
-		}
-	})
 }
 
 // A loop ends at once when the context.Context ends and at a break, even while hosts hang.

@@ -1,10 +1,8 @@
 package pmapi
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 )
 
@@ -53,33 +51,6 @@ func (t *FleetTick[T]) Up() iter.Seq[*FleetRow[T]] {
 	}
 }
 
-// A RankedRow is a row with the value that it was ranked by.
-type RankedRow[T any] struct {
-	*FleetRow[T]
-	Value float64
-}
-
-// Top is the n hosts with the greatest values, the greatest first, or all of them if n is less than
-// 0. Those that are not up, have no value or NaN are left out; equal ones are in the order of the
-// rows. With -Value, it is the hosts with the least values.
-//
-//	for i, r := range tick.Top(10, func(h host) (float64, error) { return h.load.Value() }) {
-//		fmt.Println(i+1, r.Host, r.Value)
-//	}
-func (t *FleetTick[T]) Top(n int, value func(items T) (float64, error)) []RankedRow[T] {
-	ranked := make([]RankedRow[T], 0, len(t.Rows))
-	for r := range t.Up() {
-		if v, err := value(r.Items); err == nil && v == v {
-			ranked = append(ranked, RankedRow[T]{r, v})
-		}
-	}
-	slices.SortStableFunc(ranked, func(a, b RankedRow[T]) int { return cmp.Compare(b.Value, a.Value) })
-	if n >= 0 && n < len(ranked) {
-		ranked = ranked[:n]
-	}
-	return ranked
-}
-
 // Counts is how many hosts there are in each state.
 func (t *FleetTick[T]) Counts() map[HostState]int {
 	counts := map[HostState]int{}
@@ -125,16 +96,4 @@ type HostStatus struct {
 	Missing int
 	// Reconnects is the number of connections after the first.
 	Reconnects int
-	// Late is the number of ticks that the host was late for.
-	Late int
-}
-
-// String is the state, since when, and why: "down since 12:03:04: dial tcp 127.0.0.1:1: connect:
-// connection refused".
-func (s HostStatus) String() string {
-	text := s.State.String() + " since " + s.Since.Format(time.TimeOnly)
-	if s.Err != nil {
-		text += ": " + s.Err.Error()
-	}
-	return text
 }
