@@ -11,8 +11,8 @@ import (
 // also loses the connection. A reply must not have more names, instances or label sets than fit in
 // three times its length when they are decoded. A LimitError unwraps to pdu.ErrTooBig.
 type LimitError struct {
-	What     string // "bytes", "names", "instances" or "label sets"
-	N, Limit int
+	what     string // "bytes", "names", "instances" or "label sets"
+	n, limit int
 }
 
 // Limits of the contents of one reply.
@@ -24,8 +24,8 @@ const (
 
 // Error returns both numbers, and what to do.
 func (e *LimitError) Error() string {
-	s := fmt.Sprintf("a reply of %d %s exceeds the limit of %d", e.N, e.What, e.Limit)
-	switch e.What {
+	s := fmt.Sprintf("a reply of %d %s exceeds the limit of %d", e.n, e.what, e.limit)
+	switch e.what {
 	case "bytes":
 		s += ": raise Dialer.MaxReply, or PMCD_MAX_REPLY in the environment"
 	case "names":

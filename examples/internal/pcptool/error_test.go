@@ -104,7 +104,7 @@ func TestReportDialog(t *testing.T) {
 // A reply that is too long is reported with the length, the limit and what to do; other errors with
 // PCP's text.
 func TestCause(t *testing.T) {
-	long := &pmapi.LimitError{What: "names", N: 20, Limit: 10}
+	long := new(pmapi.LimitError)
 	for _, tt := range []struct{ err, want error }{
 		{nil, nil},
 		{fmt.Errorf("lost: %w", long), long},
