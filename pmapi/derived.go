@@ -143,7 +143,7 @@ func derivedError(err error) error {
 //	several lines"
 //
 // An expression goes on in the next line after a backslash at the end. A line "#control
-// NAME=VALUE,..." sets options as Control does, unless that or PCP_DERIVED_CONTROL has set them.
+// NAME=VALUE,..." sets options that PCP_DERIVED_CONTROL has not set; see LoadEnv.
 //
 // n is the number of defined metrics. Load continues after a mistake: the error joins, with
 // errors.Join, one error for each mistake, with the file, the line and the text of the C library.
@@ -152,8 +152,13 @@ func (d *Derived) Load(path string) (n int, err error) {
 	return d.set.Load(path)
 }
 
-// Control sets options for what is defined and opened from then on: NAME=VALUE with commas between,
-// as in the environment variable PCP_DERIVED_CONTROL, which LoadEnv reads first.
+// LoadEnv loads the files that the C library loads: those of the environment variable
+// PCP_DERIVED_CONFIG, files and directories with colons between, none if it is empty; if it is not
+// set, those below config/derived in $PCP_VAR_DIR of the environment or of /etc/pcp.conf. What can
+// be loaded is defined even if there is an error.
+//
+// It first sets the options of PCP_DERIVED_CONTROL for what is defined and opened from then on:
+// NAME=VALUE with commas between. The counterpart of pmSetDerivedControl(3) of PCP 7.
 //
 //	GLOBAL_LIMIT     how many metrics can be defined, -1 for no limit
 //	CONTEXT_LIMIT    how many Context.Derive defines for one context, -1 for no limit
@@ -161,25 +166,8 @@ func (d *Derived) Load(path string) (n int, err error) {
 //	                 0 or 1, without effect
 //	OPTION_NOVALUE   1 gives metrics in expressions that the source lacks no values instead
 //	                 of an error: each is of type U32, discrete, without units and instances
-//
-// The error is about the first that is wrong; those before it are set. The counterpart of
-// pmSetDerivedControl(3) of PCP 7.
-func (d *Derived) Control(options string) error {
-	return d.set.Control(options, true)
-}
-
-// DerivedFromEnv loads the files that the C library loads: those of the environment variable
-// PCP_DERIVED_CONFIG, files and directories with colons between, none if it is empty; if it is not
-// set, those below config/derived in $PCP_VAR_DIR of the environment or of /etc/pcp.conf. There are
-// definitions even if there is an error.
-func DerivedFromEnv() (*Derived, error) {
-	d := new(Derived)
-	return d, d.LoadEnv()
-}
-
-// LoadEnv loads the files that DerivedFromEnv loads, with the options of PCP_DERIVED_CONTROL.
 func (d *Derived) LoadEnv() error {
-	if err := d.Control(os.Getenv("PCP_DERIVED_CONTROL")); err != nil {
+	if err := d.set.Control(os.Getenv("PCP_DERIVED_CONTROL"), true); err != nil {
 		err = fmt.Errorf("PCP_DERIVED_CONTROL: %w", err)
 		return errors.Join(err, d.loadEnv())
 	}

@@ -133,7 +133,8 @@ func TestDerivedOfDialer(t *testing.T) {
 		t.Error(again, err)
 	}
 	t.Setenv("PCP_DERIVED_CONFIG", file+":"+file+".none")
-	if d, err = pmapi.DerivedFromEnv(); !errors.Is(err, os.ErrNotExist) || d.Define("kernel.mine", "1") == nil {
+	d = new(pmapi.Derived)
+	if err := d.LoadEnv(); !errors.Is(err, os.ErrNotExist) || d.Define("kernel.mine", "1") == nil {
 		t.Error(err)
 	}
 }
@@ -147,7 +148,8 @@ func TestDerivedControl(t *testing.T) {
 	}
 	t.Setenv("PCP_DERIVED_CONFIG", file)
 	t.Setenv("PCP_DERIVED_CONTROL", "OPTION_NOVALUE=1,DEBUG_EVAL=0,x=1")
-	d, err := pmapi.DerivedFromEnv()
+	d := new(pmapi.Derived)
+	err := d.LoadEnv()
 	if want := `PCP_DERIVED_CONTROL: control of derived metrics "x=1": no such option`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -83,7 +83,8 @@ func (c *command) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return c.Errorf("%v", err)
 	}
-	if d.Derived, err = pmapi.DerivedFromEnv(); err != nil {
+	d.Derived = new(pmapi.Derived)
+	if err := d.Derived.LoadEnv(); err != nil {
 		slog.Warn("derived metrics", slog.Any("err", err))
 	}
 	f, err := fleetview.NewFleet(d, c.columns)

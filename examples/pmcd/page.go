@@ -32,8 +32,8 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	derived, err := pmapi.DerivedFromEnv()
-	if err != nil {
+	derived := new(pmapi.Derived)
+	if err := derived.LoadEnv(); err != nil {
 		srv.Logger.Warn("derived metrics", slog.Any("err", err))
 	}
 	gw := &webapi.Gateway{RequireLogin: d.webLogin, Dialer: &pmapi.Dialer{DialContext: srv.DialContext, Derived: derived},

@@ -171,7 +171,8 @@ func (o *options) gateway() (*webapi.Gateway, error) {
 	if err != nil {
 		slog.Warn("environment", slog.Any("err", err))
 	}
-	if d.Derived, err = pmapi.DerivedFromEnv(); err != nil {
+	d.Derived = new(pmapi.Derived)
+	if err := d.Derived.LoadEnv(); err != nil {
 		slog.Warn("derived metrics", slog.Any("err", err))
 	}
 	gw := &webapi.Gateway{Dialer: d, Metrics: &mmv.Registry{Name: "gateway"}, Origins: o.origins, AllowStore: o.allowStore, Sources: map[string]func(context.Context) (*pmapi.Context, error){}}

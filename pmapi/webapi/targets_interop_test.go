@@ -32,8 +32,8 @@ func TestInteropTargets(t *testing.T) {
 	}
 	targets := strings.Split(strings.TrimSpace(string(text)), "\n")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "linux", "proc"}})
-	derived, err := pmapi.DerivedFromEnv()
-	if err != nil {
+	derived := new(pmapi.Derived)
+	if err := derived.LoadEnv(); err != nil {
 		t.Fatal(err)
 	}
 	addr := pcptest.StartPMProxy(t, "PCP_DERIVED_CONFIG="+filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "config", "derived"))
