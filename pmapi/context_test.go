@@ -13,6 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/collector"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 // colours is an agent with a singular metric, one with instances, one that takes
@@ -104,7 +105,7 @@ func TestNames(t *testing.T) {
 		t.Error(err)
 	}
 	children, err := c.Children(ctx, "paint")
-	want := []pmapi.Child{{Name: "used", Leaf: true}, {Name: "left", Leaf: true}, {Name: "depth", Leaf: true}, {Name: "dried"}}
+	want := []pmns.Child{{Name: "used", Leaf: true}, {Name: "left", Leaf: true}, {Name: "depth", Leaf: true}, {Name: "dried"}}
 	if diff := cmp.Diff(want, children); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
+	"github.com/pcp-go/pcp/pmns"
 )
 
 const allFeatures = pdu.FeatureLabels | pdu.FeatureHighRes | pdu.FeatureDescs
@@ -142,7 +143,7 @@ var apiCalls = []apiCall{
 	}},
 	{"Children", func(ctx context.Context, c *pmapi.Context, n uint32) error {
 		child, err := first(c.Children(ctx, echoName(n)))
-		return same(pmapi.Child{Name: echoName(n), Leaf: true}, child, err)
+		return same(pmns.Child{Name: echoName(n), Leaf: true}, child, err)
 	}},
 	{"Traverse", func(ctx context.Context, c *pmapi.Context, n uint32) error {
 		name, err := first(c.Traverse(ctx, echoName(n)))

@@ -39,11 +39,11 @@ func TestEventMetrics(t *testing.T) {
 				t.Errorf("below event.flags.x: %v", err)
 			}
 			root, err := c.Children(ctx, "")
-			if err != nil || len(root) < 2 || root[len(root)-1] != (pmapi.Child{Name: "event"}) {
+			if err != nil || len(root) < 2 || root[len(root)-1] != (pmns.Child{Name: "event"}) {
 				t.Errorf("children %v, %v", root, err)
 			}
 			children, err := c.Children(ctx, "event")
-			if diff := cmp.Diff([]pmapi.Child{{Name: "flags", Leaf: true}, {Name: "missed", Leaf: true}}, children); diff != "" || err != nil {
+			if diff := cmp.Diff([]pmns.Child{{Name: "flags", Leaf: true}, {Name: "missed", Leaf: true}}, children); diff != "" || err != nil {
 				t.Errorf("children of event: %v (-want +got):\n%s", err, diff)
 			}
 			if children, err := c.Children(ctx, "event.flags"); children != nil || err != nil {

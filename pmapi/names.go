@@ -57,14 +57,11 @@ func (c *Context) Names(ctx context.Context, id pdu.PMID) ([]string, error) {
 	return names, c.fail("name", id.String(), err)
 }
 
-// A Child is one component of the name space directly below a name.
-type Child = pmns.Child
-
 // Children returns the components directly below a name, "" for the root, in the order of the name
 // space. A metric has no children. Errors: pdu.ErrName for an unknown name. The counterpart of
 // pmGetChildrenStatus(3).
-func (c *Context) Children(ctx context.Context, name string) ([]Child, error) {
-	var children []Child
+func (c *Context) Children(ctx context.Context, name string) ([]pmns.Child, error) {
+	var children []pmns.Child
 	err := c.inTurn(ctx, func() (err error) {
 		children, err = c.src.Children(ctx, name)
 		return err

@@ -55,7 +55,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("traverse: %v (-want +got)\n%s", err, diff)
 	}
 	children, err := pc.Children(t.Context(), "x.deep")
-	if diff := cmp.Diff([]pmapi.Child{{Name: "down"}, {Name: "y", Leaf: true}}, children); diff != "" || err != nil {
+	if diff := cmp.Diff([]pmns.Child{{Name: "down"}, {Name: "y", Leaf: true}}, children); diff != "" || err != nil {
 		t.Errorf("children: %v (-want +got)\n%s", err, diff)
 	}
 	for id, want := range map[pdu.PMID]string{one: "x.one", pdu.MakePMID(401, 1, 2): "y.deep.y"} {
