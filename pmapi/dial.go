@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -16,17 +17,27 @@ import (
 // Dialer.Dial. The counterpart of pmNewContext(3).
 func Dial(ctx context.Context, spec string) (*Context, error) { return new(Dialer).Dial(ctx, spec) }
 
-// Dial opens a context on the collector that a host specification names (see
-// ParseHost): "web1.example.com", "web1:44321,4321", "[::1]", "web1@proxy",
-// "unix:", "unix:///run/x.socket", or "local:", which is the socket or else TCP on
-// this computer. Ports are tried in their order.
+// Dial opens a context on the collector that a host specification names:
+//
+//	web1.example.com             the default port of a host
+//	web1:44321,4321              ports that are tried in this order
+//	[fe80::1]:44321              a port of an address
+//	web1:44321@proxy:44322       through a pmproxy
+//	unix:///run/pcp/pmcd.socket  a unix socket; "unix:" is Dialer.Socket
+//	local:                       Dialer.Socket, or else TCP on this computer
+//	pcps://web1?container=db     with TLS, for metrics of a container
+//
+// Attributes follow a question mark, with "&" between them and values encoded as in URLs: username,
+// password, realm, method (of the login), container, secure and others. Unknown ones are ignored.
+// The syntax is that of the option -h of PCP's tools. The C library accepts an empty name in
+// brackets or after '@' and a port above 65535; here they are errors.
 //
 // With AutoReconnect, Dial succeeds also if no connection can be made at present: then requests
 // fail, until one can. It fails for a bad specification, and when ctx has ended.
 //
-// Errors: pdu.ErrNotHost for an empty specification; pdu.ErrGeneric or EINVAL for a malformed one,
-// as of ParseHost but in one line; errors.ErrUnsupported for compression, and for TLS, a login or a
-// container where the collector has no such thing; why a login failed, as package sasl has it;
+// Errors: pdu.ErrNotHost for an empty specification; a *SpecError for a syntax error, and EINVAL
+// for a value that cannot be decoded; errors.ErrUnsupported for compression, and for TLS, a login
+// or a container where the collector has no such thing; why a login failed, as package sasl has it;
 // EHOSTUNREACH (syscall.EHOSTUNREACH) for a host without an address; pdu.ErrTimeout for no
 // connection within ConnectTimeout or no handshake within HandshakeTimeout; pdu.ErrPermission or
 // pdu.ErrConnLimit if the collector refuses the client; pdu.ErrIPC for a peer that closes the
@@ -37,7 +48,7 @@ func Dial(ctx context.Context, spec string) (*Context, error) { return new(Diale
 // name the host and the port, or the path of the socket.
 func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	n := d.complete()
-	h, err := ParseHost(spec)
+	h, err := parseHost(spec)
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: &badHostError{spec, err}}
 	}
@@ -47,15 +58,15 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 		return nil, &OpError{Op: "dial", Err: &badHostError{spec, err}}
 	}
 	if err != nil {
-		return nil, &OpError{Op: "dial", Host: withoutPassword(spec), Err: err}
+		return nil, &OpError{Op: "dial", Host: hostspec.WithoutPassword(spec), Err: err}
 	}
 	name := h.Host.Name
 	switch {
-	case h.Protocol == ProtocolUnix && h.Path == "":
+	case h.Protocol == hostspec.Unix && h.Path == "":
 		name = n.Socket
-	case h.Protocol == ProtocolUnix:
+	case h.Protocol == hostspec.Unix:
 		name = h.Path
-	case h.Protocol == ProtocolLocal:
+	case h.Protocol == hostspec.Local:
 		name = "localhost"
 	case len(h.Host.Ports) > 0: // there may be another collector on the same host
 		return n.openHost(ctx, name, h.Host.String(), open)
@@ -64,7 +75,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 }
 
 // opener is how to connect to what a specification names.
-func (n Dialer) opener(h HostSpec) (opener, error) {
+func (n Dialer) opener(h hostspec.Spec) (opener, error) {
 	if _, compress := h.Attr("compress"); compress {
 		return nil, fmt.Errorf("%w: there is no compression yet", pdu.ErrUnsupported)
 	}
@@ -75,10 +86,10 @@ func (n Dialer) opener(h HostSpec) (opener, error) {
 	}
 	socket := func(ctx context.Context) (*link, error) { return n.connect(ctx, "unix", path) }
 	switch {
-	case h.Protocol == ProtocolUnix:
+	case h.Protocol == hostspec.Unix:
 		return socket, nil
-	case h.Protocol == ProtocolLocal:
-		tcp := n.tcp(HostPort{Name: "localhost"}, nil)
+	case h.Protocol == hostspec.Local:
+		tcp := n.tcp(hostspec.HostPort{Name: "localhost"}, nil)
 		return func(ctx context.Context) (*link, error) {
 			l, noSocket := socket(ctx)
 			if noSocket == nil || ctx.Err() != nil {
@@ -94,15 +105,19 @@ func (n Dialer) opener(h HostSpec) (opener, error) {
 		return nil, pdu.ErrNotHost
 	}
 	proxies := h.Proxies
-	if len(proxies) == 0 && n.Proxy.Name != "" {
-		proxies = []HostPort{n.Proxy}
+	if len(proxies) == 0 && n.Proxy != "" {
+		proxy, err := parseHost(n.Proxy)
+		if err != nil {
+			return nil, err
+		}
+		proxies = []hostspec.HostPort{proxy.Host}
 	}
 	return n.tcp(h.Host, proxies), nil
 }
 
 // tcp makes a connection to the first port of a host that accepts one, through the
 // first of proxies, if there are any. Others are not used.
-func (n Dialer) tcp(host HostPort, proxies []HostPort) opener {
+func (n Dialer) tcp(host hostspec.HostPort, proxies []hostspec.HostPort) opener {
 	ports := host.Ports
 	if len(ports) == 0 {
 		ports = n.Ports
@@ -157,7 +172,7 @@ type proxied struct {
 	proxy string
 }
 
-func (n Dialer) through(proxy HostPort) proxied {
+func (n Dialer) through(proxy hostspec.HostPort) proxied {
 	port := defaultProxyPort
 	if len(proxy.Ports) > 0 {
 		port = proxy.Ports[0]

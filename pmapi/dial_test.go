@@ -109,7 +109,7 @@ func TestDial(t *testing.T) {
 	noSocket := *d
 	noSocket.Socket += "-not"
 	throughProxy := *d
-	throughProxy.Proxy = pmapi.HostPort{Name: "127.0.0.1", Ports: []int{number(via)}}
+	throughProxy.Proxy = "127.0.0.1:" + via
 	throughProxy.Ports = []int{number(port)}
 	for _, tt := range []struct {
 		spec   string

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmns"
@@ -20,12 +21,12 @@ import (
 
 // Defaults of a Dialer whose fields are zero.
 const (
-	DefaultPort           = 44321
+	defaultPort           = 44321
 	defaultProxyPort      = 44322
 	defaultSocket         = "/run/pcp/pmcd.socket"
-	DefaultConnectTimeout = 5 * time.Second
-	DefaultRequestTimeout = 10 * time.Second
-	DefaultMaxReply       = 16 << 20
+	defaultConnectTimeout = 5 * time.Second
+	defaultRequestTimeout = 10 * time.Second
+	defaultMaxReply       = 16 << 20
 )
 
 var (
@@ -37,32 +38,29 @@ var (
 // It is safe for concurrent use after its fields are set.
 type Dialer struct {
 	// ConnectTimeout limits the time to make a connection. It includes the handshake unless
-	// HandshakeTimeout is set. 0 means DefaultConnectTimeout, less than 0 no limit.
+	// HandshakeTimeout is set. 0 means 5 seconds, less than 0 no limit.
 	ConnectTimeout time.Duration
 	// HandshakeTimeout limits the handshake on a new connection. 0 means the rest of
 	// ConnectTimeout, less than 0 no limit.
 	HandshakeTimeout time.Duration
 	// RequestTimeout limits the wait for each reply, from the start of the request's turn or, if a
-	// request has several replies, from the previous one. 0 means DefaultRequestTimeout, less than
-	// 0 no limit.
+	// request has several replies, from the previous one. 0 means 10 seconds, less than 0 no limit.
 	RequestTimeout time.Duration
 	// Backoff has the delays before another connection is tried, after the first failure in a row,
 	// the second, and so on. The last one also applies to all later failures. Nil means 5, 10, 20,
 	// 40 and 80 seconds, as in the C library, and with AutoReconnect 1, 2, 5 and 10.
 	Backoff []time.Duration
-	// Ports are tried in order if a host is named without a port. No Ports means DefaultPort.
+	// Ports are tried in order if a host is named without a port. No Ports means 44321.
 	Ports []int
-	// Proxy is the pmproxy to go through if a host is named without a proxy. An empty name means no
-	// proxy.
-	Proxy HostPort
+	// Proxy is the host and port, as in "gate:44322", of the pmproxy to go through if a host is
+	// named without a proxy. "" means no proxy.
+	Proxy string
 	// Socket is the unix socket of "unix:" and "local:"; empty means
 	// /run/pcp/pmcd.socket.
 	Socket string
-	// Secure says whether to encrypt the connections whose specification does not say so.
+	// TLS is the configuration of encrypted connections, for TLS clients. A specification such as
 	// "pcps://web1" enforces encryption, and "pcps://web1?secure=relaxed" encrypts if the collector
-	// can. The connections of Local are never encrypted.
-	Secure Secure
-	// TLS is the configuration of encrypted connections, for TLS clients. If its ServerName is
+	// can. If its ServerName is
 	// empty, the name of the host is used. Nil means the configuration of DialerFromEnv, which is
 	// PCP's, or else an empty one. The system must then trust the collector's certificate, which
 	// must be for its name. Collectors may request Certificates.
@@ -72,7 +70,7 @@ type Dialer struct {
 	// Derived are definitions of derived metrics. A context uses those defined when it is opened.
 	// Nil means no derived metrics.
 	Derived *Derived
-	// MaxReply is the greatest length of a reply in bytes; 0 means DefaultMaxReply. A
+	// MaxReply is the greatest length of a reply in bytes; 0 means 16 MiB. A
 	// longer reply breaks the connection, with a *LimitError.
 	MaxReply int
 	// AutoReconnect makes contexts reconnect automatically; see Gap. This includes their first
@@ -100,6 +98,7 @@ type Dialer struct {
 	AskLogin func(ctx context.Context, l *Login) error
 
 	identity *identity     // of the context that is opened
+	secure   secureMode    // of connections whose specification does not say
 	tlsFile  *tlsconf.File // where the configuration of TLS is, if there is no other; or nil
 	peer     peer          // set by secureFor
 }
@@ -110,10 +109,10 @@ type opener func(ctx context.Context) (*link, error)
 // complete returns d with all defaults.
 func (d *Dialer) complete() Dialer {
 	n := *d
-	n.ConnectTimeout = cmp.Or(n.ConnectTimeout, DefaultConnectTimeout)
-	n.RequestTimeout = cmp.Or(n.RequestTimeout, DefaultRequestTimeout)
+	n.ConnectTimeout = cmp.Or(n.ConnectTimeout, defaultConnectTimeout)
+	n.RequestTimeout = cmp.Or(n.RequestTimeout, defaultRequestTimeout)
 	n.Socket = cmp.Or(n.Socket, defaultSocket)
-	n.MaxReply = cmp.Or(n.MaxReply, DefaultMaxReply)
+	n.MaxReply = cmp.Or(n.MaxReply, defaultMaxReply)
 	if n.Backoff == nil {
 		n.Backoff = defaultBackoff
 		if n.AutoReconnect {
@@ -121,7 +120,7 @@ func (d *Dialer) complete() Dialer {
 		}
 	}
 	if len(n.Ports) == 0 {
-		n.Ports = []int{DefaultPort}
+		n.Ports = []int{defaultPort}
 	}
 	n.Backoff, n.Ports = slices.Clone(n.Backoff), slices.Clone(n.Ports)
 	if n.Logger == nil {
@@ -130,7 +129,7 @@ func (d *Dialer) complete() Dialer {
 	if n.DialContext == nil {
 		n.DialContext = new(net.Dialer).DialContext
 	}
-	n.identity = n.newIdentity(HostSpec{})
+	n.identity = n.newIdentity(hostspec.Spec{})
 	return n
 }
 
@@ -157,7 +156,7 @@ func (d *Dialer) Local(ctx context.Context, srv ContextDialer) (*Context, error)
 		return nil, &OpError{Op: "dial", Host: "local", Err: fmt.Errorf("the ContextDialer is nil, want a collector.Server: %w", pdu.ErrArg)}
 	}
 	n := d.complete()
-	n.DialContext, n.Secure = srv.DialContext, SecureOff
+	n.DialContext, n.secure = srv.DialContext, secureOff
 	n.peer = peer{local: true}
 	return n.openHost(ctx, "local", "local", func(ctx context.Context) (*link, error) {
 		return n.connect(ctx, "pipe", "local")

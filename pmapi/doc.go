@@ -141,8 +141,8 @@
 // []float64 for each item and each instance of a set. NaN stands for a missing value. A metric that
 // does not exist has no column; Group.Err has its error.
 //
-//	cols, err := g.Columns(ctx, time.Minute, time.Time{}) // up to the end of the archive
-//	load := cols.Values("kernel.all.load", "1 minute")    // at cols.Times
+//	times, columns, err := g.Columns(ctx, time.Minute, time.Time{}) // to the end of the archive
+//	load := columns[0].Values                                       // at times
 //
 // # Many hosts
 //
@@ -156,12 +156,13 @@
 //		return err
 //	}
 //	for tick := range f.Every(ctx, time.Second) {
-//		for _, r := range tick.Top(10, func(h host) (float64, error) { return h.load.Value() }) {
-//			fmt.Println(tick.Time.Format(time.TimeOnly), r.Host, r.Value)
+//		for r := range tick.Up() {
+//			load, err := r.Items.load.Value()
+//			fmt.Println(tick.Time.Format(time.TimeOnly), r.Host, load, err)
 //		}
 //		for _, r := range tick.Rows {
 //			if r.Status.State != pmapi.HostUp {
-//				fmt.Println(r.Host, r.Status) // "down since 12:03:04: …"
+//				fmt.Println(r.Host, r.Status.State, r.Status.Since, r.Status.Err)
 //			}
 //		}
 //	}
@@ -187,10 +188,10 @@
 //		d.Define("my.bytes", "network.interface.in.bytes + network.interface.out.bytes"))
 //	c, err := (&pmapi.Dialer{Derived: d}).Dial(ctx, "localhost")
 //
-// The field Derived of a Dialer or of ArchiveOptions holds the definitions for all contexts that
-// it opens, and those of a fleet are in Fleet.Dialer. [Context.Derive] defines a metric for one
-// context. [Derived.Load] reads definitions from files, and [DerivedFromEnv] reads those that PCP's
-// tools read.
+// The field Derived of a Dialer or of ArchiveOptions holds the definitions for all contexts that it
+// opens, and those of a fleet are in Fleet.Dialer. [Context.Derive] defines a metric for one
+// context. [Derived.Load] reads definitions from files, and [Derived.LoadEnv] reads those that
+// PCP's tools read.
 //
 //   - A mistake in the syntax is an error of Define.
 //   - A mistake that depends on the metrics, such as a sum of bytes and seconds, is an error of
@@ -227,7 +228,7 @@
 // examples/pmgenmap makes a constant for each position, as PCP's pmgenmap makes C macros.
 //
 // A [Dialer] holds the options of connections, such as time-outs, ports, certificates and name
-// spaces. [DialerFromEnv], [ArchiveOptionsFromEnv], [DerivedFromEnv] and [Derived.LoadEnv] read the
+// spaces. [DialerFromEnv], [ArchiveOptionsFromEnv] and [Derived.LoadEnv] read the
 // environment variables that the C library reads. Nothing else in this package reads the
 // environment.
 //
@@ -329,8 +330,7 @@
 //	pmStore                                  Context.StoreResult, Context.Store
 //	pmSortInstances, pmSortHighResInstances  pdu.Result.SortInstances
 //	pmExtractValue                           pdu.As; pdu.ValueSet.Atom
-//	pmAtomStr, pmPrintValue                  pdu.Atom.String, pdu.ValueFormat;
-//	                                         tool.Column for values as pmval prints them
+//	pmAtomStr, pmPrintValue                  pdu.Atom.String, pdu.ValueFormat
 //	pmNumberStr                              pdu.FormatNumber
 //	pmConvScale                              pdu.Atom.ConvertUnits
 //	pmUnitsStr, pmParseUnitsStr              pdu.Units.String, pdu.ParseUnits
@@ -353,10 +353,10 @@
 //	pmFetchGroup                             Group.Fetch, Group.Every, Group.Columns
 //
 //	Derived metrics
-//	pmRegisterDerived, pmLoadDerivedConfig   Derived.Define, Derived.Load, DerivedFromEnv
+//	pmRegisterDerived, pmLoadDerivedConfig   Derived.Define, Derived.Load, Derived.LoadEnv
 //	pmAddDerived                             Context.Derive
 //	pmDerivedErrStr                          DerivedError
-//	pmSetDerivedControl                      Derived.Control
+//	pmSetDerivedControl                      Derived.LoadEnv
 //	pmGetDerivedControl                      none
 //
 //	Time
@@ -383,7 +383,7 @@
 //	pmSetDebug, pmClearDebug, pmDebug, pmDebugOptions
 //	                                         none: Dialer.Logger logs to package log/slog
 //	pmSetProgname, pmGetProgname, pmProgname tool.Command.Name
-//	__pmParseHostSpec, __pmParseHostAttrs    ParseHost
+//	__pmParseHostSpec, __pmParseHostAttrs    Dialer.Dial
 //
 //	Messages and the rest
 //	pmErrStr                                 Error of pdu.Error

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/pdu"
@@ -26,7 +27,8 @@ import (
 //	PMCD_SOCKET              Socket
 //	PMPROXY_HOST             Proxy
 //	PMPROXY_PORT             its port, for the first of several
-//	PCP_SECURE_SOCKETS       Secure: "", "1" and "enforce" enforce, "relaxed" relaxes
+//	PCP_SECURE_SOCKETS       encryption of connections whose specification does not say: "", "1"
+//	                         and "enforce" enforce it, "relaxed" uses it if the collector can
 //	PCP_TLSCONF_PATH         where the certificates of TLS are, if TLS is nil; see below
 //	PCP_CONTAINER            Container
 //
@@ -78,11 +80,14 @@ func DialerFromEnv() (*Dialer, error) {
 			ignored("PMCD_PORT", v)
 		}
 	}
-	d.Proxy.Name = os.Getenv("PMPROXY_HOST")
+	proxy := hostspec.HostPort{Name: os.Getenv("PMPROXY_HOST")}
 	if v := os.Getenv("PMPROXY_PORT"); v != "" {
-		if d.Proxy.Ports = parsePositive(v, math.MaxUint16); d.Proxy.Ports == nil {
+		if proxy.Ports = parsePositive(v, math.MaxUint16); proxy.Ports == nil {
 			ignored("PMPROXY_PORT", v)
 		}
+	}
+	if proxy.Name != "" {
+		d.Proxy = proxy.String()
 	}
 	conf, err := pcpconf.Load("")
 	if err != nil {
@@ -98,9 +103,9 @@ func DialerFromEnv() (*Dialer, error) {
 	}
 	switch v, set := os.LookupEnv("PCP_SECURE_SOCKETS"); {
 	case set && (v == "" || v == "1" || v == "enforce"):
-		d.Secure = SecureEnforce
+		d.secure = secureEnforce
 	case v == "relaxed":
-		d.Secure = SecureRelaxed
+		d.secure = secureRelaxed
 	}
 	d.Container = os.Getenv("PCP_CONTAINER")
 	return d, errors.Join(errs...)

@@ -51,7 +51,7 @@ func TestDialerFromEnv(t *testing.T) {
 	backoff := func(list ...time.Duration) pmapi.Dialer {
 		return with(func(d *pmapi.Dialer) { d.Backoff = list })
 	}
-	secure := func(s pmapi.Secure) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.Secure = s }) }
+	secure := func(s pmapi.Secure) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.SetSecure(s) }) }
 	maxReply := func(n int) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.MaxReply = n }) }
 	ports := func(list ...int) pmapi.Dialer { return with(func(d *pmapi.Dialer) { d.Ports = list }) }
 	ignored := func(name, value string) string { return fmt.Sprintf("ignored bad %s = '%s'", name, value) }
@@ -94,8 +94,9 @@ func TestDialerFromEnv(t *testing.T) {
 		{env: "PMCD_SOCKET=/here", want: with(func(d *pmapi.Dialer) { d.Socket = "/here" })},
 		{env: "PMCD_SOCKET=", want: with(nil)},
 		{env: "PCP_RUN_DIR=/over", want: with(func(d *pmapi.Dialer) { d.Socket = "/over/pmcd.socket" })},
-		{env: "PMPROXY_HOST=gate", want: with(func(d *pmapi.Dialer) { d.Proxy.Name = "gate" })},
-		{env: "PMPROXY_PORT=80", want: with(func(d *pmapi.Dialer) { d.Proxy.Ports = []int{80} })},
+		{env: "PMPROXY_HOST=gate", want: with(func(d *pmapi.Dialer) { d.Proxy = "gate" })},
+		{env: "PMPROXY_PORT=80", want: with(nil)},
+		{env: "PMPROXY_HOST=::1 PMPROXY_PORT=80,81", want: with(func(d *pmapi.Dialer) { d.Proxy = "[::1]:80,81" })},
 		{env: "PMPROXY_PORT=x", want: with(nil), err: ignored("PMPROXY_PORT", "x")},
 		{env: "PCP_SECURE_SOCKETS=", want: secure(pmapi.SecureEnforce)},
 		{env: "PCP_SECURE_SOCKETS=1", want: secure(pmapi.SecureEnforce)},
@@ -125,8 +126,11 @@ func TestDialerFromEnv(t *testing.T) {
 			if diff := cmp.Diff(&tt.want, d, cmpopts.IgnoreUnexported(pmapi.Dialer{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+			if got, want := pmapi.SecureOf(d), pmapi.SecureOf(&tt.want); got != want {
+				t.Errorf("secure %d, want %d", got, want)
+			}
 			dial := *d
-			dial.ConnectTimeout, dial.Proxy = 0, pmapi.HostPort{}
+			dial.ConnectTimeout, dial.Proxy = 0, ""
 			c, err := dial.Dial(t.Context(), "unix:"+filepath.Join(t.TempDir(), "nobody"))
 			if c != nil || errors.Is(err, errors.ErrUnsupported) != (tt.dial != nil) {
 				t.Errorf("%v, want %v", err, tt.dial)

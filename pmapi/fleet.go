@@ -15,7 +15,6 @@ import (
 
 // Defaults of a Fleet whose fields are zero.
 const (
-	defaultFleetHosts      = 10_000
 	defaultFleetConnecting = 64
 	defaultFleetRequests   = 256
 	defaultFleetMaxReply   = 256 << 10
@@ -54,7 +53,6 @@ const (
 //
 // # Limits
 //
-//	MaxHosts         10000    hosts
 //	MaxConnecting    64       connections in progress, except those that take over a second
 //	MaxRequests      256      fetches in progress, except those of silent hosts
 //	Dialer.MaxReply  256 KiB  a reply; a longer one ends the connection
@@ -80,9 +78,9 @@ type Fleet[T any] struct {
 	// when a loop begins. 0 means half of the interval, at most 5 seconds. For hosts that
 	// were late, a tick waits a tenth of it.
 	Wait time.Duration
-	// MaxHosts limits the hosts, MaxConnecting the connections that are made at the same time, and
-	// MaxRequests the requests in progress; 0 means 10,000, 64 and 256.
-	MaxHosts, MaxConnecting, MaxRequests int
+	// MaxConnecting limits the connections that are made at the same time, and MaxRequests the
+	// requests in progress; 0 means 64 and 256.
+	MaxConnecting, MaxRequests int
 
 	mu    sync.Mutex
 	hosts []fleetMember
@@ -98,8 +96,8 @@ type fleetMember struct {
 
 // Add adds hosts, each a host specification or archives as of Dialer.OpenSource. Its name is that
 // specification. It makes no request: a host that cannot be reached has a Status that says so.
-// Errors, with none of the hosts added: those of a malformed specification as of Dialer.Dial,
-// pdu.ErrArg for a host that the fleet already has, and pdu.ErrTooBig for more than MaxHosts.
+// Errors, with none of the hosts added: those of a malformed specification as of Dialer.Dial, and
+// pdu.ErrArg for a host that the fleet already has.
 func (f *Fleet[T]) Add(specs ...string) error {
 	members := make([]fleetMember, len(specs))
 	for i, spec := range specs {
@@ -107,7 +105,7 @@ func (f *Fleet[T]) Add(specs ...string) error {
 			if err := checkNoArchive(spec); err != nil {
 				return &OpError{Op: "add", Err: err}
 			}
-			if _, err := ParseHost(spec); err != nil {
+			if _, err := parseHost(spec); err != nil {
 				return &OpError{Op: "add", Err: &badHostError{spec, err}}
 			}
 		}
@@ -146,9 +144,6 @@ func (f *Fleet[T]) add(members []fleetMember) error {
 			return &OpError{Op: "add", Host: m.name, Err: fmt.Errorf("the fleet has this host already: %w", pdu.ErrArg)}
 		}
 		known[m.name] = true
-	}
-	if most := cmp.Or(f.MaxHosts, defaultFleetHosts); len(f.hosts)+len(members) > most {
-		return &OpError{Op: "add", Err: fmt.Errorf("a fleet of more than %d hosts: %w", most, pdu.ErrTooBig)}
 	}
 	f.hosts = append(f.hosts, members...)
 	for l := range f.loops {

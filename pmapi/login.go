@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
@@ -30,7 +31,7 @@ type identity struct {
 }
 
 // newIdentity returns the identity that a host specification gives.
-func (n Dialer) newIdentity(h HostSpec) *identity {
+func (n Dialer) newIdentity(h hostspec.Spec) *identity {
 	i := &identity{container: n.Container, hasContainer: n.Container != ""}
 	for _, a := range h.Attrs {
 		switch a.Name {

@@ -10,17 +10,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Secure says whether connections are encrypted.
-type Secure int
+// A secureMode says whether connections are encrypted.
+type secureMode int
 
 // Whether connections are encrypted.
 const (
-	SecureOff     Secure = iota // no
-	SecureRelaxed               // if the collector can
-	SecureEnforce               // yes, or there is no connection
+	secureOff     secureMode = iota // no
+	secureRelaxed                   // if the collector can
+	secureEnforce                   // yes, or there is no connection
 )
 
 // errNotConnected is ENOTCONN.
@@ -40,14 +41,14 @@ type peer struct {
 // secureFor encrypts the connections of a specification as it requests. A protocol other than
 // "pcps:" requests nothing, as in the C library, even with the attribute "secure". With "pcps:", an
 // unknown value of the attribute enforces TLS, where the C library uses no TLS.
-func (d *Dialer) secureFor(h HostSpec) {
-	if h.Protocol == ProtocolPCPS {
-		d.Secure = SecureEnforce
+func (d *Dialer) secureFor(h hostspec.Spec) {
+	if h.Protocol == hostspec.PCPS {
+		d.secure = secureEnforce
 		if v, _ := h.Attr("secure"); v == "relaxed" {
-			d.Secure = SecureRelaxed
+			d.secure = secureRelaxed
 		}
 	}
-	d.peer = peer{name: h.Host.Name, unix: h.Protocol == ProtocolUnix || h.Protocol == ProtocolLocal}
+	d.peer = peer{name: h.Host.Name, unix: h.Protocol == hostspec.Unix || h.Protocol == hostspec.Local}
 	d.peer.local = d.peer.unix || strings.Contains(h.Host.Name, "localhost")
 	if d.peer.unix {
 		d.peer.name, _ = os.Hostname()
@@ -59,11 +60,11 @@ func (d *Dialer) secureFor(h HostSpec) {
 func (d *Dialer) secureFeatures(offered pdu.Features, local bool) (pdu.Features, error) {
 	has := offered&pdu.FeatureSecure != 0
 	switch {
-	case d.Secure == SecureEnforce && !has:
+	case d.secure == secureEnforce && !has:
 		return 0, fmt.Errorf("%w: the collector has no TLS", pdu.ErrUnsupported)
-	case d.Secure != SecureEnforce && offered&pdu.FeatureCertRequired != 0 && !d.peer.local:
+	case d.secure != secureEnforce && offered&pdu.FeatureCertRequired != 0 && !d.peer.local:
 		return 0, fmt.Errorf("%w: it is used with TLS enforced, as by pcps://", pdu.ErrNeedClientCert)
-	case d.Secure == SecureOff || !has:
+	case d.secure == secureOff || !has:
 		return 0, nil
 	case local && offered&pdu.FeatureCredsRequired != 0:
 		return 0, nil // PCP's pmcd would never acknowledge it there

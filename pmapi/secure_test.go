@@ -115,7 +115,8 @@ func TestSecure(t *testing.T) {
 		{"unix:", "", pmapi.SecureRelaxed, true, false},
 		{"unix:", "", pmapi.SecureEnforce, true, true},
 	} {
-		d := &pmapi.Dialer{Secure: test.secure, TLS: &tls.Config{RootCAs: ca.Pool()}}
+		d := &pmapi.Dialer{TLS: &tls.Config{RootCAs: ca.Pool()}}
+		d.SetSecure(test.secure)
 		of := func(addr, socket string) string {
 			if test.prefix == "unix:" {
 				addr = socket

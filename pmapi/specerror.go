@@ -1,8 +1,7 @@
 package pmapi
 
 import (
-	"fmt"
-
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -20,11 +19,7 @@ type SpecError struct {
 
 // Error returns the text, the message and what follows the offset.
 func (e *SpecError) Error() string {
-	where := "at the end"
-	if rest := e.Text[e.Offset:]; rest != "" {
-		where = fmt.Sprintf("at %q", rest)
-	}
-	return fmt.Sprintf("bad %s %q: %s %s", e.What, e.Text, e.Msg, where)
+	return "bad " + e.What + " " + wording.Syntax(e.Text, e.Offset, e.Msg)
 }
 
 // Unwrap returns pdu.ErrGeneric or ErrAlignment.

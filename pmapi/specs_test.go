@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -95,12 +96,12 @@ func checkSpec(t *testing.T, text string, want, got any, wantErr string, err err
 // hostSpecs are specifications with their parts, or with the text of the error.
 var hostSpecs = []struct {
 	text string
-	want pmapi.HostSpec
+	want hostspec.Spec
 	err  string
 }{
 	{text: ""},
 	{text: "pcp://"},
-	{text: "?secure", want: pmapi.HostSpec{Attrs: []pmapi.HostAttr{{"secure", ""}}}},
+	{text: "?secure", want: hostspec.Spec{Attrs: []hostspec.Attr{{Name: "secure", Value: ""}}}},
 	{text: "web1", want: at("web1")},
 	{text: "pcp:web1/foo", want: at("web1")},
 	{text: "pcp", want: at("pcp")},
@@ -110,19 +111,19 @@ var hostSpecs = []struct {
 	{text: "[fe80::1%eth0]:44321", want: at("fe80::1%eth0", 44321)},
 	{text: "[a b@/?]/x", want: at("a b@/?")},
 	{text: "[[]", want: at("[")},
-	{text: "web1:1@p@[::2]:3,4", want: pmapi.HostSpec{
-		Host:    pmapi.HostPort{Name: "web1", Ports: []int{1}},
-		Proxies: []pmapi.HostPort{{Name: "p"}, {Name: "::2", Ports: []int{3, 4}}},
+	{text: "web1:1@p@[::2]:3,4", want: hostspec.Spec{
+		Host:    hostspec.HostPort{Name: "web1", Ports: []int{1}},
+		Proxies: []hostspec.HostPort{{Name: "p"}, {Name: "::2", Ports: []int{3, 4}}},
 	}},
-	{text: "pcps:web1?secure=relaxed&user=a+b&pass=%41%2b&&nosuch=1&container=c=d&container/x=y", want: pmapi.HostSpec{
-		Protocol: pmapi.ProtocolPCPS, Host: pmapi.HostPort{Name: "web1"},
-		Attrs: []pmapi.HostAttr{{"secure", "relaxed"}, {"username", "a b"}, {"password", "A+"}, {"container", ""}},
+	{text: "pcps:web1?secure=relaxed&user=a+b&pass=%41%2b&&nosuch=1&container=c=d&container/x=y", want: hostspec.Spec{
+		Protocol: hostspec.PCPS, Host: hostspec.HostPort{Name: "web1"},
+		Attrs: []hostspec.Attr{{Name: "secure", Value: "relaxed"}, {Name: "username", Value: "a b"}, {Name: "password", Value: "A+"}, {Name: "container", Value: ""}},
 	}},
-	{text: "unix:", want: pmapi.HostSpec{Protocol: pmapi.ProtocolUnix}},
-	{text: "unix:///run/x y@z?container=c", want: pmapi.HostSpec{
-		Protocol: pmapi.ProtocolUnix, Path: "/run/x y@z", Attrs: []pmapi.HostAttr{{"container", "c"}},
+	{text: "unix:", want: hostspec.Spec{Protocol: hostspec.Unix}},
+	{text: "unix:///run/x y@z?container=c", want: hostspec.Spec{
+		Protocol: hostspec.Unix, Path: "/run/x y@z", Attrs: []hostspec.Attr{{Name: "container", Value: "c"}},
 	}},
-	{text: "local:s", want: pmapi.HostSpec{Protocol: pmapi.ProtocolLocal, Path: "/s"}},
+	{text: "local:s", want: hostspec.Spec{Protocol: hostspec.Local, Path: "/s"}},
 	{text: "web1:", err: "web1:\n     ^ -- missing port"},
 	{text: "web1:1,", err: "web1:1,\n       ^ -- missing port"},
 	{text: "http://a", err: "http://a\n     ^ -- missing port"},
@@ -139,25 +140,25 @@ var hostSpecs = []struct {
 	{text: "[a]b", err: "[a]b\n   ^ -- extra characters after host spec"},
 }
 
-func at(name string, ports ...int) pmapi.HostSpec {
-	return pmapi.HostSpec{Host: pmapi.HostPort{Name: name, Ports: ports}}
+func at(name string, ports ...int) hostspec.Spec {
+	return hostspec.Spec{Host: hostspec.HostPort{Name: name, Ports: ports}}
 }
 
 func TestParseHost(t *testing.T) {
 	for _, tt := range hostSpecs {
-		got, err := pmapi.ParseHost(tt.text)
+		got, err := hostspec.Parse(tt.text)
 		checkSpec(t, tt.text, tt.want, got, tt.err, err)
 	}
 	for _, value := range []string{"%", "%4", "%zz", "a%00b"} {
 		spec := "a?container=" + value
-		_, err := pmapi.ParseHost(spec)
+		_, err := hostspec.Parse(spec)
 		want := "bad host specification: " + strconv.Quote(spec) + ": container=" + value + ": Invalid argument"
 		checkSpec(t, spec, nil, nil, want, err)
 	}
 }
 
 func TestHostSpecAttr(t *testing.T) {
-	h, err := pmapi.ParseHost("a?container=b&container=c&secure")
+	h, err := hostspec.Parse("a?container=b&container=c&secure")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func TestHostSpecAttr(t *testing.T) {
 }
 
 // drawHost draws a HostSpec that ParseHost can return.
-func drawHost(t *rapid.T) pmapi.HostSpec {
+func drawHost(t *rapid.T) hostspec.Spec {
 	names := rapid.OneOf(
 		rapid.SampledFrom([]string{"pcp", "pcps", "unix", "local", "web1.example.com", "::1"}),
 		rapid.StringMatching(`[^]\[:@/?][^]:@/?]*`),
@@ -181,16 +182,16 @@ func drawHost(t *rapid.T) pmapi.HostSpec {
 		rapid.StringMatching(`[^\[:@/?][^:@/?]*`),
 		rapid.StringMatching(`\[[^]]*`),
 	)
-	host := func(what string) pmapi.HostPort {
-		h := pmapi.HostPort{Name: names.Draw(t, what)}
+	host := func(what string) hostspec.HostPort {
+		h := hostspec.HostPort{Name: names.Draw(t, what)}
 		for range rapid.IntRange(0, 3).Draw(t, "ports") {
 			h.Ports = append(h.Ports, rapid.IntRange(0, 65535).Draw(t, "port"))
 		}
 		return h
 	}
-	h := pmapi.HostSpec{Protocol: pmapi.Protocol(rapid.IntRange(0, 3).Draw(t, "protocol"))}
+	h := hostspec.Spec{Protocol: hostspec.Protocol(rapid.IntRange(0, 3).Draw(t, "protocol"))}
 	switch {
-	case h.Protocol >= pmapi.ProtocolUnix:
+	case h.Protocol >= hostspec.Unix:
 		h.Path = rapid.StringMatching(`(/[^/:?][^:?]*)?`).Draw(t, "path")
 	case rapid.Bool().Draw(t, "named"):
 		h.Host = host("host")
@@ -199,7 +200,7 @@ func drawHost(t *rapid.T) pmapi.HostSpec {
 		}
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "attrs") {
-		h.Attrs = append(h.Attrs, pmapi.HostAttr{
+		h.Attrs = append(h.Attrs, hostspec.Attr{
 			Name:  rapid.SampledFrom([]string{"compress", "username", "secure", "container", "unixsock", "processid"}).Draw(t, "name"),
 			Value: rapid.StringMatching("[^\x00]*").Draw(t, "value"),
 		})
@@ -210,7 +211,7 @@ func drawHost(t *rapid.T) pmapi.HostSpec {
 func TestHostSpecString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawHost(t)
-		got, err := pmapi.ParseHost(want.String())
+		got, err := hostspec.Parse(want.String())
 		if err != nil {
 			t.Fatalf("%+v is %q: %v", want, want, err)
 		}
@@ -237,14 +238,14 @@ func FuzzSpecs(f *testing.F) {
 		case err == nil && (m.Metric == "" || m.Source == ""):
 			t.Errorf("metric %q: got %+v", text, m)
 		}
-		h, err := pmapi.ParseHost(text)
+		h, err := hostspec.Parse(text)
 		if err != nil {
-			if !cmp.Equal(h, pmapi.HostSpec{}) || !strings.HasPrefix(err.Error(), "bad host specification") {
+			if !cmp.Equal(h, hostspec.Spec{}) || !strings.HasPrefix(err.Error(), "bad host specification") {
 				t.Errorf("host %q: got %+v and error %q", text, h, err)
 			}
 			return
 		}
-		again, err := pmapi.ParseHost(h.String())
+		again, err := hostspec.Parse(h.String())
 		if diff := cmp.Diff(h, again); diff != "" || err != nil {
 			t.Errorf("host %q, printed as %q: %v (-want +got):\n%s", text, h, err, diff)
 		}
@@ -331,7 +332,7 @@ func TestInteropHost(t *testing.T) {
 	stricter := 0
 	for i, want := range libraryResults(t, "hostspec", texts) {
 		text := texts[i]
-		h, err := pmapi.ParseHost(text)
+		h, err := hostspec.Parse(text)
 		if refusedHere(text, err) || len(h.Path) == 2 && strings.ContainsRune(text, '?') {
 			stricter++
 			continue
@@ -355,7 +356,7 @@ func refusedHere(text string, err error) bool {
 	if err == nil {
 		return false
 	}
-	e, ok := errors.AsType[*pmapi.SpecError](err)
+	e, ok := errors.AsType[*hostspec.Error](err)
 	if !ok {
 		return strings.Contains(text, "%00")
 	}
@@ -365,27 +366,27 @@ func refusedHere(text string, err error) bool {
 }
 
 // hostFields is what the oracle prints: the protocol as an attribute, and a path as a host.
-func hostFields(text string, h pmapi.HostSpec, err error) fields {
+func hostFields(text string, h hostspec.Spec, err error) fields {
 	var f fields
 	if err != nil {
 		msg := "Invalid argument"
-		if _, ok := errors.AsType[*pmapi.SpecError](err); ok {
+		if _, ok := errors.AsType[*hostspec.Error](err); ok {
 			msg = pmapi.CaretText(err) + "\n"
 		}
 		f.add("error", msg)
 		return f
 	}
 	switch {
-	case h.Protocol == pmapi.ProtocolUnix:
+	case h.Protocol == hostspec.Unix:
 		f.add("unixsock", "unix")
-	case h.Protocol == pmapi.ProtocolLocal:
+	case h.Protocol == hostspec.Local:
 		f.add("local", "local")
-	case h.Protocol == pmapi.ProtocolPCPS, strings.HasPrefix(text, "pcp:"):
+	case h.Protocol == hostspec.PCPS, strings.HasPrefix(text, "pcp:"):
 		f.add("protocol", h.Protocol.String())
 	}
-	all := append([]pmapi.HostPort{h.Host}, h.Proxies...)
-	if h.Protocol >= pmapi.ProtocolUnix {
-		all = []pmapi.HostPort{{Name: h.Path}}
+	all := append([]hostspec.HostPort{h.Host}, h.Proxies...)
+	if h.Protocol >= hostspec.Unix {
+		all = []hostspec.HostPort{{Name: h.Path}}
 		if h.Path == "" {
 			all[0].Name = pcptest.Conf("PCP_RUN_DIR") + "/pmcd.socket"
 		}
@@ -419,10 +420,10 @@ func TestRedactHost(t *testing.T) {
 		"web1:?pass=s3cret":                      "web1:?pass=***",
 		"web1@?pass=s3cret":                      "web1@?pass=***",
 	} {
-		if got := pmapi.RedactHost(spec); got != want {
+		if got := hostspec.Redact(spec); got != want {
 			t.Errorf("RedactHost(%q) = %q, want %q", spec, got, want)
 		}
-		if _, err := pmapi.ParseHost(spec); err != nil && strings.Contains(err.Error(), "s3cret") {
+		if _, err := hostspec.Parse(spec); err != nil && strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("ParseHost(%q): %v", spec, err)
 		}
 		d := pmapi.Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF }}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
@@ -110,7 +111,7 @@ func Listen(addr string, err error, program, option string) error {
 // withoutTLS says how to connect without TLS to a host whose specification asks for it.
 func withoutTLS(spec string) string {
 	if rest, ok := strings.CutPrefix(spec, "pcps://"); ok {
-		return ": pcp://" + pmapi.RedactHost(rest) + " connects without"
+		return ": pcp://" + hostspec.Redact(rest) + " connects without"
 	}
 	return ""
 }

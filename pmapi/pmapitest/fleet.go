@@ -82,10 +82,16 @@ func (h *Host) Source() *Source {
 	return h.source
 }
 
+// The time limits of a pmapi.Dialer.
+const (
+	connectTimeout = 5 * time.Second
+	requestTimeout = 10 * time.Second
+)
+
 // Open connects to the collector, for pmapi.Fleet.AddSource. It fails while the collector is
 // stopped or hangs.
 func (h *Host) Open(ctx context.Context) (*pmapi.Context, error) {
-	if err := h.hang(ctx, pmapi.DefaultConnectTimeout); err != nil {
+	if err := h.hang(ctx, connectTimeout); err != nil {
 		return nil, &pmapi.OpError{Op: "dial", Host: h.name, Err: err}
 	}
 	h.mu.Lock()
@@ -117,7 +123,7 @@ func (h *Host) Start() {
 // Restart stops the collector, and starts another at once, with the metrics of setup and no others.
 func (h *Host) Restart(setup func(src *Source)) {
 	src := &Source{Host: h.name}
-	src.OnRequest = func(ctx context.Context, _ Request) error { return h.hang(ctx, pmapi.DefaultRequestTimeout) }
+	src.OnRequest = func(ctx context.Context, _ Request) error { return h.hang(ctx, requestTimeout) }
 	setup(src)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -131,8 +137,7 @@ func (h *Host) Restart(setup func(src *Source)) {
 func (h *Host) SetDelay(d time.Duration) { h.Source().SetDelay(d) }
 
 // Hang makes the collector accept connections and requests, and never reply, until Resume. A
-// request fails with pdu.ErrTimeout then after pmapi.DefaultRequestTimeout, and a connection after
-// pmapi.DefaultConnectTimeout.
+// request fails with pdu.ErrTimeout then after 10 seconds, and a connection after 5.
 func (h *Host) Hang() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

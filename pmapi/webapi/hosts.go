@@ -10,10 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
+
+// defaultPort is the port of a collector.
+const defaultPort = 44321
 
 // An opener opens a context on a source.
 type opener func(ctx context.Context) (*pmapi.Context, error)
@@ -29,15 +33,15 @@ func (q *query) source() (opener, login, error) {
 	if open := q.g.Sources[spec]; open != nil && !q.g.RequireLogin {
 		return opener(open), login{}, nil
 	}
-	h, err := pmapi.ParseHost(spec)
+	h, err := hostspec.Parse(spec)
 	if err != nil {
 		message := "cannot connect to PMCD: " + err.Error()
-		if e, ok := errors.AsType[*pmapi.SpecError](err); ok {
+		if e, ok := errors.AsType[*hostspec.Error](err); ok {
 			message = wording.Caret(e.Text, e.Offset, e.Msg) + "\n" // the text of the C library
 		}
 		return nil, login{}, badRequest(message)
 	}
-	if h.Protocol == pmapi.ProtocolPCP && h.Host.Name == "" && len(h.Proxies) == 0 {
+	if h.Protocol == hostspec.PCP && h.Host.Name == "" && len(h.Proxies) == 0 {
 		return nil, login{}, badRequest("cannot connect to PMCD: " + pdu.ErrNotHost.Error())
 	}
 	if q.g.Local != nil && q.g.isLocal(h) && !q.g.RequireLogin {
@@ -60,30 +64,30 @@ func (q *query) source() (opener, login, error) {
 }
 
 // passedOn returns the attributes of a host specification that concern the collector, with a login.
-func passedOn(attrs []pmapi.HostAttr, l login) []pmapi.HostAttr {
-	attrs = slices.DeleteFunc(slices.Clone(attrs), func(a pmapi.HostAttr) bool {
+func passedOn(attrs []hostspec.Attr, l login) []hostspec.Attr {
+	attrs = slices.DeleteFunc(slices.Clone(attrs), func(a hostspec.Attr) bool {
 		return a.Name != "container" && a.Name != "method" && a.Name != "secure"
 	})
 	if l.user != "" {
-		attrs = append(attrs, pmapi.HostAttr{Name: "username", Value: l.user}, pmapi.HostAttr{Name: "password", Value: l.password})
+		attrs = append(attrs, hostspec.Attr{Name: "username", Value: l.user}, hostspec.Attr{Name: "password", Value: l.password})
 	}
 	return attrs
 }
 
-func withoutAttrs(h pmapi.HostSpec) string {
+func withoutAttrs(h hostspec.Spec) string {
 	h.Attrs = nil
 	return h.String()
 }
 
 // isLocal reports whether a specification names the collector of this computer on the default port,
 // without a proxy or a socket's path.
-func (g *Gateway) isLocal(h pmapi.HostSpec) bool {
+func (g *Gateway) isLocal(h hostspec.Spec) bool {
 	switch {
 	case len(h.Proxies) > 0 || h.Path != "":
 		return false
-	case h.Protocol == pmapi.ProtocolLocal:
+	case h.Protocol == hostspec.Local:
 		return true
-	case h.Protocol != pmapi.ProtocolPCP && h.Protocol != pmapi.ProtocolPCPS:
+	case h.Protocol != hostspec.PCP && h.Protocol != hostspec.PCPS:
 		return false
 	}
 	for _, port := range h.Host.Ports {
@@ -103,22 +107,22 @@ func (g *Gateway) defaultPorts() []int {
 	if len(g.dialer.Ports) > 0 {
 		return g.dialer.Ports
 	}
-	return []int{pmapi.DefaultPort}
+	return []int{defaultPort}
 }
 
 // MayConnect reports whether clients may name the collector at a host name or address and a port.
 // It is for proxy.Proxy.Allow of a proxy on the same port, so that both allow the same hosts.
 func (g *Gateway) MayConnect(host string, port int) bool {
 	g.setUp.Do(g.prepare)
-	return g.mayConnect(pmapi.HostSpec{Protocol: pmapi.ProtocolPCP, Host: pmapi.HostPort{Name: host, Ports: []int{port}}})
+	return g.mayConnect(hostspec.Spec{Protocol: hostspec.PCP, Host: hostspec.HostPort{Name: host, Ports: []int{port}}})
 }
 
 // mayConnect reports whether clients may name a host.
-func (g *Gateway) mayConnect(h pmapi.HostSpec) bool {
+func (g *Gateway) mayConnect(h hostspec.Spec) bool {
 	if g.Allow == nil {
-		return h.Protocol != pmapi.ProtocolLocal && g.isLocal(h)
+		return h.Protocol != hostspec.Local && g.isLocal(h)
 	}
-	if h.Protocol == pmapi.ProtocolUnix || h.Protocol == pmapi.ProtocolLocal || len(h.Proxies) > 0 {
+	if h.Protocol == hostspec.Unix || h.Protocol == hostspec.Local || len(h.Proxies) > 0 {
 		return slices.Contains(g.Allow, withoutAttrs(h))
 	}
 	ports := h.Host.Ports

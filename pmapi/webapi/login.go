@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/loginlimit"
 	"github.com/pcp-go/pcp/internal/loglimit"
 	"github.com/pcp-go/pcp/pdu"
@@ -29,11 +30,11 @@ var errNeedLogin = &failure{http.StatusUnauthorized, "authentication required"}
 func (q *query) login() (login, error) {
 	_, spec, ok := q.params.first("hostspec", "hostname")
 	if !ok {
-		return q.loginAs(pmapi.HostSpec{})
+		return q.loginAs(hostspec.Spec{})
 	}
-	h, err := pmapi.ParseHost(spec)
+	h, err := hostspec.Parse(spec)
 	if err != nil {
-		h = pmapi.HostSpec{}
+		h = hostspec.Spec{}
 	}
 	return q.loginAs(h)
 }
@@ -44,7 +45,7 @@ const maxLoggedUser = 100
 // loginAs returns the login of a request that names a host. The error is errFailedLogins if logins
 // of the user from the client's address have failed too often. The right password is refused then
 // too, so a client beyond the limit does not learn it.
-func (q *query) loginAs(h pmapi.HostSpec) (login, error) {
+func (q *query) loginAs(h hostspec.Spec) (login, error) {
 	l, err := q.readLogin(h)
 	if err == nil && l.user == "" && q.g.RequireLogin {
 		err = errNeedLogin
@@ -82,7 +83,7 @@ func (q *query) countFailures(l login, open opener) opener {
 
 // readLogin returns the login of a request that names a host. It is empty for a user without a
 // password.
-func (q *query) readLogin(h pmapi.HostSpec) (l login, err error) {
+func (q *query) readLogin(h hostspec.Spec) (l login, err error) {
 	l.user, _ = h.Attr("username")
 	password, hasPassword := h.Attr("password")
 	l.password = password

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -21,7 +22,7 @@ func (q *query) sources() error {
 	}
 	q.out = q.appendList(append(q.out, `{"sources":`...), slices.Sorted(maps.Keys(q.g.Sources)))
 	hosts := slices.DeleteFunc(slices.Clone(q.g.Allow), func(spec string) bool {
-		h, err := pmapi.ParseHost(spec)
+		h, err := hostspec.Parse(spec)
 		return err != nil || strings.Contains(spec, "*") || q.g.isLocal(h)
 	})
 	q.out = append(q.appendList(append(q.out, `,"hosts":`...), hosts), '}')

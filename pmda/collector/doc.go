@@ -111,10 +111,10 @@
 // The page examples/pmcd/README.md shows how to make a certificate with openssl. TLS is the
 // client's choice: only RequireClientCert refuses clear text, and only from other hosts.
 //
-// Clients ask for TLS with the host specification pcps://web1, programs also with Dialer.Secure of
-// package pmapi. They then verify that the certificate is for the host's name and comes from an
-// authority that the system trusts or that RootCAs of Dialer.TLS has. PCP's tools verify less. With
-// pcps://web1?secure=relaxed the connection is encrypted if the collector has TLS.
+// Clients ask for TLS with the host specification pcps://web1. They then verify that the
+// certificate is for the host's name and comes from an authority that the system trusts or that
+// RootCAs of Dialer.TLS has. PCP's tools verify less. With pcps://web1?secure=relaxed the
+// connection is encrypted if the collector has TLS.
 //
 // RequireClientCert turns away clients of other hosts without TLS, and all clients with TLS
 // that show no certificate from an authority in ClientCAs. [Server.SetTLS], or a GetCertificate

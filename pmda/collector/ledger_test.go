@@ -381,7 +381,7 @@ func TestLongestResult(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			// Header and prefix take 32 bytes; a set of one value 20 and its block 8 beside the
 			// text.
-			size := (pmapi.DefaultMaxReply-32)/metrics - 28
+			size := (16<<20-32)/metrics - 28
 			s := collectortest.CloseAtEnd(t, &collector.Server{})
 			if err := s.Add(wideAgent(7, size+tt.extra)); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/internal/tlsconf"
@@ -23,7 +24,7 @@ func (c *Command) Open(ctx context.Context, change ...func(*pmapi.Dialer)) (*pma
 }
 
 // OpenSource opens a context on a source, as Source or MetricSpec has it, with what the environment
-// sets, see pmapi.DialerFromEnv, pmapi.ArchiveOptionsFromEnv and pmapi.DerivedFromEnv, the name
+// sets, see pmapi.DialerFromEnv, pmapi.ArchiveOptionsFromEnv and pmapi.Derived.LoadEnv, the name
 // space of -n or -N, and the derived metrics of --derived. The functions given may change the
 // Dialer of a host before it is used, for instance its AutoReconnect. With -D pdu the Dialer logs
 // to Stderr, and each PDU is printed there. A setting of the environment that makes no sense is
@@ -76,7 +77,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 	d.Container = cmp.Or(c.given.container, d.Container)
 	d.AskLogin = askLogin
 	if pmlog.DebugOn(c.Debug)["pdu"] {
-		peer := pmapi.RedactHost(host)
+		peer := hostspec.Redact(host)
 		d.Trace = func(out bool, h pdu.Header, body []byte) {
 			fmt.Fprintln(c.stderr(), pmlog.FormatPDU(out, peer, h, body))
 		}
@@ -90,7 +91,7 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 		return pc, nil
 	}
 	e := &ExitError{Status: 1, Err: err, hint: func() string { return hint.Dial(host, err) }}
-	if _, specErr := pmapi.ParseHost(host); specErr != nil {
+	if _, specErr := hostspec.Parse(host); specErr != nil {
 		e.beginning = hostSyntaxError(specErr) + "\n"
 		e.Message = e.beginning
 	}
@@ -99,6 +100,6 @@ func (c *Command) dial(ctx context.Context, host string, change []func(*pmapi.Di
 		pmlog.New(&text, c.Name, slog.LevelInfo).Error(bad.Text) // in the words of C alone, as scripts compare them
 		e.Message += text.String()
 	}
-	e.Message += fmt.Sprintf("%s: Cannot connect to PMCD on host \"%s\": %v\n", c.Name, pmapi.RedactHost(host), pdu.FromError(err))
+	e.Message += fmt.Sprintf("%s: Cannot connect to PMCD on host \"%s\": %v\n", c.Name, hostspec.Redact(host), pdu.FromError(err))
 	return nil, e
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pcptest"
 	"github.com/pcp-go/pcp/pdu"
@@ -386,7 +387,7 @@ func hostLines(*testing.T) []suiteRun {
 		"nas1.servers.com@firewall.servers.com", "nas1.servers.com:44321", "[fda4:caa0:9105:6d00:c06b:922:fae:9423]:44321", "nas1:x", "nas1:", "[::1", "[::1]x")
 }
 
-func hostPart(b *strings.Builder, i int, h pmapi.HostPort) {
+func hostPart(b *strings.Builder, i int, h hostspec.HostPort) {
 	fmt.Fprintf(b, "host[%d]: \"%s\"", i, h.Name)
 	switch len(h.Ports) {
 	case 0:
@@ -408,11 +409,11 @@ func hostError(function string, err error) string {
 func parseHostSpec(_ *testing.T, r suiteRun, _ string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pmParseHostSpec(\"%s\", ...)\n", r.args[0])
-	h, err := pmapi.ParseHost(r.args[0])
+	h, err := hostspec.Parse(r.args[0])
 	if err != nil {
 		return b.String() + hostError("pmParseHostSpec", err)
 	}
-	for i, p := range append([]pmapi.HostPort{h.Host}, h.Proxies...) {
+	for i, p := range append([]hostspec.HostPort{h.Host}, h.Proxies...) {
 		hostPart(&b, i, p)
 	}
 	fmt.Fprintf(&b, "pmUnparseHostSpec(\"%s\") -> \"%s\"\n", r.args[0], h)
@@ -427,24 +428,24 @@ func hostAttrLines(*testing.T) []suiteRun {
 func parseHostAttrs(_ *testing.T, r suiteRun, _ string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pmParseHostAttrsSpec(\"%s\", ...)\n", r.args[0])
-	h, err := pmapi.ParseHost(r.args[0])
+	h, err := hostspec.Parse(r.args[0])
 	if err != nil {
 		return b.String() + hostError("pmParseHostAttrsSpec", err)
 	}
 	text := h.String()
 	if h.Path != "" {
-		hostPart(&b, 0, pmapi.HostPort{Name: h.Path})
+		hostPart(&b, 0, hostspec.HostPort{Name: h.Path})
 	} else {
-		for i, p := range append([]pmapi.HostPort{h.Host}, h.Proxies...) {
+		for i, p := range append([]hostspec.HostPort{h.Host}, h.Proxies...) {
 			hostPart(&b, i, p)
 		}
 	}
 	switch { // which C has as an attribute
-	case h.Protocol == pmapi.ProtocolUnix:
+	case h.Protocol == hostspec.Unix:
 		b.WriteString("unixsock\n")
-	case h.Protocol == pmapi.ProtocolLocal:
+	case h.Protocol == hostspec.Local:
 		b.WriteString("local\n")
-	case h.Protocol == pmapi.ProtocolPCPS:
+	case h.Protocol == hostspec.PCPS:
 		b.WriteString("protocol=pcps\n")
 	case strings.HasPrefix(r.args[0], "pcp:"):
 		b.WriteString("protocol=pcp\n")

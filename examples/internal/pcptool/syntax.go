@@ -4,16 +4,20 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// SyntaxError returns a *pmapi.SpecError with the text of PCP's library: the specification, and on
-// the next line a caret under the error and a message. The text has no newline at its end. Other
-// errors, and nil, stay as they are.
+// SyntaxError returns a *pmapi.SpecError or a *hostspec.Error with the text of PCP's library: the
+// specification, and on the next line a caret under the error and a message. The text has no
+// newline at its end. Other errors, and nil, stay as they are.
 func SyntaxError(err error) error {
 	if spec, ok := errors.AsType[*pmapi.SpecError](err); ok {
 		return &syntaxError{spec}
+	}
+	if spec, ok := errors.AsType[*hostspec.Error](err); ok {
+		return &syntaxError{&pmapi.SpecError{What: "host specification", Text: spec.Text, Offset: spec.Offset, Msg: spec.Msg}}
 	}
 	return err
 }
@@ -35,7 +39,7 @@ func (e *syntaxError) Error() string {
 
 func (e *syntaxError) Unwrap() error { return e.SpecError }
 
-// hostSyntaxError is the text of PCP's library about a host specification that pmapi.ParseHost
+// hostSyntaxError is the text of PCP's library about a host specification that hostspec.Parse
 // refuses.
 func hostSyntaxError(err error) string {
 	text := SyntaxError(err).Error()

@@ -19,6 +19,7 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/internal/pmlog"
@@ -229,7 +230,7 @@ func (p *program) source() string {
 	if p.opts.local {
 		return "local context"
 	}
-	return pmapi.RedactHost(cmp.Or(p.opts.host, "local:"))
+	return hostspec.Redact(cmp.Or(p.opts.host, "local:"))
 }
 
 // loggerOptions returns the options of the logger that the command line sets.

@@ -1,4 +1,5 @@
-package pmapi
+// Package hostspec parses host specifications, which name a collector and the way to it.
+package hostspec
 
 import (
 	"fmt"
@@ -7,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -15,10 +17,10 @@ type Protocol int
 
 // The protocols of host specifications.
 const (
-	ProtocolPCP   Protocol = iota // TCP: "pcp:", or no prefix
-	ProtocolPCPS                  // TCP with TLS: "pcps:"
-	ProtocolUnix                  // a unix socket: "unix:"
-	ProtocolLocal                 // a unix socket, or TCP on localhost where that fails: "local:"
+	PCP   Protocol = iota // TCP: "pcp:", or no prefix
+	PCPS                  // TCP with TLS: "pcps:"
+	Unix                  // a unix socket: "unix:"
+	Local                 // a unix socket, or TCP on localhost where that fails: "local:"
 )
 
 var protocolNames = [...]string{"pcp", "pcps", "unix", "local"}
@@ -31,21 +33,21 @@ func (p Protocol) String() string {
 	return protocolNames[p]
 }
 
-// A HostSpec is a parsed host specification: the address of a collector, and attributes of
+// A Spec is a parsed host specification: the address of a collector, and attributes of
 // the connection.
-type HostSpec struct {
+type Spec struct {
 	Protocol Protocol
-	// Host is the collector's, of ProtocolPCP and ProtocolPCPS. An empty name
-	// stands for none: Dial then fails with pdu.ErrNotHost.
+	// Host is the collector's, of PCP and PCPS. An empty name
+	// stands for none.
 	Host HostPort
-	// Proxies are the pmproxies in the order of the text; Dial uses the first.
+	// Proxies are the pmproxies in the order of the text; a Dialer uses the first.
 	Proxies []HostPort
-	// Path is the socket of ProtocolUnix and ProtocolLocal. It begins with a
+	// Path is the socket of Unix and Local. It begins with a
 	// slash; empty stands for the default.
 	Path string
 	// Attrs are in the order of the text, under their canonical names. Of
 	// several with one name the last counts.
-	Attrs []HostAttr
+	Attrs []Attr
 }
 
 // A HostPort is a host with the ports to try there in their order; none stands
@@ -55,13 +57,13 @@ type HostPort struct {
 	Ports []int
 }
 
-// A HostAttr is an attribute of a connection. Name is one of compress,
+// An Attr is an attribute of a connection. Name is one of compress,
 // userauth, username, password, realm, method, unixsock, local, userid,
 // groupid, processid, secure, container and exclusive.
-type HostAttr struct{ Name, Value string }
+type Attr struct{ Name, Value string }
 
-// hostAttrNames maps the names of attributes in a specification to the canonical ones.
-var hostAttrNames = map[string]string{
+// attrNames maps the names of attributes in a specification to the canonical ones.
+var attrNames = map[string]string{
 	"compress": "compress",
 	"userauth": "userauth", "authorise": "userauth", "authorize": "userauth",
 	"user": "username", "username": "username",
@@ -80,7 +82,7 @@ var hostAttrNames = map[string]string{
 
 // Attr returns the value of an attribute and whether it was given: "secure" and
 // "secure=" both give an empty one.
-func (h HostSpec) Attr(name string) (value string, ok bool) {
+func (h Spec) Attr(name string) (value string, ok bool) {
 	for _, a := range slices.Backward(h.Attrs) {
 		if a.Name == name {
 			return a.Value, true
@@ -89,7 +91,7 @@ func (h HostSpec) Attr(name string) (value string, ok bool) {
 	return "", false
 }
 
-// ParseHost parses a host specification, the argument of the option -h of PCP's tools:
+// Parse parses a host specification, the argument of the option -h of PCP's tools:
 //
 //	spec  = [prefix] (host [ports] {'@' host [ports]} | path) ['?' attrs]
 //	ports = ':' number {',' number}
@@ -107,32 +109,31 @@ func (h HostSpec) Attr(name string) (value string, ok bool) {
 //	unix:///run/pcp/pmcd.socket  a unix socket
 //	pcps://web1?container=db     with TLS, for metrics of a container
 //
-// A text without a host and ports is not an error here: Host.Name is empty, and
-// Dial fails with [pdu.ErrNotHost].
+// A text without a host and ports is not an error: Host.Name is empty.
 //
-// A syntax error is a *SpecError. The error of a value that cannot be decoded wraps EINVAL. The C
+// A syntax error is an *Error. A value that cannot be decoded is a *ValueError. The C
 // library accepts an empty name in brackets or after '@' and a port above 65535; here they are
 // errors. The counterpart of __pmParseHostAttrsSpec, for the argument of pmNewContext(3).
-func ParseHost(spec string) (HostSpec, error) {
-	p := hostSpecParser{text: spec}
+func Parse(spec string) (Spec, error) {
+	p := parser{text: spec}
 	h, err := p.parse()
 	if err != nil {
-		return HostSpec{}, err
+		return Spec{}, err
 	}
 	return h, nil
 }
 
-type hostSpecParser struct {
+type parser struct {
 	text string
 	pos  int
 }
 
-func (p *hostSpecParser) fail(msg string) error {
-	text := RedactHost(p.text)
-	return &SpecError{What: "host specification", Text: text, Offset: min(p.pos, len(text)), Msg: msg}
+func (p *parser) fail(msg string) error {
+	text := Redact(p.text)
+	return &Error{text, min(p.pos, len(text)), msg}
 }
 
-func (p *hostSpecParser) at() byte {
+func (p *parser) at() byte {
 	if p.pos < len(p.text) {
 		return p.text[p.pos]
 	}
@@ -140,7 +141,7 @@ func (p *hostSpecParser) at() byte {
 }
 
 // until consumes and returns the text before one of the characters or the end.
-func (p *hostSpecParser) until(chars string) string {
+func (p *parser) until(chars string) string {
 	rest := p.text[p.pos:]
 	if i := strings.IndexAny(rest, chars); i >= 0 {
 		rest = rest[:i]
@@ -149,9 +150,9 @@ func (p *hostSpecParser) until(chars string) string {
 	return rest
 }
 
-func (p *hostSpecParser) parse() (h HostSpec, err error) {
+func (p *parser) parse() (h Spec, err error) {
 	h.Protocol = p.protocol()
-	if h.Protocol == ProtocolUnix || h.Protocol == ProtocolLocal {
+	if h.Protocol == Unix || h.Protocol == Local {
 		if path := p.until(":?"); path != "" {
 			h.Path = "/" + path
 		}
@@ -169,7 +170,7 @@ func (p *hostSpecParser) parse() (h HostSpec, err error) {
 	return h, err
 }
 
-func (p *hostSpecParser) protocol() Protocol {
+func (p *parser) protocol() Protocol {
 	for i, name := range protocolNames {
 		if strings.HasPrefix(p.text, name+":") {
 			p.pos = len(name) + 1
@@ -179,11 +180,11 @@ func (p *hostSpecParser) protocol() Protocol {
 			return Protocol(i)
 		}
 	}
-	return ProtocolPCP
+	return PCP
 }
 
 // hosts parses the host of the collector and the proxies.
-func (p *hostSpecParser) hosts(h *HostSpec) (err error) {
+func (p *parser) hosts(h *Spec) (err error) {
 	if p.pos == len(p.text) || p.at() == '?' || p.at() == '/' {
 		return nil
 	}
@@ -201,7 +202,7 @@ func (p *hostSpecParser) hosts(h *HostSpec) (err error) {
 	return nil
 }
 
-func (p *hostSpecParser) host() (h HostPort, err error) {
+func (p *parser) host() (h HostPort, err error) {
 	start := p.pos
 	if p.at() == '[' {
 		p.pos++
@@ -230,7 +231,7 @@ func (p *hostSpecParser) host() (h HostPort, err error) {
 }
 
 // ports parses a list of ports, each with the colon or comma before it.
-func (p *hostSpecParser) ports() (ports []int, err error) {
+func (p *parser) ports() (ports []int, err error) {
 	for p.at() == ':' && ports == nil || p.at() == ',' {
 		p.pos++
 		start := p.pos
@@ -257,13 +258,13 @@ func (p *hostSpecParser) ports() (ports []int, err error) {
 }
 
 // attrs parses what follows the question mark.
-func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
+func (p *parser) attrs() (attrs []Attr, err error) {
 	for item := range strings.SplitSeq(p.until("/"), "&") {
 		name, value := item, ""
 		if i := strings.LastIndexByte(item, '='); i >= 0 {
 			name, value = item[:i], item[i+1:]
 		}
-		canonical, ok := hostAttrNames[name]
+		canonical, ok := attrNames[name]
 		if !ok {
 			continue
 		}
@@ -272,54 +273,45 @@ func (p *hostSpecParser) attrs() (attrs []HostAttr, err error) {
 			if canonical == "password" {
 				value = redacted
 			}
-			return nil, &hostAttrError{RedactHost(p.text), name, value}
+			return nil, &ValueError{Redact(p.text), name, value}
 		}
-		attrs = append(attrs, HostAttr{canonical, decoded})
+		attrs = append(attrs, Attr{canonical, decoded})
 	}
 	return attrs, nil
 }
 
-// A hostAttrError says which value in a host specification cannot be decoded.
-type hostAttrError struct{ text, name, value string }
-
-func (e *hostAttrError) Error() string {
-	return fmt.Sprintf("bad host specification: %q: %s=%s: %v", e.text, e.name, e.value, pdu.ErrInvalid)
+// An Error is a syntax error in a host specification.
+type Error struct {
+	Text   string // the specification, with a password redacted
+	Offset int    // where in Text the error is, from 0 to len(Text)
+	Msg    string // what was found there or expected
 }
 
-func (e *hostAttrError) Unwrap() error { return pdu.ErrInvalid }
-
-// A badHostError is the error of Dial for a specification that names no collector.
-type badHostError struct {
-	spec  string
-	cause error // of ParseHost, or pdu.ErrNotHost
+// Error returns the text, the message and what follows the offset.
+func (e *Error) Error() string {
+	return "bad host specification " + wording.Syntax(e.Text, e.Offset, e.Msg)
 }
 
-func (e *badHostError) Error() string {
-	var what string
-	spec := withoutPassword(e.spec)
-	switch cause := e.cause.(type) {
-	case *SpecError:
-		return cause.Error()
-	case *hostAttrError:
-		what = fmt.Sprintf("bad encoding in %q", cause.name+"="+cause.value)
-		if spec != e.spec {
-			what = "bad encoding of " + cause.name
-		}
-	default:
-		if e.spec == "" {
-			return "empty host specification"
-		}
-		what = "it names no host"
-	}
-	return fmt.Sprintf("bad host specification %q: %s", spec, what)
+// Unwrap returns pdu.ErrGeneric.
+func (e *Error) Unwrap() error { return pdu.ErrGeneric }
+
+// A ValueError says which value in a host specification cannot be decoded.
+type ValueError struct{ Text, Name, Value string }
+
+// Error returns the specification and the attribute.
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("bad host specification: %q: %s=%s: %v", e.Text, e.Name, e.Value, pdu.ErrInvalid)
 }
+
+// Unwrap returns pdu.ErrInvalid.
+func (e *ValueError) Unwrap() error { return pdu.ErrInvalid }
 
 // redacted stands for a password.
 const redacted = "***"
 
-// RedactHost returns a host specification for messages and logs: with *** in place of a password.
+// Redact returns a host specification for messages and logs: with *** in place of a password.
 // The text need not be valid.
-func RedactHost(spec string) string {
+func Redact(spec string) string {
 	host, attrs, ok := strings.Cut(spec, "?")
 	if !ok || !strings.Contains(attrs, "pass") {
 		return spec
@@ -333,24 +325,22 @@ func RedactHost(spec string) string {
 	return host + "?" + strings.Join(items, "&")
 }
 
-// withoutPassword is a specification for errors, which programs log: without its attributes if
+// WithoutPassword returns a specification for errors, which programs log: without its attributes if
 // there may be a password among them.
-func withoutPassword(spec string) string {
+func WithoutPassword(spec string) string {
 	if i := strings.IndexByte(spec, '?'); i >= 0 && strings.Contains(spec[i:], "pass") {
 		return spec[:i]
 	}
 	return spec
 }
 
-func (e *badHostError) Unwrap() error { return e.cause }
-
-// String is a specification that ParseHost parses to h again, if h came from there.
-func (h HostSpec) String() string {
+// String is a specification that Parse parses to h again, if h came from there.
+func (h Spec) String() string {
 	var b strings.Builder
-	if h.Protocol != ProtocolPCP {
+	if h.Protocol != PCP {
 		b.WriteString(h.Protocol.String() + "://")
 	}
-	if h.Protocol == ProtocolUnix || h.Protocol == ProtocolLocal {
+	if h.Protocol == Unix || h.Protocol == Local {
 		b.WriteString(strings.TrimPrefix(h.Path, "/"))
 	} else if h.Host.Name != "" {
 		b.WriteString(h.Host.String())
@@ -368,7 +358,7 @@ func (h HostSpec) String() string {
 	return b.String()
 }
 
-// String is the host and its ports in the syntax of ParseHost.
+// String is the host and its ports in the syntax of Parse.
 func (h HostPort) String() string {
 	var b strings.Builder
 	// A protocol's name without brackets would be a prefix.
