@@ -44,8 +44,8 @@ type CacheEntry[T any] struct {
 	Value  T      // of the latest Add; the zero T after Load
 }
 
-// An instanceCache is a *Cache with values of any type.
-type instanceCache interface {
+// An InstanceCache is a *Cache with values of any type.
+type InstanceCache interface {
 	instances() *cacheTable
 	strings() bool
 }

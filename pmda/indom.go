@@ -56,7 +56,7 @@ type InDom struct {
 	File string
 	// Cache is nil or a *Cache. The domain then has the instances that are active in the Cache.
 	// SetNames and SetInstances then fail. File must be empty, because the Cache has its own.
-	Cache instanceCache
+	Cache InstanceCache
 
 	home  atomic.Pointer[indomHome]     // nil until it is attached first
 	table atomic.Pointer[instanceTable] // nil until it has instances

@@ -38,7 +38,7 @@ func NewFleet(n int, setup func(i int, src *Source)) *Fleet {
 	return f
 }
 
-// Hosts are the hosts.
+// Hosts returns the hosts in the order of their numbers.
 func (f *Fleet) Hosts() []*Host { return slices.Clone(f.hosts) }
 
 // Host returns the host with a name. It panics if the fleet has no such host.
@@ -72,7 +72,7 @@ type Host struct {
 	hangs  chan struct{} // closed by Resume; nil if the collector does not hang
 }
 
-// Name is the name of the host.
+// Name returns the name of the host.
 func (h *Host) Name() string { return h.name }
 
 // Source returns the host's present collector. Restart replaces it.
@@ -133,7 +133,7 @@ func (h *Host) Restart(setup func(src *Source)) {
 	h.source, h.down = src, nil
 }
 
-// SetDelay lets every request take a duration; see Source.SetDelay.
+// SetDelay makes every request take d; see Source.SetDelay.
 func (h *Host) SetDelay(d time.Duration) { h.Source().SetDelay(d) }
 
 // Hang makes the collector accept connections and requests, and never reply, until Resume. A

@@ -30,7 +30,7 @@ func (s *Source) InDom(names ...string) *InDom {
 	return d
 }
 
-// ID is the identifier of the domain.
+// ID returns the identifier of the domain.
 func (d *InDom) ID() pdu.InDom { return d.id }
 
 // SetNames replaces the instances and returns their numbers. A name keeps its number, and a new

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Value is what a metric has values of: a Go type of numbers, texts or bytes, whose
-// PCP type the metric has, or a pdu.Atom of any type.
+// A Value is the Go type of a metric's values: a type of numbers, texts or bytes, which determines
+// the metric's PCP type, or pdu.Atom, whose PCP type is that of Metric.Type.
 type Value interface{ pdu.Scalar | pdu.Atom }
 
 // A Metric is a metric of a Source. Its fields are read by Add; methods change it later.
@@ -23,15 +23,15 @@ type Metric[T Value] struct {
 	Units pdu.Units
 	// Type is for a Metric[pdu.Atom]; others have that of T.
 	Type pdu.Type
-	// InDom are the instances; nil means that the metric is singular.
+	// InDom is the instance domain; nil means that the metric is singular.
 	InDom *InDom
 	// Text is the one-line help text, Help the long one; "" means no text.
 	Text, Help string
 	// Labels are the metric's own labels, as a JSON object; may be empty.
 	Labels string
-	// Value, if not nil, makes the value of an instance at each fetch; a singular metric
-	// has the instance pdu.NoInst. An error is that of the whole metric, but pdu.ErrValue
-	// means that this instance has no value.
+	// Value, if not nil, makes the value of an instance at each fetch; a singular metric has the
+	// instance pdu.NoInst. An error applies to the whole metric, except pdu.ErrValue, which means
+	// that this instance has no value.
 	Value func(now time.Time, i pdu.Instance) (T, error)
 
 	s *Source
@@ -138,13 +138,13 @@ func (m *metric) set(inst pdu.InstID, a pdu.Atom) {
 // Clear drops all values that have been set.
 func (m *Metric[T]) Clear() { m.change(0, func(d *metric) { d.err, d.values = nil, nil }) }
 
-// Fail puts an error in the place of the values, until Fail(nil) or Set.
+// Fail replaces the values by an error, until Fail(nil) or Set.
 func (m *Metric[T]) Fail(err error) { m.change(0, func(d *metric) { d.err = err }) }
 
-// FailDesc puts an error in the place of the descriptor, until FailDesc(nil).
+// FailDesc replaces the descriptor by an error, until FailDesc(nil).
 func (m *Metric[T]) FailDesc(err error) { m.change(0, func(d *metric) { d.descErr = err }) }
 
-// Desc is the descriptor.
+// Desc returns the descriptor.
 func (m *Metric[T]) Desc() pdu.Desc {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()

@@ -27,9 +27,9 @@ type Source struct {
 	// its first use on; 0 means that it passes only by Advance, delays and pauses. It is for a
 	// source with a Start.
 	Speed float64
-	// End is the last moment with values: later fetches and lookups of names fail with
-	// pdu.ErrEOL, which ends Group.Every, and so do other requests that a fault would make
-	// fail: End wins over Break, FailFetch and OnRequest. Zero means no end.
+	// End is the last moment with values. Later fetches and lookups of names fail with pdu.ErrEOL,
+	// which ends Group.Every. So does any other request that a fault would make fail: End has
+	// precedence over Break, FailFetch and OnRequest. Zero means no end.
 	End time.Time
 	// AutoReconnect makes contexts reconnect automatically, as pmapi.Dialer.AutoReconnect does.
 	AutoReconnect bool
@@ -95,7 +95,7 @@ func (s *Source) connect() *conn {
 	return c
 }
 
-// Now is the time at the source.
+// Now returns the present time of the source.
 func (s *Source) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *Source) sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// SetDelay lets every request take a duration of the source's time.
+// SetDelay makes every request take d of the source's time.
 func (s *Source) SetDelay(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,10 +152,10 @@ func (s *Source) FailFetch(err error) {
 }
 
 // Break breaks all connections: requests fail with pdu.ErrIPC and cause, which may be nil, and
-// connecting again does too, until Restore. What changes meanwhile is not reported by
-// fetches; with AutoReconnect it is in the Gap. While connections are broken, OnRequest is not
-// called for fetches of a Group, whose Lookup fails before. A loop over Group.Every goes on until
-// Source.End or the end of its context.Context. BreakAt does it at a time.
+// connecting again does too, until Restore. Fetches do not report what changes meanwhile; with
+// AutoReconnect the Gap has it. While connections are broken, OnRequest is not called for fetches
+// of a Group, whose Lookup fails before. A loop over Group.Every goes on until Source.End or the
+// end of its context.Context. BreakAt does it at a time.
 func (s *Source) Break(cause error) {
 	if cause == nil {
 		cause = errBroken
@@ -240,8 +240,8 @@ func (s *Source) notify(changed pdu.Change) {
 }
 
 // SetLabels replaces the labels, a JSON object, of a domain (class pdu.LabelDomain, and ident the
-// pdu.Domain) or of a cluster (pdu.LabelCluster, and the PMID of any of its metrics). It panics at
-// other classes: Source, Metric and InDom have their labels.
+// pdu.Domain) or of a cluster (pdu.LabelCluster, and the PMID of any of its metrics). It panics for
+// other classes, whose labels Source, Metric and InDom have.
 func (s *Source) SetLabels(class pdu.LabelClass, ident uint32, labels string) {
 	if class != pdu.LabelDomain && class != pdu.LabelCluster {
 		panic("pmapitest: SetLabels of class " + class.String())
