@@ -53,8 +53,8 @@ func serveMany(t *testing.T, limit time.Duration) (s server, open func() int64) 
 
 // A client that does not read its reply, or does not send its body, is disconnected. It delays no
 // other client, not even in the same context. On a slow machine all requests may take longer than
-// slow clients have. The test then gives slow clients more time, which would not help others if they
-// were delayed.
+// slow clients have. The test then gives slow clients more time, which would not help others if
+// they were delayed.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	var delayed error
