@@ -58,20 +58,21 @@ type Dialer struct {
 	// Socket is the unix socket of "unix:" and "local:"; empty means
 	// /run/pcp/pmcd.socket.
 	Socket string
-	// TLS is the configuration of encrypted connections, for TLS clients. A specification such as
-	// "pcps://web1" enforces encryption, and "pcps://web1?secure=relaxed" encrypts if the collector
-	// can. If its ServerName is
+	// TLS is the configuration of encrypted connections, for TLS clients. If its ServerName is
 	// empty, the name of the host is used. Nil means the configuration of DialerFromEnv, which is
 	// PCP's, or else an empty one. The system must then trust the collector's certificate, which
 	// must be for its name. Collectors may request Certificates.
+	//
+	// The specification says whether a connection is encrypted: "pcps://web1" enforces encryption,
+	// and "pcps://web1?secure=relaxed" encrypts if the collector can.
 	TLS *tls.Config
 	// Names, if not nil, are the names of metrics, instead of the collector's.
 	Names *pmns.Tree
 	// Derived are definitions of derived metrics. A context uses those defined when it is opened.
 	// Nil means no derived metrics.
 	Derived *Derived
-	// MaxReply is the greatest length of a reply in bytes; 0 means 16 MiB. A
-	// longer reply breaks the connection, with a *LimitError.
+	// MaxReply is the greatest length of a reply in bytes; 0 means 16 MiB. A longer reply breaks the
+	// connection, with a *LimitError.
 	MaxReply int
 	// AutoReconnect makes contexts reconnect automatically; see Gap. This includes their first
 	// connection: without a collector Dial succeeds, and requests fail with pdu.ErrIPC and the
