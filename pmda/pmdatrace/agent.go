@@ -40,8 +40,8 @@ type Agent struct {
 // by their labels.
 const noLabels = "{}"
 
-// New returns an agent. Its period begins now. Invalid options are reported by Err, and Serve and
-// collectors then refuse the agent.
+// New returns an agent. Its period begins now. Err of its PMDA reports invalid options, and Serve
+// and collectors then refuse the agent.
 func New(o Options) *Agent {
 	err := o.complete()
 	if err != nil {
