@@ -163,8 +163,10 @@ func (s WindowSpec) point(text string, start, end time.Time) (time.Time, error) 
 	if rest != "" {
 		first = rest[0]
 	}
-	if t, err := time.Parse(time.RFC3339, strings.Trim(strings.TrimPrefix(rest, "@"), cnum.Blanks)); err == nil {
-		return t.In(s.Location), nil
+	if strings.Contains(rest, "T") { // else the error of Parse costs more than all that follows
+		if t, err := time.Parse(time.RFC3339, strings.Trim(strings.TrimPrefix(rest, "@"), cnum.Blanks)); err == nil {
+			return t.In(s.Location), nil
+		}
 	}
 	var err error
 	switch {
