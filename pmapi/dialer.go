@@ -71,8 +71,8 @@ type Dialer struct {
 	// Derived are definitions of derived metrics. A context uses those defined when it is opened.
 	// Nil means no derived metrics.
 	Derived *Derived
-	// MaxReply is the greatest length of a reply in bytes; 0 means 16 MiB. A longer reply breaks the
-	// connection, with a *LimitError.
+	// MaxReply is the greatest length of a reply in bytes; 0 means 16 MiB. A longer reply breaks
+	// the connection, with a *LimitError.
 	MaxReply int
 	// AutoReconnect makes contexts reconnect automatically; see Gap. This includes their first
 	// connection: without a collector Dial succeeds, and requests fail with pdu.ErrIPC and the
