@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,15 +69,18 @@ func (n *nameFile) reload(wanted bool) (*pmns.Tree, error) {
 	return n.load(wanted)
 }
 
+// An agentTable has the agents in this program by the names of their initialisation routines.
+type agentTable = map[string]func(pdu.Domain) (pmda.Handler, error)
+
 // An unnamed agent has the names alone that a file gives it.
 type unnamed struct{ pmda.Handler }
 
 func (u unnamed) Namespace() *pmns.Tree { return nil }
 func (u unnamed) Unwrap() pmda.Handler  { return u.Handler }
 
-// namedBy makes agents of "dso" lines unnamed, as they are in pmcd, if the name space has metrics
-// of their domain. Others keep the names that they have in this program.
-func namedBy(names *pmns.Tree, agents map[string]func(pdu.Domain) (pmda.Handler, error)) map[string]func(pdu.Domain) (pmda.Handler, error) {
+// namedBy makes the agents of "dso" lines unnamed, as they are in pmcd. It warns of agents that the
+// name space leaves without a name.
+func namedBy(names *pmns.Tree, agents agentTable, log *slog.Logger) agentTable {
 	named := map[pdu.Domain]bool{}
 	for _, id := range names.All() {
 		domain, isRoot := id.IsDynamicRoot()
@@ -88,8 +92,11 @@ func namedBy(names *pmns.Tree, agents map[string]func(pdu.Domain) (pmda.Handler,
 	for entry, start := range agents {
 		agents[entry] = func(domain pdu.Domain) (pmda.Handler, error) {
 			h, err := start(domain)
-			if err != nil || !named[domain] {
-				return h, err
+			if err != nil {
+				return nil, err
+			}
+			if !named[domain] {
+				log.Warn("the file of -n has no metric of this agent; add its names to see it", "entry", entry, "domain", domain)
 			}
 			return unnamed{h}, nil
 		}

@@ -107,12 +107,12 @@ func (d *daemon) newServer(out io.Writer, names *pmns.Tree) *collector.Server {
 	if d.debugTrace != 0 {
 		level = slog.LevelDebug
 	}
-	agents := dso.Agents(d.conf)
-	if d.names != "" { // else there are agents in no file of PCP's
-		agents = namedBy(names, agents)
+	log, agents := d.logger(out, level), dso.Agents(d.conf)
+	if d.names != "" { // else an agent that no file of PCP's names keeps its names
+		agents = namedBy(names, agents, log)
 	}
 	srv := &collector.Server{
-		Logger: d.logger(out, level), Names: names, Hostname: d.hostname, Timeout: d.timeout,
+		Logger: log, Names: names, Hostname: d.hostname, Timeout: d.timeout,
 		AgentHelloTimeout: d.hello, MaxPDU: d.maxPDU, MaxContexts: d.maxContext, MaxMetrics: d.maxMetrics, NoRestart: d.noRestart, Trace: d.trace | d.debugTrace, DSO: agents,
 	}
 	srv.CredsRequired, srv.RequireClientCert = d.reqAuth, d.remoteCert
