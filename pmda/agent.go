@@ -15,29 +15,33 @@ import (
 
 // An Agent is a Handler made of tables. Register and AddInDom add metrics and instance domains, and
 // the Agent replies from the tables with descriptors, names, help texts, labels, instances and
-// values. Use wraps it to override single replies.
+// values. A wrapper of Use can override single replies.
 //
 // Set the exported fields before the Agent serves. Metrics, instance domains and dynamic roots can
-// be added, removed and replaced at any time. Clients then get a change notice. An Agent is safe
-// for concurrent use.
+// be added, removed and replaced at any time. Clients get a change notice when names have changed.
+// An Agent is safe for concurrent use.
 //
 // It is the counterpart of pmdaInterface, pmdaDaemon(3), pmdaDSO(3) and pmdaInit(3).
 type Agent struct {
 	// Name is the agent's name, such as "cache". The names of its metrics usually start with
 	// "cache.".
 	Name string
-	// Domain is the agent's number, 1 to pdu.MaxDomain; 0 means that it is not set. Private agents
-	// may use 385 to 510. Each agent of a collector has a different number.
+	// Domain is the agent's number, 1 to pdu.MaxDomain. An Agent without one cannot serve. Private
+	// agents may use 385 to 510. Each agent of a collector has a different number.
 	Domain pdu.Domain
 	// DomainLabels is a JSON object with the labels of the domain; see LabelJSON. Empty means the
-	// default, {"agent":"NAME"}.
+	// default, {"agent":"NAME"}, where NAME is the agent's name without a leading "pmda".
 	DomainLabels string
-	// ClusterLabels are JSON objects with the labels of clusters.
+	// ClusterLabels maps the number of a cluster, 0 to pdu.MaxCluster, to a JSON object with its
+	// labels; see LabelJSON.
 	ClusterLabels map[int]string
 	// LabelsOf, if not nil, returns further labels of the domain, a cluster, an instance domain or
 	// a metric, such as labels that change. It returns a JSON object, or an empty string. These
-	// labels override those of the same name in the fields and tables. LabelsOf must be safe for
-	// concurrent use. Call Notify after a change.
+	// labels override those of the same name in DomainLabels, ClusterLabels, and Labels of a Metric
+	// or InDom.
+	//
+	// If it returns labels of the domain and DomainLabels is empty, the default label is omitted.
+	// LabelsOf must be safe for concurrent use. Call Notify after a change.
 	LabelsOf func(ctx context.Context, r *Request, of pdu.LabelTarget) string
 	// ClientAttributes says that the agent uses the attributes of Request.Client: see Info.
 	ClientAttributes bool
@@ -46,9 +50,10 @@ type Agent struct {
 	// notready, as in "big 400 pipe binary notready /usr/lib/pmdabig"; --install writes it.
 	// Leave it false under dbpmda, which would take each reply for that of the previous request.
 	StartsNotReady bool
-	// Logger logs the failures of the agent's functions. It suppresses equal lines beyond a limit
-	// and logs their number. Nil means the log of Main and the Logger of each collector that serves
-	// the Agent, or slog.Default: see BeginServing. Leave it nil under Main.
+	// Logger gets the failures of the agent's functions. The Agent suppresses equal lines beyond a
+	// limit and logs their number. If Logger is nil, the Agent logs to the log of Main and to the
+	// log of each collector that serves it, or to slog.Default if there is no such log: see
+	// BeginServing. Leave Logger nil under Main.
 	Logger *slog.Logger
 
 	logs     agentLogs
@@ -89,8 +94,9 @@ type Agent struct {
 //	a.Use(func(next pmda.Handler) pmda.Handler { return tracing{next} })
 //
 // The wrapper of the latest Use gets requests first. The innermost Handler replies from the tables.
-// A wrapper must call the Handler that it was given. The Agent would call the wrapper again. A
-// wrapper cannot be removed, and needs no method Unwrap.
+// A wrapper must call the Handler that it was given, not the Agent, which would call the wrapper
+// again. A wrapper cannot be removed, and needs no method Unwrap. If wrap returns nil, Err returns
+// an error.
 func (a *Agent) Use(wrap func(next Handler) Handler) {
 	a.wrapping.Lock() // not mu, which wrap may need
 	defer a.wrapping.Unlock()
@@ -123,7 +129,7 @@ func (a *Agent) wrapped() Handler {
 }
 
 // OnEndClient adds a function that is called when a client has disconnected. The functions run in
-// the order of the calls. They must not block. The counterpart of
+// the order of the calls of OnEndClient. They must not block. OnEndClient is the counterpart of
 // pmdaSetEndContextCallBack(3).
 func (a *Agent) OnEndClient(f func(c *Client)) {
 	a.mu.Lock()
@@ -132,14 +138,14 @@ func (a *Agent) OnEndClient(f func(c *Client)) {
 }
 
 // Notify tells all clients, with the next fetch of this agent, that labels (pdu.ChangeLabels) or
-// names (pdu.ChangeNames) have changed. Registrations and removals do so automatically. The
-// counterpart of pmdaSetFlags(3) with PMDA_EXT_LABEL_CHANGE and PMDA_EXT_NAMES_CHANGE.
+// names (pdu.ChangeNames) have changed. Registrations and removals do so automatically. Notify is
+// the counterpart of pmdaSetFlags(3) with PMDA_EXT_LABEL_CHANGE and PMDA_EXT_NAMES_CHANGE.
 func (a *Agent) Notify(c pdu.Change) {
 	a.changed.Or(uint32(c & (pdu.ChangeLabels | pdu.ChangeNames)))
 }
 
-// Log returns the Logger, or if that is nil a log that writes to all logs of BeginServing. Without
-// those it returns slog.Default. It never returns nil.
+// Log returns the Logger. If that is nil, it returns a log that writes to all logs of BeginServing,
+// or slog.Default if there are no such logs.
 func (a *Agent) Log() *slog.Logger {
 	if a.Logger != nil {
 		return a.Logger
@@ -150,12 +156,13 @@ func (a *Agent) Log() *slog.Logger {
 // errNilAgent is the error of a nil *Agent.
 var errNilAgent = &OpError{Op: "serve", Err: errors.New("the *Agent is nil")}
 
-// Info returns the fields of the same names.
+// Info returns Name, Domain and ClientAttributes.
 func (a *Agent) Info() Info { return a.wrapped().Info() }
 
-// Err returns the first error of Register, AddInDom, Attach or AddDynamic, or another reason why
-// the Agent cannot serve. So a program that ignores the results of these functions fails when it
-// starts to serve. A nil *Agent has an error, too.
+// Err returns the reason why the Agent cannot serve: an invalid exported field, or else the first
+// error of Register, AddInDom, Attach, AddDynamic, UseHelp or another function that adds to the
+// Agent. So a program that ignores the results of these functions fails when it starts to serve. A
+// nil *Agent has an error, too.
 func (a *Agent) Err() error {
 	if a == nil {
 		return errNilAgent
@@ -163,11 +170,12 @@ func (a *Agent) Err() error {
 	return a.wrapped().Err()
 }
 
-// Namespace returns the names of the agent's metrics. The pointer stays the same until they change.
-// Its Lookup finds the PMID of a name, such as the name of an event parameter.
+// Namespace returns the names of the agent's metrics. A dynamic root stands for all names at and
+// below it. The pointer stays the same until the names or the Domain change. Its Lookup finds the
+// PMID of a name, such as the name of an event parameter.
 func (a *Agent) Namespace() *pmns.Tree { return a.wrapped().Namespace() }
 
-// Fetch writes the values of metrics, and the changes to report to clients.
+// Fetch writes the values of metrics to w, and adds the changes of Notify to w.Changed.
 func (a *Agent) Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	if err := a.begin(ctx, pdu.KindFetch, r); err != nil {
 		return err
@@ -217,7 +225,7 @@ func (a *Agent) Store(ctx context.Context, r *Request, values *pdu.Result) error
 	return a.wrapped().Store(ctx, r, values)
 }
 
-// PMID finds a name below a dynamic root.
+// PMID finds the metric of a name at or below a dynamic root.
 func (a *Agent) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, error) {
 	if err := a.begin(ctx, pdu.KindPMNSNames, r); err != nil {
 		return pdu.NoPMID, err
@@ -226,7 +234,7 @@ func (a *Agent) PMID(ctx context.Context, r *Request, name string) (pdu.PMID, er
 	return a.wrapped().PMID(ctx, r, name)
 }
 
-// Names returns the names of a metric below a dynamic root.
+// Names returns the names of a metric at and below dynamic roots.
 func (a *Agent) Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error) {
 	if err := a.begin(ctx, pdu.KindPMNSIDs, r); err != nil {
 		return nil, err
@@ -244,8 +252,7 @@ func (a *Agent) Children(ctx context.Context, r *Request, name string) ([]pmns.C
 	return a.wrapped().Children(ctx, r, name)
 }
 
-// Traverse returns the names of all metrics at or below a name below a dynamic
-// root.
+// Traverse returns the names of all metrics at and below name, which is at or below a dynamic root.
 func (a *Agent) Traverse(ctx context.Context, r *Request, name string) ([]string, error) {
 	if err := a.begin(ctx, pdu.KindPMNSTraverse, r); err != nil {
 		return nil, err
@@ -254,7 +261,8 @@ func (a *Agent) Traverse(ctx context.Context, r *Request, name string) ([]string
 	return a.wrapped().Traverse(ctx, r, name)
 }
 
-// Labels returns label sets.
+// Labels returns the label sets of a domain, cluster, metric or instance domain, or of its
+// instances.
 func (a *Agent) Labels(ctx context.Context, r *Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	if err := a.begin(ctx, pdu.KindLabelReq, r); err != nil {
 		return nil, err

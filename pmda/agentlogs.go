@@ -11,12 +11,12 @@ import (
 
 // agentLogs are the logs of the collectors that serve an Agent.
 type agentLogs struct {
-	current atomic.Pointer[slog.Logger] // writes to all of them; nil if there are none
+	current atomic.Pointer[slog.Logger] // writes to all logs; nil without logs
 	limited atomic.Pointer[slog.Logger] // the same, with a limit on each of them
-	news    atomic.Uint64               // counts logs that were new
+	news    atomic.Uint64               // counts the calls of add with a log that was not in all
 
 	mu  sync.Mutex
-	all []*slog.Logger // one is in it as often as it was added
+	all []*slog.Logger // contains a log as often as it was added
 }
 
 func (g *agentLogs) add(l *slog.Logger) (remove func()) {

@@ -15,10 +15,10 @@ import (
 const backgroundLimit = 2 * time.Second
 
 // Background adds a function that runs in a separate goroutine while the Agent is served: from the
-// start of the first Serve, Main or collector to the end of the last. Then its ctx ends, and the
-// last of them waits up to 2 seconds for it. The function is called again when the Agent is served
-// again, and never twice at a time. A panic is logged. remove ends the function permanently and
-// does not wait.
+// start of the first Serve, Main or collector to the end of the last. Then ctx ends, and the last
+// of them waits up to 2 seconds until f returns. When the Agent is served again, f is called again,
+// but never while an earlier call runs. A panic is logged. remove ends the ctx of f and removes f;
+// it does not wait until f returns.
 func (a *Agent) Background(f func(ctx context.Context)) (remove func()) {
 	b := &a.background
 	b.mu.Lock()
@@ -37,8 +37,8 @@ func (a *Agent) Background(f func(ctx context.Context)) (remove func()) {
 }
 
 // BeginServing starts the Background functions, unless the Agent is already served. A collector
-// calls it when it starts to serve the Agent, and end when it stops. An Agent without a Logger logs
-// to the logs of all who serve it; log may be nil.
+// calls BeginServing when it starts to serve the Agent, and calls end when it stops. Until then, an
+// Agent without a Logger logs to log, too, unless log is nil.
 func (a *Agent) BeginServing(log *slog.Logger) (end func()) {
 	removeLogger := func() {}
 	if log != nil {
@@ -61,7 +61,7 @@ func (a *Agent) BeginServing(log *slog.Logger) (end func()) {
 // background has the Background functions of an Agent.
 type background struct {
 	mu      sync.Mutex
-	serving int // so many serve the Agent
+	serving int // how many calls of BeginServing have not ended
 	jobs    []*job
 }
 
@@ -98,10 +98,10 @@ func (a *Agent) isServed() bool {
 type job struct {
 	f      func(context.Context)
 	cancel context.CancelFunc // of the latest run; nil if there was none
-	done   chan struct{}      // closed when that has ended
+	done   chan struct{}      // closed when that run has ended
 }
 
-// start begins a run. The run waits for the one before, which may not have noticed its end yet.
+// start begins a run. It waits for the previous run, which may not have returned yet.
 func (j *job) start(a *Agent) {
 	ctx, cancel := context.WithCancel(context.Background())
 	before, done := j.done, make(chan struct{})

@@ -15,11 +15,13 @@ import (
 // order of ID. Load and Save keep the IDs in a file.
 //
 // Names are unique up to the first space. A Cache with "foo bar" finds it by "foo bar" and by
-// "foo". Adding "foo baz" then fails with -EINVAL.
+// "foo". Adding "foo baz" then fails with pdu.ErrInvalid.
 //
 // The zero Cache is empty and ready for use. It must not be copied. All methods are safe for
 // concurrent use, even in the body of a loop over Active. The program must guard the memory that
-// values point to. A Cache is pmdaCache of the C library, and the comments name its functions and
+// values point to.
+//
+// A Cache is the counterpart of pmdaCache(3). The comments of its methods name the C functions and
 // operations.
 type Cache[T any] struct {
 	// File is the path where Load and Save keep the instances. The C library uses
@@ -71,7 +73,7 @@ func (c *Cache[T]) set(slot int, value T) {
 	c.values[slot] = value
 }
 
-// entry is the entry of a slot. The table is locked.
+// entry returns the entry of a slot. The table is locked.
 func (c *Cache[T]) entry(slot int) CacheEntry[T] {
 	e := &c.table.entries[slot]
 	entry := CacheEntry[T]{Instance: pdu.Instance{ID: e.id, Name: e.name}, Key: c.table.keys[slot], Active: e.state == cacheActive}
@@ -106,9 +108,9 @@ func (c *Cache[T]) reorg() {
 // lowest free ID. A known instance keeps its full name, even if the argument has only the part up
 // to the first space, and loses its key.
 //
-// Errors: -EINVAL if another instance has the same name up to the first space, pdu.ErrGeneric for a
-// new name that ValidInstanceName does not accept or if no ID is free. It is pmdaCacheStore(3) with
-// PMDA_CACHE_ADD.
+// Errors: pdu.ErrInvalid if another instance has the same name up to the first space,
+// pdu.ErrGeneric for a new name that ValidInstanceName does not accept or if no ID is free. It is
+// pmdaCacheStore(3) with PMDA_CACHE_ADD.
 func (c *Cache[T]) Add(name string, value T) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -141,11 +143,12 @@ func (c *Cache[T]) added(name string, slot int, value T, err error) (pdu.InstID,
 }
 
 // Replace activates the instances of a sequence, such as maps.All of a map, and hides all others,
-// in one step: clients see either the old instances or the new ones. New names get IDs in their
-// order. Keys stay. A new name replaces an inactive instance with the same name up to the first
-// space. On an error nothing has changed. Errors: two names that are the same up to the first
-// space, a name that ValidInstanceName does not accept, no free ID. The C library has no such
-// function.
+// in one step: clients see either the old instances or the new ones. New names get IDs in the order
+// of the sequence, which is random for a map. Known instances keep their keys. A new name replaces
+// an inactive instance with the same name up to the first space. On an error nothing has changed.
+//
+// Errors: two names that are the same up to the first space, a name that ValidInstanceName does not
+// accept, no free ID. The C library has no such function.
 func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 	var names []string
 	var values []T
@@ -170,8 +173,8 @@ func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 }
 
 // Hide makes the instance of a name inactive: clients do not see it, and it keeps its ID and value.
-// Errors: pdu.ErrInst for an unknown name, -EINVAL if a different name is the same up to the first
-// space. It is pmdaCacheStore(3) with PMDA_CACHE_HIDE.
+// Errors: pdu.ErrInst for an unknown name, pdu.ErrInvalid if a different name is the same up to the
+// first space. It is pmdaCacheStore(3) with PMDA_CACHE_HIDE.
 func (c *Cache[T]) Hide(name string) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -183,8 +186,8 @@ func (c *Cache[T]) Hide(name string) (pdu.InstID, error) {
 }
 
 // Cull removes the instance of a name and its value, and returns its ID. The ID stays in use until
-// Reorg, or until more than 1024 instances, and more than there are others, have been culled. The
-// errors are those of Hide. It is pmdaCacheStore(3) with PMDA_CACHE_CULL.
+// Reorg, which runs automatically when the culled instances outnumber 1024 and all others. Errors:
+// those of Hide. It is pmdaCacheStore(3) with PMDA_CACHE_CULL.
 func (c *Cache[T]) Cull(name string) (pdu.InstID, error) {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -296,8 +299,8 @@ func (c *Cache[T]) step(w *cacheWalk, s cacheState) (CacheEntry[T], bool) {
 }
 
 // Size returns the numbers of active and inactive instances. They are PMDA_CACHE_SIZE_ACTIVE and
-// PMDA_CACHE_SIZE_INACTIVE. PMDA_CACHE_SIZE counts all
-// instances that were ever added.
+// PMDA_CACHE_SIZE_INACTIVE. There is no counterpart of PMDA_CACHE_SIZE, which counts all instances
+// that were ever added.
 func (c *Cache[T]) Size() (active, inactive int) {
 	c.table.mu.RLock()
 	defer c.table.mu.RUnlock()
@@ -306,10 +309,11 @@ func (c *Cache[T]) Size() (active, inactive int) {
 
 // Purge culls the instances, active or not, whose time is longer ago than age, and returns their
 // number. The time of an instance, in whole seconds, is that of the first Save or Sync after its
-// latest Add, or the time in the File. Instances that were added since the latest Save or Sync
-// stay. If purged is not nil, Purge calls it with each culled entry and its last value, in
-// ascending order of ID, after all are culled. It is pmdaCachePurgeCallback(3), which counts culled
-// instances again until Reorg.
+// latest Add, of the Replace that hid it, or the time in the File. Instances that were added since
+// the latest Save or Sync stay. If purged is not nil, Purge calls it with each culled entry and its
+// last value, in ascending order of ID, after all are culled. It is the counterpart of
+// pmdaCachePurgeCallback(3), whose result also counts instances that were culled earlier, until
+// Reorg.
 func (c *Cache[T]) Purge(age time.Duration, purged func(CacheEntry[T])) int {
 	entries, n := c.purge(time.Now().Add(-age).Unix(), purged != nil)
 	for _, e := range entries {
@@ -334,16 +338,18 @@ func (c *Cache[T]) purge(before int64, want bool) (entries []CacheEntry[T], n in
 }
 
 // Reuse makes Add give the lowest free ID to a new name, instead of the ID after the highest. It
-// cannot be undone, and Save saves it. It is PMDA_CACHE_REUSE.
+// cannot be undone. The next Save or Sync that writes the File saves the setting. It is
+// PMDA_CACHE_REUSE.
 func (c *Cache[T]) Reuse() {
 	c.lock()
 	defer c.table.mu.Unlock()
 	c.table.reuse = true
 }
 
-// Resize sets the highest ID that Add and AddKey assign, 1<<31 - 1 at first. Save saves it. Errors:
-// pdu.ErrSign if highest is negative, pdu.ErrTooBig if an instance has a higher ID, including a
-// culled one before Reorg. It is pmdaCacheResize(3).
+// Resize sets the highest ID that Add and AddKey assign, 1<<31 - 1 at first. Sync saves it, and so
+// does a Save that has another reason to write the File. Errors: pdu.ErrSign if highest is
+// negative, pdu.ErrTooBig if an instance has a higher ID, even a culled one that Reorg has not
+// dropped. It is pmdaCacheResize(3).
 func (c *Cache[T]) Resize(highest pdu.InstID) error {
 	c.lock()
 	defer c.table.mu.Unlock()
@@ -362,10 +368,10 @@ func (c *Cache[T]) Reorg() {
 }
 
 // Load adds the instances of the File, inactive and with zero values, and returns the number of
-// records in the File. An instance that the Cache already has keeps its state and value, and gets
-// the key and the time (see Purge) from the File. After an error Load still adds the other
-// instances, unless the first line is wrong. The error is that of the first wrong line, with the
-// path and the line number.
+// well-formed records in the File. An instance that the Cache already has keeps its state and
+// value, and gets the key and the time (see Purge) from the File. After an error Load still adds
+// the other instances, unless the first line is wrong. The error is that of the first wrong line,
+// with the path and the line number.
 //
 // Errors: fs.ErrNotExist if there is no File; pdu.ErrGeneric for a line that is malformed, cut off
 // or longer than 1022 bytes; an instance that Load ignores because it conflicts with another one in
@@ -387,9 +393,9 @@ func (c *Cache[T]) Load() (n int, err error) {
 // even if File is empty.
 //
 // Save leaves out instances that the format cannot hold: those whose line would be longer than 1022
-// bytes, names that begin with a bracket and have no key, and strings that are empty, begin with a
-// blank or contain line ends. Errors: those of writing, and the error of Load if Load could not
-// read the File. It is PMDA_CACHE_SAVE.
+// bytes, instances without a key whose names begin with "[", and strings that are empty, begin with
+// a space or tab, or contain a line end or NUL. Errors: those of writing, and the error of Load if
+// Load could not read the File. It is PMDA_CACHE_SAVE.
 func (c *Cache[T]) Save() (n int, err error) { return c.save(false) }
 
 // Sync is like Save but also writes the File if a known instance has been added again, so that its

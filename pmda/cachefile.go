@@ -23,7 +23,7 @@ import (
 // Limits of a cache file.
 const (
 	maxCacheFile = 256 << 20 // bytes
-	maxCacheLine = 1022      // bytes before the end of the line; the C library reads no longer ones
+	maxCacheLine = 1022      // bytes without the line end; the C library does not read longer lines
 )
 
 // Before it reads a file, read makes room for one entry per expectedLine bytes, up to maxExpected.

@@ -12,7 +12,7 @@ import (
 // probing and 8 bytes per cell. Unlike a Go map it does not store the keys, which are in the
 // entries, and several entries may have the same key.
 type cacheIndex struct {
-	cells []uint64 // hash<<32 | slot+1, and 0 for none; their number is a power of 2
+	cells []uint64 // hash<<32 | slot+1, or 0 if free; their number is a power of 2
 	n     int      // cells in use, at most 3 of 4
 }
 
@@ -21,7 +21,7 @@ func (x *cacheIndex) home(hash uint32) int {
 	return int(uint64(hash) * uint64(len(x.cells)) >> 32)
 }
 
-// find returns the first slot that has the hash and that is accepts.
+// find returns the first slot that has the hash and that the function is accepts.
 func (x *cacheIndex) find(hash uint32, is func(slot int) bool) (slot int, ok bool) {
 	if x.n == 0 {
 		return 0, false
@@ -44,7 +44,7 @@ func (x *cacheIndex) add(hash uint32, slot int) {
 	x.n++
 }
 
-// grow makes room for n slots and more.
+// grow makes room for at least n slots.
 func (x *cacheIndex) grow(n int) {
 	old := x.cells
 	x.cells = make([]uint64, max(8, 1<<bits.Len(uint(n+n/2))))
@@ -63,8 +63,8 @@ func (x *cacheIndex) put(cell uint64) {
 	x.cells[at] = cell
 }
 
-// remove removes a slot, which must be in the index. It moves later slots back that find would no
-// longer reach.
+// remove removes a slot, which must be in the index. It moves back those later slots that find
+// could otherwise no longer reach.
 func (x *cacheIndex) remove(hash uint32, slot int) {
 	mask := len(x.cells) - 1
 	gap := x.home(hash)

@@ -75,7 +75,7 @@ func conflict(other string) error {
 
 var errNoIDs = fmt.Errorf("no IDs are left for new instances: %w", pdu.ErrGeneric)
 
-// keyHash returns the hash of a key. The C library derives an ID from it. It is Bob Jenkins'
+// keyHash returns the hash of a key that the C library makes into an ID. It is Bob Jenkins'
 // lookup2, except that bytes are signed.
 func keyHash(key string, seed uint32) uint32 {
 	a, b, c := uint32(0x9e3779b9), uint32(0x9e3779b9), seed

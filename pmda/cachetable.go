@@ -25,7 +25,7 @@ type cacheEntry struct {
 	stamp int64 // when it was saved last, in seconds since 1970; 0 if it was added since
 	id    pdu.InstID
 	state cacheState
-	keep  bool // for replace
+	keep  bool // replace keeps it active; false outside replace
 }
 
 // A cacheTable is a Cache without the values. Entries and values have the same slots, the indexes
@@ -35,28 +35,28 @@ type cacheTable struct {
 
 	whole bool  // names tell entries apart as a whole, not up to the first space
 	exact bool  // requests name instances in full, or by the part up to the first space
-	limit int64 // above all IDs that are given; 0 means 1<<31
+	limit int64 // newly assigned IDs are below it; 0 means 1<<31
 	reuse bool  // the lowest free ID is next, not the one after the highest
 
 	entries []cacheEntry
-	byName  cacheIndex     // of those that are not culled
-	keys    map[int]string // by slot; few have some
-	byKey   cacheIndex     // of those
+	byName  cacheIndex     // of the entries that are not culled
+	keys    map[int]string // by slot; few entries have a key
+	byKey   cacheIndex     // of the keys
 	byID    cacheIndex     // empty as long as the IDs are the slots
-	sparse  bool           // byID has all
-	order   []uint32       // slots in ascending order of ID, as far as sorted; nil if all are
+	sparse  bool           // byID has all entries
+	order   []uint32       // slots, the first sorted of them by ID; nil if all are in that order
 	sorted  int
 	sorting int   // how often order has changed other than by growing
-	next    int64 // above all IDs
-	low     int64 // all below are in use
+	next    int64 // the highest ID of an entry, plus 1
+	low     int64 // all IDs below it are in use
 
 	active, inactive, culled int
 
-	changed   bool // entries were added or culled since the table was saved
-	restamped bool // entries were added, or added again
-	foreign   error
+	changed   bool  // entries were added or culled since the table was saved
+	restamped bool  // entries were added, or added again
+	foreign   error // the file could not be read, so save must not replace it
 
-	listed atomic.Pointer[[]pdu.Instance] // the active instances; nil until they are asked for
+	listed atomic.Pointer[[]pdu.Instance] // the active instances; nil if list must collect them
 }
 
 func (t *cacheTable) capacity() int64 {
@@ -66,7 +66,7 @@ func (t *cacheTable) capacity() int64 {
 	return 1 << 31
 }
 
-// short is the part of a name that tells entries apart.
+// short returns the part of a name that tells entries apart.
 func (t *cacheTable) short(name string) string {
 	if t.whole {
 		return name
@@ -88,7 +88,7 @@ func (t *cacheTable) findName(name string) (slot int, ok bool) {
 	return t.byName.find(hashName(short), func(slot int) bool { return t.short(t.entries[slot].name) == short })
 }
 
-// findID finds an entry, also one that has been culled.
+// findID finds an entry by its ID, even a culled one.
 func (t *cacheTable) findID(id pdu.InstID) (slot int, ok bool) {
 	if id >= 0 && int64(id) < int64(len(t.entries)) && t.entries[id].id == id {
 		return int(id), true
@@ -96,13 +96,13 @@ func (t *cacheTable) findID(id pdu.InstID) (slot int, ok bool) {
 	return t.byID.find(hashID(id), func(slot int) bool { return t.entries[slot].id == id })
 }
 
-// lookupID finds an entry that has not been culled.
+// lookupID finds an entry that has not been culled by its ID.
 func (t *cacheTable) lookupID(id pdu.InstID) (slot int, ok bool) {
 	slot, ok = t.findID(id)
 	return slot, ok && t.entries[slot].state != cacheCulled
 }
 
-// checkName refuses a name for a new entry.
+// checkName returns an error if a new entry cannot have the name.
 func (t *cacheTable) checkName(name string) error {
 	if t.whole {
 		return nil
@@ -134,9 +134,9 @@ func (t *cacheTable) add(name string) (slot int, err error) {
 	return slot, nil
 }
 
-// newID is the ID of a new entry: the one after the highest, or the lowest free one
-// once that was the last. An ID that is beyond the last, which a key has given, does
-// not count as that, as in the C library.
+// newID returns the ID of a new entry: the one after the highest, or the lowest free one if the
+// highest ID has reached the limit. If the highest ID is above the limit, because loading a file
+// has lowered the limit, newID continues after it, as the C library does.
 func (t *cacheTable) newID() (pdu.InstID, error) {
 	if !t.reuse && t.next != t.capacity() && t.next < 1<<31 {
 		return pdu.InstID(t.next), nil
@@ -150,7 +150,7 @@ func (t *cacheTable) newID() (pdu.InstID, error) {
 	return 0, errNoIDs
 }
 
-// insert adds an entry, whose ID is free.
+// insert adds an entry. Its ID must be free.
 func (t *cacheTable) insert(e cacheEntry, key string) (slot int) {
 	slot = len(t.entries)
 	t.entries = append(t.entries, e)
@@ -182,7 +182,7 @@ func (t *cacheTable) claim(e cacheEntry, key string) (slot int) {
 	return slot
 }
 
-// enter adds a new entry, active or not, to the indexes of names and keys.
+// enter counts a new entry, active or not, and adds it to the indexes of names and keys.
 func (t *cacheTable) enter(slot int, key string) {
 	e := &t.entries[slot]
 	t.byName.add(hashName(t.short(e.name)), slot)

@@ -46,7 +46,7 @@ func (t *cacheTable) sort() {
 	added := slices.Clone(t.order[t.sorted:])
 	slices.SortFunc(added, func(a, b uint32) int { return cmp.Compare(id(a), id(b)) })
 	old := t.sorted
-	for at := len(t.order) - 1; len(added) > 0; at-- { // from behind, so that one array is enough
+	for at := len(t.order) - 1; len(added) > 0; at-- { // from the end, so that one array is enough
 		if last := added[len(added)-1]; old == 0 || id(t.order[old-1]) < id(last) {
 			t.order[at], added = last, added[:len(added)-1]
 		} else {

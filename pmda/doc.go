@@ -26,13 +26,14 @@
 // in the order of registration, which changes with the program. The option PMIDs of package
 // pmdatest pins all numbers in a test.
 //
-// Domains 385 to 510 are free for new agents; 490 is that of package pmdago. A collector has at
-// most one agent of a domain.
+// Domains 385 to 510 are free for new agents, except 490, which package pmdago uses. A collector
+// has at most one agent of a domain.
 //
 // # Running an agent
 //
-// For a first try, host the agent in a collector in the same program. It needs no
-// installation. Replace the call of Main with these lines:
+// For a first try, host the agent in a collector in the same program. It needs no installation.
+// Replace the call of Main with these lines, and import context, log, net and the package
+// pmda/collector:
 //
 //	srv := &collector.Server{} // of package pmda/collector
 //	if err := srv.Add(a); err != nil {
@@ -54,14 +55,14 @@
 //
 //	go run github.com/pcp-go/pcp/examples/pminfo -h localhost:44399 -f cache
 //
-// The same Agent runs in these places without a changed line:
+// The same Agent runs in these places without changes:
 //
 //   - [Main] makes it a program with the options of PCP's agents, for any pmcd. A collector
 //     starts the program and talks to it over pipes or a socket.
 //   - collector.Server.Add hosts it in a Go program: see the package
 //     [github.com/pcp-go/pcp/pmda/collector].
-//   - [Serve] serves one connection, and [ServeListener] those that a socket accepts, one after
-//     the other.
+//   - [Serve] serves one connection. [ServeListener] serves the connections that a socket accepts,
+//     one after the other.
 //
 // All but Main accept any [Handler], the interface that Agent implements. A type that embeds
 // the Handler of [Unimplemented] needs no tables. [Daemon] is Main with more settings, such as
@@ -77,9 +78,10 @@
 //	cd /var/lib/pcp/pmdas/cache && ./Install
 //	pminfo -f cache
 //
-// The directory must have the name of the agent, here cache, because PCP's scripts derive the
-// name from it. In any other directory, --install prints the line for pmcd.conf instead of the
-// script to run. If it cannot write all files, it writes none. These options help to run an agent:
+// The directory must have the name of the agent, here cache, because PCP's scripts derive the name
+// from it. If its parent is not PCP's directory of agents (PCP_PMDAS_DIR), --install prints the
+// line for pmcd.conf instead of the script to run. If it cannot write all files, it installs none.
+// These options help to run an agent:
 //
 //	--help                  list the options
 //	--print=pmns            print the agent's names for a name space file
@@ -98,13 +100,16 @@
 // all instances into a [Values]. Value is called only for the instances that the client's
 // profile includes.
 //
-// An error leaves the instance out. If no instance has a value, the client gets the error:
+// An instance whose Value returns an error is left out of the result. If no instance has a value,
+// the client gets the last error as the error of the metric. What happens depends on the error:
 //
-//   - [NoValue] means that the instance has no value now. The client gets no error.
-//   - A [pdu.Error] such as pdu.ErrAgain or pdu.ErrAppVersion is sent as it is, and an errno as
-//     its number.
-//   - Any other error is logged, once for as long as its text stays the same.
-//   - A panic fails the metric and is logged.
+//   - [NoValue] means that the instance has no value now. That is not a failure: the client gets no
+//     error.
+//   - The client gets a [pdu.Error] such as pdu.ErrAgain as it is, an errno as its number, and
+//     pdu.ErrGeneric for most other errors: see [pdu.FromError].
+//   - Errors are logged, once for as long as the text stays the same. The exceptions are NoValue,
+//     pdu.ErrValue, ErrAppVersion, ErrPermission, ErrAgain and ErrNYI.
+//   - A panic is logged, and the metric fails with pdu.ErrGeneric.
 //
 // # Instances
 //
@@ -116,8 +121,8 @@
 // # Instances that come and go
 //
 // [InDom.SetNames] replaces the instances by name. A name that returns has the ID that it had
-// before. Call it when something changes, or from the function Refresh of the domain, which runs
-// before each request that uses the instances:
+// before. Call SetNames when the instances change, or from the function Refresh of the domain,
+// which runs before each request that uses the instances:
 //
 //	jobs := a.AddInDom("job")
 //	jobs.Refresh = func(context.Context, *pmda.Request) error {
@@ -139,7 +144,7 @@
 //	}
 //	a.Attach(d)
 //
-// The function Value of a metric finds the program's value with [Cache.Lookup]. It returns
+// The function Value of a metric finds the program's value with [Cache.Lookup]. Value returns
 // NoValue if the instance has just gone. A hidden instance keeps its ID and its value. Where names
 // never return, such as those of jobs, call [Cache.Cull] in place of [Cache.Hide], or now and then
 // [Cache.Sync] and [Cache.Purge].
@@ -159,33 +164,32 @@
 //	})
 //	a.Attach(disks)
 //
-// A metric belongs to its Group, or else to the Group of its instance domain. The refresh, the
-// values and the stores of a group run under its lock, so stats needs no other lock.
+// A metric belongs to its Group and to that of its instance domain. The refresh, the values and the
+// stores of a group run under its lock, so stats needs no other lock.
 //
 // # Slow sources
 //
-// [Every] reads data in the background while the agent is served, for sources that are too slow
-// for a fetch:
+// [Every] reads a source that is too slow for a fetch in the background, while the agent is served:
 //
 //	web := pmda.Every(a, 10*time.Second, readStatistics) // returns a struct
 //
-// Metrics with Group: web.Group() take their values from web.Load(). All metrics of one fetch
-// see the same struct. web.Register("web.refresh", 0) adds metrics of its age and interval;
-// clients can store the interval. While reading fails, the last values stay; [Polled] limits how
-// long.
+// Metrics with Group: web.Group() take their values from web.Load(). All metrics of one fetch see
+// the same struct. web.Register("web.refresh", 0) adds metrics about the reading, such as the age
+// of the values and the interval, which clients can set. While reading fails, the last values stay,
+// at most until the MaxAge of a [Polled].
 //
 // # Help texts
 //
-// Metric and InDom have the fields Text, of one line, and Help, of many. [Agent.UseHelp] reads
-// both from a file instead, which a program can embed:
+// Metric and InDom have the fields Text, of one line, and Help, of many lines. [Agent.UseHelp]
+// reads both from a file instead, which a program can embed:
 //
 //	//go:embed help
 //	var files embed.FS
 //
 //	a.UseHelp(files, "help")
 //
-// The file is the source that newhelp(1) compiles. In it CACHE.0 is the first instance domain of
-// the agent cache:
+// The file is the source that newhelp(1) compiles. In it CACHE.0 is the instance domain with serial
+// 0 of the agent cache:
 //
 //	@ CACHE.0 The shards of the cache
 //	@ cache.hits Lookups served from memory
@@ -229,11 +233,11 @@
 //	a.Remove("jobs.run.backup.lines")
 //
 // The name space of a C pmcd contains only the root, as "jobs.run 400:*:*"; the option --install
-// writes that line. The cost of a change does not depend on the number of metrics, and each reply
-// comes from one state. A metric may have more names ([Agent.AddAlias]), and a name may lead to a
-// metric of another agent ([Agent.AddLink]). For names that are unknown until a client requests
-// them, write a wrapper that registers them on request, or that overrides PMID, Names, Children,
-// Traverse, Desc and Fetch.
+// writes that line. The cost of a change does not depend on the number of metrics. Each reply shows
+// the names at one point in time. A metric may have more names ([Agent.AddAlias]), and a name may
+// lead to a metric of another agent ([Agent.AddLink]). For names that are unknown until a client
+// requests them, write a wrapper that registers them on request, or that overrides PMID, Names,
+// Children, Traverse, Desc and Fetch.
 //
 // # Changing metrics while serving
 //
@@ -241,8 +245,8 @@
 // [Agent.Detach]) and replaced while the agent serves. A request works with the tables that were
 // there when it began. Clients learn of changed names with the agent's next fetch.
 //
-// A metric that returns has the PMID that it had before, as far as possible: the agent gives the
-// number of a removed metric to another one as late as it can. See [ItemID].
+// A metric that is registered again gets the PMID that it had before, if possible: the agent reuses
+// the number of a removed metric as late as it can. See [ItemID].
 //
 // # Stores
 //
@@ -305,11 +309,13 @@
 //
 // # Concurrency
 //
-// Methods of a Handler are called concurrently, like those of net/http. What the functions of an
-// agent share needs a lock, a Group, or [Serial] around the Handler. All methods of Agent and
-// InDom may be called at any time, also by functions of the agent. These should end soon after
-// their ctx has ended; a function that hangs stops only its own agent from replying. Set exported
-// fields before the agent serves.
+// Methods of a Handler are called concurrently, like those of net/http. Protect the data that the
+// functions of an agent share with a lock, a Group, or [Serial] around the Handler. All methods of
+// Agent and InDom may be called at any time, even by functions of the agent. A function should
+// return soon after its ctx has ended. A function that hangs stops only its own agent from
+// replying.
+//
+// Set exported fields before the agent serves.
 //
 // # Tests
 //

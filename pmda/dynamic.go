@@ -13,11 +13,12 @@ import (
 // AddDynamic adds a dynamic root. Collectors do not store the names at and below it, but request
 // them from the agent each time, so that metrics there may come and go. After AddDynamic, Register
 // and Remove work there as elsewhere. The cost of a change does not depend on the number of
-// metrics. A wrapper can add further names: see Use. Errors: a name that is in use or malformed, or
-// below another dynamic root.
+// metrics. A wrapper can add further names: see Use.
 //
-// The PMNS file of a C pmcd has only the root, as "root DOMAIN:*:*". The counterpart of
-// pmdaDynamicPMNS(3) and pmdaTreeInsert(3).
+// Errors: a name that is in use or malformed, or below another dynamic root.
+//
+// The PMNS file of a C pmcd has only the root, as "root DOMAIN:*:*". AddDynamic is the counterpart
+// of pmdaDynamicPMNS(3) and pmdaTreeInsert(3).
 func (a *Agent) AddDynamic(root string) error {
 	return a.register("add dynamic root", root, func(t *tables) error {
 		n, err := t.names.add(root)
@@ -65,8 +66,8 @@ func (a *Agent) AddAlias(name, metric string) error {
 
 // AddLink adds a name at or below a dynamic root for a metric of another agent. That agent replies
 // to all requests about the metric except those for its name. AddLink does not check whether the
-// metric exists. Errors: a name that is in use, malformed or not dynamic, an id that is not a
-// metric's.
+// metric exists. Errors: a name that is in use, malformed, or not at or below a dynamic root; an id
+// that is not the PMID of a metric.
 func (a *Agent) AddLink(name string, id pdu.PMID) error {
 	return a.register("add link", name, func(t *tables) error { return t.addLink(name, id) })
 }
@@ -101,11 +102,13 @@ func (t *tables) noteName(n *nameNode) {
 }
 
 // Remove removes metrics, names of AddAlias and AddLink, and dynamic roots with all names below
-// them. Fetches in progress still get their values. Clients then get a change notice.
-// Groups stay, and instance domains stay until Detach. For an unknown name Remove returns
-// pdu.ErrName and removes nothing.
+// them. Removing a metric also removes its aliases. Fetches in progress still return the values of
+// removed metrics. Clients get a change notice with the next fetch.
 //
-// The number of a removed metric is reused only if no other is free: see ItemID.
+// Groups stay, and instance domains stay until Detach. For an unknown name Remove removes nothing
+// and returns an error that wraps pdu.ErrName.
+//
+// The number of a removed metric is reused as late as possible: see ItemID.
 func (a *Agent) Remove(names ...string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -119,7 +122,7 @@ func (a *Agent) Remove(names ...string) error {
 		return nil
 	}
 	for _, name := range names {
-		if n := t.names.find(name); n != nil { // it may have gone with another
+		if n := t.names.find(name); n != nil { // an earlier removal may have removed it
 			t.remove(n)
 		}
 	}
@@ -137,12 +140,12 @@ func (t *tables) remove(n *nameNode) {
 			return true
 		})
 		for _, m := range below {
-			if m != n && m.isMetric() { // it may have gone with another
+			if m != n && m.isMetric() { // an earlier removal may have removed it
 				t.remove(m)
 			}
 		}
 		t.version++
-		n.root = false // and not dynamic: the node goes
+		n.root = false // dynamic need not change, because the node goes
 	}
 	switch m := n.metric; {
 	case m == nil && !n.link:
@@ -169,7 +172,7 @@ func (t *tables) remove(n *nameNode) {
 	}
 }
 
-// removeName takes a name out of the name space.
+// removeName removes a name from the name space.
 func (t *tables) removeName(n *nameNode) {
 	t.noteName(n)
 	n.metric, n.link = nil, false

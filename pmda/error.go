@@ -15,11 +15,11 @@ type OpError struct {
 	Agent string // the agent's name; empty if it is not known
 	Name  string // of the metric, dynamic root or instance domain; empty if there is none
 	Site  string // FILE:LINE of the call that registered or attached it; empty for other operations
-	Err   error
+	Err   error  // the cause
 }
 
-// Error is the text of the error, such as
-// `pmda: agent cache: register "cache.hits": the name is in use (/src/cache/main.go:12)`.
+// Error returns the text of the error, such as `pmda: agent cache: register "cache.hits": the name
+// is in use (/src/cache/main.go:12)`.
 func (e *OpError) Error() string {
 	s := "pmda: "
 	if e.Agent != "" {
@@ -55,5 +55,5 @@ func callSite() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the cause is a time-out.
+// Timeout reports whether the cause is a timeout.
 func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }

@@ -26,28 +26,29 @@ import (
 //	...
 //	requests.Append(time.Now(), pdu.EventPoint, path.Of("/index.html"))
 //
-// A record is removed when all clients have it, or to make room for new ones. A client that
-// is too slow misses the oldest records. With its next fetch it gets a record with the flag
-// pdu.EventMissed first, which has their number and the time of the last of them.
+// A record is removed when all clients have it, or to make room for new ones. A client that is too
+// slow misses the oldest records. The events of its next fetch begin with a record with the flag
+// pdu.EventMissed, which has the number of missed events and the time of the last one.
 //
 // A queue serves one metric, or one instance of a metric, because it gives a client each event only
 // once. It tells clients apart by their Seq, so only one collector at a time may serve an Agent
 // with queues. Set the exported fields before the queue is used. All methods may be called by
-// several goroutines at once. The counterpart of pmdaEventNewQueue(3).
+// several goroutines at once. An EventQueue is the counterpart of the queue of
+// pmdaEventNewQueue(3).
 type EventQueue struct {
-	// MaxBytes limits the total length of the kept records in event arrays. A record has 16 bytes,
-	// or 24 with HighRes, and for each parameter 8 bytes and its value. Zero means 1 MiB. The
-	// highest limit is 16 MiB, which is the limit of a value. An event that is longer counts as
-	// missed.
+	// MaxBytes limits the total length of the kept records, in bytes, as they are in event arrays.
+	// A record has 16 bytes, or 24 with HighRes, and for each parameter 8 bytes and its value,
+	// padded to a multiple of 4. Zero means 1 MiB. The highest limit is 64 bytes less than 16 MiB,
+	// because a value has at most 16 MiB. An event that is longer counts as missed.
 	MaxBytes int
 	// HighRes keeps times with nanoseconds and 64-bit seconds, instead of microseconds and 32-bit
 	// seconds. The Type of the metric must then be pdu.TypeHighResEvent.
 	HighRes bool
 	// KeepAll keeps the latest records even after all clients have fetched them, and even without
-	// clients. The first fetch of a client returns all records that are kept. The counterpart of
-	// pmdaEventNewActiveQueue(3).
+	// clients. The first fetch of a client returns all records that are kept. KeepAll is the
+	// counterpart of pmdaEventNewActiveQueue(3).
 	KeepAll bool
-	// Restricted denies a client all events until SetAccess allows it or SetFilter sets a filter.
+	// Restricted denies a client all events until SetAccess allows them or SetFilter sets a filter.
 	Restricted bool
 
 	agent *Agent
@@ -80,7 +81,8 @@ func (a *Agent) NewEventQueue() *EventQueue { return &EventQueue{agent: a} }
 // Errors: pdu.ErrConv for the flag pdu.EventMissed, pdu.ErrArg for a value of a parameter whose
 // registration has failed, pdu.ErrTooBig for a time beyond 32-bit seconds, unless HighRes is set.
 // An event with one of these errors is not added. An event longer than MaxBytes is pdu.ErrTooBig
-// too, but counts as missed for the clients. The counterpart of pmdaEventQueueAppend(3).
+// too, but counts as missed for the clients. The length is not checked while the queue drops all
+// events because no client fetches them. Append is the counterpart of pmdaEventQueueAppend(3).
 func (q *EventQueue) Append(t time.Time, f pdu.EventFlags, params ...EventValue) error {
 	if f&pdu.EventMissed != 0 {
 		return fmt.Errorf("pmda: event: flags %v: %w", f, pdu.ErrConv)
@@ -117,8 +119,9 @@ func (q *EventQueue) Append(t time.Time, f pdu.EventFlags, params ...EventValue)
 	return nil
 }
 
-// AppendMissed adds a record that reports n events, at least 1, as lost before they reached the
-// queue. For the time and errors see Append.
+// AppendMissed adds a record that reports n events as lost before they reached the queue. The zero
+// time means now. Errors: pdu.ErrArg for an n below 1 or above 1<<31 - 1, pdu.ErrTooBig for a time
+// beyond 32-bit seconds, unless HighRes is set.
 func (q *EventQueue) AppendMissed(t time.Time, n int) error {
 	if n < 1 || n > math.MaxInt32 {
 		return fmt.Errorf("pmda: event: %d missed events: %w", n, pdu.ErrArg)
@@ -144,7 +147,7 @@ func (q *EventQueue) AppendMissed(t time.Time, n int) error {
 // set.
 func (q *EventQueue) isIdle() bool { return q.readers.Load() == 0 && !q.KeepAll }
 
-// checkTime refuses a time that a record cannot have.
+// checkTime returns an error for a time that a record cannot have.
 func (q *EventQueue) checkTime(t time.Time) error {
 	if !q.HighRes && !t.IsZero() && t.Unix() != int64(int32(t.Unix())) {
 		return fmt.Errorf("pmda: event: time beyond 32-bit seconds: %w", pdu.ErrTooBig)
@@ -171,7 +174,7 @@ func (q *EventQueue) limit() int {
 // add adds the record in q.rec, which stands for the given number of events. It drops the oldest
 // records to make room.
 func (q *EventQueue) add(events int) {
-	if q.closed || q.isIdle() { // the last client has gone meanwhile
+	if q.closed || q.isIdle() { // the last client may have gone meanwhile
 		return
 	}
 	for q.ring.used()+len(q.rec) > q.limit() {
@@ -207,8 +210,8 @@ func (q *eventRing) firstTime(highRes bool) time.Time {
 // EventStats are the counts of an EventQueue.
 type EventStats struct {
 	Events  uint64 // appended so far; pmdaEventQueueCounter of the C library
-	Bytes   uint64 // of their records; pmdaEventQueueBytes
-	Clients int    // that fetch them now; pmdaEventQueueClients
+	Bytes   uint64 // total length of their records; pmdaEventQueueBytes
+	Clients int    // connected clients that have fetched events; pmdaEventQueueClients
 	Memory  int    // bytes of the records that are kept now; pmdaEventQueueMemory
 }
 
@@ -222,8 +225,8 @@ func (q *EventQueue) Stats() EventStats {
 	}
 }
 
-// Close drops all records and forgets all clients. They get no more events. Call it when a queue is
-// no longer needed, for example because its instance is gone. The counterpart of
+// Close drops all records and forgets all clients. No client gets more events. Call it when a queue
+// is no longer needed, for example because its instance is gone. Close is the counterpart of
 // pmdaEventQueueShutdown(3).
 func (q *EventQueue) Close() {
 	q.mu.Lock()

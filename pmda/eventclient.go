@@ -14,7 +14,7 @@ import (
 type eventClient struct {
 	reads  bool     // has fetched events
 	pos    eventPos // of the first record that it does not have
-	missed uint64   // events that it was not told of, beside those before the first record
+	missed uint64   // missed events to report, besides those that the ring has dropped since pos
 	access eventAccess
 	keep   func(pdu.EventRecord) bool // nil means all
 }
@@ -41,7 +41,7 @@ func (q *EventQueue) mayRead(c *eventClient) bool {
 
 // SetAccess allows or denies a client the events of the queue. A denied client gets no events, even
 // with a filter. For other clients Restricted decides. Call SetAccess from a Store function or from
-// a wrapper's SetClient. The counterpart of pmdaEventSetAccess(3).
+// a wrapper's SetClient. SetAccess is the counterpart of pmdaEventSetAccess(3).
 func (q *EventQueue) SetAccess(c *Client, allow bool) {
 	q.set(c, func(e *eventClient) {
 		if e.access = eventDenied; allow {
@@ -66,9 +66,9 @@ func (q *EventQueue) SetAccess(c *Client, allow bool) {
 // store with pmstore(1) does not filter the events of other clients.
 //
 // The queue calls the filter when the client fetches, even for events that are older than the
-// filter. The filter must not keep the record. Records of missed events always pass, and count all
-// missed events, even those that the filter would have rejected. The counterpart of
-// pmdaEventSetFilter(3).
+// filter. The filter must not use the record after it returns. Records of missed events always
+// pass, and count all missed events, even those that the filter would have rejected. SetFilter is
+// the counterpart of pmdaEventSetFilter(3).
 func (q *EventQueue) SetFilter(c *Client, keep func(pdu.EventRecord) bool) {
 	q.set(c, func(e *eventClient) { e.keep = keep })
 }
@@ -109,7 +109,7 @@ func (q *EventQueue) client(ctx context.Context, c *Client) (*eventClient, error
 }
 
 // Values puts the events that are new to the client into a singular metric. Use it as the field
-// Values of a Metric. Without new events the metric has no value. The counterpart of
+// Values of a Metric. Without new events the metric has no value. Values is the counterpart of
 // pmdaEventQueueRecords(3).
 func (q *EventQueue) Values(ctx context.Context, r *Request, s *Values[[]byte]) error {
 	if s.set.indom {
@@ -162,7 +162,7 @@ func (q *EventQueue) Put(ctx context.Context, r *Request, s *Values[[]byte], id 
 type eventBatch struct {
 	buf     []byte // an event array, with room for the number of records
 	records int
-	events  uint64 // for which they stand
+	events  uint64 // that the records stand for
 	keep    func(pdu.EventRecord) bool
 }
 
@@ -207,7 +207,8 @@ func (q *EventQueue) next(ctx context.Context, c *Client, b *eventBatch) error {
 	return nil
 }
 
-// release removes the records that all clients have, after a client has moved on from a position.
+// release removes the records that all clients have. It is called after a client has moved on from
+// the position before.
 func (q *EventQueue) release(before eventPos) {
 	if q.KeepAll || before.bytes > q.ring.first.bytes {
 		return
@@ -289,7 +290,7 @@ func (b *eventBatch) filter(head int, t pdu.Type) error {
 	return nil
 }
 
-// eventQueues are the queues of an Agent that know a client, by its Seq.
+// eventQueues has the queues of an Agent that know a client, by the Seq of the client.
 type eventQueues struct {
 	mu   sync.Mutex
 	seqs map[uint64]map[*EventQueue]struct{}

@@ -23,7 +23,7 @@ type EventParam[T pdu.Scalar] struct {
 type eventParam struct {
 	m     *metric
 	agent *Agent
-	fixed int // the length of a value that is a number, 0 of others
+	fixed int // the length of the values if they are numbers, or else 0
 }
 
 func newEventParam(m *metric, a *Agent) *eventParam {
@@ -39,10 +39,10 @@ func newEventParam(m *metric, a *Agent) *eventParam {
 
 func (p *eventParam) pmid() pdu.PMID { return p.m.pmid(p.agent.Domain) }
 
-// RegisterParam registers the metric of a parameter of event records. Clients find its name, type
-// and units there, and fetch it without a value. It has no Value, Values, InDom, Group or Store.
-// Errors are those of Register. RegisterParam does not return them, because the Agent
-// remembers the first.
+// RegisterParam registers the metric that describes a parameter of event records: clients look up
+// its name, type and units. A fetch returns no value of it. m must have no Value, Values, InDom,
+// Group or Store, and its Type must not be that of an event array. RegisterParam returns no error,
+// because Agent.Err returns the first one.
 func RegisterParam[T pdu.Scalar](a *Agent, m Metric[T]) EventParam[T] {
 	var p EventParam[T]
 	op := "register event parameter"
@@ -154,12 +154,12 @@ func setNamed[T pdu.Scalar](e *EventValue, value T) {
 // An EventValue is the value of a parameter: see EventParam.Of.
 type EventValue struct {
 	p    *eventParam
-	bits uint64 // of a number
-	text string // or else one of
-	data []byte // these
+	bits uint64 // the value if it is a number
+	text string // the value if it is a string
+	data []byte // the value if it is a []byte
 }
 
-// size is the number of value bytes.
+// size returns the number of value bytes.
 func (e *EventValue) size() int {
 	if e.p.fixed != 0 {
 		return e.p.fixed
@@ -167,8 +167,7 @@ func (e *EventValue) size() int {
 	return len(e.text) + len(e.data)
 }
 
-// paramHead is the length of what precedes the value bytes of a parameter: PMID, type and
-// length.
+// paramHead is the length of the PMID, type and length that precede the value bytes of a parameter.
 const paramHead = 8
 
 // appendTo appends the parameter in the encoding of a record.

@@ -12,9 +12,9 @@ var be = binary.BigEndian
 
 // An eventPos is a position in the stream of all records of a queue. The stream only grows.
 type eventPos struct {
-	bytes   uint64 // before it
+	bytes   uint64 // number of bytes before the position
 	records uint64
-	events  uint64 // a record of missed events counts as many
+	events  uint64 // a record of missed events counts as their number
 }
 
 // An eventRing has the latest records of a stream, each encoded as in an event array.
@@ -23,11 +23,11 @@ type eventPos struct {
 type eventRing struct {
 	buf   []byte
 	start int      // where in buf the first record begins
-	first eventPos // the oldest record that is left
-	end   eventPos // behind the newest one
+	first eventPos // of the oldest record that is left
+	end   eventPos // after the newest record
 }
 
-// used is the number of bytes of all records.
+// used returns the number of bytes of all records.
 func (q *eventRing) used() int { return int(q.end.bytes - q.first.bytes) }
 
 // makeRoom grows buf to at least n bytes. most limits its length.
@@ -65,7 +65,7 @@ func (q *eventRing) word(at int) uint32 { return be.Uint32(q.buf[q.wrap(at):]) }
 
 // dropFirst removes the oldest record.
 func (q *eventRing) dropFirst(head int) {
-	// A record is less than buf, so an index in it is beyond the end of buf at most once.
+	// A record is not longer than buf, so an index into it wraps at most once.
 	n, events := eventSize(head, func(off int) uint32 { return q.word(q.start + off) })
 	q.dropTo(eventPos{q.first.bytes + uint64(n), q.first.records + 1, q.first.events + uint64(events)})
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// An InstallFile is a file that installs an agent into PCP.
+// An InstallFile is a file that the option --install writes.
 type InstallFile struct {
-	Name   string
+	Name   string // in the directory of the agent
 	Data   []byte
-	Script bool // to be executable
+	Script bool // executable: mode 0755 instead of 0644
 }
 
-// installFiles makes the files that belong, with the agent's program pmdaNAME, into the directory
-// PCP_PMDAS_DIR/NAME. An administrator then runs the script Install there:
+// installFiles returns the files for the directory PCP_PMDAS_DIR/NAME, except the agent's program
+// pmdaNAME. An administrator runs the script Install in that directory.
 //
 //	domain.h   the agent's symbol and domain
 //	pmns       the names of its metrics
@@ -68,8 +68,8 @@ func (a *Agent) installFiles() ([]InstallFile, error) {
 	), nil
 }
 
-// nameFiles are the files pmns of each root, and the file root. A root that is dynamic has no names
-// to list: its file has the entry of the file root, which pmnsadd(1) takes too.
+// nameFiles returns a file pmns for each root, and the file root. The pmns file of a dynamic root
+// has no names but the same entry as the file root, which pmnsadd(1) accepts.
 func (a *Agent) nameFiles(roots []string) (files []InstallFile, err error) {
 	var entries, includes string
 	t := a.Namespace()
@@ -100,8 +100,8 @@ func isAlnum(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// symbol stands for the domain until an installation replaces it. PCP's scripts
-// take "PMDA" off its beginning.
+// symbol returns the name that stands for the domain in the files until an installation replaces
+// it. PCP's scripts remove a leading "PMDA", and so does symbol.
 func (a *Agent) symbol() string {
 	s := strings.Map(func(r rune) rune {
 		if isAlnum(r) {
@@ -118,7 +118,7 @@ func (a *Agent) symbol() string {
 	return s
 }
 
-// writeNames writes the names below one.
+// writeNames writes the names below the name at.
 func (a *Agent) writeNames(w io.Writer, t *pmns.Tree, at string) error {
 	below, err := t.Children(at)
 	if err != nil {
@@ -151,8 +151,8 @@ func (a *Agent) writeNames(w io.Writer, t *pmns.Tree, at string) error {
 	return nil
 }
 
-// helpSource is the texts of instance domains and metrics, in the source form
-// that newhelp(1) compiles.
+// helpSource returns the help texts of instance domains and metrics in the source form that
+// newhelp(1) compiles.
 func (a *Agent) helpSource() []byte {
 	var b bytes.Buffer
 	r := &Request{Client: NewClient(0, 0)}
@@ -173,7 +173,7 @@ func (a *Agent) helpSource() []byte {
 		for l := range strings.SplitSeq(help, "\n") {
 			for more := true; more; more = l != "" {
 				if strings.HasPrefix(l, "#") || strings.HasPrefix(l, "@") {
-					l = " " + l // it would be a comment, or an entry
+					l = " " + l // or it would begin a comment or an entry
 				}
 				line, l = splitLine(l, 0)
 				b.WriteString(line + "\n")
@@ -186,7 +186,7 @@ func (a *Agent) helpSource() []byte {
 	}
 	has := map[pdu.PMID]bool{}
 	for name, id := range t.tree.All() {
-		if !has[id] { // or it is another name of a metric
+		if !has[id] { // an alias has the entry of its metric
 			entry(name, pdu.TextOfMetric(id))
 		}
 		has[id] = true
@@ -194,8 +194,8 @@ func (a *Agent) helpSource() []byte {
 	return b.Bytes()
 }
 
-// maxHelpLine is how long a line of a help source may be: newhelp(1) splits longer ones anywhere,
-// and warns.
+// maxHelpLine is the maximum length of a line in a help source. newhelp(1) warns of longer lines
+// and splits them anywhere.
 const maxHelpLine = 126
 
 // splitLine splits text that is too long for a line at a space after its first beginning bytes. A
@@ -218,7 +218,7 @@ func splitLine(s string, beginning int) (line, rest string) {
 	return s[:at], strings.TrimLeft(s[at:], " ")
 }
 
-// script is a script of PCP's kind that does one thing.
+// script returns a shell script that calls one function of PCP's pmdaproc.sh.
 func (a *Agent) script(do string, roots []string) []byte {
 	s := "#!/bin/sh\n" +
 		". $PCP_DIR/etc/pcp.env\n" +
@@ -323,7 +323,7 @@ func (d *Daemon) install(dir string, files []InstallFile) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	var written []string // the files under names that do not matter
+	var written []string // the temporary names of the files
 	defer func() {
 		for _, name := range written {
 			os.Remove(name)

@@ -26,8 +26,8 @@ type Group struct {
 }
 
 // Group makes a group. If refresh fails, the group's metrics fail with its error in that fetch. A
-// group with a nil refresh is only a lock. A group needs no removal: it is garbage when no metric
-// and no instance domain uses it any more.
+// group with a nil refresh is only a lock. A group needs no removal: it is garbage-collected when
+// no metric and no instance domain uses it.
 func (a *Agent) Group(refresh func(ctx context.Context, r *Request) error) *Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,7 +47,7 @@ func (g *Group) run(ctx context.Context, r *Request) error {
 // A fetch is the state of one Fetch from the tables. A pool reuses it.
 type fetch struct {
 	metrics []*metric
-	groups  []groupState // in the order of their index, which is that of locking
+	groups  []groupState // in the order of their index, which is also the order of locking
 	indoms  []indomState
 	one     setBox
 }
@@ -295,7 +295,7 @@ func (f *fetch) value(ctx context.Context, r *Request, a *Agent, m *metric, doma
 	}
 	if s.err != nil {
 		a.logValue(ctx, m, s)
-	} else if !s.indom || s.rule.All() { // an instance that was left out may fail still
+	} else if !s.indom || s.rule.All() { // an instance that the client has excluded may still fail
 		m.valueLog.reset()
 	}
 }
@@ -304,12 +304,12 @@ func (f *fetch) value(ctx context.Context, r *Request, a *Agent, m *metric, doma
 type set struct {
 	w     *pdu.ResultWriter
 	typ   pdu.Type
-	indom bool             // or singular
-	list  []pdu.Instance   // all of the domain
-	rule  pdu.InDomProfile // which of them are wanted
+	indom bool             // the metric has an instance domain
+	list  []pdu.Instance   // all instances of the domain
+	rule  pdu.InDomProfile // which of them the client wants
 	n     int              // values written
 
-	err     error // the last that is to be logged
+	err     error // the last error to log
 	errInst pdu.InstID
 }
 
@@ -401,12 +401,12 @@ func fetchAll[T pdu.Scalar](values func(context.Context, *Request, *Values[T]) e
 }
 
 // Values receives the values of all instances from the function Metric.Values. It is valid until
-// that function returns, and for one goroutine at a time.
+// that function returns. Only one goroutine at a time may use it.
 type Values[T pdu.Scalar] struct{ set set }
 
 // Put writes the value of an instance of the domain, or of pdu.NoInst if the metric is singular. It
-// drops the value of an instance that the client does not want. Each instance gets at most one
-// value.
+// drops the value of an instance that the client does not want. Call it at most once for each
+// instance.
 func (s *Values[T]) Put(id pdu.InstID, v T) {
 	if !s.set.indom {
 		id = pdu.NoInst
@@ -416,11 +416,11 @@ func (s *Values[T]) Put(id pdu.InstID, v T) {
 	put(&s.set, id, v)
 }
 
-// Wants reports whether the client wants an instance, for values that are expensive
-// to find.
+// Wants reports whether the client wants an instance. It helps to skip values that are expensive to
+// compute.
 func (s *Values[T]) Wants(id pdu.InstID) bool { return !s.set.indom || s.set.rule.Includes(id) }
 
-// Instances yields the instances that the client wants.
+// Instances yields the instances that the client wants, and nothing for a singular metric.
 func (s *Values[T]) Instances() iter.Seq[pdu.Instance] {
 	return func(yield func(pdu.Instance) bool) {
 		if !s.set.indom {

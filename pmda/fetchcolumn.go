@@ -24,7 +24,7 @@ var columns = sync.Pool{New: func() any { return new(column) }}
 
 // A collector calls a metric's Value for the instances of list up to the first error, and returns
 // the number of values. ids and bits must have room for the whole list. column.fill does the rest,
-// so that its loop has few variables.
+// so that the loop of a collector has few variables.
 type collector func(ctx context.Context, r *Request, list []pdu.Instance, ids []pdu.InstID, bits []uint64) (int, error)
 
 // fetchColumn returns a function that calls value for every instance that the client wants, and

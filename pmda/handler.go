@@ -50,42 +50,42 @@ type Handler interface {
 	// during a request, and must not block.
 	Namespace() *pmns.Tree
 
-	// Fetch writes one set per PMID, in order. The error of a single metric goes into its set. For
-	// a fetch of more than 1024 metrics, a collector calls Fetch several times with the same
-	// writer, which then has the sets of earlier calls. After w.Err returns an error, w drops all
-	// values. It is fetch of pmdaInterface.
+	// Fetch writes one value set per PMID, in order. The error of a single metric goes into its
+	// set. For a fetch of more than 1024 metrics, a collector calls Fetch several times with the
+	// same writer, which then has the sets of earlier calls. After w.Err returns an error, w drops
+	// all values. It is fetch of pmdaInterface.
 	Fetch(ctx context.Context, r *Request, ids []pdu.PMID, w *pdu.ResultWriter) error
 
 	// Desc describes a metric, or returns pdu.ErrPMID.
 	Desc(ctx context.Context, r *Request, id pdu.PMID) (pdu.Desc, error)
 
-	// Instances lists a domain if inst is pdu.NoInst and name is empty. For an inst it returns one
-	// Instance with at least the name, for a name one with at least the ID. The caller does not
-	// change the slice. Errors: pdu.ErrInDom, and pdu.ErrInst for an unknown instance or if both
-	// inst and name are given.
+	// Instances lists a domain if inst is pdu.NoInst and name is empty. If only inst is given, it
+	// returns one Instance with at least the name. If only name is given, it returns one Instance
+	// with at least the ID. The caller does not change the slice. Errors: pdu.ErrInDom, and
+	// pdu.ErrInst for an unknown instance or if both inst and name are given.
 	Instances(ctx context.Context, r *Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error)
 
 	// Text returns a help text of a metric or an instance domain, or pdu.ErrText.
 	// kind is pdu.TextOneLine or pdu.TextHelp.
 	Text(ctx context.Context, r *Request, of pdu.TextTarget, kind pdu.TextKind) (string, error)
 
-	// Store sets values. Each set has at least one value.
+	// Store sets values. Each value set has at least one value.
 	Store(ctx context.Context, r *Request, values *pdu.Result) error
 
-	// PMID finds the metric of a full name below one of the agent's dynamic roots,
-	// or returns pdu.ErrName or pdu.ErrNonLeaf.
+	// PMID finds the metric of a full name at or below one of the agent's dynamic roots. Errors:
+	// pdu.ErrName for an unknown name, pdu.ErrNonLeaf if the name only has names below it.
 	PMID(ctx context.Context, r *Request, name string) (pdu.PMID, error)
 
-	// Names returns all full names of a metric below the agent's dynamic roots, or
+	// Names returns all full names of a metric at and below the agent's dynamic roots, or
 	// pdu.ErrPMID.
 	Names(ctx context.Context, r *Request, id pdu.PMID) ([]string, error)
 
-	// Children returns the names one level below a name at or below a dynamic root, or
-	// pdu.ErrName.
+	// Children returns the last components of the names one level below name, or pdu.ErrName. name
+	// is at or below a dynamic root.
 	Children(ctx context.Context, r *Request, name string) ([]pmns.Child, error)
 
-	// Traverse returns the full names of all metrics at or below a name at or below
-	// a dynamic root, or pdu.ErrName.
+	// Traverse returns the full names of all metrics at and below name, or pdu.ErrName. name is at
+	// or below a dynamic root.
 	Traverse(ctx context.Context, r *Request, name string) ([]string, error)
 
 	// Labels returns label sets: for pdu.LabelInstances one for each instance with labels, for
@@ -101,20 +101,21 @@ type Handler interface {
 	EndClient(c *Client)
 }
 
-// Serving is the interface of a Handler that does more than reply, as an Agent does. Serve and
-// collectors find it with As.
+// Serving is an optional interface of a Handler, such as an Agent, that works in the background or
+// may not be ready for requests. Serve and collectors find it with As.
 type Serving interface {
-	// BeginServing is called before the first request. The function that it returns is called after
-	// the last request. Several collectors may serve a Handler at once. The Handler may log to log.
-	// It is nil if the Handler chooses its log itself.
+	// BeginServing is called before the first request, and end after the last one. Several
+	// collectors may serve a Handler at once, each with a call of BeginServing. The Handler may log
+	// to log, which is that of the collector. Serve passes a nil log.
 	BeginServing(log *slog.Logger) (end func())
 	// WhenReady returns a channel that is closed when the Handler is ready, or already is. Before
 	// that, its requests fail with pdu.ErrPMDANotReady. See Agent.SetReady.
 	WhenReady() <-chan struct{}
 }
 
-// As returns the first T among h and the Handlers that it wraps, which it finds with the method
-// Unwrap() Handler. It is to Handlers what errors.AsType is to errors.
+// As returns the first T in the chain of h, or false if there is no T in it. The chain begins with
+// h. Each next Handler is the result of the method Unwrap() Handler of the previous one. As is to
+// Handlers what errors.AsType is to errors.
 func As[T any](h Handler) (T, bool) {
 	for h != nil {
 		if t, ok := h.(T); ok {

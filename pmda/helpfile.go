@@ -25,15 +25,16 @@ import (
 //	a.UseHelp(files, "help")
 //
 // An entry of the files replaces both texts of its metric or instance domain. The others keep the
-// texts of Metric and InDom. A source may have metrics that are registered later. In a source
-// SYMBOL.1 is the instance domain 1 of the agent, where SYMBOL is the agent's name in capital
-// letters, as in the file help of --install. Entries for unknown names are logged and ignored.
-// So are entries for names at and below dynamic roots: their texts come from their Metric, or from
-// a wrapper. The numbers in a compiled pair are fixed, so the agent needs the Domain it was made
-// for.
+// texts of Metric and InDom. A source may have entries for metrics that are registered later. In a
+// source SYMBOL.1 is the instance domain 1 of the agent, where SYMBOL is the agent's name in
+// capital letters, without a leading PMDA, as in the file help of --install.
 //
-// UseHelp fails if there is no such file or the pair is malformed. Err then has the same error. The
-// counterpart of the last argument of pmdaDaemon(3).
+// Entries for unknown names are logged and ignored. So are entries for names at and below dynamic
+// roots: their texts come from their Metric, or from a wrapper. A compiled pair contains domain
+// numbers, so the agent must have the Domain that the pair was compiled for.
+//
+// UseHelp fails if there is no such file or the pair is malformed. Err then has the same error.
+// UseHelp is the counterpart of the last argument of pmdaDaemon(3).
 func (a *Agent) UseHelp(fsys fs.FS, name string) error {
 	h, err := a.readHelp(fsys, name)
 	if err != nil {
@@ -45,7 +46,8 @@ func (a *Agent) UseHelp(fsys fs.FS, name string) error {
 	return nil
 }
 
-// A helpFile prefers the texts of a file.
+// A helpFile is a Handler that replies with the texts of a file, or else with those of the Handler
+// that it wraps.
 type helpFile struct {
 	Handler
 	agent    *Agent

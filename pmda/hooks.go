@@ -14,17 +14,20 @@ type hooks struct {
 }
 
 // OnRequest adds a function that is called before each request. The functions run in the order of
-// the calls. kind is the kind of the request's PDU, such as pdu.KindFetch. If a
-// function returns an error, the request fails with it, and nothing else of the Agent is called. A
-// function must be safe for concurrent use. It is the check callback of pmdaSetCheckCallBack(3),
-// which C agents also call for profiles, attributes and ends of clients.
+// the calls of OnRequest. kind is the kind of the request's PDU, such as pdu.KindFetch. If a
+// function returns an error, the request fails with it, and no other function of the Agent is
+// called. The functions must be safe for concurrent use.
+//
+// It is the check callback of pmdaSetCheckCallBack(3), which C agents also call for profiles,
+// attributes and ends of clients.
 func (a *Agent) OnRequest(f func(ctx context.Context, kind pdu.Kind, r *Request) error) {
 	a.addHook(func(h *hooks) { h.request = append(slices.Clip(h.request), f) })
 }
 
-// OnReply adds a function that is called after each request that OnRequest has not refused. Serve
-// and Main call it after they have sent the reply, even if that is an error. In a collector's
-// process it is called when the Agent has replied. It is the done callback of
+// OnReply adds a function that is called after each request, except those that a function of
+// OnRequest has refused or that found the Agent not ready. Serve and Main call it after they have
+// sent the reply, even if the reply is an error. In a collector's process it is called when the
+// Agent has replied. The functions must be safe for concurrent use. It is the done callback of
 // pmdaSetDoneCallBack(3), and for pdu.KindFetch the callback of pmdaSetResultCallBack(3).
 func (a *Agent) OnReply(f func(kind pdu.Kind, r *Request)) {
 	a.addHook(func(h *hooks) { h.reply = append(slices.Clip(h.reply), f) })
@@ -57,7 +60,7 @@ func (a *Agent) checkRequest(ctx context.Context, kind pdu.Kind, r *Request) err
 			}
 		}
 	}
-	if !a.isReady() { // now, since a function may have made it so
+	if !a.isReady() { // checked last, because a function of OnRequest may have made it ready
 		return pdu.ErrPMDANotReady
 	}
 	return nil

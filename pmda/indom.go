@@ -18,48 +18,47 @@ import (
 // The exported fields are set before the agent serves. The instances may change
 // at any time, from any goroutine. It is pmdaIndom of the C library.
 type InDom struct {
-	// Serial is its number within the agent, such as InDomSerial(3). Zero means the
-	// next free one. ID has the number when d is attached.
+	// Serial is its number within the agent, such as InDomSerial(3). Zero means the next free one,
+	// which ID shows once the InDom is attached.
 	Serial SerialID
-	// Name says what an instance is, for messages.
+	// Name says what an instance is, such as "disk". It appears only in errors and in the log.
 	Name string
-	// Text is the one-line help text, Help the long one. Clients that ask for an empty Help get
-	// Text; an empty Text is no text.
+	// Text is the one-line help text, Help the long one. Clients that request an empty Help get
+	// Text, and those that request an empty Text get pdu.ErrText.
 	Text, Help string
 	// Labels is a JSON object with the labels of the domain; see LabelJSON. Empty means
 	// none.
 	Labels string
-	// InstanceLabels returns a JSON object with the labels of an instance; nil, or
-	// an empty text, means none. See LabelJSON. It may be called by several goroutines at
-	// once. Call Agent.Notify when they have changed.
+	// InstanceLabels, if not nil, returns a JSON object with the labels of an instance, or an empty
+	// text without labels. See LabelJSON. It must be safe for concurrent use. Call Agent.Notify
+	// when labels have changed.
 	InstanceLabels func(i pdu.Instance) string
-	// Refresh, if not nil, is called before a request uses the instances: once before
-	// each fetch of a metric of this domain, and before each request for instances or
-	// their labels. It may set the instances. An error fails the
-	// request, or the metrics of the domain in a fetch. It may be called by
-	// several goroutines at once.
+	// Refresh, if not nil, is called before a request uses the instances: once before each fetch of
+	// a metric of this domain, and before each request for instances or their labels. It may set
+	// the instances. An error fails the request, or the metrics of the domain in a fetch. Refresh
+	// must be safe for concurrent use.
 	Refresh func(ctx context.Context, r *Request) error
-	// Group, if not nil, is refreshed on the same occasions, after Refresh. Where
-	// a group's refresh finds both the instances and their values, it calls
-	// SetNames, and the domain and its metrics name the group. Where it fails with
-	// pdu.ErrAppVersion there are no instances.
+	// Group, if not nil, is refreshed on the same occasions, after Refresh. If one source has both
+	// the instances and their values, use one Group for the domain and its metrics, and let its
+	// refresh call SetNames. If the refresh fails with pdu.ErrAppVersion, requests for the
+	// instances get an empty list.
 	Group *Group
 	// File, if not empty, is where SetNames keeps the IDs of the names that it has seen, so that
 	// they survive a restart of the agent. It has the format of the C library's cache, such as
-	// /var/lib/pcp/config/pmda/60.1. A C agent may use the same file if it does not run at the same
-	// time.
+	// /var/lib/pcp/config/pmda/60.1. A C agent may use the file while this agent does not run.
 	//
 	// SetNames reads the file before its first use, and replaces it when a name is new. Errors of
 	// the file are logged, and SetNames works without it. A file that has a different format or
 	// cannot be read is left alone. Names that the format cannot hold, see Cache.Save, are not
-	// kept. The counterpart of the operations LOAD and SAVE of pmdaCacheOp(3).
+	// kept. File is the counterpart of the operations LOAD and SAVE of pmdaCacheOp(3).
 	File string
-	// Cache is nil or a *Cache. The domain then has the instances that are active in the Cache.
-	// SetNames and SetInstances then fail. File must be empty, because the Cache has its own.
+	// Cache is nil or a *Cache. With a Cache, the domain has the instances that are active in it,
+	// and SetNames, NameIDs and SetInstances fail. File must be empty, because the Cache has its
+	// own.
 	Cache InstanceCache
 
-	home  atomic.Pointer[indomHome]     // nil until it is attached first
-	table atomic.Pointer[instanceTable] // nil until it has instances
+	home  atomic.Pointer[indomHome]     // nil until the InDom is attached for the first time
+	table atomic.Pointer[instanceTable] // nil until instances have been set
 
 	refreshLog logOnce
 	fileLog    logOnce
@@ -86,7 +85,8 @@ type SerialID uint32
 
 const explicitSerial SerialID = 1 << 31
 
-// InDomSerial returns the SerialID of a number, 0 to pdu.MaxInDomSerial.
+// InDomSerial returns the SerialID of a number, 0 to pdu.MaxInDomSerial. Attach fails for the
+// result of any other number.
 func InDomSerial(n int) SerialID {
 	if n < 0 || n > pdu.MaxInDomSerial {
 		return ^SerialID(0)
@@ -100,9 +100,9 @@ type indomHome struct {
 	serial int
 }
 
-// AddInDom adds an instance domain with the next free serial, 0 first, and
-// instances numbered from 0 in the order of their names, which are unique up to
-// the first space.
+// AddInDom adds an instance domain with the next free serial, beginning with 0, and returns it. Its
+// instances have the IDs 0, 1 and so on, in the order of their names. See SetNames for valid names
+// and Agent.Err for errors.
 func (a *Agent) AddInDom(name string, instances ...string) *InDom {
 	d := &InDom{Name: name}
 	_ = a.register("add instance domain", name, func(t *tables) error { // which remembers the error
@@ -115,8 +115,9 @@ func (a *Agent) AddInDom(name string, instances ...string) *InDom {
 }
 
 // Attach adds an instance domain. From then on it belongs to the Agent, even after Detach. Errors:
-// a serial that is in use or out of range, labels that are not JSON, an InDom or Group of another
-// agent.
+// a serial that is in use or out of range, labels that are not JSON, an InDom that is nil or
+// attached already, an InDom or Group of another agent, a Cache of strings, both a Cache and a
+// File.
 func (a *Agent) Attach(d *InDom) error {
 	if d == nil {
 		return a.register("attach instance domain", "", func(*tables) error { return errors.New("the *InDom is nil") })
@@ -160,7 +161,7 @@ func (t *tables) attach(d *InDom) error {
 	return nil
 }
 
-// checkCache refuses a Cache that cannot have the instances of a domain.
+// checkCache returns an error if the Cache of d cannot provide its instances.
 func checkCache(d *InDom) error {
 	if d.Cache == nil {
 		return nil
@@ -192,7 +193,8 @@ func (t *tables) chooseSerial(s SerialID) (int, error) {
 	return serial, nil
 }
 
-// ID returns the identifier under the agent's present Domain, or pdu.NoInDom before d is attached.
+// ID returns the identifier of d, which depends on the agent's Domain, or pdu.NoInDom before d is
+// attached.
 func (d *InDom) ID() pdu.InDom {
 	home := d.home.Load()
 	if home == nil {
@@ -236,8 +238,8 @@ func (d *InDom) state() instanceTable {
 // the slice.
 func (d *InDom) Instances() []pdu.Instance { return d.state().list() }
 
-// ValidInstanceName reports whether an instance may have a name. The part before the first space
-// must not be empty, because tools such as pminfo identify an instance by that part. Control
+// ValidInstanceName reports whether name is a valid name of an instance. The part before the first
+// space must not be empty, because tools such as pminfo identify an instance by that part. Control
 // characters are not allowed, because they could break lines or move the cursor when a tool prints
 // the name.
 func ValidInstanceName(name string) bool { return checkInstanceName(name) == nil }
@@ -245,7 +247,7 @@ func ValidInstanceName(name string) bool { return checkInstanceName(name) == nil
 // hasControl reports whether a text has control characters.
 func hasControl(s string) bool {
 	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7f { // or it has other characters than those of ASCII
+		if s[i] < ' ' || s[i] >= 0x7f { // a control character, or any that is not ASCII
 			return strings.ContainsFunc(s[i:], unicode.IsControl)
 		}
 	}

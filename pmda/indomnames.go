@@ -26,11 +26,13 @@ const maxGoneNames = 1 << 16
 // devices, should leave out those that ValidInstanceName does not accept.
 //
 // Names are remembered until SetInstances, and in the File even after that. A name that is gone is
-// forgotten when a new name is the same up to the first space, or when more than 65536 are
-// gone. A call with the same names as the call before costs little.
+// forgotten when a new name is the same up to the first space. If more than 65536 names are gone,
+// and more than there are instances, those that have been gone for longest are forgotten. A call
+// with the same names as the previous call costs little.
 //
 // It is the counterpart of pmdaCacheStore(3) for all instances at once: Cache.Replace without
-// values, on a private cache of the InDom. Error: an InDom that has a Cache.
+// values, on a private cache of the InDom. Errors: names that are invalid or conflict, no free ID,
+// an InDom that has a Cache.
 func (d *InDom) SetNames(names ...string) ([]pdu.InstID, error) {
 	ids, err := d.setNames(names)
 	if err != nil {
@@ -75,13 +77,13 @@ func (d *InDom) setNames(names []string) ([]pdu.InstID, error) {
 }
 
 // NameIDs returns the IDs that SetNames would give to names, without making them instances. It is
-// for names that are instances only elsewhere, such as the network interfaces of a container, and
-// that need stable IDs. A new name gets the next ID, and is remembered as a name that is gone. A
-// name gets pdu.NoInst if ValidInstanceName does not accept it, or if it and an instance are the
-// same up to the first space.
+// for names that need stable IDs but are instances only for some clients, such as the network
+// interfaces of a container. A new name gets the next ID, and is remembered as a name that is gone.
+// A name gets pdu.NoInst if ValidInstanceName does not accept it, or if an instance has a different
+// name that is the same up to the first space.
 //
-// NameIDs writes the File once if any name is new, so pass all names in one call. Errors: those of
-// SetNames.
+// NameIDs writes the File once if any name is new, so pass all names in one call. Errors: no free
+// ID, an InDom that has a Cache.
 func (d *InDom) NameIDs(names ...string) ([]pdu.InstID, error) {
 	ids, err := d.nameIDsOf(names)
 	if err != nil {
@@ -189,7 +191,7 @@ func (t *cacheTable) nameID(name string, now int64) (pdu.InstID, error) {
 		switch {
 		case e.name == name:
 			if e.state == cacheInactive {
-				e.stamp = now // it is in use, and not among the first to be forgotten
+				e.stamp = now // it is in use, so it is not among the first to be forgotten
 			}
 			return e.id, nil
 		case e.state == cacheActive:

@@ -17,10 +17,12 @@ type instances struct {
 
 var noInstances = new(instances)
 
-// SetInstances replaces the instances and returns their IDs. It also forgets the names that
-// SetNames remembers. IDs must be unique and not negative. Names must be unique up to the first
-// space and acceptable to ValidInstanceName. On an error the instances stay as they were. The slice
-// is copied. Error: an InDom that has a Cache.
+// SetInstances replaces the instances and returns their IDs. It copies the slice. It also forgets
+// the names that SetNames remembers.
+//
+// IDs must be unique and not negative. Names must be unique up to the first space and acceptable to
+// ValidInstanceName. On an error, also that of an InDom with a Cache, the instances stay as they
+// were.
 func (d *InDom) SetInstances(instances ...pdu.Instance) ([]pdu.InstID, error) {
 	s, err := newInstances(slices.Clone(instances))
 	if d.Cache != nil {

@@ -13,10 +13,12 @@ import (
 
 // LabelJSON returns labels as a JSON text for DomainLabels, Labels and InstanceLabels. The argument
 // is a map or a struct that encoding/json encodes as an object. Without labels the text is empty.
-// Texts may be concatenated: if a name occurs twice, the later text wins. If the labels are wrong,
-// it returns the reason, an invalid text that registration rejects. Registration also rejects
-// labels with bad names. From InstanceLabels and LabelsOf only those labels are dropped, and the
-// Agent logs that. The counterpart of pmdaAddLabels(3).
+// Texts may be concatenated: if a name occurs twice, the later text wins. If the labels are
+// invalid, LabelJSON returns the reason as a text that is not JSON.
+//
+// Register, Attach and Agent.Err reject such a text, and labels with invalid names. In a text from
+// InstanceLabels or LabelsOf, the Agent drops only the labels with invalid names, and logs that.
+// LabelJSON is the counterpart of pmdaAddLabels(3).
 func LabelJSON(labels any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -27,7 +29,7 @@ func LabelJSON(labels any) string {
 	if err == nil {
 		s, err = pdu.ParseLabels(pdu.LabelItem, text, false)
 	} else {
-		_, err = pdu.MakeLabels(pdu.LabelItem, labels, false) // which has the error in its words
+		_, err = pdu.MakeLabels(pdu.LabelItem, labels, false) // for the wording of its error
 	}
 	switch {
 	case text == "null": // a nil map
@@ -37,16 +39,17 @@ func LabelJSON(labels any) string {
 	case len(s.Labels) == 0:
 		return ""
 	}
-	return text // not that of s, which has no bad names
+	return text // not the labels of s, which lacks bad names: registration must see them
 }
 
 // LabelNotes is LabelJSON for optional labels. Optional labels describe an object but do not
-// identify it, such as the state of a metric. Its text may be appended to that of LabelJSON:
+// identify it, such as the state of a metric. The text may be appended to that of LabelJSON:
 //
 //	Labels: pmda.LabelJSON(map[string]any{"role": "testing"}) +
 //		pmda.LabelNotes(map[string]any{"changed": false})
 //
-// It is the JSON text after the word "optional". The counterpart of pmdaAddNotes(3).
+// The text is the word "optional" and a JSON object. LabelNotes is the counterpart of
+// pmdaAddNotes(3).
 func LabelNotes(labels any) string {
 	text := LabelJSON(labels)
 	if text == "" || strings.HasPrefix(text, wrongLabels) {
@@ -56,7 +59,7 @@ func LabelNotes(labels any) string {
 }
 
 const (
-	wrongLabels    = "labels: " // begins what LabelJSON returns in place of labels that are wrong
+	wrongLabels    = "labels: " // begins the text that LabelJSON returns for invalid labels
 	optionalLabels = "optional" // precedes a JSON object of optional labels
 )
 

@@ -20,7 +20,7 @@ type logOnce struct{ last atomic.Pointer[logged] }
 // logged is what was logged last.
 type logged struct {
 	text string
-	news uint64 // agentLogs.news then
+	news uint64 // agentLogs.news at that time
 }
 
 // isNew reports whether an agent should log a text.
@@ -65,13 +65,13 @@ func (a *Agent) limitedLog() *slog.Logger {
 // A limitedLog is a log with a limit for equal lines.
 type limitedLog struct{ of, log *slog.Logger }
 
-// gaveUp reports whether err only means that the request was abandoned: no client waits for the
-// reply.
+// gaveUp reports whether err only means that the request was abandoned, so that no client waits for
+// the reply.
 func gaveUp(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) && ctx.Err() == context.Canceled
 }
 
-// refreshed logs the failure of a refresh.
+// refreshed logs the failure of a refresh, or notes its success.
 func (a *Agent) refreshed(ctx context.Context, t *logOnce, err error, msg string, of slog.Attr) {
 	if err == nil {
 		t.reset()
@@ -140,7 +140,7 @@ func (a *Agent) logStore(ctx context.Context, m *metric, i pdu.Instance, err err
 	return reported{err}
 }
 
-// reported is an error that has been logged, at the place with the most details.
+// reported is an error that has already been logged, where most details were known.
 type reported struct{ error }
 
 func (e reported) Unwrap() error { return e.error }

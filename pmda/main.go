@@ -18,23 +18,24 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Main is the main function of an agent that is a program: it serves, and ends the
-// program. It serves on standard input and output, which a collector has connected to
-// pipes, or on the socket that an option names. It has the options of PCP's agents;
-// --help lists them. The log is the file NAME.log in the working directory unless -l
-// names another, "-" being standard error. Leave a.Logger nil, so that failures of the
-// agent's functions are logged there too. The option --install installs the program
-// into a PCP installation.
+// Main is the main function of an agent that is a program: it serves, and ends the program. It
+// serves on standard input and output, which a collector has connected to pipes, or on the socket
+// that an option names. It has the options of PCP's agents; --help lists them.
+//
+// The log is the file NAME.log in the working directory unless -l names another, "-" being standard
+// error. Leave a.Logger nil, so that failures of the agent's functions are logged there too. The
+// option --install installs the program into a PCP installation.
 //
 // What the agent prints to standard output goes to the log. If root starts the program, it changes
 // to the user that -U names, or pcp if there is one. The exit status is 0 after the collector has
-// closed the connection, and 1 for a wrong command line or when the agent cannot serve. SIGTERM and
-// SIGINT end the program as they end C agents, but it finishes its log first. With --stay, an agent
-// on a socket serves the next collector when one has gone, until a signal comes. A second signal
-// kills the program, even if a function of the agent hangs.
+// closed the connection, and 1 for a wrong command line or when the agent cannot serve.
 //
-// It is what a main function around pmdaDaemon(3), pmdaGetOptions(3),
-// pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3) is in C. A Daemon has more settings.
+// SIGTERM and SIGINT end the program as they end C agents, but it finishes its log first. With
+// --stay, an agent on a socket serves the next collector when one has gone, until a signal comes. A
+// second signal kills the program, even if a function of the agent hangs.
+//
+// Main does what the main function of a C agent does with pmdaDaemon(3), pmdaGetOptions(3),
+// pmdaOpenLog(3), pmdaConnect(3) and pmdaMain(3). A Daemon has more settings.
 func Main(a *Agent) {
 	d := &Daemon{Agent: a}
 	if a != nil {
@@ -47,15 +48,15 @@ func Main(a *Agent) {
 // zero.
 type Daemon struct {
 	Agent *Agent
-	// Handler serves instead of the Agent itself, if not nil. It is Serial of the Agent or a type
-	// that embeds it.
+	// Handler, if not nil, serves instead of the Agent itself. It wraps the Agent: it is the result
+	// of Serial, or a type that embeds the Agent or another wrapper and has a method Unwrap.
 	Handler Handler
 	// Log is the log file unless -l names one; empty means standard error.
 	Log string
 	// User is the account that the program changes to if root starts it, unless -U
 	// names one; empty means pcp if that exists.
 	User string
-	// PipeOnly leaves out the options for sockets.
+	// PipeOnly omits the options for sockets: the agent serves only on pipes.
 	PipeOnly bool
 	// HelpPath is a file with help texts, as for Agent.UseHelp, so that an installation may have
 	// different texts. The file need not exist. Empty means no file.
@@ -65,15 +66,17 @@ type Daemon struct {
 	// Files are further files for --install, such as a configuration. A file that exists in the
 	// directory stays as it is.
 	Files []InstallFile
-	// Options are further options. An option replaces the one of all agents with the same letter.
-	// -D pdu still logs PDUs.
+	// Options are further options. An option replaces the standard option with the same letter,
+	// such as -l. An option -D adds to the standard one instead: -D pdu still logs PDUs.
 	Options []Option
-	// Operands, if not nil, is called with the arguments that are not options. If it is nil, they
-	// are ignored, as by C agents.
+	// Operands, if not nil, is called with the arguments that are not options. An error is printed,
+	// with the usage message, and ends the program. If Operands is nil, these arguments are
+	// ignored, as by C agents.
 	Operands func(args []string) error
 	// Start, if not nil, starts further work of the program, such as serving other clients than the
-	// collector. It is called when the log is open, before the Agent serves. An error ends the
-	// program. When the Agent no longer serves, ctx ends and wait, which may be nil, is called.
+	// collector. It is called when the log is open, before the program changes its user and the
+	// Agent serves. An error ends the program. When the Agent no longer serves, ctx ends and wait,
+	// which may be nil, is called.
 	Start func(ctx context.Context) (wait func(), err error)
 }
 
@@ -83,8 +86,8 @@ type Option struct {
 	Long  string // its name, empty if it has none
 	Arg   string // what the usage message calls its argument; empty if it has none
 	Help  string // what it does, in a few words
-	// Set is called with the argument of the option. An error is printed, with the
-	// usage message, and ends the program.
+	// Set is called with the argument of the option, or with an empty string if Arg is empty. It
+	// must not be nil. An error is printed, with the usage message, and ends the program.
 	Set func(value string) error
 }
 
@@ -95,10 +98,10 @@ func (d *Daemon) Main() {
 	exit(d.run(ctx, process{os.Args, os.Stdin, os.Stdout, os.Stderr, true}))
 }
 
-// Run is Main inside a larger program: it returns the exit status, and ends with
-// ctx. args has the program's name first. The streams take the place of the program's
-// own, which are left alone; they are closed if they are io.Closers. The user changes
-// only if -U is given.
+// Run is Main inside a larger program: it returns the exit status, and ends with ctx. args has the
+// program's name first. The streams take the place of the program's own, which Run leaves alone. If
+// the agent serves on stdin and stdout, Run closes those that are io.Closers. The user changes only
+// if -U is given.
 func (d *Daemon) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return d.run(ctx, process{args, stdin, stdout, stderr, false})
 }
@@ -195,7 +198,8 @@ func (c *command) reportStart(p process, err error) {
 	}
 }
 
-// closeStderr closes what openLog has kept, since others may wait for the end of standard error.
+// closeStderr closes the duplicate that openLog has kept, because another process may wait for the
+// end of standard error.
 func (c *command) closeStderr() {
 	if kept, ok := c.stderr.(io.Closer); ok && c.kept {
 		kept.Close()
@@ -219,8 +223,9 @@ func (d *Daemon) start(ctx context.Context) (stop func(), err error) {
 	return func() { cancel(); wait() }, nil
 }
 
-// openLog starts the log, which is standard error if -l says so or the file cannot be written.
-// Without a file in the Daemon either, standard error has nothing of a log.
+// openLog starts the log, which is standard error if -l says so or the file cannot be written. If
+// neither -l nor the Daemon names a log, standard error gets only the messages, without the first
+// and last lines of a log.
 func (c *command) openLog(p process) (log io.Writer, finish func() error) {
 	switch {
 	case c.log == "" && !c.logGiven:
@@ -230,14 +235,14 @@ func (c *command) openLog(p process) (log io.Writer, finish func() error) {
 	}
 	f, err := daemonfile.OpenLog(c.log, p.program())
 	if err != nil {
-		// The words of pmOpenLog(3), for those who search logs.
+		// The text of pmOpenLog(3), because users search logs for it.
 		io.WriteString(p.stderr, p.program()+": cannot open log \""+c.log+"\" for writing : "+pdu.FromError(err).Error()+"\n")
 		return startLog(p)
 	}
 	c.stderr = p.stderr
 	if p.own {
 		c.stderr, c.kept = daemonfile.KeepStderr(), true
-		redirect := f.RedirectStderr // of standard output the connection is made
+		redirect := f.RedirectStderr // not standard output, which is the connection
 		if c.transport != 0 && c.transport != 'p' {
 			redirect = f.Redirect
 		}
@@ -250,7 +255,7 @@ func (c *command) openLog(p process) (log io.Writer, finish func() error) {
 
 // startLog starts a log on standard error.
 func startLog(p process) (log io.Writer, finish func() error) {
-	daemonfile.StartLog(p.stderr, p.program()) // where an error would have to be said
+	daemonfile.StartLog(p.stderr, p.program()) // an error could only be reported there
 	return p.stderr, func() error { return daemonfile.FinishLog(p.stderr) }
 }
 
@@ -292,7 +297,7 @@ func (d *Daemon) serve(ctx context.Context, c *command, p process, log *slog.Log
 	return err
 }
 
-// switchUser becomes the user that the command line or the Daemon names.
+// switchUser changes to the user that the command line or the Daemon names, or to defaultUser.
 func (d *Daemon) switchUser(c *command, p process, log *slog.Logger) error {
 	switch {
 	case c.user != "":
@@ -346,7 +351,7 @@ type command struct {
 	kept      bool      // stderr is a duplicate, to be closed
 }
 
-// level is which lines the log has.
+// level returns the lowest level of the lines in the log.
 func (c *command) level() slog.Level {
 	if c.pdus {
 		return slog.LevelDebug

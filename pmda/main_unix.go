@@ -26,7 +26,7 @@ func untilSignal(ctx context.Context) (_ context.Context, exit func(status int))
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		if !signal.Ignored(s) { // as a shell has background jobs ignore SIGINT
+		if !signal.Ignored(s) { // a shell makes background jobs ignore SIGINT
 			signal.Notify(signals, s)
 		}
 	}
@@ -41,7 +41,7 @@ func untilSignal(ctx context.Context) (_ context.Context, exit func(status int))
 		if s := came.Load(); s != nil {
 			signal.Reset(*s)
 			if syscall.Kill(os.Getpid(), *s) == nil {
-				time.Sleep(time.Second) // it comes at once
+				time.Sleep(time.Second) // the signal arrives before that
 			}
 		}
 		os.Exit(status)

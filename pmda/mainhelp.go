@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// readHelp replaces the Agent's texts by those of a help file. Without the file the agent still
+// readHelp replaces the Agent's texts with those of a help file. Without the file the agent still
 // serves, like C agents.
 func (d *Daemon) readHelp(path string, log *slog.Logger) {
 	dir, name := filepath.Split(path)
@@ -20,7 +20,7 @@ func (d *Daemon) readHelp(path string, log *slog.Logger) {
 		return
 	}
 	h.name = path
-	h.texts() // which logs what is wrong with them
+	h.texts() // logs entries that are wrong
 	d.Agent.Use(h.wrap)
 }
 

@@ -31,7 +31,7 @@ func (d *Daemon) generalOptions(c *command) []getopt.Option {
 	})
 	for _, o := range d.Options {
 		set := o.Set
-		if o.Short == 'D' { // which means the same to all that there is in a program
+		if o.Short == 'D' { // the rest of the program may use the debug options, too
 			set = func(v string) error { return cmp.Or(c.setDebug(v), o.Set(v)) }
 		}
 		opts = append(opts, getopt.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help, Set: set})

@@ -9,24 +9,24 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// NoValue is returned by Value when there is no value now. That is not a failure: the result omits
-// the instance.
+// NoValue is the error that Value and Values return when there is no value now. That is not a
+// failure: the result omits the instance.
 //
 //lint:ignore ST1012 It is a result like io.EOF, not a failure.
 var NoValue = errors.New("no value available")
 
 // An ItemID is the agent's part of a PMID. A zero ItemID lets the Agent choose: the next item of
-// cluster 0 in order of registration, and when that is full, an item of cluster 4095 or of a
-// cluster below. The number of a removed metric is reused only after all other numbers of the
-// clusters in use. A metric that is registered again with the same name, type, semantics, units and
-// InDom gets its old number if that is free. To keep archives comparable across releases, give each
-// metric a fixed number with Item.
+// cluster 0 in order of registration. When most items of cluster 0 are in use, the Agent adds the
+// clusters 4095, 4094 and so on. It reuses the number of a removed metric only after all other
+// numbers of these clusters. A metric that is registered again with the same name, type, semantics,
+// units and InDom gets its old number if that is free. To keep archives comparable across releases,
+// give each metric a fixed number with Item.
 type ItemID uint32
 
 const explicitItem ItemID = 1 << 31
 
-// Item returns the ItemID of a cluster, 0 to pdu.MaxCluster, and an item, 0 to pdu.MaxItem. The
-// counterpart of PMDA_PMID.
+// Item returns the ItemID of a cluster, 0 to pdu.MaxCluster, and an item, 0 to pdu.MaxItem.
+// Register fails for the result of other numbers. Item is the counterpart of PMDA_PMID.
 func Item(cluster, item int) ItemID {
 	if cluster < 0 || cluster > pdu.MaxCluster || item < 0 || item > pdu.MaxItem {
 		return ^ItemID(0)
@@ -39,16 +39,16 @@ func (i ItemID) number() uint32 { return uint32(i &^ explicitItem) }
 
 // A Metric describes a metric for Register. Exactly one of Value and Values is set.
 type Metric[T pdu.Scalar] struct {
-	// Name is the full dotted name. Names below "event" are reserved, since clients have
-	// event.flags and event.missed there.
+	// Name is the full dotted name. Names at and below "event" are reserved, because clients define
+	// event.flags and event.missed themselves.
 	Name string
-	// Text is the one-line help text, Help the long one. Clients that ask for an empty Help get
-	// Text; an empty Text is no text.
+	// Text is the one-line help text, Help the long one. Clients that request an empty Help get
+	// Text, and those that request an empty Text get pdu.ErrText.
 	Text, Help string
 	// ID is the metric's number within the agent; see ItemID.
 	ID ItemID
-	// Type is the type of the values where T does not say it: an event array or a
-	// static aggregate among []byte. Zero means the type of T.
+	// Type is the type of the values. Zero means the type of T. If T is []byte, Type may also be
+	// pdu.TypeEvent, TypeHighResEvent or TypeAggregateStatic.
 	Type pdu.Type
 	// Sem is the semantics. Zero means pdu.SemInstant.
 	Sem pdu.Sem
@@ -64,18 +64,20 @@ type Metric[T pdu.Scalar] struct {
 
 	// Value returns the value of one instance, or of Instance{pdu.NoInst, ""} if the metric is
 	// singular. It is called for the instances that the client wants. An error leaves the instance
-	// out. If no instance has a value, any error other than NoValue becomes the metric's error.
+	// out. If no instance has a value, the last error becomes the metric's error, unless it is
+	// NoValue.
 	Value func(ctx context.Context, r *Request, i pdu.Instance) (T, error)
-	// Values puts the values of all instances at once.
+	// Values puts the values of all instances into s. If it puts no value, its error, other than
+	// NoValue, becomes the metric's error.
 	Values func(ctx context.Context, r *Request, s *Values[T]) error
 	// Store sets a value. Nil means that clients have no permission to store. Its error is
 	// pdu.ErrBadStore for an invalid value, or another pdu.Error, or wraps one. The client gets
 	// only that code, or pdu.ErrGeneric for an error without a code, because the protocol has no
 	// room for the text. Errors are logged, except pdu.ErrBadStore, ErrConv, ErrTrunc, ErrSign,
-	// ErrType, ErrInst and those that Value may return without a log line, such as ErrPermission.
+	// ErrType, ErrInst, ErrValue, ErrAppVersion, ErrPermission, ErrAgain and ErrNYI.
 	//
-	// For an event metric, v has the bytes of a text: pmevent(1) -x stores a filter that way. See
-	// EventQueue.SetFilter.
+	// For an event metric, v has the bytes of the text that a client stores. pmevent(1) -x stores a
+	// filter that way. See EventQueue.SetFilter.
 	Store func(ctx context.Context, r *Request, i pdu.Instance, v T) error
 }
 
@@ -111,10 +113,10 @@ func (m *metric) indomID(d pdu.Domain) pdu.InDom {
 	return pdu.MakeInDom(d, m.serial)
 }
 
-// Register adds a metric to an Agent. Errors: a name or ID
-// that is in use or malformed, both or neither of Value and Values, an InDom or Group of another
-// agent, labels that are not JSON. The Agent remembers the first error, and Main, Serve and
-// collectors report it, so a program may ignore the result.
+// Register adds a metric to an Agent. Errors: a name or ID that is in use or malformed, both or
+// neither of Value and Values, an InDom that is not attached, an InDom or Group of another agent, a
+// Type that T cannot have, labels that are not JSON. The Agent remembers the first error, and Main,
+// Serve and collectors report it, so a program may ignore the result.
 func Register[T pdu.Scalar](a *Agent, m Metric[T]) error {
 	return a.register("register", m.Name, func(t *tables) error {
 		e, err := newMetric(m)
@@ -187,7 +189,7 @@ func stored[T pdu.Scalar](at pdu.Atom, t pdu.Type) (T, error) {
 	return pdu.As[T](at)
 }
 
-// checkType refuses a type that values of T cannot have.
+// checkType returns an error for a type that values of T cannot have.
 func checkType(t, ofT pdu.Type) error {
 	bytes := ofT == pdu.TypeAggregate
 	switch t {

@@ -14,10 +14,10 @@ import (
 type nameNode struct {
 	full                            string // the name
 	parent, prev, next, first, last *nameNode
-	below                           map[string]*nameNode // by component; first, next ... are their order
+	below                           map[string]*nameNode // by component; first and next order them
 
-	metric  *metric  // whose name it is; or nil
-	foreign pdu.PMID // of another agent's metric, if link
+	metric  *metric  // the metric of the name, or nil
+	foreign pdu.PMID // PMID of another agent's metric, if link
 	link    bool
 	root    bool // of dynamic names
 	dynamic bool // collectors ask the agent for it: it is at or below a root
@@ -34,7 +34,7 @@ func (n *nameNode) pmid(d pdu.Domain) pdu.PMID {
 	return n.foreign
 }
 
-// component is the last component of the name.
+// component returns the last component of the name.
 func (n *nameNode) component() string { return n.full[strings.LastIndexByte(n.full, '.')+1:] }
 
 // find returns the node of a name, or nil for an unknown name.
@@ -48,11 +48,11 @@ func (n *nameNode) find(name string) *nameNode {
 }
 
 // reservedNames is the prefix of names that libpcp and pmapi define in every client, independent of
-// the collector. A metric called event.flags would hide the client's own. A metric called event
-// would leave no place for it.
+// the collector. A metric called event.flags would hide that of the client. A metric called event
+// cannot have names below it.
 const reservedNames = "event"
 
-// add returns the node of a name that has no metric and no names below it, or the reason why the
+// add returns the node of a name, with no metric and no names below it. It returns an error if the
 // name cannot be added.
 func (n *nameNode) add(name string) (*nameNode, error) {
 	if name == reservedNames || strings.HasPrefix(name, reservedNames+".") {

@@ -15,14 +15,14 @@ import (
 // existing ones.
 type numbers struct {
 	given    map[string]numbered // the latest number of a metric, by name
-	names    map[ItemID]string   // the same the other way round
-	chosen   map[ItemID]bool     // items of cluster 0 that a program has chosen: they are not given
-	clusters int                 // so many clusters are used; 0 means 1
-	next     int                 // where to look for a number, from 0 to that of their items
-	got      int                 // so many numbers were given since next was 0
+	names    map[ItemID]string   // the names in given, by item
+	chosen   map[ItemID]bool     // items of cluster 0 that the program has chosen
+	clusters int                 // number of clusters in use; 0 means 1
+	next     int                 // the next candidate, an index into the items of these clusters
+	got      int                 // how many numbers were assigned since next was 0
 
-	serial  int          // serials below are used
-	serials map[int]bool // that programs have chosen, also of domains that are gone
+	serial  int          // serials below it are not assigned
+	serials map[int]bool // that the program has chosen, even those of removed domains
 }
 
 // numbered is a metric whose number the Agent chose.

@@ -13,8 +13,8 @@ var closed = func() chan struct{} {
 }()
 
 // SetReady sets whether the Agent is ready for requests. An Agent is ready at first unless
-// StartsNotReady is set. If it is not, its requests fail and clients get pdu.ErrAgain. A collector
-// in another process sends no requests until the Agent reports that it is ready.
+// StartsNotReady is set. While it is not ready, its requests fail and clients get pdu.ErrAgain. A
+// collector in another process sends no requests until the Agent reports that it is ready.
 //
 // It is pmdaSendError(3) with PM_ERR_PMDANOTREADY and PM_ERR_PMDAREADY.
 func (a *Agent) SetReady(ready bool) {
@@ -30,13 +30,14 @@ func (a *Agent) SetReady(ready bool) {
 	}
 }
 
-// WhenReady returns a channel that is closed when the Agent is ready, or already is.
+// WhenReady returns a channel that is closed when the Agent becomes ready. It is closed already if
+// the Agent is ready.
 func (a *Agent) WhenReady() <-chan struct{} {
 	if a.isReady() {
 		return closed
 	}
 	c := make(chan struct{})
-	a.ready.CompareAndSwap(nil, &c) // of one that has not been ready yet
+	a.ready.CompareAndSwap(nil, &c) // the first channel of an Agent that starts not ready
 	return *a.ready.Load()
 }
 

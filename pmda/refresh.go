@@ -21,9 +21,9 @@ import (
 // Every makes a Polled without further settings. Any other Polled is attached with Attach. Do not
 // change the fields after that.
 //
-// When reading fails, the error is logged and the last good T stays. Each further failure doubles
-// the wait before the next attempt, up to a minute or the interval if that is longer. A panic is a
-// failure.
+// When reading fails, the error is logged and the last good T stays. Each failure in a row doubles
+// the wait before the next attempt, up to a minute, or to the interval if that is longer. A panic
+// is a failure.
 //
 // Reading starts when the Agent is served and stops when it is no longer served; see
 // Agent.Background. All methods are safe for concurrent use once the Polled is attached.
@@ -39,8 +39,9 @@ type Polled[T any] struct {
 	// OnDemand reads only for clients: once when the Agent starts to be served, and then when a
 	// client fetches a T that is older than Every. That client still gets the old T.
 	OnDemand bool
-	// MaxAge is the maximum age of a T. A T can grow old when reading fails, or with OnDemand when
-	// no client fetches. The metrics of the Group then fail with pdu.ErrAgain. Zero means no limit.
+	// MaxAge is the maximum age of a T. If it is exceeded, because reading fails or because no
+	// client has fetched with OnDemand, the metrics of the Group fail with pdu.ErrAgain. Zero means
+	// no limit.
 	MaxAge time.Duration
 	// Apply, if not nil, is called with each new T before clients get it. It can set the instances
 	// of domains of the Group. It runs under the Group's lock. On an error the last T stays, as if
@@ -49,7 +50,7 @@ type Polled[T any] struct {
 
 	agent    *Agent
 	group    *Group
-	name     atomic.Pointer[string] // of Register
+	name     atomic.Pointer[string] // the name given to Register
 	interval atomic.Int64           // a time.Duration
 	last     atomic.Pointer[polled[T]]
 	asked    chan struct{} // has room for one: a client wants a newer T
@@ -67,7 +68,7 @@ type Polled[T any] struct {
 // A polled is a T that has been read.
 type polled[T any] struct {
 	v  T
-	at time.Time // when reading it began
+	at time.Time // when reading began
 }
 
 // Limits of the interval between the starts of two attempts.
@@ -79,8 +80,9 @@ const (
 // maxBackoff is the longest wait after failures, unless the interval is longer.
 const maxBackoff = time.Minute
 
-// Every attaches a Polled to the Agent. It calls read in the background every d while the Agent is
-// served.
+// Every returns a Polled that is attached to the Agent and calls read in the background every d
+// while the Agent is served. d is a millisecond to a year. Agent.Err returns the error of a bad
+// argument.
 //
 //	web := pmda.Every(a, 10*time.Second, readStatistics)
 //	pmda.Register(a, pmda.Metric[uint64]{
@@ -171,8 +173,9 @@ func (c *Polled[T]) Stop() {
 	}
 }
 
-// Register adds metrics about the Polled itself below a name. first is the ID of the first one;
-// zero means that the Agent chooses the IDs.
+// Register adds four metrics about the Polled itself below a name, and returns the first error.
+// Attach the Polled before. The metrics have the IDs first to first+3; if first is zero, the Agent
+// chooses the IDs.
 //
 //	NAME.age        seconds since the reading of the values began
 //	NAME.interval   seconds from one attempt to the next, which clients can set
@@ -203,7 +206,7 @@ func (c *Polled[T]) Register(name string, first ItemID) error {
 			return c.currentInterval().Seconds(), nil
 		},
 		Store: func(_ context.Context, _ *Request, _ pdu.Instance, v float64) error {
-			if !(v >= minInterval.Seconds() && v <= maxInterval.Seconds()) { // also not a number
+			if !(v >= minInterval.Seconds() && v <= maxInterval.Seconds()) { // also rejects NaN
 				return pdu.ErrBadStore
 			}
 			c.interval.Store(int64(v * float64(time.Second)))
@@ -321,14 +324,14 @@ func (c *Polled[T]) refresh(ctx context.Context) error {
 	c.attempt.Store(&began)
 	err := c.replace(ctx, began)
 	select {
-	case <-c.asked: // for an older T
+	case <-c.asked: // the request was for a newer T, which there is now
 	default:
 	}
 	switch {
 	case err == nil:
 		c.refreshes.Add(1)
 		c.inARow.Store(0)
-	case ctx.Err() != nil: // its end is no failure
+	case ctx.Err() != nil: // the end of ctx is not a failure
 		return err
 	default:
 		c.failures.Add(1)

@@ -18,8 +18,8 @@ func (h tableHandler) Desc(_ context.Context, _ *Request, id pdu.PMID) (pdu.Desc
 	return t.desc(m), nil
 }
 
-// Instances lists an instance domain of the tables, or looks an instance up. The
-// profile does not matter here.
+// Instances lists an instance domain of the tables, or looks an instance up. It ignores the
+// profile.
 func (h tableHandler) Instances(ctx context.Context, r *Request, id pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	in := h.a.snapshot().indom(id)
 	if in == nil {

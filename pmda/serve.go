@@ -88,7 +88,7 @@ type session struct {
 	seq     uint64            // of the latest client
 	context int32             // of the latest profile or fetch
 	profile *pdu.Profile      // the latest; nil includes everything
-	current *Request          // the latest, which is used again while it is true
+	current *Request          // the latest, which is reused while it is correct
 
 	// Buffers for the next request.
 	fetch  pdu.Fetch

@@ -59,7 +59,7 @@ func (s *session) endClients() {
 	}
 }
 
-// setAttribute replaces a client by one with a changed attribute.
+// setAttribute replaces a client with one that has the changed attribute.
 func (s *session) setAttribute(from int32, body []byte) error {
 	var p pdu.Attr
 	if err := p.Decode(body); err != nil {

@@ -13,13 +13,13 @@ import (
 // waits for its next PDU. A collector that sends no request meanwhile learns it only from the
 // notice.
 type readyNotice struct {
-	of Serving // nil for a Handler that has none
+	of Serving // nil if the Handler does not implement it
 
 	writing sync.Mutex     // held to write to the connection, and for what follows
-	sent    chan struct{}  // of the latest notice: closed when it was sent; nil if there was none
-	pending bool           // it has not been sent yet
+	sent    chan struct{}  // closed when the latest notice was sent; nil before the first
+	pending bool           // the latest notice has not been sent yet
 	told    bool           // the collector was told that the agent is not ready
-	wg      sync.WaitGroup // of the goroutine that sends it
+	wg      sync.WaitGroup // waits for the goroutine that sends the notice
 	ended   chan struct{}  // closed with the session
 }
 
@@ -49,7 +49,7 @@ func (n *readyNotice) send(s *session) {
 		defer n.writing.Unlock()
 		n.pending = false
 		s.conn.Queue(0, pdu.Status{Code: pdu.ErrPMDAReady})
-		s.conn.Flush() // where it fails, so does the next read
+		s.conn.Flush() // if it fails, the next read fails, too
 	})
 }
 

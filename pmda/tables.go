@@ -14,10 +14,10 @@ type tables struct {
 
 	names   nameNode
 	changes int                      // counts changes of names
-	version int                      // counts those that Namespace shows
+	version int                      // counts changes of the names that Namespace shows
 	items   numberMap[metric]        // by ItemID
 	indoms  numberMap[InDom]         // by serial
-	users   map[*InDom]int           // so many metrics have the domain
+	users   map[*InDom]int           // number of metrics by domain
 	links   map[pdu.PMID][]*nameNode // names of metrics of other agents
 }
 
