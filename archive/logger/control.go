@@ -12,23 +12,23 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A Target is a metric that a request of pmlc(1) is about.
+// A Target selects a metric, or some of its instances, for Control and Enquire.
 type Target struct {
 	PMID pdu.PMID
-	// Insts are its instances; none means all. Those of a singular metric do not matter.
+	// Insts are the selected instances; empty means all. It is ignored for a singular metric.
 	Insts []pdu.InstID
 }
 
-// A MetricState is how a metric is recorded.
+// A MetricState says how a metric is recorded.
 type MetricState struct {
 	PMID   pdu.PMID
-	Err    error // why there are no values, or nil
+	Err    error // why Values is empty, or nil
 	Values []ValueState
 }
 
-// A ValueState is how an instance of a metric, or a singular metric, is recorded. PCP's pmlogger
-// notices only one further metric of a fetch with each record. Until then it reports the other
-// metrics as neither available nor in the archive, although they are.
+// A ValueState says how an instance of a metric, or a singular metric, is recorded. PCP's pmlogger
+// reports Available and InLog late: with each record it notices only one more metric of a fetch,
+// and reports both as false for the others.
 type ValueState struct {
 	Inst      pdu.InstID // pdu.NoInst of a singular metric
 	On        bool
@@ -40,21 +40,26 @@ type ValueState struct {
 
 // Limits of requests, because any client may send them.
 const (
-	// maxValues is the number of values in all states that a request gets.
+	// maxValues limits the ValueStates in the result of one Control or Enquire.
 	maxValues = 1 << 20
-	// maxNamed is the number of instances in all requests that list instances. Requests can list
-	// any numbers, and each number is in a profile, while pmcd reads at most 64 KB of a profile.
+	// maxNamed limits the instances that all requests of a logger list. A client can list any
+	// numbers. Each of them is in the profile of a fetch, and pmcd does not read a profile of more
+	// than 64 KB.
 	maxNamed = 1 << 13
 )
 
-// Control changes how metrics are recorded and returns their states after that, which also show
-// what has not changed. Requests are like those of a configuration, except that a request for some
-// instances changes nothing if the metric is recorded with all instances. A metric with more
-// instances than fit has the error pdu.ErrTooBig.
+// Control changes how metrics are recorded. It returns a state for each target, in order, as it is
+// after the change, even if nothing has changed. A request has the effect that it has in pmlc(1):
+// it replaces earlier requests, unless control is Advisory and the metric has a mandatory request.
+// A request for some instances changes nothing if all instances are recorded. An interval of 0
+// means once; it matters only for On.
 //
-// The errors are os.ErrClosed if the logger does not run, pdu.ErrArg for an invalid combination of
-// control, state and interval, and that of ctx if it ends during a fetch. After an error nothing
-// has changed.
+// The Err of a state is pdu.ErrTooBig if the result would have more than 1<<20 values, or if all
+// requests together would list more than 8192 instances.
+//
+// Errors: os.ErrClosed if the logger does not run, pdu.ErrArg for an interval that is negative or
+// longer than 2^28-1 milliseconds and for an advisory Maybe, and the cause of ctx if ctx ends
+// first. After an error nothing has changed.
 func (l *Logger) Control(ctx context.Context, control Control, state State, interval time.Duration, targets []Target) ([]MetricState, error) {
 	e, err := l.enquire(ctx, targets, true)
 	if err != nil {
@@ -111,7 +116,7 @@ func (l *Logger) Control(ctx context.Context, control Control, state State, inte
 	return states, nil
 }
 
-// target is the metric of a request, which may be new.
+// target returns the metric of a request, which may be new.
 func (e *enquiry) target(id pdu.PMID) (*metric, error) {
 	if m := e.l.metrics[id]; m != nil {
 		return m, nil
@@ -123,7 +128,7 @@ func (e *enquiry) target(id pdu.PMID) (*metric, error) {
 	return e.l.metric(r.name, r.desc), nil
 }
 
-// A namedRoom is how many instances metrics are recorded with by number.
+// A namedRoom counts the instances that requests list; see maxNamed.
 type namedRoom struct {
 	total int
 	named map[*metric]map[pdu.InstID]bool
@@ -140,7 +145,7 @@ func (l *Logger) namedRoom() *namedRoom {
 	return n
 }
 
-// add names instances, and returns how many were not named before.
+// add marks instances as listed, and returns how many were not listed before.
 func (n *namedRoom) add(m *metric, insts []pdu.InstID) (added int) {
 	named := n.named[m]
 	if named == nil && len(insts) > 0 {
@@ -154,7 +159,8 @@ func (n *namedRoom) add(m *metric, insts []pdu.InstID) (added int) {
 	return len(named) - before
 }
 
-// reserve reports whether a metric can be recorded with further instances that are named.
+// reserve adds listed instances of a metric. It returns false, and adds nothing, if there is no
+// room for them.
 func (n *namedRoom) reserve(m *metric, insts []pdu.InstID) bool {
 	added := 0
 	for _, i := range insts {
@@ -169,9 +175,10 @@ func (n *namedRoom) reserve(m *metric, insts []pdu.InstID) bool {
 	return true
 }
 
-// Enquire returns how metrics are recorded. A target without instances means all instances that the
-// metric has or ever had in the archive. The limits are those of Control. The errors are
-// os.ErrClosed if the logger does not run, and that of ctx if it ends during a fetch.
+// Enquire returns how metrics are recorded: a state for each target, in order. A target without
+// instances means all instances that the metric has now, has in the archive, or has in a request.
+// The Err of a state is pdu.ErrTooBig if the result would have more than 1<<20 values. Errors:
+// os.ErrClosed if the logger does not run, and the cause of ctx if ctx ends first.
 func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, error) {
 	e, err := l.enquire(ctx, targets, false)
 	if err != nil {
@@ -195,7 +202,7 @@ func (l *Logger) Enquire(ctx context.Context, targets []Target) ([]MetricState, 
 // waits for the collector before it takes the lock, so that recording goes on meanwhile.
 type enquiry struct {
 	l         *Logger
-	room      int // how many further values there may be
+	room      int // how many more values fit into the result
 	metrics   map[pdu.PMID]metricReply
 	instances map[pdu.InDom]instancesReply
 }
@@ -212,8 +219,8 @@ type instancesReply struct {
 	err  error
 }
 
-// enquire asks the collector about targets. If named is true, it also asks for the names of unknown
-// metrics.
+// enquire requests the descriptors and instances of targets from the collector. If named is true,
+// it also requests the names of unknown metrics.
 func (l *Logger) enquire(ctx context.Context, targets []Target, named bool) (*enquiry, error) {
 	e := &enquiry{l: l, room: maxValues, metrics: map[pdu.PMID]metricReply{}, instances: map[pdu.InDom]instancesReply{}}
 	if err := l.mu.Lock(ctx); err != nil {
@@ -249,7 +256,7 @@ func (l *Logger) enquire(ctx context.Context, targets []Target, named bool) (*en
 	return e, context.Cause(ctx)
 }
 
-// describe asks about metrics that are not known.
+// describe requests the descriptors of metrics that the logger does not know.
 func (e *enquiry) describe(ctx context.Context, ids []pdu.PMID, named bool) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -273,7 +280,7 @@ func (e *enquiry) describe(ctx context.Context, ids []pdu.PMID, named bool) erro
 	return nil
 }
 
-// state is how a metric is recorded.
+// state returns how a metric is recorded.
 func (e *enquiry) state(t Target) MetricState {
 	s := MetricState{PMID: t.PMID}
 	m := e.l.metrics[t.PMID]
@@ -321,7 +328,7 @@ func (e *enquiry) state(t Target) MetricState {
 	return s
 }
 
-// unique removes instances that come again.
+// unique removes duplicate instances.
 func unique(insts []pdu.InstID) []pdu.InstID {
 	seen := make(map[pdu.InstID]bool, len(insts))
 	return slices.DeleteFunc(insts, func(i pdu.InstID) bool {

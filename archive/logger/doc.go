@@ -36,7 +36,7 @@
 //
 // # Read the archive
 //
-// pmapi.Open reads the archive, as do the tools of PCP, also while the logger writes it:
+// pmapi.Open and the tools of PCP read the archive, even while the logger writes it:
 //
 //	pc, err := pmapi.Open(ctx, "web1/20261123")
 //	g := pc.Group()
@@ -58,12 +58,12 @@
 //
 // It has these parts:
 //
-//   - log may be left out.
+//   - log, which is optional.
 //   - mandatory or advisory; advisory if left out. An advisory request has no effect on metrics
 //     with a mandatory request.
 //   - on, with an interval; off; or, for mandatory requests, maybe, which leaves the choice to
 //     advisory requests.
-//   - The interval: a number with a unit; once; or default, the interval of the logger. Units are
+//   - The interval: a number with a unit; once; or default, which is Options.Interval. Units are
 //     msec, millisecond, sec, second, min, minute and hour, and their plurals. The longest interval
 //     is 2^28-1 milliseconds, about three days. The word every is optional.
 //   - One metric, or several in braces. Commas between them are optional. A name above metrics in
@@ -71,7 +71,8 @@
 //   - Instances of a metric, in brackets: names, or numbers. Names with blanks or other special
 //     characters need quotes. Without brackets all instances are recorded.
 //
-// Requests take effect in their order. A # begins a comment.
+// Requests add up, as in pmlogger(1): a metric with two intervals is recorded at both, and a later
+// off does not end an earlier on. A # begins a comment.
 //
 // # Access rules
 //
@@ -81,9 +82,10 @@
 //	disallow .* : all;
 //	allow localhost, 10.1.* : all except mandatory;
 //
-// The operations are advisory and mandatory, to change what is recorded; enquire, to ask for the
-// state; and all. Hosts are names and addresses, with * at the end for all that begin so. The rules
-// take effect only in a server of pmlc(1), such as examples/pmlogger.
+// The operations are advisory and mandatory, to change what is recorded; enquire, to request the
+// state; and all. A host is a name, an address, or the beginning of an address and a *, such as
+// 10.1.* and .* for all IPv4 addresses. The rules take effect only in a server of pmlc(1), such as
+// examples/pmlogger.
 //
 // The request before this section needs braces around its metrics, because a bracket after a name
 // begins instances.
@@ -98,60 +100,63 @@
 //	log mandatory on every %often { kernel.all.load }
 //	%endif
 //
-// A macro is expanded where % precedes its name, perhaps in braces. There are %define, %undef,
-// %ifdef, %ifndef, %else, %endif and %include. The %shell of PCP is refused, because it runs a
+// A macro NAME is replaced with its value at %NAME and %{NAME}. The directives are %define, %undef,
+// %ifdef, %ifndef, %else, %endif and %include. PCP's %shell is an error, because it would run a
 // command. The names of included files are relative to the working directory.
 //
 // # What is recorded
 //
 // Metrics with the same interval and the same control, mandatory or advisory, form a [Task]. Each
-// time a task is due, it fetches its metrics together and writes one data record: values in the
-// order of descending PMIDs, and errors of metrics that failed.
+// time a task is due, the logger fetches its metrics together and writes a data record: values in
+// the order of descending PMIDs, and errors of metrics that failed. It writes two records if some
+// requests name instances of a domain and others want all of them.
 //
-// The names, labels and help texts of a metric go into the archive with its first values,
-// instances each time they change, and the labels of an instance with its first value. Labels
-// that change are recorded when the collector reports it. The first and the last record describe
-// the logger itself: its host, port and archive, and the process and state of the collector.
+// The logger writes the names, labels and help texts of a metric with its first values. It writes
+// the instances each time the values have others, and the labels of an instance with its first
+// value. It writes labels again when the collector reports that they have changed. The first and
+// the last record describe the logger itself: its host, port and archive, and the process and state
+// of the collector.
 //
 // # Time
 //
 // A task is due at its start and at multiples of its interval after that, without drift. The logger
-// skips times that it misses because the collector or the computer is slow. Data records have the
-// time of the collector. If the clock of the collector is set back, the logger records nothing
-// until it has passed the last data record, and then writes a mark first.
+// skips the times that it misses because the collector or the computer is slow. Data records have
+// the time of the collector. If the clock of the collector is set back, the logger records nothing
+// until the clock has passed the last data record, and then begins with a mark.
 //
 // # Volumes and the end
 //
 // [Options] limits the archive by size, number of records or time, with EndBytes, EndRecords,
 // EndTime and EndAfter. VolumeSize, VolumeRecords and VolumeTime in Options.Writer divide it into
-// volumes. For an archive a day, with old archives removed, call Record of package
-// archive/logger/retention in place of Run.
+// volumes. For one archive each day, and to remove old ones, call Record of package
+// archive/logger/retention instead of Run.
 //
 // # Failures
 //
-// Losing the collector does not end the logger. It connects again at the times of its tasks, but
-// not more often than Dialer.Backoff of the context allows, and the archive has a mark there. After
-// that, and when the collector has other agents or names, the logger looks up all metrics again.
+// Losing the collector does not end the logger. It tries to connect once a second and when a task
+// is due, but not more often than Dialer.Backoff of the context allows. The archive has a mark
+// where the connection was lost. After a reconnection, and when the agents or names of the
+// collector change, the logger looks up all metrics again.
 //
 // An archive describes each metric once. When a metric has another PMID, type, semantics, instance
 // domain or unit, the logger reports [MetricChanged] and leaves the metric out, with a mark before
 // the next record. With Options.EndOnChange, Run ends with [ErrMetricsChanged] instead, so that the
 // caller can begin another archive, as package retention does.
 //
-// Options.Report receives an [Event] for each of these; by default they are logged.
+// Options.Report receives an [Event] for each of these failures. By default, LogEvent logs them.
 //
 // # Send the archive to another computer
 //
-// With Options.Push the archive goes to a receiver in place of files: a Receiver of package
-// archive/push, or pmproxy of PCP 7. While the receiver cannot be reached, the logger keeps up to
-// 64 MiB of records in memory, see push.SenderOptions.MaxBuffer.
+// With Options.Push the logger sends the archive to a receiver instead of writing files. The
+// receiver is a Receiver of package archive/push, or pmproxy of PCP 7. While it cannot be reached,
+// the logger keeps up to 64 MiB of records in memory; see push.SenderOptions.MaxBuffer.
 //
 //	logger.Options{Config: config, Push: &push.SenderOptions{URL: "http://archives:44322"}}
 //
 // # Concurrency
 //
 // A [Logger] is safe for concurrent use. While Run is running, other goroutines may read its Status
-// and change what it records, as pmlc(1) does. Status never waits. The other methods wait
+// and change what it records, as pmlc(1) does. Status and Base never wait. The other methods wait
 // for a fetch in progress; Control and Enquire return when their context ends.
 //
 // The source belongs to the logger until Run returns, because the logger changes its profile.

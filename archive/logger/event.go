@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// An Event is something that happens to a Logger. The exported types below are for programs that
-// react to them. Events of other types are problems to report; those with an error have an Unwrap
-// method. String returns a line for a log.
+// An Event is something that happens to a Logger. Programs can react to the exported types. Events
+// of other types are problems to report; those with an error have a method Unwrap. String returns a
+// line for a log.
 type Event interface{ fmt.Stringer }
 
 // MetricSkipped reports a metric of the configuration, or one of its instances, that cannot be
@@ -22,8 +22,8 @@ type MetricSkipped struct {
 	Err      error
 }
 
-// Conflict reports an advisory request of the configuration for a metric or instance that an
-// earlier request sets as mandatory.
+// Conflict reports an advisory request of the configuration that is ignored for a metric or
+// instance, because an earlier request is mandatory.
 type Conflict struct {
 	File              string // of the configuration
 	Line              int
@@ -113,19 +113,19 @@ type pushLeftOut struct {
 	Records int
 }
 
-// Ended reports why Run ends without an error.
+// Ended reports the end of Run, except after an unexpected error.
 type Ended struct{ Reason EndReason }
 
-// An EndReason is the reason of Ended.
+// An EndReason says why Run ends.
 type EndReason uint8
 
 const (
-	EndRecords  EndReason = iota // the limit of records is reached
-	EndBytes                     // the limit of bytes is reached
-	EndTime                      // the run time is over
+	EndRecords  EndReason = iota // Options.EndRecords is reached
+	EndBytes                     // Options.EndBytes is reached
+	EndTime                      // Options.EndTime or EndAfter is reached
 	EndContext                   // the context of Run ended
-	EndHostname                  // the collector has another host name
-	EndChanged                   // the collector changed metrics of the configuration
+	EndHostname                  // the host name of the collector changed; see EndOnChange
+	EndChanged                   // Run returns ErrMetricsChanged
 )
 
 // String returns the text in the log of pmlogger(1).
@@ -210,7 +210,9 @@ func (e clockCaughtUp) String() string {
 // String returns a line for a log.
 func (e Ended) String() string { return e.Reason.String() }
 
-// LogEvent logs problems as warnings with slog.Default(). It is the default of Options.Report.
+// LogEvent logs an event as a warning with slog.Default. It ignores the events of normal operation:
+// Recorded, NewVolume, Validating, and Ended when the context ended or a limit was reached. It is
+// the default of Options.Report.
 func LogEvent(e Event) {
 	switch e := e.(type) {
 	case Recorded, NewVolume, Validating:

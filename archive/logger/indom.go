@@ -8,14 +8,15 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An indom is what the archive has of an instance domain.
+// An indom notes what the archive has of an instance domain.
 type indom struct {
 	ids   map[pdu.InstID]bool // the instances of its last record
-	stamp time.Time           // of that
-	asked time.Time           // of the latest result for which the collector was asked
+	stamp time.Time           // time of that record
+	asked time.Time           // time of the latest result that led to a request
 }
 
-// updateInstances writes the instances of a metric's domain if the values have others than before.
+// updateInstances writes the instances of a metric's domain, and their labels, if the instances of
+// the values have changed.
 func (l *Logger) updateInstances(ctx context.Context, g *group, m *metric, s pdu.ValueSet, t time.Time) error {
 	if m.desc.InDom == pdu.NoInDom || s.Len() == 0 {
 		return nil
@@ -47,7 +48,7 @@ func (l *Logger) updateInstances(ctx context.Context, g *group, m *metric, s pdu
 			}
 		}
 	}
-	if m.last == nil { // their names are not known
+	if m.last == nil { // the request for the instances failed
 		return nil
 	}
 	if !l.meta.areNew(m.desc.InDom, s) {
@@ -55,7 +56,7 @@ func (l *Logger) updateInstances(ctx context.Context, g *group, m *metric, s pdu
 	}
 	err := l.instanceLabels(ctx, m.desc.InDom, t, g.profile)
 	if err != nil {
-		m.last, l.meta.insts[m.desc.InDom] = nil, map[pdu.InstID]bool{} // with the next values again
+		m.last, l.meta.insts[m.desc.InDom] = nil, map[pdu.InstID]bool{} // try again with the next values
 	}
 	return err
 }
@@ -83,7 +84,7 @@ func (l *Logger) recordInstances(ctx context.Context, g *group, m *metric, d *in
 		m.last = nil
 		return &sourceError{err}
 	case err != nil:
-		m.last = nil // at the next fetch again
+		m.last = nil // try again with the next values
 		l.report(metadataMissing{m.name, err})
 		return nil
 	}

@@ -18,36 +18,36 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A Logger records metrics into an archive. See the package.
+// A Logger records metrics into an archive. Options.New makes one. See the package documentation.
 type Logger struct {
 	src  *pmapi.Context
 	opts Options
 	host string
 	wake chan struct{} // the tasks have changed
 
-	mu       ctxwait.Mutex // held while a task is recorded, or anything is changed
+	mu       ctxwait.Mutex // held while a task is recorded; guards what follows
 	w        *archive.Writer
 	metrics  map[pdu.PMID]*metric
 	order    []*metric // in the order of the requests
 	subtrees []subtree
-	requests int // so far
+	requests int // number of requests so far
 	tasks    []*task
 	meta     described
 	running  bool
 	ended    bool
 	lost     bool            // there is no connection
-	noTLS    bool            // and this was reported to be because of TLS
-	retry    time.Time       // when to try one, if lost
+	noTLS    bool            // Lost was reported again because of TLS
+	retry    time.Time       // when to try to connect, if lost
 	behind   bool            // the clock of the collector was set back
 	recheck  bool            // metrics may have changed
-	gap      bool            // the next record has nothing to do with the last one
-	replan   bool            // metrics have changed, so that there are other groups
+	gap      bool            // a mark must precede the next record
+	replan   bool            // metrics have changed, so plan has made other groups
 	resumed  bool            // there is a new connection, and no record yet
-	begun    time.Time       // of Run
+	begun    time.Time       // when Run began
 	first    session.Session // for the record before the first one of values
-	preamble int64           // bytes of that record and its label, if it was written with the latest group
+	preamble int64           // bytes of the label and that record, if written with the latest group
 	records  int
-	missed   int // tasks for want of a collector
+	missed   int // tasks that were due without a collector
 	renamed  pdu.ResultWriter
 	volume   volumeState
 	push     pusher
@@ -56,9 +56,10 @@ type Logger struct {
 	status Status
 }
 
-// New resolves a configuration and prepares an archive. The files are created with the first record
-// of values: a Logger that records nothing leaves no files. Warnings about the configuration are
-// reported. The errors are ErrNothing, fs.ErrExist if the archive exists, and those of the source.
+// New resolves the configuration and prepares the archive. The files are created with the first
+// record of values: a Logger that records nothing leaves no files. Options.Report gets warnings
+// about the configuration. Errors: a syntax error in Config, ErrNothing unless Linger is set,
+// fs.ErrExist if the archive exists, those of Push, and those of the source.
 func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	l, err := o.resolved(ctx, src)
 	if err != nil {
@@ -70,8 +71,8 @@ func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	return l, l.create(ctx)
 }
 
-// Check only resolves the configuration and reports warnings as New does. It returns the tasks that
-// a Logger would have.
+// Check resolves the configuration and reports warnings, as New does, but prepares no archive. It
+// returns the tasks that a Logger would have. They may be empty, which is not an error.
 func (o Options) Check(ctx context.Context, src *pmapi.Context) ([]Task, error) {
 	l, err := o.resolved(ctx, src)
 	if err != nil {
@@ -84,8 +85,8 @@ func (o Options) Check(ctx context.Context, src *pmapi.Context) ([]Task, error) 
 	return list, nil
 }
 
-// resolved is a Logger without an archive. If the syntax of the configuration is wrong, it still
-// reports problems with the requests before that place.
+// resolved returns a Logger without an archive. After a syntax error in the configuration, it still
+// reports problems with the requests before the error.
 func (o Options) resolved(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	config, parseErr := new(logconf.Config), error(nil)
 	if o.Config != "" {
@@ -142,7 +143,7 @@ func (l *Logger) create(ctx context.Context) error {
 	return nil
 }
 
-// zone is the time zone of the collector, "" if it does not tell.
+// zone returns the time zone of the collector, or "" if the collector has no such metrics.
 func (l *Logger) zone(ctx context.Context) (zone, info string, err error) {
 	var values [2]string
 	ids, err := l.src.Lookup(ctx, []string{"pmcd.timezone", "pmcd.zoneinfo"})
@@ -167,7 +168,8 @@ func (l *Logger) zone(ctx context.Context) (zone, info string, err error) {
 // everything is a profile of all instances.
 var everything = new(pdu.Profile)
 
-// fetch fetches once more after a gap, which is not its business.
+// fetch fetches values. After a *pmapi.Gap it fetches again, because the logger handles gaps
+// itself.
 func (l *Logger) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *pdu.Result) error {
 	if p == nil {
 		p = everything
@@ -180,16 +182,17 @@ func (l *Logger) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *p
 	return err
 }
 
-// lock waits for a fetch that is going on, however long that takes.
+// lock waits for a fetch in progress, however long that takes.
 func (l *Logger) lock() { _ = l.mu.Lock(context.Background()) }
 
 // report reports an event.
 func (l *Logger) report(e Event) { l.opts.Report(e) }
 
-// Run records until ctx ends, an end of the options is reached, or the source is unusable, and
-// completes the archive. It may be called once. The error is nil if ctx has ended, an end was
-// reached, or with EndOnChange the collector has another host name; otherwise it is
-// ErrMetricsChanged, or why the archive cannot be written.
+// Run records until ctx ends or an end of the options is reached, and completes the archive. A lost
+// collector does not end it. Run returns nil if ctx has ended, a limit of the options was reached,
+// or with EndOnChange the host name of the collector has changed. Errors: ErrMetricsChanged with
+// EndOnChange, those of writing the archive, those of Options.Push, and os.ErrClosed for a second
+// call.
 func (l *Logger) Run(ctx context.Context) error {
 	if err := l.start(ctx); err != nil {
 		return err
@@ -228,7 +231,7 @@ func (l *Logger) finish(ctx context.Context, epilogue bool) error {
 	l.lock()
 	defer l.mu.Unlock()
 	l.running, l.ended = false, true
-	if l.push.sender != nil && l.push.sender.Err() != nil { // it takes nothing any longer, and Run says why
+	if l.push.sender != nil && l.push.sender.Err() != nil { // it refuses the archive; Run returns the reason
 		return l.closePush(ctx)
 	}
 	if !epilogue || !l.hasRecords() {
@@ -240,12 +243,13 @@ func (l *Logger) finish(ctx context.Context, epilogue bool) error {
 // hasRecords reports whether the archive has a record.
 func (l *Logger) hasRecords() bool { return !l.w.Last().IsZero() }
 
-// prologue writes the record before the first one, of the same time.
+// prologue writes the first record, which describes the logger. t is the time of the first data
+// record.
 func (l *Logger) prologue(t time.Time) error {
 	if err := l.first.WritePrologue(l.w, t); err != nil {
 		return err
 	}
-	l.gap = false // nothing comes before it
+	l.gap = false // there is no earlier record
 	l.preamble = l.w.Size()
 	l.meta.session(l.w)
 	return nil
@@ -267,7 +271,8 @@ func (l *Logger) epilogue(ctx context.Context) error {
 // lastWait is how long a logger that ends waits for its collector.
 const lastWait = 5 * time.Second
 
-// session is what the first and the last record say, and when.
+// session returns what the first and the last record say about the logger, and the time of the
+// collector.
 func (l *Logger) session(ctx context.Context) (time.Time, session.Session) {
 	s := session.Session{Host: l.opts.Host, Port: l.opts.Port, Archive: l.opts.Base}
 	if l.push.sender == nil {
@@ -299,7 +304,7 @@ func (l *Logger) loop(ctx context.Context) error {
 		if err != nil {
 			return l.endOf(err)
 		}
-		if wait < 0 || wait > checkConnection { // perhaps nothing is due ever
+		if wait < 0 || wait > checkConnection { // a negative wait means that nothing is due
 			wait = checkConnection
 		}
 		timer.Reset(wakeAfter(wait))
@@ -313,10 +318,10 @@ func (l *Logger) loop(ctx context.Context) error {
 	}
 }
 
-// wakeAfter is how long a timer runs that a logger waits for. Where the Go run time waits for whole
-// milliseconds, as with epoll_wait(2), it wakes twice for any other time: before its last
-// millisecond, and at its end. So a long wait is one of whole ones, and a little more, since some
-// of it has passed when the system begins to count.
+// wakeAfter returns the duration of the timer for a wait. With epoll_wait(2) the Go runtime can
+// wait only for whole milliseconds. For any other duration it wakes twice: before the last
+// millisecond and at the end. So wakeAfter rounds a long wait up to whole milliseconds. It adds a
+// little, because some time passes before the system begins to count.
 func wakeAfter(wait time.Duration) time.Duration {
 	const least, passed = 10 * time.Millisecond, 50 * time.Microsecond
 	part := wait % time.Millisecond
@@ -326,7 +331,7 @@ func wakeAfter(wait time.Duration) time.Duration {
 	return wait - part + time.Millisecond + passed
 }
 
-// endOf reports why the loop ends, and is the error of Run.
+// endOf reports why the loop ends, and returns the error of Run.
 func (l *Logger) endOf(err error) error {
 	switch e, ok := errors.AsType[endError](err); {
 	case ok:
@@ -338,14 +343,14 @@ func (l *Logger) endOf(err error) error {
 	return err
 }
 
-// An endError is a requested end.
+// An endError ends Run without an error.
 type endError EndReason
 
 func (e endError) Error() string { return EndReason(e).String() }
 
-// runDue records one task if it is due, and returns the time until a task is due again; less than 0
-// means never. Callers that wait for the lock get it between two tasks: with short intervals and a
-// slow collector, a task may always be due.
+// runDue records one task if it is due, and returns the result of untilDue. Callers that wait for
+// the lock get it between two tasks: with short intervals and a slow collector, a task may always
+// be due.
 func (l *Logger) runDue(ctx context.Context) (time.Duration, error) {
 	l.lock()
 	defer l.mu.Unlock()
@@ -407,7 +412,8 @@ func (t *task) finishOnce() {
 	}
 }
 
-// untilDue is the time until something happens.
+// untilDue returns the time until the next task, attempt to connect, volume or end is due. It
+// returns -1 if nothing is due.
 func (l *Logger) untilDue() time.Duration {
 	var due time.Time
 	consider := func(t time.Time) {
@@ -431,8 +437,8 @@ func (l *Logger) untilDue() time.Duration {
 	return max(time.Until(due), 0)
 }
 
-// endReached is an endError if an end of the options is reached. It begins another volume if it is
-// time.
+// endReached returns an endError if an end of the options is reached. It begins another volume if
+// its time has come.
 func (l *Logger) endReached() error {
 	if !l.opts.EndTime.IsZero() && time.Until(l.opts.EndTime) <= 0 {
 		return endError(EndTime)
@@ -446,7 +452,7 @@ func (l *Logger) endReached() error {
 	return nil
 }
 
-// fullEnd is an endError if the archive has as many records or bytes as it may.
+// fullEnd returns an endError if EndRecords or EndBytes is reached.
 func (l *Logger) fullEnd() error {
 	switch {
 	case l.opts.EndRecords > 0 && l.records+l.missed >= l.opts.EndRecords:

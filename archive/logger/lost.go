@@ -10,22 +10,24 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Changes in a collector that may change metrics, and those that may change names.
+// agentsChanged has the changes of a collector that may change metrics, namesChanged those that may
+// change names.
 const (
 	agentsChanged = pdu.ChangeAddAgent | pdu.ChangeRestartAgent
 	namesChanged  = agentsChanged | pdu.ChangeDropAgent | pdu.ChangeNames
 )
 
-// retryLost is how often a connection is tried, unless the context's Dialer.Backoff forbids it.
+// retryLost is the time between two attempts to connect, unless the context's Dialer.Backoff is
+// longer.
 const retryLost = time.Second
 
-// checkConnection is how often a logger that waits looks whether its connection still exists. A
-// connection that has ended is made anew at once, so that the next record is not missed.
+// checkConnection is how often a waiting logger checks its connection. So it can replace a lost
+// connection before the next record is due.
 const checkConnection = time.Second
 
 // isLost reports whether an error of a request for metadata means that the connection is lost or
-// that the context has ended, with any cause. An agent that does not reply has the same code. To
-// tell the two apart, isLost sends the collector another request.
+// that the context has ended, with any cause. An agent that does not reply causes the same error.
+// To distinguish the two, isLost sends the collector another request.
 func (l *Logger) isLost(ctx context.Context, err error) bool {
 	if err != nil && ctx.Err() != nil {
 		return true
@@ -76,8 +78,9 @@ func (l *Logger) reconnect(ctx context.Context) (ok bool, err error) {
 	return !l.lost, nil
 }
 
-// checkMetrics validates all metrics, and adds those that have new names. With agents, the
-// collector or its agents may be others, and a metric that is gone has changed.
+// checkMetrics validates all metrics, and adds metrics with new names below those of the
+// configuration. agents says that the collector or its agents may have been replaced; then a metric
+// that is gone counts as changed.
 func (l *Logger) checkMetrics(ctx context.Context, agents bool) error {
 	if agents {
 		l.report(Validating{time.Now()})
@@ -105,7 +108,7 @@ func (l *Logger) hostChanged(ctx context.Context) error {
 	return nil
 }
 
-// latest is the later one of two times.
+// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -113,7 +116,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// changed takes notice of changes in the collector.
+// changed handles changes in the collector.
 func (l *Logger) changed(ctx context.Context, c pdu.Change, t time.Time) error {
 	recheck := l.recheck
 	l.recheck = false
@@ -136,8 +139,8 @@ func (l *Logger) changed(ctx context.Context, c pdu.Change, t time.Time) error {
 	return nil
 }
 
-// validate checks that metrics are what the archive says. Metrics that differ are not recorded
-// until they agree again.
+// validate compares all metrics with their descriptors in the archive. Metrics that differ are not
+// recorded until they agree again.
 func (l *Logger) validate(ctx context.Context, agents bool) error {
 	if len(l.order) == 0 {
 		return nil
@@ -162,7 +165,7 @@ func (l *Logger) validate(ctx context.Context, agents bool) error {
 					l.report(MetricGone{m.name, e})
 				}
 			}
-			continue // an agent that is not ready yet has the others
+			continue // any other error comes from an agent that is not ready yet
 		}
 		m.gone = false
 		found, known = append(found, m), append(known, ids[i])

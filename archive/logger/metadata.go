@@ -18,8 +18,8 @@ import (
 type described struct {
 	metrics map[pdu.PMID]bool
 	texts   map[textKey]bool
-	labels  map[labelKey][]pdu.LabelSet       // as they were written last
-	insts   map[pdu.InDom]map[pdu.InstID]bool // the source was asked for the labels of these
+	labels  map[labelKey][]pdu.LabelSet       // the latest that were written
+	insts   map[pdu.InDom]map[pdu.InstID]bool // instances whose labels were requested
 	indoms  map[pdu.InDom]*indom
 }
 
@@ -46,14 +46,14 @@ func (d *described) session(w *archive.Writer) {
 	}
 }
 
-// A metricText is the help texts of a metric and their errors.
+// A metricText has the help texts of a metric, their errors, and the labels of the metric.
 type metricText struct {
 	line, help       string
 	lineErr, helpErr error
 	labels           pdu.LabelSet
 }
 
-// groupTexts are the help texts of the metrics of a group.
+// groupTexts has the help texts and labels of the metrics of a group.
 type groupTexts struct {
 	index  map[pdu.PMID]int
 	lines  []string
@@ -127,8 +127,9 @@ func (l *Logger) describeMetric(ctx context.Context, g *group, m *metric, s pdu.
 	return l.indomText(ctx, m.desc.InDom, pdu.TextHelp)
 }
 
-// writeDesc writes a descriptor with all names of the metric. A collector may not know all that
-// were requested: an agent can have a name for a metric of another one.
+// writeDesc writes a descriptor with all names of the metric. These include the requested names
+// that the collector does not return, because an agent can have a name for a metric of another
+// agent.
 func (l *Logger) writeDesc(ctx context.Context, desc pdu.Desc, requested []string) error {
 	names, err := l.src.Names(ctx, desc.PMID)
 	if l.isLost(ctx, err) {
@@ -139,7 +140,7 @@ func (l *Logger) writeDesc(ctx context.Context, desc pdu.Desc, requested []strin
 			names = append(slices.Clip(names), name)
 		}
 	}
-	if id := desc.PMID; len(names) == 0 { // of a parameter of events
+	if id := desc.PMID; len(names) == 0 { // a parameter of events
 		names = []string{fmt.Sprintf("event_param.D%d.C%d.I%d", id.Domain(), id.Cluster(), id.Item())}
 	}
 	l.meta.metrics[desc.PMID] = true
@@ -178,8 +179,7 @@ func (l *Logger) indomText(ctx context.Context, d pdu.InDom, kind pdu.TextKind) 
 	return l.writeText(kind|pdu.TextInDom, uint32(d), text)
 }
 
-// describeLabels writes the labels that apply to a metric, as far as the archive does not have
-// them.
+// describeLabels writes those labels of a metric that the archive does not have yet.
 func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, s pdu.ValueSet, t time.Time, item pdu.LabelSet) error {
 	id, d := m.desc.PMID, m.desc.InDom
 	cluster := uint32(id) &^ (1<<10 - 1)
@@ -220,7 +220,7 @@ func (l *Logger) describeLabels(ctx context.Context, g *group, m *metric, s pdu.
 	return l.instanceLabels(ctx, d, t, g.profile)
 }
 
-// areNew reports whether some instances have had no values before, and notes that they have.
+// areNew reports whether any instance of s has had no value before, and notes the instances of s.
 func (d *described) areNew(id pdu.InDom, s pdu.ValueSet) (areNew bool) {
 	for i := range s.Len() {
 		if inst := s.Inst(i); !d.insts[id][inst] {
@@ -231,11 +231,12 @@ func (d *described) areNew(id pdu.InDom, s pdu.ValueSet) (areNew bool) {
 	return areNew
 }
 
-// instanceLabels writes the labels of the instances that profile p selects, which is that of the
-// last fetch. With a nil p it writes those of the instances that have had values. A reader uses
-// only the latest record, so the record has the labels of the other instances, too.
+// instanceLabels writes the labels of the instances that p selects, which is the profile of the
+// last fetch. If p is nil, it writes those of the instances that have had values. The record also
+// has the labels of other instances that were written before, because a reader uses only the latest
+// record.
 func (l *Logger) instanceLabels(ctx context.Context, d pdu.InDom, t time.Time, p *pdu.Profile) error {
-	l.src.SetProfile(p) // agents leave out labels of other instances, or do not, which pmlogger leaves to them
+	l.src.SetProfile(p) // agents may or may not omit the labels of other instances, as with pmlogger
 	all, err := l.src.InstanceLabels(ctx, d)
 	l.src.SetProfile(nil)
 	if l.isLost(ctx, err) {
@@ -280,7 +281,7 @@ func (l *Logger) writeLabels(key labelKey, t time.Time, sets []pdu.LabelSet) err
 	return l.w.WriteLabels(archive.LabelRecord{Time: t, Class: key.class, Ident: ident, Sets: sets})
 }
 
-// hasSets reports whether all of some label sets are among others.
+// hasSets reports whether all contains each label set of some.
 func hasSets(all, some []pdu.LabelSet) bool {
 	return !slices.ContainsFunc(some, func(s pdu.LabelSet) bool {
 		return !slices.ContainsFunc(all, func(a pdu.LabelSet) bool { return a.Inst == s.Inst && bytes.Equal(a.JSON, s.JSON) })
@@ -295,7 +296,8 @@ func cloneSets(sets []pdu.LabelSet) []pdu.LabelSet {
 	return c
 }
 
-// labelsChanged writes labels that have changed, of all that the archive has or asked for in vain.
+// labelsChanged requests again all labels that were requested before, and writes those that have
+// changed.
 func (l *Logger) labelsChanged(ctx context.Context, t time.Time) error {
 	var items []pdu.PMID
 	for _, key := range slices.SortedFunc(maps.Keys(l.meta.labels), compareKeys) {
@@ -358,7 +360,7 @@ func (l *Logger) describeParams(ctx context.Context, m *metric, s pdu.ValueSet) 
 	for _, a := range s.All(m.desc.Type) {
 		events, err := a.Events()
 		if err != nil {
-			continue // the values are recorded as they are
+			continue // the value is recorded as it is
 		}
 		for r := range events.All() {
 			for id, v := range r.Params() {

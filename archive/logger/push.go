@@ -13,13 +13,13 @@ import (
 type pusher struct {
 	sender  *push.Sender
 	url     string
-	away    bool // the receiver, as was reported
-	full    bool // there is no room for another record
-	left    int  // records that were left out since then
+	away    bool // receiverLost was reported, and not receiverRestored after it
+	full    bool // there was no room for the latest record
+	left    int  // records that were dropped since pushFull
 	leftAll int
 }
 
-// connectPush finds the receiver of the archive, which becomes the Writer's storage.
+// connectPush connects to the receiver of the archive, if Options.Push is set.
 func (l *Logger) connectPush(ctx context.Context) error {
 	o := l.opts.Push
 	if o == nil {
@@ -44,7 +44,7 @@ func (l *Logger) connectPush(ctx context.Context) error {
 	return nil
 }
 
-// withoutPassword is a URL without its user and password.
+// withoutPassword returns a URL without its user and password.
 func withoutPassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.User == nil {
@@ -73,7 +73,8 @@ func (l *Logger) tendPush() error {
 	return p.sender.Err()
 }
 
-// hasRoom reports whether there is room for another record, which is left out otherwise.
+// hasRoom reports whether there is room for another record. If not, it counts the record as
+// dropped.
 func (p *pusher) hasRoom(l *Logger) bool {
 	if p.sender == nil {
 		return true
@@ -94,7 +95,7 @@ func (p *pusher) hasRoom(l *Logger) bool {
 	return !full
 }
 
-// closePush sends the records that are left.
+// closePush sends the remaining records.
 func (l *Logger) closePush(ctx context.Context) error {
 	p := &l.push
 	if p.sender == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// runTask records a task, and reports whether all of it was. An error ends the logger.
+// runTask records a task, and reports whether all its groups were recorded. An error ends the
+// logger.
 func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 	if l.lost {
 		if ok, err := l.reconnect(ctx); !ok {
@@ -57,14 +58,14 @@ func (l *Logger) runTask(ctx context.Context, t *task) (done bool, err error) {
 	return done, nil
 }
 
-// countMissed counts a task that could not be recorded without a collector.
+// countMissed counts a task that was not recorded because there is no collector.
 func (l *Logger) countMissed(t *task) {
 	if t.setting.Interval > 0 {
 		l.missed++
 	}
 }
 
-// record fetches a group and writes the values. ok is false if there is no record.
+// record fetches a group and writes the values. ok is false if it has written no record.
 func (l *Logger) record(ctx context.Context, g *group) (ok bool, err error) {
 	if !l.push.hasRoom(l) {
 		return false, nil
@@ -132,7 +133,8 @@ func (l *Logger) write(g *group, r *pdu.Result) error {
 	return l.w.WriteSets(w)
 }
 
-// logged is the PMID that a metric has in an archive: derived metrics have others there.
+// logged returns the PMID that a metric has in an archive. It is different only for derived
+// metrics.
 func logged(id pdu.PMID) pdu.PMID {
 	if !id.IsDerived() || id.IsLoggedDerived() {
 		return id
@@ -140,11 +142,11 @@ func logged(id pdu.PMID) pdu.PMID {
 	return pdu.MakePMID(id.Domain(), id.Cluster()|derivedCluster, id.Item())
 }
 
-// derivedCluster is the bit of the cluster that derived metrics have in archives.
+// derivedCluster is the bit that is set in the cluster of derived metrics in archives.
 const derivedCluster = 2048
 
-// mark writes a mark a millisecond after the last record, or at a time if that is earlier, if the
-// next record has nothing to do with the last one.
+// mark writes a mark if l.gap is set. Its time is a millisecond after the last record, but not
+// after before, the time of the next record.
 func (l *Logger) mark(before time.Time) error {
 	if !l.gap {
 		return nil
@@ -157,7 +159,7 @@ func (l *Logger) mark(before time.Time) error {
 	return l.w.WriteMark(t)
 }
 
-// failed notes that a fetch has failed. An error ends the logger.
+// failed handles a failed fetch. It returns nil, because a failed fetch does not end the logger.
 func (l *Logger) failed(ctx context.Context, g *group, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -182,13 +184,14 @@ func (l *Logger) failedOrEnds(ctx context.Context, err error) error {
 	return err
 }
 
-// A sourceError is an error of the connection, which ends nothing.
+// A sourceError is an error of the connection, which does not end the logger.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }
 func (e *sourceError) Unwrap() error { return e.err }
 
-// writeMetadata writes what a reader of a result needs to know, and has not been written.
+// writeMetadata writes the metadata that a reader of a result needs, unless the archive has it
+// already.
 func (l *Logger) writeMetadata(ctx context.Context, g *group, r *pdu.Result) error {
 	if g.described {
 		for _, i := range g.several {
@@ -198,7 +201,7 @@ func (l *Logger) writeMetadata(ctx context.Context, g *group, r *pdu.Result) err
 		}
 		return nil
 	}
-	var texts *groupTexts // of metrics that are new
+	var texts *groupTexts // of new metrics
 	for i, m := range g.metrics {
 		if !l.meta.metrics[m.desc.PMID] {
 			if texts == nil {

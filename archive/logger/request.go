@@ -10,17 +10,18 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// names is what the collector says about the names of a configuration, requested together.
+// names has the collector's replies about the names of a configuration, which are requested
+// together.
 type names struct {
 	ids    map[string]pdu.PMID
 	errs   map[string]error
-	leaves map[string][]string // of names that are no metrics
+	leaves map[string][]string // of names that are not metrics
 	descs  map[pdu.PMID]pdu.Desc
 	noDesc map[pdu.PMID]error
 }
 
-// resolve looks up all names of requests, what is below them, and the descriptors. An error is that
-// of the connection.
+// resolve looks up all names of requests, the metrics below them, and their descriptors. It only
+// returns errors of the connection.
 func (l *Logger) resolve(ctx context.Context, requests []logconf.Request) (*names, error) {
 	n := &names{ids: map[string]pdu.PMID{}, errs: map[string]error{}, leaves: map[string][]string{},
 		descs: map[pdu.PMID]pdu.Desc{}, noDesc: map[pdu.PMID]error{}}
@@ -35,7 +36,7 @@ func (l *Logger) resolve(ctx context.Context, requests []logconf.Request) (*name
 	}
 	var below []string
 	for name, err := range n.errs {
-		if e := pdu.FromError(err); e != pdu.ErrNonLeaf && e != pdu.ErrName { // derived metrics alone may be below a name
+		if e := pdu.FromError(err); e != pdu.ErrNonLeaf && e != pdu.ErrName { // an unknown name may have derived metrics below it
 			continue
 		}
 		leaves, err := l.src.Traverse(ctx, name)
@@ -100,8 +101,8 @@ func (l *Logger) describe(ctx context.Context, n *names) error {
 	return nil
 }
 
-// configure takes over the requests of the configuration. Reports are left out for requests that
-// are made again.
+// configure adds the requests of the configuration, and reports the metrics that cannot be
+// recorded.
 func (l *Logger) configure(ctx context.Context, requests []logconf.Request) error {
 	n, err := l.resolve(ctx, requests)
 	if err != nil {
@@ -133,14 +134,14 @@ func (l *Logger) configure(ctx context.Context, requests []logconf.Request) erro
 	return nil
 }
 
-// A subtree is a request for a name that is no metric, or not yet.
+// A subtree is a request for a name that is not a metric, at least not yet.
 type subtree struct {
 	setting Setting
 	request *logconf.Metric
-	leaves  []string // that are known
+	leaves  []string // metrics below the name that are known
 }
 
-// want takes over a request for one metric.
+// want adds a request for one metric.
 func (l *Logger) want(ctx context.Context, n *names, s Setting, r *logconf.Metric, name string) error {
 	id, ok := n.ids[name]
 	if !ok {
@@ -167,7 +168,7 @@ func (l *Logger) want(ctx context.Context, n *names, s Setting, r *logconf.Metri
 	return nil
 }
 
-// metric is the metric with a descriptor, a new one if need be.
+// metric returns the metric with a descriptor. It makes a new one if necessary.
 func (l *Logger) metric(name string, desc pdu.Desc) *metric {
 	m := l.metrics[desc.PMID]
 	if m == nil {
@@ -234,7 +235,7 @@ func firstWord(s string) string {
 	return s
 }
 
-// instanceName is the name of an instance, or its number if the name cannot be had.
+// instanceName returns the name of an instance, or its number if the name cannot be found.
 func (l *Logger) instanceName(ctx context.Context, d pdu.InDom, inst pdu.InstID) string {
 	name, err := l.src.InstName(ctx, d, inst)
 	if err != nil {
@@ -243,7 +244,7 @@ func (l *Logger) instanceName(ctx context.Context, d pdu.InDom, inst pdu.InstID)
 	return name
 }
 
-// expand looks up again what is below the names of the configuration that are no metrics.
+// expand looks up again the metrics below the names of the configuration, and requests new ones.
 func (l *Logger) expand(ctx context.Context) error {
 	if len(l.subtrees) == 0 {
 		return nil

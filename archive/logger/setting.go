@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Control is the priority of a request. An advisory request changes nothing for metrics that have a
-// mandatory one.
+// A Control is the priority of a request. An advisory request has no effect on metrics with a
+// mandatory request, unless that is Maybe.
 type Control uint8
 
 // The values of Control.
@@ -19,30 +19,31 @@ const (
 	Mandatory
 )
 
-// String is the word of the configuration.
+// String returns the word in a configuration, "advisory" or "mandatory".
 func (c Control) String() string { return logconf.Control(c).String() }
 
-// State is what a request asks for.
+// A State says whether a request turns recording on or off.
 type State uint8
 
-// The values of State. Maybe leaves the choice to advisory requests, and is only of mandatory ones.
+// The values of State. Maybe is only valid with Mandatory, and leaves the choice to advisory
+// requests.
 const (
 	Off State = iota
 	Maybe
 	On
 )
 
-// String is the word of the configuration.
+// String returns the word in a configuration, "off", "maybe" or "on".
 func (s State) String() string { return logconf.State(s).String() }
 
-// A Setting is whether something is recorded, how often, and how firm that is.
+// A Setting says whether a metric is recorded, how often, and with what priority.
 type Setting struct {
 	Control  Control
 	State    State
-	Interval time.Duration // of State On; 0 for once
+	Interval time.Duration // 0 means once; always 0 unless State is On
 }
 
-// String is the setting in the words of a configuration.
+// String returns the setting in the words of a configuration, such as "mandatory on 10s".
 func (s Setting) String() string {
 	switch {
 	case s.State != On:
@@ -53,15 +54,15 @@ func (s Setting) String() string {
 	return fmt.Sprint(s.Control, " on ", s.Interval)
 }
 
-// A request is the part of a metric that is requested with one setting.
+// A request has the instances of a metric that are requested with one setting.
 type request struct {
 	Setting
 	insts []pdu.InstID // nil for all
-	done  bool         // it was to be recorded once, and was
-	order int          // of all requests
+	done  bool         // the values, requested once, have been recorded
+	order int          // its number among all requests
 }
 
-// covers reports whether a request is about an instance; that of pdu.NoInst is about all.
+// covers reports whether a request is for an instance, or with pdu.NoInst for all instances.
 func (r *request) covers(inst pdu.InstID) bool {
 	return r.insts == nil || slices.Contains(r.insts, inst)
 }
@@ -69,13 +70,14 @@ func (r *request) covers(inst pdu.InstID) bool {
 // A metric is what a Logger knows about a metric that was requested.
 type metric struct {
 	name      string
-	requested []string // all names that requests had for it
+	requested []string // all its names in requests
 	desc      pdu.Desc
-	requests  []*request // each with another setting
-	changed   bool       // it is not what the archive says, so that it is not recorded
+	requests  []*request // with different settings
+	changed   bool       // it differs from the archive, so it is not recorded
 	gone      bool       // the source does not have its name
 
-	// Of the instances in the last result with values, and of the archive.
+	// last has the instances of the last result with values, and logged those with values in the
+	// archive.
 	last   []pdu.InstID
 	logged map[pdu.InstID]bool
 	event  bool // values are event records
@@ -89,9 +91,9 @@ type place struct {
 	index int
 }
 
-// setting returns the request that applies to an instance, or to all; nil if no request does.
-// Mandatory requests precede advisory ones, and then requests for some instances precede those for
-// all.
+// setting returns the request that applies to an instance, or with pdu.NoInst to all instances. It
+// returns nil if no request applies. Mandatory requests precede advisory ones, and then requests
+// for some instances precede those for all.
 func (m *metric) setting(inst pdu.InstID) (best *request) {
 	for _, r := range m.requests {
 		if r.covers(inst) && (best == nil || r.Control > best.Control || r.Control == best.Control && best.insts == nil) {
@@ -101,8 +103,9 @@ func (m *metric) setting(inst pdu.InstID) (best *request) {
 	return best
 }
 
-// refusal returns the request that forbids a request for an instance, or for all; nil if it is
-// allowed. A mandatory request forbids advisory ones, unless it is a "maybe".
+// refusal returns the earlier request that forbids a request for an instance, or with pdu.NoInst
+// for all instances. It returns nil if the request is allowed. A mandatory request forbids advisory
+// ones, unless it is a "maybe".
 func (m *metric) refusal(s Setting, inst pdu.InstID) *request {
 	if s.Control == Mandatory {
 		return nil
@@ -115,8 +118,8 @@ func (m *metric) refusal(s Setting, inst pdu.InstID) *request {
 	return nil
 }
 
-// add adds instances, or all for nil, to the request with a setting, which if it is new has a place
-// in the order of all requests.
+// add adds instances, or all instances if insts is nil, to the request with the setting s. A new
+// request gets the number order.
 func (m *metric) add(s Setting, insts []pdu.InstID, order int) {
 	i := slices.IndexFunc(m.requests, func(r *request) bool { return r.Setting == s })
 	if i < 0 {
@@ -150,7 +153,7 @@ func (m *metric) drop(insts []pdu.InstID, from func(*request) bool) {
 // configure adds a request of a configuration, for some instances or, if insts is empty, for all.
 // As in pmlogger(1), requests add up: a metric with two requests of different intervals is recorded
 // twice, and a metric that is on stays on when a later request turns it off. An advisory request is
-// refused where a mandatory one exists. A mandatory request for some instances takes them from
+// refused where a mandatory one exists. A mandatory request for some instances removes them from
 // advisory requests that name them.
 func (m *metric) configure(s Setting, insts []pdu.InstID, order int, refused func(inst pdu.InstID, before Setting)) {
 	if len(insts) == 0 {
@@ -191,7 +194,7 @@ func (m *metric) control(s Setting, insts []pdu.InstID, order int) {
 		before := m.setting(i)
 		switch {
 		case m.refusal(s, i) != nil, before != nil && before.insts == nil && (before.State == On || before.Control == Mandatory):
-			continue // a request for all instances stands
+			continue // the earlier request for all instances stays
 		}
 		allowed = append(allowed, i)
 	}

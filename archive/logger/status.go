@@ -10,34 +10,35 @@ import (
 
 // A Status is the state of a Logger, as pmlc(1) shows it.
 type Status struct {
-	Start time.Time // of the archive, the zero time before its first record
+	Start time.Time // of the archive; the start of Run before the first record, and zero before Run
 	Last  time.Time // of the last record
 
-	Volume  int   // the present one
-	Size    int64 // its bytes
-	Bytes   int64 // those of all volumes
+	Volume  int   // number of the current volume
+	Size    int64 // bytes of the current volume
+	Bytes   int64 // bytes of all volumes
 	Records int   // how often tasks were recorded
 
-	Push    push.SenderStats // of a logger with Options.Push
-	LeftOut int              // records that were left out, since there was no room until the receiver had taken others
+	Push    push.SenderStats // with Options.Push
+	LeftOut int              // records that were dropped because the memory of Push was full
 
 	Connected bool
-	Host      string // that of the label
+	Host      string // in the label of the archive
 	TimeZone  string // of the collector
 	ZoneInfo  string // of the collector
 }
 
-// Status is how the logger is doing. It does not wait for anything.
+// Status returns the state of the logger. It never waits.
 func (l *Logger) Status() Status {
 	l.public.Lock()
 	defer l.public.Unlock()
 	return l.status
 }
 
-// Base is the base name of the archive.
+// Base returns the base name of the archive: Options.Base, or with Push and no Base the URL without
+// a password.
 func (l *Logger) Base() string { return l.opts.Base }
 
-// publish brings the status up to date.
+// publish updates the status.
 func (l *Logger) publish() {
 	label := l.w.Label()
 	l.public.Lock()
@@ -54,9 +55,10 @@ func (l *Logger) publish() {
 	}
 }
 
-// NewVolume begins another volume and returns its number. The reason is that of the event
-// NewVolume: pmlogger(1) logs "pmlc request" and "SIGHUP". The error is os.ErrClosed if the logger
-// does not run.
+// NewVolume begins another volume and returns its number. Before the first record it changes
+// nothing and returns the number of the current volume. The event NewVolume has the reason:
+// pmlogger(1) logs "pmlc request" and "SIGHUP". The error is os.ErrClosed if the logger does not
+// run.
 func (l *Logger) NewVolume(reason string) (int, error) {
 	l.lock()
 	defer l.mu.Unlock()
@@ -68,8 +70,8 @@ func (l *Logger) NewVolume(reason string) (int, error) {
 	return n, nil
 }
 
-// Sync has the system write the archive to the disk. Records are in the files without that, as soon
-// as they were made.
+// Sync writes the archive to stable storage. Other programs can read a record even without Sync.
+// Errors: os.ErrClosed if the logger does not run, and those of writing.
 func (l *Logger) Sync() error {
 	l.lock()
 	defer l.mu.Unlock()
@@ -79,7 +81,7 @@ func (l *Logger) Sync() error {
 	return l.w.Sync()
 }
 
-// absolute is the absolute path of an archive, as far as it can be known.
+// absolute returns the absolute path of an archive, or base if that cannot be found.
 func absolute(base string) string {
 	if abs, err := filepath.Abs(base); err == nil {
 		return abs

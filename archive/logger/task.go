@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Task is metrics that are recorded together.
+// A Task is a set of metrics with the same Setting, which are recorded together.
 type Task struct {
 	Setting
 	Metrics []TaskMetric
@@ -21,16 +21,16 @@ type TaskMetric struct {
 	Instances []pdu.InstID // nil for all
 }
 
-// A task is metrics with the same setting, and when it is due.
+// A task is the state of a Task.
 type task struct {
 	setting   Setting
 	members   []member
 	groups    []*group
-	base      time.Time // from which multiples of the interval count
+	base      time.Time // the task is due at multiples of the interval after base
 	due       time.Time
-	once      bool // has been recorded, and is done
-	told      bool // its first record was reported
-	replanned bool // it has begun again with other groups
+	once      bool // it records only once, and has done so
+	told      bool // Recorded was reported
+	replanned bool // runTask has begun again with other groups
 }
 
 // A member is a metric of a task.
@@ -39,23 +39,23 @@ type member struct {
 	*request
 }
 
-// A group is metrics of a task that are fetched together.
+// A group is a set of metrics of a task that are fetched together.
 type group struct {
 	task    *task
 	metrics []*metric
 	ids     []pdu.PMID
-	several []int // the indexes of metrics that have instances, or events
+	several []int // indexes of the metrics with instances or events
 	profile *pdu.Profile
 	result  pdu.Result
 
 	derived   bool // some are derived metrics
 	described bool // the archive has all metadata that does not change
 	recorded  bool
-	stale     bool // another plan has other groups
+	stale     bool // a later plan has replaced the group
 }
 
-// startDelay is by how much later tasks begin that record more than once, so that metrics that are
-// recorded once come first.
+// startDelay delays the first record of tasks with an interval, so that metrics that are recorded
+// once come first.
 const startDelay = 20 * time.Millisecond
 
 // plan makes tasks from the settings of all metrics. Existing tasks keep their times.
@@ -84,7 +84,7 @@ func (l *Logger) plan() {
 	}
 }
 
-// taskFor is the task with a setting.
+// taskFor returns the task with a setting. It makes a new one if necessary.
 func (l *Logger) taskFor(s Setting, old []*task, now time.Time) *task {
 	has := func(t *task) bool { return t.setting == s }
 	if i := slices.IndexFunc(l.tasks, has); i >= 0 {
@@ -152,20 +152,20 @@ func (g *group) add(m member) {
 	d := m.desc.InDom
 	if m.insts != nil {
 		if g.profile.For(d).All() {
-			_ = g.profile.Delete(d) // it cannot fail for a domain
+			_ = g.profile.Delete(d) // cannot fail, because d is not NoInDom
 		}
 		_ = g.profile.Add(d, m.insts...)
 	}
 	g.metrics = append(g.metrics, m.metric)
 }
 
-// next is the next time of a task, after now.
+// next sets due to the first time of a task after now.
 func (t *task) next(now time.Time) {
 	n := now.Sub(t.base)/t.setting.Interval + 1
 	t.due = t.base.Add(n * t.setting.Interval)
 }
 
-// public is a task as others may see it.
+// public returns the task for callers of the package.
 func (t *task) public() Task {
 	p := Task{Setting: t.setting, Metrics: make([]TaskMetric, len(t.members))}
 	for i, m := range t.members {

@@ -6,20 +6,20 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// A volumeState is when the next volume begins.
+// A volumeState decides when the next volume begins.
 type volumeState struct {
-	bytes   int64 // limits, 0 for none
+	bytes   int64 // limits of a volume; 0 means no limit
 	records int
 	time    time.Duration
 
-	begin  time.Time // of the present volume
-	count  int       // its records of values
-	before int64     // bytes in the volumes before it
+	begin  time.Time // of the current volume
+	count  int       // how many tasks it has recorded
+	before int64     // bytes of the volumes before it
 	number int
-	size   int64 // of the volume that ends, while the next one has no record
+	size   int64 // bytes of the volume number; the Writer may have begun the next one
 }
 
-// due is when the present volume ends, the zero time for never.
+// due returns when the current volume ends, or the zero time without a time limit.
 func (v *volumeState) due() time.Time {
 	if v.time <= 0 || v.begin.IsZero() {
 		return time.Time{}
@@ -27,7 +27,7 @@ func (v *volumeState) due() time.Time {
 	return v.begin.Add(v.time)
 }
 
-// total is the bytes of all volumes.
+// total returns the bytes of all volumes.
 func (v *volumeState) total(w *archive.Writer) int64 {
 	if w.Label().Volume != v.number {
 		return v.before + v.size + w.Size()
@@ -35,8 +35,8 @@ func (v *volumeState) total(w *archive.Writer) int64 {
 	return v.before + w.Size()
 }
 
-// newVolume begins a volume, or makes the next record try that again, whose error counts. Without a
-// record, the present volume remains.
+// newVolume begins a volume and returns its number. If it fails, the next record tries again and
+// returns the error. Without a record, the current volume stays.
 func (l *Logger) newVolume(reason string) int {
 	v := &l.volume
 	if !l.hasRecords() {
@@ -53,7 +53,7 @@ func (l *Logger) newVolume(reason string) int {
 	return number
 }
 
-// noteVolume takes notice of the present volume.
+// noteVolume notes the number and size of the current volume.
 func (l *Logger) noteVolume() {
 	v := &l.volume
 	if n := l.w.Label().Volume; n != v.number {
@@ -63,14 +63,14 @@ func (l *Logger) noteVolume() {
 	v.size = l.w.Size()
 }
 
-// recorded notes that a task was recorded, with one or more records, and ends the volume if it is
-// full.
+// recorded counts a task that was recorded, with one or more records, and begins another volume if
+// this one is full.
 func (l *Logger) recorded() {
 	v := &l.volume
 	l.records++
 	v.count++
 	switch {
-	case l.fullEnd() != nil: // there is no record for another volume
+	case l.fullEnd() != nil: // the logger ends, so another volume would stay empty
 	case v.records > 0 && v.count >= v.records:
 		l.newVolume("sample counter")
 	case v.bytes > 0 && v.size >= v.bytes:
