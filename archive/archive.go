@@ -23,7 +23,7 @@ type Archive struct {
 	opened map[int]*File // by volume
 
 	damage  sync.Once
-	verdict error // of Options.Damaged
+	verdict error // what Options.Damaged returned
 
 	endMu  sync.Mutex
 	ended  archiveEnd // the end that was found last
@@ -34,16 +34,16 @@ type Archive struct {
 type archiveState struct {
 	files     Files
 	meta      *Metadata
-	metaSize  int64 // of the file, when it was read
-	metaUsed  int64 // of it, the complete records
+	metaSize  int64 // length of the metadata file when it was read
+	metaUsed  int64 // end of its last complete record
 	index     []IndexEntry
-	ascending bool // whether the entries are in the order of time and place
+	ascending bool // whether the entries are in the order of time
 	indexSize int64
 }
 
 var errClosed = fs.ErrClosed
 
-// openArchive opens an archive, with the checks of the C library in its order.
+// openArchive opens an archive. It makes the checks of the C library in the same order.
 func openArchive(ctx context.Context, s *Set, o *Options, files Files) (*Archive, error) {
 	files, err := o.wanted(files)
 	if err != nil {
@@ -59,7 +59,7 @@ func openArchive(ctx context.Context, s *Set, o *Options, files Files) (*Archive
 	return a, nil
 }
 
-// wanted is which of the files are opened; an error if one is missing.
+// wanted returns those of the files that the options need. It fails if one of them is missing.
 func (o *Options) wanted(files Files) (Files, error) {
 	if !o.MetadataOnly {
 		if o.NoIndex {
@@ -71,7 +71,7 @@ func (o *Options) wanted(files Files) (Files, error) {
 	return files, files.hasMeta()
 }
 
-// load reads all but the volumes.
+// load reads the metadata, the index and the label of the first volume.
 func (a *Archive) load(ctx context.Context, st *archiveState) error {
 	if a.opts.MetadataOnly {
 		var err error
@@ -176,14 +176,14 @@ func (a *Archive) readWhole(ctx context.Context, st *archiveState, volume int) (
 // Label returns the label of the first volume, or with Options.MetadataOnly that of the metadata.
 func (a *Archive) Label() Label { return a.label }
 
-// Metadata is that of this archive alone.
+// Metadata returns the metadata of this archive alone.
 func (a *Archive) Metadata() *Metadata { return a.state.Load().meta }
 
-// Index returns the entries of the index in the order of the file, or nil if there is no index.
-// They may be wrong. The slice must not be changed.
+// Index returns the entries of the index in the order of the file, or nil if there is no index. The
+// entries are not checked. The slice must not be changed.
 func (a *Archive) Index() []IndexEntry { return a.state.Load().index }
 
-// Files are the paths of the files.
+// Files returns the paths of the files, as Open or Set.Refresh found them.
 func (a *Archive) Files() Files {
 	files := a.state.Load().files
 	files.Volumes = slices.Clone(files.Volumes)
@@ -194,7 +194,8 @@ func (a *Archive) Files() Files {
 // to the archive and must not be closed. A missing file is pdu.ErrLogFile.
 func (a *Archive) File(volume int) (*File, error) { return a.file(a.set.ctx, a.state.Load(), volume) }
 
-// file opens a file once. A volume must be of this archive.
+// file opens a file, unless it is open already. It does not check that a volume is of this archive;
+// see dataFile.
 func (a *Archive) file(ctx context.Context, st *archiveState, volume int) (*File, error) {
 	a.mu.Lock()
 	f := a.opened[volume]
@@ -230,7 +231,7 @@ func (st *archiveState) path(volume int) string {
 	return ""
 }
 
-// firstVolume is the number of the first volume, 0 without volumes.
+// firstVolume returns the number of the first volume, or 0 without volumes.
 func (a *Archive) firstVolume() int {
 	if volumes := a.state.Load().files.Volumes; len(volumes) > 0 {
 		return volumes[0].Number
@@ -238,7 +239,7 @@ func (a *Archive) firstVolume() int {
 	return 0
 }
 
-// find is the position of a volume among the volumes.
+// find returns the index of a volume in the list of volumes.
 func (st *archiveState) find(volume int) (int, bool) {
 	return slices.BinarySearchFunc(st.files.Volumes, volume, func(v VolumeFile, n int) int { return v.Number - n })
 }

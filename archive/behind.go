@@ -10,10 +10,10 @@ import (
 type behind struct {
 	f    *os.File
 	buf  []byte
-	off  int64 // in the file, of buf
+	off  int64 // of buf in the file
 	full chan piece
 	free chan []byte
-	err  atomic.Pointer[error] // the first one
+	err  atomic.Pointer[error] // the first error
 }
 
 // A piece is data for an offset of the file.

@@ -8,26 +8,26 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Cursor goes over the data records of a set in the order of the files, which is that of
-// time. It stands between two records, or before the first, or after the last. Next and Prev
-// read the record after and before it and move over that, so that Prev after Next reads the
-// same record again.
+// A Cursor reads the data records of a set in the order of the files, which is the order of time.
+// Its position is between two records, before the first or after the last one. Next reads the
+// record after the position and Prev the one before it. Both then move past that record, so Prev
+// after Next reads the same record again.
 //
-// Between two archives of a set lies a mark that is in no file. Read by Next, its time is
-// a millisecond after the last record before it, read by Prev a millisecond before the start
-// of the archive after it.
+// Between two archives, Next and Prev return a mark that is not in any file. For Next, its time is
+// a millisecond after the last record of the earlier archive. For Prev, it is a millisecond before
+// the start of the later archive.
 //
-// In the long run, a cursor allocates nothing. One goroutine at a time may use it; any
-// number of cursors may be on one Set.
+// A cursor allocates nothing once its buffers have grown. Only one goroutine at a time may use it.
+// A Set may have any number of cursors.
 type Cursor struct {
 	set     *Set
-	at      int // the archive where it stands
+	at      int // index of the current archive
 	w       walker
 	mark    Record     // the mark between two archives
-	joint   bool       // whether that was read last
-	from    *Archive   // of what was read last
-	decoded bool       // whether w.result has what was read last
-	empty   pdu.Result // of mark
+	joint   bool       // whether mark was read last
+	from    *Archive   // archive of the record that was read last
+	decoded bool       // whether w.result has the record that was read last
+	empty   pdu.Result // the Result of a record without values
 }
 
 // joinGap is the distance of a mark between two archives from the records beside it.
@@ -41,8 +41,8 @@ const joinGap = time.Millisecond
 // takes it for the end of the volume.
 //
 // Where an archive ends after the start of the next one, the error is pdu.ErrLogOverlap in place of
-// the mark between them. Missing volumes are pdu.ErrLogFile. Next reports either one once and then
-// continues.
+// the mark between them. Missing volumes are pdu.ErrLogFile. Next reports either error once and
+// then continues.
 //
 // In a set of several archives, Options.Damaged decides about a malformed record. If it returns no
 // error, the archive ends there, and the records of the next one follow. An incomplete record at
@@ -99,7 +99,8 @@ func (c *Cursor) Prev() error {
 }
 
 // SkipNext is like Next but decodes only the time and the mark flag. It does not read a long record
-// as a whole. After that, Raw of Record is nil and Result has no sets.
+// as a whole. For such a record, Raw of Record is nil, and Result, Select and Contains find no
+// value sets.
 func (c *Cursor) SkipNext() error {
 	c.w.skims = true
 	err := c.Next()
@@ -107,7 +108,7 @@ func (c *Cursor) SkipNext() error {
 	return err
 }
 
-// SkipPrev is to Prev as SkipNext is to Next.
+// SkipPrev is like Prev but decodes only the time and the mark flag; see SkipNext.
 func (c *Cursor) SkipPrev() error {
 	c.w.skims = true
 	err := c.Prev()
@@ -128,8 +129,8 @@ func (c *Cursor) end(a *Archive) (archiveEnd, error) {
 // read notes that the cursor has read a record of a.
 func (c *Cursor) read(a *Archive) { c.from, c.joint, c.decoded = a, false, false }
 
-// join makes the mark at t between the archives a and b the current record. left is the one that
-// the cursor leaves. a ends at e.
+// join makes the mark at t between the archives a and b the current record. left is the archive
+// that the cursor leaves, and e the end of a.
 func (c *Cursor) join(left, a, b *Archive, e archiveEnd, t time.Time) error {
 	if e.time.After(b.label.Start) {
 		return inFile(b.base, flawed(pdu.ErrLogOverlap, "starts at %v, before the end of %s at %v",
@@ -143,13 +144,13 @@ func (c *Cursor) join(left, a, b *Archive, e archiveEnd, t time.Time) error {
 
 // SeekNext moves so that Next reads the first record at or after t. After an error, such as a
 // malformed record before t, Next fails with the same error. SeekNext uses the index only to be
-// fast.
+// faster: a wrong index does no harm.
 func (c *Cursor) SeekNext(t time.Time) error {
 	past := func(u time.Time) bool { return !u.Before(t) }
 	if err := c.seek(past); err != nil || c.at+1 == len(c.set.archives) || !c.atEnd() {
 		return err
 	}
-	// Between two archives: is it before the mark or after it?
+	// Between two archives, choose the position before or after the mark.
 	e, err := c.end(c.w.arch)
 	if err == nil && !past(e.time.Add(joinGap)) {
 		c.start(c.at + 1)
@@ -208,7 +209,7 @@ func (c *Cursor) SeekEnd() error {
 	return err
 }
 
-// A Pos is a place between two records of a set.
+// A Pos is a position of a Cursor, between two records of a set. The zero Pos is not valid.
 type Pos struct {
 	archive, volume int
 	off             int64
@@ -229,8 +230,8 @@ func (c *Cursor) Time() time.Time { return c.Record().Time }
 // Mark reports whether the record that was read last is a mark.
 func (c *Cursor) Mark() bool { return c.Record().Kind == KindMark }
 
-// Archive returns the archive of the record that was read last. For a mark between two archives it
-// is the one that the cursor left.
+// Archive returns the archive of the record that was read last, or nil before the first one. For a
+// mark between two archives it returns the archive that the cursor left.
 func (c *Cursor) Archive() *Archive { return c.from }
 
 // Record returns the record that was read last. It is valid until the cursor moves. Its Number is
@@ -243,8 +244,8 @@ func (c *Cursor) Record() *Record {
 	return &c.w.rec
 }
 
-// Contains reports whether the record that was read last has a value set of one of ids. It
-// looks at nothing else in the record, and for few ids is quicker than Result.
+// Contains reports whether the record that was read last has a value set of one of ids. It reads
+// only the PMIDs in the record, so for few ids it is faster than Result.
 func (c *Cursor) Contains(ids ...pdu.PMID) bool {
 	return !c.joint && c.w.rec.Raw != nil && c.w.rec.contains(ids)
 }

@@ -50,7 +50,7 @@
 // # Read records
 //
 // A [Cursor] reads data records in the order of time, forward and backward. SeekNext and SeekPrev
-// find a time with the index. [Cursor.Select] decodes some metrics only, without allocating.
+// find a time with the index. [Cursor.Select] decodes only some metrics, without allocating.
 // [Metadata] has everything except values, by identifier and time. Programs that check or rewrite
 // archives use [Set.Records] and [File.Records], which return the records of the files unchanged.
 //
@@ -66,8 +66,8 @@
 // [RepairOptions] repairs an archive with a truncated file, or with a missing or damaged index or
 // label.
 //
-// Reading a single archive that ends inside a record gives the records before that, and then an
-// error. [Set.CheckEnd] reports such an end to programs that stop before it.
+// If a single archive ends inside a record, a Cursor returns an error after the last complete
+// record. [Set.CheckEnd] reports such an end to programs that stop reading earlier.
 //
 // # Archives that are being written
 //
@@ -80,10 +80,13 @@
 // share them. A Cursor is for one goroutine at a time. Metadata is kept in memory. Volumes are read
 // as needed, through a buffer of each cursor.
 //
-// A compressed file is unpacked once for all sets of the process, into a temporary file. One that
-// unpacks to more than 500 times its size is refused. So is one that would leave too little of the
-// space of the temporary directory's file system: less than 1/32, and less than 256 MiB. This
-// package reads .gz and .bz2. It reads other formats with the command that PCP uses, such as xz(1).
+// A compressed file is unpacked once for all sets of the process, into a temporary file. A file is
+// refused if it unpacks to more than 64 MiB and more than 500 times its size, or to more than 8
+// GiB; see Options.MaxUnpacked. It is also refused if it would leave less than 1/32 of the
+// temporary directory's file system free, or less than 256 MiB if that is less.
+//
+// This package reads .gz and .bz2. It reads other formats with the command that PCP uses, such as
+// xz(1).
 //
 // # Names in the C library
 //

@@ -13,17 +13,18 @@ type archiveEnd struct {
 	time   time.Time
 	volume int
 	offset int64
-	rest   error // about the bytes after it; nil if there are none
+	rest   error // the error of the bytes after it; nil without such bytes
 }
 
-// An endKey tells whether an archive has grown: its last volume and the size of that.
+// An endKey shows whether an archive has grown: it has the last volume and its size.
 type endKey struct {
 	volume int
 	size   int64
 }
 
-// End is the time of the last complete record. It looks at the last volume anew. If no
-// volume has a record, the error is pdu.ErrLogRec. The counterpart of pmGetArchiveEnd(3).
+// End returns the time of the last complete record. It reads the volumes again if the last one has
+// grown. Errors: pdu.ErrLogRec if no volume has a complete record, pdu.ErrLogFile with
+// Options.MetadataOnly. End is the counterpart of pmGetArchiveEnd(3).
 func (a *Archive) End() (time.Time, error) {
 	e, err := a.end()
 	return e.time, err
@@ -119,10 +120,9 @@ func (w *walker) lastFrom(off int64) (e archiveEnd, ok bool) {
 // sound reports whether the record that was read last can be decoded.
 func (w *walker) sound() bool { return w.rec.resultInPlace(&w.result) == nil }
 
-// CheckEnd reports a record that is cut short at the end of the last archive to
-// Options.Damaged, once, and returns what that returned. Without it, a program that takes such a
-// record for the end of the archive does not notice the loss. With Options.Growing, it reports
-// nothing.
+// CheckEnd calls Options.Damaged if the last archive ends with an incomplete record, and returns
+// the result. It calls Damaged only once for an archive. A program that stops at such a record
+// without an error calls CheckEnd to notice the loss. With Options.Growing, CheckEnd does nothing.
 func (s *Set) CheckEnd() error {
 	a := s.archives[len(s.archives)-1]
 	if a.opts.Growing {

@@ -29,8 +29,8 @@ import (
 // archive is being written, a later read may succeed.
 type Error struct {
 	File   string // the path of the file, or the name that was opened
-	Offset int64  // where the record starts; -1 if it is not about a record
-	Record int    // its number in the file, 0 for the label; -1 if it is not known
+	Offset int64  // where the record starts; -1 if the error is not about a record
+	Record int    // number of the record in the file, 0 for the label; -1 if unknown
 	Err    error
 }
 
@@ -58,7 +58,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A flaw is a problem with its error code of the C library.
+// A flaw is a problem with the error code that the C library returns for it.
 type flaw struct {
 	text string
 	code pdu.Error

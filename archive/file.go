@@ -16,17 +16,19 @@ type File struct {
 	opts   *Options
 
 	mu     sync.Mutex // serializes opening
-	pool   *filePool  // of the set, nil for one that OpenFile has opened
+	pool   *filePool  // of the set; nil for a file that OpenFile has opened
 	src    source     // nil until it is opened
 	closed bool
-	label  Label // good once Version is not 0
+	label  Label // valid if Version is not 0
 }
 
 func newFile(o *Options, volume int, path string) *File {
 	return &File{path: path, volume: volume, opts: o}
 }
 
-// OpenFile opens one file by its path, compressed or not. It does not check the content.
+// OpenFile opens one file by its path, compressed or not. The name must be that of a file of an
+// archive, such as web1.meta or web1.0.xz, or the error is pdu.ErrLogFile. OpenFile does not check
+// the content.
 func (o Options) OpenFile(ctx context.Context, path string) (*File, error) {
 	_, last := disk{o.FS}.split(path)
 	_, volume, ok := splitName(last)
@@ -100,7 +102,7 @@ func (f *File) Label() (Label, error) {
 	if err == nil {
 		err = l.check(f.volume, f.opts.AnyFeature)
 	}
-	if err != nil { // next time it may be complete
+	if err != nil { // not kept: the label of a growing file may be complete next time
 		return Label{}, inRecord(f.path, 0, 0, err)
 	}
 	f.label = l
@@ -121,9 +123,10 @@ func (f *File) Close() error {
 }
 
 // Records yields the records of the file from its start, the label first. Each Record is valid
-// until the next iteration, which reuses it; in the long run Records does not allocate. After an
-// error, which has a nil Record, Records stops, because it cannot find the record after a malformed
-// one. Records does not check the payload of records; the methods of Record do that.
+// until the next iteration, which reuses it; Records allocates nothing once its buffers have grown.
+// After an error, which it yields with a nil Record, Records stops, because it cannot find the
+// record after a malformed one. Records does not check the payload of records; the methods of
+// Record do that.
 func (f *File) Records() iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		l, err := f.Label()
@@ -154,8 +157,8 @@ func (f *File) Records() iter.Seq2[*Record, error] {
 // A scanner reads one file from its start.
 type scanner struct {
 	win window
-	rec Record // the last one; its Number tells which comes next
-	end int64  // where that starts
+	rec Record // the latest record
+	end int64  // where the next record starts
 }
 
 // step reads the next record. After an error, rec has its place.
@@ -198,7 +201,7 @@ func (s *scanner) entry() ([]byte, error) {
 	return s.win.bytes(s.end, n, true)
 }
 
-// leastLen is the least length of a record of a file.
+// leastLen returns the minimum length of a record of a file.
 func leastLen(volume, version int) int {
 	if volume < 0 {
 		return recordOverhead + 4 // the type

@@ -11,15 +11,15 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// maxOpenFiles is how many files a set keeps open. An archive may have more volumes than a process
-// may have descriptors, and a directory more archives.
+// maxOpenFiles is how many files a set keeps open. A set may have more files than a process may
+// have descriptors.
 const maxOpenFiles = 64
 
-// A filePool closes the files of a set that have not been read for the longest time. At most
-// maxOpenFiles are open, unless more are being read at one time.
+// A filePool closes the least recently read files of a set. At most maxOpenFiles are open, unless
+// more are being read at the same time.
 type filePool struct {
 	mu   sync.Mutex
-	open list.List // of *pooledFile, the one that was read last first
+	open list.List // of *pooledFile, the most recently read first
 }
 
 // A pooledFile is a file that the pool may close, and that opens again when it is read.
@@ -29,12 +29,12 @@ type pooledFile struct {
 	path string
 
 	opening sync.Mutex  // serializes opening
-	info    fs.FileInfo // of the file when it was opened last
+	info    fs.FileInfo // of the file when it was last opened
 
 	// The mutex of the pool guards the rest.
 	src    source        // nil while it is closed
 	place  *list.Element // in pool.open, while it is open
-	reads  int           // that go on
+	reads  int           // reads in progress
 	closed bool
 }
 
@@ -62,7 +62,8 @@ func (f *pooledFile) acquire(ctx context.Context) (source, error) {
 	return f.acquireOpen(src)
 }
 
-// acquireOpen is acquire for a file that is open, or that opened is. It returns nil if neither is.
+// acquireOpen acquires the file if it is open. If opened is not nil, it becomes the open file. If
+// the file is not open and opened is nil, acquireOpen returns nil.
 func (f *pooledFile) acquireOpen(opened source) (source, error) {
 	f.pool.mu.Lock()
 	defer f.pool.mu.Unlock()
@@ -83,14 +84,14 @@ func (f *pooledFile) acquireOpen(opened source) (source, error) {
 	return f.src, nil
 }
 
-// reopen opens the file, which must be the one that it was before.
+// reopen opens the file. It fails if another file now has the path.
 func (f *pooledFile) reopen(ctx context.Context) (source, error) {
 	src, err := f.opts.openSource(ctx, f.path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := src.Stat()
-	_, plain := src.(*os.File) // what was unpacked is another file each time
+	_, plain := src.(*os.File) // an unpacked file is different each time
 	if err == nil && plain && f.info != nil && !os.SameFile(info, f.info) {
 		err = flawed(pdu.ErrLogFile, "was replaced while it was read")
 	}
@@ -114,7 +115,7 @@ func (p *filePool) shrink() {
 	for e := p.open.Back(); e != nil && p.open.Len() > maxOpenFiles; {
 		f, before := e.Value.(*pooledFile), e.Prev()
 		if f.reads == 0 {
-			f.put() // of a file that was only read, the error does not matter
+			f.put() // closing a file that was only read loses no data
 		}
 		e = before
 	}
@@ -151,7 +152,7 @@ func (f *pooledFile) Stat() (fs.FileInfo, error) {
 	return src.Stat()
 }
 
-// Close closes the file permanently. Reads that go on fail.
+// Close closes the file permanently. Reads in progress fail.
 func (f *pooledFile) Close() error {
 	f.pool.mu.Lock()
 	defer f.pool.mu.Unlock()

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 )
 
-// entryLen is the length of an entry of the index.
+// entryLen returns the length of an entry of the index.
 func entryLen(version int) int {
 	if version == 2 {
 		return 20
@@ -25,7 +25,7 @@ func decodeEntry(b []byte, version int) IndexEntry {
 }
 
 // decodeIndex decodes the entries after the label of an index. It ignores an incomplete last entry,
-// because that is being written.
+// because a writer may not have finished it.
 func decodeIndex(b []byte, version int) []IndexEntry {
 	n := entryLen(version)
 	entries := make([]IndexEntry, len(b)/n)

@@ -16,14 +16,15 @@ type InDom struct {
 	states history[indomState]
 
 	mu     sync.Mutex
-	made   map[int][]pdu.Instance // states that were asked for, and checkpoints
-	recent []int                  // of made, the ones that are not checkpoints
+	made   map[int][]pdu.Instance // states that were requested, and checkpoints
+	recent []int                  // those in made that are not checkpoints
 	all    []pdu.Instance         // see All
 }
 
-// Of the states that were asked for, the recentStates last ones are kept. Of those on the way to
-// them, one becomes a checkpoint when the deltas since the one before have as many instances as it
-// has, and at least leastDeltas: all checkpoints have at most as many instances as the records.
+// An InDom keeps the latest recentStates states that were requested. On the way to a state it also
+// keeps checkpoints: a state becomes one if the deltas since the previous checkpoint have as many
+// instances as the state, and at least leastDeltas. So all checkpoints together have at most as
+// many instances as the records.
 const (
 	leastDeltas  = 64
 	recentStates = 8
@@ -56,7 +57,8 @@ func (d *InDom) State(i int) []pdu.Instance {
 	return d.make(i)
 }
 
-// make makes state i from the last one before it that is full, or was made.
+// make makes state i. It begins with the last earlier state that has been made or that is a full
+// record.
 func (d *InDom) make(i int) []pdu.Instance {
 	from := i
 	for from > 0 && d.made[from] == nil && d.states.dated[from].state.delta {
@@ -78,7 +80,7 @@ func (d *InDom) make(i int) []pdu.Instance {
 	return state
 }
 
-// replay makes state i from another one before it, and keeps checkpoints.
+// replay makes state i from the earlier state number from, and keeps checkpoints.
 func (d *InDom) replay(from, i int, state []pdu.Instance) []pdu.Instance {
 	names := make(map[pdu.InstID]string, len(state))
 	for _, inst := range state {
@@ -97,7 +99,7 @@ func (d *InDom) replay(from, i int, state []pdu.Instance) []pdu.Instance {
 	return instancesOf(names)
 }
 
-// instancesOf are instances by their names, ascending.
+// instancesOf returns a map of names as a list of instances, ascending by ID.
 func instancesOf(names map[pdu.InstID]string) []pdu.Instance {
 	state := make([]pdu.Instance, 0, len(names))
 	for id, name := range names {
@@ -107,7 +109,7 @@ func instancesOf(names map[pdu.InstID]string) []pdu.Instance {
 	return state
 }
 
-// keep keeps a state that was asked for.
+// keep keeps a state that was requested.
 func (d *InDom) keep(i int, state []pdu.Instance) {
 	if d.made[i] != nil {
 		return
@@ -133,7 +135,7 @@ func (d *InDom) All() []pdu.Instance {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all == nil {
-		// What a delta leaves out was in a record before it.
+		// An instance that a delta omits is in an earlier record.
 		seen := map[pdu.InstID]bool{}
 		for i := d.Len() - 1; i >= 0; i-- {
 			s := &d.states.dated[i].state
@@ -156,16 +158,16 @@ func sortInstances(s []pdu.Instance) {
 	}
 }
 
-// instances are those of a record, ascending.
+// instances returns the instances of a record, ascending by ID.
 func (s *indomState) instances() []pdu.Instance {
 	instances, _ := s.decode()
 	sortInstances(instances)
 	return instances
 }
 
-// after is the state that comes after another one by the delta s. What cannot be is tolerated as in
-// the C library: an instance that comes again keeps its name, and one that goes without having been
-// there changes nothing.
+// after applies the delta s to a state and returns the new state. Like the C library, it tolerates
+// contradictions: an added instance that exists already keeps its name, and a deleted instance that
+// does not exist is ignored.
 func (s *indomState) after(before []pdu.Instance) []pdu.Instance {
 	added, deleted := s.decode()
 	sortInstances(added)
@@ -195,10 +197,10 @@ func (s *indomState) after(before []pdu.Instance) []pdu.Instance {
 	return append(after, before...)
 }
 
-// apply is after for a state that is a map.
+// apply is like after for a state that is a map.
 func (s *indomState) apply(names map[pdu.InstID]string) {
 	added, deleted := s.decode()
-	deleted = slices.DeleteFunc(deleted, func(id pdu.InstID) bool { // those that come with this record stay
+	deleted = slices.DeleteFunc(deleted, func(id pdu.InstID) bool { // this record adds them
 		_, there := names[id]
 		return !there
 	})
@@ -212,7 +214,7 @@ func (s *indomState) apply(names map[pdu.InstID]string) {
 	}
 }
 
-// finish puts the states in order. Of identical records of one time the last one counts.
+// finish sorts the states by time. Of identical records with the same time it keeps the last one.
 func (d *InDom) finish() {
 	d.states.sort()
 	list := d.states.dated
@@ -229,7 +231,7 @@ func (d *InDom) finish() {
 	d.states.dated = kept
 }
 
-// lastOfEqual leaves the last one of identical states. It changes the list.
+// lastOfEqual returns the list with only the last one of identical states. It changes the list.
 func lastOfEqual(list []dated[indomState]) []dated[indomState] {
 	if len(list) == 1 {
 		return list

@@ -12,7 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// These constants replace the volume number in the labels of the other files.
+// VolumeMeta and VolumeIndex stand for the metadata and the index in place of a volume number, in
+// labels and in this package.
 const (
 	VolumeMeta  = -1 // PM_LOG_VOL_META
 	VolumeIndex = -2 // PM_LOG_VOL_TI
@@ -49,7 +50,7 @@ const (
 type Label struct {
 	Version  int // 2 or 3
 	PID      int32
-	Start    time.Time // of recording
+	Start    time.Time // when recording began
 	Volume   int       // or VolumeMeta, VolumeIndex
 	Features uint32    // 0 in version 2
 	Host     string    // where the values are from
@@ -57,7 +58,7 @@ type Label struct {
 	ZoneInfo string    // of that host, such as ":Europe/Berlin"; "" in version 2
 }
 
-// Len is the length of the record, 132 or 808, which is where the next record begins.
+// Len returns the length of the record, 132 or 808. The next record begins at this offset.
 func (l *Label) Len() int64 { return labelLen(l.Version) }
 
 func labelLen(version int) int64 {
@@ -77,7 +78,7 @@ func readTime(c *wire.Cursor, version int) time.Time {
 	return time.Unix(int64(high)<<32|int64(low), int64(nsec))
 }
 
-// timeLen is the length of what readTime reads.
+// timeLen returns the number of bytes that readTime reads.
 func timeLen(version int) int {
 	if version == 2 {
 		return 8
@@ -137,8 +138,9 @@ func (l *Label) decode(b []byte) error {
 	return c.Done()
 }
 
-// Append appends the encoded label to b. The error is pdu.ErrTooBig for a text that is too long and
-// for a start that version 2 cannot hold, and pdu.ErrLabel for an unknown version.
+// Append appends the encoded label to b. After an error it returns b unchanged. The error is
+// pdu.ErrTooBig for a text that is too long and for a start that version 2 cannot hold, and
+// pdu.ErrLabel for an unknown version.
 func (l *Label) Append(b []byte) ([]byte, error) {
 	texts := []int{64, 40, 0}
 	switch l.Version {
@@ -170,7 +172,7 @@ func (l *Label) Append(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(out, uint32(l.Len())), nil
 }
 
-// appendTime adds what readTime reads.
+// appendTime appends a time in the form that readTime reads.
 func appendTime(b []byte, version int, t time.Time) ([]byte, error) {
 	sec, nsec := t.Unix(), t.Nanosecond()
 	if version == 2 {

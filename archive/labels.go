@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Labels are the label sets of one class and identifier over time. They do not change and are
-// safe for concurrent use.
+// Labels has the label sets of one class and identifier over time. It does not change and is safe
+// for concurrent use.
 type Labels struct {
 	Class  pdu.LabelClass
 	Ident  uint32 // see pdu.LabelClass
@@ -19,7 +19,7 @@ type Labels struct {
 // Len returns the number of records. Adjacent records differ.
 func (l *Labels) Len() int { return len(l.states.dated) }
 
-// Time returns the start of the time that record i holds for.
+// Time returns the time of record i. The record holds until the time of the next one.
 func (l *Labels) Time(i int) time.Time { return l.states.dated[i].from }
 
 // Record returns record i in the order of time. The texts must not be changed.
@@ -38,7 +38,7 @@ func (l *Labels) At(t time.Time) []pdu.LabelSet {
 	return l.states.dated[i].state.decode()
 }
 
-// finish puts the records in order and drops those that change nothing.
+// finish sorts the records by time and drops those that change nothing.
 func (l *Labels) finish() {
 	l.states.sort()
 	l.states.dated = slices.CompactFunc(l.states.dated, func(a, b dated[labelState]) bool {

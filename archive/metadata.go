@@ -10,16 +10,16 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Metadata is everything that an archive or a set of archives has about its metrics. It does not
-// change and is safe for concurrent use.
+// Metadata has everything except values in an archive or a set of archives: descriptors, names,
+// instance domains, labels and help texts. It does not change and is safe for concurrent use.
 type Metadata struct {
 	metrics []Metric
 	byPMID  map[pdu.PMID]int32 // index into metrics
 	indoms  ordered[pdu.InDom, *InDom]
 	labels  ordered[labelKey, *Labels]
 	texts   ordered[textKey, TextRecord]
-	many    map[int32]map[string]bool // while metrics are added: the names of those with more than fewNames
-	later   []laterName               // of one archive, in its order
+	many    map[int32]map[string]bool // names of metrics with more than fewNames, while loading
+	later   []laterName               // in the order of the archive; nil for several
 
 	named sync.Once
 	names *pmns.Tree
@@ -28,7 +28,7 @@ type Metadata struct {
 // A laterName is a name that an archive adds to a metric that it has described before.
 type laterName struct {
 	metric int32 // index into metrics
-	before int32 // how many metrics there were
+	before int32 // number of metrics at that time
 	name   string
 }
 
@@ -68,16 +68,17 @@ func (o *ordered[K, V]) set(k K, v V) {
 	o.values = append(o.values, v)
 }
 
-// Names is the name space. Of several metrics with one name it has the first one. The first
-// call makes it. As in the C library, what an archive describes last comes first in a node.
+// Names returns the name space. If several metrics have the same name, it has the first of them.
+// The children of a node are in the order of the C library: the latest in the archive comes first.
+// The first call makes the name space, and later calls return the same one.
 func (m *Metadata) Names() *pmns.Tree {
 	m.named.Do(func() {
 		b := pmns.Builder{Prepend: true, AnyStart: true}
 		add := func(name string, id pdu.PMID) {
-			// The error is about a name that another metric has, or that cannot be one.
+			// A name that is invalid or that another metric has is ignored.
 			_ = b.Add(name, id)
 		}
-		later := map[int32]int{} // how many names metrics have
+		later := map[int32]int{} // how many later names a metric has
 		for _, l := range m.later {
 			later[l.metric]++
 		}
@@ -141,7 +142,8 @@ func (m *Metadata) Text(kind pdu.TextKind, ident uint32) (string, bool) {
 // Texts yields all help texts, in the order of their first records.
 func (m *Metadata) Texts() iter.Seq[TextRecord] { return slices.Values(m.texts.values) }
 
-// addMetric adds a metric, or names to a known one, which must be the same.
+// addMetric adds a metric. If the metric is known, it must have the same descriptor, and addMetric
+// adds its new names.
 func (m *Metadata) addMetric(n Metric) error {
 	i, known := m.byPMID[n.PMID]
 	if !known {
@@ -166,7 +168,8 @@ func (m *Metadata) addMetric(n Metric) error {
 	return nil
 }
 
-// fewNames is how many names of a metric are compared with each other.
+// fewNames is the number of names of a metric that are compared one by one. More names are put into
+// a map.
 const fewNames = 16
 
 // addManyNames adds names to metric i, which will have more than a few.
@@ -221,8 +224,8 @@ func (m *Metric) sameDesc(b pdu.Desc) error {
 	return nil
 }
 
-// mergeMetadata makes the metadata of a set of archives, in the order of time. An error is about
-// number i of all.
+// mergeMetadata merges the metadata of several archives, in the order of time. If all[i]
+// contradicts earlier ones, it returns i and an error.
 func mergeMetadata(all []*Metadata) (m *Metadata, i int, err error) {
 	if len(all) == 1 {
 		return all[0], 0, nil

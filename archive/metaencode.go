@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// beginMeta adds what a metadata record begins with: a place for its length, and its type.
+// beginMeta appends the beginning of a metadata record: room for its length, and its type.
 func beginMeta(b []byte, typ int32) []byte {
 	return binary.BigEndian.AppendUint32(append(b, 0, 0, 0, 0), uint32(typ))
 }
@@ -92,8 +92,8 @@ func appendInDom(b []byte, version int, d *InDomRecord) ([]byte, error) {
 // deletedName stands for the name of an instance that a delta deletes. No name has a NUL.
 const deletedName = "\x00"
 
-// deltaEntries merges the instances that a delta adds and deletes as C writers do: of the next one
-// of each the lower comes first. So they ascend if both lists do.
+// deltaEntries merges the instances that a delta adds and deletes, as C writers do: it takes the
+// lower one of the next instances of both lists. So the entries ascend if both lists do.
 func deltaEntries(d *InDomRecord) []pdu.Instance {
 	added, deleted := d.Instances, d.Deleted
 	entries := make([]pdu.Instance, 0, len(added)+len(deleted))
@@ -132,7 +132,7 @@ func appendLabels(b []byte, version int, l *LabelRecord) ([]byte, error) {
 	return endMeta(b, start)
 }
 
-// appendLabelSet adds what decodeLabelSet reads.
+// appendLabelSet appends a label set in the form that decodeLabelSet reads.
 func appendLabelSet(b []byte, s *pdu.LabelSet) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(s.Inst))
 	b = append(binary.BigEndian.AppendUint32(b, uint32(len(s.JSON))), s.JSON...)

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// readWhole reads a file of metadata or an index. Both are kept in memory.
+// readWhole reads a metadata file or an index of at most limit bytes into memory.
 func readWhole(src source, limit int64) ([]byte, error) {
 	info, err := src.Stat()
 	if err != nil {
@@ -26,26 +26,28 @@ func readWhole(src source, limit int64) ([]byte, error) {
 	return b[:n], nil
 }
 
-// A metaLoader makes Metadata of the records of a file, whose bytes the Metadata refers to.
+// A metaLoader makes Metadata from the records of a file. The Metadata refers to the bytes of the
+// file.
 type metaLoader struct {
 	m     *Metadata
 	arena nameArena
-	used  int64  // bytes of memory beside the file, about
-	last  string // name
+	used  int64  // approximate bytes of memory, without the file
+	last  string // the latest name
 }
 
-// Bytes of memory, about, that metadata take beside the bytes of the file: Options.MaxMetadata
-// limits all together. A component of a name takes it as a node of the name space.
+// Approximate bytes of memory that metadata need in addition to the bytes of the file.
+// Options.MaxMetadata limits the sum. The memory of a name component is that of its node in the
+// name space.
 const (
 	metricBytes    = 100
 	componentBytes = 200
 	historyBytes   = 300 // of an instance domain, or the labels of an identifier
-	stateBytes     = 120 // of these at a time
+	stateBytes     = 120 // of one record of these
 	textBytes      = 100
 )
 
-// addName counts a name. Names that follow each other share the components that they have in
-// common.
+// addName counts the memory of a name. It shares the components that it has in common with the
+// previous name.
 func (l *metaLoader) addName(name string) {
 	same := 0
 	for same < len(name) && same < len(l.last) && name[same] == l.last[same] {
@@ -88,7 +90,7 @@ func loadMetadata(path string, b []byte, from int64, growing bool, limit int64) 
 	return l.m, at, nil
 }
 
-// metaRecord is the record that b begins with.
+// metaRecord returns the record at the beginning of b.
 func metaRecord(b []byte) ([]byte, error) {
 	if len(b) < 4 {
 		return nil, cutShort(pdu.ErrLogRec, "%d bytes at the end of the file", len(b))
@@ -141,7 +143,7 @@ func (l *metaLoader) add(raw []byte) error {
 
 func (l *metaLoader) addInDom(raw []byte, typ int32) error {
 	s, id, err := parseInDom(raw, typ)
-	if err != nil || s.len() == 0 { // no instances: not even none
+	if err != nil || s.len() == 0 { // as in the C library, a record without instances is ignored
 		return err
 	}
 	d := l.m.InDom(id)

@@ -8,14 +8,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Limits of metadata records, which PCP has too.
+// Limits of metadata records, the same as in PCP.
 const (
 	maxNameLen   = 4096  // of a metric's name
 	maxLabelJSON = 65535 // PM_MAXLABELJSONLEN
 	maxLabels    = 255   // PM_MAXLABELS
 )
 
-// is checks that a record is of one of the kinds.
+// is returns an error unless the record is of one of two kinds.
 func (r *Record) is(kind, or RecordKind) error {
 	if r.Kind != kind && r.Kind != or {
 		return r.wrap(flawed(pdu.ErrRecType, "record of another kind"))
@@ -23,7 +23,7 @@ func (r *Record) is(kind, or RecordKind) error {
 	return nil
 }
 
-// wrap says which record an error is about.
+// wrap adds the place of the record to an error.
 func (r *Record) wrap(err error) error { return inRecord(r.File.path, r.Offset, r.Number, err) }
 
 // Label decodes a record of KindLabel.
@@ -93,7 +93,8 @@ func (r *Record) Entry() (IndexEntry, error) {
 // payload is a cursor over a record after its type.
 func payload(raw []byte) wire.Cursor { return wire.New(raw[8:len(raw)-4], 8) }
 
-// malformed makes the error of a cursor's; nil stays nil.
+// malformed returns the error of a wire.Cursor as a pdu.ErrLogRec about what. It returns nil if err
+// is nil.
 func malformed(what string, err error) error {
 	if err == nil {
 		return nil
@@ -101,8 +102,8 @@ func malformed(what string, err error) error {
 	return flawed(pdu.ErrLogRec, "%s: %v", what, err)
 }
 
-// decodeMetric decodes a DESC record. The names, copies, are added to those of an arena, of
-// which the result has a part.
+// decodeMetric decodes a DESC record. With an arena, the slice of names is a part of the arena, and
+// the names alias raw. Without one, the names are copies.
 func decodeMetric(raw []byte, arena *nameArena) (Metric, error) {
 	c := payload(raw)
 	m := Metric{Desc: pdu.Desc{
@@ -113,7 +114,7 @@ func decodeMetric(raw []byte, arena *nameArena) (Metric, error) {
 		Units: pdu.Units(c.Uint32("units")),
 	}}
 	if c.Err() == nil && c.Left() == 0 {
-		return m, nil // writers without a name leave the number of names out
+		return m, nil // some writers omit the number of names if there is no name
 	}
 	n := c.Count(4, "number of names")
 	names := arena.take(n)
@@ -142,7 +143,7 @@ func decodeMetric(raw []byte, arena *nameArena) (Metric, error) {
 // A nameArena is memory for the names of many metrics.
 type nameArena []string
 
-// take is an empty slice for n names. A nil arena has new memory each time.
+// take returns an empty slice with room for n names. A nil arena allocates it.
 func (a *nameArena) take(n int) []string {
 	if a == nil {
 		return make([]string, 0, n)
@@ -155,7 +156,7 @@ func (a *nameArena) take(n int) []string {
 	return names
 }
 
-// decodeText decodes a TEXT record, which the text aliases.
+// decodeText decodes a TEXT record. The text aliases raw.
 func decodeText(raw []byte) (TextRecord, error) {
 	c := payload(raw)
 	t := TextRecord{Kind: pdu.TextKind(c.Int32("kind")), Ident: c.Uint32("ident")}
@@ -167,13 +168,14 @@ func decodeText(raw []byte) (TextRecord, error) {
 	return t, nil
 }
 
-// valid reports whether t has one of the kinds of texts.
+// valid reports whether Kind is valid: one of TextOneLine and TextHelp with one of TextPMID and
+// TextInDom.
 func (t *TextRecord) valid() bool {
 	class, ident := t.Kind&(pdu.TextOneLine|pdu.TextHelp), t.Kind&(pdu.TextPMID|pdu.TextInDom)
 	return t.Kind == class|ident && class&(class-1) == 0 && class != 0 && ident&(ident-1) == 0 && ident != 0
 }
 
-// indomState is a record of an instance domain, checked but not decoded.
+// An indomState is a record of an instance domain, checked but not decoded.
 type indomState struct {
 	ids, offs, texts []byte // parts of the record
 	delta            bool
@@ -203,15 +205,15 @@ func parseInDom(raw []byte, typ int32) (s indomState, id pdu.InDom, err error) {
 	return s, id, nil
 }
 
-// len is the number of instances in the record.
+// len returns the number of instances in the record, including deleted ones.
 func (s *indomState) len() int { return len(s.ids) / 4 }
 
-// at is an instance and the offset of its name.
+// at returns instance i and the offset of its name, which is -1 for a deleted instance.
 func (s *indomState) at(i int) (pdu.InstID, int32) {
 	return pdu.InstID(binary.BigEndian.Uint32(s.ids[4*i:])), int32(binary.BigEndian.Uint32(s.offs[4*i:]))
 }
 
-// decode returns the instances in the order of the record. Names alias it.
+// decode returns the instances in the order of the record. The names alias the record.
 func (s *indomState) decode() (instances []pdu.Instance, deleted []pdu.InstID) {
 	instances = make([]pdu.Instance, 0, s.len())
 	for i := range s.len() {
@@ -225,13 +227,13 @@ func (s *indomState) decode() (instances []pdu.Instance, deleted []pdu.InstID) {
 	return instances, deleted
 }
 
-// name is the name at an offset. It aliases the record.
+// name returns the name at an offset. It aliases the record.
 func (s *indomState) name(off int32) string {
 	name, _, _ := bytes.Cut(s.texts[off:], []byte{0})
 	return wire.Alias(name)
 }
 
-// labelState is the label sets of a record, checked but not decoded.
+// A labelState has the label sets of a record, checked but not decoded.
 type labelState struct {
 	sets []byte // of the record, from the number of sets
 }
@@ -262,7 +264,8 @@ func (s *labelState) decode() []pdu.LabelSet {
 	return sets
 }
 
-// decodeLabelSet reads one set; without labels it only checks them.
+// decodeLabelSet reads one set. Unless labels is true, it checks the list of labels but does not
+// decode it.
 func decodeLabelSet(c *wire.Cursor, s *pdu.LabelSet, labels bool) {
 	s.Inst = pdu.InstID(c.Int32("instance"))
 	length := c.Int32("length of JSON")

@@ -32,7 +32,7 @@ func splitName(name string) (base string, volume int, ok bool) {
 	return base, int(n), err == nil
 }
 
-// Files are the files of one archive, by their paths, as a directory has them.
+// Files has the paths of the files of one archive, as they are in a directory.
 type Files struct {
 	Base    string // the base name with its directory
 	Meta    string // "" if there is none
@@ -40,7 +40,8 @@ type Files struct {
 	Volumes []VolumeFile
 }
 
-// A VolumeFile is the number and path of a volume. Numbers ascend, not always by 1.
+// A VolumeFile is the number and path of a volume. In a list of volumes, numbers ascend, not always
+// by 1.
 type VolumeFile struct {
 	Number int
 	Path   string
@@ -78,9 +79,10 @@ func preferred(a, b string) string {
 
 // Find finds the archives that a name stands for, without opening them; see [Open]. It is for
 // programs that handle damaged archives, so an archive may lack its volumes or its metadata. An
-// archive without any file is fs.ErrNotExist. The archives come in the order of the list, those of
-// a directory sorted by name, and each appears once. As in the C library, a list may end with
-// commas and a name with slashes.
+// archive without any file is fs.ErrNotExist.
+//
+// The archives are in the order of the list, and those of a directory are sorted by name. Each
+// appears once. As in the C library, a list may end with commas and a name with slashes.
 func (o Options) Find(name string) ([]Files, error) {
 	if name == "" {
 		return nil, &Error{File: name, Offset: -1, Record: -1, Err: flawed(pdu.ErrLogFile, "no name")}
@@ -117,7 +119,7 @@ func (d disk) find(name string) ([]Files, error) {
 		return d.findAll(name, names)
 	}
 	dir, base := d.split(cmp.Or(strings.TrimRight(name, "/"), name))
-	if d.existsSomehow(name) { // not with a slash after the name of a file
+	if d.existsSomehow(name) { // false for the name of a file with a slash after it
 		if b, _, ok := splitName(base); ok {
 			base = b
 		}
@@ -158,7 +160,7 @@ func (d disk) findAll(dir string, names []string) ([]Files, error) {
 	return found, nil
 }
 
-// collect enters the files of an archive that a directory has.
+// collect adds the files of an archive in a directory to f.
 func (d disk) collect(f *Files, dir, base string, names []string) {
 	for _, name := range names {
 		if b, volume, ok := splitName(name); ok && b == base {
@@ -167,7 +169,7 @@ func (d disk) collect(f *Files, dir, base string, names []string) {
 	}
 }
 
-// rescan looks for the files of an archive anew.
+// rescan looks for the files of an archive again.
 func (d disk) rescan(base string) (Files, error) {
 	dir, last := d.split(base)
 	names, err := d.readDir(dir)
@@ -179,8 +181,8 @@ func (d disk) rescan(base string) (Files, error) {
 	return f, nil
 }
 
-// Paths returns the paths of all files, in the order that a program should move them in. The
-// metadata is last, because without it there is no archive.
+// Paths returns the paths of all files, in the order that suits a program that moves or copies
+// them. The metadata is last, because an archive is complete only with it.
 func (f *Files) Paths() []string {
 	paths := make([]string, 0, len(f.Volumes)+2)
 	for _, v := range f.Volumes {
@@ -194,7 +196,7 @@ func (f *Files) Paths() []string {
 	return paths
 }
 
-// complete checks that an archive has what it cannot do without.
+// complete returns an error if an archive lacks metadata or volumes.
 func (f *Files) complete() error {
 	if len(f.Volumes) == 0 {
 		return flawed(pdu.ErrLogFile, "the archive has no volume")
@@ -223,8 +225,7 @@ func (f Files) or(g Files) Files {
 	return f
 }
 
-// existsSomehow reports whether a file exists by its name or with the suffix of a
-// compression.
+// existsSomehow reports whether a file with the name exists, plain or compressed.
 func (d disk) existsSomehow(name string) bool {
 	if d.exists(name) {
 		return true

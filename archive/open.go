@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// MaxRecord is how many bytes a record may have. Longer ones are malformed.
+// MaxRecord is the maximum length of a record in bytes. Longer records count as malformed.
 const MaxRecord = 256 << 20
 
 // Default limits of Options.
@@ -19,53 +19,52 @@ const (
 	maxMetadata = 1 << 30
 )
 
-// Options say how to open archives. The zero value opens those of the operating system's
-// files.
+// Options say how to open archives. The zero value opens files of the operating system.
 type Options struct {
-	// FS has the files; nil means those of the operating system, by their paths. Its files
-	// should be io.ReaderAt; others are copied to temporary files. To keep symbolic links
-	// from leading out of a directory, use os.Root.FS. Names are those of fs.ValidPath, also
-	// with ./ before them or / after.
+	// FS has the files; nil means those of the operating system, by their paths. Its files should
+	// be io.ReaderAt; others are copied to temporary files. To keep symbolic links from leading out
+	// of a directory, use os.Root.FS. Names must be valid for fs.ValidPath, but may begin with ./
+	// and end with /.
 	FS fs.FS
-	// TempDir is where compressed files are unpacked; "" means os.TempDir().
+	// TempDir is the directory for unpacked files; empty means os.TempDir().
 	TempDir string
 	// MaxUnpacked is the number of bytes that one compressed file may unpack to. 0 means 64 MiB, or
 	// 500 times its size if that is more, but at most 8 GiB.
 	MaxUnpacked int64
-	// MaxMetadata is the number of bytes of memory that the metadata of one archive may take, and
-	// the same for its index; 0 means 1 GiB.
+	// MaxMetadata is the number of bytes of memory that the metadata of one archive may need. The
+	// same limit applies to its index. 0 means 1 GiB.
 	MaxMetadata int64
-	// MetadataOnly reads the metadata alone: volumes and index may be missing, and are not looked
-	// at. The label is that of the metadata; reading records, and the end, is pdu.ErrLogFile. The
-	// counterpart of PM_CTXFLAG_METADATA_ONLY.
+	// MetadataOnly reads only the metadata file. Volumes and index are ignored and may be missing.
+	// Archive.Label is that of the metadata. Cursors and End fail with pdu.ErrLogFile. MetadataOnly
+	// is the counterpart of PM_CTXFLAG_METADATA_ONLY.
 	MetadataOnly bool
-	// NoIndex reads an archive as if it had no index. That is slower, but needs no more than
-	// volumes and metadata.
+	// NoIndex reads an archive as if it had no index. That is slower, but works with a wrong index.
 	NoIndex bool
 	// Growing accepts metadata with an incomplete last record, as in an archive that is being
 	// written. [Set.Refresh] reads that record later.
 	Growing bool
-	// AnyFeature accepts labels with features that are not known.
+	// AnyFeature accepts labels with unknown feature bits.
 	AnyFeature bool
-	// Damaged decides about a damaged archive of a directory or a list. It is called once for
-	// each, with an *Error. If it returns an error, Open or the cursor fails with that. If it
-	// returns nil, the others are read:
+	// Damaged decides about a damaged archive of a directory or a list. It is called with an
+	// *Error, once for damage that Open finds and once for damage that a cursor finds. If it
+	// returns an error, Open or the cursor fails with it. If it returns nil, reading continues:
 	//
 	//   - An archive that cannot be opened is left out.
-	//   - One with a damaged index is read without the index.
+	//   - An archive with a damaged index is read without the index.
 	//   - After a malformed record, reading continues with the next archive.
 	//
-	// Several goroutines may call it. The default logs a warning to slog.Default and returns nil.
-	// For an archive that is opened alone, only [Set.CheckEnd] calls it: other errors are returned.
+	// Damaged must be safe for concurrent use. The default logs a warning to slog.Default and
+	// returns nil. For an archive that is opened alone, only [Set.CheckEnd] calls it, and other
+	// errors are returned.
 	Damaged func(error) error
 }
 
 // Open opens the set of archives that name stands for: a base name, any file of an archive, a
-// directory, or a comma-separated list of these. It reads all metadata, but only the label of the
-// first volume. If ctx ends, Open stops, even while it unpacks a file.
+// directory, or a comma-separated list of these. It reads all metadata and the index, but of the
+// volumes only the first label. If ctx ends, Open stops, even while it unpacks a file.
 //
 // All archives must be of one host, have different start times, and have the same descriptor for a
-// metric. Options.Damaged decides about damaged archives among several; by default the others are
+// metric. If one of several archives is damaged, Options.Damaged decides; by default the others are
 // read. Errors are *[Error].
 func Open(ctx context.Context, name string) (*Set, error) { return Options{}.Open(ctx, name) }
 

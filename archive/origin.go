@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// An origin is the name that a set was opened by, and the archives that the name stood for.
+// An origin has the name that Open got, and the archives that the name stood for.
 type origin struct {
 	opts Options
 	name string
-	meta map[string]fs.FileInfo // of metadata, by the base names of the archives; nil if it is unknown
+	meta map[string]fs.FileInfo // of the metadata, by base name; a nil FileInfo is unknown
 }
 
 func newOrigin(o *Options, name string, found []Files) origin {
@@ -20,8 +20,8 @@ func newOrigin(o *Options, name string, found []Files) origin {
 	return origin{opts: *o, name: name, meta: all}
 }
 
-// IsReplaced reports whether the name that the set was opened by now stands for other archives: a
-// directory has gained or lost one, or another file has replaced one. The set can still be read. An
+// IsReplaced reports whether the name that Open got now stands for other archives: a directory has
+// gained or lost an archive, or a file of metadata has been replaced. The set can still be read. An
 // archive that has only grown is not replaced. In an Options.FS, IsReplaced compares only names.
 func (s *Set) IsReplaced() bool {
 	o := &s.origin

@@ -27,10 +27,10 @@ type outFile struct {
 	path   string
 	f      *os.File
 	size   int64
-	broken error       // why the end of the file is not known any longer
-	behind *behind     // what writes to it; nil if append does
-	direct io.WriterAt // what append writes to in place of f; nil if that is f
-	stored *storedFile // where it is in place of f; nil if that is f
+	broken error       // why the end of the file is unknown; nil if it is known
+	behind *behind     // writes to f, if not nil
+	direct io.WriterAt // append writes to it instead of f, if not nil
+	stored *storedFile // the file in a Storage, if not nil; f is then nil
 }
 
 // createFile creates a file that already has its first bytes when other processes can see it. If
@@ -54,7 +54,7 @@ func createFile(path string, b []byte) (*outFile, error) {
 	return &outFile{path: path, f: f, size: int64(len(b))}, nil
 }
 
-// tempSuffix is at the end of the names of files that are not complete.
+// tempSuffix ends the names of incomplete files.
 const tempSuffix = ".tmp"
 
 // createTemp creates a file beside path, with the permissions of other new files. Its name is not
@@ -69,20 +69,20 @@ func createTemp(path string) (*os.File, error) {
 	}
 }
 
-// publish gives a file its name, which must not be taken.
+// publish gives a temporary file its final name. It fails with fs.ErrExist if the name is in use.
 func publish(temp, path string) error {
 	err := os.Link(temp, path)
 	switch {
 	case err == nil:
-		os.Remove(temp) // at worst a file too many, which is none of an archive
+		os.Remove(temp) // if it fails, a file remains that no archive contains
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return fs.ErrExist
 	}
-	return os.Rename(temp, path) // where there are no hard links
+	return os.Rename(temp, path) // the file system has no hard links
 }
 
-// append adds bytes, all or none, unless they are written behind.
+// append adds bytes. If it fails, it has added none of them, unless the file has a behind.
 func (o *outFile) append(b []byte) error {
 	if o.stored != nil {
 		return o.stored.append(o, b)
@@ -110,7 +110,7 @@ func (o *outFile) append(b []byte) error {
 	return inRecord(o.path, o.size, -1, err)
 }
 
-// writeDirectly has the Go run time not see the writes; see WriterOptions.Direct.
+// writeDirectly hides writes from the Go scheduler; see WriterOptions.Direct.
 func (o *outFile) writeDirectly() {
 	if o != nil && o.f != nil {
 		o.direct = rawconn.NewWriterAt(o.f)
@@ -130,7 +130,7 @@ func (o *outFile) close() error {
 	return inFile(o.path, errors.Join(behind, withoutPath(err)))
 }
 
-// flush waits for what is written behind.
+// flush waits until the behind has written all bytes.
 func (o *outFile) flush() error {
 	if o == nil || o.behind == nil {
 		return nil
@@ -145,5 +145,5 @@ func (o *outFile) sync() error {
 	return inFile(o.path, withoutPath(o.f.Sync()))
 }
 
-// syncDir has the system write the names in a directory.
+// syncDir writes the names in a directory to stable storage.
 func syncDir(dir string) error { return inFile(dir, withoutPath(filesys.SyncDir(dir))) }

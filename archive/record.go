@@ -15,10 +15,10 @@ type RecordKind uint8
 const (
 	KindLabel      RecordKind = iota + 1 // Record.Label: the first record of every file
 	KindResult                           // Record.Result: values, in volumes
-	KindMark                             // a gap, in volumes: the time is all there is
+	KindMark                             // Record.Result: a mark, in volumes; it has only a time
 	KindDesc                             // Record.Metric: the descriptor and names of a metric
 	KindInDom                            // Record.InDom: all instances of a domain
-	KindInDomDelta                       // Record.InDom: instances that came and went
+	KindInDomDelta                       // Record.InDom: instances that were added and deleted
 	KindLabels                           // Record.Labels
 	KindText                             // Record.Text
 	KindIndex                            // Record.Entry: an entry of the index
@@ -26,7 +26,7 @@ const (
 
 var kindNames = [...]string{"label", "result", "mark", "desc", "indom", "indom delta", "labels", "text", "index entry"}
 
-// String is a name such as "indom delta".
+// String returns a name such as "indom delta".
 func (k RecordKind) String() string {
 	if k < KindLabel || k > KindIndex {
 		return "unknown"
@@ -45,24 +45,24 @@ const (
 	typeLabels     = 7
 )
 
-// A Record is one record of a file. It is valid until the next iteration. Its methods fail with
-// pdu.ErrRecType for a record of another kind.
+// A Record is one record of a file. It is valid until the next iteration, or until the Cursor
+// moves. Its methods fail with pdu.ErrRecType for a record of another kind.
 type Record struct {
 	File   *File
 	Offset int64 // where it starts in the file, after unpacking
 	Number int   // in the file; the label is 0
 	Kind   RecordKind
-	// Version is 2 or 3, the layout of a record of instances or labels, else 0. Records of both may
-	// be in one file.
+	// Version is 2 or 3, the layout of a record of instances or labels, or 0 for other records. A
+	// file may have records of both versions.
 	Version int
 	Time    time.Time // the zero time for KindDesc and KindText
-	Raw     []byte    // all of it, with the words of its length before and after
+	Raw     []byte    // all bytes, with the length words that all but index entries have
 
 	typ     int32 // the type word of a metadata record, else 0
 	version int   // of the archive
 }
 
-// classify sets what there is to know of a record beside the label.
+// classify sets the kind, version and time of a record that is not a label.
 func (r *Record) classify() error {
 	switch {
 	case r.File.volume >= 0:
@@ -105,7 +105,7 @@ var metaLayouts = [typeLabels + 1]struct {
 	typeLabels:     {KindLabels, 3},
 }
 
-// A Metric is a record of a descriptor.
+// A Metric is a metadata record with the descriptor and the names of a metric.
 //
 //	 0  int32   length            16  uint32  InDom
 //	 4  int32   1                 20  int32   Sem
@@ -114,7 +114,7 @@ var metaLayouts = [typeLabels + 1]struct {
 //	32  …       each: int32 length · bytes, not padded
 type Metric struct {
 	pdu.Desc
-	Names []string // in the order of the record; may be none
+	Names []string // in the order of the record; may be empty
 }
 
 // An InDomRecord is a record of an instance domain. The time at offset 8 has 8 bytes in version 2
@@ -128,8 +128,9 @@ type Metric struct {
 //	           …          n times int32 offset of its name in the texts; -1: deleted (delta)
 //	           …          texts, each with a NUL
 //
-// In a delta record, Instances are those that are new or have another name since the previous
-// record, and Deleted are those that were removed.
+// In a delta record, Instances are those that were added since the previous record, and Deleted are
+// those that were removed. An added instance that exists already keeps its name, as in the C
+// library.
 type InDomRecord struct {
 	Time      time.Time
 	InDom     pdu.InDom
@@ -138,8 +139,8 @@ type InDomRecord struct {
 	Deleted   []pdu.InstID
 }
 
-// A LabelRecord is a record of label sets: of class pdu.LabelInstances one for each
-// instance, of others one.
+// A LabelRecord is a record of label sets. If Class is pdu.LabelInstances, it has one set for each
+// instance, otherwise one set.
 //
 //	version 2  version 3
 //	 8          8         Time
@@ -166,8 +167,8 @@ type TextRecord struct {
 	Text  string
 }
 
-// An IndexEntry says where the records of a time are: no record of a later time lies before
-// the two offsets.
+// An IndexEntry says where the records of a time are: no record before the two offsets is later
+// than Time.
 //
 //	version 2  version 3
 //	 0          0          Time, 8 or 12 bytes
@@ -177,6 +178,6 @@ type TextRecord struct {
 type IndexEntry struct {
 	Time   time.Time
 	Volume int
-	Meta   int64 // in the metadata file, before what belongs to the time
-	Data   int64 // in the volume; the first record of the time
+	Meta   int64 // offset in the metadata file, before the metadata of that time
+	Data   int64 // offset in the volume, of the first record of that time
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// RepairOptions say how Repair works. The zero value keeps damaged files beside the mended ones.
+// RepairOptions say how Repair works. The zero value keeps damaged files beside the repaired ones.
 type RepairOptions struct {
 	// Discard removes damaged files. Otherwise Repair keeps them under names such as
 	// web1.0.damaged, which are not names of an archive.
@@ -32,9 +32,9 @@ type RepairedFile struct {
 	Volume  int
 	Problem error // the first problem, an *Error with the place
 
-	Size    int64 // before; 0 if there was no such file
-	NewSize int64 // after; 0 if no data was left and the file was removed
-	Kept    string
+	Size    int64  // length before; 0 if the file did not exist
+	NewSize int64  // length after; 0 if no data was left and the file was removed
+	Kept    string // path of the damaged file if it was kept, or else empty
 	// Records is the number of records that were found and were lost, or that lost values of
 	// metrics without a descriptor. Bytes is the number of lost bytes. It also covers lost records
 	// that could not be found.
@@ -48,10 +48,12 @@ type RepairedFile struct {
 
 // Repair repairs an archive that has lost the end or other parts of a file, its index, a volume or
 // some labels. As far as the data permits, all programs can then read the archive, and
-// WriterOptions.Append can continue it. Repair keeps all records that it can recognize, even after
-// the damage. It drops values of metrics without a descriptor, because they cannot be decoded. It
-// writes a new index if the index is missing or does not lead to records. It returns the damaged
-// files with what was lost, or nil for an intact archive.
+// WriterOptions.Append can continue it.
+//
+// Repair keeps all records that it can recognize, even after the damage. It drops values of metrics
+// without a descriptor, because they cannot be decoded. It writes a new index if the index is
+// missing or does not lead to records. It returns the damaged files with what was lost, or nil for
+// an intact archive.
 //
 // Intact files do not change. Repair writes a new file beside a damaged one and then renames it, so
 // that one of the two always exists. After an interruption, Repair may be called again. No other
@@ -100,22 +102,22 @@ type repair struct {
 	base   string
 	files  Files
 	opened []*File
-	label  Label // of a good file
+	label  Label // of a file with a valid label
 	known  map[pdu.PMID]bool
-	timed  []timedOffset // of the metadata
-	meta   int64         // its length, mended
-	first  bool          // the first volume has been
+	timed  []timedOffset // records of the metadata that have a time
+	meta   int64         // length of the repaired metadata file
+	first  bool          // a volume with data records has been examined
 	scan   indexScan
 	work   []*mending
 }
 
-// A mending is a file with the work to do on it.
+// A mending is the repair of one file.
 type mending struct {
 	RepairedFile
-	write func(w *bufio.Writer) error // the whole new file
+	write func(w *bufio.Writer) error // writes the whole new file
 }
 
-// A timedOffset is where a metadata record of a time begins.
+// A timedOffset is the time and the offset of a metadata record.
 type timedOffset struct {
 	time time.Time
 	off  int64
@@ -177,7 +179,7 @@ func (r *repair) examine() error {
 	return r.examineIndex(index)
 }
 
-// findLabel finds a label that is good, and checks that the others are of the same archive.
+// findLabel finds a valid label, and checks that the others are of the same archive.
 func (r *repair) findLabel(meta *File, volumes []*File, index *File) error {
 	for i, f := range append(append([]*File{}, volumes...), meta, index) {
 		if f == nil {
@@ -191,7 +193,7 @@ func (r *repair) findLabel(meta *File, volumes []*File, index *File) error {
 			}
 		case r.label.Version == 0:
 			r.label = l
-		case i <= len(volumes): // another archive's index is made anew
+		case i <= len(volumes): // the index of another archive is replaced
 			if err := l.sameArchive(&r.label); err != nil {
 				return inRecord(f.path, 0, 0, err)
 			}
@@ -203,8 +205,8 @@ func (r *repair) findLabel(meta *File, volumes []*File, index *File) error {
 	return nil
 }
 
-// examineFile goes over a file with f, and makes work of it if it is damaged. first is what f wants
-// to be done with the work, and may be nil.
+// examineFile reads the good records of a file, calls each for them, and adds a mending to r.work
+// if the file is damaged. good is that of a salvager. size is the length of the repaired file.
 func (r *repair) examineFile(f *File, good func(*Record) ([]byte, bool), each func(at int64, rec *Record)) (size int64, err error) {
 	s, err := newSalvager(f, r.label.Version, good)
 	if err != nil {
@@ -267,7 +269,7 @@ func (r *repair) apply(w *mending) error {
 		if temp, err = writeBeside(w.Path, w.write); err != nil {
 			return inFile(w.Path, withoutPath(err))
 		}
-		defer os.Remove(temp) // fails if all went well
+		defer os.Remove(temp) // fails after a successful rename
 	}
 	if w.Size > 0 && !r.Discard {
 		kept, err := keep(w.Path)
@@ -288,8 +290,8 @@ func (r *repair) apply(w *mending) error {
 	return syncDir(filepath.Dir(w.Path))
 }
 
-// writeBeside writes a file beside another one, with its permissions if that exists, and returns
-// the path of the new file.
+// writeBeside writes a temporary file beside path, with the permissions of the file at path if
+// there is one. It returns the path of the new file.
 func writeBeside(path string, write func(*bufio.Writer) error) (temp string, err error) {
 	f, err := createTemp(path)
 	if err != nil {
@@ -316,7 +318,7 @@ func writeBeside(path string, write func(*bufio.Writer) error) (temp string, err
 // maxKept is the maximum number of damaged files that are kept under one name.
 const maxKept = 1000
 
-// keep gives a damaged file another name beside its own that is not in use.
+// keep keeps a damaged file under a new name in the same directory.
 func keep(path string) (kept string, err error) {
 	for n := 1; n <= maxKept; n++ {
 		kept = path + ".damaged"

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// examineMeta examines the metadata, and finds out which metrics are described.
+// examineMeta examines the metadata, and notes the metrics that have descriptors.
 func (r *repair) examineMeta(f *File) error {
 	if size, err := f.Size(); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (r *repair) examineMeta(f *File) error {
 	return nil
 }
 
-// A metaChecker loads metadata records, each once: it sees some of them again.
+// A metaChecker loads each metadata record once, even if the salvager reads it several times.
 type metaChecker struct {
 	loader   metaLoader
 	accepted map[int64]bool // by offset
@@ -71,7 +71,7 @@ func (r *repair) examineVolume(f *File) error {
 		r.work[n-1].NewSize = 0
 		return nil
 	}
-	if r.first { // a volume that has just been made
+	if r.first { // a volume that was created but has no records yet
 		r.scan.end(f.volume, size)
 		return nil
 	}
@@ -80,7 +80,7 @@ func (r *repair) examineVolume(f *File) error {
 	return nil
 }
 
-// knownValues is a data record without the values of metrics that have no descriptors.
+// knownValues returns a data record without the values of metrics that have no descriptors.
 func (r *repair) knownValues(w *Writer, rec *Record) ([]byte, bool) {
 	if rec.resultInPlace(&w.other) != nil || w.other.Validate() != nil {
 		return nil, false
@@ -137,7 +137,7 @@ func (r *repair) decodedIndex(f *File) (entries []IndexEntry, err error) {
 	if len(entries) == 0 {
 		return nil, inFile(f.path, flawed(pdu.ErrNoData, "nothing but a label"))
 	}
-	for i := range entries { // a time that is none
+	for i := range entries { // check for an invalid time
 		at := b[i*entryLen(l.Version):]
 		nsec := int32(binary.BigEndian.Uint32(at[timeLen(l.Version)-4:]))
 		if limit := int32(1e9); nsec < 0 || nsec >= limit || l.Version == 2 && nsec >= 1e6 {

@@ -7,18 +7,18 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An indexScan compares an index with the records, and makes one anew of them.
+// An indexScan compares an index with the records, and makes a new index from them.
 type indexScan struct {
-	wanted map[place]bool // where entries lead, and whether a record begins or ends there
+	wanted map[place]bool // the places of entries, and whether a record begins or ends there
 	ends   map[int]int64  // the lengths of the volumes
 	made   []IndexEntry
 	due    int64
-	last   time.Time // the latest so far
+	last   time.Time // the latest time so far
 	old    []IndexEntry
-	flaw   error // of the index, nil as long as it is good
+	flaw   error // of the old index; nil while it is good
 }
 
-// A place is one in a volume.
+// A place is an offset in a volume.
 type place struct {
 	volume int
 	off    int64
@@ -57,7 +57,7 @@ func (s *indexScan) record(volume int, at int64, rec *Record, begins bool) {
 	}
 }
 
-// end notes how long a volume is.
+// end notes the length of a volume.
 func (s *indexScan) end(volume int, size int64) {
 	s.ends[volume] = size
 	p := place{volume, size}
@@ -66,7 +66,7 @@ func (s *indexScan) end(volume int, size int64) {
 	}
 }
 
-// examineIndex makes work of an index that is not good.
+// examineIndex adds a mending to r.work if the index is missing or damaged.
 func (r *repair) examineIndex(f *File) error {
 	s := &r.scan
 	if s.flaw == nil {
@@ -89,7 +89,7 @@ func (r *repair) examineIndex(f *File) error {
 	last := s.made[len(s.made)-1]
 	last.Time, last.Data = s.last, s.ends[last.Volume]
 	var b []byte
-	next := 0 // of the metadata, the first record of a time or a later one
+	next := 0 // index in r.timed of the first record that is not before the entry
 	for i, e := range append(s.made, last) {
 		for next < len(r.timed) && r.timed[next].time.Before(e.Time) {
 			next++

@@ -6,8 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// dataFormat is the format of the data records of a version, without the words of their
-// length.
+// dataFormat returns the format of the data records of a version, without their length words.
 func dataFormat(version int) pdu.Format {
 	if version == 2 {
 		return pdu.FormatLowRes
@@ -15,8 +14,8 @@ func dataFormat(version int) pdu.Format {
 	return pdu.FormatArchive
 }
 
-// Result decodes a record of KindResult or KindMark into r, which has a copy. Every value
-// block is checked. The error is pdu.ErrLogRec.
+// Result decodes a record of KindResult or KindMark and copies the values to into. It checks every
+// value block. A malformed record is pdu.ErrLogRec.
 func (r *Record) Result(into *pdu.Result) error {
 	if err := r.is(KindResult, KindMark); err != nil {
 		return err
@@ -35,16 +34,17 @@ func (r *Record) resultInPlace(into *pdu.Result) error {
 	return r.decoded(into, into.DecodeValid(r.body()))
 }
 
-// decoded finishes what a decoder of pdu has decoded, with the error err.
+// decoded sets the time of a decoded result, or returns the error err of decoding with the place of
+// the record.
 func (r *Record) decoded(into *pdu.Result, err error) error {
 	if err != nil {
 		return r.wrap(flawed(pdu.ErrLogRec, "%v", err))
 	}
-	into.Time = r.Time // also at the time 0, which Decode takes for none
+	into.Time = r.Time // Decode does not set the time 0
 	return nil
 }
 
-// find finds what s selects in a data record, and reports whether there is any.
+// find finds the value sets that s selects in a data record, and reports whether it found any.
 func (r *Record) find(s *pdu.Selection) (bool, error) {
 	found, err := s.Find(dataFormat(r.version), r.body())
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Record) find(s *pdu.Selection) (bool, error) {
 	return found, nil
 }
 
-// body is a data record without the words of its length.
+// body returns a data record without its length words.
 func (r *Record) body() []byte { return r.Raw[4 : len(r.Raw)-4 : len(r.Raw)-4] }
 
 // contains reports whether a data record has a value set of one of ids, without checking it.

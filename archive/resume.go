@@ -24,8 +24,9 @@ import (
 //
 // Append writes no mark between the old data records and the new ones; see Writer.WriteMark. The
 // options determine further volumes and index entries. Errors are those of Open, fs.ErrNotExist if
-// there is no such archive, and pdu.ErrLogFile if files are compressed. A malformed record that is
-// not the end of a file is pdu.ErrLogRec; then Append removes nothing.
+// there is no such archive, and pdu.ErrLogFile if the metadata, the index or the last volume is
+// compressed. A malformed record that is not the end of a file is pdu.ErrLogRec; then Append
+// removes nothing.
 func (o WriterOptions) Append(base string) (*Writer, error) {
 	files, err := disk{}.rescan(base)
 	if err != nil {
@@ -46,7 +47,7 @@ func (o WriterOptions) Append(base string) (*Writer, error) {
 	return w, nil
 }
 
-// resume takes over the files, the metadata first. It reads all files before it changes any.
+// resume opens the files to continue them. It reads all files before it changes any.
 func (w *Writer) resume(files Files) error {
 	grow := []VolumeFile{{VolumeMeta, files.Meta}, {VolumeIndex, files.Index}}
 	if n := len(files.Volumes); n > 0 {
@@ -62,7 +63,7 @@ func (w *Writer) resume(files Files) error {
 		return err
 	}
 	w.meta.size = metaEnd
-	w.label.Volume = 0 // of an archive that has got no further than its metadata
+	w.label.Volume = 0 // for an archive that has only metadata
 	stray, err := w.resumeVolumes(files.Volumes)
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func (o *outFile) cut() error {
 	return inFile(o.path, withoutPath(o.f.Truncate(o.size)))
 }
 
-// resumeMeta opens the metadata, whose label is that of the archive, and returns the end of its
+// resumeMeta opens the metadata, takes the label of the archive from it, and returns the end of its
 // last record.
 func (w *Writer) resumeMeta() (end int64, err error) {
 	if w.meta, err = openOut(w.path(VolumeMeta)); err != nil {
@@ -259,7 +260,7 @@ func endsTorn(r io.ReaderAt, off int64) bool {
 }
 
 // resumeIndex opens the index and finds the last entry that does not lead beyond the end. w.index
-// stays nil for an index without entries, which is then made anew.
+// stays nil for an index without entries, which is then replaced.
 func (w *Writer) resumeIndex() error {
 	f, err := openOut(w.path(VolumeIndex))
 	if err != nil {

@@ -4,8 +4,8 @@ import "time"
 
 // WriteRecord writes a record of another archive. It is the counterpart of pmaPutLog. A record of
 // the same version is copied unchanged, even if its time goes back. With the records of
-// [Set.Records] or [Archive.Records], and WriterOptions.IndexEvery below 0, the copy has the same
-// bytes as the original, except for the label.
+// [Set.Records], and WriterOptions.IndexEvery below 0, the copy has the same bytes as the original,
+// except for the label.
 //
 // A record of version 2 is converted to version 3, and one of version 3 to version 2 where version
 // 2 has such a record. Index entries of another version are ignored, because their offsets are
@@ -89,7 +89,7 @@ func (w *Writer) copyMeta(r *Record) error {
 	return nil
 }
 
-// WriteRaw writes a data record that is in the layout of w's version: with the words of its length,
-// the time t, and nothing that was not checked. It is WriteRecord for programs that change records
-// themselves.
+// WriteRaw writes a data record that the program has encoded in the layout of w's version, with its
+// length words and the time t. WriteRaw does not check the record, and accepts a time that goes
+// back. It is like WriteRecord for programs that change records themselves.
 func (w *Writer) WriteRaw(raw []byte, t time.Time) error { return w.putAny(raw, t) }

@@ -23,15 +23,16 @@ type salvager struct {
 
 	off    int64
 	tries  int
-	budget int64        // of bytes
+	budget int64        // how many more bytes search may decode
 	loss   RepairedFile // Records, Bytes, From, To and Problem
 	last   time.Time    // of the last good record
-	open   bool         // whether To of loss is not known yet
+	open   bool         // whether loss.To is still unknown
 }
 
-// maxSalvageTries is how many places may look like the start of a record without being one, per
-// file, and salvageTimes how often its length they may have in all, beside salvageBytes. After that
-// the rest of the file counts as lost, so that a file made to look so does not take forever.
+// Limits for places in a file that look like the start of a record. The file may have at most
+// maxSalvageTries of them, and together they may have salvageTimes times the length of the file
+// plus salvageBytes. Beyond these limits, the rest of the file counts as lost, so that a crafted
+// file cannot cause endless work.
 const (
 	maxSalvageTries = 1 << 16
 	salvageTimes    = 4
@@ -141,7 +142,7 @@ func (s *salvager) isGood(off int64) (bool, error) {
 	return ok, nil
 }
 
-// lose notes a loss after the last good record.
+// lose notes that records were lost after the last good record, for the reason why.
 func (s *salvager) lose(records int, why error) {
 	if s.loss.Problem == nil {
 		s.loss.Problem = inRecord(s.file.path, s.rec.Offset, -1, why)
@@ -209,8 +210,8 @@ func (s *salvager) all(f func(raw []byte) error) error {
 	}
 }
 
-// findStart finds where the records begin in a file without a good label: after its place, or at
-// once, or anywhere.
+// findStart finds where the records begin in a file without a valid label. It tries the offset
+// after a label, then the start of the file, and then all other offsets.
 func (s *salvager) findStart() error {
 	for _, start := range []int64{labelLen(s.rec.version), 0} {
 		if ok, err := s.isGood(start); ok || err != nil {

@@ -56,7 +56,7 @@ func (s *Set) End() (time.Time, error) {
 // Metadata returns the metadata of all archives. It is a snapshot: Refresh replaces it.
 func (s *Set) Metadata() *Metadata { return s.meta.Load() }
 
-// mergeAll makes the metadata of the set from those of the archives.
+// mergeAll merges the metadata of the archives and makes it that of the set.
 func (s *Set) mergeAll() error {
 	all := make([]*Metadata, len(s.archives))
 	for i, a := range s.archives {
@@ -70,7 +70,7 @@ func (s *Set) mergeAll() error {
 	return nil
 }
 
-// merge makes the metadata of the set from those of the archives.
+// merge merges the metadata of the archives.
 func (s *Set) merge(all []*Metadata) (*Metadata, error) {
 	m, i, err := mergeMetadata(all)
 	if err != nil {

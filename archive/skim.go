@@ -3,20 +3,20 @@ package archive
 import "encoding/binary"
 
 const (
-	skimLeast  = 16 << 10 // shorter records are read whole: that is quicker than one call of the system for each
-	skimBefore = 32       // how much a skim reads before the place between two records
-	skimAfter  = 96       // and after it
+	skimLeast  = 16 << 10 // shorter records are read as a whole, which is faster
+	skimBefore = 32       // bytes that a skim reads before a place between two records
+	skimAfter  = 96       // bytes that it reads after the place
 )
 
-// A skim reads a file around the places between two records: the words of length and what comes
-// first in a record.
+// A skim reads a file around the places between two records: the length words and the first bytes
+// of a record.
 type skim struct {
 	off int64 // in the file
-	n   int   // how much of buf is there
+	n   int   // number of valid bytes in buf
 	buf [skimBefore + skimAfter]byte
 }
 
-// around is what lies from before bytes before a place to after bytes after it; nil if it cannot be
+// around returns before bytes before a place and after bytes after it, or nil if they cannot be
 // read.
 func (s *skim) around(r source, place int64, before, after int) []byte {
 	from := place - int64(before)
@@ -31,7 +31,7 @@ func (s *skim) around(r source, place int64, before, after int) []byte {
 	return s.buf[at : at+before+after]
 }
 
-// word is a length that bytes begin with, 0 if they cannot be read.
+// word returns the length at the beginning of b, or 0 if b is nil.
 func word(b []byte) int64 {
 	if b == nil {
 		return 0
@@ -56,7 +56,7 @@ func (w *walker) skimNext() bool {
 	return true
 }
 
-// skimPrev is to prevIn as skimNext is to nextIn.
+// skimPrev is like prevIn for a long record; see skimNext.
 func (w *walker) skimPrev() bool {
 	n := word(w.skim.around(w.win.r, w.off, 4, 0))
 	if n < skimLeast || n > min(w.off-w.first(), MaxRecord) || w.win.holds(w.off-n, n) {

@@ -4,5 +4,5 @@ package archive
 
 import "os"
 
-// hasSpace reports true, because the space is not known.
+// hasSpace returns true, because the free space is unknown.
 func hasSpace(*os.File) bool { return true }

@@ -67,7 +67,7 @@ type unpackKey struct {
 	time time.Time
 }
 
-// An unpacked is a temporary file with what was in a compressed one. All sets of the process
+// An unpacked is a temporary file with the content of a compressed file. All sets of the process
 // that have the compressed file open share it.
 type unpacked struct {
 	*os.File
@@ -83,8 +83,8 @@ var shared = struct {
 	files map[unpackKey]*unpacked
 }{files: map[unpackKey]*unpacked{}}
 
-// unpackShared returns what unpack makes, or what it made before for the same key, if that
-// is still in use. If another caller's context ended the work, it starts again.
+// unpackShared returns the file that unpack makes, or one that is still in use for the same key. If
+// another caller was unpacking and its context ended, unpackShared starts again.
 func unpackShared(ctx context.Context, key unpackKey, unpack func() (*os.File, error)) (*unpacked, error) {
 	for {
 		shared.Lock()
@@ -126,7 +126,7 @@ func (u *unpacked) release() error {
 	shared.Lock()
 	u.refs--
 	last := u.refs == 0
-	// One that failed is not to be found again.
+	// A file that could not be unpacked must not be found again.
 	if failed := isClosed(u.done) && u.err != nil; (last || failed) && shared.files[u.key] == u {
 		delete(shared.files, u.key)
 	}
@@ -151,15 +151,15 @@ func isClosed(c chan struct{}) bool {
 }
 
 const (
-	// packedRatio is how many times its size a compressed file may unpack to. Archives of hosts
-	// reach 100, and zeros reach 7000 with xz(1).
+	// packedRatio is how many times its size a compressed file may unpack to. Usual archives reach
+	// 100, and zeros reach 7000 with xz(1).
 	packedRatio = 500
-	// minUnpacked is what a compressed file may unpack to in any case.
+	// minUnpacked is the number of bytes that any compressed file may unpack to.
 	minUnpacked = 64 << 20
-	// spaceShare is the part of a file system that is left free: 1/32, but maxSpaceKept at most.
+	// 1/spaceShare of a file system stays free, but at most maxSpaceKept bytes.
 	spaceShare   = 32
 	maxSpaceKept = 256 << 20
-	// spaceEvery is after how many bytes the free space is looked at.
+	// spaceEvery is the number of bytes between two checks of the free space.
 	spaceEvery = 16 << 20
 )
 
@@ -212,11 +212,11 @@ func copyToTemp(dir string, limit int64, fill func(io.Writer) error) (*os.File, 
 	return f, nil
 }
 
-// A limitedWriter fails after a number of bytes, and when there is too little space.
+// A limitedWriter fails after a number of bytes, or when too little space is left.
 type limitedWriter struct {
 	w              io.Writer
 	left           int64
-	unseen         int64       // bytes that were written since space was called
+	unseen         int64       // bytes written since space was last called
 	space          func() bool // whether there is space for more
 	exceeded, full bool
 }

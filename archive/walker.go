@@ -10,18 +10,19 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A walker reads the data records of one archive. Like a Cursor, it stands between two records.
+// A walker reads the data records of one archive. Like that of a Cursor, its position is between
+// two records.
 type walker struct {
 	arch   *Archive
-	volume int    // where it stands
-	off    int64  // and in that
-	file   *File  // the volume that is open, nil if none is
-	win    window // on it
-	rec    Record // that was read last
-	end    int64  // where that ends
+	volume int    // of the position
+	off    int64  // of the position in the volume
+	file   *File  // the open volume, or nil
+	win    window // on file
+	rec    Record // the record that was read last
+	end    int64  // where rec ends
 	result pdu.Result
 
-	skims bool // whether the bytes of long records are not to be read
+	skims bool // whether to read only the start and end of long records
 	skim  skim
 	head  []byte // memory for the start of a record
 
@@ -30,11 +31,11 @@ type walker struct {
 		off    int64
 		number int
 	}
-	// skipMissing makes missing volumes no error.
+	// skipMissing ignores missing volumes.
 	skipMissing bool
 }
 
-// newWalker makes a walker that stands at the start of an archive.
+// newWalker returns a walker at the start of an archive.
 func newWalker(a *Archive) *walker {
 	w := &walker{}
 	w.start(a)
@@ -49,10 +50,10 @@ func (w *walker) start(a *Archive) {
 	w.volume, w.off = a.firstVolume(), w.first()
 }
 
-// version is that of the archive.
+// version returns the version of the archive.
 func (w *walker) version() int { return w.arch.label.Version }
 
-// first is where the first record of a volume starts.
+// first returns the offset of the first record of a volume.
 func (w *walker) first() int64 { return w.arch.label.Len() }
 
 // enter opens a volume but does not move there.
@@ -79,7 +80,7 @@ func (w *walker) nextIn() (found bool, err error) {
 	if w.skims && w.skimNext() {
 		return true, nil
 	}
-	// Fewer bytes than a length are the end, as in the C library: more may come.
+	// As in the C library, fewer bytes than a length word are the end: more may be written.
 	if more, err := w.win.has(w.off + 4); !more {
 		return false, inFile(w.file.path, err)
 	}
@@ -140,14 +141,14 @@ func (w *walker) failed(err error) error {
 		return nil
 	}
 	number := w.number(w.off, -1)
-	if number < 0 && !errors.Is(err, io.ErrUnexpectedEOF) { // which may be there soon
+	if number < 0 && !errors.Is(err, io.ErrUnexpectedEOF) { // it may be complete soon
 		number = w.count()
 	}
 	return inRecord(w.file.path, w.off, number, err)
 }
 
-// count counts the records from the start of the volume to the place, for errors; -1 if
-// there is no way.
+// count returns the number of the record at the current position, for errors. It counts from the
+// start of the volume, and returns -1 if the records do not lead to the position.
 func (w *walker) count() int {
 	if w.counted.file == w.file && w.counted.off == w.off {
 		return w.counted.number
@@ -196,7 +197,7 @@ func (w *walker) nextVolume() (moved bool, err error) {
 		case errors.Is(err, pdu.ErrNoData):
 			before = number
 		case i+1 == len(st.files.Volumes) && errors.Is(err, io.ErrUnexpectedEOF):
-			return false, nil // it has just been made
+			return false, nil // its label is still being written
 		default:
 			return false, err
 		}
@@ -261,14 +262,14 @@ func (w *walker) seek(past func(time.Time) bool) error {
 	defer func() { w.skipMissing = false }()
 	w.seekIndex(past)
 	err := w.seekFrom(past)
-	if err != nil { // an entry that leads into a record may look right
+	if err != nil { // an entry may lead into the middle of a record
 		w.start(w.arch)
 		err = w.seekFrom(past)
 	}
 	return err
 }
 
-// seekFrom is seek from where w is, which may be too far.
+// seekFrom is like seek but begins at the current position, which may be too late.
 func (w *walker) seekFrom(past func(time.Time) bool) error {
 	// An entry may denote the end of a record, and it may be wrong.
 	for {
@@ -309,7 +310,7 @@ func (w *walker) seekIndex(past func(time.Time) bool) {
 			}
 		}
 	}
-	for back := 1; n > 0; back *= 2 { // few of many wrong entries are tried
+	for back := 1; n > 0; back *= 2 { // try only a few of many wrong entries
 		if w.follow(st, &st.index[n-1]) {
 			return
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// How much a cursor reads at once: little after a jump, and more the longer it goes on from
-// there.
+// leastWindow and mostWindow limit the bytes that a cursor reads at once. It reads few bytes after
+// a jump, and more with each further read from there.
 const (
 	leastWindow = 32 << 10
 	mostWindow  = 256 << 10
@@ -19,15 +19,15 @@ const (
 // A window reads a file through a buffer, forward and back.
 type window struct {
 	r    source
-	size int64  // of the file, when it was last looked at
-	off  int64  // where buf begins in the file
-	buf  []byte // what is there
-	span int64  // how much to read next
+	size int64  // length of the file when it was last requested
+	off  int64  // of buf in the file
+	buf  []byte // the bytes at off
+	span int64  // number of bytes to read next
 	last int    // the length of the record that was read last
-	back bool   // whether one was read back since the buffer was filled
+	back bool   // whether prev was called since the buffer was filled
 }
 
-// open begins with another file.
+// open makes the window read another file.
 func (w *window) open(r source) { *w = window{r: r, buf: w.buf[:0]} }
 
 // has reports whether the file has at least end bytes. If the last known size is smaller, it gets
@@ -59,7 +59,7 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 	from, end := off, off+int64(n)
 	if ahead {
 		end = max(end, off+w.span)
-		if w.back { // who goes to and fro comes back to the record before
+		if w.back { // a reader that changes direction often returns to the previous record
 			from = max(0, off-int64(w.last))
 		}
 	} else {
@@ -82,7 +82,7 @@ func (w *window) bytes(off int64, n int, ahead bool) ([]byte, error) {
 // holds reports whether the buffer has n bytes from off.
 func (w *window) holds(off, n int64) bool { return off >= w.off && off+n <= w.off+int64(len(w.buf)) }
 
-// fill reads n bytes from off. What is in the buffer already moves.
+// fill reads n bytes from off. It keeps those that the buffer has already.
 func (w *window) fill(off int64, n int) error {
 	kept := 0
 	if at := off - w.off; at >= 0 && at < int64(len(w.buf)) {

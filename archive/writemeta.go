@@ -8,8 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// WriteMetric writes the descriptor and names of a metric. It writes a known metric again if that
-// has other names. For another descriptor the error is pdu.ErrLogChangeType and so on.
+// WriteMetric writes the descriptor and names of a metric. It writes a known metric again only if m
+// has new names. If a known metric has a different descriptor, the error is pdu.ErrLogChangeType,
+// ErrLogChangeSem, ErrLogChangeInDom or ErrLogChangeUnits.
 func (w *Writer) WriteMetric(m Metric) error {
 	known := w.metrics[m.PMID]
 	if known != nil {
@@ -29,7 +30,7 @@ func (w *Writer) WriteMetric(m Metric) error {
 	return nil
 }
 
-// know remembers a metric that is in the metadata.
+// know notes a metric that the metadata has.
 func (w *Writer) know(m Metric) {
 	known := w.metrics[m.PMID]
 	if known == nil {
@@ -56,12 +57,12 @@ func (w *Writer) WriteInDom(d InDomRecord) error {
 	return nil
 }
 
-// remember makes the last instances of a domain those after a record.
+// remember notes the instances of a domain as they are after a record.
 func (w *Writer) remember(d *InDomRecord) {
 	switch {
 	case d.Delta:
 		w.indoms[d.InDom] = afterDelta(w.indoms[d.InDom], d)
-	case len(d.Instances) > 0: // a record of none says nothing
+	case len(d.Instances) > 0: // readers ignore a record without instances
 		all := slices.Clone(d.Instances)
 		sortInstances(all)
 		w.indoms[d.InDom] = all
@@ -117,9 +118,10 @@ func ascending(s []pdu.Instance) bool {
 	return slices.IsSortedFunc(s, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// DeltaInDom returns the delta between the instances before and after, both ascending. Its Time and
-// InDom are not set. ok reports whether to write the delta instead of all instances: there is a
-// change, no instance has another name, and the changes are not more than the instances.
+// DeltaInDom returns the delta between two lists of instances, both ascending by ID. Its Time and
+// InDom are not set. ok reports whether to write the delta instead of all instances: the lists
+// differ, no instance has a different name, and the delta has at most as many entries as after. If
+// ok is false, the delta may be incomplete.
 func DeltaInDom(before, after []pdu.Instance) (d InDomRecord, ok bool) {
 	d.Delta = true
 	all := len(after)
@@ -139,7 +141,8 @@ func DeltaInDom(before, after []pdu.Instance) (d InDomRecord, ok bool) {
 	return d, changed > 0 && changed <= all
 }
 
-// WriteLabels writes label sets, which replace those of the same class and identifier.
+// WriteLabels writes label sets. From l.Time on they replace those of the same class and
+// identifier.
 func (w *Writer) WriteLabels(l LabelRecord) error {
 	b, err := appendLabels(w.pending, w.label.Version, &l)
 	if err != nil {
@@ -149,7 +152,7 @@ func (w *Writer) WriteLabels(l LabelRecord) error {
 	return nil
 }
 
-// WriteText writes a help text. One of the same kind and identifier replaces it.
+// WriteText writes a help text. It replaces an earlier one of the same kind and identifier.
 func (w *Writer) WriteText(t TextRecord) error {
 	b, err := appendText(w.pending, &t)
 	if err != nil {

@@ -90,35 +90,35 @@ type WriterOptions struct {
 type Writer struct {
 	base  string
 	opts  WriterOptions
-	label Label // Volume is that of data
+	label Label // Volume is the current volume
 
-	meta, data, index *outFile // nil until there are
+	meta, data, index *outFile // nil until the file exists
 
-	last    time.Time  // of the last data record; zero if there is none
-	place   IndexEntry // of that
+	last    time.Time  // of the last data record; zero before the first
+	place   IndexEntry // of the last data record
 	records int        // data records in the volume
-	first   time.Time  // the first one
-	begin   bool       // the next one begins a volume
+	first   time.Time  // time of the first data record in the volume
+	begin   bool       // the next data record begins a volume
 
-	pending   []byte // metadata that was not written yet
+	pending   []byte // metadata that has not been written yet
 	described bool   // metrics or instances are in pending
 	metaMark  int64  // where the metadata of the next data record begins
-	indexAt   int64  // where in the volume the next entry of the index is due
-	entries   []byte // of the index, that were not written yet
+	indexAt   int64  // offset in the volume where the next index entry is due
+	entries   []byte // index entries that have not been written yet
 	indexed   bool   // the index has an entry for the last data record
 	ended     bool   // the index has its last entry
 	closed    bool
 	closing   error    // of volumes that were closed
 	unsynced  []string // volumes that were closed since the last Sync
-	newNames  bool     // files were made since then
-	made      []string // files
+	newNames  bool     // files were created since the last Sync
+	made      []string // paths of the files, in the order of creation
 
 	metrics map[pdu.PMID]*Metric
-	indoms  map[pdu.InDom][]pdu.Instance // the last ones, ascending
+	indoms  map[pdu.InDom][]pdu.Instance // the latest instances, ascending by ID
 	checked map[pdu.PMID][]pdu.PMID      // see checkDescribed
 	buf     []byte
 	copied  pdu.ResultWriter
-	other   pdu.Result // of another version
+	other   pdu.Result // a result of another version
 }
 
 // Create begins an archive. It creates no file before the first data record. If one of the files
@@ -144,7 +144,7 @@ func (o WriterOptions) Create(base string) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter is a Writer without files.
+// newWriter returns a Writer without files.
 func newWriter(base string, o WriterOptions) *Writer {
 	if o.IndexEvery == 0 {
 		o.IndexEvery = indexEvery
@@ -152,7 +152,7 @@ func newWriter(base string, o WriterOptions) *Writer {
 	return &Writer{base: base, opts: o, metrics: map[pdu.PMID]*Metric{}, indoms: map[pdu.InDom][]pdu.Instance{}, checked: map[pdu.PMID][]pdu.PMID{}}
 }
 
-// withDefaults fills in what a label for a Writer leaves out, and checks it.
+// withDefaults sets the fields of a label that are zero to their defaults, and checks the label.
 func (l Label) withDefaults() (Label, error) {
 	if l.Version == 0 {
 		l.Version = 3
@@ -181,7 +181,7 @@ func (l Label) withDefaults() (Label, error) {
 	return l, err
 }
 
-// path is the path of a file of the archive.
+// path returns the path of a file of the archive.
 func (w *Writer) path(volume int) string {
 	switch volume {
 	case VolumeMeta:
@@ -206,9 +206,9 @@ func (w *Writer) Size() int64 {
 // Last returns the time of the last data record, or the zero time before the first one.
 func (w *Writer) Last() time.Time { return w.last }
 
-// Place returns index entries for WriteIndex. last is that of the last data record, or the zero
-// IndexEntry before the first one. next is that of the next data record, except that its Time is
-// the time of the last one and its Meta is the end of all metadata so far.
+// Place returns index entries for WriteIndex. last is the entry of the last data record, or the
+// zero IndexEntry before the first one. next is the entry of the next data record, except that its
+// Time is that of the last data record, and its Meta is the end of all metadata so far.
 func (w *Writer) Place() (last, next IndexEntry) {
 	next = IndexEntry{Time: w.last, Volume: w.label.Volume, Meta: w.label.Len(), Data: w.label.Len()}
 	if w.meta != nil {
@@ -234,8 +234,9 @@ func (w *Writer) Metric(id pdu.PMID) (Metric, bool) {
 	return *m, true
 }
 
-// WriteSets writes a data record with the value sets of s, at s.Time. A metric without a descriptor
-// is pdu.ErrPMID, and no metric at all is pdu.ErrNoData. s does not change and may be used again.
+// WriteSets writes a data record with the value sets of s, at s.Time. Errors: pdu.ErrPMID for a
+// metric without a descriptor, pdu.ErrNoData if s has no metric, no Time, or a Changed other than
+// 0. s does not change and may be used again.
 func (w *Writer) WriteSets(s *pdu.ResultWriter) error {
 	if s.Len() == 0 || s.Time.IsZero() || s.Changed != 0 {
 		return w.wrap(flawed(pdu.ErrNoData, "data record without a time or metrics"))
@@ -250,12 +251,12 @@ func (w *Writer) WriteSets(s *pdu.ResultWriter) error {
 	return w.put(rec, s.Time)
 }
 
-// encode makes a data record, in a buffer of w.
+// encode returns a data record, in a buffer of w.
 func (w *Writer) encode(s *pdu.ResultWriter) ([]byte, error) {
 	return w.frame(s.Append(w.beginRecord(), dataFormat(w.label.Version)))
 }
 
-// beginRecord is a place for the length of a data record, in a buffer of w.
+// beginRecord returns the start of a data record, with room for its length, in a buffer of w.
 func (w *Writer) beginRecord() []byte {
 	var head [pdu.HeaderLen]byte
 	return append(w.buf[:0], head[:]...)
@@ -266,7 +267,7 @@ func (w *Writer) frame(b []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const at = pdu.HeaderLen - 4 // of the length, which indexes of blocks count from before
+	const at = pdu.HeaderLen - 4 // offset of the length; pdu expects a PDU header before it
 	n := len(b) - at + 4
 	if n > MaxRecord {
 		return nil, flawed(pdu.ErrTooBig, "data record of %d bytes, limit %d", n, MaxRecord)
@@ -276,8 +277,8 @@ func (w *Writer) frame(b []byte, err error) ([]byte, error) {
 	return w.buf[at:], nil
 }
 
-// checkDescribed checks that all metrics of a data record have descriptors. Most records have the
-// metrics of one before that began with the same one: so it remembers these lists.
+// checkDescribed checks that all metrics of a data record have descriptors. It remembers lists of
+// metrics by the first metric, because most records have the same metrics as an earlier one.
 func (w *Writer) checkDescribed(rec []byte) error {
 	at := 4 + timeLen(w.label.Version)
 	n, sets := int(binary.BigEndian.Uint32(rec[at:])), rec[at+4:]
@@ -306,10 +307,10 @@ func (w *Writer) checkDescribed(rec []byte) error {
 	return nil
 }
 
-// maxChecked is how many lists of metrics a Writer remembers.
+// maxChecked limits the lists of metrics that a Writer remembers.
 const maxChecked = 64
 
-// WriteResult is like WriteSets for a result that was fetched or read.
+// WriteResult is like WriteSets for a result that was fetched or read. It ignores r.Changed.
 func (w *Writer) WriteResult(r *pdu.Result) error {
 	if r.Len() == 0 || r.Time.IsZero() {
 		return w.wrap(flawed(pdu.ErrNoData, "data record without a time or metrics"))
@@ -324,7 +325,7 @@ func (w *Writer) WriteResult(r *pdu.Result) error {
 	return w.put(rec, r.Time)
 }
 
-// copySets are the sets of a result, in a buffer of w.
+// copySets copies the value sets of a result to a buffer of w.
 func (w *Writer) copySets(r *pdu.Result) *pdu.ResultWriter {
 	s := &w.copied
 	s.Reset()
@@ -350,8 +351,8 @@ func (w *Writer) WriteMark(t time.Time) error {
 }
 
 // Begin creates the files before the first data record, with their labels and the metadata so far.
-// The label must have its Start. The archive then exists even if it never gets a data record. Begin
-// does nothing if the files exist.
+// Begin fails with pdu.ErrLabel unless WriterOptions.Label has a Start. The archive then exists
+// even if it never gets a data record. Begin does nothing if the files exist.
 func (w *Writer) Begin() error {
 	switch {
 	case w.closed:
@@ -398,7 +399,7 @@ func (w *Writer) BeginVolume() error {
 	return nil
 }
 
-// put writes a data record after the one before it.
+// put writes a data record that is not before the last one.
 func (w *Writer) put(rec []byte, t time.Time) error {
 	if t.Before(w.last) {
 		return w.wrap(flawed(pdu.ErrLogRec, "data record of %v after one of %v", t.UTC(), w.last.UTC()))
@@ -406,7 +407,7 @@ func (w *Writer) put(rec []byte, t time.Time) error {
 	return w.putAny(rec, t)
 }
 
-// putAny writes a data record: metadata, the record, the index.
+// putAny writes the pending metadata, a data record, and its index entry.
 func (w *Writer) putAny(rec []byte, t time.Time) error {
 	if w.closed {
 		return w.wrap(fs.ErrClosed)
@@ -432,7 +433,7 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 		if err := w.data.append(rec); err != nil {
 			return err
 		}
-		if w.records == 0 { // after Begin or BeginVolume
+		if w.records == 0 { // the first record after Begin or BeginVolume
 			w.first = t
 		}
 	}
@@ -448,12 +449,12 @@ func (w *Writer) putAny(rec []byte, t time.Time) error {
 		}
 	}
 	w.described, w.metaMark = false, w.meta.size
-	_ = w.writeIndex() // the index gets it later
+	_ = w.writeIndex() // a later record writes the entry if this fails
 	return nil
 }
 
-// forgetStart makes the start what it was before a first data record that failed, as long as no
-// file has it.
+// forgetStart restores the start of the label after the first data record has failed, unless a file
+// already has the label.
 func (w *Writer) forgetStart(start time.Time) {
 	if w.meta == nil {
 		w.label.Start = start
@@ -472,7 +473,7 @@ func (w *Writer) full(n int, t time.Time) bool {
 		o.VolumeTime > 0 && w.records > 0 && t.Sub(w.first) > o.VolumeTime
 }
 
-// beginVolume makes a volume with its first record, or none, and ends the one before it.
+// beginVolume creates a volume with its first record, or with none, and closes the previous volume.
 func (w *Writer) beginVolume(rec []byte) error {
 	next := w.label
 	if w.data != nil {
@@ -485,7 +486,7 @@ func (w *Writer) beginVolume(rec []byte) error {
 	if w.data != nil && w.opts.Storage == nil {
 		w.unsynced = append(w.unsynced, w.data.path)
 	}
-	w.closing = errors.Join(w.closing, w.data.close()) // the record is written all the same
+	w.closing = errors.Join(w.closing, w.data.close()) // the record has been written nevertheless
 	w.data, w.label, w.begin = f, next, false
 	if w.opts.Buffer > 0 && f.stored == nil {
 		f.behind = newBehind(f.f, f.size, w.opts.Buffer)
@@ -493,7 +494,7 @@ func (w *Writer) beginVolume(rec []byte) error {
 	return nil
 }
 
-// createFile makes a file with a label and what comes after it.
+// createFile creates a file with a label and the bytes after it.
 func (w *Writer) createFile(l *Label, b []byte) (*outFile, error) {
 	if w.opts.Storage != nil {
 		return w.createStored(l, b)
@@ -514,7 +515,7 @@ func (w *Writer) createFile(l *Label, b []byte) (*outFile, error) {
 	return f, nil
 }
 
-// writeMeta writes the metadata that is pending.
+// writeMeta writes the pending metadata.
 func (w *Writer) writeMeta() error {
 	if w.meta == nil {
 		l := w.label
@@ -539,14 +540,14 @@ func (w *Writer) writeMeta() error {
 	return nil
 }
 
-// addEntry adds an entry to those that the index is to get.
+// addEntry adds an entry to the pending index entries.
 func (w *Writer) addEntry(e IndexEntry) {
 	if b, err := appendEntry(w.entries, w.label.Version, &e); err == nil {
-		w.entries = b // all else has been checked for the data record
+		w.entries = b // cannot fail after the checks of the data record
 	}
 }
 
-// writeIndex writes the entries of the index that are pending.
+// writeIndex writes the pending index entries.
 func (w *Writer) writeIndex() error {
 	if len(w.entries) == 0 {
 		return nil
@@ -582,15 +583,14 @@ func (w *Writer) WriteIndex(e IndexEntry) error {
 	return w.putEntries(b)
 }
 
-// putEntries makes entries those that are pending, and writes them unless the label is not known
-// yet.
+// putEntries sets the pending index entries, and writes them if a volume exists.
 func (w *Writer) putEntries(entries []byte) error {
 	if w.closed {
 		return w.wrap(fs.ErrClosed)
 	}
 	w.entries = entries
 	if w.data != nil {
-		_ = w.writeIndex() // the index gets them later
+		_ = w.writeIndex() // a later record writes them if this fails
 	}
 	return nil
 }
@@ -639,14 +639,14 @@ func (w *Writer) Sync() error {
 	return err
 }
 
-// syncEnded has the system write volumes that have ended.
+// syncEnded writes volumes that have ended to stable storage.
 func (w *Writer) syncEnded() error {
 	for len(w.unsynced) > 0 {
 		f, err := openOut(w.unsynced[0])
 		if err == nil {
 			err = errors.Join(f.sync(), f.close())
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody may have compressed it
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another program may have compressed it
 			return err
 		}
 		w.unsynced = w.unsynced[1:]
