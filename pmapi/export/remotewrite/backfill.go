@@ -9,10 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/internal/send"
 )
 
-// Backfill sends the archives of the Reader's context instead of live values. Each record has its
-// own time, and a message has many records. A series ends at a mark, at a record that has its
-// metric but not the series, and at the end of the archive. Directory, Interval and Samples are not
-// used. Backfill can be called once, and not together with Run.
+// Backfill sends the archives of the Reader's context instead of live values. Samples have the
+// times of the records, and a message has many records. A series ends at a mark, at a record that
+// has its metric but not the series, and at the end of the archive. Directory, Interval and Samples
+// are not used. Backfill can be called once, and not together with Run.
+//
+// Backfill returns nil when all has been sent, and the cause of ctx when ctx ends. Otherwise it
+// returns the first error of the archive, of the State or of the receiver, which may be away for
+// two minutes.
 //
 // Prometheus accepts old samples only if storage.tsdb.out_of_order_time_window is long enough; see
 // the package comment.
@@ -21,7 +25,7 @@ func (e *Exporter) Backfill(ctx context.Context, o export.BackfillOptions) error
 	return e.sender.Backfill(ctx, e.Reader, recorder{e}, fmt.Sprint(e.Labels), o)
 }
 
-// A recorder is an Exporter as a send.Encoder.
+// A recorder implements send.Encoder for an Exporter.
 type recorder struct{ e *Exporter }
 
 func (r recorder) Add(s *export.Snapshot) {

@@ -19,21 +19,23 @@
 //
 // # Names and labels
 //
-// Names, labels, units and types are those of package openmetrics. A query has the same result for
-// a host that is scraped and for a host that sends its metrics. The Exporter adds the labels job
-// and instance, which a scrape adds too: "pcp" and the name of the host, or those in
-// Exporter.Labels. A label of PCP with one of these names gets the prefix "exported_".
+// Names, labels, units and types are those of package openmetrics, so a query has the same result
+// for a host that is scraped and for a host that sends its metrics. Like a scrape, the Exporter
+// adds the labels job and instance. Unless Exporter.Labels has others, job is "pcp" and instance is
+// the name of the host. A label of PCP with one of these names gets the prefix "exported_".
 //
 // # Times and ends of series
 //
-// A sample has the time of its value. A series ends when its instance or its metric has gone, or
-// when the source is away. Its last sample is then Prometheus' staleness marker.
+// A sample has the time of its value. A series ends when its instance or its metric disappears, or
+// when the source cannot be read. The Exporter then sends the staleness marker of Prometheus as its
+// last sample.
 //
 // # If the receiver is away
 //
 // Messages wait in memory, up to 64 MiB, and are sent in order when the receiver is back.
-// Exporter.MaxQueue is another limit. With Exporter.Directory they wait in files, which the next
-// run sends first. If there is no room, the oldest are dropped; Exporter.Stats counts them.
+// Exporter.MaxQueue changes the limit. With Exporter.Directory they wait in files, which the next
+// run sends first. If there is no room for a message, the oldest messages are dropped, and
+// Exporter.Stats counts them.
 //
 // # Logins and certificates
 //
@@ -42,14 +44,14 @@
 //
 // # Send an archive
 //
-// Open the archive with pmapi.Open and call Exporter.Backfill in place of Run:
+// Open the archive with pmapi.Open and call Exporter.Backfill instead of Run:
 //
 //	err := e.Backfill(ctx, export.BackfillOptions{State: "web1.sent"})
 //
 // Package export describes how to continue after an interruption.
 //
-// Prometheus rejects old samples, unless its configuration has a window as long as the archive is
-// old:
+// Prometheus rejects samples that are older than a window. Make the window longer than the age of
+// the archive in its configuration:
 //
 //	storage:
 //	  tsdb:

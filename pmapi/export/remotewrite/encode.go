@@ -20,11 +20,12 @@ const defaultMaxSamples = 2000
 // maxBytes is the length of a complete message before compression.
 const maxBytes = 1 << 20
 
-// metadataEvery is how often kinds, help texts and units are sent again, which receivers forget.
+// metadataEvery is the interval of sending types, help texts and units again, because receivers
+// forget them.
 const metadataEvery = 10 * time.Minute
 
-// staleNaN is the value of a series that has ended. All other NaN are written as that of package
-// math, which is another one.
+// staleNaN is the staleness marker of Prometheus, the value of a series that has ended. No sample
+// has this NaN by chance, because values that are NaN get the bits of math.NaN.
 var staleNaN = math.Float64frombits(0x7ff0000000000002)
 
 // An encoder makes messages from the snapshots of one Reader. It remembers the series of the last
@@ -42,36 +43,36 @@ type encoder struct {
 	page       []byte
 	generation uint64
 	added      []export.Label
-	families   map[string]*family // by the names of metrics; the host's is ""
-	described  []*family          // of the snapshot
-	order      []int              // of their indices, by name: messages do not depend on the order of the name space, which grows with an archive
+	families   map[string]*family // by the names of metrics; "" for the lines about the host
+	described  []*family          // the families of the snapshot's metrics
+	order      []int              // indices in described, sorted by name: the name space may be reordered
 	round      uint64
-	floor      int64  // the last time of the series of families that are there no more
-	last       int64  // the last time of all
-	late       uint64 // samples left out because their time was not after that of the last one
+	floor      int64  // the latest time of the series of removed families
+	last       int64  // the latest time of a snapshot
+	late       uint64 // samples dropped because their time was not after the previous one
 
-	waiting  []*series // with samples that are in no message yet
-	samples  int       // how many they have
-	metadata []byte    // fields of the next message
+	waiting  []*series // those with samples that are not yet in a message
+	samples  int       // number of these samples
+	metadata []byte    // metadata fields of the next message
 }
 
-// A family is the series of a metric.
+// A family has the series of a metric.
 type family struct {
-	live        []*series // of the last round, in the order of the page
+	live        []*series // of the previous round, in the order of the page
 	next        []*series // of this round
 	series      map[string]*series
-	floor       int64 // the last time of those that have ended
+	floor       int64 // the latest time of series that have ended
 	describedAt int64 // when metadata was sent; 0 if the next message must send it
 	described   uint64
 }
 
-// A series is one that has not ended.
+// A series is a series that has not ended.
 type series struct {
-	text    []byte // what is before the value in the page
-	labels  []byte // fields of TimeSeries
+	text    []byte // the text before the value in the page
+	labels  []byte // the label fields of its TimeSeries
 	last    int64  // the time of its last sample
 	round   uint64
-	samples []sample // that are in no message yet
+	samples []sample // those that are not yet in a message
 }
 
 // Add adds the values of a snapshot. It does not keep the snapshot.
@@ -94,8 +95,8 @@ func (e *encoder) Add(s *export.Snapshot) {
 	e.last = max(e.last, now)
 }
 
-// describe takes the metrics of a new generation. Those that have the name of one before have its
-// series.
+// describe sets the families for the metrics of a new generation. A metric continues the series of
+// the previous metric with its name. Series of other families end.
 func (e *encoder) describe(s *export.Snapshot, now int64) {
 	e.generation = s.Generation
 	if e.families == nil {
@@ -186,7 +187,8 @@ func cutComments(lines []byte) (about, samples []byte) {
 	return lines[:len(lines)-len(samples)], samples
 }
 
-// find is the series of a line, which in most cases is where it was the last time.
+// find returns the series of a line. In most cases it is at the same place as in the previous
+// round.
 func (e *encoder) find(f *family, text []byte) *series {
 	if n := len(f.next); n < len(f.live) && bytes.Equal(f.live[n].text, text) {
 		return f.live[n]
@@ -215,7 +217,7 @@ func (e *encoder) addSample(s *series, v sample, counts bool) {
 	e.samples++
 }
 
-// end writes that a series has lost its values.
+// end ends a series with a staleness marker.
 func (e *encoder) end(f *family, s *series, now int64) {
 	e.addSample(s, sample{max(now, s.last+1), staleNaN}, false)
 	f.floor = max(f.floor, s.last)

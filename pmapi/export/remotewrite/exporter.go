@@ -24,16 +24,17 @@ const (
 // receiver cannot accept at the moment wait in memory or in a directory. They are sent later, in
 // order. Fields must not change after the call of Run or Backfill.
 type Exporter struct {
-	Reader *export.Reader // required; see pmapi.Dialer.AutoReconnect
+	Reader *export.Reader // required; its Context should have pmapi.Dialer.AutoReconnect
 
-	// Labels are added to all series. Without job and instance in the list, job is "pcp" and
-	// instance is the name of the host. A label of a series with one of these names gets the prefix
-	// "exported_". Names consist of letters, digits and "_". An empty value removes the label.
+	// Labels are added to all series. Unless the list has them, the label job with the value "pcp"
+	// and the label instance with the name of the host are added, too. A label of a series with one
+	// of these names gets the prefix "exported_". Names consist of letters, digits and "_". A label
+	// with an empty value is not sent, not even job or instance.
 	Labels  []export.Label
-	Strings bool // also write strings that are not discrete; each new value is a new series
+	Strings bool // also send strings that are not discrete; each new value is a new series
 
 	// Endpoint is a URL; without a path it gets /api/v1/write. A user and a password in it are for
-	// HTTP basic authentication. "" means http://localhost:9090/api/v1/write.
+	// HTTP basic authentication. Empty means http://localhost:9090/api/v1/write.
 	Endpoint string
 	Header   http.Header   // added to requests, such as Authorization or X-Scope-OrgID
 	Interval time.Duration // between two reads; 0 means 15 seconds
@@ -47,17 +48,18 @@ type Exporter struct {
 	// is always kept. 0 means 64 MiB.
 	MaxQueue int
 
-	// Directory keeps the waiting messages, also from one run to the next. It is created if
-	// necessary. Only one Exporter at a time can use it. Messages that cannot be written stay in
-	// memory. A crash of the program loses no message; a crash of the computer may lose the last
-	// ones. "" means memory.
+	// Directory is the path of a directory that keeps the waiting messages, even from one run to
+	// the next. It is created if necessary. Empty means that messages wait in memory.
+	//
+	// Only one Exporter at a time can use it. Messages that cannot be written stay in memory. A
+	// crash of the program loses no message; a crash of the computer may lose the last ones.
 	Directory string
 
 	// Client sends requests; nil means one with the proxies of the environment. A client without
 	// CheckRedirect follows redirects with status 307 and 308 to the same host and port.
 	Client *http.Client
 
-	Log *slog.Logger // warnings; nil means none
+	Log *slog.Logger // gets warnings; nil means no log
 
 	once       sync.Once
 	encoder    encoder
@@ -65,12 +67,12 @@ type Exporter struct {
 	compressor compressor
 	message    []byte
 	packed     []byte
-	collisions []string // that have been told
+	collisions []string // that have been logged
 	lateTold   bool
 }
 
-// Stats returns the counters at this time. Points are samples, including those that end series. Any
-// goroutine may call it.
+// Stats returns the current counters. Points are samples, including the staleness markers of ended
+// series. Any goroutine may call it at any time.
 func (e *Exporter) Stats() export.Stats {
 	e.init()
 	return e.sender.Stats()
@@ -88,23 +90,25 @@ func (e *Exporter) init() {
 	})
 }
 
-// tooOld is what Prometheus says of samples that are before storage.tsdb.out_of_order_time_window.
-// Version 2.42, at least, does so with the status 500, and would say it for ever.
+// tooOld is the reply of Prometheus to samples before storage.tsdb.out_of_order_time_window. At
+// least version 2.42 sends it with the status 500, although a retry cannot succeed.
 const tooOld = "too old sample"
 
-// retry is whether the protocol has a message sent again after a status.
+// retry reports whether the protocol demands that a message is sent again after a status.
 func retry(status int, reason string) bool {
 	return status == http.StatusTooManyRequests || status/100 == 5 && reason != tooOld
 }
 
-// Run reads at once and then at each multiple of the interval, skips those that have passed, and
-// sends what it has read, until ctx ends. It then tries once more to send the waiting messages, for
-// Timeout in all. If the context of the source is closed, or after Samples reads, Run returns when
-// all has been sent, or with an error when the receiver has been away for two minutes. It returns
-// nil otherwise, or an error if it cannot send at all. It can be called once.
+// Run reads the metrics at once and then at each multiple of Interval, and sends them, until ctx
+// ends. It skips the multiples that pass while it reads. When ctx ends, it tries once more to send
+// the waiting messages, for at most Timeout, and returns nil. If the Reader's context is closed, or
+// after Samples reads, Run returns when all has been sent.
 //
-// When the source is away, all series end a millisecond after their last values. They do not end
-// when Run ends, so a later Run continues them.
+// Errors: an invalid Endpoint or Header, a Directory that cannot be used, and, after the last read,
+// a receiver that is away for two minutes. Run can be called once.
+//
+// When the source cannot be read, all series end a millisecond after their last values. They do not
+// end when Run ends, so that the Run of another Exporter continues them.
 func (e *Exporter) Run(ctx context.Context) error {
 	e.init()
 	return e.sender.Live(ctx, &send.Poll{Reader: e.Reader, Interval: cmp.Or(max(e.Interval, 0), defaultInterval), Samples: e.Samples, Take: e.take, Away: e.away})
@@ -141,8 +145,8 @@ func (e *Exporter) next() (m send.Message, ok bool) {
 	return send.Message{Body: bytes.Clone(e.packed), Encoding: "snappy", Points: samples}, true
 }
 
-// warn logs metrics that got another name because of a collision, and values that were left out
-// because their time is not after that of the last ones.
+// warn logs metrics that got another name because of a collision, and values that were dropped
+// because their time is not after that of the previous ones.
 func (e *Exporter) warn(snap *export.Snapshot, late uint64) {
 	if e.Log == nil {
 		return

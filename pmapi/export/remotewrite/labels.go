@@ -30,14 +30,14 @@ func (e *encoder) labelsOf(text []byte) []byte {
 	all = slices.CompactFunc(all, func(a, b export.Label) bool { return a.Name == b.Name })
 	var b []byte
 	for _, l := range all {
-		if l.Name != "" && l.Value != "" { // an empty label is the same as none
+		if l.Name != "" && l.Value != "" { // for Prometheus, an empty label is no label
 			b = appendLabel(b, l.Name, l.Value)
 		}
 	}
 	return b
 }
 
-// endOfQuotes is where the text within quotes ends.
+// endOfQuotes returns the index of the closing quote in b, or the length of b.
 func endOfQuotes(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -54,8 +54,8 @@ var unescaper = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\"`, `"`)
 
 func unescaped(s string) string { return unescaper.Replace(s) }
 
-// describeFamily notes the metadata of a family for the next message, if it is time to. about has
-// the comments before its samples.
+// describeFamily adds the metadata of a family to the next message if metadataEvery has passed.
+// about has the comments before its samples.
 func (e *encoder) describeFamily(f *family, about []byte, now int64) {
 	if len(f.next) == 0 || f.describedAt != 0 && now-f.describedAt < metadataEvery.Milliseconds() {
 		return

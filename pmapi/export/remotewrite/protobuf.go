@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Tags of fields: the number of the field, and the type on the wire.
+// Tags of fields: the field number and the wire type.
 const (
 	tagTimeSeries = 1<<3 | 2 // of WriteRequest
 	tagMetadata   = 3<<3 | 2
@@ -51,11 +51,12 @@ type sample struct {
 
 func (s sample) len() int { return 1 + 8 + 1 + varintLen(uint64(s.at)) }
 
-// appendSeries appends a TimeSeries as a field of a WriteRequest. labels are its fields.
+// appendSeries appends a TimeSeries as a field of a WriteRequest. labels has its encoded label
+// fields.
 func appendSeries(b, labels []byte, samples []sample) []byte {
 	n := len(labels)
 	for _, s := range samples {
-		n += 2 + s.len() // which is less than 128
+		n += 2 + s.len() // the length of a sample is less than 128, so it needs one byte
 	}
 	b = binary.AppendUvarint(append(b, tagTimeSeries), uint64(n))
 	b = append(b, labels...)

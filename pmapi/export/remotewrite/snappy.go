@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// A compressor writes the block format of snappy. Copies are found by a table of the last place of
-// each four bytes, by their hash, in blocks of 64 KiB.
+// A compressor writes the block format of snappy, in blocks of 64 KiB. To find copies, it has a
+// table of the latest place of each four bytes, indexed by their hash.
 type compressor struct {
 	table [1 << tableBits]uint16
 }
@@ -34,14 +34,14 @@ func (c *compressor) append(b, src []byte) []byte {
 
 func (c *compressor) appendBlock(b, src []byte) []byte {
 	clear(c.table[:])
-	begin := 0 // of what is not written yet
+	begin := 0 // of the bytes that are not written yet
 	for at := 0; at+4 <= len(src); {
 		four := binary.LittleEndian.Uint32(src[at:])
 		place := &c.table[four*0x9E3779B1>>(32-tableBits)]
 		from := int(*place)
 		*place = uint16(at)
 		if from >= at || binary.LittleEndian.Uint32(src[from:]) != four {
-			at += 1 + (at-begin)>>5 // what has not compressed for long may not at all
+			at += 1 + (at-begin)>>5 // take longer steps in bytes that do not compress
 			continue
 		}
 		n := 4 + equal(src[from+4:], src[at+4:])
@@ -53,7 +53,8 @@ func (c *compressor) appendBlock(b, src []byte) []byte {
 	return appendLiteral(b, src[begin:])
 }
 
-// equal is how many bytes at the beginnings of a and b are equal. b is not longer than a.
+// equal returns the number of bytes that are equal at the beginnings of a and b. b is not longer
+// than a.
 func equal(a, b []byte) (n int) {
 	for n+8 <= len(b) {
 		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
@@ -76,7 +77,7 @@ func appendLiteral(b, text []byte) []byte {
 		b = append(b, byte(n)<<2|tagLiteral)
 	case n < 1<<8:
 		b = append(b, 60<<2|tagLiteral, byte(n))
-	default: // a block is not longer than two bytes can say
+	default: // two bytes suffice for the length of a block
 		b = append(b, 61<<2|tagLiteral, byte(n), byte(n>>8))
 	}
 	return append(b, text...)
