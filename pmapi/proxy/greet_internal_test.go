@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A talker is a connection whose other end says something, in pieces of a few bytes, and reads
-// nothing.
+// A talker is a connection that yields the bytes of says, at most piece at a time, and ignores what
+// is written to it.
 type talker struct {
 	net.Conn
 	says  string

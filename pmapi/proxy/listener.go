@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// First bytes that decide what a connection is.
+// First bytes of a connection, which identify its protocol.
 const (
 	startsGreeting  = 'p'  // of "pmproxy-client 1"; the methods of HTTP are in capital letters
-	startsHandshake = 0x16 // of TLS: the type of its handshake records
+	startsHandshake = 0x16 // the type of TLS handshake records
 )
 
-// Listener returns a listener that accepts the connections of l that are not of PCP's clients: the
-// requests for a web server, after the handshake of those with TLS. The Proxy serves PCP's clients
-// itself as long as the listener is open, and goes on with those that it has when it is closed.
-// Closing it closes l.
+// Listener returns a listener for a web server. It accepts the connections of l that do not come
+// from PCP's clients. Connections with TLS have finished their handshake when Accept returns them.
+// The Proxy itself serves PCP's clients that connect while the listener is open, until they end, or
+// until Proxy.Close. Closing the listener closes l.
 func (p *Proxy) Listener(l net.Listener) net.Listener {
 	s := &listener{Listener: l, p: p, others: make(chan net.Conn), failed: make(chan error)}
 	s.open, s.end = context.WithCancel(context.Background())
@@ -27,13 +27,14 @@ func (p *Proxy) Listener(l net.Listener) net.Listener {
 	return s
 }
 
-// A listener sorts the connections of a Listener.
+// A listener is the result of Proxy.Listener. It passes PCP's clients to the Proxy and other
+// connections to Accept.
 type listener struct {
 	net.Listener
 	p      *Proxy
 	others chan net.Conn
 	failed chan error
-	open   context.Context // until Close
+	open   context.Context // ends with Close
 	end    context.CancelFunc
 }
 
@@ -52,7 +53,7 @@ func (s *listener) run() {
 	}
 }
 
-// Accept waits for the next connection that is not the Proxy's.
+// Accept waits for the next connection that does not come from a PCP client.
 func (s *listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-s.others:
@@ -64,7 +65,8 @@ func (s *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close closes the listener and all connections whose first bytes have not arrived.
+// Close closes the listener and all connections that are not yet identified, or identified but not
+// yet accepted.
 func (s *listener) Close() error {
 	s.end()
 	return s.Listener.Close()
@@ -75,7 +77,7 @@ func (s *listener) sort(raw net.Conn) {
 	p := s.p
 	p.limits.Do(p.setLimits)
 	limit := p.greeting.Add(raw)
-	defer limit.Remove() // there always is one: others of raw's address give way
+	defer limit.Remove() // limit is never nil: if there are too many, Add closes another connection
 	deadline := time.Now().Add(cmp.Or(p.greetTimeout, greetTimeout))
 	_ = raw.SetDeadline(deadline)
 	stop := context.AfterFunc(s.open, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
@@ -109,22 +111,22 @@ func (s *listener) sort(raw net.Conn) {
 	}
 }
 
-// replyNeedTLS replies to a request without TLS and closes the connection. Before that it reads
-// what the client still sends, because the system would otherwise discard the reply.
+// replyNeedTLS replies to a request without TLS and closes the connection. Before it closes, it
+// reads what the client still sends, because the system would otherwise discard the reply.
 func replyNeedTLS(c net.Conn) {
 	defer c.Close()
 	if _, err := c.Write([]byte(needTLS)); err != nil {
 		return
 	}
 	if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		_, _ = io.CopyN(io.Discard, c, maxDrained) // until the client closes, or its time is over
+		_, _ = io.CopyN(io.Discard, c, maxDrained) // until the client closes, or the deadline passes
 	}
 }
 
-// maxDrained is how many bytes are read of a request that is refused.
+// maxDrained limits the bytes that are read of a refused request.
 const maxDrained = 64 << 10
 
-// needTLS is the reply to a request without TLS where that is required.
+// needTLS is the reply to a request without TLS if RequireTLS is set.
 const needTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nThis server requires TLS: use https.\n"
 
 // maxStart limits the bytes that are read to identify a connection. A whole greeting and address
@@ -134,15 +136,15 @@ const maxStart = 64
 // A peeked is a connection whose first bytes have been read.
 type peeked struct {
 	net.Conn
-	start []byte // read first
+	start []byte // Read returns these first
 }
 
-// peek reads the first bytes of a connection, at least one. The next reader gets them again.
+// peek reads the first bytes of a connection, at least one. Read returns them again.
 func peek(c net.Conn) (*peeked, error) {
 	b := make([]byte, maxStart)
 	n, err := c.Read(b)
 	if n > 0 {
-		err = nil // it will come again
+		err = nil // the next Read returns it again
 	} else if err == nil {
 		err = errors.New("nothing was read")
 	}

@@ -17,47 +17,51 @@ import (
 )
 
 const (
-	maxGreeting = 256     // connections that have not said yet what they are
+	maxGreeting = 256     // connections that are not identified yet, and clients in their greeting
 	defaultPort = 44321   // of a collector
 	hostShare   = 2       // one address may have 1/2 of maxGreeting and of MaxClients
-	never       = 1 << 62 // an IdleTime: no connection to a collector is closed for another
+	never       = 1 << 62 // as IdleTime: no client is disconnected to make room for another
 )
 
-// Time limits. A client must send its greeting within greetTimeout, and a collector accept the
-// connection within connectTimeout. After one side has ended its part of the connection, the
-// other may go on for closeTimeout.
+// Time limits. A client must send its greeting and the address within greetTimeout. A collector
+// must accept the connection within connectTimeout. After one side has closed its half of the
+// connection, the other side may go on for closeTimeout.
 const (
 	greetTimeout   = 10 * time.Second
 	connectTimeout = 5 * time.Second
 	closeTimeout   = 10 * time.Second
 )
 
-// A Proxy serves connections. Its zero value connects clients to the collector of this computer
-// alone. It is safe for concurrent use after its fields are set, and must not be copied.
+// A Proxy connects PCP's clients to collectors. Its zero value is ready for use and connects them
+// only to the collector of this computer. It is safe for concurrent use after its fields are set,
+// and must not be copied.
 type Proxy struct {
-	// Allow says whether clients may connect to a host, which is a name or an address as the client
-	// has it, and port. Nil allows the collector of this computer, on the default port. If Allow
-	// returns true for all hosts, as PCP's pmproxy does, any client can use this computer as a
-	// relay to any host that it can reach.
+	// Allow reports whether clients may connect to a host and port. The host is a name or an
+	// address, as the client sent it. Allow may be called concurrently. Nil allows "localhost" and
+	// loopback addresses, on port 44321. If Allow returns true for all hosts, as PCP's pmproxy
+	// does, any client can use this computer as a relay to every host that this computer can reach.
 	Allow func(host string, port int) bool
-	// DialContext connects to a collector; nil means net.Dialer's.
+	// DialContext connects to a collector. Its ctx ends after 5 seconds. Nil means that of a
+	// net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// TLS, if not nil, serves clients that begin with a TLS handshake. Inside TLS, either kind of
-	// client may follow. If TLS is nil, such connections are closed.
+	// TLS is the configuration for connections that begin with a TLS handshake, of PCP's clients
+	// and of others. If TLS is nil, such connections are closed.
 	TLS *tls.Config
-	// RequireTLS refuses requests for a web server without TLS, except on unix sockets. It does not
-	// concern PCP's clients, which agree on TLS with the collector.
+	// RequireTLS refuses web requests without TLS, except on unix sockets, with HTTP status 400. It
+	// does not affect PCP's clients, which negotiate TLS with the collector.
 	RequireTLS bool
-	// MaxClients limits the connections to collectors; one more is closed. One IP address may have
-	// half of them. 0 means 4096.
+	// MaxClients limits the clients that are connected to collectors at a time. Any further client
+	// is refused. One IPv4 address, or one IPv6 network of 64 bits, may have half of them. 0 means
+	// 4096.
 	MaxClients int
-	// Log receives why clients have been refused; nil means slog.Default.
+	// Log receives a warning when a client is refused or a collector cannot be reached, at most one
+	// a second. Nil means slog.Default().
 	Log *slog.Logger
 
 	mu     sync.Mutex
 	conns  map[net.Conn]context.CancelFunc // of clients
 	closed bool
-	wait   sync.WaitGroup // for them
+	wait   sync.WaitGroup // for the clients in conns
 
 	greetTimeout, connectTimeout time.Duration // set by tests; 0 means the constants
 
@@ -65,11 +69,12 @@ type Proxy struct {
 	greeting connlimit.Conns
 	clients  connlimit.Conns
 
-	warned atomic.Int64 // when a refusal was logged, in Unix seconds
+	warned atomic.Int64 // when the latest warning was logged, in Unix seconds
 }
 
-// Serve serves the clients of l, until l is closed or fails; other connections than those of PCP's
-// clients are closed. It closes l.
+// Serve serves PCP's clients that connect to l, and closes all other connections. When l is closed
+// or fails, Serve closes l and returns the error of its Accept, such as net.ErrClosed. Connected
+// clients are served until they end, or until Proxy.Close.
 func (p *Proxy) Serve(l net.Listener) error {
 	others := p.Listener(l)
 	defer others.Close()
@@ -85,8 +90,8 @@ func (p *Proxy) Serve(l net.Listener) error {
 	}
 }
 
-// Close closes all connections to collectors, and waits until they are. It does not close
-// listeners. It always returns nil.
+// Close disconnects all clients and waits until they are served no more. Later clients are refused.
+// Close does not close listeners. It always returns nil.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -98,15 +103,15 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// setLimits completes the limits of connections.
+// setLimits sets the limits of connections.
 func (p *Proxy) setLimits() {
 	most := cmp.Or(p.MaxClients, 4096)
 	p.greeting.Max, p.greeting.MaxPerHost = maxGreeting, maxGreeting/hostShare
 	p.clients.Max, p.clients.MaxPerHost, p.clients.IdleTime = most, max(most/hostShare, 1), never
 }
 
-// begin returns the context of a client's connection, which Close ends, or nil after Close. At its
-// end the connection is closed.
+// begin registers a client's connection and returns its context, or nil after Close. The connection
+// is closed when the context ends, through Close or end.
 func (p *Proxy) begin(c net.Conn) context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +128,7 @@ func (p *Proxy) begin(c net.Conn) context.Context {
 	return ctx
 }
 
-// end undoes begin.
+// end ends the context of a client's connection and unregisters it.
 func (p *Proxy) end(c net.Conn) {
 	p.mu.Lock()
 	p.conns[c]()

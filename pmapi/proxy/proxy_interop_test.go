@@ -15,13 +15,13 @@ import (
 	"github.com/pcp-go/pcp/pmapi/proxy"
 )
 
-// TestInteropDialogue says the same to PCP's pmproxy and to ours.
+// TestInteropDialogue sends the same bytes to PCP's pmproxy and to ours, and compares the replies.
 func TestInteropDialogue(t *testing.T) {
 	theirs := pcptest.StartPMProxy(t)
 	ours, _ := start(t, &proxy.Proxy{Allow: anywhere})
 	collector := pcptest.Serve(t, echo)
 	host, port, _ := net.SplitHostPort(collector)
-	for _, addr := range []string{theirs, ours} { // at once, since the collector speaks first
+	for _, addr := range []string{theirs, ours} { // both lines at once; the collector speaks first
 		c := dial(t, addr)
 		io.WriteString(c, greeting+host+" "+port+"\n")
 		expect(t, c, answer+"hello ")
@@ -85,8 +85,8 @@ func TestInteropClients(t *testing.T) {
 	}
 }
 
-// BenchmarkInteropPass has a client make requests through PCP's pmproxy and through ours, in turn:
-// how many in a second, and how many times faster ours is.
+// BenchmarkInteropPass sends requests through PCP's pmproxy and through ours, in turn. It reports
+// the requests per second of both, and how many times faster ours is.
 func BenchmarkInteropPass(b *testing.B) {
 	const requests, size = 500, 1 << 10
 	collector := pcptest.Serve(b, func(c net.Conn) { io.Copy(c, c) })

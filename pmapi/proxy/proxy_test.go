@@ -81,7 +81,7 @@ func expect(t testing.TB, c net.Conn, want string) {
 	}
 }
 
-// closes checks that the server closes a connection without a word more.
+// closes checks that the server closes a connection without sending anything more.
 func closes(t testing.TB, c net.Conn) {
 	t.Helper()
 	b, err := io.ReadAll(c)
@@ -142,7 +142,7 @@ func TestRefused(t *testing.T) {
 		{greeting + "127.0.0.1 22\n", answer, "port 22"},
 		{greeting + "10.0.0.1 44321\n", answer, "10.0.0.1"},
 		{"\x16\x03\x01", "", "no certificate"},
-		{"GET / HTTP/1.0\r\n\r\n", "", ""}, // nobody accepts it
+		{"GET / HTTP/1.0\r\n\r\n", "", ""}, // Serve closes it
 	} {
 		p := &proxy.Proxy{}
 		addr, log := start(t, p)
@@ -378,7 +378,7 @@ func TestListener(t *testing.T) {
 	expect(t, served, "goes on")
 }
 
-// TestLog: thousands of refusals leave one line a second in the log.
+// TestLog: many refusals leave one line a second in the log.
 func TestLog(t *testing.T) {
 	p := &proxy.Proxy{}
 	addr, log := start(t, p)

@@ -22,11 +22,11 @@ const (
 	proxyGreeting  = "pmproxy-server 1"
 )
 
-// maxLine limits the lines of a client: a name of DNS has 253 bytes at most, a port 5.
+// maxLine limits a line of a client, in bytes: a DNS name has at most 253, a port 5.
 const maxLine = 300
 
-// serve serves one of PCP's clients. Its connection has a deadline for the greeting, and counts
-// as greeting until then.
+// serve serves one of PCP's clients. Its connection has the deadline of the greeting, and counts
+// against maxGreeting until the greeting is over.
 func (p *Proxy) serve(c *peeked, greeting *connlimit.Conn) {
 	ctx := p.begin(c)
 	if ctx == nil {
@@ -64,7 +64,8 @@ func (p *Proxy) refuse(c net.Conn, err error) {
 	p.warn("client is refused", c, err)
 }
 
-// warn logs the failure of a client, at most once a second, because any client can cause it.
+// warn logs the failure of a client. It logs at most once a second, because any client can cause
+// failures.
 func (p *Proxy) warn(msg string, client net.Conn, err error) {
 	now, last := time.Now().Unix(), p.warned.Load()
 	if now != last && p.warned.CompareAndSwap(last, now) {
@@ -72,7 +73,7 @@ func (p *Proxy) warn(msg string, client net.Conn, err error) {
 	}
 }
 
-// greet has the dialogue with a client about where to connect it to.
+// greet exchanges greetings with a client and returns the address that the client wants.
 func greet(c *peeked) (host string, port int, err error) {
 	line, err := c.line()
 	if err == nil && line != clientGreeting {
@@ -100,7 +101,7 @@ func parseAddress(line string) (host string, port int, err error) {
 	return host, int(n), nil
 }
 
-// line reads a line without its end. What has been read beyond it stays to be read.
+// line reads a line and returns it without the newline. Bytes after the newline stay in c.start.
 func (c *peeked) line() (string, error) {
 	for {
 		if line, rest, ok := bytes.Cut(c.start, []byte("\n")); ok {
@@ -119,7 +120,8 @@ func (c *peeked) line() (string, error) {
 	}
 }
 
-// connect passes on what client and collector say, until both have ended or one has failed.
+// connect copies bytes between client and collector until both have ended their streams or one has
+// failed.
 func connect(client *peeked, collector net.Conn) {
 	if len(client.start) > 0 {
 		if _, err := collector.Write(client.start); err != nil {
@@ -136,8 +138,8 @@ func connect(client *peeked, collector net.Conn) {
 	<-ended
 }
 
-// pass copies one direction. After its end the other direction has closeTimeout, after an error no
-// time.
+// pass copies one direction. After its end the other direction may go on for closeTimeout; after an
+// error it ends at once.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	limit := time.Now().Add(closeTimeout)
@@ -149,5 +151,6 @@ func pass(to, from net.Conn) {
 	_ = from.SetDeadline(limit)
 }
 
-// remote names a client in the log; that of a unix socket has no address.
+// remote names a client in the log. A client of a unix socket has no address, so the address of the
+// socket stands for it.
 func remote(c net.Conn) string { return cmp.Or(c.RemoteAddr().String(), c.LocalAddr().String()) }
