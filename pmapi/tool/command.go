@@ -15,18 +15,19 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A Command is the command line of a tool. One goroutine at a time may use it. The counterpart of
-// pmOptions in C.
+// A Command is the command line of a tool. One goroutine at a time may use it. It must not be
+// copied after a call of Standard, because the options of Standard set its fields. The counterpart
+// of pmOptions in C.
 type Command struct {
-	Name     string    // in messages
+	Name     string    // of the tool, for messages
 	Synopsis string    // follows the name in the first line of the usage message
 	Options  []Option  // in the order of the usage message; AddOptions adds to them
 	Stderr   io.Writer // for the messages of Report; nil means os.Stderr
 
 	// Parse sets these fields to the values of the standard options.
-	Samples  int              // of -s; 0 without
-	Interval time.Duration    // of -t; 0 without
-	Times    pmapi.WindowSpec // of -S, -T, -A, -O and -Z; its Location is never nil
+	Samples  int              // of -s; 0 means that it was not given
+	Interval time.Duration    // of -t; 0 means that it was not given
+	Times    pmapi.WindowSpec // of -S, -T, -A, -O and -Z; its Location is not nil after Parse
 
 	host, archive string
 	hostZone      bool
@@ -37,9 +38,9 @@ func (c *Command) AddOptions(heading string, options ...Option) {
 	c.Options = append(append(c.Options, Option{Heading: heading}), options...)
 }
 
-// Standard returns standard options by their long names, in the order given. The names are align,
-// archive, finish, help, host, hostzone, interval, origin, samples, start, timezone and version.
-// Other names panic.
+// Standard returns PCP's standard options with these long names, in the order given. The names are
+// align, archive, finish, help, host, hostzone, interval, origin, samples, start, timezone and
+// version. Standard panics for any other name.
 func (c *Command) Standard(names ...string) []Option {
 	text := func(to *string) func(string) error {
 		return func(value string) error {
@@ -85,8 +86,9 @@ func (c *Command) setInterval(value string) error {
 	return nil
 }
 
-// Parse parses arguments without the name of the tool, and returns the operands. An error is for
-// Report. The counterpart of pmGetOptions(3).
+// Parse parses args, which do not include the name of the tool, and returns the operands. It first
+// resets the standard options. Its error joins all mistakes, and is for Report. The counterpart of
+// pmGetOptions(3).
 func (c *Command) Parse(args []string) (operands []string, err error) {
 	c.Samples, c.Interval, c.host, c.archive, c.hostZone = 0, 0, "", "", false
 	c.Times = pmapi.WindowSpec{Location: LocalZone()}
@@ -114,9 +116,9 @@ func (c *Command) parser() *getopt.Set {
 	return s
 }
 
-// Open opens a context on the archive of -a, the host of -h, or this computer's collector, with the
-// settings of the environment; see pmapi.DialerFromEnv and pmapi.ArchiveOptionsFromEnv. A comma
-// separates several archives.
+// Open opens a context on the archives of -a, the host of -h, or else the collector of this
+// computer. Commas separate several archives. The settings are those of pmapi.DialerFromEnv or
+// pmapi.ArchiveOptionsFromEnv; an invalid environment variable is an error.
 func (c *Command) Open(ctx context.Context) (*pmapi.Context, error) {
 	if c.archive != "" {
 		o, err := pmapi.ArchiveOptionsFromEnv()
@@ -136,9 +138,10 @@ func (c *Command) Open(ctx context.Context) (*pmapi.Context, error) {
 	return d.Dial(ctx, host)
 }
 
-// Window returns the time window of the options in a context. That of a collector begins now, and
-// has no end without -T. With -z, Window sets Times.Location to the zone of the source. An
-// alignment that cannot be applied is ignored. The counterpart of pmGetContextOptions(3).
+// Window returns the time window that the options select from the source of pc. On a collector it
+// begins now, and without -T it has no end. With -z, Window sets Times.Location to the time zone of
+// the source. An interval of -A without a multiple in the window is ignored. The counterpart of
+// pmGetContextOptions(3).
 func (c *Command) Window(ctx context.Context, pc *pmapi.Context) (pmapi.Window, error) {
 	if c.hostZone {
 		tz, err := HostZone(ctx, pc)
@@ -163,9 +166,10 @@ func (c *Command) Window(ctx context.Context, pc *pmapi.Context) (pmapi.Window, 
 	return w, err
 }
 
-// Report prints the message of an error to Stderr and returns the exit status: 0 for nil and after
-// --version, 1 for other errors. The usage message follows errors of Parse, and those that wrap
-// ErrUsage. Control characters in the message are escaped.
+// Report prints an error to Stderr and returns the exit status: 0 for nil, otherwise 1, also after
+// --help. For an error of Parse, and for one that wraps ErrUsage, it also prints the usage message.
+// ErrUsage itself has no other message. After --version it prints only the version and returns 0.
+// Control characters are escaped.
 func (c *Command) Report(err error) (status int) {
 	if err == nil {
 		return 0

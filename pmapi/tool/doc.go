@@ -1,5 +1,5 @@
 // Package tool is for command-line tools that take PCP's standard options. It parses the options,
-// opens the source that they name, and finds the time window.
+// opens the source that they name, and computes the time window.
 //
 //	func main() {
 //		c := &tool.Command{Name: "myval", Synopsis: "[options] metric"}
@@ -27,16 +27,17 @@
 //
 // The example of this package is a whole tool, which prints the values of a metric.
 //
-// An [Option] with a function Set is an option of the tool itself:
+// A tool adds its own options as [Option] values with a function Set:
 //
 //	raw := false
 //	c.AddOptions("Reporting options", tool.Option{
 //		Short: 'r', Long: "raw", Help: "print counters, not their rates", Set: tool.Flag(&raw),
 //	})
 //
-// The same tool reads collectors and archives. It moves an archive to the origin of the window with
-// pmapi.Context.SetMode, and fetches until the error is pdu.ErrEOL. Functions that format single
-// values are in package pdu: pdu.ValueFormat and others.
+// A tool reads collectors and archives with the same code. On an archive it first sets the position
+// to the origin of the window with pmapi.Context.SetMode, and a loop over pmapi.Context.Fetch ends
+// with pdu.ErrEOL. Functions that format single values are in package pdu: pdu.ValueFormat and
+// others.
 //
 // Nothing in this package ends the program. The functions may be called concurrently. The package
 // embeds the time zone database (time/tzdata), for systems without one.

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// A myval is a tool that prints the numbers of a metric at an interval, those of counters as rates,
+// A myval is a tool that prints the values of a metric at an interval, and the rates of counters,
 // as pmval(1) does.
 type myval struct {
 	tool.Command
@@ -91,7 +91,7 @@ func (m *myval) run(ctx context.Context, args []string) error {
 //		os.Exit(m.Report(m.run(context.Background(), os.Args[1:])))
 //	}
 //
-// Here its source is not a collector but made up by package pmapitest, whose time passes at once.
+// Here its source is not a collector but a pmapitest.Source, whose time passes at once.
 func Example() {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	src := &pmapitest.Source{Start: noon}
@@ -158,7 +158,7 @@ func Example() {
 	// exit status 1
 }
 
-// stdout makes what a tool prints on standard error part of the output of an example.
+// stdout adds what a tool prints on standard error to the output of an example.
 type stdout struct{}
 
 func (stdout) Write(b []byte) (int, error) { return fmt.Print(string(b)) }

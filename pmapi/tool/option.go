@@ -9,16 +9,17 @@ import (
 	"github.com/pcp-go/pcp/internal/getopt"
 )
 
-// An Option is an option of a tool, or with a Heading and nothing else the start of a part of the
-// usage message.
+// An Option is an option of a tool. An Option that has only a Heading starts a section of the usage
+// message.
 type Option struct {
 	Short byte   // its letter; 0 if it has none
 	Long  string // its name; empty if it has none
 	Arg   string // what the usage message calls its argument; empty if it takes none
-	Help  string // what it does; the usage message leaves out an option without
+	Help  string // what it does; without Help, the usage message does not list the option
 	Exact bool   // Long cannot be abbreviated, and does not make the abbreviations of others ambiguous
-	// Set is called when the option is given, with its argument if it takes one. Its error is
-	// reported with the usage message; ErrUsage requests that alone. Nil ignores the option.
+	// Set is called when the option is given, with its argument, or "" if it takes none. Report
+	// prints the error of Set and the usage message; for ErrUsage only the usage message. If Set is
+	// nil, the option is accepted and ignored.
 	Set func(value string) error
 
 	Heading string // without the colon
@@ -28,7 +29,8 @@ type Option struct {
 // wrap it in errors about their operands.
 var ErrUsage = getopt.ErrUsage
 
-// Flag makes the Set of an option without an argument, which sets a variable to true.
+// Flag returns a function for Option.Set that sets *variable to true, for an option without an
+// argument.
 func Flag(variable *bool) func(string) error {
 	return func(string) error {
 		*variable = true
@@ -36,8 +38,9 @@ func Flag(variable *bool) func(string) error {
 	}
 }
 
-// Number makes the Set of an option whose argument is a decimal number not below minimum. Other
-// arguments are an error whose text is message, such as "-b requires numeric argument".
+// Number returns a function for Option.Set that sets *variable to a decimal number, which must not
+// be below minimum. For other arguments the error has the text message, such as "-b requires
+// numeric argument". As in C, an empty argument is 0.
 func Number(variable *int, minimum int, message string) func(string) error {
 	return func(value string) error {
 		n, ok := parseInteger(value)
@@ -49,9 +52,9 @@ func Number(variable *int, minimum int, message string) func(string) error {
 	}
 }
 
-// parseInteger reads a decimal number as strtol(3) does, and reports whether it is one as a whole:
-// blanks and a sign may come before it, nothing may come after, and an empty text is 0. A number
-// that is too great is the greatest.
+// parseInteger parses a decimal number as strtol(3) does. Blanks and a sign may precede it, nothing
+// may follow it, and an empty text is 0. A number out of range becomes the nearest int64. ok is
+// false for any other text.
 func parseInteger(s string) (n int64, ok bool) {
 	if s == "" {
 		return 0, true

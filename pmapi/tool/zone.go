@@ -14,7 +14,7 @@ import (
 
 // LoadZone returns the time zone that a value of TZ names, as the GNU C library reads it: the name
 // of a file of the time zone database, with or without a colon before it, or a POSIX description
-// such as "EST5EDT" or "CET-1CEST,M3.5.0,M10.5.0/3". Other values stand for UTC. The counterpart of
+// such as "EST5EDT" or "CET-1CEST,M3.5.0,M10.5.0/3". Any other value means UTC. The counterpart of
 // tzset(3).
 func LoadZone(tz string) *time.Location {
 	name := strings.TrimPrefix(tz, ":")
@@ -22,7 +22,7 @@ func LoadZone(tz string) *time.Location {
 	case name == "":
 		return time.UTC
 	case name[0] == '/':
-		// With -z the name is the collector's, who could name a device that has no end.
+		// With -z the collector chooses the name. It could name a device without an end.
 		info, err := os.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			break
@@ -32,7 +32,7 @@ func LoadZone(tz string) *time.Location {
 				return loc
 			}
 		}
-	case name != "Local": // which is not a name of the database
+	case name != "Local": // a name of package time, not of the database
 		if loc, err := time.LoadLocation(name); err == nil {
 			return loc
 		}
@@ -40,9 +40,9 @@ func LoadZone(tz string) *time.Location {
 	return posixZone(tz)
 }
 
-// HostZone returns the time zone of a context's source as a value of TZ. It is in the label of an
-// archive; of a collector, HostZone fetches it from the metric pmcd.timezone. If that metric has no
-// value, the error is pdu.ErrValue. The counterpart of pmNewContextZone(3).
+// HostZone returns the time zone of the source of pc as a value of TZ, for LoadZone. An archive has
+// it in its label; for a collector, HostZone fetches the metric pmcd.timezone. If that fails for
+// any reason, the error is pdu.ErrValue. The counterpart of pmNewContextZone(3).
 func HostZone(ctx context.Context, pc *pmapi.Context) (tz string, err error) {
 	if label, err := pc.ArchiveLabel(); err == nil {
 		return label.TimeZone, nil
@@ -61,8 +61,8 @@ func HostZone(ctx context.Context, pc *pmapi.Context) (tz string, err error) {
 	return tz, nil
 }
 
-// LocalZone returns the time zone of the environment's TZ, or else the local one. The time package
-// alone takes only names of files for a TZ.
+// LocalZone returns the time zone of the environment variable TZ, or time.Local if it is not set.
+// Package time itself accepts only names of files in TZ.
 func LocalZone() *time.Location {
 	if tz, ok := os.LookupEnv("TZ"); ok {
 		return LoadZone(tz)
@@ -70,19 +70,20 @@ func LocalZone() *time.Location {
 	return time.Local
 }
 
-// posixZone makes a time zone of a POSIX description. Before 1970 the GNU C library has all year
-// what there is on its first day: standard time, or daylight saving time south of the equator.
+// posixZone returns the time zone of a POSIX description. For times before 1970, the GNU C library
+// uses the offset of the first day of 1970 all year: standard time, or daylight saving time south
+// of the equator.
 func posixZone(rule string) *time.Location {
-	loc := zoneFile(rule, 0xffff_0000<<32, "UTC", 0, false) // from a time on that is before all that are printed
+	loc := zoneFile(rule, 0xffff_0000<<32, "UTC", 0, false) // from a time before any that is printed
 	epoch := time.Unix(0, 0).In(loc)
 	name, offset := epoch.Zone()
 	return zoneFile(rule, 0, name, offset, epoch.IsDST())
 }
 
-// zoneFile makes a time zone of a POSIX description that holds from a time on, and of what holds
-// before. In a file of the time zone database such a description stands at the end and holds for
-// all times after the last transition (RFC 9636). So this makes a file with one transition and the
-// description.
+// zoneFile returns a time zone that follows a POSIX description from a time on, in Unix seconds.
+// Before that it has the given name, offset and daylight saving flag. In a file of the time zone
+// database, a description at the end holds for all times after the last transition (RFC 9636). So
+// zoneFile makes a file with one transition and the description.
 func zoneFile(rule string, from uint64, name string, offset int, dst bool) *time.Location {
 	const headerLen = 44
 	header := func(transitions, types, chars int) []byte {
@@ -103,7 +104,7 @@ func zoneFile(rule string, from uint64, name string, offset int, dst bool) *time
 	data := append(header(0, 1, len(name)+1), kind...) // the part of version 1, which is not read
 	data = append(data, header(1, 1, len(name)+1)...)  // the header of version 2
 	data = binary.BigEndian.AppendUint64(data, from)   // the transition,
-	data = append(append(data, 0), kind...)            // to the type that there was before, but with the description
+	data = append(append(data, 0), kind...)            // to the same type; after it the description holds
 	data = append(data, "\n"+rule+"\n"...)
 	loc, err := time.LoadLocationFromTZData(rule, data)
 	if err != nil {

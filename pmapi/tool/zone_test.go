@@ -75,7 +75,7 @@ func TestInteropZone(t *testing.T) {
 		"IST-2IDT,M3.4.4/26,M10.5.0", "X3Y,J60/0,J300/24", "X-3:15:30Y,59,299/1:30", "foo", "foo3", "+3", "Local", "UTC+0",
 		"/usr/share/zoneinfo/America/New_York", "Nosuch/Zone", "X5Y,M3.2.0,", "X5Y,nonsense"} {
 		if strings.Contains(tz, "/") && !strings.Contains(tz, ",") && !hasZones {
-			continue // Go brings zones of its own, date(1) none
+			continue // Go embeds a zone database, date(1) does not
 		}
 		stdout, stderr, status := pcptest.Run(t, []string{"TZ=" + tz}, input.String(), "date", "-f", "-", "+%Y-%m-%d %H:%M:%S")
 		if status != 0 {
@@ -94,7 +94,7 @@ func TestInteropZone(t *testing.T) {
 	}
 }
 
-// TestZonesBefore1970: like the GNU C library, all year what there is at the beginning of 1970.
+// TestZonesBefore1970: as in the GNU C library, the offset of the first day of 1970 holds all year.
 func TestZonesBefore1970(t *testing.T) {
 	const north, south = "XST5XDT,M3.2.0,M11.1.0", "YDT-9:30YST,M11.1.0,M3.2.0"
 	for _, tt := range []struct {
