@@ -23,21 +23,22 @@ import (
 //
 // The context starts at the beginning of the archives, in ModeForward, and each Fetch moves it on.
 // A Group needs no changes: its Every uses archive time and does not wait. Requests for metadata
-// are about the time of the position; see Context.Mode. Before the first record there are no
+// return what was valid at the position; see Context.Mode. Before the first record there are no
 // instances and no labels yet, so fetch once before Instances and Labels, or use InstancesEver.
 //
 // If one of several archives is damaged, the others are read and a warning is logged to
 // slog.Default. ArchiveOptions.Files.Damaged lets a program decide.
 //
-// Errors: pdu.ErrLogFile without a path or if a file is missing, fs.ErrNotExist,
-// and those of archive.Error. The counterpart of pmNewContext(3) with PM_CONTEXT_ARCHIVE.
+// Errors: pdu.ErrLogFile without a path, or if a file of an archive is missing; fs.ErrNotExist for
+// a path that names no archive; and the others that archive.Error lists. The counterpart of
+// pmNewContext(3) with PM_CONTEXT_ARCHIVE.
 func Open(ctx context.Context, path ...string) (*Context, error) {
 	return ArchiveOptions{}.Open(ctx, path...)
 }
 
 // ArchiveOptions are the options of contexts on archives. The zero value is ready for use.
 type ArchiveOptions struct {
-	// Files says how files are opened.
+	// Files has the options for opening files.
 	Files archive.Options
 	// CounterWrap interpolates a decreased counter of an integer type as if it had passed its
 	// greatest value once. The C library does so if PCP_COUNTER_WRAP is set.
@@ -49,7 +50,7 @@ type ArchiveOptions struct {
 	// PriorValues interpolates a number that is not a counter as the previous value, as PCP up to
 	// 6.3.1 does, instead of the nearest value. It is for comparison with those releases.
 	PriorValues bool
-	// Names replaces the name space of the archives. Nil means theirs.
+	// Names, if not nil, replaces the name space of the archives.
 	Names *pmns.Tree
 	// TrimNames removes from Names the dynamic parts and the metrics that are not in the archives.
 	// The counterpart of pmTrimNameSpace(3).
@@ -65,7 +66,7 @@ type ArchiveOptions struct {
 //	PCP_COUNTER_WRAP         CounterWrap, if it is set
 //	PCP_IGNORE_MARK_RECORDS  IgnoreMarks, see ParseInterval; empty or 0 means all marks
 //
-// and from PCP_INTERP_PRIOR, which is ours: PriorValues, if it is set.
+// The variable PCP_INTERP_PRIOR, which the C library does not read, sets PriorValues if it is set.
 //
 // An invalid value is ignored, and err reports it with the text of the C library. The options are
 // valid even then.
@@ -119,12 +120,12 @@ func (o ArchiveOptions) Open(ctx context.Context, path ...string) (*Context, err
 // A Mode says how Fetch moves through archives.
 type Mode int
 
-// The modes, by the numbers of pmSetMode(3).
+// The modes, with the numbers of pmSetMode(3).
 const (
-	ModeLive    Mode = 0                               // now; of contexts on a collector
-	ModeInterp       = Mode(archivesource.ModeInterp)  // values at the position, between records; then a step on
-	ModeForward      = Mode(archivesource.ModeForward) // the next record that has one of the metrics
-	ModeBack         = Mode(archivesource.ModeBack)    // the record before that has one of them
+	ModeLive    Mode = 0                               // the present values of a collector
+	ModeInterp       = Mode(archivesource.ModeInterp)  // interpolated values at the position
+	ModeForward      = Mode(archivesource.ModeForward) // the next record with any of the metrics
+	ModeBack         = Mode(archivesource.ModeBack)    // the previous record with any of them
 )
 
 // String returns the name of the mode, such as "interp".
@@ -152,17 +153,18 @@ func (m Mode) String() string {
 // In ModeInterp, Fetch interpolates the values at the position from the records before and after
 // it. Then the position moves on by step, which may be negative or 0. The rules for a value are:
 //
-//   - A counter lies on the line between both records.
+//   - A counter is interpolated linearly between both records.
 //   - Another number has the value of the nearest record, the earlier one if both are equally
 //     near.
 //   - A string or other value has the value of the record before.
 //   - There is no value across a mark, before the first record of a metric and after its last one,
 //     except that a discrete metric keeps its last value.
 //
-// Beyond the last record, and the first one on the way back, Fetch fails with pdu.ErrEOL.
+// Beyond the last record, or before the first one when the mode goes back, Fetch fails with
+// pdu.ErrEOL.
 //
-// Errors: pdu.ErrMode for ModeLive, and for the other modes on a collector. The counterpart of
-// pmSetMode(3) and pmSetModeHighRes(3).
+// Errors: pdu.ErrMode for ModeLive on archives, and for the other modes on a collector. The
+// counterpart of pmSetMode(3) and pmSetModeHighRes(3).
 func (c *Context) SetMode(ctx context.Context, mode Mode, origin time.Time, step time.Duration) error {
 	a := c.archive()
 	err := c.inTurn(ctx, func() error {
@@ -179,8 +181,8 @@ func (c *Context) SetMode(ctx context.Context, mode Mode, origin time.Time, step
 
 // Mode returns the mode, the position and the step of a context on archives. The position is the
 // origin that was set, the time of the latest fetched record, or in ModeInterp the time of the next
-// Fetch. Requests for instances and labels are about this time. On a collector, the mode is
-// ModeLive and the position the present time.
+// Fetch. Requests for instances and labels return what was valid at this time. On a collector, the
+// mode is ModeLive and the position the present time.
 func (c *Context) Mode() (mode Mode, position time.Time, step time.Duration) {
 	a := c.archive()
 	if a == nil {
@@ -228,9 +230,10 @@ func (c *Context) ArchiveEnd(ctx context.Context) (time.Time, error) {
 	return end, c.fail("end", "", err)
 }
 
-// InstancesEver returns the instances that a domain had at any time in the archives, each by its
-// latest name: those that it had last, then those that it had last before that, and so on. Errors:
-// pdu.ErrNotArchive, pdu.ErrInDom, pdu.ErrInDomLog. The counterpart of pmGetInDomArchive(3).
+// InstancesEver returns the instances that a domain had at any time in the archives, each with its
+// latest name. The instances of the latest record come first, then those that only earlier records
+// have. Errors: pdu.ErrNotArchive, pdu.ErrInDom, pdu.ErrInDomLog. The counterpart of
+// pmGetInDomArchive(3).
 func (c *Context) InstancesEver(ctx context.Context, d pdu.InDom) ([]pdu.Instance, error) {
 	list, err := c.instancesEver(ctx, pdu.InstanceReq{InDom: d, Inst: pdu.NoInst})
 	return list, c.fail("instances", d.String(), err)
@@ -272,10 +275,10 @@ func (c *Context) instancesEver(ctx context.Context, req pdu.InstanceReq) (list 
 }
 
 // knownInstances returns the instances that a name in a Group may refer to: those at the position
-// and, on archives, then those of other times. Groups of the C library refresh their instances when
-// a result has an unknown one, and then know those of the record that libpcp has read ahead to.
-// Libpcp also keeps the values of instances that have gone, so in C these values come and go with
-// the interval.
+// and, on archives, then those of other times. A fetch group of the C library refreshes its
+// instances when a result has an unknown one. It then knows the instances of the record that libpcp
+// has read ahead to. Libpcp also keeps the values of instances that have gone, so the values that C
+// returns depend on the interval.
 func (c *Context) knownInstances(ctx context.Context, d pdu.InDom) (list []pdu.Instance, err error) {
 	if c.archive() == nil {
 		return c.Instances(ctx, d)
@@ -287,7 +290,8 @@ func (c *Context) knownInstances(ctx context.Context, d pdu.InDom) (list []pdu.I
 	return list, c.fail("instances", d.String(), err)
 }
 
-// inArchive calls f in turn with the source of a context on archives.
+// inArchive calls f in turn with the archives of the context. On other sources it fails with
+// pdu.ErrNotArchive.
 func (c *Context) inArchive(ctx context.Context, f func(*archivesource.Source) error) error {
 	a := c.archive()
 	if a == nil {
@@ -296,10 +300,10 @@ func (c *Context) inArchive(ctx context.Context, f func(*archivesource.Source) e
 	return c.inTurn(ctx, func() error { return f(a) })
 }
 
-// archive returns the source beneath all overlays if it is one of archives.
+// archive returns the source beneath all overlays if it reads archives, or else nil.
 func (c *Context) archive() *archivesource.Source { return archiveBelow(c.src) }
 
-// archiveBelow returns the source beneath all overlays if it is one of archives.
+// archiveBelow returns the source beneath all overlays if it reads archives, or else nil.
 func archiveBelow(src source.Source) *archivesource.Source {
 	for {
 		if a, ok := src.(*archivesource.Source); ok {

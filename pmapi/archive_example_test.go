@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A program for a collector reads an archive when Dial becomes Open: Every means the archive's time
-// then.
+// A program for a collector reads an archive if it calls Open instead of Dial. Every then uses the
+// time of the archive.
 func ExampleOpen() {
 	ctx := context.Background()
 	c, err := pmapi.Open(ctx, "../archive/testdata/v3")
@@ -41,7 +41,7 @@ func ExampleOpen() {
 	// 00:57:09.696 300 1e+06
 }
 
-// All values of a metric, and their mean.
+// Columns returns all values of a metric. This program prints the mean of each column.
 func ExampleGroup_Columns() {
 	ctx := context.Background()
 	c, err := pmapi.Open(ctx, "../archive/testdata/v3")

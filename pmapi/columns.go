@@ -14,32 +14,33 @@ import (
 
 // A Column has the values of one instance, or of a metric without instances, over time.
 type Column struct {
-	Metric   string // as it was added to the group
-	Instance string // its name, or its number if it has no name; empty for a metric without instances
-	// Values has a number for each row, in the units that Scale chose. It is NaN if the instance
-	// has no value, in a gap, in the first row of a rate, and for texts. A time.Duration is in
-	// seconds.
+	Metric   string // the name of the metric
+	Instance string // for an Item the text of its option Instance; otherwise the name, or else the number
+	// Values has one number for each row, in the units of the item; a time.Duration is in seconds.
+	// A number is NaN if the instance has no value, in a gap, in the first row of a rate, and for
+	// texts.
 	Values []float64
 }
 
-// maxColumnValues is the greatest number of values, columns by rows, that Group.Columns reads: 512
-// MiB of them.
+// maxColumnValues limits the values that Group.Columns reads, columns times rows: 512 MiB of
+// numbers.
 const maxColumnValues = 1 << 26
 
-// presizedValues is how many values there is space for from the start on, as far as the window of
-// time tells how many there will be. A wrong window of a damaged archive does not take more.
+// presizedValues limits the values that Columns allocates space for in advance, because the time
+// window of a damaged archive may be wrong.
 const presizedValues = 1 << 20
 
 // Columns reads the rows of Every at an interval, for programs that compute with values or plot
-// them: the times of the rows, and a column for each Item and each instance of a Set. Columns are
-// in the order of the group's metrics. The instances of a Set are in the order of their first
-// values.
+// them. It returns the times of the rows, and a column for each Item and each instance of a Set.
+// Columns are in the order of the group's metrics, and the instances of a Set in the order of their
+// first values. An Item without any value has a column of NaN, and Events have no column.
 //
-// It reads from the position up to the time end, the earlier one on the way back; a zero end is
-// that of the archive. It also returns what it has read with an error: that of a fetch, or
-// pdu.ErrTooBig for more than 67,108,864 values. When ctx ends, it returns what it has without an
-// error, so that a time-out ends it on a collector, where it waits as Every does. Err has the
-// errors of single metrics.
+// It reads from the position to the time end, including a row at end. If the mode goes back, end is
+// before the position. A zero end is the end of the archive, or means no end on a collector.
+//
+// On a collector it waits as Every does. When ctx ends, it returns the rows so far without an
+// error, so a time-out of ctx may end it. After an error of a fetch, or pdu.ErrTooBig for more than
+// 67,108,864 values, it also returns the rows so far. Err has the errors of single metrics.
 //
 //	g := c.Group()
 //	pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
@@ -48,7 +49,7 @@ const presizedValues = 1 << 20
 //	…
 //	load := columns[0].Values // at times
 //
-// Nothing is allocated for a row, but when the columns grow.
+// A row allocates nothing, except when the columns grow.
 func (g *Group) Columns(ctx context.Context, interval time.Duration, end time.Time) (times []time.Time, columns []Column, err error) {
 	r := newColumnReader(g)
 	mode, begin, step := g.c.Mode()
@@ -103,7 +104,7 @@ func newColumnReader(g *Group) *columnReader {
 	return &columnReader{group: g}
 }
 
-// presize sets how many rows there will be, and makes the columns of items.
+// presize estimates the number of rows and makes the columns of items.
 func (r *columnReader) presize(ctx context.Context, begin, end time.Time, interval time.Duration) error {
 	if r.group.c.archive() != nil && end.IsZero() {
 		var err error
@@ -149,7 +150,7 @@ func (r *columnReader) addRow(now time.Time) bool {
 	return r.count <= maxColumnValues/(len(r.times)+1)
 }
 
-// columns are the columns, all of the same length.
+// columns returns all columns, padded to the same length.
 func (r *columnReader) columns() (all []Column) {
 	for i := range r.members {
 		for _, col := range r.members[i].columns {
@@ -160,7 +161,7 @@ func (r *columnReader) columns() (all []Column) {
 	return all
 }
 
-// padColumn adds rows without a value.
+// padColumn pads values with NaN up to a number of rows.
 func padColumn(values []float64, rows int) []float64 {
 	values = slices.Grow(values, rows-len(values))
 	for len(values) < rows {
@@ -190,7 +191,7 @@ func (m *memberColumns) add(column int, v float64) {
 	if len(col.Values) < row {
 		col.Values = padColumn(col.Values, row)
 	}
-	if len(col.Values) == row { // or else the instance has two values
+	if len(col.Values) == row { // otherwise the instance already has a value in this row
 		col.Values = append(col.Values, v)
 	}
 }
@@ -240,8 +241,8 @@ func (e *Events[T]) initColumns(*memberColumns) {}
 
 func (e *Events[T]) addToColumns(*memberColumns) {}
 
-// columnValue is the number that a value is. It is given a pointer, which an interface holds
-// without an allocation.
+// columnValue returns the number in *p; ok is false if it is no number. The argument is a pointer,
+// because an interface holds a pointer without an allocation.
 func columnValue[T any](p *T) (v float64, ok bool) {
 	switch p := any(p).(type) {
 	case *float64:

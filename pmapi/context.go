@@ -12,28 +12,28 @@ import (
 // A Context gives access to a source of metrics, usually a connected collector. Dial opens one, and
 // Local opens one on a collector in this process.
 //
-// It is safe for concurrent use: it makes requests one after the other, in no particular order. The
-// reply to a request that ended early, by its context.Context or Dialer.RequestTimeout, is late.
-// The next request reads and discards the late reply, so that no request gets the reply of another.
-// The collector may still carry out the abandoned request.
+// It is safe for concurrent use: it makes requests one after the other, in no particular order. A
+// request that ends early, because of its context.Context or Dialer.RequestTimeout, leaves a late
+// reply. The next request reads and discards the late reply, so that no request gets the reply of
+// another. The collector may still carry out the abandoned request.
 //
-// A malformed reply, or one about something else, makes its own request fail with
-// pdu.ErrIPC. When the connection breaks, or the collector sends a reply without a
-// request, all requests fail with pdu.ErrIPC until Reconnect or, with
-// Dialer.AutoReconnect, until the context has reconnected.
+// A malformed reply, or one about other items than requested, fails its own request only, with
+// pdu.ErrIPC. When the connection breaks, or the collector sends a reply without a request, all
+// requests fail with pdu.ErrIPC until Reconnect or, with Dialer.AutoReconnect, until the context
+// has reconnected.
 //
 // It is the counterpart of a PMAPI context of the C library. There is no current context.
 type Context struct {
 	name     string // for errors
 	hostName string // used if the source has none
 	src      source.Source
-	turn     ctxwait.Mutex   // of calling src
+	turn     ctxwait.Mutex   // to call src
 	open     context.Context // ends with Close
 	close    context.CancelFunc
 	follow   func() // called in turn before each request; nil for nothing
 
 	mu      sync.Mutex
-	profile *pdu.Profile // never changed, but replaced
+	profile *pdu.Profile // replaced, never changed
 }
 
 func newContext(name string, src source.Source) *Context {
@@ -73,21 +73,22 @@ func (c *Context) isClosed() bool { return c.open.Err() != nil }
 // Reconnect replaces the connection by a new one. If that fails, it keeps the old connection. It
 // may be called on a connection that works. The context keeps its profile.
 //
-// After a failure, Reconnect fails at once until Dialer.Backoff has passed. Both errors are
-// ETIMEDOUT (syscall.ETIMEDOUT) with the cause of the failure. A context with
-// Dialer.AutoReconnect has a Gap afterwards.
+// After a failure, Reconnect fails at once until Dialer.Backoff has passed. Both errors wrap
+// ETIMEDOUT (syscall.ETIMEDOUT) and the cause of the failure. With Dialer.AutoReconnect, the next
+// Fetch reports a Gap.
 //
-// On archives, Reconnect reads what has been recorded since, and contexts made by Dup see it, too.
-// On another source without connections, Reconnect starts again from its origin. The counterpart of
+// On archives, Reconnect reads the records that were added since, also for contexts made by Dup,
+// and the position stays. On agents of package local, rates start again. The counterpart of
 // pmReconnectContext(3).
 func (c *Context) Reconnect(ctx context.Context) error {
 	return c.fail("reconnect", "", c.inTurn(ctx, func() error { return c.src.Reconnect(ctx) }))
 }
 
-// Disconnected reports whether the collector has closed the connection, or has gone, although no
-// request has failed yet. It sends nothing and does not wait, so a program that seldom makes
-// requests can call it in between. It is false for archives and contexts in this process. Only on
-// Linux does it detect the loss before a request fails.
+// Disconnected reports whether there is no connection to the collector, because none was made, a
+// request has failed, or the other end has closed it or has gone. It sends nothing and does not
+// wait, so a program that seldom makes requests can call it in between. Only on Linux, and not on a
+// context of Local, does it detect a loss before a request fails. It is false for archives and for
+// agents of package local.
 func (c *Context) Disconnected() bool {
 	for src := c.src; ; {
 		if h, ok := src.(*host); ok {
@@ -119,13 +120,13 @@ func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	return d, nil
 }
 
-// waitTurn waits for the turn, which endTurn gives back. It fails as soon as Close is called,
-// before the source is closed, so that a loop that Close wakes makes no further request.
+// waitTurn waits for the turn, which endTurn ends. It fails once Close has been called, even if the
+// source is not closed yet, so that a loop that Close wakes makes no further request.
 func (c *Context) waitTurn(ctx context.Context) error {
 	if ctx == nil {
 		panic("pmapi: the context.Context is nil")
 	}
-	if ctx.Err() != nil { // a turn that is free would be had even then
+	if ctx.Err() != nil { // Lock takes a free turn even then
 		return context.Cause(ctx)
 	}
 	if err := c.turn.Lock(ctx); err != nil {

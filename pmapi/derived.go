@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/derived"
 )
 
-// Derived holds definitions of derived metrics, which are computed from others where they are
-// fetched. They are for all contexts that a Dialer or ArchiveOptions open after the definition;
+// Derived holds definitions of derived metrics, which a context computes from other metrics that it
+// fetches. A definition applies to all contexts that its Dialer or ArchiveOptions open later;
 // Context.Derive defines a metric for a single context, at any time. The zero Derived is ready for
 // use, and safe for concurrent use. In the C library, pmRegisterDerived(3) adds definitions.
 //
@@ -56,11 +56,11 @@ import (
 //	                                 attributes, those of the other alternative, or none
 //
 // The functions delta and rate have no value at the first fetch, nor at the first fetch after a new
-// connection or SetMode. They continue across a mark of an archive, as in the C library. As a rate
-// of a Group, they have no value if a counter has decreased, if no time has passed, and if the
-// clock was set back. A metric that is not a counter may have a negative change. In an archive that
-// is read backwards, both are the same as forwards. The C library takes each integer that has
-// decreased for a counter that has wrapped.
+// connection or SetMode. They continue across a mark of an archive, as in the C library. Like the
+// rate of a Group, they have no value if a counter has decreased, no time has passed, or the clock
+// was set back. A metric that is not a counter may have a negative change. An archive that is read
+// backwards yields the same values as forwards. The C library treats any integer that has decreased
+// as a counter that has wrapped.
 //
 // A guard that consists of numbers, defined, !, && and || chooses its alternative as soon as the
 // metrics are known. The other alternative may name metrics that the source does not have, and may
@@ -74,18 +74,19 @@ import (
 //
 // # Names
 //
-// A metric of the source hides a derived metric of the same name. An expression that names a metric
-// that the source does not have cannot be computed. The same is true of an expression that names
-// another derived metric; but the function defined may name one. Contexts on collectors and on
-// archives treat such a metric alike:
+// A metric of the source hides a derived metric of the same name. An expression cannot be computed
+// if it names a metric that the source lacks, or another derived metric. There are two exceptions:
+// the function defined, and missing metrics in the alternative that a guard does not choose.
+// Contexts on collectors and on archives treat a metric with such an expression alike:
 //
 //   - Lookup fails with pdu.ErrName, and the error wraps a *DerivedError with the reason.
-//   - Traverse and Children leave its name out.
+//   - Traverse and Children omit its name.
 //   - Desc of its PMID fails with pdu.ErrBadDerive, and the values of Fetch with pdu.ErrPMID.
 type Derived struct {
-	// Refused, if not nil, is called when a context finds that a metric does not fit the metrics of
-	// its source. Contexts call it while they look up names, once for each metric until names
-	// change. It must not use the context. It is set before the first context is opened.
+	// Refused, if not nil, is called when a context finds that an expression makes no sense with
+	// the metrics of its source, such as a sum of bytes and seconds. Contexts call it while they
+	// look up names, once for each metric until names change, and several contexts may call it
+	// concurrently. It must not use the context. Set it before the first context is opened.
 	Refused func(*DerivedError)
 
 	set derived.Set
@@ -94,8 +95,8 @@ type Derived struct {
 // A DerivedError says why an expression cannot be used. It wraps pdu.ErrBadDerive.
 type DerivedError struct {
 	Name, Expr string
-	// Offset is where in Expr the parser gave up, -1 for an empty one; 0 if the expression is
-	// well-formed and makes no sense with the metrics of the source.
+	// Offset is the byte of Expr where the parser gave up, or -1 for an empty Expr. It is 0 if the
+	// expression is well-formed but makes no sense with the metrics of the source.
 	Offset int
 	// Message is the text of the C library; it may be empty.
 	Message string
@@ -106,7 +107,7 @@ type DerivedError struct {
 	whole bool // it is about the whole of Expr, not a place in it
 }
 
-// Error names the metric, its expression, where in that the error is, and what.
+// Error returns the name, the expression, the place of the error in it, and the message.
 func (e *DerivedError) Error() string {
 	switch {
 	case e.Part != "":
@@ -121,8 +122,8 @@ func (e *DerivedError) Error() string {
 // Unwrap returns pdu.ErrBadDerive.
 func (e *DerivedError) Unwrap() error { return pdu.ErrBadDerive }
 
-// Define defines a metric. The error is a *DerivedError. The counterpart of
-// pmRegisterDerivedMetric(3).
+// Define defines a derived metric, which later contexts have. The error is a *DerivedError. The
+// counterpart of pmRegisterDerivedMetric(3).
 func (d *Derived) Define(name, expr string) error {
 	return derivedError(d.set.Add(name, expr))
 }
@@ -142,30 +143,31 @@ func derivedError(err error) error {
 //	disk.util(helptext) = "which may have
 //	several lines"
 //
-// An expression goes on in the next line after a backslash at the end. A line "#control
+// A backslash at the end of a line continues the expression on the next line. A line "#control
 // NAME=VALUE,..." sets options that PCP_DERIVED_CONTROL has not set; see LoadEnv.
 //
-// n is the number of defined metrics. Load continues after a mistake: the error joins, with
-// errors.Join, one error for each mistake, with the file, the line and the text of the C library.
+// n is the number of metrics that Load defined. Load continues after a mistake. Its error joins one
+// error for each mistake (errors.Join), which has the file, the line and the text of the C library.
 // The counterpart of pmLoadDerivedConfig(3).
 func (d *Derived) Load(path string) (n int, err error) {
 	return d.set.Load(path)
 }
 
-// LoadEnv loads the files that the C library loads: those of the environment variable
-// PCP_DERIVED_CONFIG, files and directories with colons between, none if it is empty; if it is not
-// set, those below config/derived in $PCP_VAR_DIR of the environment or of /etc/pcp.conf. What can
-// be loaded is defined even if there is an error.
+// LoadEnv loads the files that the C library loads. The environment variable PCP_DERIVED_CONFIG
+// lists files and directories, separated by colons; if it is empty, there are no files. If it is
+// not set, LoadEnv loads the files below config/derived in PCP_VAR_DIR, which the environment or
+// /etc/pcp.conf sets. Valid definitions count even if there is an error.
 //
-// It first sets the options of PCP_DERIVED_CONTROL for what is defined and opened from then on:
-// NAME=VALUE with commas between. The counterpart of pmSetDerivedControl(3) of PCP 7.
+// First LoadEnv sets the options of PCP_DERIVED_CONTROL: NAME=VALUE, separated by commas. They
+// apply to later definitions and to contexts that are opened later. The counterpart of
+// pmSetDerivedControl(3) of PCP 7.
 //
 //	GLOBAL_LIMIT     how many metrics can be defined, -1 for no limit
 //	CONTEXT_LIMIT    how many Context.Derive defines for one context, -1 for no limit
 //	DEBUG_SYNTAX, DEBUG_SEMANTICS, DEBUG_EVAL
 //	                 0 or 1, without effect
-//	OPTION_NOVALUE   1 gives metrics in expressions that the source lacks no values instead
-//	                 of an error: each is of type U32, discrete, without units and instances
+//	OPTION_NOVALUE   1 means that a metric that the source lacks has no values instead of an
+//	                 error: it is of type U32, discrete, without units and instances
 func (d *Derived) LoadEnv() error {
 	if err := d.set.Control(os.Getenv("PCP_DERIVED_CONTROL"), true); err != nil {
 		err = fmt.Errorf("PCP_DERIVED_CONTROL: %w", err)
@@ -196,10 +198,10 @@ func (d *Derived) loadEnv() error {
 	return errors.Join(errs...)
 }
 
-// Derive defines a derived metric for this context alone, and for those that Dup makes of it. What
-// is refused is not defined, as it is in C. Errors: a *DerivedError; not if the source has no
-// metric of a name in it, which may come: until then the name is unknown to Lookup. The counterpart
-// of pmAddDerivedMetric(3).
+// Derive defines a derived metric for this context, and for those that Dup makes of it. The error
+// wraps a *DerivedError, and then the metric is not defined. A name in expr that the source does
+// not have is no error, because the metric may appear later. Until then Lookup does not find the
+// derived metric. The counterpart of pmAddDerivedMetric(3).
 func (c *Context) Derive(ctx context.Context, name, expr string) error {
 	return c.fail("derive", name, c.inTurn(ctx, func() error { return c.src.(*derivedOverlay).add(ctx, name, expr) }))
 }

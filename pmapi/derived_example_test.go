@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A derived metric is defined for one context, and read in a group like any other.
+// Derive defines a derived metric for one context. A group reads it like any other metric.
 func ExampleContext_Derive() {
 	ctx := context.Background()
 	start := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)

@@ -18,19 +18,19 @@ import (
 type derivedOverlay struct {
 	source.Source
 	list    []*derivedMetric
-	sorted  []*derivedMetric // list by names, up to date if it is as long
-	own     int              // so many of them are of Context.Derive
+	sorted  []*derivedMetric // list in the order of names; out of date if it is shorter than list
+	own     int              // the number of metrics of Context.Derive in list
 	refused func(*DerivedError)
 	control derived.Controls // when the context was opened
 	byName  map[string]*derivedMetric
 	byID    map[pdu.PMID]*derivedMetric
-	epoch   source.Epoch // of what is bound
+	epoch   source.Epoch // the source's epoch when bind was last called
 	fetch   uint64       // counts fetches
 	last    source.Epoch // after the last fetch
 
 	plan   fetchPlan
 	raw    pdu.Result  // of the source
-	values source.Sets // its sets: those of raw, or others of its time
+	values source.Sets // the sets of the fetch: raw, or sets in place whose time is that of raw
 	writer pdu.ResultWriter
 	names  instanceNames
 }
@@ -41,18 +41,18 @@ type derivedMetric struct {
 	id       pdu.PMID
 	index    int              // in the overlay's list
 	prog     *derived.Program // nil if it is not bound
-	err      error            // why it cannot be
-	operands []pdu.Desc       // what it was bound to: of each name that it mentions, noDesc if there is no such metric
-	checked  source.Epoch     // when those were looked at; of the overlay's epochs
-	binding  bool             // bind is at it: its operands are being looked for
-	computed uint64           // the fetch of the values that prog has
+	err      error            // why it cannot be bound
+	operands []pdu.Desc       // the bound descriptor of each name in it; noDesc if unknown
+	checked  source.Epoch     // the overlay's epoch when operands were looked up
+	binding  bool             // bindOne is binding the metrics that it mentions
+	computed uint64           // the number of the fetch whose values prog has
 }
 
 // derivedDomain is the domain of PMIDs of derived metrics.
 const derivedDomain pdu.Domain = 511
 
-// PMIDs of derived metrics for all contexts go up from the first, those of one context go down from
-// the last; the first three are those of event records.
+// The PMIDs of the metrics of a Derived ascend from firstDerived, because the first three are those
+// of event records. The PMIDs of Context.Derive descend from the last one.
 const (
 	firstDerived      = 3
 	derivedItems      = pdu.MaxItem + 1
@@ -119,8 +119,8 @@ func isDerived(id pdu.PMID) bool { return id.Domain() == derivedDomain }
 
 func (o *derivedOverlay) mine(id pdu.PMID) bool { return isDerived(id) && o.byID[id] != nil }
 
-// bind binds those of metrics that are not bound, and looks again at the others if names may stand
-// for something else. A metric whose operands are still the same stays bound, since delta and rate
+// bind binds the metrics that are not bound, and checks the others again if names may stand for
+// something else. A metric whose operands are still the same stays bound, since delta and rate
 // remember values. The error is that of the source.
 func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) error {
 	o.epoch = o.Source.Epoch()
@@ -155,13 +155,14 @@ func (o *derivedOverlay) bind(ctx context.Context, metrics []*derivedMetric) err
 	return nil
 }
 
-// isChecked reports whether a metric needs not be bound.
+// isChecked reports whether a metric was looked up in the present epoch, so that it need not be
+// bound again.
 func (o *derivedOverlay) isChecked(m *derivedMetric) bool {
 	return m.operands != nil && m.checked == o.epoch
 }
 
 // bindOne binds a metric to those of the source, whose descriptors are descs. Derived metrics that
-// its expression mentions are bound first, since defined() is about metrics that can be bound.
+// its expression mentions are bound first, because defined() depends on whether they can be bound.
 func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 	if o.isChecked(m) || m.binding {
 		return
@@ -196,8 +197,8 @@ func (o *derivedOverlay) bindOne(m *derivedMetric, descs map[string]pdu.Desc) {
 	m.checked = o.epoch
 }
 
-// nested is the derived metric that a name in an expression stands for, nil if it is a name of the
-// source or unknown.
+// nested returns the derived metric that a name in an expression stands for, or nil if the name is
+// one of the source or unknown.
 func (o *derivedOverlay) nested(name string, descs map[string]pdu.Desc) *derivedMetric {
 	if _, ok := descs[name]; ok {
 		return nil
@@ -236,14 +237,14 @@ func (m *derivedMetric) bind(operand func(name string) pdu.Desc, noValue bool) (
 	return m.err != nil
 }
 
-// Operands that are derived metrics, which cannot be operands: nestedDesc if they are bound,
-// unboundDesc if not.
+// Descriptors that mark names of derived metrics in an expression, which cannot be operands:
+// nestedDesc for a metric that is bound, unboundDesc for one that is not.
 var (
 	nestedDesc  = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeUnknown, InDom: pdu.NoInDom}
 	unboundDesc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeNoSupport, InDom: pdu.NoInDom}
 )
 
-// noValueDesc is the descriptor of a metric that is not known, where it has no values instead.
+// noValueDesc is the descriptor of an unknown metric with the option OPTION_NOVALUE.
 var noValueDesc = pdu.Desc{PMID: pdu.NoPMID, Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemDiscrete}
 
 // describe finds the descriptors of those names that the source has.
@@ -333,7 +334,7 @@ func (o *derivedOverlay) Children(ctx context.Context, name string) ([]pmns.Chil
 	return addChildren(name, children, err, more)
 }
 
-// visible are the names at or below a name of the metrics that can be bound.
+// visible returns the names of the metrics at or below a name that can be bound.
 func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, error) {
 	list := o.below(name)
 	if len(list) == 0 {
@@ -351,8 +352,8 @@ func (o *derivedOverlay) visible(ctx context.Context, name string) ([]string, er
 	return names, nil
 }
 
-// below returns the metrics at or below a name, in the order of their definitions. A walk over all
-// nodes of the name space costs no more than the metrics that it finds.
+// below returns the metrics at or below a name, in the order of their definitions. Its cost depends
+// on the metrics that it finds, so that a walk over all nodes of the name space is cheap.
 func (o *derivedOverlay) below(name string) []*derivedMetric {
 	if name == "" {
 		return o.list
@@ -393,14 +394,14 @@ func (o *derivedOverlay) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc,
 	}, func(ids []pdu.PMID) ([]pdu.Desc, source.Errors, error) { return o.Source.Descs(ctx, ids) })
 }
 
-// desc is the descriptor of a metric that is bound.
+// desc returns the descriptor of a metric that is bound.
 func (m *derivedMetric) desc() pdu.Desc {
 	d := m.prog.Desc
 	d.PMID = m.id
 	return d
 }
 
-// failure is why a metric is not bound.
+// failure returns the reason why a metric is not bound.
 func (m *derivedMetric) failure() *DerivedError {
 	e := &DerivedError{Name: m.Name, Expr: m.Expr.String(), Message: m.err.Error(), whole: true}
 	if cause, ok := errors.AsType[*derived.SemanticError](m.err); ok {
@@ -409,7 +410,7 @@ func (m *derivedMetric) failure() *DerivedError {
 	return e
 }
 
-// bindAll binds those of metrics that are derived.
+// bindAll binds the metrics of ids that are derived.
 func (o *derivedOverlay) bindAll(ctx context.Context, ids []pdu.PMID) error {
 	var metrics []*derivedMetric
 	for _, id := range ids {
@@ -438,7 +439,7 @@ func (o *derivedOverlay) Texts(ctx context.Context, reqs []pdu.TextReq) ([]strin
 	}, func(reqs []pdu.TextReq) ([]string, source.Errors, error) { return o.Source.Texts(ctx, reqs) })
 }
 
-// Labels has no labels of derived metrics.
+// Labels returns no labels for derived metrics.
 func (o *derivedOverlay) Labels(ctx context.Context, reqs []pdu.LabelReq, p *pdu.Profile) ([][]pdu.LabelSet, source.Errors, error) {
 	mine := func(r pdu.LabelReq) bool {
 		switch r.Class {
@@ -480,8 +481,8 @@ func (o *derivedOverlay) Unwrap() source.Source { return o.Source }
 // A fetchPlan says which metrics of the source a fetch needs.
 type fetchPlan struct {
 	ids   []pdu.PMID // of the fetch
-	asked []pdu.PMID // of the source: operands and the metrics that are not derived, each once
-	where [][]int    // for each of ids, the places of what it needs in asked
+	asked []pdu.PMID // to fetch from the source: operands and other metrics, each once
+	where [][]int    // for each of ids, the indexes in asked of the metrics that it needs
 }
 
 // makePlan makes the plan for a fetch, unless there is one.
@@ -539,8 +540,8 @@ func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu
 			return err
 		}
 	}
-	// A mark of an archive, which changes the epoch too, is no reason to forget: as in the C
-	// library there are rates across it.
+	// A mark of an archive also changes the epoch, but values are not forgotten: as in the C
+	// library, rates continue across it.
 	o.last = o.Source.Epoch()
 	o.fetch++
 	if err := o.compute(ctx); err != nil {
@@ -553,10 +554,10 @@ func (o *derivedOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu
 	return nil
 }
 
-// fetchOperands fetches what the plan asks for: without a copy, if the source can do that.
+// fetchOperands fetches the metrics of the plan, without a copy if the source can do that.
 func (o *derivedOverlay) fetchOperands(ctx context.Context, profile *pdu.Profile) error {
 	o.values = &o.raw
-	if len(o.plan.asked) == 0 && archiveBelow(o.Source) == nil { // the position in an archive moves on with constants, too
+	if len(o.plan.asked) == 0 && archiveBelow(o.Source) == nil { // an archive must still move on
 		empty(&o.raw)
 		o.raw.Time = o.Source.Now()
 		return nil
@@ -601,7 +602,7 @@ func (o *derivedOverlay) compute(ctx context.Context) error {
 			w.Begin(id)
 			w.Fail(pdu.ErrPMID)
 		default:
-			if m.computed != o.fetch { // it may be asked for twice
+			if m.computed != o.fetch { // the request may name it twice
 				m.computed = o.fetch
 				if err := m.prog.Eval(ctx, moment, derived.Sets{Values: o.values, Places: places}, &o.names); err != nil {
 					return err
@@ -660,10 +661,10 @@ func (n *instanceNames) Name(d pdu.InDom, id pdu.InstID) string {
 	return n.ask(d).names[id]
 }
 
-// Instances are those of a domain at this fetch.
+// Instances returns the instances of a domain at this fetch.
 func (n *instanceNames) Instances(d pdu.InDom) []pdu.InstID { return n.ask(d).ids }
 
-// ask asks for the instances of a domain, once in a fetch.
+// ask requests the instances of a domain, once in a fetch.
 func (n *instanceNames) ask(d pdu.InDom) *domainNames {
 	known := n.known[d]
 	if known != nil && known.asked {

@@ -19,9 +19,9 @@ func Dial(ctx context.Context, spec string) (*Context, error) { return new(Diale
 
 // Dial opens a context on the collector that a host specification names:
 //
-//	web1.example.com             the default port of a host
-//	web1:44321,4321              ports that are tried in this order
-//	[fe80::1]:44321              a port of an address
+//	web1.example.com             a host, at its default port
+//	web1:44321,4321              a host, and ports to try in this order
+//	[fe80::1]:44321              an address and a port
 //	web1:44321@proxy:44322       through a pmproxy
 //	unix:///run/pcp/pmcd.socket  a unix socket; "unix:" is Dialer.Socket
 //	local:                       Dialer.Socket, or else TCP on this computer
@@ -32,20 +32,27 @@ func Dial(ctx context.Context, spec string) (*Context, error) { return new(Diale
 // The syntax is that of the option -h of PCP's tools. The C library accepts an empty name in
 // brackets or after '@' and a port above 65535; here they are errors.
 //
-// With AutoReconnect, Dial succeeds also if no connection can be made at present: then requests
-// fail, until one can. It fails for a bad specification, and when ctx has ended.
+// With AutoReconnect, Dial also succeeds if no connection can be made now. Requests then fail until
+// one is made. Dial still fails for a bad specification, and when ctx has ended.
 //
-// Errors: pdu.ErrNotHost for an empty specification; a *SpecError for a syntax error, and EINVAL
-// for a value that cannot be decoded; errors.ErrUnsupported for compression, and for TLS, a login
-// or a container where the collector has no such thing; why a login failed, as package sasl has it;
-// EHOSTUNREACH (syscall.EHOSTUNREACH) for a host without an address; pdu.ErrTimeout for no
-// connection within ConnectTimeout or no handshake within HandshakeTimeout; pdu.ErrPermission or
-// pdu.ErrConnLimit if the collector refuses the client; pdu.ErrIPC for a peer that closes the
-// connection in the handshake, or is no collector; pdu.ErrTLS for a handshake of TLS that fails, as
-// for a certificate that is not trusted, pdu.ErrNotConn for a tls.conf that cannot be used, and
-// pdu.ErrNeedClientCert for a collector that wants a certificate; or what the network reports. A
-// certificate of the client that the collector refuses is seen at the first request. Their texts
-// name the host and the port, or the path of the socket.
+// Errors name the host and the port, or the path of the socket. They are:
+//
+//   - pdu.ErrNotHost for an empty specification
+//   - a *SpecError for a syntax error, and EINVAL for a value that cannot be decoded
+//   - EHOSTUNREACH (syscall.EHOSTUNREACH) for a host without an address
+//   - pdu.ErrTimeout if there is no connection within ConnectTimeout, or no handshake within
+//     HandshakeTimeout
+//   - pdu.ErrPermission or pdu.ErrConnLimit if the collector refuses the client
+//   - pdu.ErrIPC if the peer closes the connection in the handshake, or is no collector
+//   - errors.ErrUnsupported for compression, and if the collector lacks the requested TLS, login or
+//     container
+//   - an error of package sasl if the login fails
+//   - pdu.ErrTLS if the TLS handshake fails, such as for a certificate that is not trusted
+//   - pdu.ErrNotConn if tls.conf cannot be used
+//   - pdu.ErrNeedClientCert if the collector requires a client certificate and TLS is not enforced
+//   - any other error that the network reports
+//
+// If the collector refuses the client's certificate, the first request fails instead of Dial.
 func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	n := d.complete()
 	h, err := parseHost(spec)
@@ -74,7 +81,7 @@ func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
 	return n.openHost(ctx, name, name, open)
 }
 
-// opener is how to connect to what a specification names.
+// opener returns an opener for the collector that a specification names.
 func (n Dialer) opener(h hostspec.Spec) (opener, error) {
 	if _, compress := h.Attr("compress"); compress {
 		return nil, fmt.Errorf("%w: there is no compression yet", pdu.ErrUnsupported)
@@ -115,8 +122,8 @@ func (n Dialer) opener(h hostspec.Spec) (opener, error) {
 	return n.tcp(h.Host, proxies), nil
 }
 
-// tcp makes a connection to the first port of a host that accepts one, through the
-// first of proxies, if there are any. Others are not used.
+// tcp returns an opener that connects to the first port of a host that accepts a connection. If
+// there are proxies, it connects through the first one and ignores the others.
 func (n Dialer) tcp(host hostspec.HostPort, proxies []hostspec.HostPort) opener {
 	ports := host.Ports
 	if len(ports) == 0 {
@@ -158,7 +165,7 @@ func (n Dialer) connectOnce(ctx context.Context, network, addr string) (*link, e
 	return l, nil
 }
 
-// limited is a context that ends with ctx, or after a limit that is more than 0.
+// limited returns a context that ends with ctx or, if limit is greater than 0, after limit.
 func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit > 0 {
 		return context.WithTimeout(ctx, limit)
@@ -202,8 +209,8 @@ func (p proxied) connect(ctx context.Context, host, port string) (*link, error) 
 	return n.connect(ctx, "tcp", net.JoinHostPort(host, port))
 }
 
-// greetProxy sends a pmproxy the address to connect to. Its greeting is read byte by
-// byte, since what follows it is the collector's.
+// greetProxy sends a pmproxy the address to connect to. It reads the greeting of pmproxy byte by
+// byte, because the bytes after it are the collector's.
 func greetProxy(conn net.Conn, host, port string) error {
 	if _, err := conn.Write([]byte("pmproxy-client 1\n")); err != nil {
 		return err

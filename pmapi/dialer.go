@@ -46,46 +46,48 @@ type Dialer struct {
 	// RequestTimeout limits the wait for each reply, from the start of the request's turn or, if a
 	// request has several replies, from the previous one. 0 means 10 seconds, less than 0 no limit.
 	RequestTimeout time.Duration
-	// Backoff has the delays before another connection is tried, after the first failure in a row,
-	// the second, and so on. The last one also applies to all later failures. Nil means 5, 10, 20,
-	// 40 and 80 seconds, as in the C library, and with AutoReconnect 1, 2, 5 and 10.
+	// Backoff has the delays before the next attempt to connect: after the first failure in a row,
+	// after the second, and so on. The last delay also applies to all later failures. Nil means 5,
+	// 10, 20, 40 and 80 seconds, as in the C library, or with AutoReconnect 1, 2, 5 and 10 seconds.
+	// Empty but not nil means no delay.
 	Backoff []time.Duration
 	// Ports are tried in order if a host is named without a port. No Ports means 44321.
 	Ports []int
-	// Proxy is the host and port, as in "gate:44322", of the pmproxy to go through if a host is
-	// named without a proxy. "" means no proxy.
+	// Proxy is the pmproxy for specifications that name no proxy: a host, or a host and a port as
+	// in "gate:44322". The default port is 44322. Empty means no proxy.
 	Proxy string
-	// Socket is the unix socket of "unix:" and "local:"; empty means
+	// Socket is the path of the unix socket of "unix:" and "local:". Empty means
 	// /run/pcp/pmcd.socket.
 	Socket string
-	// TLS is the configuration of encrypted connections, for TLS clients. If its ServerName is
-	// empty, the name of the host is used. Nil means the configuration of DialerFromEnv, which is
-	// PCP's, or else an empty one. The system must then trust the collector's certificate, which
-	// must be for its name. Collectors may request Certificates.
+	// TLS is the configuration of encrypted connections. If its ServerName is empty, the name of
+	// the host is used. Nil means the tls.conf of PCP if DialerFromEnv made the Dialer, and
+	// otherwise an empty configuration: the system must trust the collector's certificate, which
+	// must be for the name of the host. A collector may request one of Certificates.
 	//
 	// The specification says whether a connection is encrypted: "pcps://web1" enforces encryption,
 	// and "pcps://web1?secure=relaxed" encrypts if the collector can.
 	TLS *tls.Config
-	// Names, if not nil, are the names of metrics, instead of the collector's.
+	// Names, if not nil, replaces the name space of the collector.
 	Names *pmns.Tree
 	// Derived are definitions of derived metrics. A context uses those defined when it is opened.
 	// Nil means no derived metrics.
 	Derived *Derived
-	// MaxReply is the greatest length of a reply in bytes; 0 means 16 MiB. A longer reply breaks
-	// the connection, with a *LimitError.
+	// MaxReply is the greatest length of a reply in bytes; 0 means 16 MiB. A longer reply is a
+	// *LimitError and ends the connection.
 	MaxReply int
-	// AutoReconnect makes contexts reconnect automatically; see Gap. This includes their first
-	// connection: without a collector Dial succeeds, and requests fail with pdu.ErrIPC and the
-	// reason why there is no connection, until there is one.
+	// AutoReconnect makes contexts reconnect automatically; see Gap. This includes the first
+	// connection: Dial succeeds without a collector, and until there is a connection, requests fail
+	// with pdu.ErrIPC and the reason.
 	AutoReconnect bool
 	// Counters, if not nil, count the PDUs of all connections.
 	Counters *pdu.Counters
-	// Trace, if not nil, is called with every PDU after it is received or, with out, before it is
-	// sent. It must not keep or change body. Connections of several contexts call it concurrently.
+	// Trace, if not nil, is called with every PDU: after it is received or, if out is true, before
+	// it is sent. It must not keep or change body. Connections of several contexts call it
+	// concurrently.
 	Trace func(out bool, h pdu.Header, body []byte)
-	// Logger receives one record when a context with AutoReconnect loses its connection, or cannot
-	// make its first, and one record when it has another. Nil means slog.Default(). The attribute
-	// host is that of an OpError.
+	// Logger receives a record when a context with AutoReconnect loses its connection or cannot
+	// make the first one, and another record when it is connected again. Nil means slog.Default().
+	// The attribute host is the Host of an OpError.
 	Logger *slog.Logger
 	// DialContext makes connections; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -93,14 +95,14 @@ type Dialer struct {
 	// Container is the container for host specifications without one. Empty means no container.
 	Container string
 	// AskLogin, if not nil, is called if the collector or the host specification requires a login
-	// and the specification lacks the user or the password. It sets the empty fields. Dial returns
-	// its error. The answers also apply to later connections of the context, unless the login
-	// fails.
+	// and the specification lacks the user or the password. It must set the empty fields of l. Dial
+	// returns its error. The answers also apply to later connections of the context, unless the
+	// login fails.
 	AskLogin func(ctx context.Context, l *Login) error
 
 	identity *identity     // of the context that is opened
 	secure   secureMode    // of connections whose specification does not say
-	tlsFile  *tlsconf.File // where the configuration of TLS is, if there is no other; or nil
+	tlsFile  *tlsconf.File // the source of the TLS configuration if TLS is nil; may be nil
 	peer     peer          // set by secureFor
 }
 
@@ -137,14 +139,15 @@ func (d *Dialer) complete() Dialer {
 // A ContextDialer makes connections to a collector in this process. A collector.Server
 // is one.
 type ContextDialer interface {
-	// DialContext makes a connection, as of net.Dialer. Local calls it with the network
-	// "pipe" and the address "local"; both may be ignored.
+	// DialContext makes a connection, like DialContext of a net.Dialer. Local calls it with the
+	// network "pipe" and the address "local"; both may be ignored.
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // Local opens a context on a collector that runs in this process, such as a collector.Server. It
-// needs no socket and uses the defaults of a Dialer. Package local is the counterpart of
-// PM_CONTEXT_LOCAL in the C library: agents without a collector.
+// needs no socket and uses the defaults of a Dialer. If srv is nil, the error is pdu.ErrArg.
+// Package local is the counterpart of PM_CONTEXT_LOCAL in the C library: agents without a
+// collector.
 func Local(ctx context.Context, srv ContextDialer) (*Context, error) {
 	return new(Dialer).Local(ctx, srv)
 }

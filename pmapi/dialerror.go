@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Numbers of Linux.
+// Error codes that are Linux's error numbers.
 const (
 	errNoHost pdu.Error = -113 // EHOSTUNREACH
 	errReset  pdu.Error = -104 // ECONNRESET
@@ -18,7 +18,7 @@ const (
 
 // dialError returns the error of a step of a connection to an address, with the address and the
 // code that the C library gives this error. dialing is the context of the step, a child of ctx.
-// late is the text for a step whose time is over.
+// late describes a step that has timed out.
 func dialError(ctx, dialing context.Context, addr, late string, err error) error {
 	switch {
 	case hasEnded(ctx):

@@ -26,7 +26,7 @@
 // module. The examples of this package are in the files *example_test.go; a monitor with its main
 // function is in monitor_example_test.go. The program examples/pminfo shows which metrics exist:
 //
-//	pminfo -t disk                             names below disk, with their help texts
+//	pminfo -t disk                             names below disk, with their one-line help
 //	pminfo -df disk.dev.read_bytes             type, units, instances and values
 //	pminfo --labels disk.dev.read_bytes        labels, for Where
 //
@@ -43,8 +43,8 @@
 //     `pcp:"kernel.all.load[1 minute]"`
 //   - [AddEvents] adds a field of event records; [Context.Events] yields whole records
 //
-// [Group.Every] fetches at an interval, and [Group.Fetch] once. An item reports its Value and the
-// Desc, Units, Labels, Text and Time of it. Remove removes an item from its group.
+// [Group.Every] fetches at an interval, and [Group.Fetch] once. An [Item] has the methods Value,
+// Err, Name, Desc, Units, Labels and Time. Remove removes an item from its group.
 //
 // A value becomes an int32, uint32, int64, uint64, float32, float64, string or []byte, or a type
 // defined as one of these, such as time.Duration. The types int and uint are not allowed because
@@ -80,18 +80,17 @@
 //
 // # Lost connections
 //
-// With Dialer.AutoReconnect a program may start before its collector, and it connects again after
-// the collector was away. The pauses between attempts are 1, 2 and 5 seconds, and then 10 seconds,
-// unless Dialer.Backoff has others. Requests without a connection fail with pdu.ErrIPC. The first
-// fetch on a new connection fails with a [*Gap], which lists what changed in the meantime. The
-// rates start again after it.
+// With Dialer.AutoReconnect a program may start before its collector, and it reconnects when a lost
+// collector is back. The pauses between attempts are 1, 2 and 5 seconds, and then 10 seconds,
+// unless Dialer.Backoff is set. Requests without a connection fail with pdu.ErrIPC. The first fetch
+// on a new connection fails with a [*Gap], which lists what changed in the meantime. The rates
+// start again after it.
 //
 // # Changes
 //
-// Agents come and go, and programs that export metrics are deployed again with other metrics. A
-// collector reports such changes with the next fetch ([pdu.Result].Changed). Groups, derived
-// metrics, the exporters, the gateway, the logger, pmrep, pmval, pmstat, pmclient, pmtop and the
-// pcp-* tools treat them alike:
+// Agents come and go, and new versions of programs export other metrics. A collector reports such
+// changes with the next fetch ([pdu.Result].Changed). Groups, derived metrics, the exporters, the
+// gateway, the logger, pmrep, pmval, pmstat, pmclient, pmtop and the pcp-* tools treat them alike:
 //
 //   - Names and agents: all names are looked up again. The value of a metric whose type, unit or
 //     PMID has changed may be missing once, but is not taken for that of another metric.
@@ -108,7 +107,7 @@
 //     values out until the clock is past its last record. A clock that jumps forward is like a long
 //     interval.
 //
-// A program that calls [Context.Fetch] itself asks [pdu.Change.AffectsNames].
+// A program that calls [Context.Fetch] itself checks Result.Changed with [pdu.Change.AffectsNames].
 //
 // # Archives
 //
@@ -127,7 +126,7 @@
 //
 // [Context.SetMode] sets the position and the direction, and selects recorded or interpolated
 // values. [Context.ArchiveLabel] has the start, the host and the time zone of the archive, which
-// tool.LoadZone turns into a time.Location. The rows are on full minutes after
+// tool.LoadZone turns into a time.Location. The following calls put the rows on full minutes:
 //
 //	start := label.Start.Truncate(time.Minute).Add(time.Minute)
 //	err = c.SetMode(ctx, pmapi.ModeInterp, start, 0)
@@ -138,8 +137,8 @@
 // # Columns
 //
 // [Group.Columns] returns all rows at once, to compute with them or to plot them: the times, and a
-// []float64 for each item and each instance of a set. NaN stands for a missing value. A metric that
-// does not exist has no column; Group.Err has its error.
+// []float64 for each item and each instance of a set. NaN stands for a missing value. If a metric
+// does not exist, its item has a column of NaN and its set has no column; Group.Err has the error.
 //
 //	times, columns, err := g.Columns(ctx, time.Minute, time.Time{}) // to the end of the archive
 //	load := columns[0].Values                                       // at times
@@ -167,11 +166,11 @@
 //		}
 //	}
 //
-// All rows of a tick have the same time, by the clock of this computer. The Time of a row is that
-// of its values; for an archive, print that one. A host that is down or slow never delays the
-// others: the [HostStatus] in its row says what is wrong, and since when. The fleet connects to it
-// again automatically; Dialer.Backoff says how often it tries. A host that is back has a row with
-// HostUp after rows without.
+// All rows of a tick have the same time, by the clock of this computer. The Time of a row is the
+// time of its values; print it for an archive. A host that is down or slow never delays the others:
+// the [HostStatus] in its row says what is wrong, and since when. The fleet connects to it again
+// automatically; Dialer.Backoff says how often it tries. When the host is back, its row has the
+// state HostUp again.
 //
 // A reply that arrives after Fleet.Wait is dropped and never counts for the next tick. Hosts may
 // be added and removed while the loop runs. A fleet of 500 hosts at one second takes about 2 % of
@@ -179,8 +178,8 @@
 //
 // # Derived metrics
 //
-// A derived metric is computed from others where it is fetched, by an expression in PCP's
-// language. [Derived] describes its operators and functions.
+// A derived metric is an expression in PCP's language. The client computes it from other metrics
+// that it fetches. [Derived] describes its operators and functions.
 //
 //	d := new(pmapi.Derived)
 //	err := errors.Join(
@@ -212,8 +211,8 @@
 //
 // # Requests without a group
 //
-// A [Context] is access to one source of metrics. Each of its methods makes one request, or sends a
-// few together:
+// A [Context] gives access to one source of metrics. Each of its methods makes one request, or
+// sends a few together:
 //
 //   - names: Lookup, Names, Children, Traverse
 //   - descriptions: Desc, Text, Labels
@@ -255,10 +254,10 @@
 //
 // # Errors
 //
-// Errors are [*OpError] values, which name the operation, the source and the item. They wrap a
-// pdu.Error, the code on the wire: test it with errors.Is(err, pdu.ErrName), or get it with
+// A failed request returns an [*OpError], which names the operation, the source and the item. It
+// wraps a pdu.Error, the code on the wire: test it with errors.Is(err, pdu.ErrName), or get it with
 // pdu.FromError(err). When a context.Context ends a request, the error wraps the cause of that
-// context instead.
+// context instead. A mistake in a text, such as an interval, is a [*SpecError].
 //
 // Methods for several items, such as Lookup for names, return a result for each item. If some
 // items fail, the other results are valid, and the error is a [*BulkError] with the reasons;
@@ -267,8 +266,8 @@
 //
 // # Concurrency
 //
-// A Context is safe for concurrent use, and so are a Dialer and a Fleet after their fields are
-// set. A Group is for one goroutine at a time.
+// A Context is safe for concurrent use, and so are a Dialer, a Derived and a Fleet after their
+// fields are set. A Group is for one goroutine at a time.
 //
 // # The C names
 //

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// DialerFromEnv makes a Dialer from the environment variables that the C library reads, and one
-// more, and from /etc/pcp.conf for the paths of the socket and of tls.conf:
+// DialerFromEnv makes a Dialer from environment variables: those that the C library reads, and
+// PMCD_MAX_REPLY. The default paths of the socket and of tls.conf are from /etc/pcp.conf.
 //
 //	PMCD_CONNECT_TIMEOUT     ConnectTimeout, in seconds; 0 means no limit; see below
 //	PMCD_REQUEST_TIMEOUT     RequestTimeout, likewise
@@ -26,23 +26,22 @@ import (
 //	PMCD_PORT                Ports, separated by commas
 //	PMCD_SOCKET              Socket
 //	PMPROXY_HOST             Proxy
-//	PMPROXY_PORT             its port, for the first of several
+//	PMPROXY_PORT             the port of Proxy; the first one if there are several
 //	PCP_SECURE_SOCKETS       encryption of connections whose specification does not say: "", "1"
 //	                         and "enforce" enforce it, "relaxed" uses it if the collector can
-//	PCP_TLSCONF_PATH         where the certificates of TLS are, if TLS is nil; see below
+//	PCP_TLSCONF_PATH         the path of tls.conf, which is used if TLS is nil; see below
 //	PCP_CONTAINER            Container
 //
-// In tls.conf, /etc/pcp/tls.conf by default, clients find certificates, those of authorities, and
-// whether to look at a collector's at all: as in the C library they do so only with
-// tls-verify-clients, and then not at the name of the host, unless there is "tls-verify-host =
-// true", which the C library ignores.
+// The file tls.conf, by default /etc/pcp/tls.conf, names the client's certificate and the trusted
+// authorities. As in the C library, a client verifies the certificate of a collector only if the
+// file has "tls-verify-clients = true", and then not the name of the host in it. With
+// "tls-verify-host = true", which the C library ignores, a client verifies both.
 //
 // HandshakeTimeout is 10 seconds: as with the tools of PCP, neither PMCD_CONNECT_TIMEOUT nor
 // PMCD_REQUEST_TIMEOUT limits the wait for the greeting of a collector that has accepted the
 // connection.
 //
-// A value that cannot be used is ignored. The error then names all such values, and the Dialer is
-// valid.
+// Invalid values are ignored, and the error names all of them. The Dialer is valid even then.
 func DialerFromEnv() (*Dialer, error) {
 	d := &Dialer{HandshakeTimeout: envHandshakeTimeout}
 	var errs []error
@@ -114,7 +113,7 @@ func DialerFromEnv() (*Dialer, error) {
 // envHandshakeTimeout is how long the C library waits for the greeting of a collector.
 const envHandshakeTimeout = 10 * time.Second
 
-// parseSeconds reads a time-out: a number of seconds, 0 for none.
+// parseSeconds parses a time-out in seconds; 0 means no limit, which is returned as -1.
 func parseSeconds(text string) (time.Duration, bool) {
 	f, err := strconv.ParseFloat(strings.TrimLeft(text, " \t"), 64)
 	switch {
@@ -126,8 +125,8 @@ func parseSeconds(text string) (time.Duration, bool) {
 	return max(time.Duration(f*float64(time.Second)), 1), true
 }
 
-// parsePositive reads numbers from 1 to most, separated by commas; nil if one is
-// none. As in the C library, blanks may precede a number, and a comma may be last.
+// parsePositive parses numbers from 1 to most, separated by commas. It returns nil if any is
+// invalid. As in the C library, blanks may precede a number, and a comma may be last.
 func parsePositive(text string, most int) []int {
 	var list []int
 	for part := range strings.SplitSeq(strings.TrimSuffix(text, ","), ",") {

@@ -15,9 +15,9 @@ import (
 // An OpError says which operation failed, where and on what. Err is or wraps a
 // pdu.Error, the cause of a context.Context, or what the network reported.
 type OpError struct {
-	Op     string // "dial", "fetch", "lookup", …; "connect" of any request if AutoReconnect finds no collector
+	Op     string // "dial", "fetch", "lookup", …; "connect" if AutoReconnect finds no collector
 	Host   string // the context's source, with the ports if any are named: "web1:44321"; empty before it is known
-	Metric string // a metric, an instance domain or an instance; empty if it is about none
+	Metric string // the metric, instance domain or instance; may be empty
 	Err    error
 }
 
@@ -47,10 +47,11 @@ func (e *OpError) Unwrap() error { return e.Err }
 func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // A BulkError is the error of a call for several items if some of them have failed. The results of
-// the others are valid. In place of a missing result stands the value that the method's comment
-// names. errors.Is and errors.As look at the errors of all items.
+// the others are valid. The comment of each method names the value that stands for a missing
+// result. errors.Is and errors.As look at the errors of all items.
 type BulkError struct {
-	// Errs has an *OpError for each failed item and nil for each other one, in their order.
+	// Errs has one element for each item, in their order: an *OpError if the item failed, otherwise
+	// nil.
 	Errs []error
 }
 
@@ -78,8 +79,8 @@ func (e *BulkError) Unwrap() []error {
 	return failed
 }
 
-// ErrorAt returns the error of item i of a call for several items: nil or a *OpError from
-// a *BulkError, otherwise err itself.
+// ErrorAt returns the error of item i of a call for several items. If err is a *BulkError, this is
+// an *OpError or nil; otherwise it is err itself.
 func ErrorAt(err error, i int) error {
 	if bulk, ok := errors.AsType[*BulkError](err); ok {
 		return bulk.Errs[i]
@@ -142,7 +143,8 @@ func (c *Context) bulkError(op string, errs source.Errors, about func(i int) str
 	return bulk
 }
 
-// isTemporary reports whether a code is about the present state of an agent.
+// isTemporary reports whether a code is about the present state of an agent, so that a later
+// request may succeed.
 func isTemporary(code pdu.Error) bool {
 	switch code {
 	case pdu.ErrAgain, pdu.ErrTimeout, pdu.ErrIPC, pdu.ErrPMDANotReady, pdu.ErrPMDAFenced:

@@ -30,7 +30,7 @@ var eventMetrics = [...]eventMetric{
 		"How many events a record of an event array stands for that came faster\nthan agent or client took them: see pmUnpackEventRecords(3). No agent has\nvalues of this metric."},
 }
 
-// eventMetricOf is the metric with a PMID, nil if it is another.
+// eventMetricOf returns the event metric with a PMID, or nil.
 func eventMetricOf(id pdu.PMID) *eventMetric {
 	for i := range eventMetrics {
 		if eventMetrics[i].id == id {
@@ -116,8 +116,8 @@ func (o *eventOverlay) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.P
 	return nil
 }
 
-// FetchSets calls FetchSets of the source below, if it has that method and no metric of the request
-// may need a change.
+// FetchSets calls FetchSets of the source below, if it has that method and no event metric is
+// requested.
 func (o *eventOverlay) FetchSets(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile) (sets source.Sets, t time.Time, err error) {
 	below, ok := o.Source.(source.SetFetcher)
 	if !ok || slices.ContainsFunc(ids, isEventMetric) {
@@ -126,7 +126,7 @@ func (o *eventOverlay) FetchSets(ctx context.Context, ids []pdu.PMID, profile *p
 	return below.FetchSets(ctx, ids, profile)
 }
 
-// dropEventErrors makes "no values" of errors about event metrics.
+// dropEventErrors replaces the errors of event metrics by sets without values.
 func dropEventErrors(r *pdu.Result) error {
 	w := pdu.ResultWriter{Time: r.Time}
 	for _, s := range r.All() {

@@ -11,18 +11,19 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Event is a record of a metric of event records, as Context.Events yields it: with its time,
-// its flags, and its parameters or the number of events that it says were missed. It is valid until
-// the loop goes on; Clone makes a copy that stays.
+// An Event is an event record that Context.Events yields. It has a time, flags, and either
+// parameters or the number of missed events. It is valid until the next iteration of the loop;
+// Clone makes a copy that stays valid.
 type Event struct {
 	pdu.EventRecord
-	Instance pdu.Instance // of the metric; pdu.NoInst without a name if that has none
+	Instance pdu.Instance // of the metric; pdu.NoInst and no name if the metric has no instances
 	names    *paramNames
 }
 
-// Events yields the records of a metric of event records, of type EVENT or HIGHRES_EVENT: each
-// once, in the order of the instances and of their records, at once and then at every multiple of
-// the interval. With the option Instance they are those of one instance, else of all.
+// Events yields the event records of a metric of type EVENT or HIGHRES_EVENT. It fetches at once
+// and then at every multiple of the interval, and yields each record once, in the order of the
+// instances and of their records. With the option Instance it yields the records of one instance,
+// otherwise those of all.
 //
 //	for e, err := range c.Events(ctx, "bash.xtrace.records", time.Second) {
 //		switch {
@@ -33,15 +34,16 @@ type Event struct {
 //		default:
 //			for name, value := range e.Params() {
 //
-// Missed events are records among the others, where the agent tells of them. An error, which stands
-// for no record, is one of Group.Every, or that of the metric, such as pdu.ErrName, or of one
-// instance whose records are malformed; the loop goes on after it, and ends as that of Every does.
-// On archives the interval does not matter: records are those of the archive from the position on,
-// in the direction of the mode.
+// An agent may report missed events, as a record among the others. An error comes without a record.
+// It is an error of Group.Every, of the metric, such as pdu.ErrName, or of one instance whose
+// records are malformed. The loop goes on after an error, and ends as that of Every does.
 //
-// A collector sends each record to a client once: if anything else on the same context fetches the
-// metric, it gets records that are missing here. Agents collect records for a client from its first
-// fetch on. The counterpart of pmFetch(3) with pmUnpackEventRecords(3) and
+// On archives the interval does not matter: the records are those of the archive from the position
+// on, in the direction of the mode.
+//
+// A collector sends each record to a client only once. If another request on the same context
+// fetches the metric, the records of its reply are missing here. Agents collect records for a
+// client from its first fetch on. The counterpart of pmFetch(3) with pmUnpackEventRecords(3) and
 // pmUnpackHighResEventRecords(3), and of pmevent(1).
 func (c *Context) Events(ctx context.Context, metric string, interval time.Duration, opts ...ItemOption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -50,7 +52,7 @@ func (c *Context) Events(ctx context.Context, metric string, interval time.Durat
 		}
 		g := c.Group()
 		r := new(eventRecords)
-		add[uint32](g, r, metric, "", opts) // whose values are not converted
+		add[uint32](g, r, metric, "", opts) // a type is required, but values are not converted
 		for _, err := range g.Every(ctx, interval) {
 			if err == nil {
 				err = r.err()
@@ -68,14 +70,14 @@ func (c *Context) Events(ctx context.Context, metric string, interval time.Durat
 	}
 }
 
-// Clone is a copy that stays valid.
+// Clone returns a copy that stays valid after the iteration.
 func (e Event) Clone() Event {
 	e.EventRecord = e.EventRecord.Clone()
 	return e
 }
 
-// Params yields the parameters in their order, by the names of their metrics; by the PMID, such as
-// "29.0.127", for one whose metric has no name. EventRecord.Params has the PMIDs.
+// Params yields the parameters in their order, with the names of their metrics. A metric whose name
+// is not known has its PMID instead, such as "29.0.127". EventRecord.Params has the PMIDs.
 func (e Event) Params() iter.Seq2[string, pdu.Atom] {
 	return func(yield func(string, pdu.Atom) bool) {
 		for id, a := range e.EventRecord.Params() {
@@ -90,9 +92,9 @@ func (e Event) Params() iter.Seq2[string, pdu.Atom] {
 	}
 }
 
-// EventValue is the first value of a metric in a record, by one of the names of the metric, or by
-// its PMID in the form of "29.0.127": of a parameter, or of event.flags and event.missed. It
-// becomes a T as with pdu.As. Errors: pdu.ErrValue if the record does not have it; those of pdu.As.
+// EventValue returns the first value of a metric in a record, converted to a T by pdu.As. The
+// metric is a parameter, by a name or by its PMID such as "29.0.127", or event.flags or
+// event.missed. Errors: pdu.ErrValue if the record lacks the metric; those of pdu.As.
 func EventValue[T pdu.Scalar](e Event, metric string) (T, error) {
 	for id, a := range e.Values() {
 		if e.names.isName(id, metric) {
@@ -106,8 +108,8 @@ func EventValue[T pdu.Scalar](e Event, metric string) (T, error) {
 // paramNames are the names of the metrics of parameters.
 type paramNames struct{ known map[pdu.PMID][]string }
 
-// maxParamNames is of how many metrics of parameters the names are looked up, each in a request of
-// its own. Others go by their PMIDs.
+// maxParamNames limits the metrics of parameters whose names are looked up, each in a separate
+// request. Other metrics have their PMIDs instead.
 const maxParamNames = 4096
 
 func (n *paramNames) isName(id pdu.PMID, name string) bool {
@@ -171,7 +173,7 @@ func (r *eventRecords) setValues(ctx context.Context, s pdu.ValueSet) error {
 		}
 		r.only = index
 	} else if r.domain != nil {
-		// Records are not fetched again: an instance whose name cannot be had is yielded without.
+		// These records cannot be fetched again, so an error only means that a name is missing.
 		_ = r.domain.ensureNames(ctx, s, false)
 	}
 	r.setCode(0)
@@ -180,13 +182,13 @@ func (r *eventRecords) setValues(ctx context.Context, s pdu.ValueSet) error {
 	return nil
 }
 
-// lookupNames looks up the names of parameters that are new. Records are not fetched again, so that
-// without an answer there is a PMID in place of the name.
+// lookupNames looks up the names of new parameters. If a lookup fails, the PMID takes the place of
+// the name, because these records cannot be fetched again.
 func (r *eventRecords) lookupNames(ctx context.Context) {
 	for i := range r.set.Len() {
 		records, err := r.set.Atom(i, r.desc.Type).Events()
 		if err != nil {
-			continue // each has it
+			continue // yield reports it
 		}
 		for record := range records.All() {
 			for id := range record.Params() {
@@ -203,7 +205,7 @@ func (r *eventRecords) lookupNames(ctx context.Context) {
 	}
 }
 
-// yield passes the records of the latest fetch to a loop. It reports whether that goes on.
+// yield passes the records of the latest fetch to a loop. It reports whether the loop goes on.
 func (r *eventRecords) yield(yield func(Event, error) bool) bool {
 	for i := range r.set.Len() {
 		if r.opts.hasInstance && i != r.only {

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// shop is an agent, such as the examples look at.
+// shop returns the agent of the examples.
 func shop() *pmda.Agent {
 	a := &pmda.Agent{Name: "shop", Domain: 410}
 	till := a.AddInDom("till", "north door", "south door")
@@ -44,7 +44,7 @@ func shop() *pmda.Agent {
 	return a
 }
 
-// openShop is a collector with that agent.
+// openShop returns a collector with that agent.
 func openShop() *collector.Server {
 	srv := new(collector.Server)
 	if err := srv.Add(shop()); err != nil {
@@ -53,7 +53,7 @@ func openShop() *collector.Server {
 	return srv
 }
 
-// dialShop is a context on such a collector, and what ends both.
+// dialShop returns a context on such a collector, and a function that closes both.
 func dialShop(ctx context.Context) (c *pmapi.Context, end func()) {
 	srv := openShop()
 	c, err := pmapi.Local(ctx, srv)
@@ -66,7 +66,7 @@ func dialShop(ctx context.Context) (c *pmapi.Context, end func()) {
 	}
 }
 
-// A collector in this process, and a program that reads its metrics.
+// A program reads metrics of a collector, which runs in the same process here.
 func Example() {
 	ctx := context.Background()
 	srv := openShop()
@@ -100,7 +100,7 @@ func Example() {
 	// 410.0.2 -1 "Open late"
 }
 
-// A collector on a network; and one that is not there.
+// Dial connects to a collector on a network. It fails if no collector listens there.
 func ExampleDial() {
 	ctx := context.Background()
 	srv := openShop()
@@ -146,8 +146,8 @@ func ExampleLocal() {
 	// Output: [{sold true} {open true} {motto true}] <nil>
 }
 
-// Several names are one exchange. What is not there has an error, and does not hide
-// what is.
+// Lookup finds several names in one exchange. An unknown name has an error; the other names have
+// their PMIDs.
 func ExampleContext_Lookup() {
 	ctx := context.Background()
 	c, end := dialShop(ctx)
@@ -168,8 +168,7 @@ func ExampleContext_Lookup() {
 	// shop PM_ID_NULL Metric name is not a leaf in PMNS
 }
 
-// A Result is used again and again. A metric that has no values has an error of its
-// own.
+// A program uses one Result for many fetches. A metric without values has a separate error.
 func ExampleContext_Fetch() {
 	ctx := context.Background()
 	c, end := dialShop(ctx)
@@ -192,7 +191,7 @@ func ExampleContext_Fetch() {
 	// 411.0.0 0 No PMCD agent for domain of request
 }
 
-// Instances have numbers, which values go by, and names, which people do.
+// Each instance has a number, which identifies it in values, and a name, which people use.
 func ExampleContext_Instances() {
 	ctx := context.Background()
 	c, end := dialShop(ctx)
@@ -214,8 +213,8 @@ func ExampleContext_Instances() {
 	// north door <nil>
 }
 
-// Labels come in sets, of the collector, the agent, the instance domain and so on;
-// later ones count for more.
+// Labels returns one set for each level: the collector, the agent, the instance domain and so on.
+// Labels of later sets take precedence.
 func ExampleContext_Labels() {
 	ctx := context.Background()
 	c, end := dialShop(ctx)
@@ -293,7 +292,7 @@ func ExampleContext_StoreResult() {
 	// pmapi: store "410.0.0[1]" on local: No permission to perform requested operation
 }
 
-// Of an instance domain, fetches return what the profile includes.
+// A fetch returns only the instances that the profile includes.
 func ExampleContext_AddProfile() {
 	ctx := context.Background()
 	c, end := dialShop(ctx)
@@ -314,8 +313,8 @@ func ExampleContext_AddProfile() {
 	// Output: 1 101
 }
 
-// The variables that users of the C tools know. A bad one is an error, and does not
-// matter otherwise.
+// The environment variables that users of the C tools know set the fields of a Dialer. An invalid
+// one is an error and is otherwise ignored.
 func ExampleDialerFromEnv() {
 	os.Setenv("PMCD_REQUEST_TIMEOUT", "2.5")
 	os.Setenv("PMCD_CONNECT_TIMEOUT", "soon")
@@ -330,14 +329,14 @@ func ExampleDialerFromEnv() {
 	// 2.5s 0s
 }
 
-// A changing is a collector that gives way to another.
+// A changing is a collector that another one can replace.
 type changing struct{ srv *collector.Server }
 
 func (s *changing) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return s.srv.DialContext(ctx, network, addr)
 }
 
-// change ends the collector, and puts a new one in its place.
+// change ends the collector and starts a new one in its place.
 func (s *changing) change(agents ...pmda.Handler) {
 	s.srv.Close()
 	s.srv = new(collector.Server)
@@ -348,7 +347,7 @@ func (s *changing) change(agents ...pmda.Handler) {
 	}
 }
 
-// When a collector has gone, all requests fail until there is a new connection.
+// After the loss of a connection, all requests fail until there is a new one.
 func ExampleContext_Reconnect() {
 	ctx := context.Background()
 	host := &changing{openShop()}
@@ -372,7 +371,7 @@ func ExampleContext_Reconnect() {
 	// [410.0.0] <nil>
 }
 
-// A context with AutoReconnect reports what has changed while it had no connection.
+// A context with AutoReconnect reports the changes during the time without a connection.
 func ExampleGap() {
 	ctx := context.Background()
 	host := &changing{openShop()}
@@ -410,8 +409,7 @@ func ExampleGap() {
 	// No PMCD agent for domain of request
 }
 
-// A second context on the same source has the same profile, and a connection of its
-// own.
+// Dup opens a second context on the same source. It has the same profile and a separate connection.
 func ExampleContext_Dup() {
 	ctx := context.Background()
 	srv := openShop()

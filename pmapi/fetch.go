@@ -22,9 +22,10 @@ func (c *Context) Fetch(ctx context.Context, ids []pdu.PMID, r *pdu.Result) erro
 	return c.FetchProfile(ctx, nil, ids, r)
 }
 
-// FetchProfile is Fetch with another profile than that of the context, which may be nil for that of
-// the context. It must not change any more: as long as it is the same one, collectors are not told
-// it again. Programs that fetch several selections in turn use it, such as loggers.
+// FetchProfile is like Fetch with the profile p instead of that of the context; nil means that of
+// the context. p must not be changed after the call: the same pointer means the same profile, which
+// is not sent to the collector again. It is for programs that fetch several selections in turn,
+// such as loggers.
 func (c *Context) FetchProfile(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *pdu.Result) error {
 	err := c.fetch(ctx, p, ids, r)
 	if err != nil {
@@ -47,7 +48,7 @@ func (c *Context) fetch(ctx context.Context, p *pdu.Profile, ids []pdu.PMID, r *
 	return c.src.Fetch(ctx, ids, p, r)
 }
 
-// empty leaves a Result its memory alone.
+// empty empties a Result and keeps its memory.
 func empty(r *pdu.Result) {
 	r.Format = pdu.FormatHighRes
 	_ = r.Decode(noSets[:]) // no sets at no time: it cannot fail
@@ -80,17 +81,17 @@ func (c *Context) SetProfile(p *pdu.Profile) {
 	c.mu.Unlock()
 }
 
-// AddProfile adds instances of a domain to the profile: all of the domain if insts is
-// empty, and all of all domains for pdu.NoInDom. Instances of pdu.NoInDom are
+// AddProfile adds instances of a domain to the profile: all instances of the domain if insts is
+// empty, and all instances of all domains for pdu.NoInDom. Instances of pdu.NoInDom are
 // pdu.ErrProfileSpec. The counterpart of pmAddProfile(3).
 func (c *Context) AddProfile(d pdu.InDom, insts ...pdu.InstID) error {
 	return c.changeProfile(func(p *pdu.Profile) error { return p.Add(d, insts...) })
 }
 
-// DelProfile removes instances of a domain from the profile: all of the domain if insts
-// is empty, and all of all domains for pdu.NoInDom. As in the C library, some instances of
-// a domain that the profile does not name yet remove all of it: "all but these" takes an
-// AddProfile of the domain before. Instances of pdu.NoInDom are pdu.ErrProfileSpec. The
+// DelProfile removes instances of a domain from the profile: all instances of the domain if insts
+// is empty, and all instances of all domains for pdu.NoInDom. As in the C library, if the profile
+// does not name the domain yet, removing some instances removes all of them. To exclude only some,
+// first add the whole domain with AddProfile. Instances of pdu.NoInDom are pdu.ErrProfileSpec. The
 // counterpart of pmDelProfile(3).
 func (c *Context) DelProfile(d pdu.InDom, insts ...pdu.InstID) error {
 	return c.changeProfile(func(p *pdu.Profile) error { return p.Delete(d, insts...) })

@@ -21,7 +21,7 @@ const (
 	defaultFleetWait       = 5 * time.Second // at most; see Fleet.Wait
 )
 
-// A Fleet fetches the same metrics from many hosts at the same time, again and again.
+// A Fleet fetches the same metrics from many hosts at the same time, at an interval.
 //
 //	type host struct {
 //		load *pmapi.Item[float64]
@@ -47,15 +47,15 @@ const (
 // # Hosts
 //
 // Each host has a separate Context and Group, and T holds the items of the group. A loop over Every
-// connects to all hosts, and again to those that it lost: at once, and then as Dialer.Backoff says.
-// The Status of a host has its errors, which never delay the other hosts. Add and Remove change the
-// hosts, also while a loop runs.
+// connects to all hosts. It reconnects to a lost host at once, and after a failed attempt as
+// Dialer.Backoff says. The Status of a host has its errors, which never delay the other hosts. Add
+// and Remove change the hosts, also while a loop runs.
 //
 // # Limits
 //
-//	MaxConnecting    64       connections in progress, except those that take over a second
-//	MaxRequests      256      fetches in progress, except those of silent hosts
-//	Dialer.MaxReply  256 KiB  a reply; a longer one ends the connection
+//	MaxConnecting    64       connections being made, except for those that take over a second
+//	MaxRequests      256      fetches in progress, except for those that take over a tenth of Wait
+//	Dialer.MaxReply  256 KiB  bytes of a reply; a longer one ends the connection
 //
 // They also limit the memory. A host needs about 30 KiB, and up to ten times its longest reply if
 // it has many instances.
@@ -67,19 +67,18 @@ const (
 // allocates nothing for a host with numeric values, unless items are added or removed or lack a
 // value.
 type Fleet[T any] struct {
-	// Items adds metrics to a group and returns the results of Add, AddSet and AddEvents. It is
-	// called for each new connection, one call at a time.
+	// Items adds metrics to the group of a host and returns the results of Add, AddSet and so on.
+	// It must not be nil. It is called for each new connection, one call at a time.
 	Items func(g *Group) T
 	// Dialer has the options of connections to the hosts of Add; nil means the defaults. A MaxReply
-	// of 0 means 256 KiB, a nil Backoff that of AutoReconnect. AutoReconnect is
-	// ignored.
+	// of 0 means 256 KiB, and a nil Backoff means 1, 2, 5 and 10 seconds. AutoReconnect is ignored.
 	Dialer *Dialer
-	// Wait is the time that a tick waits for hosts that replied in time before, and for connections
-	// when a loop begins. 0 means half of the interval, at most 5 seconds. For hosts that
-	// were late, a tick waits a tenth of it.
+	// Wait is how long a tick waits for hosts whose previous reply was in time and, in the first
+	// tick of a loop, for connections. For other hosts a tick waits a tenth of it. 0 means half of
+	// the interval, at most 5 seconds, or 5 seconds without an interval.
 	Wait time.Duration
-	// MaxConnecting limits the connections that are made at the same time, and MaxRequests the
-	// requests in progress; 0 means 64 and 256.
+	// MaxConnecting and MaxRequests limit the connections that are being made and the fetches in
+	// progress; see Limits. 0 means 64 and 256.
 	MaxConnecting, MaxRequests int
 
 	mu    sync.Mutex
@@ -94,10 +93,10 @@ type fleetMember struct {
 	open func(ctx context.Context) (*Context, error)
 }
 
-// Add adds hosts, each a host specification or archives as of Dialer.OpenSource. Its name is that
-// specification. It makes no request: a host that cannot be reached has a Status that says so.
-// Errors, with none of the hosts added: those of a malformed specification as of Dialer.Dial, and
-// pdu.ErrArg for a host that the fleet already has.
+// Add adds hosts. Each spec is a host specification or a path of archives, as for
+// Dialer.OpenSource, and becomes the name of the host. Add makes no request: if a host cannot be
+// reached, its Status says so. If there is an error, no host is added. Errors: those of Dialer.Dial
+// for a malformed specification, and pdu.ErrArg for a host that the fleet already has.
 func (f *Fleet[T]) Add(specs ...string) error {
 	members := make([]fleetMember, len(specs))
 	for i, spec := range specs {
@@ -117,21 +116,21 @@ func (f *Fleet[T]) Add(specs ...string) error {
 	return f.add(members)
 }
 
-// AddSource adds a host of any kind: open makes a context on it, which the fleet closes, at first
-// and whenever the one before has lost its connection. It is called by several goroutines and
-// returns when ctx ends.
+// AddSource adds a host of any kind. open opens a context on it: the first one, and another
+// whenever the previous one has lost its connection. The fleet closes these contexts. Several
+// goroutines may call open at a time, and it must return when ctx ends.
 //
 //	f.AddSource("here", func(ctx context.Context) (*pmapi.Context, error) {
 //		return pmapi.Local(ctx, srv)
 //	})
 //
-// A source that ends, such as an archive, is HostEnded after its last value; a loop ends when all
-// hosts are. Errors are those of Add.
+// A source that ends, such as an archive, has the state HostEnded after its last value. A loop ends
+// when all hosts have ended. The error is pdu.ErrArg for a host that the fleet already has.
 func (f *Fleet[T]) AddSource(name string, open func(ctx context.Context) (*Context, error)) error {
 	return f.add([]fleetMember{{name, open}})
 }
 
-// add adds hosts, to the loops that run, too.
+// add adds hosts to the fleet and to its running loops.
 func (f *Fleet[T]) add(members []fleetMember) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,7 +180,7 @@ func (f *Fleet[T]) Hosts() []string {
 	return names
 }
 
-// dialer has the options of connections.
+// dialer returns the options of connections.
 func (f *Fleet[T]) dialer() Dialer {
 	var d Dialer
 	if f.Dialer != nil {
@@ -192,8 +191,7 @@ func (f *Fleet[T]) dialer() Dialer {
 	return d
 }
 
-// backoff is how long there is no connection tried after the first failure in a row, the second,
-// and so on.
+// backoff returns the delays before the next attempt to connect; see Dialer.Backoff.
 func (f *Fleet[T]) backoff() []time.Duration {
 	if f.Dialer == nil || f.Dialer.Backoff == nil {
 		return autoBackoff
@@ -201,7 +199,7 @@ func (f *Fleet[T]) backoff() []time.Duration {
 	return f.Dialer.Backoff
 }
 
-// wait is how long a tick waits for hosts.
+// wait returns how long a tick waits for hosts.
 func (f *Fleet[T]) wait(interval time.Duration) time.Duration {
 	switch {
 	case f.Wait > 0:
@@ -212,18 +210,20 @@ func (f *Fleet[T]) wait(interval time.Duration) time.Duration {
 	return defaultFleetWait
 }
 
-// Every connects to all hosts, fetches from them at once and then at every multiple of an interval
-// after that, and yields a tick each time: as soon as all hosts have replied that did so before, or
-// Wait is over. A reply that comes later than that is dropped, and the host is fetched from again
-// at the next tick after it. Multiples that have passed when the body of the loop is done are left
-// out. An interval of 0 or less means no pause.
+// Every connects to all hosts and yields a tick at once and then at every multiple of the interval.
+// For each tick it fetches from all connected hosts. It yields the tick when all hosts that were in
+// time before have replied, or when Wait is over.
 //
-// The loop ends when ctx ends. It may be left by break, after the first tick, say. Then all its
-// connections are closed and its goroutines have ended.
+// A reply that comes later is dropped, and the host takes part again in the first tick after that
+// reply. Multiples of the interval that pass while the body of the loop runs are left out. An
+// interval of 0 or less means no pause.
 //
-// Time is that of this computer. In tests, that of a bubble of testing/synctest passes at once.
-// Archives are fetched from as Group.Every does it, one row each tick. While all hosts are
-// archives, the loop does not pause: the interval is that of the rows alone.
+// The loop ends when ctx ends, when all hosts have ended, or by break. Then all its connections are
+// closed and its goroutines have ended.
+//
+// The clock is that of this computer; in a bubble of testing/synctest its time passes at once. For
+// an archive, each tick has one row at the interval, as in Group.Every. While all hosts are
+// archives, the loop does not pause between ticks.
 func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*FleetTick[T]] {
 	return func(yield func(*FleetTick[T]) bool) {
 		l := f.begin(ctx, interval)

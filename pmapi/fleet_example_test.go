@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// The hottest hosts, and those that are not up. These hosts are made up; f.Add("web1", "web2") adds
-// real ones.
+// A program prints the hosts with the highest load, and those that are not up. Its hosts are made
+// up; f.Add("web1", "web2") adds real ones.
 func ExampleFleet() {
 	hosts := pmapitest.NewFleet(100, func(i int, src *pmapitest.Source) {
 		pmapitest.Add(src, pmapitest.Metric[float64]{Name: "kernel.all.load", InDom: src.InDom("1 minute")}).Set(float64(i % 60))

@@ -16,12 +16,12 @@ type fleetHost[T any] struct {
 	l      *fleetLoop[T]
 	ctx    context.Context // ends with the loop, or when the host is removed
 	cancel context.CancelFunc
-	start  chan struct{} // has an element when the host is to fetch
+	start  chan struct{} // has an element when the host must fetch
 
 	// These are for the goroutine of the host.
 	c        *Context
 	group    *Group // Fleet.mu guards the pointer
-	failures int    // since there were values
+	failures int    // in a row, since the latest values
 	used     bool   // there were values on this connection
 	first    bool   // there was no connection before
 
@@ -31,11 +31,11 @@ type fleetHost[T any] struct {
 	status  HostStatus
 	time    time.Time // of the values
 	fetched uint64    // the tick of the latest fetch
-	began   time.Time // when that began
+	began   time.Time // when the latest fetch began
 	values  uint64    // the latest tick that has values
-	waits   patience  // the tick's
+	waits   patience  // how long the tick waits for the host
 	counted bool      // in fleetLoop.requests
-	inTime  bool      // the latest reply was; a tick does not wait for long if it was not
+	inTime  bool      // the latest reply was in time; otherwise a tick waits only a part of Wait
 	removed bool
 
 	isArchive bool // the context of the present connection is on archives
@@ -46,7 +46,7 @@ type fleetHost[T any] struct {
 type hostPhase uint8
 
 const (
-	hostConnects hostPhase = iota // or waits until it may
+	hostConnects hostPhase = iota // or waits until Backoff allows it
 	hostReady                     // waits for a tick
 	hostFetches
 	hostHasEnded
@@ -93,7 +93,8 @@ func (h *fleetHost[T]) close() {
 	}
 }
 
-// connect connects, trying until it succeeds. It reports false if the host has ended.
+// connect tries to connect until it succeeds. It reports false if the source has ended, or if the
+// host was removed or the loop has ended.
 func (h *fleetHost[T]) connect() bool {
 	for h.phase != hostHasEnded { // which no other goroutine sets
 		if source.Sleep(h.ctx, h.pause()) != nil {
@@ -113,7 +114,7 @@ func (h *fleetHost[T]) connect() bool {
 	return false
 }
 
-// pause is how long there is no connection tried.
+// pause returns how long to wait before the next attempt to connect.
 func (h *fleetHost[T]) pause() time.Duration {
 	delays := h.l.f.backoff()
 	if h.failures == 0 || len(delays) == 0 {
@@ -150,13 +151,13 @@ func (h *fleetHost[T]) dial() (items T, g *Group, err error) {
 	return items, g, nil
 }
 
-// next is what the goroutine does after a fetch at a time with an error.
+// next returns the phase after a fetch at the time at, which returned err.
 func (h *fleetHost[T]) next(at time.Time, err error) hostPhase {
 	isArchive := h.c.archive() != nil
 	switch {
 	case err == nil:
 		return hostReady
-	case errors.Is(err, source.ErrEnd), isArchive && h.c.src.Now().Equal(at): // the next row of a malformed archive cannot be had
+	case errors.Is(err, source.ErrEnd), isArchive && h.c.src.Now().Equal(at): // a malformed archive: no next row
 		return hostHasEnded
 	case !isArchive && isLost(err):
 		return hostConnects
@@ -168,7 +169,7 @@ func (h *fleetHost[T]) next(at time.Time, err error) hostPhase {
 // fail: it is neither a reply nor an error of all items.
 func isLost(err error) bool {
 	op, ok := err.(*OpError)
-	if !ok || errors.Is(err, pdu.ErrTooSmall) { // the latter is that of a group without items
+	if !ok || errors.Is(err, pdu.ErrTooSmall) { // ErrTooSmall is that of a group without items
 		return false
 	}
 	code, ok := op.Err.(pdu.Error)
@@ -197,7 +198,7 @@ func (h *fleetHost[T]) connected(items T, g *Group, err error) {
 		if h.waits != noWait && h.l.collecting && !h.removed { // the first tick waits for the values
 			h.l.queue = append(h.l.queue, h)
 			h.l.startQueued()
-			h.l.wakeUp() // the loop does not know yet that requests in progress may have to make room
+			h.l.wakeUp() // so that requests in progress that take long make room for this one
 			return
 		}
 	}
@@ -245,19 +246,19 @@ func (h *fleetHost[T]) setState(s HostState, err error) {
 	h.status.Err = err
 }
 
-// row is the host in a tick that is complete. The caller has the lock.
+// row returns the row of the host in a complete tick. The caller has the lock.
 func (h *fleetHost[T]) row() FleetRow[T] {
 	switch l := h.l; {
 	case h.values == l.number && h.phase == hostReady:
 		return FleetRow[T]{Host: h.name, Status: h.status, Time: h.time, Items: h.items, group: h.group}
 	case h.phase == hostFetches,
-		h.phase == hostReady && (h.status.State == HostUp || h.status.State == HostLate): // its turn has not come
+		h.phase == hostReady && (h.status.State == HostUp || h.status.State == HostLate): // its fetch has not begun
 		h.setState(HostLate, errLate)
 	}
 	return FleetRow[T]{Host: h.name, Status: h.status}
 }
 
-// missing is how many items cannot have values, as far as the latest Fetch has found.
+// missing returns how many items lacked a metric or an instance at the latest Fetch.
 func (g *Group) missing() int {
 	n := 0
 	for _, m := range g.members {

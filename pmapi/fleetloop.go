@@ -26,10 +26,10 @@ type fleetLoop[T any] struct {
 	// Fleet.mu guards these.
 	hosts      []*fleetHost[T]
 	number     uint64          // of the tick, from 1
-	began      time.Time       // when it did
-	collecting bool            // it waits for replies
+	began      time.Time       // when the tick began
+	collecting bool            // whether the tick waits for replies
 	queue      []*fleetHost[T] // that fetch in this tick
-	queued     int             // how many of them have begun to
+	queued     int             // how many hosts of queue have begun to fetch
 	requests   int             // that count against MaxRequests
 	waiting    [3]int          // for how many hosts the tick waits, by patience
 }
@@ -43,8 +43,8 @@ const (
 	fullWait
 )
 
-// shortPart is the part of Fleet.Wait that a host gets that was late. A request that keeps others
-// from being made counts as long.
+// shortPart divides Fleet.Wait for hosts that were late. If other requests must wait, a request
+// counts against MaxRequests only for the same time.
 const shortPart = 10
 
 // begin begins a loop.
@@ -121,7 +121,7 @@ func (l *fleetLoop[T]) collect(at time.Time) bool {
 	return l.endTick(at) && l.ctx.Err() == nil
 }
 
-// beginTick makes hosts fetch that have a connection, those first that have been in time before.
+// beginTick starts the fetches of all connected hosts, first of those that were in time before.
 func (l *fleetLoop[T]) beginTick() {
 	l.f.mu.Lock()
 	defer l.f.mu.Unlock()
@@ -177,11 +177,11 @@ func (l *fleetLoop[T]) startQueued() {
 	}
 }
 
-// left is how long to wait until something has to be done about the tick, or that it is complete.
-// The caller has the lock.
+// left returns how long to wait before it must be called again, or that the tick is complete. The
+// caller has the lock.
 func (l *fleetLoop[T]) left(passed time.Duration) (pause time.Duration, done bool) {
 	short := l.wait / shortPart
-	if (l.interval <= 0 || l.fast) && len(l.queue) == 0 && l.connecting() { // or ticks without values would follow each other without a pause
+	if (l.interval <= 0 || l.fast) && len(l.queue) == 0 && l.connecting() { // otherwise ticks without values would follow each other at once
 		return max(short-passed, 0), passed >= short
 	}
 	if passed >= l.wait || l.waiting[fullWait] == 0 && (l.waiting[shortWait] == 0 || passed >= short) {
@@ -219,8 +219,8 @@ func (l *fleetLoop[T]) onlyArchives() bool {
 	return some
 }
 
-// letGo stops counting requests that have been in progress for a time, and makes others in their
-// place. It returns when it has to be called again.
+// letGo stops counting requests that have been in progress for longer than after, and starts others
+// in their place. It returns how long to wait before the next call.
 func (l *fleetLoop[T]) letGo(after time.Duration) (pause time.Duration) {
 	pause = after
 	for _, h := range l.queue[:l.queued] {
@@ -238,7 +238,7 @@ func (l *fleetLoop[T]) letGo(after time.Duration) (pause time.Duration) {
 	return pause
 }
 
-// settle stops the tick's waiting for a host. The caller has the lock.
+// settle ends the wait of the tick for a host. The caller has the lock.
 func (l *fleetLoop[T]) settle(h *fleetHost[T]) {
 	if h.counted {
 		h.counted = false
@@ -265,8 +265,8 @@ func (l *fleetLoop[T]) wakeUp() {
 	}
 }
 
-// endTick makes the rows. It reports false if all hosts have ended, and there is no reason that has
-// not been in a row.
+// endTick makes the rows. It reports false if all hosts have ended and the rows of earlier ticks
+// have shown their errors.
 func (l *fleetLoop[T]) endTick(at time.Time) bool {
 	l.f.mu.Lock()
 	defer l.f.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// A freeDate is what a text in free form says of a point of time: a date, a time of day, a zone, a
-// weekday, and units of time to add, in any order. The grammar is that of getdate(3), as the C
+// A freeDate is a point of time that a text in free form describes: a date, a time of day, a zone,
+// a weekday, and units of time to add, in any order. The grammar is that of getdate(3), as the C
 // library has it:
 //
 //	item     = clock | zone | date | weekday | relative | number
@@ -28,7 +28,7 @@ type freeDate struct {
 	at     int
 	date   struct{ year, month, day int } // year is yearMissing without a date
 	clock  struct{ hour, minute, second int }
-	half   int // meridian: hour is of 12 hours; 0 if of 24
+	half   int // am or pm for an hour of 12, or 0 for an hour of 24
 
 	weekday, ordinal int
 	zoned            bool
@@ -39,12 +39,14 @@ type freeDate struct {
 	dates, clocks, zones, weekdays, dayWords, relatives int // how many there were
 }
 
-// maxFreeDate is the length of a text in free form, so that sums of its numbers cannot overflow.
+// maxFreeDate limits the length of a text in free form, so that sums of its numbers cannot
+// overflow.
 const maxFreeDate = 1000
 
-// freeTime returns the time that a text in free form says, in a location. Units are added to start
-// or, after "ago", "last" or a minus sign, to end; without units separated by blanks the time is
-// relative to now. A zero end stands for a live source. ok is false if the text has another form.
+// freeTime returns the time that a text in free form describes, in a location. If the text has a
+// unit after a blank, the time is relative to start, or to end if it has "ago" or "last" or begins
+// with a minus sign. Other texts are relative to now. A zero end means a live source, which has no
+// end. ok is false if the text has another form.
 func freeTime(text string, start, end, now time.Time, loc *time.Location) (t time.Time, ok bool) {
 	if len(text) > maxFreeDate {
 		return time.Time{}, false
@@ -76,7 +78,7 @@ func hasUnit(lower string) bool {
 	return false
 }
 
-// next returns the kind of the token at a distance, 0 behind the last.
+// next returns the kind of the token at a distance from the next one, or 0 after the last.
 func (f *freeDate) next(distance int) tokenKind {
 	if i := f.at + distance; i < len(f.tokens) {
 		return f.tokens[i].kind
@@ -84,7 +86,7 @@ func (f *freeDate) next(distance int) tokenKind {
 	return 0
 }
 
-// take returns the value of the next token.
+// take returns the value of the next token and skips it.
 func (f *freeDate) take() int {
 	f.at++
 	return f.tokens[f.at-1].value
@@ -279,8 +281,8 @@ func (f *freeDate) loneNumber(n int) {
 	}
 }
 
-// resolve returns the time that the items mean. Missing parts are those of base. ok is false for a
-// date or a time of day out of range, before 1970, or after 9999.
+// resolve returns the time that the items describe. Missing parts are those of base. The result is
+// false for a date or a time of day out of range, before 1970, or after 9999.
 func (f *freeDate) resolve(base time.Time) (time.Time, bool) {
 	loc := base.Location()
 	var t time.Time
@@ -322,7 +324,7 @@ func addDate(t time.Time, months, days int) time.Time {
 	return time.Date(t.Year(), t.Month()+time.Month(months), t.Day()+days, t.Hour(), t.Minute(), t.Second(), 0, t.Location())
 }
 
-// absolute is the time that the date, the time of day and the zone say, without units to add.
+// absolute returns the time of the date, the time of day and the zone, without units to add.
 func (f *freeDate) absolute(base time.Time) (time.Time, bool) {
 	year, month, day := base.Year(), int(base.Month()), base.Day()
 	if f.dates > 0 {
@@ -356,7 +358,7 @@ func (f *freeDate) absolute(base time.Time) (time.Time, bool) {
 	return time.Date(year, time.Month(month), day, hour, c.minute, c.second, 0, loc).In(base.Location()), true
 }
 
-// hour is the hour of the time of day, of 24.
+// hour returns the hour of the time of day, from 0 to 23, or false if it is out of range.
 func (f *freeDate) hour() (int, bool) {
 	h := f.clock.hour
 	if f.half == 0 {

@@ -94,8 +94,8 @@ func scanDateNumber(text string) (t dateToken, n int) {
 	return t, n
 }
 
-// commentLen is the length of a comment, which may contain comments. A comment without an end goes
-// to the end of the text.
+// commentLen returns the length of a comment, which may contain comments. A comment without an end
+// extends to the end of the text.
 func commentLen(text string) int {
 	depth := 0
 	for i := range len(text) {
@@ -165,8 +165,8 @@ func lookupCalendarName(word string) (dateToken, bool) {
 	return dateToken{}, false
 }
 
-// militaryZone is the zone of a letter: A to M without J are 1 to 12 hours west, N to Y as many
-// east, Z is UTC.
+// militaryZone returns the zone of a letter in minutes west of UTC: A to M without J are 1 to 12
+// hours west, N to Y are 1 to 12 hours east, and Z is UTC.
 func militaryZone(letter byte) int {
 	switch {
 	case letter == 'z':

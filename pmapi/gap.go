@@ -8,15 +8,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Gap is a time without a connection, and the changes of names and metadata during that time. It
-// is the error of one Fetch of a context with Dialer.AutoReconnect.
+// A Gap describes a time without a connection, and how names and metadata changed during that time.
+// It is the error of one Fetch of a context with Dialer.AutoReconnect.
 //
-// Such a context reconnects automatically with the request after a failed one, but not more often
-// than Dialer.Backoff says. Requests without a connection fail as those of other contexts do. On
-// the new connection the context first checks all metadata that it has returned: PMIDs of names
-// (Lookup, Names), descriptors (Desc, Descs) and instance domains (Instances). It keeps them for
-// this purpose as long as it lives. The request that connects waits for the check. There is no Gap
-// before the first connection.
+// After a loss, such a context reconnects at the next request, but not more often than
+// Dialer.Backoff says. Requests without a connection fail with pdu.ErrIPC. On the new connection
+// the context first checks all metadata that it has returned: PMIDs of names (Lookup, Names),
+// descriptors (Desc, Descs) and instance domains (Instances). It keeps a copy of them until Close.
+// The request that connects waits for the check. There is no Gap before the first connection.
 //
 // The first Fetch on the new connection then fails with the Gap, so that values before and
 // after are not treated as consecutive samples; the next Fetch succeeds. Gaps without a
@@ -36,7 +35,7 @@ type Gap struct {
 	Descs map[pdu.PMID]GapChange[pdu.Desc]
 	// InDoms has the instance domains with other instances now, which are sorted by number.
 	InDoms map[pdu.InDom]GapChange[[]pdu.Instance]
-	// Unchecked has the errors of requests that failed. The keys are such as "name sample.bin",
+	// Unchecked has the errors of requests that failed. Keys look like "name sample.bin",
 	// "descriptor of 29.0.6" and "instances of 29.2".
 	Unchecked map[string]error
 }

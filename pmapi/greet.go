@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// greet reads the challenge of the collector and replies with what the client wants of it: TLS
-// first, then a login and a container. If there is a login or a container, it waits until the
-// collector has accepted it.
+// greet reads the challenge of the collector and requests the features that the client wants: first
+// TLS, then a login and a container. After a login or a container it waits until the collector has
+// accepted them.
 func (l *link) greet(d *Dialer) (err error) {
 	if l.features, err = pdu.ReadChallenge(l.pdus); err != nil {
 		return err

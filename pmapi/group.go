@@ -15,9 +15,8 @@ import (
 )
 
 // A Group is a set of metrics that are fetched together repeatedly, by their names. It converts
-// their values to rates, to other units, and to Go types. Add, AddSet, AddEvents and, for all
-// metrics below a name, AddTree add metrics. Their results have the values after each Fetch, and in
-// each round of Every.
+// their values to rates, to other units, and to Go types. Add, AddSet, AddEvents and AddTree add
+// metrics. Their results have the values of the latest Fetch, also in a loop over Every.
 //
 //	g := c.Group()
 //	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
@@ -34,9 +33,9 @@ import (
 // pdu.ErrConv for an impossible conversion. Fetches go on with the other items, and Err
 // has the errors of all such items. If no item can be resolved, each Fetch fails with them.
 //
-// Names are looked up again when the collector reports that agents or names have changed,
-// and on a new connection. An item whose name now stands for another metric has no value
-// once, with pdu.ErrAgain. A metric whose agent is not available at present (pdu.ErrAgain,
+// Names are looked up again when the collector reports that agents or names have changed, and on a
+// new connection. An item whose name now stands for another metric has no value at one Fetch; its
+// error is pdu.ErrAgain. A metric whose agent is not available at present (pdu.ErrAgain,
 // pdu.ErrTimeout, …) is looked up again at each Fetch.
 //
 // Instances may come and go, and come again with other numbers. A Fetch requests the names of a
@@ -45,18 +44,18 @@ import (
 //
 // # Values
 //
-// Every Fetch replaces all values. An item without a value has an error instead: what the
-// collector has for the metric, or pdu.ErrValue if it has neither that nor a value, and
-// after a Fetch that has failed. Only a metric of discrete semantics keeps its value when
-// the collector has neither a value nor an error for it.
+// Every Fetch replaces all values. An item without a value has an error instead: that of the
+// collector for the metric, or pdu.ErrValue if the collector has neither a value nor an error. Only
+// a metric of discrete semantics keeps its value in that case. After a failed Fetch no item has a
+// value, and its error is pdu.ErrValue.
 //
 // A rate is the difference between a value and that of the Fetch before, in the units of the
-// metric, divided by the seconds between them on the collector's clock. At the first Fetch, and
-// for an instance without a value before, the error is pdu.ErrAgain instead. A Fetch that
-// fails does not count: the next rate is since the last one that succeeded. There is no rate,
-// but pdu.ErrValue, if the counter has decreased (see CounterWrap), if no time has passed, and
-// if the clock was set back. The C library has a rate in the last two cases, as if a
-// nanosecond had passed. In an archive that is read backwards, a rate is the same as forwards.
+// metric, divided by the seconds between them on the collector's clock. At the first Fetch, and for
+// an instance without a value before, the error is pdu.ErrAgain instead. A Fetch that fails does
+// not count: the next rate is since the last one that succeeded. The error is pdu.ErrValue if the
+// counter has decreased (see CounterWrap), no time has passed, or the clock was set back. The C
+// library has a rate in the last two cases, as if a nanosecond had passed. In an archive that is
+// read backwards, a rate is the same as forwards.
 //
 // # Sharing a Context
 //
@@ -68,8 +67,8 @@ import (
 // group fails with the *Gap. A Gap that a group has reported is not reported by
 // Context.Fetch.
 //
-// It is the counterpart of pmFG in the C library, where each has a separate context. The
-// counterpart of pmClearFetchGroup(3) is another Group; Remove takes out single items.
+// A Group is the counterpart of a pmFG in the C library, which has a separate context. The
+// counterpart of pmClearFetchGroup(3) is another Group; Remove removes single items.
 type Group struct {
 	c       *Context
 	members []member
@@ -77,9 +76,9 @@ type Group struct {
 	domains map[pdu.InDom]*groupDomain
 
 	ids     []pdu.PMID   // what is fetched
-	profile *pdu.Profile // under which
+	profile *pdu.Profile // for the instances of ids
 	result  pdu.Result
-	epoch   source.Epoch // of the values before, once started
+	epoch   source.Epoch // of the previous values; valid if started
 	started bool         // there has been a fetch
 	fetches uint64       // how many results there were
 
@@ -122,16 +121,16 @@ type groupMetric struct {
 	opts  itemOptions
 
 	unresolved bool
-	why        error // it cannot be resolved, or nil
+	why        error // the reason why it cannot be resolved, or nil
 	ofTree     bool  // the metric was not added by its own name
 	desc       pdu.Desc
 	fieldDesc  pdu.Desc
 	domain     *groupDomain // nil for singular metrics
 	inst       pdu.InstID   // that of the option Instance, or NoInst
 	noInst     bool         // there is no instance of the option Instance
-	slot       int          // where in the result
+	slot       int          // the index in the result
 	code       pdu.Error    // why there is no value; 0 if there is one
-	misfit     bool         // code is of the conversion to to
+	misfit     bool         // code is an error of the conversion to a Go type
 	to         reflect.Type // what values become
 }
 
@@ -149,10 +148,10 @@ type itemOptions struct {
 	where       *LabelFilter // nil for all
 }
 
-// Instance selects an instance by its name, by its name up to the first space, or by another one
-// that the agent knows it by: "1" is the process "000001 init" of the agent proc. An item of a
-// metric with instances needs this option, one of a singular metric cannot have it (pdu.ErrInDom),
-// and neither can a Set (pdu.ErrArg). The instance need not exist yet (see Group).
+// Instance selects an instance by its name, by its name up to the first space, or by another name
+// that its agent accepts: the agent proc accepts "1" for the process "000001 init". An item of a
+// metric with instances needs this option. For a singular metric the option is pdu.ErrInDom, and
+// for a Set pdu.ErrArg. The instance need not exist yet (see Group).
 func Instance(name string) ItemOption {
 	return func(o *itemOptions) { o.instance, o.hasInstance = name, true }
 }
@@ -169,17 +168,17 @@ func Instance(name string) ItemOption {
 // of counters. If their dimension in time is one less, the rate is converted. A number in the
 // text is a factor: "100 byte" counts hundreds of bytes. Other units are pdu.ErrConv.
 //
-// A percentage is a hundred times a number without a dimension. That of a counter of time, such as
-// kernel.percpu.cpu.user in milliseconds, is made of its rate, in seconds per second: 100 % is a
-// CPU that is busy all the time. That of a metric without units is made of its value: right for
-// a ratio from 0 to 1, but not for a metric that is a percentage already.
+// A percentage is a hundred times a number without a dimension. For a counter of time, such as
+// kernel.percpu.cpu.user in milliseconds, this number is the rate in seconds per second: 100 % is a
+// CPU that is busy all the time. For a metric without units it is the value, so "%" suits a ratio
+// from 0 to 1, but not a metric that already is a percentage.
 func Scale(text string) ItemOption {
 	return func(o *itemOptions) { o.scale, o.hasScale = text, true }
 }
 
-// CounterWrap makes rates of decreased integer counters as if they had passed their greatest value
-// once. The C library does so if PCP_COUNTER_WRAP is set. It then also returns negative rates of
-// decreased floating point counters; here their error is pdu.ErrValue.
+// CounterWrap computes the rate of an integer counter that has decreased as if it had passed its
+// greatest value once. The C library does so if PCP_COUNTER_WRAP is set. It then also returns
+// negative rates of decreased floating point counters; here their error is pdu.ErrValue.
 func CounterWrap() ItemOption { return func(o *itemOptions) { o.counterWrap = true } }
 
 // checkGroup panics if g is nil. name is the name of the item that is added.
@@ -189,7 +188,7 @@ func checkGroup(g *Group, name string) {
 	}
 }
 
-// add adds a member, whose values become a T.
+// add adds a member to g. Its values become a T.
 func add[T pdu.Scalar](g *Group, m member, name, field string, opts []ItemOption) {
 	checkGroup(g, name)
 	b := m.base()
@@ -201,11 +200,10 @@ func add[T pdu.Scalar](g *Group, m member, name, field string, opts []ItemOption
 	g.unresolved = true
 }
 
-// Fetch fetches all values. It returns their time by the collector's clock. With an error
-// it returns the present time at the source, which for a collector is by this computer's
-// clock. Errors: pdu.ErrTooSmall for an empty group; that of Err, if no item can be
-// resolved; a *Gap; those of Context.Fetch. The counterpart of pmFetchGroup(3) and
-// pmExtendFetchGroup_timestamp(3).
+// Fetch fetches all values and returns their time by the collector's clock. With an error it
+// returns the present time of the source, which for a collector is the time of this computer.
+// Errors: pdu.ErrTooSmall for an empty group; that of Err, if no item can be resolved; a *Gap;
+// those of Context.Fetch. The counterpart of pmFetchGroup(3) and pmExtendFetchGroup_timestamp(3).
 func (g *Group) Fetch(ctx context.Context) (time.Time, error) {
 	if err := g.fetch(ctx); err != nil {
 		for _, m := range g.members {
@@ -427,7 +425,7 @@ func (m *groupMetric) label(instance string) string {
 	return m.name + "[" + instance + "]"
 }
 
-// setMissing sets the code of the metric if a set has no values, and reports that.
+// setMissing sets the code of the metric if a set has no values, and reports whether it did.
 func (m *groupMetric) setMissing(s pdu.ValueSet) bool {
 	if s.Len() > 0 {
 		return false

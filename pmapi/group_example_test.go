@@ -13,7 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// web is a context on a collector in this process, with the agent of a web server.
+// web returns a context on a collector in this process, with the agent of a web server, and a
+// function that closes both.
 func web(ctx context.Context) (c *pmapi.Context, end func()) {
 	a := &pmda.Agent{Name: "web", Domain: 410}
 	caches := a.AddInDom("cache", "pages", "images")
@@ -99,7 +100,7 @@ func ExampleAdd() {
 	// 3072 <nil>
 }
 
-// A counter gives rates, from the second fetch on.
+// The value of a counter is its rate, from the second fetch on.
 func ExampleAdd_rate() {
 	ctx := context.Background()
 	c, end := web(ctx)
@@ -133,7 +134,7 @@ func ExampleAddSet() {
 	if _, err := g.Fetch(ctx); err != nil {
 		log.Fatal(err)
 	}
-	// All returns the instances with values, At also those without.
+	// All yields the instances with values; At also returns those without.
 	for i := range caches.Len() {
 		cache, bytes, err := caches.At(i)
 		fmt.Println(cache.ID, cache.Name, bytes, err)
@@ -161,7 +162,8 @@ func ExampleAddEvents() {
 	// 00:00:01 404
 }
 
-// A metric that cannot be resolved fails one fetch; the others go on.
+// A metric that cannot be resolved has an error in its item and in Group.Err. The fetch succeeds
+// for the other items.
 func ExampleGroup_Fetch() {
 	ctx := context.Background()
 	c, end := web(ctx)
@@ -172,7 +174,7 @@ func ExampleGroup_Fetch() {
 	errs := pmapi.Add[uint64](g, "web.errors")
 	_, err := g.Fetch(ctx)
 	fmt.Println(err)
-	fmt.Println(g.Err()) // what has been misspelt
+	fmt.Println(g.Err()) // the misspelt name
 	fmt.Println(pages.Value())
 	fmt.Println(errs.Value())
 	// Output:

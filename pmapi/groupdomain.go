@@ -15,11 +15,11 @@ type groupDomain struct {
 	g  *Group
 	id pdu.InDom
 
-	current bool // the list is, unless instances have changed unnoticed
+	current bool // whether list is up to date, as far as the group knows
 	list    []pdu.Instance
 	err     error                 // why there is no list
 	names   map[pdu.InstID]string // "" for instances without a name
-	aliases map[string]pdu.InstID // what the source has for names that are not in the list; NoInst for none
+	aliases map[string]pdu.InstID // instances of names that are not in list; NoInst if unknown
 	gen     int                   // counts lists
 	at      uint64                // how many results there were when the list was requested
 	missing bool                  // an instance that is selected had no value
@@ -27,7 +27,7 @@ type groupDomain struct {
 
 const never = math.MaxUint64
 
-// domain is the groupDomain of an instance domain, nil for pdu.NoInDom.
+// domain returns the groupDomain of an instance domain, nil for pdu.NoInDom.
 func (g *Group) domain(id pdu.InDom) *groupDomain {
 	if id == pdu.NoInDom {
 		return nil
@@ -40,7 +40,7 @@ func (g *Group) domain(id pdu.InDom) *groupDomain {
 	return d
 }
 
-// forgetNames makes the list be requested again when it is needed.
+// forgetNames drops the names, so that the list is requested again when it is needed.
 func (d *groupDomain) forgetNames() {
 	d.current = false
 	clear(d.names)
@@ -90,8 +90,8 @@ func (g *Group) requestMissing(ctx context.Context) error {
 	return nil
 }
 
-// requestSelected requests the list, and what instances the names of items stand for that are not
-// in it.
+// requestSelected requests the list and, for the selected names that are not in it, their
+// instances.
 func (g *Group) requestSelected(ctx context.Context, d *groupDomain) error {
 	if err := d.requestList(ctx); err != nil {
 		return err
@@ -106,9 +106,9 @@ func (g *Group) requestSelected(ctx context.Context, d *groupDomain) error {
 	return nil
 }
 
-// requestAlias asks the source for an instance whose name is not in the list, once for each list:
-// agents may know it by others, as proc does the process "000001 init" by the name "1". Archives
-// have no other names.
+// requestAlias requests the instance of a name that is not in the list, once for each list. An
+// agent may accept other names than those in its list: proc accepts "1" for the process "000001
+// init". Archives have no other names.
 func (d *groupDomain) requestAlias(ctx context.Context, name string) error {
 	if _, known := d.find(name); known || name == "" || d.err != nil || d.g.c.archive() != nil {
 		return nil
@@ -127,7 +127,7 @@ func (d *groupDomain) requestAlias(ctx context.Context, name string) error {
 	return nil
 }
 
-// expireAliases drops those that are not instances of a new list.
+// expireAliases drops the aliases whose instances are not in a new list.
 func (d *groupDomain) expireAliases(list []pdu.Instance) {
 	maps.DeleteFunc(d.aliases, func(_ string, id pdu.InstID) bool {
 		return !slices.ContainsFunc(list, func(i pdu.Instance) bool { return i.ID == id })

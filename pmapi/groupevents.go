@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Events has the values of one field of event records of a Group, each as a T: of those
-// records that the latest Fetch has returned.
+// An Events has the values of one field of event records, each as a T. The records are those that
+// the latest Fetch of its Group returned.
 type Events[T pdu.Scalar] struct {
 	groupMetric
 	conv  converter[T]
@@ -26,16 +26,16 @@ type event[T pdu.Scalar] struct {
 	value T
 }
 
-// AddEvents adds one field of event records to a group. The records are the values of a
-// metric; field is the name of a metric among the parameters of each record. "event.flags" and
-// "event.missed" are fields too: those that pdu.EventRecord.Values has of the records themselves.
+// AddEvents adds one field of event records to a group. The records are the values of metric; field
+// is the name of another metric, which is a parameter of the records. "event.flags" and
+// "event.missed" are fields too, as in pdu.EventRecord.Values.
 //
-// A metric with instances needs the option Instance. Values are converted as Add does it, and
-// Scale is about the field. There are no rates: a field that is a counter needs the option
-// Scale, or is pdu.ErrConv. A metric without event records is pdu.ErrType.
+// A metric with instances needs the option Instance. Values are converted as by Add, and Scale
+// applies to the field. There are no rates: a counter without an option such as Scale("instant") is
+// pdu.ErrConv. A metric without event records is pdu.ErrType.
 //
-// A collector sends each record to a client once: if anything else on the same context
-// fetches the metric, it gets records that are then missing here. The counterpart of
+// A collector sends each record to a client once: if another request on the same context fetches
+// the metric, the records of its reply are missing here. The counterpart of
 // pmExtendFetchGroup_event(3).
 func AddEvents[T pdu.Scalar](g *Group, metric, field string, opts ...ItemOption) *Events[T] {
 	e := new(Events[T])
@@ -43,10 +43,11 @@ func AddEvents[T pdu.Scalar](g *Group, metric, field string, opts ...ItemOption)
 	return e
 }
 
-// Err is why the latest Fetch failed to return event records; nil if the metric had no records.
+// Err returns why the latest Fetch failed for the metric. It is nil if the metric just had no
+// records.
 func (e *Events[T]) Err() error { return e.err() }
 
-// Len is the number of values of the field in all records; 0 if Err is not nil.
+// Len returns the number of values of the field in all records, 0 if Err is not nil.
 func (e *Events[T]) Len() int {
 	if e.why != nil || e.code != 0 {
 		return 0
@@ -54,8 +55,8 @@ func (e *Events[T]) Len() int {
 	return len(e.rows)
 }
 
-// At is the time of the record with the field at an index below Len, in the order of
-// the records, with the value or why it does not convert.
+// At returns value i of the field, below Len and in the order of the records, with the time of its
+// record. The error says why the value does not convert.
 func (e *Events[T]) At(i int) (time.Time, T, error) {
 	r := &e.rows[:e.Len()][i]
 	if r.code != 0 {
@@ -69,7 +70,7 @@ func (e *Events[T]) At(i int) (time.Time, T, error) {
 	return r.at, r.value, nil
 }
 
-// All yields the values that have converted, with the times of their records.
+// All yields the values that convert to T, with the times of their records.
 func (e *Events[T]) All() iter.Seq2[time.Time, T] {
 	return func(yield func(time.Time, T) bool) {
 		for i := range e.Len() {

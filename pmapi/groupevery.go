@@ -11,21 +11,21 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// Every fetches at once and then at every multiple of an interval after that, and yields
-// the time of the values, or the error of Fetch. It continues after an error. When a
-// fetch, or the body of the loop, takes longer than the interval, the multiples that have
-// passed are left out. An interval of 0 or less means no pause. Time is that of the source:
-// of this computer, if that is a collector.
+// Every fetches at once and then at every multiple of the interval, and yields the results of
+// Fetch. It continues after an error. Multiples that pass during a fetch, or during the body of the
+// loop, are left out. An interval of 0 or less means no pause. The clock is that of the source; for
+// a collector it is the clock of this computer.
 //
-// On archives, time is that of the archive, and nothing waits: the rows are interpolated at the
-// interval from the position on, backward in ModeBack. With an interval of 0, each row is what
-// Fetch returns in the mode that is set, such as the next record.
+// On archives the time is that of the archive, and Every does not wait. The rows are interpolated
+// at the interval from the position on: backward in ModeBack, and in ModeInterp with a negative
+// step. With an interval of 0, each row is what Fetch returns in the current mode, such as the next
+// record.
 //
 // The loop ends without an error when ctx ends or the source has no more values, as an archive at
 // its end. In a malformed part of an archive, one error, pdu.ErrLogRec, replaces the rows that
 // cannot be read. The loop goes on with the rows after it; with an interval of 0 it ends there.
-// When the context is closed, the loop ends at once, with one error, which is net.ErrClosed. A
-// break may leave the loop, and another Every may follow.
+// When the Context is closed, the loop ends at once after one error, net.ErrClosed. After a break
+// another loop may follow.
 //
 //	for now, err := range g.Every(ctx, time.Second) {
 //		if err != nil {
@@ -65,8 +65,7 @@ func (g *Group) Every(ctx context.Context, interval time.Duration) iter.Seq2[tim
 	}
 }
 
-// nextDue is the multiple of an interval that follows the one that was due, or the
-// first of those after it that have not passed.
+// nextDue returns the first multiple of an interval after due that has not passed.
 func nextDue(due, passed, interval time.Duration) time.Duration {
 	if interval <= 0 {
 		return 0

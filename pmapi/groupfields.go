@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// AddFields adds the metrics that the tags of a struct name to a group; v points to the struct.
-// Fields with the tag pcp are Items, Sets and Trees, and are filled by each Fetch as those that
-// Add, AddSet and AddTree return; others are left alone.
+// AddFields adds the metrics in the tags of a struct to a group; v points to the struct. A field
+// with the tag pcp must be an Item, a Set or a Tree. It then works like the result of Add, AddSet
+// or AddTree. Other fields are ignored.
 //
 //	var disks struct {
 //		Load pmapi.Item[float64] `pcp:"kernel.all.load[1 minute]"`
@@ -19,11 +19,13 @@ import (
 //	}
 //	err := pmapi.AddFields(g, &disks)
 //
-// The tag pcp is the name of a metric, with that of an instance in brackets for an Item that needs
-// one; the tag scale is the text of Scale. A value stays with its field, so that a struct that was
-// added must not be copied. Errors, all of them mistakes in the program: pdu.ErrArg if v is not a
-// pointer to a struct, for a tag on a field that is unexported, of another
-// type or in a group already, and for brackets that do not fit. Nothing is added then.
+// The tag pcp is the name of a metric, followed by the name of an instance in brackets for an Item
+// that needs one. The tag scale is the text of Scale. The group refers to the fields, so the struct
+// must not be copied after AddFields.
+//
+// All errors are mistakes in the program and wrap pdu.ErrArg: v is not a pointer to a struct, a
+// bracket is not closed, or a field with the tag is unexported, of another type or already in a
+// group. With an error nothing is added.
 func AddFields(g *Group, v any) error {
 	s := reflect.ValueOf(v)
 	if s.Kind() != reflect.Pointer || s.IsNil() || s.Elem().Kind() != reflect.Struct {
@@ -68,7 +70,7 @@ func fieldAdder(g *Group, field reflect.StructField, v reflect.Value, tag string
 		return nil, errors.New("it is in a group already")
 	}
 	var opts []ItemOption
-	name, rest, ok := strings.Cut(tag, "[") // a name of an instance may have any bracket within
+	name, rest, ok := strings.Cut(tag, "[") // the name of an instance may contain brackets
 	if ok {
 		instance, closed := strings.CutSuffix(rest, "]")
 		if !closed {

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An Item has one value of a Group, as a T.
+// An Item has one value of a Group, as a T. Add makes it.
 type Item[T pdu.Scalar] struct {
 	groupMetric
 	conv  converter[T]
@@ -27,10 +27,10 @@ type Item[T pdu.Scalar] struct {
 //
 //	metric      T           value
 //	number      number      as pdu.As converts it, with pdu.ErrTrunc and pdu.ErrSign
-//	number      string      its text, with 18 digits if it is floating point
+//	number      string      its text: of a FLOAT with 10 digits, of a DOUBLE and a rate with 18
 //	string      number      the number in the text, if the whole text is a number
 //	string      string      the text
-//	aggregate   []byte      the bytes, which may be kept, but not changed
+//	aggregate   []byte      the bytes, which the caller may keep, but must not change
 //
 // T is int32, uint32, int64, uint64, float32, float64, string, []byte, or a type defined as one of
 // these, such as time.Duration (see pdu.Scalar). The types int and uint are not allowed because
@@ -49,7 +49,7 @@ func Add[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Item[T] {
 	return i
 }
 
-// Value returns the value of the latest Fetch, or an error if it has no value (see Group).
+// Value returns the value of the latest Fetch, or an error if the item has no value (see Group).
 func (i *Item[T]) Value() (T, error) {
 	if i.why != nil || i.code != 0 {
 		var none T
@@ -58,7 +58,7 @@ func (i *Item[T]) Value() (T, error) {
 	return i.value, nil
 }
 
-// Err is why there is no value after the latest Fetch: the error of Value.
+// Err returns the error of Value: why there is no value after the latest Fetch.
 func (i *Item[T]) Err() error { return i.err() }
 
 func (i *Item[T]) setDesc(d, _ pdu.Desc) error {

@@ -13,8 +13,8 @@ import (
 //	func(l pdu.LabelSet) bool { size, _ := l.Get("size"); v, _ := size.Number(); return v > 1e12 }
 type LabelFilter func(labels pdu.LabelSet) bool
 
-// LabelIs is true if there is a label with a name and, as LabelSet.Lookup has it, one of the
-// values; without values, any.
+// LabelIs returns a filter that is true for labels that include this name with one of the values,
+// which are compared with the text of LabelSet.Lookup. Without values, any value matches.
 func LabelIs(name string, values ...string) LabelFilter {
 	return func(labels pdu.LabelSet) bool {
 		text, ok := labels.Lookup(name)
@@ -30,9 +30,9 @@ func LabelIs(name string, values ...string) LabelFilter {
 //
 // The labels are those of MetricLabels. A Fetch requests them when an instance appears, and again
 // when the collector reports that labels or agents changed, or when the position in an archive
-// reaches other labels. If that request fails, the Set has its error and no values, such as
-// pdu.ErrNoLabels from a collector older than PCP 4. Where is for AddSet and AddTree; with other
-// functions it is pdu.ErrArg. pmFetchGroup(3) has no counterpart.
+// reaches other labels. If that request fails, the Set has no values, and its error is that of the
+// request, such as pdu.ErrNoLabels from a collector older than PCP 4. Where is for AddSet and
+// AddTree; with other functions it is pdu.ErrArg. pmFetchGroup(3) has no counterpart.
 func Where(filters ...LabelFilter) ItemOption {
 	f := LabelFilter(func(labels pdu.LabelSet) bool {
 		return !slices.ContainsFunc(filters, func(f LabelFilter) bool { return !f(labels) })
@@ -40,7 +40,7 @@ func Where(filters ...LabelFilter) ItemOption {
 	return func(o *itemOptions) { o.where = &f }
 }
 
-// A labelSelection is which instances of a metric a LabelFilter selects.
+// A labelSelection has the instances of a metric that a LabelFilter selects.
 type labelSelection struct {
 	filter   *LabelFilter // nil selects all
 	selected map[pdu.InstID]bool
@@ -59,7 +59,7 @@ func (l *labelSelection) reset(filter *LabelFilter) {
 	*l = labelSelection{filter: filter, shown: l.shown[:0]}
 }
 
-// index is that of the row of the selected instance i.
+// index returns the index of the row of the selected instance i.
 func (l *labelSelection) index(i int) int {
 	if l.filter == nil {
 		return i
@@ -67,8 +67,8 @@ func (l *labelSelection) index(i int) int {
 	return l.shown[i]
 }
 
-// update finds which instances of a set of values are selected. It requests the labels if there may
-// be others.
+// update finds which instances of a set of values are selected. It requests the labels if they may
+// have changed.
 func (l *labelSelection) update(ctx context.Context, m *groupMetric, v pdu.ValueSet) error {
 	if l.filter == nil {
 		return nil

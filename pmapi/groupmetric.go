@@ -9,11 +9,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Name is the name of the metric.
+// Name returns the name of the metric.
 func (m *groupMetric) Name() string { return m.name }
 
-// Desc is the descriptor of the metric, as of the latest Fetch. Its PMID is pdu.NoPMID before the
-// first one, and for a metric that cannot be described.
+// Desc returns the descriptor of the metric, as of the latest Fetch. Its PMID is pdu.NoPMID before
+// the first Fetch, and for a metric that cannot be described.
 func (m *groupMetric) Desc() pdu.Desc {
 	if m.desc == (pdu.Desc{}) {
 		return noDesc
@@ -21,12 +21,12 @@ func (m *groupMetric) Desc() pdu.Desc {
 	return m.desc
 }
 
-// Remove takes the metric out of its group: the next Fetch does not fetch it, and it has no value
-// from now on, but pdu.ErrArg. It may be called between fetches, in the loop over Every too. Other
-// items are as they were, rates included.
+// Remove removes the metric from its group. Later fetches leave it out, and instead of a value it
+// has the error pdu.ErrArg. Remove may be called between fetches, also in a loop over Every. Other
+// items keep their values and rates.
 func (m *groupMetric) Remove() { m.g.remove(map[*groupMetric]bool{m: true}) }
 
-// remove takes metrics out of the group.
+// remove removes metrics from the group.
 func (g *Group) remove(gone map[*groupMetric]bool) {
 	before := len(g.members)
 	g.members = slices.DeleteFunc(g.members, func(m member) bool { return gone[m.base()] })
@@ -44,7 +44,7 @@ func (g *Group) removed(name string) error {
 	return g.c.fail("fetch", name, fmt.Errorf("removed from its group: %w", pdu.ErrArg))
 }
 
-// units is what values are in.
+// units returns the units of the values as text.
 func (m *groupMetric) units(c conversion) string {
 	switch u := m.desc.Units; {
 	case m.Desc().PMID == pdu.NoPMID:
@@ -57,7 +57,7 @@ func (m *groupMetric) units(c conversion) string {
 		return m.opts.scale
 	case !c.rate:
 		return u.String()
-	case u.DimTime() != 0: // of which pdu.Units would have another scale
+	case u.DimTime() != 0: // pdu.Units would give it another scale
 		return u.String() + " / sec"
 	default:
 		per, _, _ := perSecond(u) // which fails for units of time alone
@@ -65,15 +65,16 @@ func (m *groupMetric) units(c conversion) string {
 	}
 }
 
-// Units is what the values are in, for people: "Kbyte / sec" for the rate of a counter of Kbyte, or
-// the text that Scale has. It is empty for numbers without units, and before the first Fetch.
+// Units returns the units of the values as text for people: "Kbyte / sec" for the rate of a counter
+// of Kbyte, or the text of Scale. It is empty for numbers without units, and before the first
+// Fetch.
 func (i *Item[T]) Units() string { return i.units(i.conv.conversion) }
 
-// Units is what the values are in; see Item.Units.
+// Units returns the units of the values; see Item.Units.
 func (s *Set[T]) Units() string { return s.units(s.conv.conversion) }
 
-// Time is the time of the value, by the collector's clock. It is the time of the latest Fetch; a
-// value of a discrete metric may be of an earlier one. The zero time means no value.
+// Time returns the time of the value by the collector's clock. It is the time of the latest Fetch,
+// or of an earlier one if a discrete metric kept its value. It is zero if there is no value.
 func (i *Item[T]) Time() time.Time {
 	if i.why != nil || i.code != 0 {
 		return time.Time{}
@@ -81,7 +82,7 @@ func (i *Item[T]) Time() time.Time {
 	return i.at
 }
 
-// Time is when the values are from; see Item.Time.
+// Time returns the time of the values, or zero if Len is 0; see Item.Time.
 func (s *Set[T]) Time() time.Time {
 	if s.Len() == 0 {
 		return time.Time{}

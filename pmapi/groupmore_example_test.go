@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// madeShop is a made-up source: disks with labels, and records of orders.
+// madeShop returns a made-up source: disks with labels, and event records of orders.
 func madeShop() *pmapitest.Source {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	src := &pmapitest.Source{Start: noon, End: noon.Add(2 * time.Second), Labels: `{"hostname":"shop1"}`}
@@ -44,7 +44,7 @@ func madeShop() *pmapitest.Source {
 	return src
 }
 
-// The NVMe disks alone, chosen by a label.
+// Where selects the NVMe disks by a label.
 func ExampleWhere() {
 	ctx := context.Background()
 	g := madeShop().Context().Group()
@@ -64,7 +64,7 @@ func ExampleWhere() {
 	// 12:00:02 nvme1n1 3 Mbyte/second
 }
 
-// All metrics below a name, with their units.
+// A program adds all metrics below a name to a group, and prints them with their units.
 func ExampleAddTree() {
 	ctx := context.Background()
 	src := madeShop()
@@ -88,7 +88,7 @@ func ExampleAddTree() {
 	// disk.dev.write_bytes 9216 Kbyte / sec
 }
 
-// A group whose metrics stand in the tags of a struct.
+// The tags of a struct name the metrics of a group.
 func ExampleAddFields() {
 	ctx := context.Background()
 	var host struct {
@@ -115,7 +115,8 @@ func ExampleAddFields() {
 	// 1 <nil>
 }
 
-// The labels of an item: those of the host, of the instance domain and of the instance.
+// Labels returns all labels of an item: those of the host, of the instance domain and of the
+// instance.
 func ExampleItem_Labels() {
 	ctx := context.Background()
 	g := madeShop().Context().Group()
@@ -137,7 +138,7 @@ func ExampleItem_Labels() {
 	// slot 2 of class instances
 }
 
-// The records of a metric of events, as they come.
+// Events yields the records of a metric of events as they arrive.
 func ExampleContext_Events() {
 	ctx := context.Background()
 	for e, err := range madeShop().Context().Events(ctx, "order.records", time.Second) {
@@ -156,7 +157,7 @@ func ExampleContext_Events() {
 	// 2 orders were missed
 }
 
-// An item can be removed from a group while it runs. Later fetches no longer request its metric.
+// An item can be removed in a loop over the group. Later fetches do not request its metric.
 func ExampleItem_Remove() {
 	ctx := context.Background()
 	g := madeShop().Context().Group()
@@ -177,8 +178,8 @@ func ExampleItem_Remove() {
 	// 12:00:02 2048 0 true
 }
 
-// How old a value is: a metric of discrete semantics keeps its value until the collector has
-// another.
+// Time says how old a value is: a metric of discrete semantics keeps its value until the collector
+// has another one.
 func ExampleItem_Time() {
 	ctx := context.Background()
 	src := &pmapitest.Source{Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
@@ -202,7 +203,8 @@ func ExampleItem_Time() {
 	// 6.1.0 <nil> 2m0s
 }
 
-// What an item is: its descriptor, its help text and the units of its values, which are rates here.
+// A program prints the descriptor of an item, its help text and the units of its values, which are
+// rates here.
 func ExampleItem_Desc() {
 	ctx := context.Background()
 	c := madeShop().Context()

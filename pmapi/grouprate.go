@@ -7,9 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// CounterChange returns the increase of a counter from one value to a later one. It is exact for
-// integers until it becomes a float64. With wrap, an integer counter that has decreased has passed
-// its greatest value once, as in the C library if PCP_COUNTER_WRAP is set.
+// CounterChange returns the increase of a counter from one value to a later one. For integers it is
+// exact before the conversion to float64. If wrap is true, an integer counter that has decreased is
+// taken to have passed its greatest value once, as in the C library if PCP_COUNTER_WRAP is set.
 //
 // Errors: pdu.ErrValue if the counter has decreased, which means that it was reset; pdu.ErrType for
 // values of different types; and those of pdu.As for values that are not numbers.
@@ -23,11 +23,11 @@ func CounterChange(from, to pdu.Atom, wrap bool) (float64, error) {
 }
 
 // CounterRate returns the rate per second of a counter from one value to the next. A Group, and the
-// function rate of derived metrics, compute their rates in the same way. A program that
-// reads an archive backwards exchanges the values.
+// function rate of derived metrics, compute their rates in the same way. A program that reads an
+// archive backwards must pass the values in the order of their times.
 //
 // Errors: those of CounterChange, and pdu.ErrValue if elapsed is not greater than 0, which means
-// that both values are of one time or that the clock was set back.
+// that both values have the same time or that the clock was set back.
 func CounterRate(from, to pdu.Atom, elapsed time.Duration, wrap bool) (float64, error) {
 	kind, old, now, err := samples(from, to, wrap)
 	if err != nil {

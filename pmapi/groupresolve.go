@@ -18,8 +18,8 @@ type resolvedName struct {
 	err  error
 }
 
-// resolve looks up the names that are new or have to be looked up again. Its error is that of
-// requests, or why no metric can be resolved.
+// resolve looks up the names that are new or have to be looked up again. Its error is that of a
+// request, or the reason why no metric can be resolved.
 func (g *Group) resolve(ctx context.Context) error {
 	if g.instsChanged {
 		g.findInstances()
@@ -52,14 +52,15 @@ func (g *Group) resolve(ctx context.Context) error {
 	return g.noneResolved()
 }
 
-// noneResolved is why no metric can be resolved. All are looked up again.
+// noneResolved returns the reason why no metric can be resolved. The next Fetch looks up all of
+// them again.
 func (g *Group) noneResolved() error {
 	err := g.Err()
 	for _, m := range g.members {
 		b := m.base()
 		b.unresolved = true
 		if err == nil {
-			err = b.why // of a Tree: one is enough
+			err = b.why // of a metric of a Tree, which Err leaves out; one is enough
 		}
 	}
 	for _, t := range g.trees {
@@ -137,7 +138,7 @@ func (g *Group) describeNames(ctx context.Context, names []string, resolved map[
 }
 
 // requestInstances requests the instances of domains with a selected instance, once for each
-// domain, and those that are selected by names of another kind.
+// domain, and the instances of the selected names that are not in their lists.
 func (g *Group) requestInstances(ctx context.Context, resolved map[string]*resolvedName) error {
 	requested := map[*groupDomain]bool{}
 	for _, m := range g.members {
@@ -173,8 +174,8 @@ func isReply(err error) bool {
 	return isCode && code != pdu.ErrNoContext
 }
 
-// setResolved prepares a metric for the values of what its name is now, or keeps why it
-// cannot.
+// setResolved prepares a member for the metric that its name stands for now, or keeps the reason
+// why it cannot.
 func (m *groupMetric) setResolved(of member, resolved map[string]*resolvedName) {
 	a, field := resolved[m.name], new(resolvedName)
 	if m.field != "" {
@@ -214,8 +215,8 @@ func (m *groupMetric) findInstance() error {
 	return nil
 }
 
-// checkInstance checks that an instance is selected if a metric has any. If none is, use is what
-// to do.
+// checkInstance checks that an instance is selected if and only if a metric has instances. use is
+// the advice in the error for a missing option.
 func checkInstance(selected, hasInstances bool, use string) error {
 	switch {
 	case hasInstances && !selected:
@@ -238,7 +239,7 @@ func (m *groupMetric) selectInstance() (changed bool) {
 	return changed
 }
 
-// findInstances finds the numbers of instances again, in lists that are new.
+// findInstances finds the numbers of the selected instances in new lists.
 func (g *Group) findInstances() {
 	g.instsChanged = false
 	changed := false
@@ -289,7 +290,7 @@ func (g *Group) planFetch() {
 		}
 	}
 	if p := profileOf(byDomain); g.profile == nil || !reflect.DeepEqual(p, g.profile) {
-		g.profile = p // another pointer is sent again
+		g.profile = p // the source sends a profile with another pointer again
 	}
 }
 
@@ -301,7 +302,7 @@ func profileOf(byDomain map[pdu.InDom][]pdu.InstID) *pdu.Profile {
 			continue
 		}
 		slices.Sort(insts)
-		// They fail for instances without a domain alone.
+		// Delete and Add fail only for instances of pdu.NoInDom.
 		_ = p.Delete(d)
 		if len(insts) > 0 { // none would mean all
 			_ = p.Add(d, slices.Compact(insts)...)

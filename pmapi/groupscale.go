@@ -6,18 +6,18 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A conversion is what is done to the numbers of a metric.
+// A conversion says how the numbers of a metric are converted.
 type conversion struct {
 	rate   bool
 	scaled bool
-	first  float64 // if scaled: what numbers are multiplied by, before factor; each product is rounded, as in the C library
+	first  float64 // if scaled: the multiplier before factor; as in C, each product is rounded
 	factor float64
 	offset float64 // for temperatures
 	nanos  int64   // for durations: the nanoseconds in a unit of the metric; whole numbers of units are exact
 }
 
-// conversionOf is what Scale says, or does not, about a metric. toDuration is whether values become
-// a time.Duration.
+// conversionOf returns the conversion for a metric, with or without the option Scale. toDuration
+// says whether values become a time.Duration.
 func conversionOf(d pdu.Desc, o *itemOptions, toDuration bool) (conversion, error) {
 	rate := d.Sem == pdu.SemCounter
 	if o.hasScale {
@@ -45,7 +45,7 @@ func conversionOf(d pdu.Desc, o *itemOptions, toDuration bool) (conversion, erro
 	from, first := d.Units, 1.0
 	rate = to.DimTime() == from.DimTime()-1
 	switch {
-	case rate && isTime(from): // nanoseconds by seconds
+	case rate && isTime(from): // nanoseconds per second
 		if first, _, err = linear(from, pdu.TimeNSec); err != nil {
 			return conversion{}, err
 		}
@@ -75,12 +75,12 @@ func isTime(u pdu.Units) bool {
 	return u.DimTime() == 1 && u.DimSpace() == 0 && u.DimCount() == 0 && u.Extra() == 0
 }
 
-// errNoTime is why a time.Duration does not fit a metric that has units.
+// errNoTime returns the error of a time.Duration for a metric whose units are not of time.
 func errNoTime(u pdu.Units) error {
 	return fmt.Errorf("the metric has units %q, which are not of time, and so no time.Duration: %w", u, pdu.ErrConv)
 }
 
-// durationOf is the conversion of units of time, or of their rate per second, to nanoseconds.
+// durationOf returns the conversion of units of time, or of their rate per second, to nanoseconds.
 func durationOf(u pdu.Units, rate bool) (conversion, error) {
 	factor, _, err := linear(u, pdu.TimeNSec)
 	if err != nil {
@@ -89,7 +89,7 @@ func durationOf(u pdu.Units, rate bool) (conversion, error) {
 	return conversion{rate: rate, scaled: true, first: 1, factor: factor, nanos: int64(factor)}, nil
 }
 
-// perSecond is the units of rates, and the factor from units per second to them.
+// perSecond returns the units of a rate of u, and the factor that converts u per second to them.
 func perSecond(u pdu.Units) (pdu.Units, float64, error) {
 	with := func(dimTime int) pdu.Units {
 		return pdu.MakeUnits(u.DimSpace(), dimTime, u.DimCount(), u.ScaleSpace(), pdu.TimeSec.ScaleTime(), u.ScaleCount()) | u&0xff
@@ -104,8 +104,8 @@ func perSecond(u pdu.Units) (pdu.Units, float64, error) {
 	return with(u.DimTime() - 1), factor, nil
 }
 
-// linear is the factor and the summand that take values from units to others.
-// Counts and numbers without a dimension are not the same here.
+// linear returns the factor and the offset that convert values between units. It does not convert
+// between counts and numbers without a dimension.
 func linear(from, to pdu.Units) (factor, offset float64, err error) {
 	const dimensions = 0xfff << 20
 	if from&dimensions != to&dimensions {

@@ -32,18 +32,19 @@ type row[T pdu.Scalar] struct {
 	value T
 }
 
-// AddSet adds all instances of a metric to a group, or those that Where selects. At each Fetch the
-// Set has the instances with a value. A metric without instances has one, pdu.NoInst with an empty
-// name. AddSet converts values as Add does. The counterpart of pmExtendFetchGroup_indom(3).
+// AddSet adds all instances of a metric to a group, or those that Where selects. After each Fetch
+// the Set has the instances with a value. For a metric without instances this is one, pdu.NoInst
+// with an empty name. AddSet converts values as Add does. The counterpart of
+// pmExtendFetchGroup_indom(3).
 func AddSet[T pdu.Scalar](g *Group, metric string, opts ...ItemOption) *Set[T] {
 	s := new(Set[T])
 	add[T](g, s, metric, "", opts)
 	return s
 }
 
-// Err is why the metric as a whole has no values after the latest Fetch; nil if it has values or
-// has no instances at present. If no instance's value converts to T, it is the error of the first,
-// with both types.
+// Err returns why the metric as a whole has no values after the latest Fetch. It is nil if the
+// metric has values, or has no instances at present. If no value converts to T, it is the error of
+// the first instance, with both types.
 func (s *Set[T]) Err() error {
 	if err := s.err(); err != nil || s.Len() == 0 {
 		return err
@@ -56,8 +57,8 @@ func (s *Set[T]) Err() error {
 	return s.conversionFailure("", s.desc.Type, s.row(0).code)
 }
 
-// Len is the number of instances of the latest Fetch, including those without a value after
-// conversion; 0 if the metric as a whole has no values.
+// Len returns the number of instances of the latest Fetch, including those whose value does not
+// convert or has no rate yet. It is 0 if the metric as a whole has no values.
 func (s *Set[T]) Len() int {
 	if s.why != nil || s.code != 0 {
 		return 0
@@ -68,7 +69,7 @@ func (s *Set[T]) Len() int {
 	return len(s.rows)
 }
 
-// row is that of an instance below Len.
+// row returns the row of instance i, which is below Len.
 func (s *Set[T]) row(i int) *row[T] { return &s.rows[s.labels.index(i)] }
 
 // At returns the instance at an index below Len, with its value or an error (see Group). The name
@@ -85,7 +86,7 @@ func (s *Set[T]) At(i int) (pdu.Instance, T, error) {
 	return r.inst, r.value, nil
 }
 
-// Get returns the value of the instance with a name, or whose name up to the first space is that.
+// Get returns the value of the instance with this name, or with this name up to the first space.
 // The error is pdu.ErrInst if the latest Fetch did not return the instance. Get searches the
 // instances one by one. The value of a metric without instances has the name "".
 func (s *Set[T]) Get(name string) (T, error) {
@@ -188,9 +189,8 @@ func (s *Set[T]) hasInstancesOf(v pdu.ValueSet) bool {
 	return true
 }
 
-// setInstances makes the rows for the instances of v, which are in order as the rows are. An
-// instance that was not there before may have the number that another one had, so that
-// names are requested again.
+// setInstances makes the rows for the instances of v, which are in order as the rows are. A new
+// instance may have the number of a former one, so setInstances requests the names again for it.
 func (s *Set[T]) setInstances(ctx context.Context, v pdu.ValueSet) error {
 	if s.domain != nil {
 		if err := s.domain.ensureNames(ctx, v, s.started && s.adds(v)); err != nil {
@@ -231,7 +231,7 @@ func (s *Set[T]) adds(v pdu.ValueSet) bool {
 	return false
 }
 
-// skip passes over the rows of instances before one.
+// skip returns the rows without those of instances before one.
 func skip[T pdu.Scalar](rows []row[T], id pdu.InstID) []row[T] {
 	for len(rows) > 0 && rows[0].inst.ID < id {
 		rows = rows[1:]

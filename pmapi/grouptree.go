@@ -7,15 +7,15 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Tree has the metrics below a name, each as a Set of a Group. Which there are is looked up when
-// names are, so that metrics come and go as the collector reports it.
+// A Tree has the metrics at and below a name, each as a Set of a Group. A Fetch looks them up again
+// when the collector reports changed names, so metrics come and go.
 type Tree[T pdu.Scalar] struct {
 	g     *Group
 	name  string
 	opts  []ItemOption
 	sets  []*Set[T] // in the order of the name space
 	stale bool      // the names have to be looked up
-	why   error     // there are no names
+	why   error     // the reason why there are no names, or nil
 }
 
 // A treeMember is a Tree without its type parameter.
@@ -29,16 +29,16 @@ type treeMember interface {
 	Err() error
 }
 
-// AddTree adds all metrics at and below a name to a group, "" for all there are, each as AddSet
-// adds it: with all instances, and the same options.
+// AddTree adds all metrics at and below a name to a group; "" means all metrics. It adds each one
+// as AddSet does, with the same options.
 //
 //	network := pmapi.AddTree[float64](g, "network.interface.in")
 //	...
 //	for metric, set := range network.All() {
 //		for instance, v := range set.All() {
 //
-// A metric that does not fit, such as one of event records, or of other units than Scale has, has
-// the error in its Set, but not in Group.Err. pmFetchGroup(3) has no counterpart.
+// A metric that does not fit, such as a metric of event records or one whose units Scale cannot
+// convert, has an error in its Set, but not in Group.Err. pmFetchGroup(3) has no counterpart.
 func AddTree[T pdu.Scalar](g *Group, name string, opts ...ItemOption) *Tree[T] {
 	t := new(Tree[T])
 	t.addTo(g, name, opts)
@@ -52,7 +52,8 @@ func (t *Tree[T]) addTo(g *Group, name string, opts []ItemOption) {
 	g.unresolved = true
 }
 
-// Err is why the tree has no metrics: pdu.ErrName if no metric is at or below the name.
+// Err returns why the Tree has no metrics: pdu.ErrName if no metric is at or below the name,
+// pdu.ErrArg after Remove.
 func (t *Tree[T]) Err() error { return t.why }
 
 // All yields the metrics of the latest Fetch, by their full names, in the order of the name space.
@@ -67,7 +68,7 @@ func (t *Tree[T]) All() iter.Seq2[string, *Set[T]] {
 	}
 }
 
-// Remove takes all metrics of the Tree out of its group.
+// Remove removes all metrics of the Tree from its group.
 func (t *Tree[T]) Remove() {
 	for i, other := range t.g.trees {
 		if other == treeMember(t) {

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A converter makes Go values of the values of a metric.
+// A converter converts the values of a metric to Go values.
 type converter[T pdu.Scalar] struct {
 	conversion
 	kind difference.Kind
@@ -23,8 +23,8 @@ type converter[T pdu.Scalar] struct {
 	text []byte   // scratch
 }
 
-// setDesc prepares for the values of a metric. Errors: pdu.ErrType for a type without numbers
-// and texts, or without bytes if those are what T needs, and pdu.ErrConv.
+// setDesc prepares for the values of a metric. Errors: pdu.ErrType if values of the type do not
+// convert to a T, and pdu.ErrConv.
 func (c *converter[T]) setDesc(d pdu.Desc, o *itemOptions) error {
 	c.to = pdu.ScalarType[T]()
 	aggregate := d.Type == pdu.TypeAggregate || d.Type == pdu.TypeAggregateStatic
@@ -46,8 +46,8 @@ func (c *converter[T]) setDesc(d pdu.Desc, o *itemOptions) error {
 	return nil
 }
 
-// convert converts a value into *to. last is the sample before, which it replaces,
-// and step the time between them: for rates.
+// convert converts a value into *to. For rates, last is the previous sample, which convert
+// replaces, and step is the time since then.
 func (c *converter[T]) convert(to *T, a pdu.Atom, last *difference.Sample, step difference.Step) pdu.Error {
 	if !c.conversion.rate && !c.scaled {
 		return c.set(to, a)
@@ -86,7 +86,7 @@ func (c *converter[T]) convert(to *T, a pdu.Atom, last *difference.Sample, step 
 	if c.to == pdu.TypeFloat && math.Abs(x) > math.MaxFloat32 || c.to == pdu.Type64 && x < math.MinInt64 {
 		return pdu.ErrTrunc // pdu.As has no error for these
 	}
-	if p, ok := any(to).(*float64); ok { // most are; the same, but faster
+	if p, ok := any(to).(*float64); ok { // faster, for the most common type
 		*p = x
 		return 0
 	}
@@ -105,8 +105,8 @@ func (c *converter[T]) setWholeDuration(to *T, a pdu.Atom) pdu.Error {
 	return c.set(to, pdu.Int64(n*c.nanos))
 }
 
-// set converts a value as it is. Texts and bytes that are what they were stay the
-// same memory.
+// set converts a value that needs no rate and no other units. Texts and bytes that have not changed
+// keep their memory.
 func (c *converter[T]) set(to *T, a pdu.Atom) pdu.Error {
 	var err error
 	switch c.to {
@@ -162,9 +162,9 @@ func text(a pdu.Atom) []byte {
 	return before
 }
 
-// parseNumber parses a text that is a number as a whole, after blanks. An integer is decimal or
-// hexadecimal; other numbers are as in strtod(3). Errors:
-// pdu.ErrType, and pdu.ErrTrunc for one that is out of every range.
+// parseNumber parses a text that is blanks and then a number. An integer is decimal or hexadecimal;
+// other numbers are as in strtod(3). Errors: pdu.ErrType, and pdu.ErrTrunc for one that is out of
+// every range.
 func parseNumber(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	s := string(text(a))
 	if to == pdu.TypeFloat || to == pdu.TypeDouble {
@@ -197,7 +197,7 @@ func parseNumber(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	return pdu.Uint64(v), nil
 }
 
-// setText sets a string, of a type that may have a name.
+// setText sets a string, or a type defined as one, unless it is equal.
 func setText[T any](to *T, b []byte) {
 	if p, ok := any(to).(*string); ok {
 		if *p != string(b) {
@@ -210,7 +210,7 @@ func setText[T any](to *T, b []byte) {
 	}
 }
 
-// setBytes sets bytes, of a type that may have a name.
+// setBytes sets a []byte, or a type defined as one, to a copy of b unless it is equal.
 func setBytes[T any](to *T, b []byte) {
 	if p, ok := any(to).(*[]byte); ok {
 		if !bytes.Equal(*p, b) {

@@ -19,14 +19,14 @@ type host struct {
 	open   opener
 	name   string // for errors and the log
 
-	// These are for calls, which come one at a time.
+	// Only calls use these, one call at a time.
 	backoff backoff
 	known   *knownMetadata // what a source with AutoReconnect has returned, or nil
 	never   bool           // there has been no connection yet
 
 	mu      sync.Mutex
 	link    *link // nil without a connection
-	lost    error // why
+	lost    error // why there is no link
 	dialing context.CancelFunc
 	closed  bool
 	epoch   source.Epoch
@@ -139,8 +139,8 @@ func (l *link) ended(ctx context.Context, err error) error {
 	return lostError{cause: err}
 }
 
-// hasEnded reports whether ctx has ended. A stream may see its deadline pass a
-// moment before.
+// hasEnded reports whether ctx has ended. The deadline of a stream may pass a moment before that of
+// ctx.
 func hasEnded(ctx context.Context) bool {
 	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
 		<-ctx.Done()

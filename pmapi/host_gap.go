@@ -14,7 +14,7 @@ import (
 // the latest gap. After the next gap it is compared with the collector's.
 // A nil one stays empty.
 type knownMetadata struct {
-	ids    map[string]pdu.PMID // pdu.NoPMID: no more
+	ids    map[string]pdu.PMID // pdu.NoPMID for a name that is gone
 	descs  map[pdu.PMID]pdu.Desc
 	insts  map[pdu.InDom][]pdu.Instance // by number
 	gap    *Gap                         // not reported yet, or nil
@@ -60,7 +60,7 @@ func (k *knownMetadata) addInstances(d pdu.InDom, list []pdu.Instance) {
 	}
 }
 
-// sorted is a copy of instances by number.
+// sorted returns a copy of instances, sorted by number.
 func sorted(list []pdu.Instance) []pdu.Instance {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
@@ -74,8 +74,7 @@ func (k *knownMetadata) setLost(cause error) {
 	}
 }
 
-// unreportedGap is the gap that has not been reported yet, or nil. The caller reports
-// it.
+// unreportedGap returns the gap that has not been reported yet, or nil. The caller reports it.
 func (k *knownMetadata) unreportedGap() *Gap {
 	if k == nil {
 		return nil
@@ -94,13 +93,12 @@ func (k *knownMetadata) apply(g *Gap) {
 		k.descs[id] = c.Is
 	}
 	for d, c := range g.InDoms {
-		k.insts[d] = slices.Clone(c.Is) // the caller may change the other
+		k.insts[d] = slices.Clone(c.Is) // the user may change the one in the Gap
 	}
 	k.gap, k.lostAt, k.cause = g, time.Time{}, nil
 }
 
-// revert goes back before the gap that has not been reported yet, which becomes part
-// of the next.
+// revert restores the state before the unreported gap, which becomes part of the next gap.
 func (k *knownMetadata) revert() {
 	for name, c := range k.gap.Names {
 		k.ids[name] = c.Was
@@ -114,15 +112,14 @@ func (k *knownMetadata) revert() {
 	k.lostAt, k.cause = k.gap.Lost, k.gap.Cause
 }
 
-// check compares all that was given out with what there is at the other end of a new
-// connection, and returns how that is now, with the gap. An error is one of the
-// connection.
+// check compares all metadata that the host has returned with that of the collector on a new
+// connection. It returns the present metadata, with the gap. An error is that of the connection.
 func (h *host) check(ctx context.Context, l *link) (*knownMetadata, error) {
 	k := h.known.clone()
 	if k.gap != nil {
 		k.revert()
 	}
-	k.setLost(errReconnect) // if it was not lost
+	k.setLost(errReconnect) // if the old connection was not lost
 	g := &Gap{Lost: k.lostAt, Cause: k.cause, Names: map[string]GapChange[pdu.PMID]{}, Descs: map[pdu.PMID]GapChange[pdu.Desc]{},
 		InDoms: map[pdu.InDom]GapChange[[]pdu.Instance]{}, Unchecked: map[string]error{}}
 	l.begin(ctx, h.dialer.RequestTimeout)

@@ -26,8 +26,7 @@ func (h *host) Descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.Er
 	return descs, errorsOf(codes), h.end(ctx, l, err)
 }
 
-// maxDescs is how many metrics one request describes, of a collector that describes
-// several.
+// maxDescs limits the metrics of one request for descriptors, if the collector supports several.
 const maxDescs = 4096
 
 // descs describes metrics, as many at once as the collector can, but at most step.
@@ -103,9 +102,9 @@ func decodeDescs(kind pdu.Kind, body []byte, descs []pdu.Desc) error {
 	return nil
 }
 
-// describeUnknown requests each metric alone that has no descriptor and no code, to get the
-// code. Of the metrics of one agent the first is requested before the others: if the agent is
-// not available at present, that is why all of them have no descriptor.
+// describeUnknown requests each metric that has neither a descriptor nor a code again, alone, to
+// get the code. It first requests one metric of each agent. If that agent is not available at
+// present, its other metrics get the same code and are not requested.
 func (l *link) describeUnknown(ids []pdu.PMID, descs []pdu.Desc, codes []pdu.Error) error {
 	first := map[pdu.Domain]int{}
 	var firsts, others []int
@@ -294,8 +293,8 @@ func decodeLabels(body []byte, req pdu.LabelReq) ([]pdu.LabelSet, error) {
 	return p.Sets, nil
 }
 
-// HostName is the value of pmcd.hostname. This fetch reports neither a gap nor changes in
-// the collector: the next one of the user does.
+// HostName returns the value of pmcd.hostname. Its fetch reports neither a gap nor changes in the
+// collector; the user's next fetch reports them.
 func (h *host) HostName(ctx context.Context) (string, error) {
 	l, err := h.begin(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// maxNamesLen is how long one request for PMIDs of names gets.
+// maxNamesLen limits the length of one request for PMIDs, in bytes.
 const maxNamesLen = 63 << 10
 
 func (h *host) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.Errors, error) {
@@ -28,7 +28,7 @@ func (h *host) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.E
 	return ids, errorsOf(codes), h.end(ctx, l, err)
 }
 
-// errorsOf makes errors of codes.
+// errorsOf returns codes as errors.
 func errorsOf(codes []pdu.Error) (errs source.Errors) {
 	for i, code := range codes {
 		if code != 0 {
@@ -83,7 +83,7 @@ func decodeIDs(body []byte, err error, ids []pdu.PMID, codes []pdu.Error) error 
 			ids[i], codes[i] = pdu.NoPMID, code
 		}
 		return nil
-	case err == nil && len(body) != 8+4*len(ids): // before others than were requested take memory
+	case err == nil && len(body) != 8+4*len(ids): // before more PMIDs than requested take memory
 		err = fmt.Errorf("%d bytes in place of the PMIDs of %d names: %w", len(body), len(ids), pdu.ErrIPC)
 	case err == nil:
 		err = p.Decode(body)
@@ -92,8 +92,8 @@ func decodeIDs(body []byte, err error, ids []pdu.PMID, codes []pdu.Error) error 
 	return err
 }
 
-// lookupUnknown requests each name that has no PMID and no code alone, to get the code: a reply
-// about several names has no codes.
+// lookupUnknown requests each name that has neither a PMID nor a code again, alone, to get the
+// code: a reply about several names has no codes.
 func (l *link) lookupUnknown(names []string, ids []pdu.PMID, codes []pdu.Error) error {
 	var unknown []string
 	var at, ends []int

@@ -19,7 +19,7 @@ const errTimedOut pdu.Error = -110
 // long it will not try again.
 type unreachable struct {
 	cause error
-	tried bool // now, and not only before
+	tried bool // in this call, not only in an earlier one
 	wait  time.Duration
 }
 
@@ -111,7 +111,7 @@ func (h *host) replace(ctx context.Context, old *link) (*link, error) {
 	return nil, err
 }
 
-// beginDialing is a context that ends with ctx, or by Close.
+// beginDialing returns a context that ends with ctx, or by Close.
 func (h *host) beginDialing(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	dialing, cancel := context.WithCancel(ctx)
 	h.mu.Lock()
@@ -124,8 +124,8 @@ func (h *host) beginDialing(ctx context.Context) (context.Context, context.Cance
 	return dialing, cancel, nil
 }
 
-// install replaces an old connection by l. known is the returned metadata as the new collector has
-// it.
+// install replaces an old connection by l. known is the metadata that the host has returned, as the
+// new collector has it.
 func (h *host) install(l, old *link, known *knownMetadata) error {
 	h.mu.Lock()
 	closed := h.closed
@@ -155,8 +155,7 @@ func (h *host) install(l, old *link, known *knownMetadata) error {
 	return nil
 }
 
-// Dup is the same host, with another connection and the same metadata to check after a
-// gap.
+// Dup returns a host with another connection and the same metadata to check after a gap.
 func (h *host) Dup(ctx context.Context) (source.Source, error) {
 	dialing, cancel, err := h.beginDialing(ctx)
 	if err != nil {

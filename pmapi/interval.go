@@ -12,17 +12,17 @@ import (
 //
 //	"2"   "0.5 sec"   "10 msec 5"   "1 hour 30 min"   "1min30"   "2.5days"
 //
-// Numbers are those of strtod(3), hexadecimal ones too, not below 0. The units
-// are, in upper or lower case and with or without an "s" at the end,
+// Numbers have the form of strtod(3), may be hexadecimal, and must not be below 0. The units are,
+// in upper or lower case and with or without an "s" at the end,
 //
 //	nanosecond, nsec · microsecond, usec · millisecond, msec · second, sec, s ·
 //	minute, min, m · hour, hr, h · day, d
 //
-// so that "2ms" is two minutes. A number without a unit counts seconds. Blanks
-// alone are 0.
+// so that "2ms" is two minutes. A number without a unit counts seconds. Blanks alone are 0, and an
+// empty text is an error.
 //
-// The error is a *SpecError. The counterpart of pmParseInterval(3) and pmParseHighResInterval(3),
-// which also accept NaN, as an interval below 0, and intervals beyond the 292 years of a
+// The error is a *SpecError. The counterpart of pmParseInterval(3) and pmParseHighResInterval(3).
+// These also accept NaN, which becomes a negative interval, and more than the 292 years of a
 // time.Duration.
 func ParseInterval(s string) (time.Duration, error) {
 	if s == "" {
@@ -50,8 +50,8 @@ func ParseInterval(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// secondsDuration is a number of seconds as a Duration, rounded to nanoseconds. ok is
-// false if it is too long.
+// secondsDuration returns a number of seconds as a Duration, rounded to nanoseconds. ok is false if
+// it is too long.
 func secondsDuration(sec float64) (_ time.Duration, ok bool) {
 	whole, fraction := math.Modf(sec)
 	if whole > math.MaxInt64/1e9 {

@@ -11,43 +11,41 @@ import (
 // noIdent is the identifier in requests for the labels of a context.
 const noIdent = 0xffffffff
 
-// ContextLabels are the labels of the collector as a whole. The set is empty if there are
-// none. Errors, as for all labels: pdu.ErrNoLabels from a collector of a PCP before version
-// 4, which does not have any. The counterpart of
-// pmGetContextLabels(3).
+// ContextLabels returns the labels of the collector as a whole, which may be an empty set. All
+// methods for labels fail with pdu.ErrNoLabels on a collector older than PCP 4, which has no
+// labels. The counterpart of pmGetContextLabels(3).
 func (c *Context) ContextLabels(ctx context.Context) (pdu.LabelSet, error) {
 	return c.labels(ctx, noIdent, pdu.LabelContext)
 }
 
-// DomainLabels are the labels of all metrics of an agent. The counterpart of pmGetDomainLabels(3).
+// DomainLabels returns the labels of all metrics of an agent. The counterpart of
+// pmGetDomainLabels(3).
 func (c *Context) DomainLabels(ctx context.Context, d pdu.Domain) (pdu.LabelSet, error) {
 	return c.labels(ctx, uint32(d), pdu.LabelDomain)
 }
 
-// InDomLabels are the labels of an instance domain. The counterpart of
-// pmGetInDomLabels(3).
+// InDomLabels returns the labels of an instance domain. The counterpart of pmGetInDomLabels(3).
 func (c *Context) InDomLabels(ctx context.Context, d pdu.InDom) (pdu.LabelSet, error) {
 	return c.labels(ctx, uint32(d), pdu.LabelInDom)
 }
 
-// ClusterLabels are the labels of a metric's cluster. The counterpart of
-// pmGetClusterLabels(3).
+// ClusterLabels returns the labels of a metric's cluster. The counterpart of pmGetClusterLabels(3).
 func (c *Context) ClusterLabels(ctx context.Context, id pdu.PMID) (pdu.LabelSet, error) {
 	return c.labels(ctx, uint32(id), pdu.LabelCluster)
 }
 
-// ItemLabels are the labels of a metric alone. The counterpart of
-// pmGetItemLabels(3).
+// ItemLabels returns the labels of a metric itself, without those of other levels. The counterpart
+// of pmGetItemLabels(3).
 func (c *Context) ItemLabels(ctx context.Context, id pdu.PMID) (pdu.LabelSet, error) {
 	return c.labels(ctx, uint32(id), pdu.LabelItem)
 }
 
-// ItemLabelSets are the labels of metrics alone, one set for each, in their order: as
-// ItemLabels gives them, but requested together, in one exchange.
+// ItemLabelSets returns the labels of metrics, one set for each, in their order. It is like
+// ItemLabels, but requests all sets in one exchange.
 //
-// A metric without labels has an empty set, and so has one whose request has failed; then
-// the error is a *BulkError. Without metrics the error is pdu.ErrTooSmall. There is no
-// counterpart in the C library, where each takes a round trip.
+// A metric without labels has an empty set. So does a metric whose request has failed, and then the
+// error is a *BulkError. Without metrics the error is pdu.ErrTooSmall. The C library has no
+// counterpart: there, every set takes a round trip.
 func (c *Context) ItemLabelSets(ctx context.Context, ids []pdu.PMID) ([]pdu.LabelSet, error) {
 	if len(ids) == 0 {
 		return nil, c.fail("labels", "", pdu.ErrTooSmall)
@@ -69,17 +67,17 @@ func (c *Context) ItemLabelSets(ctx context.Context, ids []pdu.PMID) ([]pdu.Labe
 	return sets, c.bulkError("labels", errs, func(i int) string { return ids[i].String() })
 }
 
-// InstanceLabels are the labels of the instances of a domain that the profile
-// includes: one set for each instance that has any, with its Inst. A set's Err is the collector's
-// error about that instance. The counterpart of pmGetInstancesLabels(3).
+// InstanceLabels returns the labels of the instances of a domain that the profile includes: one set
+// for each instance that has labels. The Inst of a set is the instance, and its Err the collector's
+// error about the instance. The counterpart of pmGetInstancesLabels(3).
 func (c *Context) InstanceLabels(ctx context.Context, d pdu.InDom) ([]pdu.LabelSet, error) {
 	return c.labelsOf(ctx, uint32(d), pdu.LabelInstances)
 }
 
-// Labels are the labels that apply to a metric on all levels but that of instances: the sets of the
-// context, the domain, the instance domain, the cluster and the item, in this order, as far as
-// there are any. pdu.MergeLabels makes one set of them, and MetricLabels of those of instances too.
-// The counterpart of pmLookupLabels(3).
+// Labels returns the labels that apply to a metric on all levels except that of instances: the sets
+// of the context, the domain, the instance domain, the cluster and the item, in this order. Levels
+// without labels have no set. pdu.MergeLabels merges the sets; MetricLabels also merges those of
+// instances. The counterpart of pmLookupLabels(3).
 func (c *Context) Labels(ctx context.Context, id pdu.PMID) ([]pdu.LabelSet, error) {
 	desc, err := c.Desc(ctx, id)
 	if err != nil {
@@ -92,7 +90,7 @@ func (c *Context) Labels(ctx context.Context, id pdu.PMID) ([]pdu.LabelSet, erro
 	return slices.Concat(all...), nil
 }
 
-// levelsOf are the requests for the labels that apply to a metric, without those of instances.
+// levelsOf returns the requests for the labels that apply to a metric, without those of instances.
 func levelsOf(desc pdu.Desc) []pdu.LabelReq {
 	reqs := []pdu.LabelReq{
 		{Ident: noIdent, Class: pdu.LabelContext},
@@ -129,7 +127,7 @@ func (c *Context) labels(ctx context.Context, ident uint32, class pdu.LabelClass
 	return sets[0], nil
 }
 
-// labelsOf are the labels of a class that go with one identifier.
+// labelsOf returns the label sets of a class for one identifier.
 func (c *Context) labelsOf(ctx context.Context, ident uint32, class pdu.LabelClass) ([]pdu.LabelSet, error) {
 	sets, errs, err := c.labelSets(ctx, []pdu.LabelReq{{Ident: ident, Class: class}}, c.Profile())
 	if err == nil {

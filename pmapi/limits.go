@@ -8,8 +8,8 @@ import (
 )
 
 // A LimitError is the error of a reply that exceeds a limit. A reply longer than Dialer.MaxReply
-// also loses the connection. A reply must not have more names, instances or label sets than fit in
-// three times its length when they are decoded. A LimitError unwraps to pdu.ErrTooBig.
+// also ends the connection. A reply may have at most 4,194,304 names or instances, or 1,048,576
+// label sets. A LimitError unwraps to pdu.ErrTooBig.
 type LimitError struct {
 	what     string // "bytes", "names", "instances" or "label sets"
 	n, limit int
@@ -22,7 +22,7 @@ const (
 	maxLabelSets = 1 << 20
 )
 
-// Error returns both numbers, and what to do.
+// Error returns the size of the reply, the limit, and what to do.
 func (e *LimitError) Error() string {
 	s := fmt.Sprintf("a reply of %d %s exceeds the limit of %d", e.n, e.what, e.limit)
 	switch e.what {
@@ -40,7 +40,7 @@ func (e *LimitError) Unwrap() error { return pdu.ErrTooBig }
 // checkCount returns an error if the number at an offset of a body exceeds a limit.
 func checkCount(body []byte, offset int, what string, limit int) error {
 	if len(body) < offset+4 {
-		return nil // which is for the decoder to say
+		return nil // the decoder reports it
 	}
 	if n := int(int32(binary.BigEndian.Uint32(body[offset:]))); n > limit && n <= len(body)/4 {
 		return &LimitError{what, n, limit}

@@ -34,7 +34,7 @@ type link struct {
 	features pdu.Features
 	pid      int32
 	secured  *tls.Conn // nil without TLS
-	unsent   bool      // TLS sends nothing more: a deadline has passed while it did
+	unsent   bool      // TLS can send nothing more, because a deadline passed during a write
 
 	pending int          // replies that have not been read
 	changes pdu.Change   // in the collector, which no fetch has reported yet
@@ -102,7 +102,7 @@ func deadline(ctx context.Context, now time.Time, limit time.Duration) time.Time
 type watchedStream struct {
 	io.ReadWriter
 	received bool          // in the present wait
-	silent   time.Duration // the sum of the waits before in which nothing was, since something was
+	silent   time.Duration // the sum of the earlier waits in a row without any bytes
 }
 
 func (s *watchedStream) Read(b []byte) (int, error) {
@@ -116,8 +116,8 @@ func (s *watchedStream) Read(b []byte) (int, error) {
 // mostSilent is the number of time-outs in a row that a collector may be silent.
 const mostSilent = 3
 
-// silent reports, after a wait that ended early, whether nothing has come during mostSilent
-// time-outs. Then nothing is expected to come.
+// silent reports, after a wait that ended early, whether no bytes were received for mostSilent
+// time-outs. The connection then counts as lost.
 func (l *link) silent() bool {
 	if !l.stream.received {
 		l.stream.silent += time.Since(l.began)
@@ -125,8 +125,7 @@ func (l *link) silent() bool {
 	return l.timeout > 0 && l.stream.silent >= mostSilent*l.timeout
 }
 
-// queue adds a request to those that send sends. A request that cannot be
-// encoded is not sent.
+// queue queues a request for send. A request that cannot be encoded is not sent.
 func (l *link) queue(p pdu.PDU) error {
 	if err := l.pdus.Queue(l.pid, p); err != nil {
 		return err
@@ -214,9 +213,9 @@ func (l *link) read() (pdu.Header, []byte, error) {
 	}
 }
 
-// readReply reads the reply to the request that is next in turn, of the wanted kind.
-// A code in its place is the error, and of kind ERROR 0 is a success. A reply of
-// another kind belongs to no request of ours: the connection is lost.
+// readReply reads the reply to the next request, which has the kind want. If the collector replies
+// with an error code instead, this is the error; for the kind ERROR, code 0 is success. A reply of
+// another kind belongs to no request, so the connection is lost.
 func (l *link) readReply(want pdu.Kind) ([]byte, error) {
 	h, body, err := l.read()
 	if err != nil {
@@ -237,7 +236,7 @@ func (l *link) readReply(want pdu.Kind) ([]byte, error) {
 	return body, nil
 }
 
-// An inPlaceDecoder is a decoder that needs no copy of a body which is its own.
+// An inPlaceDecoder is a decoder that can keep a body instead of copying it.
 type inPlaceDecoder interface {
 	decoder
 	DecodeInPlace(body []byte) error
@@ -290,8 +289,8 @@ func (l *link) roundTrip(p pdu.PDU, want pdu.Kind) ([]byte, error) {
 }
 
 // queueProfile queues the profile unless the collector has an equal one. PCP's pmcd gives its
-// agents in shared objects a profile with a fetch. It frees that when another profile comes, and
-// uses the freed one for the labels of instances. So an equal profile is not sent.
+// agents in shared objects a profile with a fetch. It frees this profile when another one comes,
+// and uses the freed profile for the labels of instances. So an equal profile is not sent.
 func (l *link) queueProfile(p *pdu.Profile) error {
 	if l.profile == p || l.profile != nil && l.profile.Equal(p) {
 		l.profile = p

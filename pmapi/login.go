@@ -14,7 +14,7 @@ import (
 
 // A Login has the credentials for a collector. An empty field is unknown.
 type Login struct {
-	Host           string // and port of the collector, or its socket; not to be changed
+	Host           string // the host and port of the collector, or its socket; must not be changed
 	User, Password string
 }
 
@@ -27,7 +27,7 @@ type identity struct {
 	container                 string
 
 	mu     sync.Mutex
-	answer *Login // of the user who was asked, unless they were wrong
+	answer *Login // the answer of AskLogin, unless the login failed with it
 }
 
 // newIdentity returns the identity that a host specification gives.
@@ -51,7 +51,7 @@ func (n Dialer) newIdentity(h hostspec.Spec) *identity {
 }
 
 const (
-	errNoProcess pdu.Error = -3 // ESRCH, as of the C library for a container without a name
+	errNoProcess pdu.Error = -3 // ESRCH, as in the C library, for a container without a name
 
 	maxContainer = 255 // that of a collector.Server
 )
@@ -77,7 +77,7 @@ func (i *identity) features(offered pdu.Features, local bool) (want pdu.Features
 	case missing != 0:
 		return 0, false, fmt.Errorf("%w: the collector has no containers", pdu.ErrUnsupported)
 	}
-	if offered&pdu.FeatureCredsRequired != 0 && !local { // C pmcd, if it knows the user, would ignore all else that is wanted
+	if offered&pdu.FeatureCredsRequired != 0 && !local { // else the C pmcd ignores the other features
 		want |= pdu.FeatureCredsRequired
 	}
 	return want, want&(pdu.FeatureAuth|pdu.FeatureCredsRequired) != 0, nil
@@ -197,9 +197,9 @@ func statusError(body []byte) error {
 }
 
 // confirm waits until the collector has accepted the CREDS and the PDUs that belong to it. The
-// collector replies to these only if it refuses them. Such a reply would pass for that to the first
-// request, and each later reply for that to the next request. So confirm makes a request with a
-// known reply.
+// collector replies to these only if it refuses them. The client would take such a reply for the
+// reply to its first request, and each later reply for that to the request after it. So confirm
+// makes a request with a known reply.
 func (l *link) confirm() error {
 	if err := l.pdus.Write(l.pid, pdu.DescReq{PMID: pdu.NoPMID}); err != nil {
 		return err

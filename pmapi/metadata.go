@@ -94,9 +94,10 @@ func (c *Context) InstName(ctx context.Context, d pdu.InDom, id pdu.InstID) (str
 	return list[0].Name, nil
 }
 
-// Text returns the help text of a metric: the line pdu.TextOneLine or the text pdu.TextHelp. If
-// pdu.TextHelp is missing, Text returns the line instead, unless kind has pdu.TextDirect. Errors:
-// pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind. The counterpart of pmLookupText(3).
+// Text returns the help text of a metric: one line for the kind pdu.TextOneLine, or the full text
+// for pdu.TextHelp. If the full text is missing, Text returns the line instead, unless kind has
+// pdu.TextDirect. Errors: pdu.ErrText, pdu.ErrPMID; pdu.ErrArg for another kind; pdu.ErrNotHost for
+// archives without texts. The counterpart of pmLookupText(3).
 func (c *Context) Text(ctx context.Context, id pdu.PMID, kind pdu.TextKind) (string, error) {
 	return c.text(ctx, id.String(), pdu.TextReq{Ident: uint32(id), Text: pdu.TextPMID}, kind)
 }
@@ -157,7 +158,7 @@ func (c *Context) Texts(ctx context.Context, ids []pdu.PMID, kind pdu.TextKind) 
 	return texts, c.bulkError("text", errs, func(i int) string { return ids[i].String() })
 }
 
-// replaceMissing replaces a missing long text by the short text.
+// replaceMissing replaces each missing full text by the line.
 func (c *Context) replaceMissing(ctx context.Context, reqs []pdu.TextReq, texts []string, errs *source.Errors) error {
 	var again []pdu.TextReq
 	var at []int
@@ -188,9 +189,10 @@ func hasNoText(text string, err error) bool {
 	return isCode || err == nil && text == ""
 }
 
-// HostName returns the name of the host whose metrics these are: the value of pmcd.hostname. If the
-// collector lacks that metric, it is this computer's name for a local collector, and otherwise the
-// name that the context was opened with. The counterpart of pmGetContextHostName(3).
+// HostName returns the name of the host whose metrics these are: the value of pmcd.hostname, or the
+// host in the label of an archive. If the collector lacks that metric or the request fails, it is
+// this computer's name for a local collector, and otherwise the name that the context was opened
+// with. The counterpart of pmGetContextHostName(3).
 func (c *Context) HostName(ctx context.Context) string {
 	var name string
 	err := c.inTurn(ctx, func() (err error) {

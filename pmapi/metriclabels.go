@@ -20,8 +20,8 @@ type MetricLabels struct {
 
 // MetricLabels returns the labels of a metric and of those of its instances that the profile
 // includes, in two exchanges. Errors: those of Desc and of Labels; E2BIG for labels that exceed the
-// limits of a set when they are merged. It is what pmLookupLabels(3), pmGetInstancesLabels(3) and
-// pmMergeLabelSets(3) are for.
+// limits of a set when they are merged. The counterpart of pmLookupLabels(3),
+// pmGetInstancesLabels(3) and pmMergeLabelSets(3) together.
 func (c *Context) MetricLabels(ctx context.Context, id pdu.PMID) (*MetricLabels, error) {
 	desc, err := c.Desc(ctx, id)
 	if err != nil {
@@ -50,8 +50,9 @@ func (c *Context) metricLabels(ctx context.Context, desc pdu.Desc, profile *pdu.
 	return l, nil
 }
 
-// Instance returns the labels of the metric and those of one instance, which take precedence. Its
-// Err is the reason if the source has no labels of the instance, or if they cannot be merged.
+// Instance returns the labels of the metric merged with those of one instance, which take
+// precedence. For an instance without labels it returns the labels of the metric. The Err of the
+// set is the source's error about the instance, or says that the labels cannot be merged.
 func (l *MetricLabels) Instance(id pdu.InstID) pdu.LabelSet {
 	own, ok := l.insts[id]
 	if !ok {

@@ -5,7 +5,7 @@ import "strings"
 // A SourceKind is a kind of source of metrics.
 type SourceKind int
 
-// The kinds of sources, by the numbers that pmParseMetricSpec(3) has for them.
+// The kinds of sources, with the numbers of pmParseMetricSpec(3).
 const (
 	SourceHost    SourceKind = iota // a collector
 	SourceArchive                   // an archive
@@ -16,9 +16,9 @@ const (
 // PCP's tools does.
 type MetricSpec struct {
 	Kind   SourceKind
-	Source string // a host specification, the name of an archive, or "@" for SourceLocal; a default may be empty
+	Source string // a host specification, an archive, or "@" for SourceLocal; a default may be empty
 	Metric string
-	// Instances are names of instances; none stands for all.
+	// Instances are the names of the selected instances. Empty means all.
 	Instances []string
 }
 
@@ -151,9 +151,9 @@ func (p *metricSpecParser) metric(s *MetricSpec) error {
 	return nil
 }
 
-// instances parses the list in brackets. As in the C library its end is found first, and
-// then the names in it, with another rule for quotes: they are characters of a name that
-// does not begin with one.
+// instances parses the list in brackets. As in the C library, it first finds the end of the list
+// and then the names in it, with different rules for quotes: within a name that does not begin with
+// a quote, quotes are ordinary characters.
 func (p *metricSpecParser) instances(s *MetricSpec) error {
 	p.pos++
 	list := *p

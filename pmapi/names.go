@@ -36,8 +36,8 @@ func (c *Context) lookup(ctx context.Context, names []string) (ids []pdu.PMID, e
 	return ids, errs, c.fail("lookup", names[0], err)
 }
 
-// Name returns the name of a metric, or one of several. Errors: pdu.ErrPMID, and pdu.ErrNoAgent for
-// a domain without an agent. The counterpart of pmNameID(3).
+// Name returns the name of a metric, or one of its names if it has several. Errors: pdu.ErrPMID,
+// and pdu.ErrNoAgent for a domain without an agent. The counterpart of pmNameID(3).
 func (c *Context) Name(ctx context.Context, id pdu.PMID) (string, error) {
 	names, err := c.Names(ctx, id)
 	if err != nil {
@@ -69,11 +69,10 @@ func (c *Context) Children(ctx context.Context, name string) ([]pmns.Child, erro
 	return children, c.fail("children", name, err)
 }
 
-// Traverse returns the names of all metrics at and below a name, "" for all there are, in the order
-// of the name space. Errors: pdu.ErrName for an unknown name. On agents in this process, see
-// package local, there may be names with an error: those before the dynamic subtree that has
-// failed. The names of a reply of more than 256 KiB share its memory; see Instances. The
-// counterpart of pmTraversePMNS(3).
+// Traverse returns the names of all metrics at and below a name, or all names for "", in the order
+// of the name space. Errors: pdu.ErrName for an unknown name. On agents of package local, there may
+// be names with an error: those before the dynamic subtree that has failed. The names of a reply of
+// more than 256 KiB share its memory; see Instances. The counterpart of pmTraversePMNS(3).
 func (c *Context) Traverse(ctx context.Context, name string) ([]string, error) {
 	var names []string
 	err := c.inTurn(ctx, func() (err error) {

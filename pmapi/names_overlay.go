@@ -41,7 +41,7 @@ func (o *namesOverlay) Dup(ctx context.Context) (source.Source, error) {
 // Unwrap returns the source below.
 func (o *namesOverlay) Unwrap() source.Source { return o.Source }
 
-// trimNames is a name space without the metrics that a source has no descriptors of.
+// trimNames returns a name space without the metrics whose descriptors a source lacks.
 func trimNames(ctx context.Context, names *pmns.Tree, src source.Source) (*pmns.Tree, error) {
 	var ids []pdu.PMID
 	for _, id := range names.All() {

@@ -12,10 +12,10 @@ import (
 
 // OpenSource opens a context on the source that a text names. An absolute path or a text that
 // begins with a dot names archives, as for the function Open. Any other text names a collector, as
-// for Dial. So another string is enough to try a program for a collector on recorded values:
+// for Dial. So a program for a collector reads recorded values if only this text is changed:
 //
 //	"web1.example.com"              the collector of that host
-//	"/var/log/pcp/pmlogger/web1"    what was recorded of it
+//	"/var/log/pcp/pmlogger/web1"    the archive of that host
 //	"./20261123.00.10"              an archive in this directory
 //
 // A text with a slash that names an archive but begins with no dot, such as "arch/web1", is an

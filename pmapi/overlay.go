@@ -82,7 +82,7 @@ func addNames(name string, names []string, err error, more []string) ([]string, 
 }
 
 // insertNames is like addNames for names in the order of a tree, such as those of archives. Each
-// new name goes behind the names that share most of its components.
+// new name goes after the names that share most of its components.
 func insertNames(name string, names []string, err error, more []string) ([]string, error) {
 	added, err := addNames(name, names, err, more)
 	if len(added) == len(names) {

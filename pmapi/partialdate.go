@@ -38,7 +38,7 @@ func parsePartialDate(text string) (partialDate, error) {
 		d.hour, _ = p.integer(0, 23)
 	}
 	p.clock(&d)
-	if d.day == 0 && d.hour != missing { // as in C; without an hour it is the day before the first
+	if d.day == 0 && d.hour != missing { // as in C; otherwise the last day of the previous month
 		d.day = missing
 	}
 	d.year, _ = p.integer(1900, 9999)
@@ -65,9 +65,9 @@ func (d *partialDate) fill() {
 	d.hour, d.minute = max(d.hour, 0), max(d.minute, 0)
 }
 
-// after is the time that has the parts of the date. The first parts that are missing are those of
-// an origin, and if the part that comes next is less than that of the origin, it is of the next
-// year, month or day. Parts out of range, as 31 November, run over into the next.
+// after returns the time of the date. Missing leading parts are those of an origin. If the first
+// part that is present is less than that of the origin, the time is in the next year, month or day.
+// Parts out of range, such as 31 November, run over into the next month.
 func (d partialDate) after(origin time.Time, loc *time.Location) time.Time {
 	if d.hour == missing {
 		return origin // no part at all
@@ -94,8 +94,8 @@ func (d partialDate) after(origin time.Time, loc *time.Location) time.Time {
 	return time.Date(year, time.Month(month+1), day, d.hour, d.minute, d.second, d.nsec, loc)
 }
 
-// A dateScanner reads the parts of a date. Where it finds none it stays before the text that is
-// another.
+// A dateScanner reads the parts of a date. If the next text is another part, the scanner stays
+// before it.
 type dateScanner struct {
 	text string
 	at   int
@@ -194,7 +194,7 @@ func (p *dateScanner) seconds(d *partialDate) {
 	}
 	p.at += n
 	whole, fraction := math.Modf(v)
-	// C cuts the exact product, which that of float64 may have rounded up to a whole nanosecond.
+	// C truncates the exact product. The float64 product may be rounded up to a whole nanosecond.
 	nsec := fraction * 1e9
 	if math.Floor(nsec) == nsec && math.FMA(fraction, 1e9, -nsec) < 0 {
 		nsec--

@@ -38,7 +38,7 @@ type peer struct {
 	local bool   // of this computer, as far as the specification says
 }
 
-// secureFor encrypts the connections of a specification as it requests. A protocol other than
+// secureFor sets whether the connections of a specification are encrypted. A protocol other than
 // "pcps:" requests nothing, as in the C library, even with the attribute "secure". With "pcps:", an
 // unknown value of the attribute enforces TLS, where the C library uses no TLS.
 func (d *Dialer) secureFor(h hostspec.Spec) {

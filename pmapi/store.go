@@ -20,12 +20,12 @@ import (
 // value has one of these Go types, or a type defined as one. It is converted to the type of the
 // metric:
 //
-//	any integer        the same number, in any type of numbers
-//	float32, float64   the nearest floating point number, or the same number as an integer
-//	string             a string
-//	[]byte             an aggregate
-//	time.Duration      of a metric in units of time, the number of these units, as above;
-//	                   of one without units, the nanoseconds
+//	any integer        the same number, for a metric of any numeric type
+//	float32, float64   the nearest floating point number, or exactly the same integer
+//	string             the string, for a metric of strings
+//	[]byte             the bytes, for a metric of type AGGREGATE
+//	time.Duration      for a metric in units of time, the number of these units, as above;
+//	                   for a metric without units, the nanoseconds
 //	pdu.Atom           as the Go value that it holds
 //
 // Errors: pdu.ErrType, with both types, for what is not in this table; pdu.ErrConv for a
@@ -101,8 +101,8 @@ func (c *Context) findStored(ctx context.Context, metric string, o *itemOptions)
 	return d, inst, err
 }
 
-// MaxStore is how many bytes the values of one StoreResult may have, as a pdu.ResultWriter's Limit:
-// pmcd ends the connection of a client whose request exceeds 64 KiB.
+// MaxStore is the Limit, in bytes, of a pdu.ResultWriter that makes the Result of a StoreResult.
+// The C pmcd closes the connection of a client whose request exceeds 64 KiB.
 const MaxStore = 64<<10 - 1<<10
 
 // StoreResult sets the values of metrics, all in one request. A pdu.ResultWriter makes the Result,
@@ -194,8 +194,8 @@ func convertStored(value any, d pdu.Desc) (pdu.Atom, error) {
 	return pdu.Atom{}, pdu.ErrType
 }
 
-// convertStoredAtom converts a value to a type that can hold it exactly. Only floating point
-// numbers may lose digits. In contrast, pdu.As also drops fractions and high bits.
+// convertStoredAtom converts a value to a type, if the type can hold it exactly. Only floating
+// point numbers may lose digits. In contrast, pdu.As also drops fractions and high bits.
 func convertStoredAtom(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	switch {
 	case a.Type == pdu.TypeString && to == pdu.TypeString:

@@ -9,27 +9,28 @@ import (
 	"github.com/pcp-go/pcp/internal/cnum"
 )
 
-// A WindowSpec is a time window as the options -S, -T, -A and -O of PCP's tools give it, see
-// PCPIntro(1). Empty texts stand for options that are not given.
+// A WindowSpec is a time window in the form of the options -S, -T, -A and -O of PCP's tools; see
+// PCPIntro(1). An empty text means that the option is not given.
 //
 // Start, Finish and Origin are points of time:
 //
-//	"10min"  "+1.5hour"        an interval, as of ParseInterval, after the start
+//	"10min"  "+1.5hour"        an interval, as for ParseInterval, after the start
 //	"-10min"                   before the end of an archive; "-0" is the end
 //	"@Tue Nov 14 22:30:15.5 2023"  "@22:30"  "@10:30pm"  "@Nov 14"  "@2023"
-//	                           a date and time of day as of ctime(3). Leading parts that are
-//	                           missing are those of the start, or of the next year, month or
-//	                           day so as to be after it. Trailing ones are zero
+//	                           a date and time of day as ctime(3) prints them. Missing leading
+//	                           parts are those of the start, or of the next year, month or day
+//	                           if the time were else before the start. Missing trailing parts
+//	                           are zero
 //	"@2023-11-14T22:30:15Z"    a date and time of RFC 3339, unlike in the C library
 //	"@2023-11-14 22:30"  "@yesterday 10:00"  "2 days ago"  "last week"  "@next monday"
 //	                           a text in free form: dates, times of day, zones such as "EST"
-//	                           and "+0530", weekdays, and units of time to add. N units are
-//	                           relative to the start; with "ago", "last" or a minus sign to
-//	                           the end of an archive; all else to the wall clock
+//	                           and "+0530", weekdays, and units of time to add. Units count from
+//	                           the start, or with "ago", "last" or a minus sign from the end of
+//	                           an archive. All other forms are relative to the wall clock
 type WindowSpec struct {
 	Start  string // -S: the first point of time
-	Finish string // -T: the last, relative to Start
-	Align  string // -A: an interval; Start and Origin are rounded up to a multiple of it, counted from 1970 in UTC
+	Finish string // -T: the last point of time, relative to Start
+	Align  string // -A: an interval; Start and Origin are aligned to its multiples since 1970 in UTC
 	Origin string // -O: of the first sample, relative to Start and Finish
 
 	Location *time.Location // of dates and times of day; nil means time.Local
@@ -39,25 +40,30 @@ type WindowSpec struct {
 // A Window is the window of time of a report.
 type Window struct {
 	Start  time.Time
-	End    time.Time // zero for none; may be before Start
+	End    time.Time // zero means no end; may be before Start
 	Origin time.Time // of the first sample, from Start to End unless End is before Start
 }
 
 // ErrAlignment means that the window has no multiple of WindowSpec.Align.
 var ErrAlignment = errors.New("no multiple of the alignment in the time window")
 
-// Window returns the window within first and last: those of an archive, or of a live source the
-// current time and the zero Time, which stands for no end. A Start before first is first, and an
-// End after last is last; Start may be after last.
+// Window returns the window between first and last. These are the first and the last time of an
+// archive, or for a live source the current time and the zero time, which means no end. A Start
+// before first becomes first, and an End after last becomes last. Start may be after last.
 //
-// With ErrAlignment the window is valid, but not aligned; an Align of 0 has this error and no
-// window. Errors are *SpecErrors.
+// Start and Origin are rounded up to a multiple of Align, but an Origin that would be after End is
+// rounded down. If the error is ErrAlignment, the window is valid but not aligned. An Align of 0 is
+// an ErrAlignment too, but with the zero Window. All errors are *SpecErrors.
 //
-// Differences from C: there are no points of time after the year 9999; leap years are right after
-// 2100; "1 month" after 31 January is 2 or 3 March; months and weekdays count right beside a zone
-// and across a change of daylight saving; "today" begins at midnight on such a day too; and the
-// Origin of a live source is aligned upwards. Of a time of day that a change of daylight saving
-// repeats or leaves out, either time may be meant.
+// The C library differs:
+//
+//   - Here a point of time after the year 9999 is an error.
+//   - Here leap years are right after 2100, and "1 month" after 31 January is 2 or 3 March.
+//   - Here months and weekdays are right with a zone and across a change of daylight saving, and
+//     "today" begins at midnight on the day of such a change, too.
+//   - Here the Origin of a live source is aligned upwards.
+//
+// If a change of daylight saving repeats or skips a time of day, Window may choose either time.
 //
 // The counterpart of pmParseTimeWindow(3) and pmParseHighResTimeWindow(3).
 func (s WindowSpec) Window(first, last time.Time) (Window, error) {
@@ -145,7 +151,7 @@ func (s WindowSpec) setOrigin(w *Window, step time.Duration) error {
 	return nil
 }
 
-// alignError is an ErrAlignment with the interval.
+// alignError returns an ErrAlignment with the interval.
 func (s WindowSpec) alignError() error {
 	return &SpecError{What: "alignment", Text: s.Align, Msg: ErrAlignment.Error(), cause: ErrAlignment}
 }
@@ -155,15 +161,15 @@ func inWindow(t, start, end time.Time) bool {
 	return !t.Before(start) && (end.IsZero() || !t.After(end))
 }
 
-// point parses a point of time. The error for a text without a valid form is that of the form that
-// its first character announces.
+// point parses a point of time. The error for an invalid text is that of the form that its first
+// character selects.
 func (s WindowSpec) point(text string, start, end time.Time) (time.Time, error) {
 	rest := strings.TrimLeft(text, cnum.Blanks)
 	first := byte(0)
 	if rest != "" {
 		first = rest[0]
 	}
-	if strings.Contains(rest, "T") { // else the error of Parse costs more than all that follows
+	if strings.Contains(rest, "T") { // an error of Parse costs more than all that follows
 		if t, err := time.Parse(time.RFC3339, strings.Trim(strings.TrimPrefix(rest, "@"), cnum.Blanks)); err == nil {
 			return t.In(s.Location), nil
 		}
@@ -195,7 +201,7 @@ func (s WindowSpec) point(text string, start, end time.Time) (time.Time, error) 
 	return time.Time{}, err
 }
 
-// alignUp is the first multiple of step, counted from 1970 in UTC, that is not before t.
+// alignUp returns the first multiple of step, counted from 1970 in UTC, that is not before t.
 func alignUp(t time.Time, step time.Duration) time.Time {
 	sec, nsec, before := t.Unix(), int64(t.Nanosecond()), t.Unix() < 0
 	if before && nsec > 0 {
