@@ -34,7 +34,7 @@ func openRecorded(t testing.TB) *pmapi.Context {
 	return c
 }
 
-// archiveValues are what fetches in steps give, NaN for none, up to the end.
+// archiveValues returns the values of fetches in steps up to the end, NaN for a missing one.
 func archiveValues(t *testing.T, c *pmapi.Context, id pdu.PMID, inst pdu.InstID, mode pmapi.Mode, origin time.Time, step time.Duration) []float64 {
 	t.Helper()
 	if err := c.SetMode(t.Context(), mode, origin, step); err != nil {

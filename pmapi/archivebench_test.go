@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// benchArchive is the archive of the benchmarks: that of the environment's PCP_BENCH_ARCHIVE, or a
-// small one.
+// benchArchive is the archive of the benchmarks: PCP_BENCH_ARCHIVE of the environment, or a small
+// one.
 func benchArchive(b *testing.B) (*pmapi.Context, []pdu.PMID) {
 	b.Helper()
 	path := os.Getenv("PCP_BENCH_ARCHIVE")
@@ -35,7 +35,7 @@ func benchArchive(b *testing.B) (*pmapi.Context, []pdu.PMID) {
 	return c, ids
 }
 
-// spread is n of the metrics, evenly over the name space; 0 means all.
+// spread returns n of the metrics, spread evenly over the name space; 0 means all.
 func spread(ids []pdu.PMID, n int) []pdu.PMID {
 	if n == 0 || n > len(ids) {
 		return ids

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// How much of the comparison with the C library is made.
+// Limits of the comparison with the C library.
 var (
 	replayRequests = flag.Int("archive.requests", 60, "make `n` random requests of each archive")
 	replayEvery    = flag.Int("archive.every", 9, "use every `n`th of PCP's test archives")
@@ -83,7 +83,7 @@ func TestInteropArchiveRequests(t *testing.T) {
 	}
 }
 
-// TestInteropIgnoreMarks interpolates across marks as the environment says.
+// TestInteropIgnoreMarks interpolates across marks as the environment requests.
 func TestInteropIgnoreMarks(t *testing.T) {
 	pcptest.Need(t, testArchives)
 	for _, name := range []string{"mark-bug", "interpmark", "gap", "pmiostat_mark"} {
@@ -108,10 +108,10 @@ func TestInteropIgnoreMarks(t *testing.T) {
 
 // A replay compares what the C library and a context answer to requests of an archive.
 //
-// The C library may contradict itself: what it interpolates depends on what it has read before for
-// other requests and other metrics, the index misleads it, and of times less than a millisecond
-// after the end it knows the values or not. An answer that differs is taken for right if a fresh
-// context of the C library, with the index or without, gives it.
+// The C library may contradict itself. The values that it interpolates depend on the records that
+// it has read for earlier requests and other metrics. The index may mislead it. It may or may not
+// have values for times less than a millisecond after the end. So an answer that differs counts as
+// right if a fresh context of the C library, with the index or without, gives the same answer.
 type replay struct {
 	*testing.T
 	base         string
@@ -122,8 +122,8 @@ type replay struct {
 	crashes      int
 }
 
-// mostContradicted is how many of a hundred answers of the C library may be others than those of a
-// fresh context of it.
+// mostContradicted is the percentage of answers of the C library that may differ from those of a
+// fresh context.
 const mostContradicted = 15
 
 func newReplay(t *testing.T, base string, end time.Time) *replay {
@@ -219,7 +219,7 @@ func (r *replay) compareAnswers(requests, want, got []string) {
 // widePattern matches values of 64 bits.
 var widePattern = regexp.MustCompile(`=[0-9a-f]{16}\b`)
 
-// otherwise reports whether two answers differ for a reason that is known.
+// otherwise reports whether two answers differ for a known reason.
 func (r *replay) otherwise(mode, want, got string) bool {
 	if !strings.HasPrefix(mode, "mode 1") {
 		return false
@@ -228,7 +228,7 @@ func (r *replay) otherwise(mode, want, got string) bool {
 	if o.wideBytes && widePattern.ReplaceAllString(want, "") == widePattern.ReplaceAllString(got, "") {
 		return true
 	}
-	// Of times less than a millisecond after the end, the C library knows the values or not.
+	// The C library may or may not have values for times less than a millisecond after the end.
 	at, ok := answerTime(want)
 	other := got
 	if !ok {

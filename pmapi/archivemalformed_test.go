@@ -101,8 +101,8 @@ func TestMalformedBack(t *testing.T) {
 	}
 }
 
-// TestMalformedEvery has one error for all rows that cannot be had, and the rows after them, to
-// which the index leads.
+// TestMalformedEvery expects one error for all rows that cannot be read, and then the rows after
+// them, which the index leads to.
 func TestMalformedEvery(t *testing.T) {
 	c, before, after := openMalformed(t, "0", "1", "2", "index", "meta")
 	g := c.Group()

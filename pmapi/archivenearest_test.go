@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// asPCP6 opens archives whose values are interpolated as by PCP 6.0.3, for comparison with that.
-// This is the exception for values between records. PCP 6.3.2 and later interpolate differently.
+// asPCP6 opens archives with the interpolation of PCP 6.0.3, for comparison with that release. Only
+// values between records need it: PCP 6.3.2 and later interpolate differently.
 var asPCP6 = pmapi.ArchiveOptions{PriorValues: true}
 
 // nearestMetrics are the metrics of nearestArchive, with what they record.

@@ -23,7 +23,7 @@ type replayer struct {
 	r pdu.Result
 }
 
-// replayArchive is the twin of pcptest.ReplayArchive, with the options of the environment.
+// replayArchive does the same as pcptest.ReplayArchive, with the options of the environment.
 func replayArchive(t *testing.T, path string, requests []string) []string {
 	t.Helper()
 	opts, err := pmapi.ArchiveOptionsFromEnv()
@@ -47,7 +47,7 @@ func replayArchive(t *testing.T, path string, requests []string) []string {
 	return answers
 }
 
-// code is the number of an error, 0 for none.
+// code returns the number of an error, or 0 without an error.
 func code(err error) string {
 	if err == nil {
 		return "0"
@@ -349,7 +349,8 @@ func newRequester(t *testing.T, c *pmapi.Context, seed uint64) *requester {
 	return q
 }
 
-// requests are n requests: modes, and fetches of a few metrics in a row; now and then others.
+// requests returns n requests: changes of the mode, series of fetches of a few metrics, and
+// sometimes others.
 func (q *requester) requests(n int) []string {
 	list := []string{"label", "end"}
 	for len(list) < n {
@@ -431,8 +432,8 @@ func (q *requester) profile() string {
 	return text
 }
 
-// firstWord is a name up to its first space, unless the C library takes that for another name, of
-// which the first word is only the beginning of it.
+// firstWord returns a name up to its first space. It returns the whole name if the C library would
+// find another instance by this word, because the first word of its name is a prefix of it.
 func (q *requester) firstWord(d pdu.InDom, name string) string {
 	word, _, _ := strings.Cut(name, " ")
 	for _, i := range q.insts[d] {

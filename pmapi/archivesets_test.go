@@ -78,12 +78,11 @@ func openChangedBlocks(t *testing.T, version int, change func(index []byte)) *pm
 	return c
 }
 
-// Derived metrics have the values and errors of the metrics themselves, however these are in the
-// archive.
+// Derived metrics have the values and errors of their operands, in any layout of the archive.
 func TestDerivedOfChangedBlocks(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		values string // of the second record; if none, it is malformed
+		values string // of the second record; empty if that is malformed
 		change func(index []byte)
 	}{
 		{"as written", "[10 11 12 13 14 15]", func([]byte) {}},
@@ -119,7 +118,7 @@ func TestDerivedOfChangedBlocks(t *testing.T) {
 	}
 }
 
-// recordsOf is the time and the values of a metric in each record, to the first error.
+// recordsOf returns the time and the values of a metric in each record, up to the first error.
 func recordsOf(t *testing.T, c *pmapi.Context, name string) (records []string) {
 	t.Helper()
 	ids, err := c.Lookup(t.Context(), []string{name})

@@ -32,9 +32,9 @@ func (m *madeArchive) imported(t *testing.T, from, to, base int) {
 	}
 }
 
-// TestArchiveStepsBack interpolates in archives that are two imports, one after the other, so that
-// time steps back between them. The values are those of pmval 6.0.3 for each metric: two instances
-// of a counter, an instant and a discrete metric.
+// TestArchiveStepsBack interpolates in archives that contain two imports, one after the other, so
+// that time steps back between them. The values are those of pmval 6.0.3 for each metric: two
+// instances of a counter, an instant and a discrete metric.
 func TestArchiveStepsBack(t *testing.T) {
 	for _, test := range []struct {
 		name          string

@@ -43,7 +43,7 @@ func shapeNames(from, n int) []string {
 	return names
 }
 
-// tcpContext is a context on agents, over TCP.
+// tcpContext returns a context on agents, over TCP.
 func tcpContext(t testing.TB, agents ...pmda.Handler) *pmapi.Context {
 	t.Helper()
 	c, err := pmapi.Dial(t.Context(), newDaemon(t, agents...).addr)
@@ -89,8 +89,8 @@ func BenchmarkLookup(b *testing.B) {
 	})
 }
 
-// A thousand idle contexts, each with its connection and both its ends in this
-// process, cost little.
+// A thousand idle contexts cost little, although both ends of their connections are in this
+// process.
 func TestMemoryOfContexts(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector takes memory of its own")
@@ -110,7 +110,7 @@ func TestMemoryOfContexts(t *testing.T) {
 		}
 		contexts[i] = c
 	}
-	start(0) // what is there once
+	start(0) // memory that is needed once
 	before := inUse()
 	for i := range n - 1 {
 		start(1 + i)
@@ -125,7 +125,7 @@ func TestMemoryOfContexts(t *testing.T) {
 	}
 }
 
-// inUse is the memory of the heap and of stacks.
+// inUse returns the memory of the heap and of stacks.
 func inUse() int64 {
 	h := heap()
 	var m runtime.MemStats

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Many requests at once get the results that each alone would get.
+// A request about many items gets the same results as one request for each item.
 func TestBulk(t *testing.T) {
 	texts := map[uint32][2]string{1: {"one", "long"}, 2: {"two", ""}, 4: {"four", "-"}}
 	counters := new(pdu.Counters)

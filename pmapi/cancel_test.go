@@ -115,7 +115,7 @@ func (pl *plan) serveCollector(p *pdutest.Peer) {
 	}
 }
 
-// makeCalls makes the calls of one goroutine, and returns what must not happen.
+// makeCalls makes the calls of one goroutine, and returns an error if something wrong happens.
 func (pl *plan) makeCalls(c *pmapi.Context, who int, steps []step) error {
 	for i, s := range steps {
 		time.Sleep(s.Before)
@@ -142,7 +142,7 @@ func (pl *plan) makeCalls(c *pmapi.Context, who int, steps []step) error {
 	return nil
 }
 
-// context ends after the time-out, in the one way or the other.
+// context ends after the time-out, by a deadline or by cancellation.
 func (s step) context() (context.Context, context.CancelFunc) {
 	switch {
 	case s.Timeout == 0:

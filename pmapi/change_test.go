@@ -38,8 +38,8 @@ func TestChangingSource(t *testing.T) {
 		if _, err := g.Fetch(ctx); err != nil {
 			t.Errorf("%s: %v", step.Name, err)
 		}
-		// check compares a value with that of the step, less than 0 for none. A metric that has
-		// changed has no value once.
+		// check compares a value with that of the step; less than 0 means no value. A metric that
+		// has changed has no value at one fetch.
 		check := func(what string, got float64, err error, want float64) {
 			t.Helper()
 			missed := step.Changes && errors.Is(err, pdu.ErrAgain)
@@ -103,7 +103,7 @@ func TestDerivedOperandIsBack(t *testing.T) {
 		return r.At(0).Atom(0, pdu.Type32).String(), nil
 	}
 	operand.Rename("app.m")
-	_, _ = value() // which may have the value or not: the change comes with it
+	_, _ = value() // with the value or without: the change comes with this fetch
 	if got, err := value(); err == nil {
 		t.Errorf("value %s of an unknown metric", got)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// after are the times of rows as seconds after the start of a madeArchive.
+// after returns the times of rows as seconds after the start of a madeArchive.
 func after(times []time.Time) (list []float64) {
 	for _, t := range times {
 		list = append(list, t.Sub(archiveStart).Seconds())
@@ -80,8 +80,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsInstances has an instance come again with another number, and the number go to
-// another.
+// TestColumnsInstances has an instance that returns with another number, while its former number
+// belongs to another instance.
 func TestColumnsInstances(t *testing.T) {
 	m := newMadeArchive()
 	m.metric("made.load", pdu.Desc{PMID: loadID, Type: pdu.TypeDouble, InDom: madeDomain, Sem: pdu.SemInstant})
@@ -159,7 +159,7 @@ func TestColumnsAllocations(t *testing.T) {
 	}
 }
 
-// dayOfMetrics is an archive of 24 hours with a number of counters, each minute.
+// dayOfMetrics returns an archive of 24 hours with a number of counters, recorded every minute.
 func dayOfMetrics(t testing.TB, metrics int) *madeArchive {
 	m := newMadeArchive()
 	id := func(i int) pdu.PMID { return pdu.MakePMID(400, i/1000, i%1000) }
@@ -177,8 +177,8 @@ func dayOfMetrics(t testing.TB, metrics int) *madeArchive {
 	return m
 }
 
-// BenchmarkDay replays 24 hours of 10 metrics, of an archive with 1,000, second by second: one
-// operation is the whole day.
+// BenchmarkDay replays 24 hours of 10 metrics second by second, from an archive with 1,000 metrics.
+// One operation is the whole day.
 func BenchmarkDay(b *testing.B) {
 	c := dayOfMetrics(b, 1000).open(b, pmapi.ArchiveOptions{})
 	for _, interval := range []time.Duration{time.Second, time.Minute} {

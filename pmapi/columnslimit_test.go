@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestColumnReaderLimit has columns come until there is no room for another row of them.
+// TestColumnReaderLimit adds columns until there is no room for another row.
 func TestColumnReaderLimit(t *testing.T) {
 	r := newColumnReader(new(Group))
 	r.count = maxColumnValues / 4

@@ -53,7 +53,7 @@ func colours(t testing.TB) *pmda.Agent {
 	return a
 }
 
-// local is a context on a collector in this process.
+// local returns a context on a collector in this process.
 func local(t testing.TB, agents ...pmda.Handler) *pmapi.Context {
 	t.Helper()
 	srv := new(collector.Server)

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// derivedSource is a source with a counter over disks and a number.
+// derivedSource returns a source with a counter over disks and a number.
 func derivedSource(t testing.TB) (*pmapitest.Source, *pmapi.Context) {
 	start := time.Unix(1_000_000, 0)
 	src := &pmapitest.Source{Start: start}
@@ -31,7 +31,7 @@ func derivedSource(t testing.TB) (*pmapitest.Source, *pmapi.Context) {
 	return src, c
 }
 
-// TestDerive defines metrics for a context, and finds them wherever it finds others.
+// TestDerive defines metrics for a context, and finds them in the same ways as other metrics.
 func TestDerive(t *testing.T) {
 	ctx := t.Context()
 	_, c := derivedSource(t)
@@ -226,7 +226,8 @@ func TestDerivedNested(t *testing.T) {
 	}
 }
 
-// TestDerivedConstantDomain has a constant of each instance, and moves on with it in an archive.
+// TestDerivedConstantDomain fetches a constant with instances, also from an archive, where the
+// position moves on.
 func TestDerivedConstantDomain(t *testing.T) {
 	ctx := t.Context()
 	src, c := derivedSource(t)
@@ -278,8 +279,8 @@ func TestDerivedConstantDomain(t *testing.T) {
 	}
 }
 
-// TestDerivedRefused hears of a metric that makes no sense when it is looked up, once for each
-// context.
+// TestDerivedRefused checks that Refused is called for a metric that makes no sense when it is
+// looked up, once for each context.
 func TestDerivedRefused(t *testing.T) {
 	ctx := t.Context()
 	var refused []pmapi.DerivedError
@@ -353,7 +354,7 @@ func TestDerivedGroup(t *testing.T) {
 }
 
 // TestDerivedStaysBound renames the operand of delta and names it back. delta then starts again,
-// and rate, which is requested twice, goes on all the time.
+// while rate, which is requested twice, continues.
 func TestDerivedStaysBound(t *testing.T) {
 	ctx := t.Context()
 	src, c := derivedSource(t)

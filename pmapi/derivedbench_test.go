@@ -20,8 +20,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// cpuTime is the time of processors that the program has used, which other programs on the machine
-// change less than that of clocks.
+// cpuTime returns the CPU time that the program has used. Other programs on the machine affect it
+// less than wall time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var r syscall.Rusage
@@ -31,7 +31,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// A race is the times of the same work by the C library and by ours, in turn.
+// A race has the times that the C library and ours take for the same work, in turn.
 type race struct{ theirs, ours, quotients []float64 }
 
 func (r *race) add(theirs, ours float64) {
@@ -39,14 +39,14 @@ func (r *race) add(theirs, ours float64) {
 	r.quotients = append(r.quotients, theirs/ours)
 }
 
-// report reports the medians of the times, and of the quotients of the turns.
+// report reports the medians of the times and of their quotients.
 func (r *race) report(b *testing.B, unit string) {
 	b.ReportMetric(median(r.theirs), "C-"+unit)
 	b.ReportMetric(median(r.ours), "Go-"+unit)
 	b.ReportMetric(r.quotient(), "C/Go")
 }
 
-// quotient is the median of those of the turns: how many times faster ours is.
+// quotient returns the median of the quotients: how many times faster ours is.
 func (r *race) quotient() float64 { return median(r.quotients) }
 
 func median(v []float64) float64 {
@@ -81,8 +81,8 @@ func cProgram(b *testing.B, name string) func(args ...any) []float64 {
 }
 
 // BenchmarkDerivedOfC fetches derived metrics of 1,000 instances from an archive, with the C
-// library and with ours in turn: the time of processors for a fetch. The first is of the operands
-// themselves.
+// library and with ours in turn, and reports the CPU time of a fetch. The first case fetches the
+// operands themselves.
 func BenchmarkDerivedOfC(b *testing.B) {
 	run := cProgram(b, "derivedbench")
 	archive := filepath.Join(b.TempDir(), "archive")
@@ -99,7 +99,7 @@ func BenchmarkDerivedOfC(b *testing.B) {
 	}
 }
 
-// fetchDerived is the time of processors for a fetch.
+// fetchDerived returns the CPU time of a fetch.
 func fetchDerived(b *testing.B, archive, expr string, fetches int) float64 {
 	ctx := b.Context()
 	c, err := pmapi.Open(ctx, archive)
@@ -137,10 +137,10 @@ func fetchDerived(b *testing.B, archive, expr string, fetches int) float64 {
 	return float64((cpuTime(b) - begin).Nanoseconds()) / float64(fetches)
 }
 
-// BenchmarkDerivedLoad loads the definitions that PCP has, and ten copies of them, with the C
-// library and with ours in turn: the time of processors. The C library cannot load definitions
-// twice in a process, so that much of the time of the first case is that of its start; ours is the
-// mean of several loads.
+// BenchmarkDerivedLoad loads the definitions of PCP, and ten copies of them, with the C library and
+// with ours in turn, and reports the CPU time. The C library cannot load definitions twice in a
+// process, so much of its time in the first case is that of the start. Our time is the mean of
+// several loads.
 func BenchmarkDerivedLoad(b *testing.B) {
 	run := cProgram(b, "derivedbench")
 	path := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "config", "derived")

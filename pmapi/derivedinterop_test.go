@@ -316,8 +316,8 @@ func changesIn(t *testing.T, archive string) (exprs []string) {
 	return exprs
 }
 
-// TestInteropDerivedHost compares what listed expressions are on a collector, and values where
-// those stay the same.
+// TestInteropDerivedHost compares the descriptors of listed expressions on a collector, and the
+// values that do not change.
 func TestInteropDerivedHost(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample", "linux"}})
@@ -391,8 +391,8 @@ func (g exprMaker) expr(depth int) string {
 	return m + "[" + g.pick("red", "bin-300", "1 minute", "1", "m-00", "nosuch", "sda") + "]"
 }
 
-// ternary is a choice between values of one type: all of the same instances, or with some missing,
-// or of none.
+// ternary returns a choice between values of one type: both with the same instances, one with some
+// instances missing, or both without instances.
 func (g exprMaker) ternary(guard string) string {
 	list := []string{"sample.long.bin", "sample.bin", "sample.part_bin", "sample.long.one", "sample.long.ten", "matchinst(/bin-[1-5]/, sample.long.bin)",
 		"matchinst(!/bin-[14]/, sample.bin)", "sample.part_bin[bin-300]", "instant(sample.long.hundred)", "sample.colour"}

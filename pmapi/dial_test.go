@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// listening is a collector on TCP and on a unix socket, until the test ends.
+// listening starts a collector on TCP and on a unix socket, until the test ends.
 func listening(t *testing.T) (port, socket string) {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,7 +97,7 @@ func proxy(t *testing.T, greeting string, to bool) (port string, requested func(
 	return port, func() []string { mu.Lock(); defer mu.Unlock(); return lines }
 }
 
-// TestDial opens contexts as specifications say.
+// TestDial opens contexts by specifications.
 func TestDial(t *testing.T) {
 	port, socket := listening(t)
 	closed := closedPort(t)
@@ -114,8 +114,8 @@ func TestDial(t *testing.T) {
 	for _, tt := range []struct {
 		spec   string
 		dialer *pmapi.Dialer
-		want   error  // nil: it opens
-		text   string // part of the error's
+		want   error  // nil if Dial succeeds
+		text   string // part of the error text
 	}{
 		{"127.0.0.1:" + port, d, nil, ""},
 		{"127.0.0.1", d, nil, ""}, // the second of the Dialer's ports
@@ -124,7 +124,7 @@ func TestDial(t *testing.T) {
 		{"unix:", d, nil, ""},
 		{"unix://" + socket, d, nil, ""},
 		{"local:", d, nil, ""},
-		{"local:", &noSocket, nil, ""}, // TCP in its place
+		{"local:", &noSocket, nil, ""}, // over TCP, without a socket
 		{"127.0.0.1:" + port + "@127.0.0.1:" + via, d, nil, ""},
 		{"127.0.0.1", &throughProxy, nil, ""},
 		{"127.0.0.1:" + closed, d, pdu.Error(-111), "connection refused"},
@@ -136,7 +136,7 @@ func TestDial(t *testing.T) {
 		{"127.0.0.1:x", d, pdu.ErrGeneric, "non-numeric port"},
 		{"pcps://127.0.0.1", d, errors.ErrUnsupported, "the collector has no TLS"},
 		{"pcps://127.0.0.1?secure=relaxed", d, nil, ""},
-		{"127.0.0.1?secure=enforce", d, nil, ""}, // it says nothing without "pcps:"
+		{"127.0.0.1?secure=enforce", d, nil, ""}, // "secure" is ignored without "pcps:"
 		{"127.0.0.1?compress", d, errors.ErrUnsupported, "no compression"},
 		{"127.0.0.1:" + port + "?container=web", d, nil, ""},
 		{"127.0.0.1:" + port + "?container=web%2F1", d, pdu.Error(-22), ""},
@@ -168,7 +168,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// Errors of Dial for bad specifications have one line, with what is wrong.
+// Errors of Dial for bad specifications have one line, which names the mistake.
 func TestDialBadSpec(t *testing.T) {
 	for spec, want := range map[string]struct {
 		text string

@@ -49,7 +49,7 @@ func listenTCP(t *testing.T, f func(c *net.TCPConn)) (port string) {
 	return port
 }
 
-// A badPeer is a peer that is no collector, or none at present.
+// A badPeer is a peer that is no collector, or a collector that refuses the client.
 type badPeer struct {
 	name  string
 	serve func(c *net.TCPConn)
@@ -120,14 +120,14 @@ func mustAtoi(t *testing.T, s string) (n int) {
 	return n
 }
 
-// The tools of PCP print the same of a peer that is no collector.
+// The tools of PCP print the same error for a peer that is no collector.
 func TestDialErrorsAsC(t *testing.T) {
 	pcptest.Need(t, "pminfo")
 	for _, p := range badPeers {
 		host := "127.0.0.1:" + listenTCP(t, p.serve)
 		_, stderr, _ := pcptest.Run(t, nil, "", "pminfo", "-h", host, "pmcd.version")
 		if p.name == "resets" && strings.Contains(stderr, "Connection refused") {
-			continue // it says so if the reset is there before it looks for the connection
+			continue // the tool saw the reset before the connection
 		}
 		if want := fmt.Sprintf("Cannot connect to PMCD on host \"%s\": %v\n", host, p.code); !strings.HasSuffix(stderr, want) {
 			t.Errorf("%s: %q, want %q at its end", p.name, stderr, want)
@@ -135,7 +135,7 @@ func TestDialErrorsAsC(t *testing.T) {
 	}
 }
 
-// A context that has lost its connection names it, and says plainly why there is no other.
+// A context that has lost its connection names it, and says why there is no new one.
 func TestLostErrorText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const addr = "web1:4711"
@@ -177,13 +177,12 @@ type namedAddr string
 func (namedAddr) Network() string  { return "tcp" }
 func (a namedAddr) String() string { return string(a) }
 
-// silent makes connections to a peer that never says a word.
+// silent makes connections to a peer that never sends anything.
 func silent(t *testing.T) dialFunc {
 	return serve(t, func(p *pdutest.Peer) { _, _ = io.Copy(io.Discard, p.Stream) })
 }
 
-// The handshake takes as long as its own limit says or, without one, what is left of the
-// connection's.
+// The handshake may take as long as HandshakeTimeout or, without it, the rest of ConnectTimeout.
 func TestHandshakeTimeout(t *testing.T) {
 	const connecting = 3 * time.Second
 	for _, tt := range []struct {
@@ -195,7 +194,7 @@ func TestHandshakeTimeout(t *testing.T) {
 		{pmapi.Dialer{HandshakeTimeout: 10 * time.Second}, connecting + 10*time.Second},
 		{pmapi.Dialer{ConnectTimeout: 20 * time.Second, HandshakeTimeout: 10 * time.Second}, connecting + 10*time.Second},
 		{pmapi.Dialer{ConnectTimeout: 2 * time.Second, HandshakeTimeout: 10 * time.Second}, 2 * time.Second},
-		{pmapi.Dialer{HandshakeTimeout: -1}, time.Hour}, // the caller's
+		{pmapi.Dialer{HandshakeTimeout: -1}, time.Hour}, // the limit of the caller's context
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

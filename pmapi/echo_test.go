@@ -232,7 +232,7 @@ var apiCalls = []apiCall{
 	}},
 }
 
-// Every call gets its own reply, of collectors that can do much and little.
+// Every call gets its own reply, from collectors with all features and with only one.
 func TestReplies(t *testing.T) {
 	for _, features := range []pdu.Features{allFeatures, pdu.FeatureLabels} {
 		c := open(t, pmapi.Dialer{}, replying(features, echo))

@@ -150,7 +150,7 @@ func TestDialerFromEnvWithoutConf(t *testing.T) {
 	}
 }
 
-// Both libraries complain of the same settings in the same words.
+// Both libraries report the same invalid settings in the same words.
 func TestDialerFromEnvAsC(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}})

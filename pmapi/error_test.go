@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// The error of one metric whose agent is late says so; that of a request without a reply is about
-// the collector.
+// The error of a metric whose agent is late names the agent. The error of a request without a reply
+// names the collector.
 func TestTimeoutErrorText(t *testing.T) {
 	const late = "the agent did not reply in time"
 	src := &pmapitest.Source{}

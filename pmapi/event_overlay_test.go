@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// The metrics of event records are there as others are, with names from the
-// collector and without.
+// The metrics of event records have names, descriptors and texts, whether the collector has their
+// names or not.
 func TestEventMetrics(t *testing.T) {
 	var b pmns.Builder
 	if err := b.Add("colour.red", pdu.MakePMID(7, 0, 1)); err != nil {

@@ -43,8 +43,8 @@ func eventText(e pmapi.Event, err error, start time.Time) string {
 	return text
 }
 
-// TestEventStream has each record once, what was missed, an outage, and a metric that fails for a
-// while.
+// TestEventStream expects each record once, the missed records, an outage, and the errors of a
+// metric that fails for a while.
 func TestEventStream(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	src := &pmapitest.Source{Start: start, End: start.Add(9 * time.Second), AutoReconnect: true}
@@ -90,7 +90,7 @@ func TestEventStream(t *testing.T) {
 	}
 }
 
-// TestEventStreamInstances has records of several instances, one of them malformed.
+// TestEventStreamInstances expects the records of several instances. Those of one are malformed.
 func TestEventStreamInstances(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	src := &pmapitest.Source{Start: start, End: start.Add(time.Second)}

@@ -42,7 +42,7 @@ func TestInteropEventStream(t *testing.T) {
 
 var eventFields = []string{"sample.event.type", "sample.event.param_32", "sample.event.param_u64", "sample.event.param_string", "event.flags", "event.missed"}
 
-// theirEvents are the values of fields, by instances and fields, as the C library has them.
+// theirEvents returns the C library's values of fields, by instance and field.
 func theirEvents(t *testing.T, metric string, most int) map[string][]string {
 	t.Helper()
 	pmcd, _ := realPMCD(t, "pmcd", "sample")
@@ -69,7 +69,7 @@ func theirEvents(t *testing.T, metric string, most int) map[string][]string {
 	return values
 }
 
-// ourEvents are the same of Context.Events.
+// ourEvents returns the same from Context.Events.
 func ourEvents(t *testing.T, metric string, most int) map[string][]string {
 	t.Helper()
 	_, c := realPMCD(t, "pmcd", "sample")

@@ -72,7 +72,7 @@ func TestFirstConnection(t *testing.T) {
 	})
 }
 
-// What else may be done with a context that has no connection yet.
+// A context without a first connection supports other methods too.
 func TestFirstConnectionCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := openShop()
@@ -130,7 +130,7 @@ func TestFirstConnectionCalls(t *testing.T) {
 		works(c)
 		works(twin)
 
-		// A context on what has been known before does have a gap.
+		// A context that has known metadata before does report a gap.
 		h.serve(nil)
 		late, err := c.Dup(t.Context())
 		if err != nil {

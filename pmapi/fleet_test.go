@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// loadHost is what the tests of fleets fetch.
+// A loadHost has the items that the tests of fleets fetch.
 type loadHost struct {
 	load  *pmapi.Item[float64]
 	count *pmapi.Item[float64]
@@ -30,7 +30,7 @@ func newLoadFleet() *pmapi.Fleet[loadHost] {
 	}}
 }
 
-// loadSource has the load of host i, and a counter that grows by one a second.
+// loadSource returns a source with the load of host i, and a counter that grows by one a second.
 func loadSource(i int, src *pmapitest.Source) {
 	began := time.Now()
 	pmapitest.Add(src, pmapitest.Metric[float64]{Name: "load"}).Set(float64(i))
@@ -38,7 +38,7 @@ func loadSource(i int, src *pmapitest.Source) {
 		Value: func(now time.Time, _ pdu.Instance) (float64, error) { return now.Sub(began).Seconds(), nil }})
 }
 
-// rowText is a row in short.
+// rowText returns a row as a short text.
 func rowText(r *pmapi.FleetRow[loadHost]) string {
 	s := r.Status
 	text := s.State.String()
@@ -62,7 +62,7 @@ func rowText(r *pmapi.FleetRow[loadHost]) string {
 	return text
 }
 
-// cause is the last part of the text of an error.
+// cause returns the last part of the text of an error.
 func cause(err error) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, ": "); i >= 0 {
@@ -71,7 +71,8 @@ func cause(err error) string {
 	return " (" + text + ")"
 }
 
-// A script is what happens to hosts before certain ticks, and what the rows of one host are then.
+// A script says what happens to hosts before certain ticks, and which rows of one host are expected
+// then.
 type script struct {
 	name string
 	wait time.Duration
@@ -145,8 +146,7 @@ func (s *script) run(t *testing.T) {
 		if !tick.Time.Equal(at) || tick.Missed != 0 || late > most && s.wait == 0 {
 			t.Errorf("tick %d is that of %v, at %v, %d missed", n, tick.Time.Sub(began), time.Since(began), tick.Missed)
 		}
-		// After the loss, whether it is connected again before the tick is complete is a matter of
-		// luck.
+		// After the loss, the host may or may not be connected again before the tick is complete.
 		got = append(got, strings.Replace(rowText(&tick.Rows[0]), "connecting (", "down (", 1))
 		reconnects = tick.Rows[0].Status.Reconnects
 		for i := range tick.Rows[1:] {
@@ -195,7 +195,7 @@ func loop(t *testing.T, f *pmapi.Fleet[loadHost], n int, do func(n int)) (ticks 
 	return ticks
 }
 
-// Hosts come and go while a loop runs, and are there at the next tick.
+// Hosts are added and removed while a loop runs, and the next tick has the change.
 func TestFleetAddRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hosts := pmapitest.NewFleet(3, loadSource).Hosts()
@@ -212,7 +212,7 @@ func TestFleetAddRemove(t *testing.T) {
 				add(1)
 			case 2:
 				hosts[1].Hang()
-			case 3: // while it is waited for
+			case 3: // while a tick waits for it
 				if !f.Remove("host2") || f.Remove("host2") {
 					t.Error("Remove reports the wrong thing")
 				}
@@ -305,7 +305,7 @@ func TestFleetLimits(t *testing.T) {
 				want = counts
 			case 1:
 				want = map[pmapi.HostState]int{pmapi.HostDown: 20, pmapi.HostUp: 40}
-			case 2: // the others, since those that hang are up, and then late
+			case 2: // the others; those that hang are up first, and then late
 				want = map[pmapi.HostState]int{pmapi.HostLate: 20, pmapi.HostUp: 40}
 			}
 			if diff := cmp.Diff(want, counts); diff != "" {

@@ -37,7 +37,7 @@ type faultyHost struct {
 	conns []net.Conn
 }
 
-// A gate holds up those who wait at it while it is shut.
+// A gate holds up its waiters while it is shut.
 type gate struct {
 	mu   sync.Mutex
 	shut chan struct{} // nil if it is open
@@ -64,7 +64,7 @@ func (g *gate) wait() {
 	}
 }
 
-// serve starts a collector, whose counter has a name of the caller's.
+// serve starts a collector with a counter of the given name.
 func (h *faultyHost) serve(t *testing.T, counter string) {
 	t.Helper()
 	a := &pmda.Agent{Name: "load", Domain: 401}
@@ -109,8 +109,8 @@ func (h *faultyHost) kill() {
 	<-h.served
 }
 
-// A faultyListener accepts connections that the host holds up while it is stopped, as the kernel
-// does for a process that is.
+// A faultyListener accepts connections and holds them up while the host is stopped, as the kernel
+// does for a stopped process.
 type faultyListener struct {
 	net.Listener
 	h *faultyHost
@@ -134,7 +134,7 @@ type faultyConn struct {
 
 func (c faultyConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.stops.wait() // what it replies to this comes later
+	c.stops.wait() // its reply to this comes later
 	return n, err
 }
 
@@ -203,11 +203,11 @@ func TestFleetOfCollectors(t *testing.T) {
 type fleetWatch struct {
 	t        *testing.T
 	hosts    map[string]*faultyHost
-	faulty   int // every so many hosts has a fault
+	faulty   int // every faulty-th host has a fault
 	interval time.Duration
 	phase    int
 	ticks    int // in this phase
-	good     int // those of them as they ought to be
+	good     int // the ticks that were as expected
 	total    int
 }
 

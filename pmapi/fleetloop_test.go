@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// newTestFleet is a fleet of n hosts.
+// newTestFleet returns a fleet of n hosts.
 func newTestFleet(t *testing.T, n int) (*pmapitest.Fleet, *pmapi.Fleet[loadHost]) {
 	t.Helper()
 	hosts, f := pmapitest.NewFleet(n, loadSource), newLoadFleet()
@@ -91,8 +91,7 @@ func TestFleetMissedTicks(t *testing.T) {
 	})
 }
 
-// A host that connects in the first tick gets its turn though others, which connected before, are
-// silent and as many as may be.
+// The first tick fetches from a host that connects late, even if silent hosts use up MaxRequests.
 func TestFleetFirstTickMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hosts, f := newTestFleet(t, 2)
@@ -139,7 +138,7 @@ func TestFleetWithoutInterval(t *testing.T) {
 	})
 }
 
-// Sources that end have the state of it; when all have, the loop ends.
+// Sources that end get the state HostEnded. When all have ended, the loop ends.
 func TestFleetEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newLoadFleet()
@@ -185,7 +184,7 @@ func TestFleetOfArchives(t *testing.T) {
 	ticks := 0
 	bad, _, _ = openMalformed(t, "0", "1", "2", "meta")
 	for tick := range f.Every(t.Context(), 0) {
-		status = tick.Rows[0].Status // there is one with the reason, though it has no values
+		status = tick.Rows[0].Status // the row has the reason and no values
 		ticks++
 	}
 	if want := len(before) + 1; ticks != want {
@@ -258,7 +257,7 @@ func TestFleetOfArchivesAtFullSpeed(t *testing.T) {
 	})
 }
 
-// Several loops over one fleet, and changes of it, at the same time.
+// Several loops over one fleet run at the same time as changes of its hosts.
 func TestFleetSharing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, f := newTestFleet(t, 10)
@@ -327,12 +326,12 @@ func TestFleetAllocations(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		least = min(least, float64(after.Mallocs-before.Mallocs)/(hosts*ticks))
 	}
-	if least > 0.5 { // a tick as a whole has some
+	if least > 0.5 { // a tick as a whole has some allocations
 		t.Errorf("%.2f allocations per host and tick", least)
 	}
 }
 
-// BenchmarkFleet is ticks of hosts whose collectors are in this process, too.
+// BenchmarkFleet measures ticks of hosts whose collectors run in this process, too.
 func BenchmarkFleet(b *testing.B) {
 	c := busyCollector(b)
 	for _, hosts := range []int{10, 100, 1000} {

@@ -56,7 +56,7 @@ func (c *tapeConn) Close() error                     { return nil }
 func (c *tapeConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *tapeConn) SetWriteDeadline(time.Time) error { return nil }
 
-// next is the PDU that comes next, if there is one.
+// next returns the next PDU, if there is one.
 func (tp *tape) next() (pdu.Kind, pdu.PDU) {
 	b := tp.data
 	if len(b) < pdu.HeaderLen {
@@ -74,8 +74,8 @@ func (tp *tape) next() (pdu.Kind, pdu.PDU) {
 	return k, p
 }
 
-// use makes the request whose reply comes next, as far as that can be known, and looks at all
-// of the reply.
+// use makes the request that the next reply belongs to, as far as it is known, and reads the whole
+// reply.
 func (tp *tape) use(ctx context.Context, c *pmapi.Context, turn int) {
 	id, d := pdu.PMID(1), pdu.InDom(1)
 	switch k, p := tp.next(); k {
@@ -217,7 +217,7 @@ func FuzzServer(f *testing.F) {
 			c.Close()
 		}
 		runtime.ReadMemStats(&after)
-		// Questions about many names cost what they cost.
+		// Requests about many names allocate more.
 		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(len(data))*100+12<<20; got > most {
 			t.Errorf("%d bytes allocated for %d, want at most %d", got, len(data), most)
 		}

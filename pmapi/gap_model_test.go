@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A modelCollector is the metadata of a collector.
+// A modelCollector has the metadata of a collector.
 type modelCollector struct {
 	names map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
@@ -110,7 +110,7 @@ type returnedMetadata struct {
 type gapModel struct {
 	features  pdu.Features
 	w         *modelCollector
-	user, now returnedMetadata // what its user knows, and what was so at the latest check
+	user, now returnedMetadata // what the user knows, and the state at the latest check
 	pending   *pmapi.Gap       // not reported yet
 	dead      bool             // the connection, but it is not known
 	host      *host

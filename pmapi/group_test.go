@@ -45,8 +45,8 @@ func TestGroupExchanges(t *testing.T) {
 	}
 }
 
-// On the wire, a fetch is one request once names are known, and the profile is sent when
-// it has changed.
+// When names are known, a fetch is one request on the wire. The profile is sent only when it has
+// changed.
 func TestGroupOnTheWire(t *testing.T) {
 	s := newGroupFixture(t, false)
 	var kinds []string
@@ -90,7 +90,7 @@ func TestGroupOnTheWire(t *testing.T) {
 	requests("HIGHRES_FETCH PMNS_NAMES DESC_IDS DESC_REQ")
 }
 
-// The profile of a group is its own.
+// A group has a separate profile.
 func TestGroupProfile(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()
@@ -112,7 +112,7 @@ func TestGroupProfile(t *testing.T) {
 			t.Errorf("%d values of the context's profile", v.Len())
 		}
 	}
-	// The collector gave the group no more than it wanted.
+	// The collector sent the group only the values that it requested.
 	s.requestsMade()
 	set := pmapi.AddSet[float64](g, "disk.temp")
 	s.fetch(g)
@@ -184,7 +184,7 @@ func TestGroupUnresolved(t *testing.T) {
 	is(t, bad[1], 0, pdu.ErrName)
 }
 
-// A group without any good metric looks for them each time.
+// A group without any resolved metric looks its names up at each Fetch.
 func TestGroupWithoutAnyMetric(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()
@@ -198,7 +198,8 @@ func TestGroupWithoutAnyMetric(t *testing.T) {
 	is(t, i, 1<<20, 0)
 }
 
-// What an agent cannot reply to at present is requested again, once for all its metrics.
+// If an agent is not available at present, its metrics are requested again, with one request for
+// all of them.
 func TestGroupNotReady(t *testing.T) {
 	for _, code := range []pdu.Error{pdu.ErrAgain, pdu.ErrTimeout, pdu.ErrPMDANotReady, pdu.ErrPMDAFenced} {
 		t.Run(code.Error(), func(t *testing.T) {
@@ -314,8 +315,7 @@ func TestGroupChanges(t *testing.T) {
 	is(t, size, 0, 0)
 }
 
-// A fetch that fails leaves no values, and the rates after it are those since the
-// one before.
+// A failed fetch leaves no values. The next rates are since the last fetch that succeeded.
 func TestGroupFetchFails(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()
@@ -341,7 +341,7 @@ func TestGroupFetchFails(t *testing.T) {
 	has(t, set, "sda=2", "sdb solid=0", "sdc=50")
 }
 
-// A connection that has been replaced has no values before it.
+// Rates start again after the connection was replaced.
 func TestGroupReconnect(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()

@@ -58,7 +58,7 @@ func busyCollector(t testing.TB) *pmapi.Context {
 	return c
 }
 
-// load is a group of something that a benchmark fetches, and a sum over its values.
+// load is a group of metrics that a benchmark fetches, and a sum over their values.
 type load struct {
 	name string
 	fill func(g *pmapi.Group) (sum func() (float64, error))

@@ -22,7 +22,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// benchServerEnv makes TestBenchServer a collector: how many counters it has.
+// benchServerEnv is the environment variable that makes TestBenchServer a collector. Its value is
+// the number of counters.
 const benchServerEnv = "PCP_GO_BENCH_SERVER"
 
 // TestBenchServer is the collector of BenchmarkGroupOfC. It runs in a separate process until its
@@ -111,8 +112,8 @@ func BenchmarkGroupOfC(b *testing.B) {
 	}
 }
 
-// raceGroups reports the times of the C library and ours for a fetch: of the processors that the
-// client uses, and of the clock.
+// raceGroups reports the times of a fetch with the C library and with ours: the client's CPU time
+// and the wall time.
 func raceGroups(b *testing.B, items, fetches int, open func() (*pmapi.Context, error), theirs func() []float64) {
 	var cpu, clock race
 	for b.Loop() {
@@ -128,7 +129,7 @@ func raceGroups(b *testing.B, items, fetches int, open func() (*pmapi.Context, e
 	b.ReportMetric(clock.quotient(), "C/Go-by-clock")
 }
 
-// fetchGroup is the times for a fetch, and the sum of the last rates.
+// fetchGroup returns the times of a fetch, and the sum of the last rates.
 func fetchGroup(b *testing.B, items, fetches int, open func() (*pmapi.Context, error)) []float64 {
 	b.Helper()
 	ctx := b.Context()

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// eventRows are those that the latest fetch brought: "+1s 5", or "+1s why".
+// eventRows returns the events of the latest fetch as texts: "+1s 5", or "+1s" and the error.
 func eventRows[T pdu.Scalar](e *pmapi.Events[T]) []string {
 	var got []string
 	for i := range e.Len() {

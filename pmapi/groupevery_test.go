@@ -17,14 +17,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// timed is a group of a metric whose fetches take as long as a test says, one after the
-// other, then no time; or time out when they take longer than a limit, if there is one.
+// timed returns a group with one metric. Each fetch takes the next of the given times, and later
+// fetches take no time. If limit is greater than 0, a fetch that takes longer times out.
 func timed(limit time.Duration, takes ...time.Duration) *pmapi.Group {
 	g, _ := timedContext(limit, takes...)
 	return g
 }
 
-// timedContext is timed, with the group's context.
+// timedContext is like timed, and also returns the group's context.
 func timedContext(limit time.Duration, takes ...time.Duration) (*pmapi.Group, *pmapi.Context) {
 	src := &pmapitest.Source{OnRequest: func(ctx context.Context, r pmapitest.Request) error {
 		if r.Method != "Fetch" || len(takes) == 0 {
@@ -96,7 +96,7 @@ func TestEvery(t *testing.T) {
 	}
 }
 
-// The end of ctx is the end of the loop, in a pause and in a fetch, and no error.
+// The end of ctx ends the loop without an error, in a pause and in a fetch.
 func TestEveryEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -179,7 +179,7 @@ func TestEveryGap(t *testing.T) {
 	}
 }
 
-// The end of what the source has ends the loop, and is no error.
+// The loop ends without an error when the source has no more values.
 func TestEveryAtTheEnd(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	src := &pmapitest.Source{Start: start, End: start.Add(time.Minute)}
@@ -203,7 +203,8 @@ func TestEveryAtTheEnd(t *testing.T) {
 	}
 }
 
-// Close ends the loop with one error, at once, be it before, in a pause, in a fetch or in the body.
+// Close ends the loop at once with one error: before the loop, in a pause, in a fetch and in the
+// body.
 func TestEveryClosed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

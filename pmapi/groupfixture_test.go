@@ -43,7 +43,7 @@ func (s *loggedSource) add(name string, d pdu.Desc, in *pmapitest.InDom) *atoms 
 	return pmapitest.Add(s.src, atoms{Name: name, Type: d.Type, Sem: d.Sem, Units: d.Units, InDom: in})
 }
 
-// requestsMade are the requests since the call before, in their order.
+// requestsMade returns the requests since the previous call, in their order.
 func (s *loggedSource) requestsMade() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *loggedSource) requestsMade() string {
 	return all
 }
 
-// cut breaks the connections there are.
+// cut breaks all present connections.
 func (s *loggedSource) cut() {
 	s.src.Break(errors.New("cut"))
 	s.src.Restore()
@@ -106,7 +106,7 @@ func newGroupFixture(t *testing.T, reconnects bool) *groupFixture {
 	return s
 }
 
-// instances replaces those of the disks: a number and a name each.
+// instances replaces the instances of the disks, given as a number and a name each.
 func (s *groupFixture) instances(texts ...string) {
 	var list []pdu.Instance
 	for _, text := range texts {

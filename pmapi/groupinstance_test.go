@@ -57,7 +57,7 @@ func TestItemInstanceComes(t *testing.T) {
 				for i := range 3 {
 					second()
 					code := pdu.ErrInst
-					if i == 0 && name != "with another missing" { // for which there is a new list already
+					if i == 0 && name != "with another missing" { // the other one has caused a new list already
 						code = pdu.ErrValue
 					}
 					is(t, rate, 0, code)
@@ -68,8 +68,8 @@ func TestItemInstanceComes(t *testing.T) {
 	}
 }
 
-// An instance that goes, and comes again with another number before the next fetch, has no
-// value once.
+// An instance that goes, and comes back with another number before the next fetch, has no value at
+// one fetch.
 func TestItemInstanceReplaced(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()
@@ -104,7 +104,7 @@ func TestItemInstanceRequests(t *testing.T) {
 	s.fetch(g)
 	s.wantRequests("Fetch")
 
-	// A list that cannot be had at present is requested again.
+	// A list that is not available at present is requested again.
 	s.instances("0 sda", "5 sdx")
 	setValues(s.temp, inst(0, pdu.Float64(0)), inst(5, pdu.Float64(5)))
 	setValues(s.reads, inst(0, pdu.Uint32(0)), inst(5, pdu.Uint32(5)))
@@ -142,8 +142,8 @@ func (h *numberedAgent) Instances(ctx context.Context, r *pmda.Request, d pdu.In
 	return h.Handler.Instances(ctx, r, d, inst, name)
 }
 
-// Instances may be selected by names that are not in the list, but that the agent knows. It is
-// asked for a name once, and again when the list has changed.
+// Instances may be selected by names that are not in the list, but that the agent accepts. The
+// agent gets one request for a name, and another when the list has changed.
 func TestItemInstanceByOtherName(t *testing.T) {
 	a := &pmda.Agent{Name: "tasks", Domain: 401}
 	tasks := a.AddInDom("task")

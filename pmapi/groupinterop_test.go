@@ -41,7 +41,7 @@ type itemResult struct {
 	Rows   []resultRow
 }
 
-// refusal is the error of an item that has no values.
+// refusal returns the error of an item that has no values.
 func (r itemResult) refusal() pdu.Error {
 	if r.Status == 0 && len(r.Rows) == 1 {
 		return r.Rows[0].Status
@@ -253,7 +253,7 @@ func addItem(g *pmapi.Group, w testItem, opts ...pmapi.ItemOption) func() itemRe
 func addItemAs[T pdu.Scalar](g *pmapi.Group, w testItem, opts []pmapi.ItemOption, show func(T) any) func() itemResult {
 	row := func(r resultRow, v T, err error) resultRow {
 		if r.Status = pdu.FromError(err); err != nil {
-			r.Time = "" // C has none
+			r.Time = "" // C has no time
 			return r
 		}
 		r.Value = anyValue{show(v)}
@@ -364,8 +364,8 @@ func (c *comparison) fetch(round string, rough func(testItem) bool, alter func(w
 		want, got := theirs[w], show()
 		if code := c.refuse[w]; code != 0 {
 			if code == pdu.ErrInst && got.refusal() != pdu.ErrInst {
-				// C looks for the instance first, once. It may come here, so that the type, the
-				// units and the agent do matter.
+				// C looks for the instance first, and only once. Here the instance may appear
+				// later, so the type, the units and the agent do matter.
 				if code = got.refusal(); code != pdu.ErrType && code != pdu.ErrConv && code != pdu.ErrNoAgent {
 					t.Errorf("%s: %v: %v, want an error of the type, the units, the agent or the instance", round, w, code)
 				}
@@ -387,7 +387,7 @@ func (c *comparison) fetch(round string, rough func(testItem) bool, alter func(w
 	}
 }
 
-// Scales and types of metrics of all kinds, at times that are the same for both.
+// Both libraries convert metrics of all kinds to all scales and types, at the same times.
 func TestInteropGroupScales(t *testing.T) {
 	s := newLoggedSource(false)
 	metrics := []struct {
@@ -582,7 +582,7 @@ func TestInteropGroupTime(t *testing.T) {
 	}
 }
 
-// The metrics of the sample agent under a C pmcd.
+// Both libraries fetch the metrics of the sample agent under a C pmcd.
 func TestInteropGroupSample(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	pc, err := pmapi.Dial(t.Context(), pmcd.Host())

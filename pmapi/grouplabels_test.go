@@ -38,7 +38,7 @@ func newLabelFixture(t *testing.T) *labelFixture {
 	return f
 }
 
-// setLabels has the labels of instances made again.
+// setLabels makes the labels of instances again.
 func (f *labelFixture) setLabels() {
 	kinds := maps.Clone(f.kinds)
 	f.disks.SetLabels(`{"indom":"disks"}`, func(i pdu.Instance) string {
@@ -157,7 +157,7 @@ func TestWhereSingular(t *testing.T) {
 	}
 }
 
-// TestWhereFails has labels that cannot be had for a while.
+// TestWhereFails has labels that are not available for a while.
 func TestWhereFails(t *testing.T) {
 	f := newLabelFixture(t)
 	fails := error(pdu.ErrAgain)

@@ -19,8 +19,8 @@ func drawPause(r *rapid.T, s *loggedSource) {
 	s.src.Advance(time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(r, "pause")))
 }
 
-// Rates, by the time that they are for, add up to what the counter has gained: in
-// any type, in any units, and across fetches that fail.
+// Rates multiplied by their intervals add up to the increase of the counter: for any type, in any
+// units, and across failed fetches.
 func TestRatesAddUp(t *testing.T) {
 	sizes := map[string]float64{"byte": 1, "Kbyte": 1 << 10, "Gbyte": 1 << 30}
 	times := map[string]float64{"millisec": 1e-3, "sec": 1, "min": 60, "hour": 3600}
@@ -163,9 +163,8 @@ func TestSetsAgainstModel(t *testing.T) {
 	})
 }
 
-// Items follow their instances, which come, go and come again with other numbers: a value that a
-// fetch returns is that of the instance, and at the second fetch after each change all items are
-// right.
+// Items follow their instances, which come, go and come back with other numbers. Each value is that
+// of the right instance, and from the second fetch after a change all items have their values.
 func TestItemsFollowInstances(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newLoggedSource(false)
@@ -221,7 +220,7 @@ func TestItemsFollowInstances(t *testing.T) {
 	})
 }
 
-// textOf is a value, or the text of its error's code.
+// textOf returns a value as text, or the text of its error's code.
 func textOf(v any, err error) string {
 	if err != nil {
 		return pdu.FromError(err).Error()

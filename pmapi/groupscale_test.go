@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// The rates of a counter of time have the bits of those of libpcp: they go by way of nanoseconds,
-// and each product is rounded.
+// The rates of a counter of time equal those of libpcp bit for bit: they are computed through
+// nanoseconds, and each product is rounded.
 func TestScaleRounding(t *testing.T) {
 	s := newLoggedSource(false)
 	millis := s.add("millis", pdu.Desc{Type: pdu.TypeU64, Sem: pdu.SemCounter, Units: pdu.TimeMSec}, nil)
@@ -52,7 +52,7 @@ func TestScaleToSameUnits(t *testing.T) {
 	}
 }
 
-// Percent are a hundred times a ratio, or the rate of a counter of time.
+// A percentage is a hundred times a ratio, or the rate of a counter of time.
 func TestScalePercent(t *testing.T) {
 	s := newLoggedSource(false)
 	metric := func(name string, sem pdu.Sem, units pdu.Units, v pdu.Atom) *atoms {

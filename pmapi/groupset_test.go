@@ -97,8 +97,8 @@ func TestSetInstances(t *testing.T) {
 	}
 }
 
-// An item has the number that its instance has in the list, which is requested again while
-// the instance has no value.
+// An item uses the number of its instance in the list. The list is requested again while the
+// instance has no value.
 func TestItemInstances(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()
@@ -122,11 +122,11 @@ func TestItemInstances(t *testing.T) {
 	s.requestsMade()
 	s.fetch(g)
 	s.wantRequests("Fetch")
-	// As long as the list has the old number, its value counts.
+	// While the list has the old number, the item has its value.
 	s.instances("0 sda", "8 sdb", "6 sdx fast")
 	s.fetch(g)
 	is(t, sdb, 5, 0)
-	// Those that have gone lack their values, and then they are not in the list.
+	// Instances that have gone first lack their values, and then are not in the list.
 	s.instances("0 sda", "9 nine")
 	setValues(s.temp, inst(9, pdu.Float64(9)))
 	for _, code := range []pdu.Error{pdu.ErrValue, pdu.ErrInst, pdu.ErrInst} {
@@ -191,7 +191,7 @@ func TestSetMisfit(t *testing.T) {
 		t.Error(numbers.Len(), err)
 	}
 
-	// What one fetch has found does not stay.
+	// An error of one fetch does not stay.
 	names.Set(pdu.String("one"), pdu.String("2"))
 	s.fetch(g)
 	has(t, numbers, "sda: Unknown or illegal metric type", "sdb solid=2")
@@ -205,7 +205,7 @@ func TestSetMisfit(t *testing.T) {
 	has(t, numbers)
 }
 
-// Get finds an instance by its name, or by that up to the first space.
+// Get finds an instance by its name, or by its name up to the first space.
 func TestSetGet(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()
@@ -226,7 +226,7 @@ func TestSetGet(t *testing.T) {
 	setValues(s.temp, inst(1, pdu.Float64(1)), inst(0, pdu.Float64(0)))
 	s.src.Notify(pdu.ChangeNames)
 	s.fetch(g)
-	if v, err := temp.Get("sdb"); v != 0 || err != nil { // that with the lowest number
+	if v, err := temp.Get("sdb"); v != 0 || err != nil { // the one with the lowest number
 		t.Error(v, err)
 	}
 	for name, tt := range map[string]struct {

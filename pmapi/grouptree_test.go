@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// treeText is the metrics of a tree, with their instances and values.
+// treeText returns the metrics of a tree, with their instances and values.
 func treeText(tree *pmapi.Tree[float64]) string {
 	var b strings.Builder
 	for name, set := range tree.All() {
@@ -77,7 +77,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestTreeUnknown has no metrics below a name, which come later.
+// TestTreeUnknown has no metrics below a name at first, and some later.
 func TestTreeUnknown(t *testing.T) {
 	s := newGroupFixture(t, false)
 	g := s.c.Group()

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Rates of samples of one type, a second apart.
+// Samples of one type, a second apart, have these rates.
 func TestGroupRates(t *testing.T) {
 	const wrap = true
 	for _, tt := range []struct {
@@ -100,7 +100,7 @@ func TestGroupDiscrete(t *testing.T) {
 	all := pmapi.AddSet[uint32](g, "disk.marks")
 	s.state.Set()
 	s.fetch(g)
-	is(t, state, "", pdu.ErrValue) // there was none before
+	is(t, state, "", pdu.ErrValue) // there was no value before
 	s.state.Set(pdu.String("busy"))
 	s.fetch(g)
 	is(t, state, "busy", 0)
@@ -210,7 +210,7 @@ func TestGroupTypes(t *testing.T) {
 	}
 }
 
-// Texts that are numbers, or not.
+// A text becomes a number if the whole text is one.
 func TestGroupTextNumbers(t *testing.T) {
 	s := newLoggedSource(false)
 	m := s.add("m", pdu.Desc{Type: pdu.TypeString, Sem: pdu.SemInstant}, nil)
@@ -260,7 +260,7 @@ func TestGroupTextNumbers(t *testing.T) {
 	}
 }
 
-// only is v unless there is an error.
+// only returns v unless there is an error.
 func only[T any](v T, code pdu.Error) (none T) {
 	if code != 0 {
 		return none

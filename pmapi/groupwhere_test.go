@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// selectedNames are the names of the instances that a set has.
+// selectedNames returns the names of the instances that a set has.
 func selectedNames[T pdu.Scalar](s *pmapi.Set[T]) string {
 	var names []string
 	for i := range s.Len() {
@@ -129,13 +129,13 @@ func TestWhereOnCollector(t *testing.T) {
 	}
 	expect("sda")
 	swapped.Store(true)
-	expect("sda") // the agent has not told
+	expect("sda") // the agent has not reported the change yet
 	a.Notify(pdu.ChangeLabels)
 	expect("sdb")
 }
 
-// TestSelectionFollows compares sets and trees with what there is, while metrics, instances and
-// labels come and go.
+// TestSelectionFollows compares sets and trees with the source, while metrics, instances and labels
+// come and go.
 func TestSelectionFollows(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		src := &pmapitest.Source{Start: time.Unix(1e9, 0), AutoReconnect: true}

@@ -18,14 +18,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// header is the beginning of a PDU.
+// header returns the beginning of a PDU.
 func header(length int, kind pdu.Kind) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(length))
 	b = binary.BigEndian.AppendUint32(b, uint32(kind))
 	return append(b, 0, 0, 0, 0)
 }
 
-// raw is a PDU whose body is words.
+// raw returns a PDU whose body is words.
 func raw(kind pdu.Kind, words ...uint32) []byte {
 	b := header(pdu.HeaderLen+4*len(words), kind)
 	for _, w := range words {
@@ -52,8 +52,8 @@ func callNamed(name string) apiCall {
 	panic("no apiCall " + name)
 }
 
-// The replies of a collector that does not keep to the protocol are errors; what
-// breaks the order of replies costs the connection.
+// Replies that violate the protocol are errors. If the order of replies is lost, so is the
+// connection.
 func TestHostileReplies(t *testing.T) {
 	const n = 77
 	var none []byte
@@ -161,7 +161,7 @@ func TestHostileReplies(t *testing.T) {
 	}
 }
 
-// There is no connection to a peer that does not greet as a collector does.
+// Dial fails for a peer that does not greet as a collector does.
 func TestHostileHello(t *testing.T) {
 	challenge := frame(pdu.Challenge{Version: pdu.ProtocolVersion})
 	tests := []struct {
@@ -194,7 +194,7 @@ func TestHostileHello(t *testing.T) {
 	}
 }
 
-// Silence ends a wait when it has to end, wherever it begins.
+// A wait for a silent collector ends in time, at any point of a reply.
 func TestSilence(t *testing.T) {
 	challenge := frame(pdu.Challenge{Version: pdu.ProtocolVersion})
 	const limit = 3 * time.Second
@@ -273,8 +273,7 @@ func TestSilence(t *testing.T) {
 
 var errTired = errors.New("tired of waiting")
 
-// A request whose reply comes too late, at any place in it, costs nothing but
-// itself: the next one is served.
+// A request whose reply is late, from any byte on, fails alone: the next request succeeds.
 func TestLateReply(t *testing.T) {
 	reply := frame(pdu.Status{Code: 3}, pdu.DescReply{Desc: echoDesc(7)})
 	for n := range len(reply) {
@@ -309,8 +308,7 @@ func TestLateReply(t *testing.T) {
 	}
 }
 
-// Changes without end, each with a moment between them, end with the time-out, and
-// the context goes on with what it has.
+// An endless series of reported changes ends with the time-out, and the context remains usable.
 func TestEndlessChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, pmapi.Dialer{RequestTimeout: 5 * time.Second}, func(p *pdutest.Peer) {
@@ -334,8 +332,8 @@ func TestEndlessChanges(t *testing.T) {
 	})
 }
 
-// What a collector makes a client allocate is in proportion to what it sends, and
-// that to the ceiling.
+// The memory that a client allocates is in proportion to the bytes that the collector sends, and
+// these are limited by MaxReply.
 func TestHostileMemory(t *testing.T) {
 	const ceiling = 1 << 20
 	body := func(kind pdu.Kind, begin []uint32, word uint32, at int) []byte {
@@ -395,7 +393,7 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// A reply without a request is not taken for that of a later request, where the two can be
+// A reply without a request is not taken for the reply to a later request, if the two can be
 // distinguished.
 func TestUnsolicitedReply(t *testing.T) {
 	c := open(t, pmapi.Dialer{}, replying(allFeatures, func(h pdu.Header, p pdu.PDU) []byte {

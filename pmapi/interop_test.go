@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// realPMCD is the C pmcd, and a context on it.
+// realPMCD starts the C pmcd, and opens a context on it.
 func realPMCD(t *testing.T, shipped ...string) (*pcptest.PMCD, *pmapi.Context) {
 	t.Helper()
 	pcptest.Need(t, "pmcd", "pminfo")
@@ -55,8 +55,8 @@ func TestPMInfo(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(walk(t, c, "")))); diff != "" {
 		t.Errorf("names by Children (-want +got):\n%s", diff)
 	}
-	// Some have other instances for each client or each time, or are described in words of pminfo's
-	// own.
+	// Some metrics have other instances for each client or at each time, or pminfo describes them
+	// in its own words.
 	names = slices.DeleteFunc(names, func(n string) bool {
 		return slices.ContainsFunc([]string{"event.", "pmcd.client.", "sample.scramble.", "sample.proc.", "sample.dynamic.", "sample.bad.", "sample.mirage"},
 			func(prefix string) bool { return strings.HasPrefix(n, prefix) })
@@ -95,7 +95,7 @@ var longTypes = map[pdu.Type]string{
 	pdu.TypeNoSupport: "Not Supported",
 }
 
-// describe is what pminfo -dmlT prints of a metric.
+// describe returns what pminfo -dmlT prints for a metric.
 func describe(t *testing.T, c *pmapi.Context, name string) string {
 	t.Helper()
 	ctx := t.Context()
@@ -281,7 +281,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Values that are stored are fetched, of the instances in the profile.
+// A fetch returns the stored values of the instances in the profile.
 func TestStoreAndProfile(t *testing.T) {
 	pmcd, c := realPMCD(t, "pmcd", "sample")
 	ctx := t.Context()

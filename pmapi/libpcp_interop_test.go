@@ -41,7 +41,7 @@ var comparisons = map[string]string{
 	"pmRegisterDerived, pmAddDerived, pmLoadDerivedConfig": "pmapi/derivedinterop_test.go TestInteropDerive",
 }
 
-// TestComparisons looks for the tests in the files.
+// TestComparisons checks that the files contain the tests.
 func TestComparisons(t *testing.T) {
 	for name, where := range comparisons {
 		file, test, _ := strings.Cut(where, " ")

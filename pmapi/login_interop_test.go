@@ -11,9 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// Logins to C pmcd with the Cyrus library's database: those that succeed for the C library do for
-// us, and others fail with the same code, though at Dial where there it is the first request that
-// fails.
+// Logins to the C pmcd, with the database of the Cyrus library, succeed if they succeed for the C
+// library, and otherwise fail with the same code. Dial fails where in C the first request fails.
 func TestInteropLogin(t *testing.T) {
 	pcptest.Need(t, "pmcd", "saslpasswd2")
 	dir := pcptest.ShortDir(t)

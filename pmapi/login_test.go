@@ -85,7 +85,7 @@ func TestLogin(t *testing.T) {
 		{open + "?pass=secret", sasl.ErrParam},
 		{open + "?authorise", sasl.ErrParam},
 		{open + "?user=bob&pass=secret", sasl.ErrNoUser},
-		{open + "?user=root&pass=secret&method=plain", sasl.ErrNoMechanism}, // in the clear
+		{open + "?user=root&pass=secret&method=plain", sasl.ErrNoMechanism}, // unencrypted
 		{open + "?user=root&pass=secret&authmeth=digest-md5", sasl.ErrNoMechanism},
 		{open + "?user=root&pass=secret&container=web", 0},
 		{open + "?container=" + strings.Repeat("x", 255), 0},
@@ -185,8 +185,8 @@ func TestAskLogin(t *testing.T) {
 	c.Close()
 }
 
-// With a collector that poses as another, the client does not give away the password, does not wait
-// forever, and does not mistake one message for another.
+// With an impostor as the collector, the client does not reveal the password, does not wait
+// forever, and does not confuse messages.
 func TestLoginHostile(t *testing.T) {
 	offer := func(list string, then func(p *pdutest.Peer)) func(p *pdutest.Peer) {
 		return func(p *pdutest.Peer) {

@@ -11,10 +11,10 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// More metrics than a collector takes in one request are fetched in several.
+// More metrics than a collector accepts in one request are fetched in several requests.
 func TestFetchMany(t *testing.T) {
 	for _, features := range []pdu.Features{allFeatures, 0} {
-		fetches, fail := 0, 0 // fail: at which fetch; 0: at none
+		fetches, fail := 0, 0 // fail is the number of the fetch that fails, 0 for no fetch
 		c := open(t, pmapi.Dialer{}, replying(features, func(h pdu.Header, p pdu.PDU) []byte {
 			if h.Len > 65536 {
 				return nil // as pmcd does
@@ -57,7 +57,7 @@ func TestFetchMany(t *testing.T) {
 	}
 }
 
-// The time-out is that of each reply, however many there are.
+// The time-out applies to each reply of a request, not to all of them together.
 func TestManyRepliesTime(t *testing.T) {
 	ids := []pdu.PMID{1, 2, 3, 4, 5}
 	for _, tt := range []struct {

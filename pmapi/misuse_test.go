@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// What is nil and must not be panics with what it is, rather than as a nil pointer.
+// A nil argument that is not allowed panics with its name, not as a nil pointer.
 func TestNilPanics(t *testing.T) {
 	c := new(pmapitest.Source).Context()
 	var noContext context.Context
@@ -56,8 +56,8 @@ func TestEmptyGroup(t *testing.T) {
 	}
 }
 
-// The first rate of an item and of an instance of a set is missing for a reason that its error
-// tells; a metric that the collector cannot get now has not that reason.
+// The error of a first rate, of an item and of an instance of a set, says that two samples are
+// needed. The error of a metric that is not available at present does not.
 func TestFirstRateError(t *testing.T) {
 	src := &pmapitest.Source{Start: time.Unix(1e9, 0)}
 	m := pmapitest.Add(src, pmapitest.Metric[uint64]{Name: "reads", InDom: src.InDom("sda"), Sem: pdu.SemCounter})

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/derived"
 )
 
-// Many derived metrics cost no more than in proportion to their number, in a list of names, in the
+// The cost of many derived metrics is in proportion to their number: in a list of names, in the
 // order of an archive's tree, as children, and in a walk over all nodes.
 func TestManyDerivedNames(t *testing.T) {
 	const limit = 5 * time.Second // the squared number takes half a minute
@@ -45,7 +45,7 @@ func TestManyDerivedNames(t *testing.T) {
 	}
 }
 
-// A name goes behind the names that have most components in common with it.
+// A name goes after the names that have most components in common with it.
 func TestInsertNames(t *testing.T) {
 	names := []string{"a.b.c", "a.b.d", "a.e", "f"}
 	got, err := insertNames("", names, nil, []string{"a.b.x", "f.g", "y.z", "a.b", "y.a", "a.e"})

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// sourceReplies are a collector's replies to the requests of one connection: those of a
-// context on a source. Our clients and the C library's understand it.
+// sourceReplies makes a collector's replies to the requests of one connection from a context on a
+// source. Our clients and the C library's understand it.
 func sourceReplies(src *pmapitest.Source) func(h pdu.Header, p pdu.PDU) []byte {
 	c, ctx := src.Context(), context.Background()
 	orCode := func(p pdu.PDU, err error) []byte {

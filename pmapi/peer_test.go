@@ -18,7 +18,7 @@ func (f dialFunc) DialContext(ctx context.Context, network, addr string) (net.Co
 	return f(ctx, network, addr)
 }
 
-// serve is a connection to f, which hangs up when it returns.
+// serve returns a connection to f. The connection is closed when f returns.
 func serve(t testing.TB, f func(p *pdutest.Peer)) dialFunc {
 	return func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -37,7 +37,7 @@ func serve(t testing.TB, f func(p *pdutest.Peer)) dialFunc {
 	}
 }
 
-// open is a context on f.
+// open returns a context on f.
 func open(t testing.TB, d pmapi.Dialer, f func(p *pdutest.Peer)) *pmapi.Context {
 	t.Helper()
 	c, err := d.Local(t.Context(), serve(t, f))
@@ -48,8 +48,8 @@ func open(t testing.TB, d pmapi.Dialer, f func(p *pdutest.Peer)) *pmapi.Context 
 	return c
 }
 
-// replying is a collector that replies to each request with what f returns, and
-// hangs up for nil.
+// replying returns a collector that replies to each request with the result of f, and closes the
+// connection for nil.
 func replying(features pdu.Features, f func(h pdu.Header, p pdu.PDU) []byte) func(p *pdutest.Peer) {
 	return func(p *pdutest.Peer) {
 		if pdutest.AcceptClient(features)(p) != nil {
@@ -64,7 +64,7 @@ func replying(features pdu.Features, f func(h pdu.Header, p pdu.PDU) []byte) fun
 			if b == nil {
 				return
 			}
-			if len(b) == 0 { // a write of nothing would wait for a reader
+			if len(b) == 0 { // an empty write would wait for a reader
 				continue
 			}
 			if _, err := p.Stream.Write(b); err != nil {

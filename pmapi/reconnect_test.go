@@ -21,7 +21,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A host is where a collector may be, or not.
+// A host is a place where a collector may run.
 type host struct {
 	t testing.TB
 
@@ -31,7 +31,7 @@ type host struct {
 	conns []net.Conn
 }
 
-// newHost has a collector that plays f.
+// newHost returns a host with a collector that runs f.
 func newHost(t testing.TB, f func(p *pdutest.Peer)) *host {
 	h := &host{t: t}
 	h.start(f)
@@ -61,10 +61,10 @@ func (h *host) serve(up dialFunc) {
 	h.up = up
 }
 
-// kill breaks the connections there are, and refuses others.
+// kill breaks all connections, and refuses new ones.
 func (h *host) kill() { h.replace(nil) }
 
-// restart breaks the connections there are, and lets others succeed.
+// restart breaks all connections, and accepts new ones.
 func (h *host) restart(f func(p *pdutest.Peer)) { h.replace(serve(h.t, f)) }
 
 func (h *host) replace(up dialFunc) {
@@ -77,7 +77,7 @@ func (h *host) replace(up dialFunc) {
 	h.conns = nil
 }
 
-// tried is how many connections have been tried since the last call.
+// tried returns the number of attempts to connect since the last call.
 func (h *host) tried() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,8 +86,8 @@ func (h *host) tried() int {
 	return n
 }
 
-// Once the connection is lost, all that needs it fails with ErrIPC, and with why,
-// until Reconnect; then all works again.
+// After the loss of the connection, all requests fail with ErrIPC and the reason, until Reconnect
+// succeeds.
 func TestLoss(t *testing.T) {
 	ctx := t.Context()
 	for _, q := range apiCalls {
@@ -116,12 +116,12 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// The counterpart of what pmReconnectContext does with its back-off.
+// Reconnect has the back-off of pmReconnectContext.
 func TestReconnectBackoff(t *testing.T) {
 	s := time.Second
 	for name, tt := range map[string]struct {
 		backoff []time.Duration
-		want    []time.Duration // between the attempts of who tries all the time
+		want    []time.Duration // between the attempts if Reconnect is called all the time
 	}{
 		"as C":    {nil, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 80 * s, 80 * s}},
 		"one":     {[]time.Duration{3 * s}, []time.Duration{3 * s, 3 * s, 3 * s}},
@@ -287,8 +287,8 @@ func TestCloseEnds(t *testing.T) {
 	}
 }
 
-// Errors of requests without a connection are not about what was requested. They say whether a
-// connection was tried, and when the next one will be.
+// Errors of requests without a connection do not name the requested items. They say whether an
+// attempt to connect was made, and when the next one will be.
 func TestNextTry(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	const refused, stale = "web1 refuses (next try in ", "web1 refuses (not tried again yet, next try in "

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// A daemon is a collector on a TCP port, which can end and come back there.
+// A daemon is a collector on a TCP port, which can end and start again on the same port.
 type daemon struct {
 	t    testing.TB
 	addr string
@@ -81,8 +81,7 @@ func garage(t testing.TB, units pdu.Units, cars []string, names ...string) *pmda
 	return a
 }
 
-// A collector goes and comes back on its port, with other agents, under clients
-// that poll.
+// A collector restarts on its port with other agents, while clients poll it.
 func TestRestart(t *testing.T) {
 	ctx := t.Context()
 	before := garage(t, pdu.UnitCount, []string{"red", "blue"}, "cars", "wheels", "doors")
@@ -143,7 +142,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// poll has some poll a context until stop, and gives the gaps that are reported.
+// poll starts goroutines that poll a context until stop, and returns the gaps that are reported.
 func poll(t *testing.T, ctx context.Context, c *pmapi.Context, ids []pdu.PMID) (<-chan *pmapi.Gap, func()) {
 	gaps := make(chan *pmapi.Gap, 100)
 	ctx, cancel := context.WithCancel(ctx)

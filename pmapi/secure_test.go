@@ -21,8 +21,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// securely is a collector on TCP and on a unix socket, until the test ends, with what change makes
-// of it.
+// securely starts a collector on TCP and on a unix socket, until the test ends. change sets its
+// options.
 func securely(t testing.TB, change func(s *collector.Server)) (addr, socket string) {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,15 +48,15 @@ func securely(t testing.TB, change func(s *collector.Server)) (addr, socket stri
 	return tcp.Addr().String(), socket
 }
 
-// serverTLS is the configuration of a collector with a certificate of an authority, which it asks
-// clients for too.
+// serverTLS returns the configuration of a collector with a certificate of an authority. It also
+// requests certificates of this authority from clients.
 func serverTLS(t testing.TB, ca *tlstest.CA, l tlstest.Leaf) *tls.Config {
 	t.Helper()
 	return &tls.Config{Certificates: []tls.Certificate{ca.Issue(t, "server", l).TLS}, ClientCAs: ca.Pool(), ClientAuth: tls.VerifyClientCertIfGiven}
 }
 
-// request connects, and makes a request. It also counts the bytes that are the name of a metric in
-// clear.
+// request connects and makes a request. It also reports whether the name of the metric was sent
+// unencrypted.
 func request(t *testing.T, d *pmapi.Dialer, spec string) (inClear bool, err error) {
 	t.Helper()
 	counted := *d
@@ -143,7 +143,7 @@ func hostname(t *testing.T) string {
 	return name
 }
 
-// What is wrong with certificates and handshakes, as the C library says it.
+// Errors of certificates and handshakes have the codes and texts of the C library.
 func TestSecureErrors(t *testing.T) {
 	ca, stranger := tlstest.NewCA(t, "ca"), tlstest.NewCA(t, "stranger")
 	serve := func(l tlstest.Leaf) string {
@@ -254,7 +254,7 @@ func TestSecureReconnect(t *testing.T) {
 	}
 }
 
-// Requests that end early, with TLS.
+// Requests end early on a connection with TLS.
 func TestSecureCancel(t *testing.T) {
 	ca := tlstest.NewCA(t, "ca")
 	addr, _ := securely(t, func(s *collector.Server) { s.TLS = serverTLS(t, ca, tlstest.Leaf{}) })
@@ -272,8 +272,8 @@ func TestSecureCancel(t *testing.T) {
 	}
 }
 
-// A stuckConn sends nothing any more while stuck is not nil, until that ends; then it says that a
-// deadline has passed.
+// A stuckConn sends nothing while *stuck is set. When that context ends, a write fails as if a
+// deadline had passed.
 type stuckConn struct {
 	net.Conn
 	stuck *context.Context
@@ -287,9 +287,9 @@ func (c stuckConn) Write(p []byte) (int, error) {
 	return 0, &net.OpError{Op: "write", Net: "tcp", Err: os.ErrDeadlineExceeded}
 }
 
-// TestSecureWriteDeadline: TLS sends nothing more when a deadline has passed while it did. The
-// request fails with its deadline, and the next one has another connection, or fails as without
-// one.
+// TestSecureWriteDeadline: TLS can send nothing more after a deadline has passed during a write.
+// The request fails with its deadline, and the next one has a new connection, or fails as without a
+// connection.
 func TestSecureWriteDeadline(t *testing.T) {
 	ca := tlstest.NewCA(t, "ca")
 	addr, _ := securely(t, func(s *collector.Server) { s.TLS = serverTLS(t, ca, tlstest.Leaf{}) })

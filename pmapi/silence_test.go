@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A connection may be dead without a sign: a host has lost its power, or a router has forgotten the
+// A connection may be dead without notice: a host has lost its power, or a router has dropped the
 // connection. A context that reconnects automatically gives the connection up when nothing has
 // arrived during three time-outs in a row.
 func TestAutoReconnectSilence(t *testing.T) {
@@ -24,7 +24,7 @@ func TestAutoReconnectSilence(t *testing.T) {
 		limit      time.Duration // Dialer.RequestTimeout
 		each       time.Duration // deadline of a request, 0 for none
 		pause      time.Duration // between requests
-		word       time.Duration // when a word comes, 0 for never
+		word       time.Duration // when bytes arrive, 0 for never
 		tries      int           // failed requests before another connection; 0: no other connection
 	}{
 		{name: "time-outs", reconnects: true, limit: limit, tries: 3},

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/internal/wording"
 )
 
-// CaretText is the text of an error. That of a SpecError has a caret below the error, as in the
-// messages of the C library.
+// CaretText returns the text of an error. For a SpecError it has a caret below the place of the
+// error, as in the messages of the C library.
 func CaretText(err error) string {
 	if e, ok := errors.AsType[*SpecError](err); ok {
 		return wording.Caret(e.Text, e.Offset, e.Msg)

@@ -173,7 +173,7 @@ func TestHostSpecAttr(t *testing.T) {
 	}
 }
 
-// drawHost draws a HostSpec that ParseHost can return.
+// drawHost draws a Spec that hostspec.Parse can return.
 func drawHost(t *rapid.T) hostspec.Spec {
 	names := rapid.OneOf(
 		rapid.SampledFrom([]string{"pcp", "pcps", "unix", "local", "web1.example.com", "::1"}),
@@ -252,8 +252,8 @@ func FuzzSpecs(f *testing.F) {
 	})
 }
 
-// libraryResults returns what the C library makes of specifications: the fields that the oracle
-// prints of each.
+// libraryResults returns the C library's results for specifications: the fields that the oracle
+// prints for each.
 func libraryResults(t *testing.T, subject string, texts []string) []string {
 	t.Helper()
 	hexTexts := make([]string, len(texts))
@@ -318,8 +318,8 @@ func TestInteropMetricSpec(t *testing.T) {
 	}
 }
 
-// TestInteropHost leaves out what ParseHost refuses on purpose, and paths of one character before a
-// question mark, which the library ignores.
+// TestInteropHost leaves out the texts that hostspec.Parse refuses on purpose, and paths of one
+// character before a question mark, which the library ignores.
 func TestInteropHost(t *testing.T) {
 	r, n := pcptest.Inputs(t, 30_000)
 	texts := randomTexts(r, n, "aab:::1,@@[]/?=&")
@@ -350,8 +350,8 @@ func TestInteropHost(t *testing.T) {
 	}
 }
 
-// refusedHere reports whether an error is one that the library does not have, according to
-// ParseHost's comment: an empty name in brackets or of a proxy, and a port that is too great.
+// refusedHere reports whether an error is one that the library does not have, according to the
+// comment of hostspec.Parse: an empty name in brackets or of a proxy, and a port that is too great.
 func refusedHere(text string, err error) bool {
 	if err == nil {
 		return false

@@ -26,7 +26,7 @@ func stored(t *testing.T, c *pmapi.Context, d pdu.Desc) pdu.Atom {
 	return r.At(0).Atom(0, d.Type)
 }
 
-// Go values become those of the metric's type, exactly, or are an error.
+// Store converts Go values to the type of the metric exactly, or fails.
 func TestStoreConversions(t *testing.T) {
 	type (
 		whole  int16
@@ -112,7 +112,7 @@ func TestStoreConversions(t *testing.T) {
 	}
 }
 
-// atomOf is a Go number as an atom.
+// atomOf returns a Go number as an atom.
 func atomOf(v any) pdu.Atom {
 	switch v := v.(type) {
 	case int32:
@@ -129,7 +129,7 @@ func atomOf(v any) pdu.Atom {
 	return pdu.Float64(v.(float64))
 }
 
-// Texts, bytes and durations, and what does not fit them.
+// Store converts texts, bytes and durations, and refuses values that do not fit.
 func TestStoreOthers(t *testing.T) {
 	s := newLoggedSource(false)
 	for name, d := range map[string]pdu.Desc{
@@ -283,7 +283,7 @@ func TestStoreErrors(t *testing.T) {
 	is(t, sizes, 1, 0)
 }
 
-// Stores reach a C agent as they are.
+// Stored values reach a C agent unchanged.
 func TestInteropStore(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	c, err := pmapi.Dial(t.Context(), pmcd.Host())

@@ -20,7 +20,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// TestInteropSuitePmfg does with the agent sample what test_pmfg.python does there (test 859).
+// TestInteropSuitePmfg does with the agent sample what test_pmfg.python of the suite does (test
+// 859).
 func TestInteropSuitePmfg(t *testing.T) {
 	_, c := realPMCD(t, "sample")
 	g := c.Group()
@@ -212,7 +213,7 @@ func numberOfCPUs(t *testing.T, c *pmapi.Context) string {
 // instances.
 func TestInteropSuiteDerivedGroup(t *testing.T) {
 	pmcd, _ := realPMCD(t, "linux", "proc")
-	host := "unix:" + pmcd.Socket() // by which it knows the user
+	host := "unix:" + pmcd.Socket() // pmcd knows the user of a unix socket
 	c, err := pmapi.Dial(t.Context(), host)
 	if err != nil {
 		t.Fatal(err)

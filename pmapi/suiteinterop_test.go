@@ -33,7 +33,7 @@ import (
 // and PM_ERR_TOOBIG, and we have pdu.ErrIPC, as for all malformed data (TestEventArrayErrors of
 // package pdu).
 
-// suiteOutput is what a test of PCP's test-suite prints.
+// suiteOutput returns the output of a test of PCP's test-suite.
 func suiteOutput(t *testing.T, number string) string {
 	t.Helper()
 	path := filepath.Join(pcptest.Conf("PCP_VAR_DIR"), "testsuite", number+".out")
@@ -50,7 +50,7 @@ func suiteParam(item int) func(b *pdu.EventBuilder, v pdu.Atom) {
 	return func(b *pdu.EventBuilder, v pdu.Atom) { b.Param(pdu.MakePMID(29, 0, item), v) }
 }
 
-// suiteEvents are the arrays of the tests 404 and 901, by what is expected of each.
+// suiteEvents are the arrays of the tests 404 and 901, with the expected result of each.
 func suiteEvents() map[string]func(b *pdu.EventBuilder, at time.Time) {
 	u32, s32, s64, u64 := suiteParam(127), suiteParam(128), suiteParam(130), suiteParam(131)
 	f32, f64, text, blob := suiteParam(132), suiteParam(133), suiteParam(134), suiteParam(135)
@@ -129,7 +129,7 @@ func dumpedResults(block string) (text string) {
 	return text
 }
 
-// unpackedText is the same of our records.
+// unpackedText returns the same for our records.
 func unpackedText(t *testing.T, a pdu.Atom) string {
 	t.Helper()
 	records, err := a.Events()
@@ -265,8 +265,8 @@ func TestInteropSuiteFetchGroup(t *testing.T) {
 	}
 }
 
-// TestSuiteDerivedInstances selects instances of derived metrics, whose operands need a profile of
-// their own.
+// TestSuiteDerivedInstances selects instances of derived metrics, whose operands need a separate
+// profile.
 func TestSuiteDerivedInstances(t *testing.T) {
 	src := &pmapitest.Source{Start: time.Unix(1e9, 0)}
 	pids := src.InDom("000001 init", "000002 kthreadd", "004711 sh", "004712 true")

@@ -153,7 +153,8 @@ func (w windowTexts) free() string {
 
 var longNumber = regexp.MustCompile(`\d{5}`)
 
-// point makes a point of time without what this package has otherwise than C on purpose.
+// point makes a point of time, without the forms that this package treats differently from C on
+// purpose.
 func (w windowTexts) point() string {
 	for {
 		text := w.anyPoint()
@@ -266,10 +267,9 @@ func oracleWindow(t testing.TB, answer string) string {
 	return strings.TrimSpace(strings.Join(f[:4], " ") + " " + message)
 }
 
-// clean reports whether C answers a question as this package means to. C does not where nanoseconds
-// add up to a whole second, where months are added to a day that the month does not have, where
-// "today" is a day of 23 or 25 hours, and where a time is aligned that nanoseconds in 64 bits
-// cannot count.
+// clean reports whether C's answer to a question ought to equal ours. It need not if nanoseconds
+// add up to a whole second, if months are added to a day that the month does not have, if "today"
+// is a day of 23 or 25 hours, or if a time is aligned that 64 bits of nanoseconds cannot count.
 func (q windowQuestion) clean(answer string) bool {
 	if strings.Contains(answer, ".1000000000") {
 		return false

@@ -119,9 +119,8 @@ func TestAlignUp(t *testing.T) {
 	}
 }
 
-// FuzzWindow checks that an error has no window and is of the text given, and that a window lies
-// within its source, has its origin inside, is the same with blanks before the texts, and is
-// aligned.
+// FuzzWindow checks that an error has no window and names the given text. A window must lie within
+// its source, contain its origin, be the same with blanks before the texts, and be aligned.
 func FuzzWindow(f *testing.F) {
 	for _, s := range []string{"", "10min", "-10min", "@22:30", "@Tue Nov 14 22:30:15.5 2023", "2 days ago", "@2023-11-14 23:00 EST dst", "@next mon, 10 p.m.", "@(x) 1/2/3",
 		"@999999999 fortnights ago", "@ 20231114", "-0", "last week"} {
