@@ -138,7 +138,6 @@ func (c *Cursor) join(left, a, b *Archive, e archiveEnd, t time.Time) error {
 	}
 	c.from, c.joint = left, true
 	c.mark = Record{Kind: KindMark, Time: t, Offset: -1, Number: -1}
-	c.empty.Time = t
 	return nil
 }
 
@@ -272,6 +271,7 @@ var noSets [16]byte
 // pdu.ErrLogRec.
 func (c *Cursor) Result() (*pdu.Result, error) {
 	if c.joint || c.w.rec.Raw == nil {
+		c.empty.Time = c.Time()
 		return &c.empty, nil
 	}
 	if !c.decoded {
@@ -291,7 +291,7 @@ func (c *Cursor) Result() (*pdu.Result, error) {
 // Decode is like Result but copies the values to r, which the caller owns.
 func (c *Cursor) Decode(r *pdu.Result) error {
 	if c.joint || c.w.rec.Raw == nil {
-		*r = pdu.Result{Time: c.mark.Time}
+		*r = pdu.Result{Time: c.Time()}
 		return nil
 	}
 	err := c.w.rec.Result(r)

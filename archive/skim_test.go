@@ -86,6 +86,11 @@ func sameMoves(t *testing.T, files fstest.MapFS, r *rand.Rand) {
 			if found, err := other.Select(value); found || err != nil {
 				t.Fatalf("values without the bytes: %v, %v", found, err)
 			}
+			var copied pdu.Result
+			result, err := other.Result()
+			if err != nil || other.Decode(&copied) != nil || !result.Time.Equal(a.Time) || !copied.Time.Equal(a.Time) {
+				t.Fatalf("result without the bytes at %v and %v, %v; want %v", result.Time, copied.Time, err, a.Time)
+			}
 			// Without skipping, the same move reads the bytes.
 			other.SetPos(before)
 			other.skip = false

@@ -111,7 +111,10 @@ func (w *Writer) UpdateInDom(t time.Time, id pdu.InDom, instances []pdu.Instance
 			d = delta
 		}
 	}
-	return true, w.WriteInDom(d)
+	if err := w.WriteInDom(d); err != nil {
+		return false, err
+	}
+	return true, nil
 }
 
 func ascending(s []pdu.Instance) bool {

@@ -328,6 +328,10 @@ func TestWriterRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", test.what, test.err, test.want)
 		}
 	}
+	changed, err := created(t, archive.WriterOptions{}).UpdateInDom(epoch, writtenInDom, []pdu.Instance{{ID: -1, Name: "x"}})
+	if changed || !errors.Is(err, pdu.ErrInst) {
+		t.Errorf("a refused instance: %v, %v", changed, err)
+	}
 	s := opened(t, w)
 	n := 0
 	for r, err := range s.Records() {

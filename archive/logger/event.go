@@ -130,8 +130,12 @@ const (
 
 // String returns the text in the log of pmlogger(1).
 func (r EndReason) String() string {
-	return [...]string{"Sample limit reached", "Byte limit reached", "End of run time", "Stopped", "PMCD hostname changed",
-		"One or more configured metrics have changed after pmcd state change"}[r]
+	texts := [...]string{"Sample limit reached", "Byte limit reached", "End of run time", "Stopped", "PMCD hostname changed",
+		"One or more configured metrics have changed after pmcd state change"}
+	if int(r) >= len(texts) {
+		return fmt.Sprintf("EndReason(%d)", r)
+	}
+	return texts[r]
 }
 
 // String returns a line for a log.

@@ -68,7 +68,10 @@ func (o Options) New(ctx context.Context, src *pmapi.Context) (*Logger, error) {
 	if len(l.tasks) == 0 && !o.Linger {
 		return nil, ErrNothing
 	}
-	return l, l.create(ctx)
+	if err := l.create(ctx); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // Check resolves the configuration and reports warnings, as New does, but prepares no archive. It

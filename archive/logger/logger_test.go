@@ -150,10 +150,21 @@ func TestExists(t *testing.T) {
 		}
 		c := src.Context()
 		defer c.Close()
-		if _, err := (logger.Options{Base: r.base, Config: "log mandatory on 1 sec a"}).New(t.Context(), c); !errors.Is(err, fs.ErrExist) {
-			t.Error(err)
+		if l, err := (logger.Options{Base: r.base, Config: "log mandatory on 1 sec a"}).New(t.Context(), c); l != nil || !errors.Is(err, fs.ErrExist) {
+			t.Error(l, err)
 		}
 	})
+}
+
+// TestEndReason checks that every reason has a text, also one that does not exist.
+func TestEndReason(t *testing.T) {
+	texts := map[string]bool{}
+	for r := logger.EndRecords; r <= logger.EndChanged+1; r++ {
+		texts[r.String()] = true
+	}
+	if want := int(logger.EndChanged) + 2; len(texts) != want || texts[""] || !texts["EndReason(6)"] {
+		t.Errorf("%d texts, want %d: %v", len(texts), want, texts)
+	}
 }
 
 // TestEnds checks the ends of the options, and the result of Run.
