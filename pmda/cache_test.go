@@ -249,6 +249,24 @@ func TestCacheKeyInUse(t *testing.T) {
 	}
 }
 
+// TestCacheKeyRefused checks that a refused AddKey does not change how IDs are chosen.
+func TestCacheKeyRefused(t *testing.T) {
+	var c pmda.Cache[string]
+	for _, name := range []string{"a", "b", "c"} {
+		c.Add(name, "")
+	}
+	if _, err := c.Cull("b"); err != nil {
+		t.Fatal(err)
+	}
+	c.Reorg()
+	if _, err := c.AddKey("\n", "key", ""); err == nil {
+		t.Error("a line feed as a name was accepted")
+	}
+	if id, err := c.Add("d", ""); id != 3 || err != nil {
+		t.Errorf("the next instance has the ID %d, %v, want 3", id, err)
+	}
+}
+
 // TestCacheAll checks the operations on all instances.
 func TestCacheAll(t *testing.T) {
 	var c pmda.Cache[int]

@@ -30,10 +30,10 @@ func (t *cacheTable) addKey(name, key string) (slot int, err error) {
 		id := pdu.InstID(int64(hash&math.MaxInt32) % t.capacity())
 		slot, used := t.lookupID(id)
 		if !used {
-			t.reuse = true
 			if err := t.checkName(name); err != nil {
 				return 0, err
 			}
+			t.reuse = true
 			return t.claim(cacheEntry{id: id, name: name, state: cacheActive}, key), nil
 		}
 		if t.keys[slot] == key {
