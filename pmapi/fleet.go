@@ -71,7 +71,8 @@ type Fleet[T any] struct {
 	// It must not be nil. It is called for each new connection, one call at a time.
 	Items func(g *Group) T
 	// Dialer has the options of connections to the hosts of Add; nil means the defaults. A MaxReply
-	// of 0 means 256 KiB, and a nil Backoff means 1, 2, 5 and 10 seconds. AutoReconnect is ignored.
+	// of 0 means 256 KiB, and an empty Backoff means 1, 2, 5 and 10 seconds. AutoReconnect is
+	// ignored.
 	Dialer *Dialer
 	// Wait is how long a tick waits for hosts whose previous reply was in time and, in the first
 	// tick of a loop, for connections. For other hosts a tick waits a tenth of it. 0 means half of
@@ -191,9 +192,10 @@ func (f *Fleet[T]) dialer() Dialer {
 	return d
 }
 
-// backoff returns the delays before the next attempt to connect; see Dialer.Backoff.
+// backoff returns the delays before the next attempt to connect. Without any, a fleet would do
+// nothing else than connect to hosts that are down.
 func (f *Fleet[T]) backoff() []time.Duration {
-	if f.Dialer == nil || f.Dialer.Backoff == nil {
+	if f.Dialer == nil || len(f.Dialer.Backoff) == 0 {
 		return autoBackoff
 	}
 	return f.Dialer.Backoff

@@ -355,3 +355,26 @@ func BenchmarkFleet(b *testing.B) {
 		})
 	}
 }
+
+// TestFleetBackoffEmpty checks that a fleet waits between attempts to connect, also with a Backoff
+// that is empty.
+func TestFleetBackoffEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLoadFleet()
+		f.Dialer = &pmapi.Dialer{Backoff: []time.Duration{}}
+		opened := 0
+		err := f.AddSource("down", func(ctx context.Context) (*pmapi.Context, error) {
+			if opened++; opened > 100 {
+				<-ctx.Done()
+			}
+			return nil, pdu.ErrIPC
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		loop(t, f, 10, func(int) {})
+		if opened != 4 { // at 0, 1, 3 and 8 seconds
+			t.Errorf("%d attempts to connect in 9 seconds, want 4", opened)
+		}
+	})
+}

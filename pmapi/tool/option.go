@@ -2,6 +2,7 @@ package tool
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,7 @@ func Number(variable *int, minimum int, message string) func(string) error {
 		if !ok || n < int64(minimum) {
 			return errors.New(message)
 		}
-		*variable = int(n)
+		*variable = int(min(n, math.MaxInt))
 		return nil
 	}
 }
