@@ -14,18 +14,6 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// addAgents hosts the agents of the configuration file, or the embedded ones.
-// One that does not start is logged and leaves the others alone.
-func (f *configFile) addAgents(srv *collector.Server) error {
-	if f.conf == nil {
-		return addEmbedded(srv)
-	}
-	for _, a := range f.conf.Agents {
-		srv.StartAgent(a) // logs why it does not start
-	}
-	return nil
-}
-
 // addEmbedded hosts the agents that need no configuration: the metrics of the
 // kernel and of processes, on Linux, those of the Go run time of this program,
 // those that other programs write to MMV files, and an example. The kernel

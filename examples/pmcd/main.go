@@ -29,19 +29,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/handover"
+	"github.com/pcp-go/pcp/examples/internal/pmcdfiles"
 	"github.com/pcp-go/pcp/examples/internal/pmcdlog"
+	"github.com/pcp-go/pcp/examples/internal/pmcdprocess"
 	"github.com/pcp-go/pcp/examples/internal/requestport"
-	"github.com/pcp-go/pcp/internal/account"
-	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pcpconf"
-	"github.com/pcp-go/pcp/internal/tlsconf"
 )
 
 func main() {
@@ -73,138 +70,81 @@ func run(args []string, stderr io.Writer) int {
 		}
 		if o.installed {
 			o.beInstalled(conf)
-			(&daemon{options: o, stderr: stderr, startStderr: noCloser{stderr}}).reportFailure(stderr)
+			o.logFile().ReportFailure(stderr, stderr)
 		}
 		return 1
 	}
 	if err != nil {
-		return fail(stderr, err)
+		return pmcdlog.Fail(stderr, err)
 	}
 	if o.installed {
 		o.beInstalled(conf)
 	}
+	d := &daemon{options: o, conf: conf, log: o.logFile(),
+		files: &pmcdfiles.Files{Conf: conf, Config: o.config, Names: o.names, Unique: o.unique, Installed: o.installed}}
 	if o.verify {
-		return o.verifyConfig(conf, stderr)
+		return d.files.Verify(stderr)
 	}
-	d := &daemon{options: o, conf: conf, stderr: stderr}
-	return d.run()
+	return d.run(stderr)
 }
 
 // A daemon is one run of the collector.
 type daemon struct {
 	*options
-	conf   *pcpconf.Conf
-	stderr io.Writer
-
-	activated []net.Listener // on which the service manager listens for this process, in place of the ports of options
-
-	wasRoot     bool                  // the process was started with root's privileges
-	predecessor *handover.Predecessor // the process whose place this one takes, nil if there is none
-	successor   *handover.Successor   // the process that has taken this one's place
-
-	cfg         configFile
-	out         io.Writer      // the log
-	lines       *pmcdlog.Lines // what pmcd says in it, nil without a configuration file
-	tls         *tlsconf.File
-	logFile     *daemonfile.Log // nil for standard error
-	startStderr io.WriteCloser  // standard error until the collector has started, for errors
-	listening   func()          // says so to the process that started this one; nil in the foreground
-	started     bool
+	conf    *pcpconf.Conf
+	files   *pmcdfiles.Files
+	log     *pmcdlog.Log
+	process *pmcdprocess.Process
+	started bool
 }
 
-func (d *daemon) run() int {
+func (d *daemon) run(stderr io.Writer) int {
 	// Faults of the configuration are printed before the program leaves the terminal. Installed as
 	// PCP's pmcd, the program reports them in the log, as C pmcd does.
 	if !d.installed {
-		if err := d.cfg.load(d.options); err != nil {
-			return fail(d.stderr, err)
+		if err := d.files.LoadConfig(); err != nil {
+			return pmcdlog.Fail(stderr, err)
 		}
 	}
-	if d.config != "" {
-		setUmask()
-	}
-	// The service manager watches the process that gets its sockets.
 	var err error
-	d.wasRoot = os.Geteuid() == 0
-	d.predecessor = handover.FindPredecessor()
-	if d.activated, err = daemonfile.Activated(); err != nil {
-		return fail(d.stderr, err)
+	d.process, err = pmcdprocess.Start(pmcdprocess.Config{Embedded: d.config == "", Foreground: d.foreground, Managed: d.managed,
+		User: d.user, RunDir: d.conf.Get("PCP_RUN_DIR")})
+	if err == handover.ErrReported {
+		return 1
 	}
-	if len(d.activated) > 0 && !d.foreground {
-		d.managed = true
+	if d.process == nil {
+		return pmcdlog.Fail(stderr, err)
 	}
-	if d.isService() && d.user != "" && !account.Exists(d.user) {
-		return fail(d.stderr, fmt.Errorf("cannot find the %s user to switch to: name another with -U", d.user))
-	}
-	if d.inBackground() {
-		parent, listening, err := handover.Daemonize()
-		if err != nil || parent {
-			return fail(d.stderr, err)
-		}
-		d.listening = listening
-	}
-	d.startStderr = daemonfile.KeepStderr()
 	// If another collector has the ports, its log must stay as it is.
-	ports, err := d.openPorts()
+	ports, err := d.openPorts(stderr)
 	if err != nil {
-		status := fail(d.stderr, err)
-		d.reportFailure(d.stderr)
+		status := pmcdlog.Fail(stderr, err)
+		d.log.ReportFailure(stderr, d.process.Stderr)
 		return status
 	}
-	out, finish, err := d.openLog()
+	d.log.Inherited = d.process.Predecessor != nil
+	out, finish, err := d.log.Open(stderr)
 	if err != nil {
 		requestport.Close(requestport.Listeners(ports))
-		return fail(d.stderr, err)
+		return pmcdlog.Fail(stderr, err)
 	}
 	defer finish() // after the reason why the collector did not start
-	status := fail(out, d.serve(out, ports))
-	if status != 0 && !d.started && d.predecessor == nil {
-		d.reportFailure(out)
+	status := pmcdlog.Fail(out, d.serve(out, ports))
+	if status != 0 && !d.started && !d.log.Inherited {
+		d.log.ReportFailure(out, d.process.Stderr)
 	}
 	return status
 }
 
 // openPorts opens the ports of the options, unless the service manager has opened some.
-func (d *daemon) openPorts() ([]requestport.Port, error) {
-	if len(d.activated) > 0 {
-		var ports []requestport.Port
-		for _, l := range d.activated {
-			ports = append(ports, requestport.Activated(l))
-		}
-		return ports, nil
-	}
+func (d *daemon) openPorts(stderr io.Writer) ([]requestport.Port, error) {
 	c := requestport.Config{Interfaces: d.interfaces, Ports: d.ports, Socket: d.socket, RunDir: d.conf.Get("PCP_RUN_DIR"),
-		Backlog: d.backlog(), Embedded: d.config == "", Installed: d.installed}
-	ports, problems, err := c.Open(d.stderr)
-	d.cfg.problems = append(d.cfg.problems, problems...)
+		Backlog: d.backlog(), Embedded: d.config == "", Installed: d.installed, Activated: d.process.Activated}
+	ports, problems, err := c.Open(stderr)
+	d.files.Problems = append(d.files.Problems, problems...)
 	d.ports = c.Ports
 	if err != nil && d.installed {
-		err = plainError("") // Open has printed the reason
+		err = pmcdlog.PlainError("") // Open has printed the reason
 	}
 	return ports, err
-}
-
-// A plainError is printed without the name of the program.
-type plainError string
-
-func (e plainError) Error() string { return string(e) }
-
-// fail prints an error and returns the exit status, 0 without one.
-func fail(w io.Writer, err error) int {
-	switch err {
-	case nil:
-		return 0
-	case handover.ErrReported:
-		return 1
-	}
-	if text, ok := errors.AsType[plainError](err); ok {
-		if text != "" {
-			fmt.Fprintln(w, text)
-		}
-		return 1
-	}
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintf(w, "pmcd: %s\n", line)
-	}
-	return 1
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// TestNamesOfDSO: a name space file names all metrics, those of agents in this program, too. The log
-// says which agents are left without a name.
+// TestNamesOfDSO: a name space file names all metrics, also those of agents in this program. The
+// log says which agents are left without a name.
 func TestNamesOfDSO(t *testing.T) {
 	dir := t.TempDir()
 	conf, names := filepath.Join(dir, "pmcd.conf"), filepath.Join(dir, "pmns")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/pmcdlog"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmda/collector"
@@ -127,6 +128,11 @@ func (o *options) set() *getopt.Set {
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output", Set: text(&o.log)},
 		{Short: 'x', Arg: "PATH", Help: "fatal messages at " + byDefault("startup sent to file [default /dev/tty]", "start sent to file [default stderr]"), Set: text(&o.report)},
 	}}
+}
+
+// logFile returns where the options have the log written.
+func (o *options) logFile() *pmcdlog.Log {
+	return &pmcdlog.Log{Path: o.log, Report: o.report, Embedded: o.config == "", Installed: o.installed}
 }
 
 // setDebug accepts the debug options of C pmcd. Option pdu logs PDUs and debug messages; the others

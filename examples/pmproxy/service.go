@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/pcp-go/pcp/internal/account"
 	"github.com/pcp-go/pcp/internal/daemonfile"
@@ -23,15 +21,10 @@ func (o *options) becomeService() (undo func(), err error) {
 		if err != nil {
 			return undo, err
 		}
-		pid, err := daemonfile.CreatePID(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmproxy.pid"))
-		if err := errors.Join(err, daemonfile.Notify("READY=1\nMAINPID="+strconv.Itoa(os.Getpid()))); err != nil {
+		var pidErr, notifyErr error
+		undo, pidErr, notifyErr = daemonfile.Register(filepath.Join(conf.Get("PCP_RUN_DIR"), "pmproxy.pid"))
+		if err := errors.Join(pidErr, notifyErr); err != nil {
 			slog.Warn("service", slog.Any("err", err))
-		}
-		undo = func() {
-			_ = daemonfile.Notify("STOPPING=1") // an error would change nothing now
-			if pid != nil {
-				_ = errors.Join(pid.Remove(), pid.Close()) // one that is left does no harm
-			}
 		}
 	}
 	if o.user != "" && !o.foreground {

@@ -38,9 +38,9 @@ type File struct {
 	entry entry
 }
 
-// CreatePID creates a file with the identifier of this process, in the place of one of a process
+// createPID creates a file with the identifier of this process, in the place of one of a process
 // that was killed.
-func CreatePID(path string) (*File, error) {
+func createPID(path string) (*File, error) {
 	f, err := Create(path)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,8 @@ type Config struct {
 	Backlog    int      // how many connections wait to be accepted; 0 means as many as the system lets
 	Embedded   bool     // the collector has no configuration file, see Open
 	Installed  bool     // the collector replaces PCP's pmcd, and errors have its words
+
+	Activated []net.Listener // the sockets of a service manager, which replace all others
 }
 
 // A Port is a place to listen: an interface and port number, or a unix socket.
@@ -46,6 +48,12 @@ type Port struct {
 // clients do not use another collector by mistake. Otherwise, as for pmcd, one is enough, and the
 // errors of the others are returned as problems.
 func (c *Config) Open(stderr io.Writer) (ports []Port, problems []error, err error) {
+	for _, l := range c.Activated {
+		ports = append(ports, activated(l))
+	}
+	if len(ports) > 0 {
+		return ports, nil, nil
+	}
 	c.dropDuplicates(stderr)
 	ports, errs := c.listen()
 	open := Listeners(ports)
@@ -111,8 +119,8 @@ func (c *Config) listen() (ports []Port, errs []error) {
 	return ports, errs
 }
 
-// Activated returns the port of a socket that the service manager has opened.
-func Activated(l net.Listener) Port {
+// activated returns the port of a socket that the service manager has opened.
+func activated(l net.Listener) Port {
 	a, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
 		return Port{network: "unix", name: l.Addr().String(), Listener: l}

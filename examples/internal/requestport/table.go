@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/pcp-go/pcp/internal/rawconn"
 	"github.com/pcp-go/pcp/pdu"
@@ -27,6 +28,32 @@ func WriteTable(w io.Writer, ports []Port) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// WriteHint writes where a collector serves, how many agents it has, and a command that shows some
+// of its metrics.
+func WriteHint(w io.Writer, agents int, listeners []net.Listener) {
+	var at []string
+	host := ""
+	for _, l := range listeners {
+		switch a := l.Addr().(type) {
+		case *net.TCPAddr:
+			at = append(at, a.String())
+			if host == "" {
+				host = fmt.Sprintf("localhost:%d", a.Port)
+				if !a.IP.IsUnspecified() && !a.IP.Equal(net.IPv4(127, 0, 0, 1)) && !a.IP.Equal(net.IPv6loopback) {
+					host = a.String()
+				}
+			}
+		default:
+			at = append(at, "unix:"+a.String())
+			if host == "" {
+				host = "unix:" + a.String()
+			}
+		}
+	}
+	fmt.Fprintf(w, "pmcd: %d agents, on %s; try: pminfo -h %s -f pmcd.version pmcd.agent.name\n",
+		agents, strings.Join(at, " "), host)
 }
 
 // writeRows writes a row for each address family of the port.

@@ -1,4 +1,4 @@
-package main
+package saslconf
 
 import (
 	"cmp"
@@ -19,15 +19,15 @@ import (
 // saslDir is where the Cyrus library keeps configurations.
 const saslDir = "/etc/sasl2"
 
-// setUsers lets those users log in that PCP's pmcd would: as pmcd.conf of the Cyrus library says,
+// SetUsers lets those users log in that PCP's pmcd would: as pmcd.conf of the Cyrus library says,
 // in the first directory of PCP_SASL2_CONFIG_PATH that has one, or else in that of PCP's
 // configuration. There need not be any.
-func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
+func SetUsers(srv *collector.Server, conf *pcpconf.Conf) {
 	dirs := cmp.Or(os.Getenv("PCP_SASL2_CONFIG_PATH"), conf.Get("PCP_SASLCONF_DIR"), saslDir)
-	var c saslConfig
+	var c config
 	for dir := range strings.SplitSeq(dirs, ":") {
 		path := filepath.Join(dir, "pmcd.conf")
-		found, err := loadSASLConfig(path)
+		found, err := load(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -45,7 +45,7 @@ func setUsers(srv *collector.Server, conf *pcpconf.Conf) {
 
 // unsupported reports the settings that this program does not support, and what to do. It does not
 // support passwords that a saslauthd checks, and mechanisms of tickets such as GSSAPI.
-func unsupported(c saslConfig) (texts []string) {
+func unsupported(c config) (texts []string) {
 	const none = "nobody can log in"
 	if c.check != "" && c.check != "auxprop" {
 		effect := none

@@ -1,4 +1,4 @@
-package main
+package pmcdfiles
 
 import (
 	"os"
@@ -15,19 +15,19 @@ func TestConfigErrors(t *testing.T) {
 	}
 	const msg = `Illegal domain number (600) for "bad" agent`
 	for installed, want := range map[bool]string{false: path + ":2: " + msg, true: "pmcd config[line 2]: Error: " + msg} {
-		var f configFile
-		if err := f.load(&options{config: path, installed: installed}); err != nil {
+		f := &Files{Config: path, Installed: installed}
+		if err := f.LoadConfig(); err != nil {
 			t.Fatal(err)
 		}
-		if len(f.problems) != 1 || f.problems[0].Error() != want {
-			t.Errorf("installed %v: %v, want %s", installed, f.problems, want)
+		if len(f.Problems) != 1 || f.Problems[0].Error() != want {
+			t.Errorf("installed %v: %v, want %s", installed, f.Problems, want)
 		}
 	}
 	if err := os.WriteFile(path, []byte("good 400 pipe binary /bin/true\n[access]\nall;\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	const want = ":3: allow or disallow statement expected, not \"all\""
-	if err := new(configFile).load(&options{config: path}); err == nil || err.Error() != path+want {
+	if err := (&Files{Config: path}).LoadConfig(); err == nil || err.Error() != path+want {
 		t.Errorf("error %v, want %s%s", err, path, want)
 	}
 }

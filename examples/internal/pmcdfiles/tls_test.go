@@ -1,4 +1,4 @@
-package main
+package pmcdfiles
 
 import (
 	"io"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 )
 
@@ -26,19 +25,10 @@ func TestMissingTLSConf(t *testing.T) {
 		{os.DevNull, "", ""},
 	} {
 		t.Setenv("PCP_TLSCONF_PATH", c.path)
-		d := &daemon{options: &options{}, conf: new(pcpconf.Conf)}
-		d.config = c.config
-		err := d.loadTLS(io.Discard, slog.New(slog.DiscardHandler))
+		f := &Files{Conf: new(pcpconf.Conf), Config: c.config}
+		err := f.LoadTLS(io.Discard, slog.New(slog.DiscardHandler))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q, configuration %q: %v", c.path, c.config, err)
 		}
-	}
-}
-
-// The option --version is not the usage message.
-func TestVersionOption(t *testing.T) {
-	var out strings.Builder
-	if status := run([]string{"--version"}, &out); status != 0 || out.String() != build.Text("pmcd") {
-		t.Errorf("exit status %d, %s", status, out.String())
 	}
 }

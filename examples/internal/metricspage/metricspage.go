@@ -1,4 +1,5 @@
-package main
+// Package metricspage serves a page that shows the metrics of a collector in this program.
+package metricspage
 
 import (
 	"context"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/httpserver"
+	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/webapi"
@@ -20,23 +22,27 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdammv"
 )
 
-// pageRetryTime is how long to wait before the port of -w is tried again that another process has.
-const pageRetryTime = 200 * time.Millisecond
+// retryTime is how long to wait before trying again to listen on an address in use.
+const retryTime = 200 * time.Millisecond
 
-// servePage serves the page that shows the collector's metrics, on the address of -w, until the
-// caller calls stop or ctx ends. Unless a client of the page logs in, it has the rights of a local
-// client whose user is unknown. The page has the derived metrics that the environment names.
-// servePage logs errors, and the collector continues without the page.
-func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop func()) {
-	if d.web == "" {
-		return func() {}
-	}
+// A Page holds the address of the page and its protection.
+type Page struct {
+	Addr  string        // an address with a port
+	TLS   *tlsconf.File // the certificate for HTTPS; nil means HTTP
+	Login bool          // clients have to log in
+	Wait  bool          // wait while another process listens on Addr
+}
+
+// Serve serves the page until the caller calls stop or ctx ends. Unless a client of the page logs
+// in, it has the rights of a local client whose user is unknown. The page has the derived metrics
+// that the environment names. Serve logs errors, and the collector continues without the page.
+func (p Page) Serve(ctx context.Context, srv *collector.Server) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	derived := new(pmapi.Derived)
 	if err := derived.LoadEnv(); err != nil {
 		srv.Logger.Warn("derived metrics", slog.Any("err", err))
 	}
-	gw := &webapi.Gateway{RequireLogin: d.webLogin, Dialer: &pmapi.Dialer{DialContext: srv.DialContext, Derived: derived},
+	gw := &webapi.Gateway{RequireLogin: p.Login, Dialer: &pmapi.Dialer{DialContext: srv.DialContext, Derived: derived},
 		Metrics: &mmv.Registry{Name: "gateway", Logger: srv.Logger}, Log: srv.Logger}
 	// The page's own metrics are pmproxy.gateway, unless the configuration has an agent for those
 	// of a pmproxy.
@@ -45,18 +51,18 @@ func (d *daemon) servePage(ctx context.Context, srv *collector.Server) (stop fun
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		l, err := d.listenPage(ctx)
+		l, err := p.listen(ctx)
 		if err == nil {
 			scheme := "http"
-			if d.webTLS {
+			if p.TLS != nil {
 				scheme = "https"
 			}
 			srv.Logger.Info("metrics are shown in a page", slog.String("url", scheme+"://"+l.Addr().String()+"/"))
-			if text := whoSees(l.Addr(), d.webTLS, d.webLogin); text != "" {
+			if text := whoSees(l.Addr(), p.TLS != nil, p.Login); text != "" {
 				srv.Logger.Warn(text)
 			}
-			if d.webTLS {
-				l = tls.NewListener(l, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.tls.Serving(), nil }})
+			if p.TLS != nil {
+				l = tls.NewListener(l, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return p.TLS.Serving(), nil }})
 			}
 			defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 			err = server.Serve(l)
@@ -90,20 +96,19 @@ func whoSees(addr net.Addr, isTLS, login bool) string {
 	return "each client that reaches " + a.String() + " sees the page without a login and without TLS: add --web-tls and --web-login" + only
 }
 
-// listenPage listens on the address of -w. The process whose place this one takes may have it
-// still.
-func (d *daemon) listenPage(ctx context.Context) (net.Listener, error) {
+// listen listens on the address of the page.
+func (p Page) listen(ctx context.Context) (net.Listener, error) {
 	for {
 		var lc net.ListenConfig
-		l, err := lc.Listen(ctx, "tcp", d.web)
+		l, err := lc.Listen(ctx, "tcp", p.Addr)
 		if err == nil {
 			return l, nil
 		}
-		if d.predecessor == nil || !errors.Is(err, syscall.EADDRINUSE) {
-			return nil, hint.Listen(d.web, err, "pmcd", "-w")
+		if !p.Wait || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, hint.Listen(p.Addr, err, "pmcd", "-w")
 		}
 		select {
-		case <-time.After(pageRetryTime):
+		case <-time.After(retryTime):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -1,6 +1,7 @@
-package main
+package pmcdfiles
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,41 +10,34 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/examples/internal/pmcdlog"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// A configFile is the configuration file of -c.
-type configFile struct {
-	conf     *pmcdconf.Config // nil without -c
-	problems []error          // to be logged: bad lines, warnings, and ports that could not be opened
-	read     [2]fileVersion   // the file, and that of further access rules, when they were read
-}
-
-// load reads the file of -c. As in pmcd, a bad line does not keep the other agents from starting,
-// but at least one agent is needed.
-func (f *configFile) load(o *options) error {
-	if o.config == "" {
+// LoadConfig reads the configuration file. As in pmcd, a bad line does not keep the other agents
+// from starting, but at least one agent is needed.
+func (f *Files) LoadConfig() error {
+	if f.Config == "" {
 		return nil
 	}
-	f.read = o.configVersions()
-	conf, err := o.readConfig()
-	if errors.Is(err, errNoAgents) && o.installed {
-		return plainError(fmt.Sprintf("Error: No PMDAs found in the configuration file %q", o.config))
+	f.configRead = f.configVersions()
+	conf, err := f.readConfig()
+	if errors.Is(err, errNoAgents) && f.Installed {
+		return pmcdlog.PlainError(fmt.Sprintf("Error: No PMDAs found in the configuration file %q", f.Config))
 	}
 	if conf == nil {
 		return err
 	}
-	f.conf = conf
-	if !o.installed {
-		f.problems = append(f.problems, missingPrograms(o.config, conf)...)
+	f.Parsed = conf
+	if !f.Installed {
+		f.Problems = append(f.Problems, missingPrograms(f.Config, conf)...)
 	}
 	if err != nil {
-		f.problems = append(f.problems, err)
+		f.Problems = append(f.Problems, err)
 	}
 	for _, w := range conf.Warnings {
-		f.problems = append(f.problems, o.configError(w))
+		f.Problems = append(f.Problems, f.configError(w))
 	}
 	return nil
 }
@@ -72,8 +66,8 @@ func missingPrograms(path string, conf *pmcdconf.Config) (errs []error) {
 }
 
 // configVersions returns the versions of the configuration file and of its access rules.
-func (o *options) configVersions() [2]fileVersion {
-	return [2]fileVersion{versionOf(o.config), versionOf(o.config + ".access")}
+func (f *Files) configVersions() [2]fileVersion {
+	return [2]fileVersion{versionOf(f.Config), versionOf(f.Config + ".access")}
 }
 
 // A fileVersion identifies the contents of a file.
@@ -94,20 +88,20 @@ func (v fileVersion) same(w fileVersion) bool {
 
 // configError returns an error of the configuration file. Installed as PCP's pmcd, the error has
 // the text of pmcd, which does not name the file.
-func (o *options) configError(err error) error {
+func (f *Files) configError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if !o.installed {
+	if !f.Installed {
 		if open, ok := errors.AsType[*fs.PathError](err); ok && open.Op == "open" {
 			err = fmt.Errorf("cannot read the configuration: %w: name another file with -c", err)
 		}
 		return err
 	}
 	if open, ok := errors.AsType[*fs.PathError](err); ok && open.Op == "open" {
-		return plainError(fmt.Sprintf("ParseInitAgents: open %s: %v", open.Path, pdu.FromError(open.Err)))
+		return pmcdlog.PlainError(fmt.Sprintf("ParseInitAgents: open %s: %v", open.Path, pdu.FromError(open.Err)))
 	}
-	return plainError(pmcdconf.PMCDText(err))
+	return pmcdlog.PlainError(pmcdconf.PMCDText(err))
 }
 
 // errNoAgents is the error of a valid configuration file without agents.
@@ -118,27 +112,24 @@ func noAgents(path string) error {
 }
 
 // readConfig reads the configuration file. If there are no agents it returns no Config.
-func (o *options) readConfig() (*pmcdconf.Config, error) {
-	path := o.config
+func (f *Files) readConfig() (*pmcdconf.Config, error) {
+	path := f.Config
 	conf, err := pmcdconf.Load(path)
 	if conf != nil && len(conf.Agents) == 0 {
 		if err == nil {
 			return nil, noAgents(path)
 		}
-		return nil, o.configError(err)
+		return nil, f.configError(err)
 	}
-	return conf, o.configError(err)
+	return conf, f.configError(err)
 }
 
-// verifyConfig checks the configuration file of -c, or PCP's own, and returns the exit status. Its
+// Verify checks the configuration file, or PCP's own without one, and returns the exit status. Its
 // output is for scripts, so it lacks the program's name, as with pmcd. PCP's scripts do not start
 // pmcd if the check fails. So a pmcd installed as PCP's accepts a file without agents and missing
 // programs, as C pmcd does.
-func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
-	path := o.config
-	if path == "" {
-		path = conf.Get("PCP_PMCDCONF_PATH")
-	}
+func (f *Files) Verify(stderr io.Writer) int {
+	path := cmp.Or(f.Config, f.Conf.Get("PCP_PMCDCONF_PATH"))
 	cfg, err := pmcdconf.Load(path)
 	if cfg != nil {
 		for _, w := range cfg.Warnings {
@@ -147,7 +138,7 @@ func (o *options) verifyConfig(conf *pcpconf.Conf, stderr io.Writer) int {
 	}
 	var faults []error
 	switch {
-	case o.installed || cfg == nil:
+	case f.Installed || cfg == nil:
 	case err == nil && len(cfg.Agents) == 0:
 		faults = []error{noAgents(path)}
 	default:

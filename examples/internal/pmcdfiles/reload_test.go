@@ -1,4 +1,4 @@
-package main
+package pmcdfiles
 
 import (
 	"bytes"
@@ -14,20 +14,6 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// TestVerifyWarns verifies a configuration with a rule that is left out: a warning,
-// and success.
-func TestVerifyWarns(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "pmcd.conf")
-	if err := os.WriteFile(file, []byte("simple 253 dso simple_init /none/pmda_simple.so\n[access]\ndisallow \"\" : all;\nallow * : all;\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var output bytes.Buffer
-	status := run([]string{"-v", "-c", file}, &output)
-	if want := "access control error for host ''"; status != 0 || !strings.Contains(output.String(), want) {
-		t.Errorf("exit status %d, says %q", status, &output)
-	}
-}
-
 // TestReload reads a changed configuration: one with a fault, or without agents,
 // changes nothing; one without a fault is used.
 func TestReload(t *testing.T) {
@@ -37,17 +23,15 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	d := &daemon{options: &options{config: filepath.Join(dir, "pmcd.conf")}, conf: conf, tls: tlsconf.NewServer("", nil)}
-	names := &nameFile{path: filepath.Join(dir, "names")}
+	f := &Files{Conf: conf, Config: filepath.Join(dir, "pmcd.conf"), Names: filepath.Join(dir, "names"), TLS: tlsconf.NewServer("", nil)}
 	write := func(file, text string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(names.path, "root {\n}\n")
+	write(f.Names, "root {\n}\n")
 	var log bytes.Buffer
-	d.out = &log
 	srv := &collector.Server{DSO: dso.Agents(conf), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	defer srv.Close()
 	for _, test := range []struct {
@@ -61,22 +45,22 @@ func TestReload(t *testing.T) {
 		{"one more", line + "trivial 250 dso trivial_init /none/pmda_trivial.so\n", 3},
 		{"one less", line, 2},
 	} {
-		write(d.config, test.text)
-		d.reload(srv, names, srv.Logger)
+		write(f.Config, test.text)
+		f.Reload(srv, &log, srv.Logger)
 		if got := srv.NumAgents(); got != test.want {
 			t.Errorf("%s: %d agents, want %d", test.name, got, test.want)
 		}
 	}
 	log.Reset()
-	write(d.config, line+"[access]\ndisallow \"\" : all;\nallow * : all;\n")
-	d.reload(srv, names, srv.Logger)
+	write(f.Config, line+"[access]\ndisallow \"\" : all;\nallow * : all;\n")
+	f.Reload(srv, &log, srv.Logger)
 	if want := "access control error for host ''"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log does not say %q of a rule that was left out:\n%s", want, &log)
 	}
-	if err := os.Remove(d.config); err != nil {
+	if err := os.Remove(f.Config); err != nil {
 		t.Fatal(err)
 	}
-	d.reload(srv, names, srv.Logger)
+	f.Reload(srv, &log, srv.Logger)
 	if got := srv.NumAgents(); got != 2 {
 		t.Errorf("no file: %d agents", got)
 	}

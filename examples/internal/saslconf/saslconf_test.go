@@ -1,4 +1,4 @@
-package main
+package saslconf
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 // any user can log in.
 func TestUnsupportedLogins(t *testing.T) {
 	for _, test := range []struct {
-		conf saslConfig
+		conf config
 		want []string
 	}{
-		{saslConfig{}, nil},
-		{saslConfig{check: "auxprop", mechanisms: []string{"plain", "LOGIN", "scram-sha-256"}}, nil},
-		{saslConfig{check: "saslauthd"}, []string{
+		{config{}, nil},
+		{config{check: "auxprop", mechanisms: []string{"plain", "LOGIN", "scram-sha-256"}}, nil},
+		{config{check: "saslauthd"}, []string{
 			"pwcheck_method: saslauthd: only auxprop is supported, so nobody can log in; users of auxprop are made by saslpasswd2 -a pmcd"}},
-		{saslConfig{check: "saslauthd auxprop"}, []string{
+		{config{check: "saslauthd auxprop"}, []string{
 			"pwcheck_method: saslauthd auxprop: only auxprop is supported, so the others are left out; users of auxprop are made by saslpasswd2 -a pmcd"}},
-		{saslConfig{mechanisms: []string{"gssapi"}}, []string{"mech_list: gssapi: only scram-sha-256, plain and login are supported, so nobody can log in"}},
-		{saslConfig{mechanisms: []string{"gssapi", "digest-md5", "plain"}}, []string{
+		{config{mechanisms: []string{"gssapi"}}, []string{"mech_list: gssapi: only scram-sha-256, plain and login are supported, so nobody can log in"}},
+		{config{mechanisms: []string{"gssapi", "digest-md5", "plain"}}, []string{
 			"mech_list: gssapi digest-md5: only scram-sha-256, plain and login are supported, so they are left out"}},
 	} {
 		if diff := cmp.Diff(test.want, unsupported(test.conf)); diff != "" {
@@ -33,14 +33,14 @@ func TestUnsupportedLogins(t *testing.T) {
 	}
 }
 
-func TestLoadSASLConfig(t *testing.T) {
-	dir, private := t.TempDir(), cmp.AllowUnexported(saslConfig{})
+func TestLoad(t *testing.T) {
+	dir, private := t.TempDir(), cmp.AllowUnexported(config{})
 	path := filepath.Join(dir, "pmcd.conf")
-	c, err := loadSASLConfig(path)
-	if diff := cmp.Diff(saslConfig{database: defaultDatabase}, c, private); diff != "" || !errors.Is(err, fs.ErrNotExist) {
+	c, err := load(path)
+	if diff := cmp.Diff(config{database: defaultDatabase}, c, private); diff != "" || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the file: %v, %s", err, diff)
 	}
-	for text, want := range map[string]saslConfig{
+	for text, want := range map[string]config{
 		"": {database: defaultDatabase},
 		"# c\n mech_list: plain  scram-sha-256 \n#keytab: /x\nsasldb_path:\t/etc/pcp/passwd.db\r\n": {[]string{"plain", "scram-sha-256"}, "/etc/pcp/passwd.db", ""},
 		"mech_list:\npwcheck_method: saslauthd\nlog_level: 3\nword\n":                               {[]string{}, defaultDatabase, "saslauthd"},
@@ -49,7 +49,7 @@ func TestLoadSASLConfig(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := loadSASLConfig(path)
+		c, err := load(path)
 		if diff := cmp.Diff(want, c, private); diff != "" || err != nil {
 			t.Errorf("%q: %v\n%s", text, err, diff)
 		}

@@ -1,4 +1,5 @@
-package main
+// Package saslconf reads the logins of pmcd from the configuration of the Cyrus library.
+package saslconf
 
 import (
 	"bufio"
@@ -11,9 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pdu/sasl"
 )
 
-// A saslConfig is what a configuration file of the Cyrus library, such as /etc/sasl2/pmcd.conf,
-// says of how users may log in.
-type saslConfig struct {
+// A config is what a configuration file, such as /etc/sasl2/pmcd.conf, says of how users may log
+// in.
+type config struct {
 	mechanisms []string // mech_list; nil without one
 	database   string   // sasldb_path, the path of a sasl.File; empty means /etc/sasldb2
 	check      string   // pwcheck_method; empty without one
@@ -22,11 +23,11 @@ type saslConfig struct {
 // defaultDatabase is where the Cyrus library keeps users unless its configuration says otherwise.
 const defaultDatabase = "/etc/sasldb2"
 
-// loadSASLConfig reads a configuration file, which has lines of the form "key: value". Empty lines,
-// lines that begin with "#" and keys that saslConfig does not have are ignored. If there is no file
-// the error wraps fs.ErrNotExist, and the saslConfig has the defaults.
-func loadSASLConfig(path string) (saslConfig, error) {
-	c := saslConfig{database: defaultDatabase}
+// load reads a configuration file, which has lines of the form "key: value". Empty lines,
+// lines that begin with "#" and keys that config does not have are ignored. If there is no file
+// the error wraps fs.ErrNotExist, and the config has the defaults.
+func load(path string) (config, error) {
+	c := config{database: defaultDatabase}
 	f, err := os.Open(path)
 	if err != nil {
 		return c, err
@@ -53,7 +54,7 @@ func loadSASLConfig(path string) (saslConfig, error) {
 
 // users returns the users of the database. No user can log in unless check is empty or has the word
 // auxprop, because only the database is supported.
-func (c saslConfig) users() sasl.Users {
+func (c config) users() sasl.Users {
 	if c.check != "" && !slices.Contains(strings.Fields(c.check), "auxprop") {
 		return unchecked(c.check)
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package pmcdprocess
 
 // setUmask does nothing, because there is no umask.
 func setUmask() {}
