@@ -33,7 +33,7 @@
 //
 //   - ReceiverOptions.Networks allows clients by address. The gateway has --push-from=10.0.0.0/8.
 //   - ReceiverOptions.Users allows clients by name and password, or by token, and may restrict each
-//     to some hosts. [ParseUsers] reads users from a file. The gateway has --push-users=FILE.
+//     to some hosts. UsersFile names a file of them. The gateway has --push-users=FILE.
 //
 // A user whose login fails 30 times in a minute is refused at that address for a while. Behind a
 // reverse proxy, wrap the Receiver with webapi.Forwarded, which tells it the addresses of clients.

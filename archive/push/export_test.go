@@ -2,6 +2,8 @@ package push
 
 import "time"
 
+const SettleTime = settleTime
+
 // The limits that only tests change.
 
 func (l Limits) WithStored(perClient int) Limits {

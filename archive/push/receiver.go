@@ -12,6 +12,8 @@ import (
 
 	"github.com/pcp-go/pcp/internal/loginlimit"
 	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/mmv"
+	"github.com/pcp-go/pcp/pdu"
 )
 
 // ReceiverOptions say where a Receiver stores archives, which clients may send them, and how much.
@@ -25,6 +27,9 @@ type ReceiverOptions struct {
 	Networks []netip.Prefix
 	// Users are logins that may push from any address.
 	Users []User
+	// UsersFile is a file for ParseUsers whose logins replace Users; empty means none. The Receiver
+	// reads it again when it changes. On Unix other users of the system must not have access to it.
+	UsersFile string
 	// Limits are the limits of what clients may send and store.
 	Limits Limits
 	// UTC gives archives names by UTC, not by the time zone of this process.
@@ -32,6 +37,8 @@ type ReceiverOptions struct {
 	// Log gets archives that begin and end, and requests that are refused; nil means
 	// slog.Default().
 	Log *slog.Logger
+	// Metrics gets metrics of the Stats, with names that begin with push; nil means none.
+	Metrics *mmv.Registry
 }
 
 // A Receiver is an http.Handler that receives archives. It is safe for concurrent use.
@@ -55,6 +62,7 @@ type Receiver struct {
 	stats counters
 
 	access   atomic.Pointer[access]
+	users    usersFile
 	failures loginlimit.Failures
 }
 
@@ -83,6 +91,13 @@ func (r *Receiver) Stats() Stats {
 // Open opens the directory, with the archives that a Receiver before had not received to their end.
 // One Receiver may have it at a time.
 func (o ReceiverOptions) Open() (*Receiver, error) {
+	file := usersFile{path: o.UsersFile}
+	if o.UsersFile != "" {
+		var err error
+		if o.Users, err = file.read(); err != nil {
+			return nil, err
+		}
+	}
 	if err := os.MkdirAll(o.Dir, 0o775); err != nil {
 		return nil, err
 	}
@@ -97,15 +112,40 @@ func (o ReceiverOptions) Open() (*Receiver, error) {
 	ctx, end := context.WithCancel(context.Background())
 	r := &Receiver{opts: o, log: loglimit.New(o.Log), root: root, life: ctx, end: end, done: make(chan struct{}), archives: map[uint32]*incoming{}, perClient: map[string]int{}, heldBy: map[string]int64{}}
 	r.access.Store(&access{o.Networks, o.Users})
+	r.users.path, r.users.seen = file.path, file.seen
 	if err := r.load(); err != nil {
 		end()
 		return nil, errors.Join(err, root.Close())
 	}
 	go r.sweep(ctx)
+	if o.Metrics != nil {
+		r.registerMetrics(o.Metrics)
+	}
 	return r, nil
 }
 
-// SetUsers replaces the Users of the options. It does not end requests in progress.
+// registerMetrics adds metrics of the Stats to a registry.
+func (r *Receiver) registerMetrics(reg *mmv.Registry) {
+	counter := func(name, text string, units pdu.Units) *mmv.Gauge {
+		return reg.Gauge(name, mmv.Metric{Text: text, Units: units, Sem: pdu.SemCounter})
+	}
+	archives := counter("push.archives", "Archives that loggers have begun to push", pdu.UnitCount)
+	requests := counter("push.requests", "Requests of loggers that push", pdu.UnitCount)
+	refused := counter("push.refused", "Requests of loggers that were refused", pdu.UnitCount)
+	bytes := counter("push.bytes", "Bytes of pushed archives that were written", pdu.SpaceByte)
+	open := reg.Gauge("push.open", mmv.Metric{Text: "Archives that are being pushed", Units: pdu.UnitCount})
+	reg.OnRead(func() {
+		s := r.Stats()
+		archives.Set(int64(s.Archives))
+		requests.Set(int64(s.Requests))
+		refused.Set(int64(s.Refused))
+		bytes.Set(int64(s.Bytes))
+		open.Set(int64(s.Open))
+	})
+}
+
+// SetUsers replaces the Users of the options, until UsersFile changes. It does not end requests in
+// progress.
 func (r *Receiver) SetUsers(users []User) {
 	a := *r.access.Load()
 	a.users = users

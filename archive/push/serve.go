@@ -33,6 +33,7 @@ type request struct {
 
 // ServeHTTP serves a request.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	r.users.follow(r)
 	ctx, cancel := context.WithTimeout(hr.Context(), r.opts.Limits.requestTimeout)
 	defer cancel()
 	conn := http.NewResponseController(w)

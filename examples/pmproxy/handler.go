@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/pcp-go/pcp/archive/push"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi/export"
 	"github.com/pcp-go/pcp/pmapi/export/openmetrics"
@@ -15,9 +16,12 @@ import (
 
 // handler serves all paths: the receiver of archives, the metrics of this program, and the gateway.
 func (o *options) handler(gw *webapi.Gateway) (_ http.Handler, closing func() error, err error) {
-	receiver, err := o.push.receiver(gw.Metrics)
-	if err != nil {
-		return nil, nil, err
+	var receiver *push.Receiver
+	if o.push.Dir != "" {
+		o.push.Metrics = gw.Metrics
+		if receiver, err = o.push.Open(); err != nil {
+			return nil, nil, err
+		}
 	}
 	gw.MayConnect("localhost", 0) // which has the gateway register its metrics, for who reads them first
 	c, err := local.Open(pmdammv.New(pmdammv.Options{Name: pmdammv.PMProxyName, Domain: pmdammv.PMProxyDomain, Registries: []*mmv.Registry{gw.Metrics}}))
@@ -30,7 +34,6 @@ func (o *options) handler(gw *webapi.Gateway) (_ http.Handler, closing func() er
 		case r.URL.Path == "/metrics/gateway":
 			own.ServeHTTP(w, r)
 		case receiver != nil && strings.HasPrefix(r.URL.Path, "/logger/"):
-			o.push.users.follow(receiver)
 			receiver.ServeHTTP(w, r)
 		default:
 			gw.ServeHTTP(w, r)
