@@ -27,10 +27,12 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pcp-go/pcp/examples/internal/gatewayserver"
+	"github.com/pcp-go/pcp/examples/internal/pmproxyconf"
+	"github.com/pcp-go/pcp/examples/internal/requestport"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/hint"
-	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/proxy"
@@ -100,12 +102,9 @@ func (o *options) serve(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, o.life)
 		defer cancel()
 	}
-	var conf config
-	if o.config != "" {
-		var err error
-		if conf, err = readConfig(o.config); err != nil {
-			return err
-		}
+	conf, err := pmproxyconf.Read(o.config)
+	if err != nil {
+		return err
 	}
 	if o.keyServer {
 		slog.Warn("there is no key server: /series and /search say so to their clients, whatever -h and -r name")
@@ -115,21 +114,21 @@ func (o *options) serve(ctx context.Context) error {
 		return err
 	}
 	defer gw.Close()
-	handler, closeHandler, err := o.handler(gw)
+	receiver, err := o.push.receiver(gw)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = closeHandler() }()
-	srv := httpserver.New(handler, slog.Default())
-	srv.RegisterOnShutdown(func() { _ = gw.Close() }) // who watches values would not end by himself
+	if receiver != nil {
+		defer receiver.Close()
+	}
 	clients := &proxy.Proxy{Allow: gw.MayConnect}
-	if clients.TLS, err = conf.serving(); err != nil {
+	if clients.TLS, err = conf.Serving(); err != nil {
 		return err
 	}
 	if clients.RequireTLS = o.tlsOnly; o.tlsOnly && clients.TLS == nil {
 		return errors.New("--tls-only needs a certificate: set tls-cert-file and tls-key-file in the tls.conf that PCP_TLSCONF_PATH names, or certificates and private_key in the file of -c")
 	}
-	if conf.noPCP {
+	if conf.NoPCP {
 		clients.Allow = func(string, int) bool { return false }
 	}
 	defer clients.Close()
@@ -140,29 +139,11 @@ func (o *options) serve(ctx context.Context) error {
 	undo, err := o.becomeService()
 	defer undo()
 	if err != nil {
-		return errors.Join(err, closeAll(listeners))
+		requestport.Close(listeners)
+		return err
 	}
-	ended := make(chan error, len(listeners))
-	for _, l := range listeners {
-		slog.Info("listening", slog.String("addr", l.Addr().String()), slog.Bool("tls", clients.TLS != nil))
-		go func() {
-			if o.proxyOnly || conf.noHTTP {
-				ended <- clients.Serve(l)
-				return
-			}
-			ended <- srv.Serve(clients.Listener(l))
-		}()
-	}
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-	}
-	if o.proxyOnly || conf.noHTTP {
-		_ = closeAll(listeners) // which Serve would do as well
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpserver.HeaderTimeout)
-	defer cancel()
-	return errors.Join(err, srv.Shutdown(stopping))
+	srv := &gatewayserver.Server{Gateway: gw, Receiver: receiver, Clients: clients, NoHTTP: o.proxyOnly || conf.NoHTTP, Proxies: o.proxies}
+	return srv.Serve(ctx, listeners)
 }
 
 // gateway makes the handler.
@@ -205,7 +186,8 @@ func (o *options) listen() (all []net.Listener, err error) {
 			addr := net.JoinHostPort(host, port)
 			l, err := net.Listen("tcp", addr)
 			if err != nil {
-				return nil, errors.Join(hint.Listen(addr, err, "pmproxy", "-p"), closeAll(all))
+				requestport.Close(all)
+				return nil, hint.Listen(addr, err, "pmproxy", "-p")
 			}
 			all = append(all, l)
 		}
@@ -213,17 +195,10 @@ func (o *options) listen() (all []net.Listener, err error) {
 	if o.socket != "" {
 		l, _, err := daemonfile.Socket{Path: o.socket, Mode: 0o666}.Listen()
 		if err != nil {
-			return nil, errors.Join(err, closeAll(all))
+			requestport.Close(all)
+			return nil, err
 		}
 		all = append(all, l)
 	}
 	return all, nil
-}
-
-func closeAll(all []net.Listener) error {
-	var errs []error
-	for _, l := range all {
-		errs = append(errs, l.Close())
-	}
-	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/push"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
 // pushOptions are those of the receiver of archives, which runs only if they name a directory.
@@ -55,4 +56,14 @@ func (o *pushOptions) setMax(v string) error {
 	}
 	o.Limits.MaxBytes = n << 20
 	return nil
+}
+
+// receiver opens the receiver, which counts its work in the metrics of the gateway. It returns nil
+// without a directory.
+func (o *pushOptions) receiver(gw *webapi.Gateway) (*push.Receiver, error) {
+	if o.Dir == "" {
+		return nil, nil
+	}
+	o.Metrics = gw.Metrics
+	return o.Open()
 }

@@ -1,4 +1,5 @@
-package main
+// Package pmproxyconf reads the configuration file of pmproxy.
+package pmproxyconf
 
 import (
 	"crypto/tls"
@@ -9,16 +10,18 @@ import (
 	"github.com/pcp-go/pcp/internal/tlsconf"
 )
 
-// A config is the part of the section pmproxy of a configuration file that concerns this program.
-// It lacks settings of a key server, which this program does not use, and of the implementation of
-// PCP's pmproxy.
-type config struct {
-	noPCP, noHTTP, noTLS bool // pcp.enabled, http.enabled and secure.enabled are false
+// A Config is the part of the section pmproxy that a gateway uses. Settings of a key server and of
+// the implementation of PCP's pmproxy are ignored. The zero value enables everything.
+type Config struct {
+	NoPCP, NoHTTP, noTLS bool // pcp.enabled, http.enabled and secure.enabled are false
 	tls                  tlsconf.Conf
 }
 
-// readConfig reads a configuration file.
-func readConfig(path string) (c config, err error) {
+// Read reads a configuration file. An empty path stands for an empty file.
+func Read(path string) (c Config, err error) {
+	if path == "" {
+		return c, nil
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return c, err
@@ -50,8 +53,8 @@ func readConfig(path string) (c config, err error) {
 }
 
 // set sets what a key of the section stands for.
-func (c *config) set(key, value string) error {
-	off := map[string]*bool{"pcp.enabled": &c.noPCP, "http.enabled": &c.noHTTP, "secure.enabled": &c.noTLS}[key]
+func (c *Config) set(key, value string) error {
+	off := map[string]*bool{"pcp.enabled": &c.NoPCP, "http.enabled": &c.NoHTTP, "secure.enabled": &c.noTLS}[key]
 	text := map[string]*string{"certificates": &c.tls.CertFile, "private_key": &c.tls.KeyFile, "authority": &c.tls.CAFile,
 		"cipher_list": &c.tls.Ciphers, "cipher_suites": &c.tls.CipherSuites}[key]
 	switch {
@@ -65,9 +68,9 @@ func (c *config) set(key, value string) error {
 	return nil
 }
 
-// serving returns the TLS configuration of the server: that of the configuration file, or if the
+// Serving returns the TLS configuration of the server: that of the configuration file, or if the
 // file has no certificate, that of tls.conf. It is nil if the server does not use TLS.
-func (c *config) serving() (*tls.Config, error) {
+func (c *Config) Serving() (*tls.Config, error) {
 	if c.noTLS {
 		return nil, nil
 	}
