@@ -116,7 +116,10 @@ func (d *daemon) run(stderr io.Writer) int {
 		return pmcdlog.Fail(stderr, err)
 	}
 	// If another collector has the ports, its log must stay as it is.
-	ports, err := d.openPorts(stderr)
+	c := requestport.Config{Interfaces: d.interfaces, Ports: d.ports, Socket: d.socket, RunDir: d.conf.Get("PCP_RUN_DIR"),
+		Backlog: d.backlog(), Embedded: d.config == "", Installed: d.installed, Activated: d.process.Activated}
+	ports, problems, err := c.Open(stderr)
+	d.files.Problems, d.ports = append(d.files.Problems, problems...), c.Ports
 	if err != nil {
 		status := pmcdlog.Fail(stderr, err)
 		d.log.ReportFailure(stderr, d.process.Stderr)
@@ -134,17 +137,4 @@ func (d *daemon) run(stderr io.Writer) int {
 		d.log.ReportFailure(out, d.process.Stderr)
 	}
 	return status
-}
-
-// openPorts opens the ports of the options, unless the service manager has opened some.
-func (d *daemon) openPorts(stderr io.Writer) ([]requestport.Port, error) {
-	c := requestport.Config{Interfaces: d.interfaces, Ports: d.ports, Socket: d.socket, RunDir: d.conf.Get("PCP_RUN_DIR"),
-		Backlog: d.backlog(), Embedded: d.config == "", Installed: d.installed, Activated: d.process.Activated}
-	ports, problems, err := c.Open(stderr)
-	d.files.Problems = append(d.files.Problems, problems...)
-	d.ports = c.Ports
-	if err != nil && d.installed {
-		err = pmcdlog.PlainError("") // Open has printed the reason
-	}
-	return ports, err
 }

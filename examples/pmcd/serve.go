@@ -87,7 +87,11 @@ func (d *daemon) prepare(srv *collector.Server, out io.Writer) error {
 		}
 	}
 	if d.config == "" {
-		return addEmbedded(srv)
+		agents, err := dso.Embedded()
+		for i := 0; i < len(agents) && err == nil; i++ {
+			err = srv.Add(agents[i])
+		}
+		return err
 	}
 	for _, a := range d.files.Parsed.Agents {
 		srv.StartAgent(a)

@@ -1,5 +1,5 @@
-// Package dso has the agents that the examples run in their own process. PCP loads shared objects
-// for them.
+// Package dso has the agents that the examples run in their own process: those that PCP loads from
+// shared objects, and those of a pmcd without a configuration.
 package dso
 
 import (

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pcp-go/pcp/examples/internal/pmcdlog"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pmlog"
@@ -46,7 +47,8 @@ type Port struct {
 
 // Open opens the ports and the unix socket. An Embedded collector needs all of them, so that
 // clients do not use another collector by mistake. Otherwise, as for pmcd, one is enough, and the
-// errors of the others are returned as problems.
+// errors of the others are returned as problems. Open prints the errors of an Installed collector
+// and returns an empty PlainError for them.
 func (c *Config) Open(stderr io.Writer) (ports []Port, problems []error, err error) {
 	for _, l := range c.Activated {
 		ports = append(ports, activated(l))
@@ -74,6 +76,7 @@ func (c *Config) Open(stderr io.Writer) (ports []Port, problems []error, err err
 	Close(open)
 	if c.Installed {
 		log.Error("pmcd: can't open any request ports, exiting")
+		return nil, nil, pmcdlog.PlainError("")
 	}
 	return nil, nil, errors.Join(errs...)
 }

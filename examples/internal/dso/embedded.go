@@ -1,4 +1,4 @@
-package main
+package dso
 
 import (
 	"errors"
@@ -7,18 +7,16 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/simple"
 	"github.com/pcp-go/pcp/internal/pcpconf"
 	"github.com/pcp-go/pcp/pmda"
-	"github.com/pcp-go/pcp/pmda/collector"
 	"github.com/pcp-go/pcp/pmda/pmdago"
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 	"github.com/pcp-go/pcp/pmda/pmdammv"
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// addEmbedded hosts the agents that need no configuration: the metrics of the
-// kernel and of processes, on Linux, those of the Go run time of this program,
-// those that other programs write to MMV files, and an example. The kernel
-// decides which processes a client may see.
-func addEmbedded(srv *collector.Server) error {
+// Embedded returns the agents that need no configuration: the metrics of the kernel and of
+// processes, on Linux, those of the Go run time of this program, those that other programs write to
+// MMV files, and an example. The kernel decides which processes a client may see.
+func Embedded() ([]*pmda.Agent, error) {
 	mmv := pmdammv.New(pmdammv.Options{Dir: filepath.Join(new(pcpconf.Conf).Get("PCP_TMP_DIR"), pmdammv.Name)})
 	agents := []*pmda.Agent{pmdago.New(pmdago.Options{}), simple.New(""), mmv}
 	for _, open := range []func() (*pmda.Agent, error){
@@ -29,13 +27,8 @@ func addEmbedded(srv *collector.Server) error {
 		case err == nil:
 			agents = append(agents, a)
 		case !errors.Is(err, errors.ErrUnsupported):
-			return err
+			return nil, err
 		}
 	}
-	for _, a := range agents {
-		if err := srv.Add(a); err != nil {
-			return err
-		}
-	}
-	return nil
+	return agents, nil
 }
