@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logimport"
+	"github.com/pcp-go/pcp/examples/internal/logcheck"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -42,7 +43,7 @@ func made(t *testing.T, base string, version int, inDoms ...int64) {
 }
 
 // checked checks the archives of arguments, and returns what is printed.
-func checked(t *testing.T, o options, args ...string) (text string, err error) {
+func checked(t *testing.T, o logcheck.Options, args ...string) (text string, err error) {
 	t.Helper()
 	var b bytes.Buffer
 	errs := bufio.NewWriter(&b)
@@ -51,7 +52,7 @@ func checked(t *testing.T, o options, args ...string) (text string, err error) {
 	if _, err := c.Parse(append([]string{"-Z", "UTC"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	err = checkAll(t.Context(), c, &o, errs, args)
+	err = logcheck.Check(t.Context(), c, &o, errs, args)
 	errs.Flush()
 	return b.String(), err
 }
@@ -62,7 +63,7 @@ func TestSeveral(t *testing.T) {
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	made(t, a, 2)
 	made(t, b, 3)
-	got, err := checked(t, options{verbose: 1}, a, b, a+".meta", b+".0")
+	got, err := checked(t, logcheck.Options{Verbose: 1}, a, b, a+".meta", b+".0")
 	if err != nil || strings.Count(got, "Scanning for components") != 2 || strings.Count(got, "Processed 2 pmResult records") != 2 {
 		t.Errorf("%v, %s", err, got)
 	}
@@ -73,7 +74,7 @@ func TestSeveral(t *testing.T) {
 	if err := os.WriteFile(a+".0", damage[:len(damage)-5], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	got, err = checked(t, options{}, a, b)
+	got, err = checked(t, logcheck.Options{}, a, b)
 	if err == nil || !strings.Contains(got, "a.0[record 2]: unexpected EOF") {
 		t.Errorf("first one damaged: %v, %s", err, got)
 	}
@@ -84,7 +85,7 @@ func TestMetadataTimes(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		base := filepath.Join(t.TempDir(), "a")
 		made(t, base, version, 900, 1005, 5000)
-		got, err := checked(t, options{}, base)
+		got, err := checked(t, logcheck.Options{}, base)
 		want := strings.ReplaceAll(`BASE.meta[record 3]: InDom 245.0: time Thu Jan  1 00:15:00.000 1970 before start of archive (Thu Jan  1 00:16:40.000 1970)
 BASE.meta[record 5]: InDom 245.0: time Thu Jan  1 01:23:20.000 1970 after end of archive (Thu Jan  1 00:16:50.000 1970)
 `, "BASE", base)

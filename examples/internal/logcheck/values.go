@@ -1,4 +1,4 @@
-package main
+package logcheck
 
 import (
 	"errors"
@@ -59,7 +59,7 @@ func (k *checker) checkValues() error {
 	if err != nil { // which does not matter for the exit status
 		k.printf("[after %s]: pmFetch: error: %v\n", k.timeText(s.prior), pcptool.Cause(err))
 	}
-	if s.verbose > 0 && s.records > 0 {
+	if s.Verbose > 0 && s.records > 0 {
 		k.printf("Processed %d pmResult records\n", s.records)
 		if s.marks > 0 {
 			k.printf("Processed %d <mark> records\n", s.marks)
@@ -167,7 +167,7 @@ func (s *scan) newMetric(set *lognum.Set[*metric]) *metric {
 		s.printf("%s %s: pmLookupDesc failed: %v\n", s.place(), s.allNames(set.ID), pdu.ErrPMIDLog)
 	}
 	_, integer := wrapKinds[set.Desc.Type]
-	m.counter = integer && set.Desc.Sem == pdu.SemCounter && !s.noWraps
+	m.counter = integer && set.Desc.Sem == pdu.SemCounter && !s.NoWraps
 	m.kind = difference.KindOf(set.Desc.Type, true, false).OfFloats()
 	return m
 }

@@ -1,4 +1,4 @@
-package main
+package logcheck
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ func (k *checker) mend(ctx context.Context) (mended bool, err error) {
 	var why error
 	o := archive.RepairOptions{Choose: func(f archive.RepairedFile) bool {
 		yes := why == nil
-		if yes && k.ask {
+		if yes && k.Ask {
 			yes, why = k.confirmRepair(in, f)
 		}
 		refused = refused || !yes

@@ -1,4 +1,4 @@
-package main
+package logcheck
 
 import (
 	"cmp"
@@ -71,12 +71,12 @@ func (k *checker) findFiles(arg string) error {
 	}
 	k.base = dir + name
 	entries, err := directory(cmp.Or(dir, "."))
-	if k.verbose > 2 && err == nil {
+	if k.Verbose > 2 && err == nil {
 		k.printf("archbasename=\"%s\" len=%d\n", terminal.EscapeName(name), len(name))
 	}
 	for _, entry := range entries {
 		why := notOf(name, entry)
-		if k.verbose > 2 {
+		if k.Verbose > 2 {
 			if why == "" {
 				k.printf("d_name=\"%s\"? yes\n", terminal.EscapeName(entry))
 			} else {

@@ -1,4 +1,4 @@
-package main
+package logcheck
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 
 // A checker checks one archive.
 type checker struct {
-	*options
+	*Options
 	errs *bufio.Writer
 
 	arg     string   // what the command line names
@@ -43,7 +43,7 @@ func (k *checker) printf(format string, args ...any) { fmt.Fprintf(k.errs, forma
 
 // trace prints progress messages with -v.
 func (k *checker) trace(format string, args ...any) {
-	if k.verbose > 0 {
+	if k.Verbose > 0 {
 		k.printf(format, args...)
 	}
 }
@@ -81,7 +81,7 @@ func (k *checker) open(ctx context.Context, c *pcptool.Command) error {
 	}
 	k.clock = logtext.Clock{Location: c.Location, Digits: logtext.Millis}
 	k.span = pmapi.Window{Start: c.Begin, End: c.End}
-	if k.options.label {
+	if k.Options.Label {
 		k.printLabel()
 	}
 	return nil
