@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/logmove"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -115,14 +116,14 @@ func (m *mover) run(ctx context.Context) error {
 		return err
 	}
 	m.findMissing(&files)
-	o := moveOptions{verify: m.checksum, dryRun: m.dryRun, step: m.report}
+	o := logmove.Options{Verify: m.checksum, DryRun: m.dryRun, Step: m.report}
 	if info, err := os.Stat(to); err == nil && info.IsDir() { // the names stay, as with mv(1) and cp(1)
 		to = filepath.Join(to, filepath.Base(files.Base))
 	}
 	if m.Name == "pmlogmv" {
-		return m.failed(o.move(ctx, files, to))
+		return m.failed(o.Move(ctx, files, to))
 	}
-	return m.failed(o.copy(ctx, files, to))
+	return m.failed(o.Copy(ctx, files, to))
 }
 
 // open finds the files of an archive that can be opened, or of the first of several. Their paths

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/logmove"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/terminal"
 )
@@ -54,34 +55,34 @@ func (m *mover) findMissing(files *archive.Files) {
 }
 
 // report prints what was done, or would be done.
-func (m *mover) report(s moveStep) {
-	for _, path := range m.missing[s.from] {
+func (m *mover) report(s logmove.Step) {
+	for _, path := range m.missing[s.From] {
 		fmt.Fprintf(os.Stderr, "%s: Warning: source file %s not found\n", m.Name, terminal.EscapeName(path))
 	}
-	delete(m.missing, s.from)
-	from, to := terminal.EscapeName(s.from), terminal.EscapeName(s.to)
-	_, signaled := errors.AsType[caught](s.err)
+	delete(m.missing, s.From)
+	from, to := terminal.EscapeName(s.From), terminal.EscapeName(s.To)
+	_, signaled := errors.AsType[caught](s.Err)
 	switch {
 	case signaled: // that is said at the end
-	case s.err != nil && s.to != "":
-		m.Report(m.made(s.err))
-	case m.dryRun && s.action == actionRemove:
+	case s.Err != nil && s.To != "":
+		m.Report(m.made(s.Err))
+	case m.dryRun && s.Action == logmove.Remove:
 		fmt.Printf("+ rm %s\n", from)
-	case m.dryRun && s.action == actionLink:
+	case m.dryRun && s.Action == logmove.Link:
 		fmt.Printf("+ ln %s %s\n", from, to)
 	case m.dryRun:
 		fmt.Printf("+ cp %s %s\n", from, to)
 	case m.verbose == 0:
-	case s.action == actionRemove:
+	case s.Action == logmove.Remove:
 		fmt.Printf("remove %s\n", from)
-	case s.action == actionUndo:
+	case s.Action == logmove.Undo:
 		fmt.Printf("cleanup: remove %s\n", from)
 	default:
-		m.reportSums(s.sums)
-		fmt.Printf("%s %s -> %s\n", s.action, from, to)
+		m.reportSums(s.Sums)
+		fmt.Printf("%s %s -> %s\n", s.Action, from, to)
 	}
-	if s.err != nil && s.to == "" {
-		fmt.Fprintf(os.Stderr, "%s: unlink %s failed: %v\n", m.Name, from, pcptool.Cause(s.err))
+	if s.Err != nil && s.To == "" {
+		fmt.Fprintf(os.Stderr, "%s: unlink %s failed: %v\n", m.Name, from, pcptool.Cause(s.Err))
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package logmove
 
 import (
 	"context"
@@ -55,30 +55,30 @@ func TestMove(t *testing.T) {
 	end()
 	for _, test := range []struct {
 		name  string
-		do    func(o moveOptions, f archive.Files, base string) error
-		o     moveOptions
+		do    func(o Options, f archive.Files, base string) error
+		o     Options
 		taken string // a file that is there
 		err   error
 		want  []string
 		steps string
 	}{
-		{"move", func(o moveOptions, f archive.Files, base string) error { return o.move(t.Context(), f, base) },
-			moveOptions{}, "", nil, moved, "[link link link link remove remove remove remove]"},
-		{"copy", func(o moveOptions, f archive.Files, base string) error { return o.copy(t.Context(), f, base) },
-			moveOptions{verify: true}, "", nil, slices.Concat(old, moved), "[copy copy copy copy]"},
-		{"remove", func(o moveOptions, f archive.Files, base string) error { return o.remove(f) },
-			moveOptions{}, "", nil, nil, "[remove remove remove remove]"},
-		{"move nothing", func(o moveOptions, f archive.Files, base string) error { return o.move(t.Context(), f, base) },
-			moveOptions{dryRun: true}, "", nil, old, "[link link link link remove remove remove remove]"},
-		{"taken", func(o moveOptions, f archive.Files, base string) error { return o.move(t.Context(), f, base) },
-			moveOptions{}, "b.index", fs.ErrExist, append(slices.Clone(old), "b.index="), "[link link link! undo undo]"},
-		{"copy to taken", func(o moveOptions, f archive.Files, base string) error { return o.copy(t.Context(), f, base) },
-			moveOptions{}, "b.meta.gz", fs.ErrExist, append(slices.Clone(old), "b.meta.gz="), "[copy copy copy copy! undo undo undo]"},
-		{"no directory", func(o moveOptions, f archive.Files, base string) error {
-			return o.move(t.Context(), f, filepath.Join(base, "c"))
-		}, moveOptions{}, "", fs.ErrNotExist, old, "[link!]"},
-		{"ended", func(o moveOptions, f archive.Files, base string) error { return o.move(ended, f, base) },
-			moveOptions{}, "", context.Canceled, old, "[link!]"},
+		{"move", func(o Options, f archive.Files, base string) error { return o.Move(t.Context(), f, base) },
+			Options{}, "", nil, moved, "[link link link link remove remove remove remove]"},
+		{"copy", func(o Options, f archive.Files, base string) error { return o.Copy(t.Context(), f, base) },
+			Options{Verify: true}, "", nil, slices.Concat(old, moved), "[copy copy copy copy]"},
+		{"remove", func(o Options, f archive.Files, base string) error { return o.Remove(f) },
+			Options{}, "", nil, nil, "[remove remove remove remove]"},
+		{"move nothing", func(o Options, f archive.Files, base string) error { return o.Move(t.Context(), f, base) },
+			Options{DryRun: true}, "", nil, old, "[link link link link remove remove remove remove]"},
+		{"taken", func(o Options, f archive.Files, base string) error { return o.Move(t.Context(), f, base) },
+			Options{}, "b.index", fs.ErrExist, append(slices.Clone(old), "b.index="), "[link link link! undo undo]"},
+		{"copy to taken", func(o Options, f archive.Files, base string) error { return o.Copy(t.Context(), f, base) },
+			Options{}, "b.meta.gz", fs.ErrExist, append(slices.Clone(old), "b.meta.gz="), "[copy copy copy copy! undo undo undo]"},
+		{"no directory", func(o Options, f archive.Files, base string) error {
+			return o.Move(t.Context(), f, filepath.Join(base, "c"))
+		}, Options{}, "", fs.ErrNotExist, old, "[link!]"},
+		{"ended", func(o Options, f archive.Files, base string) error { return o.Move(ended, f, base) },
+			Options{}, "", context.Canceled, old, "[link!]"},
 	} {
 		dir := t.TempDir()
 		files := movable(t, dir)
@@ -88,14 +88,14 @@ func TestMove(t *testing.T) {
 			}
 		}
 		var steps []string
-		test.o.step = func(s moveStep) {
-			step := s.action
-			if s.err != nil {
+		test.o.Step = func(s Step) {
+			step := s.Action
+			if s.Err != nil {
 				step += "!"
 			}
 			steps = append(steps, step)
-			if test.o.verify && (s.sums[0] != s.sums[1] || len(s.sums[0]) != 32) {
-				t.Errorf("%s: checksums %q", test.name, s.sums)
+			if test.o.Verify && (s.Sums[0] != s.Sums[1] || len(s.Sums[0]) != 32) {
+				t.Errorf("%s: checksums %q", test.name, s.Sums)
 			}
 		}
 		err := test.do(test.o, files, filepath.Join(dir, "b"))
@@ -119,11 +119,11 @@ func TestMoveEnded(t *testing.T) {
 		before := contents(t, dir)
 		ctx, end := context.WithCancel(t.Context())
 		left := after
-		err := moveOptions{step: func(moveStep) {
+		err := Options{Step: func(Step) {
 			if left--; left == 0 {
 				end()
 			}
-		}}.copy(ctx, files, filepath.Join(dir, "b"))
+		}}.Copy(ctx, files, filepath.Join(dir, "b"))
 		if after == 4 && err == nil { // all was done
 			continue
 		}
