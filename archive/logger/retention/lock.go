@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/filesys"
 )
 
 // A lock gives exclusive use of a directory. It excludes maintainers of this package by a locked
@@ -65,7 +67,7 @@ func openLocked(work, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, lockFile(f)
+	return f, filesys.Lock(f, ErrLocked)
 }
 
 // acquireRecording locks a directory for one Record until the file is closed or the process ends in

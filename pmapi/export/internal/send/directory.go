@@ -61,7 +61,7 @@ func openDirectory(path, protocol string) (d *directory, waiting []Message, err 
 	if d.lock, err = filesys.OpenRegular(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, nil, err
 	}
-	if err := lockFile(d.lock); err != nil {
+	if err := filesys.Lock(d.lock, errLocked); err != nil {
 		d.lock.Close()
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}

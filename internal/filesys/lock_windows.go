@@ -1,4 +1,4 @@
-package retention
+package filesys
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 // text.
 const lockOffset = 1 << 30
 
-// lockFile locks a file until it is closed.
-func lockFile(f *os.File) error {
+// Lock locks a file until it is closed. The error is locked if another program has locked it.
+func Lock(f *os.File, locked error) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{Offset: lockOffset})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
-		return ErrLocked
+		return locked
 	}
 	return err
 }

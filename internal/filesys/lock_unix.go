@@ -1,6 +1,6 @@
 //go:build unix
 
-package retention
+package filesys
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks a file until it is closed.
-func lockFile(f *os.File) error {
+// Lock locks a file until it is closed. The error is locked if another program has locked it.
+func Lock(f *os.File, locked error) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return ErrLocked
+		return locked
 	}
 	return err
 }
