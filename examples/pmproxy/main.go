@@ -28,11 +28,11 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/examples/internal/gatewayserver"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/examples/internal/pmproxyconf"
 	"github.com/pcp-go/pcp/examples/internal/requestport"
 	"github.com/pcp-go/pcp/internal/daemonfile"
 	"github.com/pcp-go/pcp/internal/getopt"
-	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/proxy"

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/mmv"

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/internal/build"
 	"github.com/pcp-go/pcp/internal/getopt"
-	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 	"github.com/pcp-go/pcp/pmns"

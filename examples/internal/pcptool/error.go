@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/internal/ctxwait"
-	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/internal/terminal"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
-	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"

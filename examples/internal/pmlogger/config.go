@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/pmcpp"
 	"github.com/pcp-go/pcp/pdu"

@@ -11,9 +11,9 @@ import (
 	"github.com/pcp-go/pcp/archive/logextract"
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/archive/logger/retention"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
-	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )

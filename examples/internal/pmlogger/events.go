@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
-	"github.com/pcp-go/pcp/internal/hint"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 )

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/internal/cnum"
-	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"

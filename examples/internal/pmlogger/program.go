@@ -15,10 +15,10 @@ import (
 
 	"github.com/pcp-go/pcp/archive"
 	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/internal/daemonfile"
-	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/hostspec"
 	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/internal/pcpconf"

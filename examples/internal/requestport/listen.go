@@ -14,9 +14,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/examples/internal/pmcdlog"
 	"github.com/pcp-go/pcp/internal/daemonfile"
-	"github.com/pcp-go/pcp/internal/hint"
 	"github.com/pcp-go/pcp/internal/pmlog"
 	"github.com/pcp-go/pcp/pdu"
 )
