@@ -132,7 +132,7 @@ type Options struct {
 // requests before it. The error is a *SyntaxError or a read error.
 func (o Options) Parse(name string, r io.Reader) (*Config, error) {
 	if o.Open == nil {
-		o.Open = openFile
+		o.Open = OpenFile
 	}
 	p := parser{lexer: newLexer(o, name, r), every: o.Default}
 	defer p.lexer.close()
@@ -140,8 +140,8 @@ func (o Options) Parse(name string, r io.Reader) (*Config, error) {
 	return &p.config, err
 }
 
-// openFile opens a file that is no device or FIFO, which might never end or begin.
-func openFile(name string) (io.ReadCloser, error) {
+// OpenFile opens a file that is no device or FIFO, which might never end or begin.
+func OpenFile(name string) (io.ReadCloser, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func (p *program) readConfig(path string) (*config, error) {
 // preprocess returns the configuration without directives, up to the first invalid one. logconf
 // gets the same text as pmlogger(1) gets from pmcpp(1).
 func (p *program) preprocess(name string, source io.Reader) string {
-	pp := pmcpp.Config{Open: openRegular, Dirs: []string{p.configDir()}, Shell: true, Restrict: true}.NewReader(name, source)
+	pp := pmcpp.Config{Open: logconf.OpenFile, Dirs: []string{p.configDir()}, Shell: true, Restrict: true}.NewReader(name, source)
 	defer pp.Close()
 	var b strings.Builder
 	for {
@@ -91,18 +91,6 @@ func (p *program) preprocess(name string, source io.Reader) string {
 		fmt.Fprintf(&b, "# %d \"%s\"\n", end.Number, end.File)
 		return b.String()
 	}
-}
-
-// openRegular opens an included file. It refuses devices and FIFOs.
-func openRegular(name string) (io.ReadCloser, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrInvalid}
-	}
-	return os.Open(name)
 }
 
 // hint returns the position of a syntax error and the text that is allowed there.
