@@ -120,4 +120,4 @@ func (c *Command) TimeControlLost(err error) error {
 }
 
 // ZoneOf returns the zone that a time control server requests with timecontrol.EventZone.
-func ZoneOf(e timecontrol.Event) *time.Location { return newZone(e.Zone) }
+func ZoneOf(e timecontrol.Event) *time.Location { return NewZone(e.Zone) }

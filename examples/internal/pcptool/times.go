@@ -183,10 +183,10 @@ func (c *Command) setLocation(src timeSource) error {
 		if err != nil {
 			return c.Errorf("Cannot set context timezone: %w", err)
 		}
-		c.Location = newZone(tz)
+		c.Location = NewZone(tz)
 		c.printZoneNote("local timezone of host \"" + terminal.EscapeName(src.host()) + "\"" + src.from)
 	case c.given.zoneSet:
-		c.Location = newZone(c.given.zone)
+		c.Location = NewZone(c.given.zone)
 		c.printZoneNote("\"TZ=" + c.given.zone + "\"")
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
 
-// newZone returns the time zone that pmNewZone(3) makes of a value of TZ. Three letters, as "UTC"
+// NewZone returns the time zone that pmNewZone(3) makes of a value of TZ. Three letters, as "UTC"
 // but also "EST", are the name of a zone with offset 0.
-func newZone(tz string) *time.Location { return tool.LoadZone(withOffset(tz)) }
+func NewZone(tz string) *time.Location { return tool.LoadZone(withOffset(tz)) }
 
 // withOffset gives a zone that is but a name, such as UTC, the offset that a TZ needs.
 func withOffset(tz string) string {
@@ -27,5 +27,5 @@ func HostZone(ctx context.Context, pc *pmapi.Context) (*time.Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newZone(tz), nil
+	return NewZone(tz), nil
 }

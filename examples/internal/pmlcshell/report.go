@@ -264,9 +264,9 @@ const (
 func (z zone) location(logger string) (*time.Location, string) {
 	switch z.kind {
 	case zoneLogger:
-		return newZone(logger), "pmlogger"
+		return pcptool.NewZone(logger), "pmlogger"
 	case zoneNamed:
-		return newZone(z.name), terminal.Escape(z.name)
+		return pcptool.NewZone(z.name), terminal.Escape(z.name)
 	}
 	return tool.LocalZone(), "local"
 }
@@ -274,13 +274,4 @@ func (z zone) location(logger string) (*time.Location, string) {
 // stamp returns a time with nanoseconds.
 func stamp(t time.Time, loc *time.Location) string {
 	return t.In(loc).Format(pcptool.DateHighResStampLayout)
-}
-
-// newZone returns the zone of a value of TZ. As with pmNewZone(3), three letters are only a name,
-// and the offset is 0.
-func newZone(tz string) *time.Location {
-	if len(tz) == 3 {
-		tz += "+0"
-	}
-	return tool.LoadZone(tz)
 }
