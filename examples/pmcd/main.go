@@ -109,7 +109,7 @@ func (d *daemon) run(stderr io.Writer) int {
 	var err error
 	d.process, err = pmcdprocess.Start(pmcdprocess.Config{Embedded: d.config == "", Foreground: d.foreground, Managed: d.managed,
 		User: d.user, RunDir: d.conf.Get("PCP_RUN_DIR")})
-	if err == handover.ErrReported {
+	if errors.Is(err, handover.ErrReported) {
 		return 1
 	}
 	if d.process == nil {

@@ -12,11 +12,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
+	"github.com/pcp-go/pcp/examples/internal/handover"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/report"
 )
@@ -36,11 +38,17 @@ func run(c *report.Command, args []string) error {
 		return err
 	}
 	if c.Options.Daemonize && !c.Check {
-		parent, started, err := daemonize()
+		parent, started, err := handover.Daemonize(0, os.Stdout)
+		if errors.Is(err, handover.ErrReported) {
+			if end, ok := errors.AsType[*exec.ExitError](err); ok {
+				return &pcptool.ExitError{Status: end.ExitCode()}
+			}
+			return nil
+		}
 		if parent || err != nil {
 			return err
 		}
-		return write(c, started)
+		return write(c, func() error { started(); return nil })
 	}
 	return write(c, nil)
 }

@@ -5,9 +5,11 @@ package handover
 import (
 	"errors"
 	"fmt"
+	"os"
+	"time"
 )
 
 // Daemonize returns errors.ErrUnsupported.
-func Daemonize() (parent bool, listening func(), err error) {
+func Daemonize(time.Duration, *os.File) (parent bool, started func(), err error) {
 	return true, nil, fmt.Errorf("running in the background: %w: use -f", errors.ErrUnsupported)
 }

@@ -3,6 +3,7 @@
 package handover
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -13,19 +14,17 @@ import (
 
 const (
 	// inDaemon names the parent of the daemon in the daemon's environment.
-	inDaemon = "PMCD_IN_DAEMON"
+	inDaemon = "PCP_IN_DAEMON"
 
-	// startFile is the descriptor that the daemon writes to when it listens.
+	// startFile is the descriptor that the daemon writes to when it has started.
 	startFile = 3
-
-	// startTime is how long the parent waits for that. An early client waits for the collector in
-	// any case, so a longer start does no harm.
-	startTime = 10 * time.Second
 )
 
-// Daemonize starts the program again in a new session. In the process that calls it first, parent
-// is true when the daemon has called listening. In the daemon, parent is false.
-func Daemonize() (parent bool, listening func(), err error) {
+// Daemonize starts the program again in a new session, with a standard output that may be nil. In
+// the process that calls it first, parent is true when the daemon has called started, or after the
+// limit if that is not 0. If the daemon ends before, the error is ErrReported, joined with that of
+// its status. In the daemon, parent is false.
+func Daemonize(limit time.Duration, stdout *os.File) (parent bool, started func(), err error) {
 	if os.Getenv(inDaemon) == strconv.Itoa(os.Getppid()) {
 		os.Unsetenv(inDaemon)
 		syscall.CloseOnExec(startFile)
@@ -47,7 +46,10 @@ func Daemonize() (parent bool, listening func(), err error) {
 	cmd := exec.Command(self)
 	cmd.Args = os.Args // with the name that scripts look for in the list of processes
 	cmd.Env = append(os.Environ(), inDaemon+"="+strconv.Itoa(os.Getpid()))
-	cmd.Stderr = os.Stderr // until the log replaces it; standard output is not passed on, because its reader may await the end
+	cmd.Stderr = os.Stderr // until a log replaces it
+	if stdout != nil {
+		cmd.Stdout = stdout
+	}
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
@@ -55,10 +57,11 @@ func Daemonize() (parent bool, listening func(), err error) {
 	if err != nil {
 		return true, nil, err
 	}
-	r.SetReadDeadline(time.Now().Add(startTime))
+	if limit > 0 {
+		r.SetReadDeadline(time.Now().Add(limit))
+	}
 	if _, err := r.Read([]byte{0}); err == io.EOF {
-		cmd.Wait()
-		return true, nil, ErrReported
+		return true, nil, errors.Join(ErrReported, cmd.Wait())
 	}
 	return true, nil, cmd.Process.Release()
 }

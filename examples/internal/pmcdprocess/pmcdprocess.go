@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/handover"
 	"github.com/pcp-go/pcp/internal/account"
@@ -43,6 +44,10 @@ type Process struct {
 	successor *handover.Successor // the process that has taken this one's place
 }
 
+// startTime is how long the parent of a daemon waits until that listens. An early client waits for
+// the collector in any case, so a longer start does no harm.
+const startTime = 10 * time.Second
+
 // Start starts the process, in the background unless the Config says otherwise. It returns nil if
 // another process now runs in the background. The service manager watches the process that gets its
 // sockets, which therefore stays in the foreground.
@@ -62,7 +67,8 @@ func Start(c Config) (*Process, error) {
 		return nil, fmt.Errorf("cannot find the %s user to switch to: name another with -U", p.User)
 	}
 	if p.isService() && !p.Managed {
-		parent, listening, err := handover.Daemonize()
+		// The daemon gets no standard output, because the reader of that may await its end.
+		parent, listening, err := handover.Daemonize(startTime, nil)
 		if err != nil || parent {
 			return nil, err
 		}
