@@ -1,12 +1,10 @@
 package logextract
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 
+	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -90,10 +88,7 @@ func (p *parser) instances() (list []Instance, err error) {
 		case name, quoted:
 			list = append(list, Instance{Name: t.text})
 		case number:
-			n, err := strconv.ParseInt(t.text, 10, 64)
-			if errors.Is(err, strconv.ErrRange) {
-				n = math.MaxInt64
-			}
+			n, _, _ := cnum.ScanInt(t.text)
 			list = append(list, Instance{ID: pdu.InstID(int32(n))}) // cut off, as by atoi(3)
 		default:
 			return nil, p.syntaxError()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -206,14 +207,7 @@ func (p *parser) parseRule(word string) {
 
 // number returns the value of digits, cut to 32 bits as C does it.
 func number(digits string) int {
-	v := uint64(0)
-	for i := 0; i < len(digits); i++ {
-		if d := uint64(digits[i] - '0'); v > (1<<63-1-d)/10 {
-			return -1 // as strtol(3) has it
-		} else {
-			v = v*10 + d
-		}
-	}
+	v, _, _ := cnum.ScanInt(digits)
 	return int(int32(v))
 }
 

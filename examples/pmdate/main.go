@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/internal/build"
@@ -70,7 +68,8 @@ func (o *offset) add(arg string) (message string) {
 	if arg == "" || arg[0] != '+' && arg[0] != '-' {
 		return fmt.Sprintf("pmdate: incorrect leading sign for offset (%s), must be \"+\" or \"-\"\n", arg)
 	}
-	n, scale := number(arg[1:])
+	long, scale, _ := cnum.ScanInt(arg[1:])
+	n := int32(long)
 	if arg[0] == '-' {
 		n = -n
 	}
@@ -96,25 +95,6 @@ func (o *offset) add(arg string) (message string) {
 		return fmt.Sprintf("pmdate: unknown scale after offset (%s)\n", arg)
 	}
 	return ""
-}
-
-// number parses the number at the start of a text as strtol(3) does and returns its low 32 bits and
-// the rest of the text. Without digits it returns 0 and the whole text.
-func number(text string) (n int32, rest string) {
-	trimmed := strings.TrimLeft(text, cnum.Blanks)
-	end := 0
-	if end < len(trimmed) && (trimmed[0] == '+' || trimmed[0] == '-') {
-		end++
-	}
-	digits := end
-	for end < len(trimmed) && trimmed[end] >= '0' && trimmed[end] <= '9' {
-		end++
-	}
-	if end == digits {
-		return 0, text
-	}
-	v, _ := strconv.ParseInt(trimmed[:end], 10, 64)
-	return int32(v), trimmed[end:]
 }
 
 // from is the time that is an offset from another. Months and years are added to the date, and one

@@ -3,9 +3,9 @@ package pmlcshell
 import (
 	"bufio"
 	"io"
-	"math"
-	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/cnum"
 )
 
 // A token is a word of a command.
@@ -163,10 +163,7 @@ func (l *lexer) word() token {
 // number returns a token of digits. As with strtol(3), a number that does not fit in 64 bits
 // becomes the maximum, whose low half is -1.
 func number(digits string) token {
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		n = math.MaxInt64
-	}
+	n, _, _ := cnum.ScanInt(digits)
 	return token{kind: tokenNumber, text: digits, num: int32(n)}
 }
 
