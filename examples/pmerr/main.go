@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/examples/internal/errname"
 	"github.com/pcp-go/pcp/internal/build"
+	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -55,6 +57,14 @@ func isOption(arg string) bool {
 	return strings.HasPrefix(arg, "-") && (len(arg) == 1 || !isHex(arg[1]))
 }
 
+// printCodes prints all codes.
+func printCodes(out io.Writer) {
+	fmt.Fprintf(out, "%6s  %-22s %s\n", "Code", "Symbolic Name", "Message")
+	for _, c := range errname.All {
+		fmt.Fprintf(out, "%6d  %-22s %v\n", c.Code, c.Name, c.Code)
+	}
+}
+
 // printCode prints the text of a code. Codes are negative. A positive number means the code with a
 // minus sign.
 func printCode(out io.Writer, arg string) {
@@ -84,16 +94,8 @@ func parseCode(arg string) (code int32, ok bool) {
 		}
 		return int32(v), true
 	}
-	arg = strings.TrimLeft(arg, " \t\n\v\f\r")
-	n := 0
-	if strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+") {
-		n++
-	}
-	for n < len(arg) && arg[n] >= '0' && arg[n] <= '9' {
-		n++
-	}
-	v, err := strconv.ParseInt(arg[:n], 10, 64)
-	return int32(v), err == nil || errors.Is(err, strconv.ErrRange)
+	v, _, ok := cnum.ScanInt(arg)
+	return int32(v), ok
 }
 
 func isHex(c byte) bool {

@@ -1,16 +1,12 @@
-package main
+// Package errname has the names of PCP's error codes in the C library.
+package errname
 
-import (
-	"fmt"
-	"io"
+import "github.com/pcp-go/pcp/pdu"
 
-	"github.com/pcp-go/pcp/pdu"
-)
-
-// codes are PCP's error codes with their names in the C library, in the order of pmerr's list.
-var codes = [...]struct {
-	name string
-	code pdu.Error
+// All are the codes with their names, in the order of pmerr's list.
+var All = [...]struct {
+	Name string
+	Code pdu.Error
 }{
 	{"PM_ERR_GENERIC", pdu.ErrGeneric},
 	{"PM_ERR_PMNS", pdu.ErrPMNS},
@@ -79,12 +75,4 @@ var codes = [...]struct {
 	{"PM_ERR_FEATURE", pdu.ErrFeature},
 	{"PM_ERR_ARG", pdu.ErrArg},
 	{"PM_ERR_NYI", pdu.ErrNYI},
-}
-
-// printCodes prints all codes.
-func printCodes(out io.Writer) {
-	fmt.Fprintf(out, "%6s  %-22s %s\n", "Code", "Symbolic Name", "Message")
-	for _, c := range codes {
-		fmt.Fprintf(out, "%6d  %-22s %v\n", c.code, c.name, c.code)
-	}
 }
