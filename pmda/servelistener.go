@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
@@ -43,45 +44,30 @@ func ServeListener(ctx context.Context, h Handler, ln net.Listener) error {
 	defer beginServing(h)()
 	log := loglimit.New(loggerOf(h))
 	defer loglimit.Flush(log)
-	for delay := time.Duration(0); ; {
-		conn, err := ln.Accept()
+	for {
+		conn, err := connlimit.Accept(ctx, ln, func(err error) bool {
+			temporary := connlimit.Temporary(err)
+			if temporary {
+				log.Warn("cannot accept a collector", slog.Any("err", err))
+			}
+			return temporary
+		})
 		switch {
 		case err == nil:
-			delay = 0
-			conn.SetReadDeadline(time.Now().Add(greetingTimeout))
-			greeted := func() { conn.SetReadDeadline(time.Time{}) }
-			if err := serve(ctx, h, conn, greeted); err != nil && ctx.Err() == nil {
-				log.Warn("connection to the collector failed; waiting for another", slog.Any("err", err))
-			}
-			conn.Close()
-		case ctx.Err() == nil && temporary(err):
-			delay = min(max(2*delay, minAcceptDelay), maxAcceptDelay)
-			log.Warn("cannot accept a collector", slog.Any("err", err))
-		case ctx.Err() == nil:
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		default:
 			return &OpError{Op: "accept a collector", Err: err}
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(delay):
+		conn.SetReadDeadline(time.Now().Add(greetingTimeout))
+		greeted := func() { conn.SetReadDeadline(time.Time{}) }
+		if err := serve(ctx, h, conn, greeted); err != nil && ctx.Err() == nil {
+			log.Warn("connection to the collector failed; waiting for another", slog.Any("err", err))
 		}
+		conn.Close()
 	}
 }
 
 // greetingTimeout limits how long ServeListener waits for the version of a peer, because other
 // peers wait meanwhile.
 const greetingTimeout = 10 * time.Second
-
-// ServeListener waits minAcceptDelay to maxAcceptDelay after a temporary failure to accept a
-// connection, such as a lack of descriptors.
-const (
-	minAcceptDelay = 5 * time.Millisecond
-	maxAcceptDelay = time.Second
-)
-
-// temporary reports whether a failure to accept is temporary.
-func temporary(err error) bool {
-	t, ok := errors.AsType[net.Error](err)
-	//lint:ignore SA1019 Accept has no other way to tell.
-	return ok && t.Temporary()
-}

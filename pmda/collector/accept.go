@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -18,37 +19,30 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 	defer ctxwait.CloseAfter(ctx, l)()
 	s.spare.open()
 	defer s.spare.close()
-	var delay time.Duration
 	var logged time.Time // when a failure was logged last
 	for {
-		conn, err := l.Accept()
-		if err == nil {
-			delay = 0
-			if s.spare.open() {
-				s.serveConn(conn)
-			} else {
-				s.refuseConn(conn)
+		var freed bool // the spare descriptor
+		conn, err := connlimit.Accept(ctx, l, func(err error) bool {
+			if !temporary(err) {
+				return false
 			}
-			continue
-		}
-		if ctx.Err() != nil {
+			if now := time.Now(); now.Sub(logged) >= time.Minute {
+				logged = now
+				s.log.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
+			}
+			freed = outOfDescriptors(err) && s.spare.close()
+			return !freed
+		})
+		switch {
+		case err != nil && ctx.Err() != nil:
 			return nil
-		}
-		if !temporary(err) {
+		case freed:
+		case err != nil:
 			return opError("accept", "", err)
-		}
-		if now := time.Now(); now.Sub(logged) >= time.Minute {
-			logged = now
-			s.log.Warn("cannot accept clients", slog.Any("addr", l.Addr()), slog.Any("err", err))
-		}
-		if outOfDescriptors(err) && s.spare.close() {
-			continue
-		}
-		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-			return nil
+		case s.spare.open():
+			s.serveConn(conn)
+		default:
+			s.refuseConn(conn)
 		}
 	}
 }

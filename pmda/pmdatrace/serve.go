@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"sync"
-	"time"
 
+	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
@@ -34,35 +34,22 @@ func (a *Agent) Serve(ctx context.Context, ln net.Listener) error {
 	defer clients.Wait()
 	defer cancel()
 	for {
-		conn, err := a.accept(ctx, ln)
-		if err != nil || conn == nil {
+		conn, err := connlimit.Accept(ctx, ln, func(err error) bool {
+			closed := errors.Is(err, net.ErrClosed)
+			if !closed {
+				a.limitedLog().Warn("cannot accept applications", slog.Any("addr", ln.Addr()), slog.Any("err", err))
+			}
+			return !closed
+		})
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		default:
 			return err
 		}
 		if c := a.admit(conn); c != nil {
 			clients.Go(func() { c.serve(ofClients) })
-		}
-	}
-}
-
-// accept waits for a connection. It returns nil if ctx has ended.
-func (a *Agent) accept(ctx context.Context, ln net.Listener) (net.Conn, error) {
-	var delay time.Duration
-	for {
-		conn, err := ln.Accept()
-		switch {
-		case err == nil:
-			return conn, nil
-		case ctx.Err() != nil:
-			return nil, nil
-		case errors.Is(err, net.ErrClosed):
-			return nil, err
-		}
-		a.limitedLog().Warn("cannot accept applications", slog.Any("addr", ln.Addr()), slog.Any("err", err))
-		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-			return nil, nil
 		}
 	}
 }

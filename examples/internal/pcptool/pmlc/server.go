@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/internal/connlimit"
 	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/logconf"
 	"github.com/pcp-go/pcp/pdu"
@@ -109,51 +110,25 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		wg.Go(func() {
 			defer cancel()
 			defer ctxwait.CloseAfter(ctx, ln)()
-			errs[i] = accept(ctx, ln, func(conn net.Conn) {
-				select {
-				case waiting <- struct{}{}:
-				default:
-					s.refuse(conn, errBusy)
+			for {
+				conn, err := connlimit.Accept(ctx, ln, connlimit.Temporary)
+				if err != nil {
+					if ctx.Err() == nil {
+						errs[i] = err
+					}
 					return
 				}
-				wg.Go(func() { s.admit(ctx, conn, busy, waiting) })
-			})
+				select {
+				case waiting <- struct{}{}:
+					wg.Go(func() { s.admit(ctx, conn, busy, waiting) })
+				default:
+					s.refuse(conn, errBusy)
+				}
+			}
 		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// accept calls f with each connection until ctx ends.
-func accept(ctx context.Context, ln net.Listener, f func(net.Conn)) error {
-	const minDelay, maxDelay = 5 * time.Millisecond, time.Second
-	delay := time.Duration(0)
-	for {
-		conn, err := ln.Accept()
-		switch {
-		case err == nil:
-			delay = 0
-			f(conn)
-		case ctx.Err() != nil:
-			return nil
-		case !temporary(err):
-			return err
-		default:
-			delay = min(max(2*delay, minDelay), maxDelay)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(delay):
-		}
-	}
-}
-
-// temporary reports whether a failure to accept may pass, such as a lack of descriptors.
-func temporary(err error) bool {
-	t, ok := errors.AsType[net.Error](err)
-	//lint:ignore SA1019 Accept has no other way to tell.
-	return ok && t.Temporary()
 }
 
 // admit serves a client if it has access and no other client is connected.
