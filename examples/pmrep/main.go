@@ -45,6 +45,9 @@ func run(c *report.Command, args []string) error {
 			}
 			return nil
 		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			return errors.New("--daemonize is not supported on this system")
+		}
 		if parent || err != nil {
 			return err
 		}
