@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -72,21 +71,19 @@ type Proxy struct {
 	warned atomic.Int64 // when the latest warning was logged, in Unix seconds
 }
 
-// Serve serves PCP's clients that connect to l, and closes all other connections. When l is closed
-// or fails, Serve closes l and returns the error of its Accept, such as net.ErrClosed. Connected
-// clients are served until they end, or until Proxy.Close.
+// Serve serves PCP's clients that connect to l, and closes all other connections. A temporary
+// failure to accept, such as a lack of descriptors, delays later clients by up to a second. When l
+// is closed or fails otherwise, Serve closes l and returns the error of its Accept, such as
+// net.ErrClosed. Connected clients are served until they end, or until Proxy.Close.
 func (p *Proxy) Serve(l net.Listener) error {
 	others := p.Listener(l)
 	defer others.Close()
 	for {
-		c, err := others.Accept()
-		if err == nil {
-			c.Close()
-			continue
-		}
-		if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() {
+		c, err := connlimit.Accept(context.Background(), others, connlimit.Temporary)
+		if err != nil {
 			return err
 		}
+		c.Close()
 	}
 }
 

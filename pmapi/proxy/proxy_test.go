@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,6 +36,12 @@ func start(t testing.TB, p *proxy.Proxy) (addr string, log *pcptest.LogBuffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, p, l), log
+}
+
+// serve serves a proxy until the test ends, and returns the address of the listener.
+func serve(t testing.TB, p *proxy.Proxy, l net.Listener) (addr string) {
+	t.Helper()
 	ended := make(chan error)
 	go func() { ended <- p.Serve(l) }()
 	t.Cleanup(func() {
@@ -44,7 +51,7 @@ func start(t testing.TB, p *proxy.Proxy) (addr string, log *pcptest.LogBuffer) {
 		}
 		p.Close()
 	})
-	return l.Addr().String(), log
+	return l.Addr().String()
 }
 
 func anywhere(string, int) bool { return true }
@@ -286,6 +293,30 @@ func TestClose(t *testing.T) {
 	c := dial(t, addr)
 	io.WriteString(c, greeting)
 	closes(t, c)
+}
+
+// TestNoDescriptors: a listener that cannot accept for want of descriptors serves clients later.
+func TestNoDescriptors(t *testing.T) {
+	server := pcptest.Serve(t, echo)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := serve(t, &proxy.Proxy{Allow: anywhere}, &exhausted{Listener: l, failures: 3})
+	expect(t, through(t, dial(t, addr), server), "hello ")
+}
+
+// exhausted is a listener whose first calls of Accept fail.
+type exhausted struct {
+	net.Listener
+	failures int
+}
+
+func (l *exhausted) Accept() (net.Conn, error) {
+	if l.failures--; l.failures >= 0 {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("accept", syscall.EMFILE)}
+	}
+	return l.Listener.Accept()
 }
 
 // TestRequireTLS: with RequireTLS a web server gets no requests without TLS. PCP's clients are
