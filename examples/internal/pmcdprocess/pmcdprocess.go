@@ -44,8 +44,8 @@ type Process struct {
 	successor *handover.Successor // the process that has taken this one's place
 }
 
-// startTime is how long the parent of a daemon waits until that listens. An early client waits for
-// the collector in any case, so a longer start does no harm.
+// startTime limits how long the parent waits until the daemon listens. A start that takes longer
+// does no harm, because early clients wait for the collector in any case.
 const startTime = 10 * time.Second
 
 // Start starts the process, in the background unless the Config says otherwise. It returns nil if
